@@ -1,0 +1,38 @@
+// Algorithm: one row of the table of collective algorithms.
+//
+// Adding one is a file in runtime/algorithms/ and a line in table.cc: the verifier, the simulator, the executors'
+// tests and the benchmark iterate the table. Rows are pure functions: any thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+/// What an algorithm costs a call, in the usual model: rounds * latency + volume * (time of the whole vector over
+/// one link). The vector is the longer of a rank's input and output. Both are the busiest rank's, without
+/// pipelining between tiles.
+struct Cost {
+  double rounds = 0;
+  double volume = 0;
+};
+
+struct Algorithm {
+  const char* name;
+  CollectiveKind kind;
+  const char* summary;  // one line: the idea and its source
+  bool (*supports)(const Shape& shape);
+  Cost (*cost)(const Shape& shape);
+  Schedule (*build)(const Shape& shape, int rank);
+};
+
+/// All algorithms; those of one collective lie together.
+std::span<const Algorithm> algorithms();
+
+/// The row of that collective and name; InvalidArgument that lists the names where there is none.
+Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name);
+
+}  // namespace rondo

@@ -1,0 +1,68 @@
+// Reductions: one row of RONDO_REDUCTIONS each, and which types each of them takes. Pure data: any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/element.h"
+
+namespace rondo {
+
+// X(enumerator, number in the C API, name)
+#define RONDO_REDUCTIONS(X)              \
+  X(Sum, 0, "sum")                       \
+  X(Prod, 1, "prod")                     \
+  X(Min, 2, "min")                       \
+  X(Max, 3, "max")                       \
+  X(Avg, 4, "avg")                       \
+  X(BitAnd, 5, "bit_and")                \
+  X(BitOr, 6, "bit_or")                  \
+  X(BitXor, 7, "bit_xor")                \
+  X(LogicalAnd, 8, "logical_and")        \
+  X(LogicalOr, 9, "logical_or")          \
+  X(LogicalXor, 10, "logical_xor")
+
+enum class Reduction : uint8_t {
+#define X(enumerator, number, name) enumerator = number,
+  RONDO_REDUCTIONS(X)
+#undef X
+};
+
+inline constexpr int kReductions = 0
+#define X(...) +1
+    RONDO_REDUCTIONS(X)
+#undef X
+    ;
+
+std::string_view reduction_name(Reduction reduction);
+std::optional<Reduction> reduction_by_name(std::string_view name);
+
+/// Whether the reduction is defined for the type: bitwise and logical ones on integers and bool, min and
+/// max not on complex numbers, avg not on bool.
+bool reduction_takes(Reduction reduction, ElementType type);
+
+/// accumulator[i] = accumulator[i] (op) operand[i]; the C API's rondo_reduce_fn.
+using ReduceFunction = void (*)(void* accumulator, const void* operand, size_t count, int type, void* user);
+
+/// The reduction of a call: a built-in one, possibly with a scalar that multiplies every rank's input first,
+/// or a user's function.
+struct CallOp {
+  uint32_t id = 0;                      // the C API's rondo_op_t
+  Reduction built_in = Reduction::Sum;  // meaningless where `function` is set
+  ReduceFunction function = nullptr;
+  void* user = nullptr;
+  bool commutative = true;
+  bool scales_input = false;            // pre-multiplied sum
+  alignas(16) std::byte scalar[16] = {};  // one element, where scales_input
+
+  static CallOp of(Reduction reduction) {
+    CallOp op;
+    op.id = static_cast<uint32_t>(reduction);
+    op.built_in = reduction;
+    return op;
+  }
+};
+
+}  // namespace rondo

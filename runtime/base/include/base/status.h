@@ -1,0 +1,100 @@
+// Status and Result<T>: how every fallible function answers.
+//
+// A Status is a code and a sentence; Result<T> is a value or such a Status. Errors are passed up with
+// RONDO_TRY; nothing in Rondo throws across a function boundary. Immutable values: any thread.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rondo {
+
+/// The C API's rondo_status_t; runtime/api asserts that the numbers agree.
+enum class Code {
+  Ok = 0,
+  InvalidArgument = 1,
+  InvalidUsage = 2,
+  SystemError = 3,
+  InternalError = 4,
+  RemoteError = 5,
+  Timeout = 6,
+  Mismatch = 7,
+  Aborted = 8,
+  InProgress = 9,
+  Unsupported = 10,
+  OutOfMemory = 11,
+};
+
+/// "RONDO_TIMEOUT" and the like.
+const char* code_name(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message)
+      : failure_(std::make_shared<const Failure>(Failure{code, std::move(message)})) {}
+
+  bool ok() const { return failure_ == nullptr; }
+  Code code() const { return failure_ ? failure_->code : Code::Ok; }
+  const std::string& message() const;
+
+  /// The same failure with `context` and a colon before its sentence.
+  Status within(const std::string& context) const;
+
+ private:
+  struct Failure {
+    Code code;
+    std::string message;
+  };
+  std::shared_ptr<const Failure> failure_;  // null: success, so that success costs nothing
+};
+
+/// A Status whose sentence is formatted as by fmt.
+template <typename... Args>
+Status error(Code code, fmt::format_string<Args...> format, Args&&... args) {
+  return Status(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// SystemError with errno's own words: "what: No such file or directory".
+Status system_error(const std::string& what, int error_number);
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}              // NOLINT: implicit by design
+  Result(Status failure) : status_(std::move(failure)) {}    // NOLINT: implicit by design
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+  T& value() { return *value_; }
+  const T& value() const { return *value_; }
+  T take() { return std::move(*value_); }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace rondo
+
+/// Returns from the enclosing function with the Status of `expression` unless that is Ok.
+#define RONDO_TRY(expression)                                         \
+  do {                                                                \
+    if (::rondo::Status rondo_try_status = (expression); !rondo_try_status.ok()) \
+      return rondo_try_status;                                        \
+  } while (false)
+
+#define RONDO_CONCAT_(a, b) a##b
+#define RONDO_CONCAT(a, b) RONDO_CONCAT_(a, b)
+#define RONDO_TRY_ASSIGN_(result, target, expression) \
+  auto result = (expression);                         \
+  if (!result.ok()) return result.status();           \
+  target = result.take()
+
+/// Evaluates a Result; assigns its value to `target` (which may declare a variable) or returns its Status.
+#define RONDO_TRY_ASSIGN(target, expression) \
+  RONDO_TRY_ASSIGN_(RONDO_CONCAT(rondo_result_, __LINE__), target, expression)

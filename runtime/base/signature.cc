@@ -1,0 +1,48 @@
+#include "base/signature.h"
+
+#include <fmt/core.h>
+
+#include "base/element.h"
+#include "base/reduction.h"
+
+namespace rondo {
+namespace {
+
+std::string type_text(const Signature& s) {
+  if (s.type < static_cast<uint32_t>(kElementTypes))
+    return std::string(element_info(static_cast<ElementType>(s.type)).name);
+  return fmt::format("user type of {} bytes", s.type_bytes);
+}
+
+std::string op_text(const Signature& s) {
+  if (s.op < static_cast<uint32_t>(kReductions))
+    return std::string(reduction_name(static_cast<Reduction>(s.op)));
+  return s.op == kPremulSum ? "pre-multiplied sum" : "user-defined operation";
+}
+
+}  // namespace
+
+std::string_view collective_name(CollectiveKind kind) {
+  switch (kind) {
+#define X(enumerator, name) \
+  case CollectiveKind::enumerator: return name;
+    RONDO_COLLECTIVES(X)
+#undef X
+    case CollectiveKind::PointToPoint: return "send/recv";
+  }
+  return "an unknown collective";
+}
+
+std::string describe(const Signature& s) {
+  std::string text(collective_name(s.kind));
+  if (s.varying) text += "_v";
+  if (s.kind == CollectiveKind::Barrier) return fmt::format("{}(), call {}", text, s.sequence);
+  text += s.varying ? fmt::format("(counts with checksum {:x}, ", s.count)
+                    : fmt::format("(count={}, ", s.count);
+  text += type_text(s);
+  if (reduces(s.kind)) text += ", " + op_text(s);
+  if (has_root(s.kind)) text += fmt::format(", root={}", s.root);
+  return text + fmt::format("), call {}", s.sequence);
+}
+
+}  // namespace rondo

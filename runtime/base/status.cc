@@ -1,0 +1,38 @@
+#include "base/status.h"
+
+#include <cstring>
+
+namespace rondo {
+
+const char* code_name(Code code) {
+  switch (code) {
+    case Code::Ok: return "RONDO_OK";
+    case Code::InvalidArgument: return "RONDO_INVALID_ARGUMENT";
+    case Code::InvalidUsage: return "RONDO_INVALID_USAGE";
+    case Code::SystemError: return "RONDO_SYSTEM_ERROR";
+    case Code::InternalError: return "RONDO_INTERNAL_ERROR";
+    case Code::RemoteError: return "RONDO_REMOTE_ERROR";
+    case Code::Timeout: return "RONDO_TIMEOUT";
+    case Code::Mismatch: return "RONDO_MISMATCH";
+    case Code::Aborted: return "RONDO_ABORTED";
+    case Code::InProgress: return "RONDO_IN_PROGRESS";
+    case Code::Unsupported: return "RONDO_UNSUPPORTED";
+    case Code::OutOfMemory: return "RONDO_OUT_OF_MEMORY";
+  }
+  return "an unknown status";
+}
+
+const std::string& Status::message() const {
+  static const std::string empty;
+  return failure_ ? failure_->message : empty;
+}
+
+Status Status::within(const std::string& context) const {
+  return ok() ? Status() : Status(code(), context + ": " + message());
+}
+
+Status system_error(const std::string& what, int error_number) {
+  return error(Code::SystemError, "{}: {}", what, std::strerror(error_number));
+}
+
+}  // namespace rondo

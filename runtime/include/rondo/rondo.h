@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file rondo.h
+ * @brief Rondo's C API: collective communication between processes and threads.
+ *
+ * Conventions
+ * - Every function returns a ::rondo_status_t; 0 (::RONDO_OK) is success. rondo_last_error() gives
+ *   a sentence that names the rank, the call and the cause.
+ * - Counts are numbers of elements of the given data type, never bytes, and may exceed 2^31. A count
+ *   of 0 is legal everywhere, and then buffers may be NULL.
+ * - `stream` selects how a call runs: NULL runs it on the caller's thread and returns when it is
+ *   done; a queue from rondo_queue_create() makes it asynchronous, in the order of the queue.
+ * - In place: all_reduce, broadcast, reduce, scan, exscan with `sendbuf == recvbuf`; all_gather and
+ *   gather with `sendbuf == recvbuf + rank * count`; reduce_scatter and scatter with
+ *   `recvbuf == sendbuf + rank * count` (elements; the _v forms use their displacements). Any
+ *   other overlap of the two buffers is an error.
+ * - Threads: a communicator is used by one thread at a time, except rondo_abort(),
+ *   rondo_async_error() and rondo_last_error(), which any thread may call at any time. Different
+ *   communicators may be used by different threads at once.
+ * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
+ *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
+ *   ranks and both calls.
+ * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
+ *   anyone calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
+ */
+#ifndef RONDO_RONDO_H
+#define RONDO_RONDO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this header: major * 10000 + minor * 100 + patch. */
+#define RONDO_VERSION 100
+
+/** Marks the functions that librondo.so exports. */
+#define RONDO_API __attribute__((visibility("default")))
+
+/** @name Outcomes
+ * @{ */
+
+/** What a call came to. */
+typedef enum {
+  RONDO_OK = 0,               /**< Success. */
+  RONDO_INVALID_ARGUMENT = 1, /**< An argument is out of its range; nothing was done. */
+  RONDO_INVALID_USAGE = 2,    /**< The call is not allowed in this state; nothing was done. */
+  RONDO_SYSTEM_ERROR = 3,     /**< The operating system refused something; the text says what. */
+  RONDO_INTERNAL_ERROR = 4,   /**< A fault in Rondo itself. */
+  RONDO_REMOTE_ERROR = 5,     /**< A peer died or left; the text names it. */
+  RONDO_TIMEOUT = 6,          /**< The deadline passed; the text names who did not answer. */
+  RONDO_MISMATCH = 7,         /**< Ranks disagree about a call; the text names both calls. */
+  RONDO_ABORTED = 8,          /**< Some rank called rondo_abort(). */
+  RONDO_IN_PROGRESS = 9,      /**< Not done yet (queries only). */
+  RONDO_UNSUPPORTED = 10,     /**< Legal, but this build cannot do it. */
+  RONDO_OUT_OF_MEMORY = 11    /**< Memory could not be had. */
+} rondo_status_t;
+
+/** The name of a status, for example "RONDO_TIMEOUT". Never NULL. */
+RONDO_API const char* rondo_status_string(rondo_status_t status);
+
+/** The version of the library that runs, in the form of ::RONDO_VERSION.
+ * @param[out] version where to write it */
+RONDO_API rondo_status_t rondo_version(int* version);
+/** @} */
+
+/** @name Communicators
+ * @{ */
+
+/** One rank's membership in a group of ranks. */
+typedef struct rondo_comm* rondo_comm_t;
+
+/** A queue of asynchronous calls; NULL means the caller's thread. */
+typedef struct rondo_stream* rondo_stream_t;
+
+/** Bytes in a ::rondo_unique_id_t. */
+#define RONDO_UNIQUE_ID_BYTES 128
+
+/** What ranks need to find and trust one another: addresses and a random secret. Treat as a
+ * password: whoever has it can join. */
+typedef struct {
+  char internal[RONDO_UNIQUE_ID_BYTES]; /**< Opaque. */
+} rondo_unique_id_t;
+
+/** Settings of a communicator. Initialise with ::RONDO_CONFIG_INITIALIZER, then change fields. */
+typedef struct {
+  size_t size;           /**< sizeof(rondo_config_t) as the caller was compiled. */
+  int64_t timeout_ms;    /**< Deadline of each call; 0: RONDO_TIMEOUT or its default. */
+  const char* transport; /**< "local", "shm", "tcp", ...; NULL: RONDO_TRANSPORT or the best. */
+  const char* algorithm; /**< As RONDO_ALGORITHM, for example "all_reduce=ring"; NULL: that. */
+  const char* name;      /**< Used in messages; NULL: a name is made. */
+} rondo_config_t;
+
+/** A ::rondo_config_t with every setting at its default. */
+#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL}
+
+/** Makes a unique id and starts listening for the ranks that will use it. The process that called
+ * this must live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.
+ * @param[out] id to be carried to every rank by means of the caller's choice */
+RONDO_API rondo_status_t rondo_get_unique_id(rondo_unique_id_t* id);
+
+/** Joins a communicator; returns when all ranks have joined.
+ * @param[out] comm the communicator; NULL on failure
+ * @param nranks number of ranks, at least 1
+ * @param id the same for all ranks
+ * @param rank this rank, 0 to nranks - 1
+ * @param config settings, or NULL */
+RONDO_API rondo_status_t rondo_init_rank(rondo_comm_t* comm, int nranks, const rondo_unique_id_t* id,
+                                         int rank, const rondo_config_t* config);
+
+/** Makes a communicator whose ranks all live in this process.
+ * @param[out] comms room for nranks communicators; on failure all are NULL
+ * @param nranks number of ranks, at least 1
+ * @param config settings, or NULL */
+RONDO_API rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const rondo_config_t* config);
+
+/** Joins the communicator of all processes of this job.
+ * @param[out] comm the communicator; NULL on failure
+ * @param method how to find the others: "env://" (also NULL) reads RANK, WORLD_SIZE, MASTER_ADDR and
+ *   MASTER_PORT, or what Open MPI, MPICH or Slurm set; "tcp://host:port?rank=R&size=N" and
+ *   "file:///path?rank=R&size=N" (rank and size default to the environment's). A process started
+ *   alone becomes a communicator of one.
+ * @param config settings, or NULL */
+RONDO_API rondo_status_t rondo_init(rondo_comm_t* comm, const char* method,
+                                    const rondo_config_t* config);
+
+/** The colour of a rank that wants no communicator from rondo_split(). */
+#define RONDO_NO_COLOR (-1)
+
+/** Splits a communicator by colour; collective.
+ * @param comm the communicator to split; stays usable
+ * @param color ranks of the same colour, at least 0, form one; ::RONDO_NO_COLOR: none
+ * @param key ranks are ordered by key, ties by their old rank
+ * @param[out] newcomm the new communicator; NULL for ::RONDO_NO_COLOR
+ * @param config settings, or NULL for those of @p comm */
+RONDO_API rondo_status_t rondo_split(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
+                                     const rondo_config_t* config);
+
+/** Duplicates a communicator; collective. Calls on the two never meet.
+ * @param comm the communicator to duplicate
+ * @param[out] newcomm the duplicate */
+RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm);
+
+/** Completes all calls of this communicator and says good-bye to the other ranks; collective. After
+ * it only rondo_destroy() and the queries are allowed.
+ * @param comm the communicator */
+RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
+
+/** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
+ * Works in every state; NULL is allowed.
+ * @param comm the communicator */
+RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
+
+/** Ends all calls in flight, here and at every other rank, with ::RONDO_ABORTED. Needs no peer's
+ * help and may be called from any thread. rondo_destroy() is still due.
+ * @param comm the communicator */
+RONDO_API rondo_status_t rondo_abort(rondo_comm_t comm);
+
+/** The caller's rank in the communicator.
+ * @param comm the communicator
+ * @param[out] rank 0 to size - 1 */
+RONDO_API rondo_status_t rondo_rank(rondo_comm_t comm, int* rank);
+
+/** The number of ranks in the communicator.
+ * @param comm the communicator
+ * @param[out] size at least 1 */
+RONDO_API rondo_status_t rondo_size(rondo_comm_t comm, int* size);
+
+/** A sentence about the last error.
+ * @param comm a communicator, or NULL for the last error of any call by this thread
+ * @return a string, empty where nothing failed; valid until the next call on @p comm (or by this
+ *   thread). Never NULL. */
+RONDO_API const char* rondo_last_error(rondo_comm_t comm);
+
+/** Whether something has gone wrong outside a call: a peer's death, an abort, a failed queue.
+ * @param comm the communicator
+ * @param[out] status ::RONDO_OK, or the first error; it stays */
+RONDO_API rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status);
+/** @} */
+
+/** @name Types and operations
+ * @{ */
+
+/** The type of an element: one of the values below, or one made by rondo_type_create(). */
+typedef int rondo_type_t;
+
+/** Element types. Floats of 8 and 16 bits are reduced in float32. */
+enum {
+  RONDO_INT8 = 0,         /**< int8_t */
+  RONDO_UINT8 = 1,        /**< uint8_t */
+  RONDO_INT16 = 2,        /**< int16_t */
+  RONDO_UINT16 = 3,       /**< uint16_t */
+  RONDO_INT32 = 4,        /**< int32_t */
+  RONDO_UINT32 = 5,       /**< uint32_t */
+  RONDO_INT64 = 6,        /**< int64_t */
+  RONDO_UINT64 = 7,       /**< uint64_t */
+  RONDO_FLOAT16 = 8,      /**< IEEE 754 binary16 */
+  RONDO_BFLOAT16 = 9,     /**< the upper half of a float32 */
+  RONDO_FLOAT8_E4M3 = 10, /**< OCP FP8 E4M3: no infinities, largest 448 */
+  RONDO_FLOAT8_E5M2 = 11, /**< OCP FP8 E5M2 */
+  RONDO_FLOAT32 = 12,     /**< float */
+  RONDO_FLOAT64 = 13,     /**< double */
+  RONDO_COMPLEX64 = 14,   /**< two floats, real part first */
+  RONDO_COMPLEX128 = 15,  /**< two doubles, real part first */
+  RONDO_BOOL = 16         /**< one byte, 0 or 1; any other value reads as 1 */
+};
+
+/** A reduction: one of the values below, or one made by rondo_op_create() and its siblings. */
+typedef int rondo_op_t;
+
+/** Reductions. Integer sums and products wrap. min and max return NaN where any operand is NaN, and
+ * order -0 before +0. */
+enum {
+  RONDO_SUM = 0,         /**< a + b; logical or on bool */
+  RONDO_PROD = 1,        /**< a * b; logical and on bool */
+  RONDO_MIN = 2,         /**< the lesser; not on complex */
+  RONDO_MAX = 3,         /**< the greater; not on complex */
+  RONDO_AVG = 4,         /**< the sum, then one division by the number of ranks (integers: towards
+                              zero); not on bool */
+  RONDO_BIT_AND = 5,     /**< integers and bool */
+  RONDO_BIT_OR = 6,      /**< integers and bool */
+  RONDO_BIT_XOR = 7,     /**< integers and bool */
+  RONDO_LOGICAL_AND = 8, /**< integers and bool; the result is 0 or 1 */
+  RONDO_LOGICAL_OR = 9,  /**< integers and bool; the result is 0 or 1 */
+  RONDO_LOGICAL_XOR = 10 /**< integers and bool; the result is 0 or 1 */
+};
+
+/** The size of a type in bytes.
+ * @param type the type
+ * @param[out] bytes its size */
+RONDO_API rondo_status_t rondo_type_size(rondo_type_t type, size_t* bytes);
+
+/** Makes a type of any size: contiguous bytes that Rondo moves and never looks into. Reductions of it
+ * need a user-defined operation.
+ * @param bytes size, at least 1 and at most 64 KiB
+ * @param[out] type the new type */
+RONDO_API rondo_status_t rondo_type_create(size_t bytes, rondo_type_t* type);
+
+/** Forgets a type; calls in flight keep it.
+ * @param type one from rondo_type_create() */
+RONDO_API rondo_status_t rondo_type_destroy(rondo_type_t type);
+
+/** A user-defined reduction: accumulator[i] = accumulator[i] (op) operand[i] for count elements. It
+ * must be associative, and may be called by any thread that makes a call with it, or by a queue's.
+ * @param accumulator left operand and result
+ * @param operand right operand
+ * @param count number of elements
+ * @param type their type
+ * @param user what was given to rondo_op_create() */
+typedef void (*rondo_reduce_fn)(void* accumulator, const void* operand, size_t count,
+                                rondo_type_t type, void* user);
+
+/** Makes a user-defined reduction.
+ * @param fn the function
+ * @param commutative nonzero: operands may come in any order; 0: always in the order of the ranks
+ * @param user handed to @p fn; may be NULL
+ * @param[out] op the new operation */
+RONDO_API rondo_status_t rondo_op_create(rondo_reduce_fn fn, int commutative, void* user,
+                                         rondo_op_t* op);
+
+/** Makes a pre-multiplied sum: every rank's input is multiplied by its scalar, then summed.
+ * @param scalar one element of @p type; read now
+ * @param type a built-in type other than bool; the type of the calls that will use the operation
+ * @param[out] op the new operation */
+RONDO_API rondo_status_t rondo_op_create_premul_sum(const void* scalar, rondo_type_t type,
+                                                    rondo_op_t* op);
+
+/** Forgets an operation; calls in flight keep it.
+ * @param op one from rondo_op_create() or rondo_op_create_premul_sum() */
+RONDO_API rondo_status_t rondo_op_destroy(rondo_op_t op);
+/** @} */
+
+/** @name Collectives
+ * Every rank of @p comm makes the call. `sendbuf` is read, `recvbuf` written.
+ * @{ */
+
+/** recvbuf[i] = reduction over the ranks of sendbuf[i], at every rank.
+ * @param sendbuf count elements
+ * @param recvbuf count elements
+ * @param count elements a rank
+ * @param type their type
+ * @param op the reduction
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_all_reduce(const void* sendbuf, void* recvbuf, size_t count,
+                                          rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
+                                          rondo_stream_t stream);
+
+/** recvbuf = the root's sendbuf, at every rank.
+ * @param sendbuf count elements; read at the root only
+ * @param recvbuf count elements
+ * @param count elements
+ * @param type their type
+ * @param root the rank that sends
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_broadcast(const void* sendbuf, void* recvbuf, size_t count,
+                                         rondo_type_t type, int root, rondo_comm_t comm,
+                                         rondo_stream_t stream);
+
+/** As rondo_all_reduce(), with the result at the root only.
+ * @param sendbuf count elements
+ * @param recvbuf count elements; written at the root only, elsewhere it may be NULL
+ * @param count elements a rank
+ * @param type their type
+ * @param op the reduction
+ * @param root the rank that gets the result
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_reduce(const void* sendbuf, void* recvbuf, size_t count,
+                                      rondo_type_t type, rondo_op_t op, int root, rondo_comm_t comm,
+                                      rondo_stream_t stream);
+
+/** recvbuf = the concatenation of all ranks' sendbufs.
+ * @param sendbuf sendcount elements
+ * @param recvbuf size * sendcount elements
+ * @param sendcount elements a rank
+ * @param type their type
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_all_gather(const void* sendbuf, void* recvbuf, size_t sendcount,
+                                          rondo_type_t type, rondo_comm_t comm,
+                                          rondo_stream_t stream);
+
+/** As rondo_all_gather(), with a length for each rank.
+ * @param sendbuf recvcounts[rank] elements
+ * @param recvbuf rank r's elements go to recvbuf + displs[r]
+ * @param recvcounts elements of each rank, the same at every rank
+ * @param displs offsets in elements, or NULL: one after the other
+ * @param type their type
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf,
+                                            const size_t* recvcounts, const size_t* displs,
+                                            rondo_type_t type, rondo_comm_t comm,
+                                            rondo_stream_t stream);
+
+/** recvbuf[i] = reduction over the ranks of sendbuf[rank * recvcount + i].
+ * @param sendbuf size * recvcount elements
+ * @param recvbuf recvcount elements
+ * @param recvcount elements a rank gets
+ * @param type their type
+ * @param op the reduction
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount,
+                                              rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
+                                              rondo_stream_t stream);
+
+/** As rondo_reduce_scatter(), with a length for each rank; the parts lie one after the other.
+ * @param sendbuf the sum of recvcounts elements
+ * @param recvbuf recvcounts[rank] elements
+ * @param recvcounts elements that each rank gets, the same at every rank
+ * @param type their type
+ * @param op the reduction
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf,
+                                                const size_t* recvcounts, rondo_type_t type,
+                                                rondo_op_t op, rondo_comm_t comm,
+                                                rondo_stream_t stream);
+
+/** Block r of recvbuf = block `rank` of rank r's sendbuf.
+ * @param sendbuf size * count elements
+ * @param recvbuf size * count elements; not sendbuf
+ * @param count elements a block
+ * @param type their type
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_all_to_all(const void* sendbuf, void* recvbuf, size_t count,
+                                          rondo_type_t type, rondo_comm_t comm,
+                                          rondo_stream_t stream);
+
+/** As rondo_all_to_all(), with a length for each pair of ranks.
+ * @param sendbuf sendcounts[r] elements for rank r, from sendbuf + sdispls[r]
+ * @param sendcounts elements for each rank
+ * @param sdispls offsets in elements, or NULL: one after the other
+ * @param recvbuf recvcounts[r] elements of rank r, to recvbuf + rdispls[r]
+ * @param recvcounts elements of each rank; what that rank sends
+ * @param rdispls offsets in elements, or NULL: one after the other
+ * @param type their type
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts,
+                                            const size_t* sdispls, void* recvbuf,
+                                            const size_t* recvcounts, const size_t* rdispls,
+                                            rondo_type_t type, rondo_comm_t comm,
+                                            rondo_stream_t stream);
+
+/** As rondo_all_gather(), with the result at the root only.
+ * @param sendbuf sendcount elements
+ * @param recvbuf size * sendcount elements; root only, elsewhere it may be NULL
+ * @param sendcount elements a rank
+ * @param type their type
+ * @param root the rank that gets the result
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_gather(const void* sendbuf, void* recvbuf, size_t sendcount,
+                                      rondo_type_t type, int root, rondo_comm_t comm,
+                                      rondo_stream_t stream);
+
+/** As rondo_gather(), with a length for each rank.
+ * @param sendbuf sendcount elements
+ * @param sendcount elements of this rank
+ * @param recvbuf rank r's elements go to recvbuf + displs[r]; root only
+ * @param recvcounts elements of each rank; root only
+ * @param displs offsets in elements, or NULL: one after the other; root only
+ * @param type their type
+ * @param root the rank that gets the result
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvbuf,
+                                        const size_t* recvcounts, const size_t* displs,
+                                        rondo_type_t type, int root, rondo_comm_t comm,
+                                        rondo_stream_t stream);
+
+/** recvbuf = block `rank` of the root's sendbuf.
+ * @param sendbuf size * recvcount elements; root only, elsewhere it may be NULL
+ * @param recvbuf recvcount elements
+ * @param recvcount elements a rank
+ * @param type their type
+ * @param root the rank that sends
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_scatter(const void* sendbuf, void* recvbuf, size_t recvcount,
+                                       rondo_type_t type, int root, rondo_comm_t comm,
+                                       rondo_stream_t stream);
+
+/** As rondo_scatter(), with a length for each rank.
+ * @param sendbuf rank r's elements, from sendbuf + displs[r]; root only
+ * @param sendcounts elements for each rank; root only
+ * @param displs offsets in elements, or NULL: one after the other; root only
+ * @param recvbuf recvcount elements
+ * @param recvcount elements for this rank
+ * @param type their type
+ * @param root the rank that sends
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts,
+                                         const size_t* displs, void* recvbuf, size_t recvcount,
+                                         rondo_type_t type, int root, rondo_comm_t comm,
+                                         rondo_stream_t stream);
+
+/** Returns when every rank has entered.
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_barrier(rondo_comm_t comm, rondo_stream_t stream);
+
+/** recvbuf = reduction of the sendbufs of ranks 0 to `rank`, in that order.
+ * @param sendbuf count elements
+ * @param recvbuf count elements
+ * @param count elements a rank
+ * @param type their type
+ * @param op the reduction; avg is not allowed
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t count,
+                                    rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
+                                    rondo_stream_t stream);
+
+/** As rondo_scan(), without the rank's own sendbuf; rank 0's recvbuf is left as it was.
+ * @param sendbuf count elements
+ * @param recvbuf count elements
+ * @param count elements a rank
+ * @param type their type
+ * @param op the reduction; avg is not allowed
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count,
+                                      rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
+                                      rondo_stream_t stream);
+/** @} */
+
+/** @name Point to point
+ * @{ */
+
+/** In rondo_recv(): from whichever rank. */
+#define RONDO_ANY_SOURCE (-1)
+/** In rondo_recv(): with whichever tag. */
+#define RONDO_ANY_TAG (-1)
+
+/** What a receive got. */
+typedef struct {
+  int source;   /**< the rank that sent it */
+  int tag;      /**< its tag */
+  size_t count; /**< elements */
+} rondo_receipt_t;
+
+/** Sends a message. May return before it is received, so that only grouped calls are sure not to
+ * wait for one another in a ring.
+ * @param buf count elements
+ * @param count elements
+ * @param type their type
+ * @param peer the rank to send to; may be the caller
+ * @param tag at least 0
+ * @param comm the communicator
+ * @param stream a queue, or NULL */
+RONDO_API rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int peer,
+                                    int tag, rondo_comm_t comm, rondo_stream_t stream);
+
+/** Receives a message. Messages of one sender and tag arrive in the order sent. A message longer
+ * than @p count, or of a type of another size, is an error that names both calls.
+ * @param buf count elements
+ * @param count room for that many elements; the message may be shorter
+ * @param type their type
+ * @param peer the rank to receive from, or ::RONDO_ANY_SOURCE
+ * @param tag the tag, or ::RONDO_ANY_TAG
+ * @param comm the communicator
+ * @param stream a queue, or NULL
+ * @param[out] receipt what arrived, or NULL; written by the time the call is complete */
+RONDO_API rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
+                                    rondo_comm_t comm, rondo_stream_t stream,
+                                    rondo_receipt_t* receipt);
+/** @} */
+
+/** @name Groups
+ * @{ */
+
+/** Starts a group on this thread: the calls that follow are collected. Groups nest. Calls of one
+ * group make progress together, so that neither sends and receives that cross nor communicators
+ * used in different orders by different ranks wait for one another.  */
+RONDO_API rondo_status_t rondo_group_start(void);
+
+/** Runs the calls of the group. Returns when those with a NULL stream are done; those on queues
+ * take their place in them. */
+RONDO_API rondo_status_t rondo_group_end(void);
+/** @} */
+
+/** @name Queues and events
+ * @{ */
+
+/** Makes a queue: calls on it run in order, on a thread of its own.
+ * @param[out] queue the queue */
+RONDO_API rondo_status_t rondo_queue_create(rondo_stream_t* queue);
+
+/** Waits until all calls on the queue are done.
+ * @param queue the queue
+ * @return the first error of a call since the last synchronisation */
+RONDO_API rondo_status_t rondo_queue_synchronize(rondo_stream_t queue);
+
+/** Whether all calls on the queue are done.
+ * @param queue the queue
+ * @return ::RONDO_OK, ::RONDO_IN_PROGRESS, or the first error */
+RONDO_API rondo_status_t rondo_queue_query(rondo_stream_t queue);
+
+/** Completes what is on the queue and frees it; NULL is allowed.
+ * @param queue the queue */
+RONDO_API rondo_status_t rondo_queue_destroy(rondo_stream_t queue);
+
+/** A point in a queue. */
+typedef struct rondo_event* rondo_event_t;
+
+/** Makes an event; until it is recorded it counts as complete.
+ * @param[out] event the event */
+RONDO_API rondo_status_t rondo_event_create(rondo_event_t* event);
+
+/** The event completes when everything now on the queue is done. May be recorded again.
+ * @param event the event
+ * @param queue the queue */
+RONDO_API rondo_status_t rondo_event_record(rondo_event_t event, rondo_stream_t queue);
+
+/** What comes after this on the queue waits for the event as recorded now.
+ * @param queue the queue
+ * @param event the event */
+RONDO_API rondo_status_t rondo_queue_wait_event(rondo_stream_t queue, rondo_event_t event);
+
+/** Whether the event is complete.
+ * @param event the event
+ * @return ::RONDO_OK or ::RONDO_IN_PROGRESS */
+RONDO_API rondo_status_t rondo_event_query(rondo_event_t event);
+
+/** Waits for the event.
+ * @param event the event */
+RONDO_API rondo_status_t rondo_event_synchronize(rondo_event_t event);
+
+/** Frees an event; NULL is allowed.
+ * @param event the event */
+RONDO_API rondo_status_t rondo_event_destroy(rondo_event_t event);
+/** @} */
+
+/** @name Memory
+ * Any memory may be used in calls; memory from here lets transports avoid copies.
+ * @{ */
+
+/** Allocates memory that other processes can map.
+ * @param[out] ptr aligned to a page; NULL for 0 bytes
+ * @param bytes size */
+RONDO_API rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes);
+
+/** Frees memory of rondo_mem_alloc(); NULL is allowed.
+ * @param ptr what that function gave */
+RONDO_API rondo_status_t rondo_mem_free(void* ptr);
+
+/** Registers memory with a communicator, for transports that want to know it in advance.
+ * @param comm the communicator
+ * @param ptr start
+ * @param bytes size, at least 1
+ * @param[out] handle for rondo_deregister() */
+RONDO_API rondo_status_t rondo_register(rondo_comm_t comm, void* ptr, size_t bytes, void** handle);
+
+/** Undoes rondo_register(); no call may be using the memory.
+ * @param comm the communicator
+ * @param handle from rondo_register() */
+RONDO_API rondo_status_t rondo_deregister(rondo_comm_t comm, void* handle);
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+// Step and Schedule: a collective algorithm as data.
+//
+// An algorithm is stated once, as a pure function from (shape, rank) to a Schedule: for that rank, a straight
+// list of Steps per lane. The verifier, the simulator and every executor read the same Schedule, so none of
+// them can disagree about the algorithm. Steps name chunks, never bytes; a Layout (layout.h) turns a chunk into
+// bytes for one call. Plain data: any thread once built.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/signature.h"
+
+namespace rondo {
+
+/// What an algorithm may know of a call: never its size, type or addresses, so that one Schedule serves all.
+struct Shape {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  int nranks = 1;
+  int root = 0;              // where the kind has one
+  bool varying = false;      // a _v form: chunks of different lengths, known to those who send or receive them
+  bool commutative = true;   // false: operands must be combined in the order of their ranks
+};
+
+/// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.
+///
+/// Chunks by kind, n ranks:       input                  output
+///   all_reduce, broadcast,       C parts of the vector  the same C parts (C is the algorithm's choice)
+///   reduce, scan, exscan
+///   all_gather, gather           1: the own block       n: a block of each rank
+///   reduce_scatter, scatter      n: a block each        1: the own block
+///   all_to_all                   n: a block each        n: a block of each rank
+///   barrier                      1 of no bytes          1 of no bytes
+/// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the longer of the two.
+enum class Buffer : uint8_t { None, Input, Output, Scratch };
+
+struct Ref {
+  Buffer buffer = Buffer::None;
+  int chunk = 0;
+};
+inline Ref input(int chunk) { return {Buffer::Input, chunk}; }
+inline Ref output(int chunk) { return {Buffer::Output, chunk}; }
+inline Ref scratch(int chunk) { return {Buffer::Scratch, chunk}; }
+
+enum Verb : uint8_t {
+  kRecv = 1,     // take one slot from every peer of the receive set
+  kReduce = 2,   // combine, in the order of the receive set, where the own rank stands for the source
+  kCopy = 4,     // write the value to the destination
+  kSend = 8,     // send the value to every peer of the send set, one slot each
+  kFinish = 16,  // the value is complete: apply what comes after the last operand (avg's division)
+};
+
+/// One fused move of `count` consecutive chunks:
+///     value = kReduce ? fold of the receive set : kRecv ? what its one peer sent : source
+///     if kFinish: value = finish(value)
+///     if kCopy: destination = value
+///     if kSend: a slot for every peer of the send set = value
+/// A Step runs when all its slots are there (data to receive, room to send) and the Step that it waits for is
+/// done; it takes them all at once or none. Source and destination may be the same memory.
+struct Step {
+  static constexpr uint16_t kNone = 0xffff;
+
+  uint8_t verbs = 0;
+  uint8_t buffers = 0;       // source in the low four bits, destination in the high four
+  uint16_t count = 1;        // chunks
+  uint16_t src_chunk = 0;
+  uint16_t dst_chunk = 0;
+  uint16_t recv_set = kNone;  // index into Schedule::peer_sets
+  uint16_t send_set = kNone;
+  uint16_t wait_lane = kNone;  // do not start before (wait_lane, wait_step) of this rank and tile is done
+  uint16_t wait_step = 0;
+
+  bool has(Verb verb) const { return (verbs & verb) != 0; }
+  Buffer src() const { return static_cast<Buffer>(buffers & 15); }
+  Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
+};
+static_assert(sizeof(Step) == 16);
+
+/// A Step as builders write it. The verbs follow from what is given: `recv` of a peer and the own rank is a
+/// reduction of both, `dst` a copy, and so on.
+struct Move {
+  std::vector<int> recv = {};  // ranks in the order of combination; the own rank stands for `src`
+  Ref src = {};
+  Ref dst = {};
+  std::vector<int> send = {};
+  bool finish = false;
+  int count = 1;
+  int after_lane = -1;  // wait for this Step of another lane
+  int after_step = 0;
+};
+
+/// Steps that run one after the other. A connection is named by (peer, port): a lane sends to and receives from
+/// its peers' lanes of the same port, and no two lanes of a rank share a port.
+struct Lane {
+  uint16_t port = 0;
+  std::vector<Step> steps;
+};
+
+struct Schedule {
+  int nranks = 1;
+  int rank = 0;
+  int input_chunks = 1;
+  int output_chunks = 1;
+  int scratch_chunks = 0;
+  std::vector<Lane> lanes;
+  std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets have one index
+
+  /// A Schedule without steps, its chunks as Buffer's table says; `parts` is C where that leaves a choice.
+  Schedule(const Shape& shape, int rank, int parts = 1, int scratch_chunks = 0);
+
+  /// Appends to a lane (made where it is missing, with its index as port); returns the Step's index.
+  int add(int lane, const Move& move);
+  int add(const Move& move) { return add(0, move); }
+
+  /// The most chunks that one slot must hold.
+  int max_count() const;
+};
+
+/// "recv 3 + input[2] -> output[2], send 1": for people.
+std::string to_string(const Schedule& schedule, const Step& step);
+
+/// The whole Schedule, a line a Step.
+std::string to_string(const Schedule& schedule);
+
+/// Where the caller's buffers overlap in an in-place call: `chunk` of Output is `chunk` of Input, or nothing.
+struct InPlace {
+  /// The Input chunk that shares memory with this Output chunk at this rank; -1: none.
+  static int input_of_output(const Shape& shape, int rank, int output_chunk);
+};
+
+}  // namespace rondo

@@ -1,0 +1,59 @@
+// Connection: a bounded FIFO of slots in each direction between two ranks, whatever lies under it.
+//
+// The sender acquires a slot, fills it and commits it; the receiver peeks at the oldest slot and releases it,
+// which gives the sender its credit back. Nothing here blocks: what is not possible now answers null and is tried
+// again by whoever drives the call. A connection has one sending and one receiving user at each end, and both
+// are the same thread at a time (the executor that runs the call).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/signature.h"
+#include "base/status.h"
+
+namespace rondo {
+
+/// The oldest slot that has arrived; valid until it is released.
+struct Arrival {
+  const std::byte* data = nullptr;
+  size_t bytes = 0;
+  const Signature* signature = nullptr;
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  /// Room for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not released
+  /// enough. Asking again gives the same slot until it is committed.
+  virtual std::byte* acquire() = 0;
+  /// Sends the acquired slot's first `bytes`.
+  virtual void commit(size_t bytes, const Signature& signature) = 0;
+
+  /// Whether post() works: the peer then reads the sender's own memory, which must stay as it is until
+  /// flushed().
+  virtual bool posts_by_reference() const { return false; }
+  /// Sends `bytes` (at most slot_bytes()) at `data` without copying; false where no slot is free now.
+  virtual bool post(const std::byte* /*data*/, size_t /*bytes*/, const Signature& /*signature*/) {
+    return false;
+  }
+
+  /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been read.
+  /// Drives what is left to drive.
+  virtual bool flushed() = 0;
+
+  /// The oldest slot that has arrived and was not released, or nothing.
+  virtual std::optional<Arrival> peek() = 0;
+  virtual void release() = 0;
+
+  /// What broke, if anything did; it stays. Looked at when nothing moves.
+  virtual Status status() const { return {}; }
+
+  virtual size_t slot_bytes() const = 0;
+};
+
+}  // namespace rondo

@@ -1,0 +1,75 @@
+// Transport: a way to move slots between two ranks, and the table of all of them.
+//
+// Adding one is a folder in transports/ and a line in transports/table.cc; the conformance suite in tests/ runs
+// over the table. The runtime asks reaches() for the best one that a pair can use: both ends decide alike, from
+// what both know of one another.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "transports/connection.h"
+
+namespace rondo {
+
+/// What every rank knows of every other: equal numbers mean the same host or the same process.
+struct Endpoint {
+  uint64_t host = 0;
+  uint64_t process = 0;
+};
+
+/// Names one connection of a session, the same at both ends.
+struct ConnectionKey {
+  uint64_t session = 0;
+  uint32_t communicator = 0;
+  uint16_t port = 0;  // a Schedule's lane, or the port of sends and receives
+  int low_rank = 0;   // of the two ranks, in the session's numbering
+  int high_rank = 0;
+  friend auto operator<=>(const ConnectionKey&, const ConnectionKey&) = default;
+};
+
+enum class Route { Unix, Tcp };
+
+/// The runtime's help in bringing the two ends of a connection together: authenticated sockets between the
+/// two processes. The lower rank dials, the higher one is dialled.
+class Link {
+ public:
+  virtual ~Link() = default;
+  virtual const ConnectionKey& key() const = 0;
+  virtual int self() const = 0;
+  virtual int peer() const = 0;
+  bool dials() const { return self() == key().low_rank; }
+
+  /// The dialling end: connects and authenticates socket `index` of this connection; blocks, at the longest to
+  /// the call's deadline. The socket is non-blocking.
+  virtual Result<Fd> dial(Route route, int index) = 0;
+  /// The other end: socket `index` if it has arrived; an invalid Fd while it has not. Never blocks.
+  virtual Result<Fd> accepted(int index) = 0;
+};
+
+/// Sizes of a connection; the same at both ends, or connecting fails with both named.
+struct ConnectionParams {
+  size_t slot_bytes = 64 * 1024;
+  int slots = 4;
+  int sockets = 2;          // of a tcp connection
+  uint64_t sim_seed = 0;
+  int64_t sim_delay_us = 50;  // longest delay of a message on the sim transport
+};
+
+struct Transport {
+  const char* name;
+  const char* summary;  // one line for --help and docs
+  bool (*reaches)(const Endpoint& a, const Endpoint& b);
+  /// Starts connecting; the connection may still wait for its other end, and then has no slot free and
+  /// nothing to peek at. Takes the link.
+  Result<std::unique_ptr<Connection>> (*connect)(std::unique_ptr<Link> link, const ConnectionParams& params);
+  bool automatic;  // false: only when asked for by name
+};
+
+/// All transports, best first.
+std::span<const Transport> transports();
+
+/// By name; InvalidArgument that lists the names where there is none.
+Result<const Transport*> transport_by_name(std::string_view name);
+
+}  // namespace rondo
