@@ -32,8 +32,7 @@ bool reduction_takes(Reduction reduction, ElementType type) {
     case Reduction::BitXor:
     case Reduction::LogicalAnd:
     case Reduction::LogicalOr:
-    case Reduction::LogicalXor:
-      return kind == ElementClass::Integer || kind == ElementClass::Boolean;
+    case Reduction::LogicalXor: return kind == ElementClass::Integer || kind == ElementClass::Boolean;
   }
   return false;
 }

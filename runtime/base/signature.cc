@@ -37,12 +37,20 @@ std::string describe(const Signature& s) {
   std::string text(collective_name(s.kind));
   if (s.varying) text += "_v";
   if (s.kind == CollectiveKind::Barrier) return fmt::format("{}(), call {}", text, s.sequence);
-  text += s.varying ? fmt::format("(counts with checksum {:x}, ", s.count)
+  text += s.varying ? fmt::format("({} elements in this message, ", s.count)
                     : fmt::format("(count={}, ", s.count);
   text += type_text(s);
   if (reduces(s.kind)) text += ", " + op_text(s);
   if (has_root(s.kind)) text += fmt::format(", root={}", s.root);
   return text + fmt::format("), call {}", s.sequence);
+}
+
+Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) {
+  Signature same_plan = b;
+  same_plan.plan = a.plan;
+  const char* hint = a == same_plan ? ", but with another algorithm or other sizes of slots" : "";
+  return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a, describe(a),
+               rank_b, describe(b), hint);
 }
 
 }  // namespace rondo

@@ -63,6 +63,18 @@ Piece BufferLayout::piece(size_t tile, int chunk) const {
   return {(offset + begin) * element_bytes_, (end - begin) * element_bytes_};
 }
 
+size_t BufferLayout::elements(int chunk) const {
+  return form_ == Form::Varying ? counts_[static_cast<size_t>(chunk)] : count_;
+}
+
+size_t Layout::elements(const Schedule& schedule, Buffer buffer, int chunk) const {
+  if (buffer == Buffer::Input) return input.elements(chunk);
+  if (buffer == Buffer::Output) return output.elements(chunk);
+  const bool longer_input = schedule.input_chunks >= schedule.output_chunks;
+  return (longer_input ? input : output)
+      .elements(chunk % (longer_input ? schedule.input_chunks : schedule.output_chunks));
+}
+
 Piece Layout::piece(const Schedule& schedule, size_t tile, Buffer buffer, int chunk) const {
   switch (buffer) {
     case Buffer::Input: return input.piece(tile, chunk);

@@ -1,5 +1,5 @@
-// The log: spdlog to standard error, with the level of RONDO_LOG (or NCCL's NCCL_DEBUG where that is not set).
-// Any thread. Each line carries the process and, once it is known, the rank.
+// The log: spdlog to standard error, with the level of RONDO_LOG (or NCCL's NCCL_DEBUG where that is not
+// set). Any thread. Each line carries the process and, once it is known, the rank.
 #pragma once
 
 #include <spdlog/spdlog.h>

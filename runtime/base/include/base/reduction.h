@@ -11,17 +11,17 @@
 namespace rondo {
 
 // X(enumerator, number in the C API, name)
-#define RONDO_REDUCTIONS(X)              \
-  X(Sum, 0, "sum")                       \
-  X(Prod, 1, "prod")                     \
-  X(Min, 2, "min")                       \
-  X(Max, 3, "max")                       \
-  X(Avg, 4, "avg")                       \
-  X(BitAnd, 5, "bit_and")                \
-  X(BitOr, 6, "bit_or")                  \
-  X(BitXor, 7, "bit_xor")                \
-  X(LogicalAnd, 8, "logical_and")        \
-  X(LogicalOr, 9, "logical_or")          \
+#define RONDO_REDUCTIONS(X)       \
+  X(Sum, 0, "sum")                \
+  X(Prod, 1, "prod")              \
+  X(Min, 2, "min")                \
+  X(Max, 3, "max")                \
+  X(Avg, 4, "avg")                \
+  X(BitAnd, 5, "bit_and")         \
+  X(BitOr, 6, "bit_or")           \
+  X(BitXor, 7, "bit_xor")         \
+  X(LogicalAnd, 8, "logical_and") \
+  X(LogicalOr, 9, "logical_or")   \
   X(LogicalXor, 10, "logical_xor")
 
 enum class Reduction : uint8_t {
@@ -54,7 +54,7 @@ struct CallOp {
   ReduceFunction function = nullptr;
   void* user = nullptr;
   bool commutative = true;
-  bool scales_input = false;            // pre-multiplied sum
+  bool scales_input = false;              // pre-multiplied sum
   alignas(16) std::byte scalar[16] = {};  // one element, where scales_input
 
   static CallOp of(Reduction reduction) {

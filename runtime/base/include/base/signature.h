@@ -6,27 +6,29 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace rondo {
 
 // X(enumerator, name): what a caller can ask for. The _v forms are the same kind with the flag `varying`.
-#define RONDO_COLLECTIVES(X)               \
-  X(AllReduce, "all_reduce")               \
-  X(Broadcast, "broadcast")                \
-  X(Reduce, "reduce")                      \
-  X(AllGather, "all_gather")               \
-  X(ReduceScatter, "reduce_scatter")       \
-  X(AllToAll, "all_to_all")                \
-  X(Gather, "gather")                      \
-  X(Scatter, "scatter")                    \
-  X(Barrier, "barrier")                    \
-  X(Scan, "scan")                          \
+#define RONDO_COLLECTIVES(X)         \
+  X(AllReduce, "all_reduce")         \
+  X(Broadcast, "broadcast")          \
+  X(Reduce, "reduce")                \
+  X(AllGather, "all_gather")         \
+  X(ReduceScatter, "reduce_scatter") \
+  X(AllToAll, "all_to_all")          \
+  X(Gather, "gather")                \
+  X(Scatter, "scatter")              \
+  X(Barrier, "barrier")              \
+  X(Scan, "scan")                    \
   X(Exscan, "exscan")
 
 enum class CollectiveKind : uint8_t {
 #define X(enumerator, name) enumerator,
   RONDO_COLLECTIVES(X)
 #undef X
-  PointToPoint,  // not a collective: what a user's send and recv carry in their headers
+      PointToPoint,  // not a collective: what a user's send and recv carry in their headers
 };
 
 inline constexpr int kCollectives = static_cast<int>(CollectiveKind::PointToPoint);
@@ -45,15 +47,15 @@ constexpr bool reduces(CollectiveKind kind) {
 }
 
 struct Signature {
-  uint64_t count = 0;        // elements, as the caller gave them; _v forms: a checksum of what all must agree on
-  uint64_t plan = 0;         // hash of algorithm, channels and chunk bytes: how the call is carried out
-  uint32_t sequence = 0;     // the how-manieth call of the communicator this is, from 1
-  uint32_t type = 0;         // rondo_type_t
-  uint32_t type_bytes = 0;   // of one element
-  uint32_t op = 0;           // rondo_op_t; user-defined ones: kUserOp
-  int32_t root = -1;         // -1 where there is none
+  uint64_t count = 0;       // elements, as the caller gave them; _v forms: of the message at hand
+  uint64_t plan = 0;        // hash of algorithm, channels and chunk bytes: how the call is carried out
+  uint32_t sequence = 0;    // the how-manieth call of the communicator this is, from 1
+  uint32_t type = 0;        // rondo_type_t
+  uint32_t type_bytes = 0;  // of one element
+  uint32_t op = 0;          // rondo_op_t; user-defined ones: kUserOp
+  int32_t root = -1;        // -1 where there is none
   CollectiveKind kind = CollectiveKind::Barrier;
-  uint8_t varying = 0;       // 1: the _v form
+  uint8_t varying = 0;  // 1: the _v form
   uint16_t reserved = 0;
 
   friend bool operator==(const Signature&, const Signature&) = default;
@@ -67,5 +69,8 @@ inline constexpr uint32_t kPremulSum = 0x1001;
 
 /// "all_reduce(count=1000, float32, sum), call 17", in the words of the C API.
 std::string describe(const Signature& signature);
+
+/// The error of two ranks that made different calls where they should have made the same one.
+Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b);
 
 }  // namespace rondo

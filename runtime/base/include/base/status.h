@@ -65,8 +65,8 @@ Status system_error(const std::string& what, int error_number);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}              // NOLINT: implicit by design
-  Result(Status failure) : status_(std::move(failure)) {}    // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit by design
+  Result(Status failure) : status_(std::move(failure)) {}  // NOLINT: implicit by design
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -82,10 +82,9 @@ class [[nodiscard]] Result {
 }  // namespace rondo
 
 /// Returns from the enclosing function with the Status of `expression` unless that is Ok.
-#define RONDO_TRY(expression)                                         \
-  do {                                                                \
-    if (::rondo::Status rondo_try_status = (expression); !rondo_try_status.ok()) \
-      return rondo_try_status;                                        \
+#define RONDO_TRY(expression)                                                                             \
+  do {                                                                                                    \
+    if (::rondo::Status rondo_try_status = (expression); !rondo_try_status.ok()) return rondo_try_status; \
   } while (false)
 
 #define RONDO_CONCAT_(a, b) a##b

@@ -33,6 +33,8 @@ class BufferLayout {
                               size_t element_bytes, size_t tile_elements);
 
   Piece piece(size_t tile, int chunk) const;
+  /// Elements of a block over all tiles (of the vector, where chunks are its parts).
+  size_t elements(int chunk) const;
   size_t tiles() const;
 
  private:
@@ -55,6 +57,8 @@ struct Layout {
 
   /// The bytes of a chunk. A scratch chunk's length is that of its chunk of the vector, see Buffer.
   Piece piece(const Schedule& schedule, size_t tile, Buffer buffer, int chunk) const;
+  /// The chunk's BufferLayout::elements().
+  size_t elements(const Schedule& schedule, Buffer buffer, int chunk) const;
 };
 
 }  // namespace rondo

@@ -1,0 +1,143 @@
+// Sends and receives between users: tags, any source, messages of any length.
+//
+// Each ordered pair of ranks has a connection of its own, so crossed messages never wait for one another. A
+// message that fits a slot goes at once (Eager); a longer one is announced (Request), and its bytes follow
+// (Data) when the receiver has a place for them (Grant). So whatever arrives can be put somewhere, and no
+// message blocks those behind it. One engine a communicator, used by the thread that uses the communicator.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/element.h"
+#include "exec/task.h"
+#include "transports/connection.h"
+
+namespace rondo {
+
+inline constexpr int kAny = -1;  // source or tag
+
+struct SendRequest {
+  const std::byte* data = nullptr;
+  size_t bytes = 0;
+  uint32_t type_bytes = 1;
+  int peer = 0;
+  int tag = 0;
+  // Kept by the engine.
+  uint64_t id = 0;
+  size_t sent = 0;
+  bool granted = false;
+  bool done = false;
+};
+
+struct RecvRequest {
+  std::byte* data = nullptr;
+  size_t capacity = 0;  // bytes
+  uint32_t type_bytes = 1;
+  int peer = 0;  // or kAny
+  int tag = 0;   // or kAny
+  // Kept by the engine; `source`, `got_tag` and `bytes` are the receipt.
+  int source = kAny;
+  int got_tag = kAny;
+  size_t bytes = 0;
+  uint64_t id = 0;
+  size_t arrived = 0;
+  bool done = false;
+};
+
+class PointToPoint {
+ public:
+  /// `connect(source, destination)` gives the connection that carries source's messages to destination; one
+  /// of them is `self`.
+  using Connect = std::function<Result<Connection*>(int source, int destination)>;
+  PointToPoint(int self, int nranks, Connect connect);
+
+  /// Take their places in the order of the calls; the engine keeps the request until it is done.
+  Status start(std::shared_ptr<SendRequest> request);
+  Status start(std::shared_ptr<RecvRequest> request);
+
+  /// Moves what can be moved; true if something was. A failure stays in status().
+  bool progress();
+  Status status() const { return failure_; }
+
+ private:
+  enum class Kind : uint32_t { Eager, Request, Grant, Data };
+  struct Header {
+    Kind kind;
+    int32_t tag;
+    uint64_t id;
+    uint64_t total_bytes;
+    uint64_t offset;
+    uint32_t type_bytes;
+    uint32_t reserved;
+  };
+  struct Message {  // arrived or announced, not yet received
+    int source;
+    Header header;
+    std::vector<std::byte> data;  // Eager
+  };
+  struct Outgoing {
+    Connection* connection = nullptr;
+    std::deque<std::shared_ptr<SendRequest>> to_announce;
+    std::list<std::shared_ptr<SendRequest>> in_flight;
+    uint64_t next_id = 1;
+  };
+  struct Incoming {
+    Connection* connection = nullptr;
+    std::deque<uint64_t> grants;  // to be sent
+    std::list<std::shared_ptr<RecvRequest>> receiving;
+  };
+
+  Status listen_to(int source);
+  bool progress_out(int peer, Outgoing& out);
+  bool announce(Outgoing& out);
+  bool take_grants(int peer, Outgoing& out);
+  bool stream(Outgoing& out);
+  bool progress_in(int source, Incoming& in);
+  bool send_grants(Incoming& in);
+  bool wanted(int source, const Incoming& in) const;
+  void take(int source, Incoming& in, const Arrival& arrival);
+  void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
+  bool fits(int source, const Header& header, const RecvRequest& request);
+  void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
+  std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
+  void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
+  void to_self(const std::shared_ptr<SendRequest>& request);
+
+  int self_;
+  int nranks_;
+  Connect connect_;
+  std::map<int, Outgoing> out_;
+  std::map<int, Incoming> in_;
+  std::list<std::shared_ptr<RecvRequest>> posted_;  // in the order of the calls
+  std::list<Message> unexpected_;                   // in the order of arrival
+  Status failure_;
+};
+
+/// Requests of one call or group, driven to their ends.
+class PointToPointTask final : public Task {
+ public:
+  explicit PointToPointTask(PointToPoint& engine) : engine_(engine) {}
+  void add(std::shared_ptr<SendRequest> request) { sends_.push_back(std::move(request)); }
+  void add(std::shared_ptr<RecvRequest> request) { recvs_.push_back(std::move(request)); }
+
+  Progress advance() override;
+  Status status() const override { return failure_; }
+  int blocked_on() const override;
+
+ private:
+  Status start();
+
+  PointToPoint& engine_;
+  std::vector<std::shared_ptr<SendRequest>> sends_;
+  std::vector<std::shared_ptr<RecvRequest>> recvs_;
+  bool started_ = false;
+  Status failure_;
+};
+
+}  // namespace rondo

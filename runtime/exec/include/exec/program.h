@@ -1,0 +1,56 @@
+// Program: a Schedule bound to one rank's connections. Immutable, made once a plan; read by the executor on
+// the thread that runs the call.
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "transports/connection.h"
+
+namespace rondo {
+
+class Program {
+ public:
+  /// `connect(peer, port)` gives the connection that a lane's Steps use; it outlives the Program.
+  template <typename Connect>
+  static Result<Program> bind(const Shape& shape, Schedule schedule, Connect&& connect) {
+    Program program(shape, std::move(schedule));
+    for (size_t lane = 0; lane < program.schedule_.lanes.size(); ++lane) {
+      for (int peer : program.peers_of(lane)) {
+        RONDO_TRY_ASSIGN(Connection * connection, connect(peer, program.schedule_.lanes[lane].port));
+        program.adopt(lane, peer, connection);
+      }
+    }
+    return program;
+  }
+
+  const Schedule& schedule() const { return schedule_; }
+
+  /// The connections to the ranks of a peer set, in its order; null at the place of the own rank.
+  const std::vector<Connection*>& connections(size_t lane, uint16_t set) const {
+    return connections_[lane * schedule_.peer_sets.size() + set];
+  }
+  /// Every connection once.
+  const std::vector<Connection*>& all_connections() const { return all_; }
+  /// The least slot of all connections; 0 where there are none.
+  size_t slot_bytes() const;
+
+  /// Whether the memory that holds the value of a sending Step stays as it is to the call's end, so that a
+  /// peer may read it there.
+  bool stable(size_t lane, size_t step, bool in_place) const {
+    return (in_place ? stable_in_place_ : stable_)[lane][step];
+  }
+
+ private:
+  Program(const Shape& shape, Schedule schedule);
+  std::vector<int> peers_of(size_t lane) const;
+  void adopt(size_t lane, int peer, Connection* connection);
+
+  Schedule schedule_;
+  std::vector<std::vector<Connection*>> connections_;  // [lane * sets + set]
+  std::vector<Connection*> all_;
+  std::vector<std::vector<bool>> stable_;
+  std::vector<std::vector<bool>> stable_in_place_;
+};
+
+}  // namespace rondo

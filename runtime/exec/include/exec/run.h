@@ -1,0 +1,83 @@
+// Run: the host executor. Carries out a Program for one call over host memory, a Step at a time.
+//
+// Owned by whoever made the call and advanced on that thread. Binding holds what differs from call to call.
+#pragma once
+
+#include <vector>
+
+#include "base/element.h"
+#include "base/reduction.h"
+#include "exec/program.h"
+#include "exec/task.h"
+#include "schedule/layout.h"
+
+namespace rondo {
+
+/// One call's addresses, lengths and meaning.
+struct Binding {
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  bool in_place = false;
+  Layout layout;
+  CallType type;
+  CallOp op;
+  int nranks = 1;
+  bool reduces = false;
+  Signature signature;
+};
+
+class Run final : public Task {
+ public:
+  /// The Program outlives the Run.
+  Run(const Program& program, Binding binding);
+
+  Progress advance() override;
+  Status status() const override { return failure_; }
+  int blocked_on() const override { return blocked_on_; }
+
+ private:
+  struct LaneState {
+    size_t tile = 0;
+    size_t step = 0;
+  };
+  struct Operand {
+    Connection* connection;  // null: the Step's own source
+    const std::byte* data;
+    size_t bytes;
+  };
+  struct Target {
+    Connection* connection;
+    std::byte* slot;  // null: by reference
+  };
+  enum class StepOutcome { Done, Stuck, Failed };
+
+  bool lane_done(size_t lane) const;
+  bool waits_for_lane(const Step& step, size_t lane) const;
+  StepOutcome try_step(size_t lane, const Step& step);
+  size_t step_bytes(const Step& step, size_t tile) const;
+  uint64_t step_elements(const Step& step) const;
+  Ref sizing(const Step& step) const;
+  StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
+  StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
+  bool check(const Arrival& arrival, int peer, size_t bytes);
+  void compute(const Step& step, size_t tile);
+  void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
+  void hand_over(const Step& step, size_t tile, size_t bytes);
+  std::byte* address(Buffer buffer, size_t offset) const;
+  bool contiguous(const Step& step, size_t tile, Ref place) const;
+  bool flush();
+
+  const Program& program_;
+  Binding binding_;
+  std::vector<std::byte> scratch_;
+  std::vector<LaneState> lanes_;
+  // Of the Step at hand; members so that a Step allocates nothing.
+  std::vector<Operand> operands_;
+  std::vector<Target> targets_;
+  std::vector<const void*> sources_;
+  Signature message_;
+  Status failure_;
+  int blocked_on_ = -1;
+};
+
+}  // namespace rondo

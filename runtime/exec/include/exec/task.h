@@ -1,0 +1,26 @@
+// Task: something that makes progress in small steps and never blocks. Whoever drives it decides how to wait.
+// A task belongs to one thread at a time.
+#pragma once
+
+#include "base/status.h"
+
+namespace rondo {
+
+enum class Progress {
+  Stuck,  // nothing could be done now
+  Moved,  // something was done; more is left
+  Done,
+  Failed,  // see Task::status()
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual Progress advance() = 0;
+  /// Why it failed.
+  virtual Status status() const = 0;
+  /// The rank whose data or room the task waits for; -1 where it is not known.
+  virtual int blocked_on() const = 0;
+};
+
+}  // namespace rondo

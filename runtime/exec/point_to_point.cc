@@ -1,0 +1,299 @@
+#include "exec/point_to_point.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rondo {
+namespace {
+
+std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int peer, int tag) {
+  return fmt::format("{}(count={}, {} bytes an element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
+                     peer == kAny ? "any source" : fmt::format("peer={}", peer),
+                     tag == kAny ? "any" : fmt::format("{}", tag));
+}
+
+}  // namespace
+
+PointToPoint::PointToPoint(int self, int nranks, Connect connect)
+    : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
+
+Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
+  if (request->peer == self_) {
+    to_self(request);
+    return failure_;
+  }
+  Outgoing& out = out_[request->peer];
+  if (out.connection == nullptr) {
+    RONDO_TRY_ASSIGN(out.connection, connect_(self_, request->peer));
+  }
+  request->id = out.next_id++;
+  out.to_announce.push_back(std::move(request));
+  return {};
+}
+
+Status PointToPoint::start(std::shared_ptr<RecvRequest> request) {
+  for (int source = 0; source < nranks_; ++source)
+    if (source != self_ && (request->peer == kAny || request->peer == source)) RONDO_TRY(listen_to(source));
+  const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Message& message) {
+    return (request->peer == kAny || request->peer == message.source) &&
+           (request->tag == kAny || request->tag == message.header.tag);
+  });
+  if (found == unexpected_.end()) {
+    posted_.push_back(std::move(request));
+    return {};
+  }
+  const Message message = std::move(*found);
+  unexpected_.erase(found);
+  if (fits(message.source, message.header, *request)) deliver(request, message, message.data.data());
+  return failure_;
+}
+
+Status PointToPoint::listen_to(int source) {
+  Incoming& in = in_[source];
+  if (in.connection != nullptr) return {};
+  RONDO_TRY_ASSIGN(in.connection, connect_(source, self_));
+  return {};
+}
+
+bool PointToPoint::progress() {
+  bool moved = false;
+  for (auto& [peer, out] : out_) moved = progress_out(peer, out) || moved;
+  for (auto& [source, in] : in_) moved = progress_in(source, in) || moved;
+  return moved;
+}
+
+// --- sending ---
+
+bool PointToPoint::progress_out(int peer, Outgoing& out) {
+  if (out.to_announce.empty() && out.in_flight.empty()) return false;
+  bool moved = take_grants(peer, out);
+  moved = announce(out) || moved;
+  return stream(out) || moved;
+}
+
+/// First words of messages go in the order of the calls; that is what keeps messages of a tag in order.
+bool PointToPoint::announce(Outgoing& out) {
+  bool moved = false;
+  const size_t room = out.connection->slot_bytes() - sizeof(Header);
+  while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
+    const auto request = out.to_announce.front();
+    out.to_announce.pop_front();
+    const bool eager = request->bytes <= room;
+    const Header header{eager ? Kind::Eager : Kind::Request,
+                        request->tag,
+                        request->id,
+                        request->bytes,
+                        0,
+                        request->type_bytes,
+                        0};
+    put(*out.connection, header, request->data, eager ? request->bytes : 0);
+    if (eager) request->sent = request->bytes;
+    out.in_flight.push_back(request);
+    moved = true;
+  }
+  return moved;
+}
+
+bool PointToPoint::take_grants(int peer, Outgoing& out) {
+  bool moved = false;
+  while (const auto arrival = out.connection->peek()) {
+    Header header{};
+    if (arrival->bytes >= sizeof header) std::memcpy(&header, arrival->data, sizeof header);
+    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
+                                    [&](const auto& request) { return request->id == header.id; });
+    if (arrival->bytes < sizeof header || header.kind != Kind::Grant || found == out.in_flight.end()) {
+      failure_ =
+          error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
+      return moved;
+    }
+    (*found)->granted = true;
+    out.connection->release();
+    moved = true;
+  }
+  return moved;
+}
+
+/// Granted messages take turns, a slot each, so that a short one is not held up by a long one.
+bool PointToPoint::stream(Outgoing& out) {
+  bool moved = false;
+  const size_t room = out.connection->slot_bytes() - sizeof(Header);
+  for (bool any = true; any;) {
+    any = false;
+    for (const auto& request : out.in_flight) {
+      if (!request->granted || request->sent == request->bytes || out.connection->acquire() == nullptr)
+        continue;
+      const size_t bytes = std::min(room, request->bytes - request->sent);
+      put(*out.connection,
+          Header{Kind::Data, request->tag, request->id, request->bytes, request->sent, request->type_bytes,
+                 0},
+          request->data + request->sent, bytes);
+      request->sent += bytes;
+      any = moved = true;
+    }
+  }
+  if (!out.connection->flushed()) return moved;
+  for (const auto& request : out.in_flight)
+    request->done = request->sent == request->bytes && (request->granted || request->bytes <= room);
+  const size_t left = std::erase_if(out.in_flight, [](const auto& request) { return request->done; });
+  return moved || left != 0;
+}
+
+void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
+  std::byte* slot = connection.acquire();
+  std::memcpy(slot, &header, sizeof header);
+  if (bytes != 0) std::memcpy(slot + sizeof header, data, bytes);
+  Signature signature;
+  signature.kind = CollectiveKind::PointToPoint;
+  connection.commit(sizeof header + bytes, signature);
+}
+
+void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
+  Message message{self_, Header{Kind::Eager, request->tag, 0, request->bytes, 0, request->type_bytes, 0}, {}};
+  request->done = true;
+  if (const auto receiver = match_posted(self_, message.header)) {
+    if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);
+    return;
+  }
+  if (request->bytes != 0) message.data.assign(request->data, request->data + request->bytes);
+  unexpected_.push_back(std::move(message));
+}
+
+// --- receiving ---
+
+/// Slots of a source are taken while someone waits for it; otherwise they stay, and its credits stop the
+/// sender.
+bool PointToPoint::wanted(int source, const Incoming& in) const {
+  if (!in.receiving.empty() || !in.grants.empty()) return true;
+  return std::any_of(posted_.begin(), posted_.end(),
+                     [&](const auto& request) { return request->peer == kAny || request->peer == source; });
+}
+
+bool PointToPoint::progress_in(int source, Incoming& in) {
+  bool moved = send_grants(in);
+  while (failure_.ok() && wanted(source, in)) {
+    const auto arrival = in.connection->peek();
+    if (!arrival) break;
+    take(source, in, *arrival);
+    in.connection->release();
+    moved = true;
+  }
+  moved = send_grants(in) || moved;
+  if (moved) in.connection->flushed();  // a grant must leave even if nothing more is received
+  return moved;
+}
+
+bool PointToPoint::send_grants(Incoming& in) {
+  bool moved = false;
+  while (!in.grants.empty() && in.connection->acquire() != nullptr) {
+    put(*in.connection, Header{Kind::Grant, 0, in.grants.front(), 0, 0, 1, 0}, nullptr, 0);
+    in.grants.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
+  Header header{};
+  const bool whole = arrival.bytes >= sizeof header;
+  if (whole) std::memcpy(&header, arrival.data, sizeof header);
+  const std::byte* data = arrival.data + sizeof header;
+  const size_t bytes = whole ? arrival.bytes - sizeof header : 0;
+  if (whole && header.kind == Kind::Data) return take_data(source, in, header, data, bytes);
+  const bool eager = header.kind == Kind::Eager;
+  if (!whole || header.type_bytes == 0 || (!eager && header.kind != Kind::Request) ||
+      (eager && bytes != header.total_bytes)) {
+    failure_ =
+        error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
+    return;
+  }
+  Message message{source, header, {}};
+  if (const auto request = match_posted(source, header)) {
+    if (fits(source, header, *request)) deliver(request, message, data);
+    return;
+  }
+  if (eager) message.data.assign(data, data + bytes);
+  unexpected_.push_back(std::move(message));
+}
+
+void PointToPoint::take_data(int source, Incoming& in, const Header& header, const std::byte* data,
+                             size_t bytes) {
+  const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
+                                  [&](const auto& request) { return request->id == header.id; });
+  if (found == in.receiving.end() || header.offset != (*found)->arrived ||
+      bytes > (*found)->bytes - (*found)->arrived) {
+    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
+    return;
+  }
+  RecvRequest& request = **found;
+  std::memcpy(request.data + request.arrived, data, bytes);
+  request.arrived += bytes;
+  request.done = request.arrived == request.bytes;
+  if (request.done) in.receiving.erase(found);
+}
+
+std::shared_ptr<RecvRequest> PointToPoint::match_posted(int source, const Header& header) {
+  const auto found = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
+    return (request->peer == kAny || request->peer == source) &&
+           (request->tag == kAny || request->tag == header.tag);
+  });
+  if (found == posted_.end()) return nullptr;
+  const auto request = *found;
+  posted_.erase(found);
+  return request;
+}
+
+bool PointToPoint::fits(int source, const Header& header, const RecvRequest& request) {
+  if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity) return true;
+  failure_ = error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}", source,
+                   text_of(header.total_bytes, header.type_bytes, "send", self_, header.tag), self_,
+                   text_of(request.capacity, request.type_bytes, "recv", request.peer, request.tag));
+  return false;
+}
+
+/// Puts an eager message where it belongs, or lets an announced one come.
+void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Message& message,
+                           const std::byte* data) {
+  const Header& header = message.header;
+  request->source = message.source;
+  request->got_tag = header.tag;
+  request->bytes = header.total_bytes;
+  if (header.kind == Kind::Eager) {
+    if (request->bytes != 0) std::memcpy(request->data, data, request->bytes);
+    request->done = true;
+    return;
+  }
+  Incoming& in = in_[message.source];
+  request->id = header.id;
+  in.receiving.push_back(request);
+  in.grants.push_back(header.id);
+}
+
+// --- a call's requests ---
+
+Status PointToPointTask::start() {
+  started_ = true;
+  for (const auto& request : recvs_) RONDO_TRY(engine_.start(request));
+  for (const auto& request : sends_) RONDO_TRY(engine_.start(request));
+  return {};
+}
+
+Progress PointToPointTask::advance() {
+  if (!started_) failure_ = start();
+  const bool moved = failure_.ok() && engine_.progress();
+  if (failure_.ok()) failure_ = engine_.status();
+  if (!failure_.ok()) return Progress::Failed;
+  const auto done = [](const auto& request) { return request->done; };
+  if (std::all_of(sends_.begin(), sends_.end(), done) && std::all_of(recvs_.begin(), recvs_.end(), done))
+    return Progress::Done;
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+int PointToPointTask::blocked_on() const {
+  for (const auto& request : recvs_)
+    if (!request->done) return request->peer;
+  for (const auto& request : sends_)
+    if (!request->done) return request->peer;
+  return -1;
+}
+
+}  // namespace rondo

@@ -1,0 +1,92 @@
+#include "exec/program.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rondo {
+namespace {
+
+/// Where a Step leaves the value that it sends: its destination, or the source that it sends unchanged.
+Ref value_place(const Step& step) {
+  if (step.has(kCopy)) return {step.dst(), step.dst_chunk};
+  if (step.has(kRecv)) return {};
+  return {step.src(), step.src_chunk};
+}
+
+bool overlap(int first_a, int first_b, int count_a, int count_b) {
+  return first_a < first_b + count_b && first_b < first_a + count_a;
+}
+
+/// Whether `write` changes any of `count` chunks at `place`.
+bool writes_to(const Shape& shape, const Schedule& schedule, const Step& write, Ref place, int count,
+               bool in_place) {
+  if (!write.has(kCopy)) return false;
+  if (write.dst() == place.buffer) return overlap(write.dst_chunk, place.chunk, write.count, count);
+  if (!in_place || write.dst() != Buffer::Output || place.buffer != Buffer::Input) return false;
+  for (int i = 0; i < write.count; ++i) {
+    const int alias = InPlace::input_of_output(shape, schedule.rank, write.dst_chunk + i);
+    if (alias >= place.chunk && alias < place.chunk + count) return true;
+  }
+  return false;
+}
+
+/// Whether the value that (lane, index) sends stays where it is: nothing later in its lane and nothing at all
+/// in other lanes writes there. Scratch is used again by the next tile.
+bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
+  const Step& step = schedule.lanes[lane].steps[index];
+  const Ref place = value_place(step);
+  if (!step.has(kSend) || place.buffer == Buffer::None || place.buffer == Buffer::Scratch) return false;
+  for (size_t l = 0; l < schedule.lanes.size(); ++l) {
+    const auto& steps = schedule.lanes[l].steps;
+    for (size_t i = l == lane ? index + 1 : 0; i < steps.size(); ++i)
+      if (writes_to(shape, schedule, steps[i], place, step.count, in_place)) return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<bool>> stable_steps(const Shape& shape, const Schedule& schedule, bool in_place) {
+  std::vector<std::vector<bool>> stable(schedule.lanes.size());
+  for (size_t lane = 0; lane < schedule.lanes.size(); ++lane)
+    for (size_t i = 0; i < schedule.lanes[lane].steps.size(); ++i)
+      stable[lane].push_back(stays(shape, schedule, lane, i, in_place));
+  return stable;
+}
+
+}  // namespace
+
+Program::Program(const Shape& shape, Schedule schedule)
+    : schedule_(std::move(schedule)),
+      connections_(schedule_.lanes.size() * schedule_.peer_sets.size()),
+      stable_(stable_steps(shape, schedule_, false)),
+      stable_in_place_(stable_steps(shape, schedule_, true)) {
+  for (size_t i = 0; i < connections_.size(); ++i)
+    connections_[i].resize(schedule_.peer_sets[i % schedule_.peer_sets.size()].size());
+}
+
+std::vector<int> Program::peers_of(size_t lane) const {
+  std::set<int> peers;
+  for (const Step& step : schedule_.lanes[lane].steps) {
+    for (uint16_t set : {step.recv_set, step.send_set})
+      if (set != Step::kNone) peers.insert(schedule_.peer_sets[set].begin(), schedule_.peer_sets[set].end());
+  }
+  peers.erase(schedule_.rank);
+  return {peers.begin(), peers.end()};
+}
+
+void Program::adopt(size_t lane, int peer, Connection* connection) {
+  all_.push_back(connection);
+  for (size_t set = 0; set < schedule_.peer_sets.size(); ++set) {
+    const auto& ranks = schedule_.peer_sets[set];
+    for (size_t i = 0; i < ranks.size(); ++i)
+      if (ranks[i] == peer) connections_[lane * schedule_.peer_sets.size() + set][i] = connection;
+  }
+}
+
+size_t Program::slot_bytes() const {
+  size_t least = 0;
+  for (const Connection* connection : all_)
+    least = least == 0 ? connection->slot_bytes() : std::min(least, connection->slot_bytes());
+  return least;
+}
+
+}  // namespace rondo

@@ -1,0 +1,232 @@
+#include "exec/run.h"
+
+#include <cstring>
+
+#include "exec/fold.h"
+
+namespace rondo {
+namespace {
+
+/// Below this a copy into a slot costs less than waiting for the peer to have read the original.
+constexpr size_t kLeastPosted = 8 * 1024;
+
+}  // namespace
+
+Run::Run(const Program& program, Binding binding)
+    : program_(program),
+      binding_(std::move(binding)),
+      scratch_(static_cast<size_t>(program.schedule().scratch_chunks) * binding_.layout.scratch_chunk_bytes),
+      lanes_(program.schedule().lanes.size()),
+      message_(binding_.signature) {}
+
+Progress Run::advance() {
+  bool moved = false;
+  bool all_done = true;
+  blocked_on_ = -1;
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const auto& steps = program_.schedule().lanes[lane].steps;
+    while (!lane_done(lane)) {
+      LaneState& at = lanes_[lane];
+      const StepOutcome outcome = try_step(lane, steps[at.step]);
+      if (outcome == StepOutcome::Failed) return Progress::Failed;
+      if (outcome == StepOutcome::Stuck) break;
+      moved = true;
+      if (++at.step == steps.size()) at = {at.tile + 1, 0};
+    }
+    all_done = all_done && lane_done(lane);
+  }
+  if (all_done && flush()) return Progress::Done;
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+bool Run::lane_done(size_t lane) const {
+  return lanes_[lane].tile >= binding_.layout.tiles || program_.schedule().lanes[lane].steps.empty();
+}
+
+bool Run::waits_for_lane(const Step& step, size_t lane) const {
+  if (step.wait_lane == Step::kNone) return false;
+  const LaneState& other = lanes_[step.wait_lane];
+  const size_t tile = lanes_[lane].tile;
+  return other.tile < tile || (other.tile == tile && other.step <= step.wait_step);
+}
+
+/// The chunk whose length is the length of everything that the Step moves.
+Ref Run::sizing(const Step& step) const {
+  if (step.has(kCopy)) return {step.dst(), step.dst_chunk};
+  return {step.src(), step.src_chunk};
+}
+
+size_t Run::step_bytes(const Step& step, size_t tile) const {
+  const Ref ref = sizing(step);
+  size_t bytes = 0;
+  for (int i = 0; i < step.count; ++i)
+    bytes += binding_.layout.piece(program_.schedule(), tile, ref.buffer, ref.chunk + i).bytes;
+  return bytes;
+}
+
+uint64_t Run::step_elements(const Step& step) const {
+  const Ref ref = sizing(step);
+  uint64_t elements = 0;
+  for (int i = 0; i < step.count; ++i)
+    elements += binding_.layout.elements(program_.schedule(), ref.buffer, ref.chunk + i);
+  return elements;
+}
+
+Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
+  const size_t tile = lanes_[lane].tile;
+  if (waits_for_lane(step, lane)) return StepOutcome::Stuck;
+  const size_t bytes = step_bytes(step, tile);
+  if (bytes == 0 && tile > 0) return StepOutcome::Done;  // the other end leaves it out as well
+  if (binding_.signature.varying) message_.count = step_elements(step);
+  if (auto outcome = gather_operands(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
+  if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
+  compute(step, tile);
+  hand_over(step, tile, bytes);
+  return StepOutcome::Done;
+}
+
+Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t bytes) {
+  operands_.clear();
+  if (!step.has(kRecv)) {
+    operands_.push_back({nullptr, nullptr, bytes});
+    return StepOutcome::Done;
+  }
+  const auto& ranks = program_.schedule().peer_sets[step.recv_set];
+  const auto& connections = program_.connections(lane, step.recv_set);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (connections[i] == nullptr) {
+      operands_.push_back({nullptr, nullptr, bytes});
+      continue;
+    }
+    const auto arrival = connections[i]->peek();
+    if (!arrival) {
+      blocked_on_ = ranks[i];
+      return StepOutcome::Stuck;
+    }
+    if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
+    operands_.push_back({connections[i], arrival->data, bytes});
+  }
+  return StepOutcome::Done;
+}
+
+bool Run::check(const Arrival& arrival, int peer, size_t bytes) {
+  if (*arrival.signature == message_ && arrival.bytes == bytes) return true;
+  const int self = program_.schedule().rank;
+  if (*arrival.signature == message_)
+    failure_ = error(Code::Mismatch, "rank {} sent {} bytes where rank {} expects {} in {}", peer,
+                     arrival.bytes, self, bytes, describe(message_));
+  else
+    failure_ = mismatch(self, message_, peer, *arrival.signature);
+  return false;
+}
+
+Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t bytes) {
+  targets_.clear();
+  if (!step.has(kSend)) return StepOutcome::Done;
+  const size_t tile = lanes_[lane].tile;
+  const bool scaled = binding_.op.scales_input && binding_.reduces && !step.has(kCopy);
+  const bool by_reference = bytes >= kLeastPosted && !scaled && (step.has(kCopy) || !step.has(kFinish)) &&
+                            program_.stable(lane, lanes_[lane].step, binding_.in_place) &&
+                            contiguous(step, tile, sizing(step));
+  const auto& ranks = program_.schedule().peer_sets[step.send_set];
+  const auto& connections = program_.connections(lane, step.send_set);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    std::byte* slot = connections[i]->acquire();
+    if (slot == nullptr) {
+      blocked_on_ = ranks[i];
+      return StepOutcome::Stuck;
+    }
+    targets_.push_back(
+        {connections[i], by_reference && connections[i]->posts_by_reference() ? nullptr : slot});
+  }
+  return StepOutcome::Done;
+}
+
+bool Run::contiguous(const Step& step, size_t tile, Ref place) const {
+  Piece all = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk);
+  for (int i = 1; i < step.count; ++i) {
+    const Piece next = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk + i);
+    if (next.bytes != 0 && next.offset != all.offset + all.bytes) return false;
+    all.bytes += next.bytes;
+  }
+  return true;
+}
+
+std::byte* Run::address(Buffer buffer, size_t offset) const {
+  switch (buffer) {
+    case Buffer::Input: return const_cast<std::byte*>(binding_.input) + offset;  // read only
+    case Buffer::Output: return binding_.output + offset;
+    case Buffer::Scratch: return const_cast<std::byte*>(scratch_.data()) + offset;
+    case Buffer::None: break;
+  }
+  return nullptr;
+}
+
+void Run::compute(const Step& step, size_t tile) {
+  size_t slot_offset = 0;
+  for (int i = 0; i < step.count; ++i) {
+    Piece src;
+    Piece dst;
+    const Schedule& schedule = program_.schedule();
+    if (step.src() != Buffer::None)
+      src = binding_.layout.piece(schedule, tile, step.src(), step.src_chunk + i);
+    if (step.has(kCopy)) dst = binding_.layout.piece(schedule, tile, step.dst(), step.dst_chunk + i);
+    const size_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
+    if (bytes != 0) compute_piece(step, src, dst, slot_offset, bytes);
+    slot_offset += bytes;
+  }
+}
+
+/// Writes the value to the first place that needs it and copies it from there to the others.
+void Run::compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset,
+                        size_t bytes) {
+  int own = -1;
+  sources_.clear();
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].connection == nullptr) own = static_cast<int>(i);
+    sources_.push_back(operands_[i].connection ? operands_[i].data + slot_offset
+                                               : address(step.src(), src.offset));
+  }
+  FoldArgs args{.out = step.has(kCopy) ? address(step.dst(), dst.offset) : nullptr,
+                .operands = sources_,
+                .bytes = bytes};
+  if (binding_.reduces && binding_.op.scales_input && own >= 0 && step.src() == Buffer::Input)
+    args.scaled = own;
+  if (step.has(kFinish) && binding_.op.built_in == Reduction::Avg && binding_.op.function == nullptr)
+    args.divisor = binding_.nranks;
+  if (args.out != nullptr) fold(binding_.type, binding_.op, args);
+  const std::byte* value = args.out;
+  for (const Target& target : targets_) {
+    if (target.slot == nullptr) continue;
+    if (value != nullptr) {
+      std::memcpy(target.slot + slot_offset, value, bytes);
+      continue;
+    }
+    args.out = target.slot + slot_offset;
+    fold(binding_.type, binding_.op, args);
+    value = args.out;
+  }
+}
+
+/// Sends what was computed and gives the received slots back.
+void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
+  for (const Target& target : targets_) {
+    if (target.slot != nullptr) {
+      target.connection->commit(bytes, message_);
+    } else {
+      const Ref place = sizing(step);
+      const Piece piece = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk);
+      target.connection->post(address(place.buffer, piece.offset), bytes, message_);
+    }
+  }
+  for (const Operand& operand : operands_)
+    if (operand.connection != nullptr) operand.connection->release();
+}
+
+bool Run::flush() {
+  bool flushed = true;
+  for (Connection* connection : program_.all_connections()) flushed = connection->flushed() && flushed;
+  return flushed;
+}
+
+}  // namespace rondo
