@@ -1,0 +1,117 @@
+// What hwloc says of this host and of others.
+#include <hwloc.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "catch.h"
+#include "topology/binding.h"
+#include "topology/host.h"
+
+using namespace rondo;
+
+namespace {
+
+/// What must hold on every machine.
+void check_sound(const HostInfo& host) {
+  REQUIRE_FALSE(host.cpus.empty());
+  std::set<int> ids;
+  for (const Cpu& cpu : host.cpus) {
+    CHECK(cpu.id >= 0);
+    CHECK(cpu.core >= 0);
+    ids.insert(cpu.id);
+  }
+  CHECK(ids.size() == host.cpus.size());
+  CHECK(host.installed_cpus >= static_cast<int>(host.cpus.size()));
+  for (const Cpu& a : host.cpus)
+    for (const Cpu& b : host.cpus)
+      if (a.core == b.core) CHECK((a.l2 == b.l2 && a.l3 == b.l3 && a.numa == b.numa));
+}
+
+/// hwloc before 3.0 may not know the form of the file that 3.0 writes.
+bool too_new_for_this_hwloc(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return hwloc_get_api_version() < 0x30000 && text.find("<topology version=\"3.") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("this host has the CPUs that this thread may run on, and memory") {
+  const auto host = detect_host();
+  REQUIRE(host.status().message() == "");
+  check_sound(host.value());
+  CHECK(host.value().memory_bytes > 0);
+  CHECK(host.value().concurrency() >= 1);
+  const auto bound = bound_cpus();
+  REQUIRE(bound.ok());
+  std::set<int> known;
+  for (const Cpu& cpu : host.value().cpus) known.insert(cpu.id);
+  for (int cpu : bound.value()) CHECK(known.contains(cpu));
+}
+
+TEST_CASE("a synthetic machine is read level by level") {
+  const auto host = host_from_synthetic("numa:2 l3:1 l2:4 core:2 pu:2");
+  REQUIRE(host.status().message() == "");
+  check_sound(host.value());
+  CHECK(host.value().cpus.size() == 32);
+  CHECK(host.value().cores() == 16);
+  std::set<int> nodes, l3s, l2s;
+  for (const Cpu& cpu : host.value().cpus) {
+    nodes.insert(cpu.numa);
+    l3s.insert(cpu.l3);
+    l2s.insert(cpu.l2);
+  }
+  CHECK(nodes == std::set<int>{0, 1});
+  CHECK(l3s.size() == 2);
+  CHECK(l2s.size() == 8);
+}
+
+TEST_CASE("what cannot be loaded is an error that names it") {
+  CHECK(host_from_synthetic("cores:many").status().message().find("cores:many") != std::string::npos);
+  CHECK(host_from_xml("/nowhere/host.xml").status().message().find("/nowhere/host.xml") != std::string::npos);
+}
+
+TEST_CASE("recorded machines load") {
+  struct Recorded {
+    const char* file;
+    size_t cpus;
+    int cores;
+    size_t nodes;  // with CPUs
+  };
+  const Recorded recorded[] = {
+      {"hwloc-2gpu-1ib-westmere.xml", 32, 16, 2},
+      {"hwloc-aws-g4dnmetal-8xt4.xml", 96, 48, 2},
+      {"hwloc-llnl-lassen-4xv100-p9.xml", 160, 40, 2},
+      {"hwloc-nvidia-dgx2-16xv100.xml", 4, 4, 2},
+  };
+  const char* data = std::getenv("RONDO_TEST_DATA");
+  if (data == nullptr) {
+    WARN(
+        "skipped: the 4 recorded machines, since RONDO_TEST_DATA does not name a folder with "
+        "topologies/hwloc");
+    return;
+  }
+  for (const Recorded& one : recorded) {
+    CAPTURE(one.file);
+    const auto path = std::filesystem::path(data) / "topologies" / "hwloc" / one.file;
+    REQUIRE(std::filesystem::exists(path));
+    const auto host = host_from_xml(path.string());
+    if (!host.ok() && too_new_for_this_hwloc(path)) {
+      WARN("skipped: " << one.file << " is of hwloc 3, which the hwloc here cannot read");
+      continue;
+    }
+    REQUIRE(host.status().message() == "");
+    check_sound(host.value());
+    CHECK(host.value().cpus.size() == one.cpus);
+    CHECK(host.value().cores() == one.cores);
+    std::set<int> nodes;
+    for (const Cpu& cpu : host.value().cpus) nodes.insert(cpu.numa);
+    CHECK(nodes.size() == one.nodes);
+    const auto placed = place_ranks(host.value(), one.cores);
+    CHECK(std::set<int>(placed.begin(), placed.end()).size() == static_cast<size_t>(one.cores));
+  }
+}
