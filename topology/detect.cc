@@ -1,5 +1,6 @@
 // Reads a machine through hwloc.
 #include <hwloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -83,15 +84,22 @@ Result<HostInfo> load(const Topology& topology, const std::string& what) {
   return host;
 }
 
+/// What the kernel counts in all; memory that was added while it ran is missing from what hwloc reads.
+uint64_t physical_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) : 0;
+}
+
 }  // namespace
 
 Result<HostInfo> detect_host() {
   RONDO_TRY_ASSIGN(const Topology topology, make_topology());
   RONDO_TRY_ASSIGN(HostInfo host, load(topology, "this host"));
+  host.memory_bytes = std::max(host.memory_bytes, physical_memory_bytes());
   const CgroupLimits limits = own_cgroup_limits();
   host.cpu_quota = limits.cpus;
-  if (limits.memory_bytes > 0 && (host.memory_bytes == 0 || limits.memory_bytes < host.memory_bytes))
-    host.memory_bytes = limits.memory_bytes;
+  if (limits.memory_bytes > 0) host.memory_bytes = std::min(host.memory_bytes, limits.memory_bytes);
   return host;
 }
 
