@@ -25,7 +25,8 @@ Chunks chunks_of(const Shape& shape, int parts) {
   }
 }
 
-/// Builders are pure functions of shapes that their supports() admits: what does not fit is a fault of theirs.
+/// Builders are pure functions of shapes that their supports() admits: what does not fit is a fault of
+/// theirs.
 uint16_t narrow(int value) {
   if (value < 0 || value >= Step::kNone) {
     fmt::print(stderr, "rondo: a schedule holds {}, which does not fit 16 bits\n", value);
@@ -44,9 +45,9 @@ uint16_t intern(std::vector<std::vector<uint16_t>>& sets, const std::vector<int>
   return narrow(static_cast<int>(sets.size()) - 1);
 }
 
-uint8_t verbs_of(const Move& move, int rank) {
-  const bool folds = std::find(move.recv.begin(), move.recv.end(), rank) != move.recv.end();
-  return static_cast<uint8_t>((move.recv.empty() ? 0 : kRecv) | (folds ? kReduce : 0) |
+uint8_t verbs_of(const Move& move, int rank, bool receives) {
+  const bool folds = receives && std::find(move.recv.begin(), move.recv.end(), rank) != move.recv.end();
+  return static_cast<uint8_t>((receives ? kRecv : 0) | (folds ? kReduce : 0) |
                               (move.dst.buffer == Buffer::None ? 0 : kCopy) |
                               (move.send.empty() ? 0 : kSend) | (move.finish ? kFinish : 0));
 }
@@ -70,14 +71,16 @@ Schedule::Schedule(const Shape& shape, int own_rank, int parts, int scratch)
 int Schedule::add(int lane, const Move& move) {
   while (static_cast<int>(lanes.size()) <= lane)
     lanes.push_back(Lane{narrow(static_cast<int>(lanes.size())), {}});
+  const bool alone = move.recv.size() == 1 && move.recv[0] == rank;
+  const bool receives = !move.recv.empty() && !alone;
   Step step;
-  step.verbs = verbs_of(move, rank);
-  step.buffers = static_cast<uint8_t>(static_cast<int>(move.src.buffer) |
-                                      static_cast<int>(move.dst.buffer) << 4);
+  step.verbs = verbs_of(move, rank, receives);
+  step.buffers =
+      static_cast<uint8_t>(static_cast<int>(move.src.buffer) | static_cast<int>(move.dst.buffer) << 4);
   step.count = narrow(move.count);
   step.src_chunk = narrow(move.src.chunk);
   step.dst_chunk = narrow(move.dst.chunk);
-  step.recv_set = intern(peer_sets, move.recv);
+  if (receives) step.recv_set = intern(peer_sets, move.recv);
   step.send_set = intern(peer_sets, move.send);
   if (move.after_lane >= 0) {
     step.wait_lane = narrow(move.after_lane);
@@ -86,13 +89,6 @@ int Schedule::add(int lane, const Move& move) {
   auto& steps = lanes[static_cast<size_t>(lane)].steps;
   steps.push_back(step);
   return static_cast<int>(steps.size()) - 1;
-}
-
-int Schedule::max_count() const {
-  int most = 1;
-  for (const Lane& lane : lanes)
-    for (const Step& step : lane.steps) most = std::max<int>(most, step.count);
-  return most;
 }
 
 std::string to_string(const Schedule& schedule, const Step& step) {
@@ -109,8 +105,7 @@ std::string to_string(const Schedule& schedule, const Step& step) {
   if (step.has(kFinish)) text += ", finish";
   if (step.has(kCopy)) text += " -> " + chunk_text(step.dst(), step.dst_chunk, step.count);
   if (step.has(kSend)) text += fmt::format(", send {}", fmt::join(schedule.peer_sets[step.send_set], " "));
-  if (step.wait_lane != Step::kNone)
-    text += fmt::format(", after ({}, {})", step.wait_lane, step.wait_step);
+  if (step.wait_lane != Step::kNone) text += fmt::format(", after ({}, {})", step.wait_lane, step.wait_step);
   return text;
 }
 

@@ -2,8 +2,8 @@
 //
 // An algorithm is stated once, as a pure function from (shape, rank) to a Schedule: for that rank, a straight
 // list of Steps per lane. The verifier, the simulator and every executor read the same Schedule, so none of
-// them can disagree about the algorithm. Steps name chunks, never bytes; a Layout (layout.h) turns a chunk into
-// bytes for one call. Plain data: any thread once built.
+// them can disagree about the algorithm. Steps name chunks, never bytes; a Layout (layout.h) turns a chunk
+// into bytes for one call. Plain data: any thread once built.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace rondo {
 struct Shape {
   CollectiveKind kind = CollectiveKind::AllReduce;
   int nranks = 1;
-  int root = 0;              // where the kind has one
-  bool varying = false;      // a _v form: chunks of different lengths, known to those who send or receive them
-  bool commutative = true;   // false: operands must be combined in the order of their ranks
+  int root = 0;             // where the kind has one
+  bool varying = false;     // a _v form: chunks of different lengths, known to those who send or receive them
+  bool commutative = true;  // false: operands must be combined in the order of their ranks
 };
 
 /// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.
@@ -51,6 +51,12 @@ enum Verb : uint8_t {
   kFinish = 16,  // the value is complete: apply what comes after the last operand (avg's division)
 };
 
+/// Whether results of the kind are finished: scans are not, since nothing comes after their last operand.
+constexpr bool finishes(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Reduce ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
 /// One fused move of `count` consecutive chunks:
 ///     value = kReduce ? fold of the receive set : kRecv ? what its one peer sent : source
 ///     if kFinish: value = finish(value)
@@ -62,8 +68,8 @@ struct Step {
   static constexpr uint16_t kNone = 0xffff;
 
   uint8_t verbs = 0;
-  uint8_t buffers = 0;       // source in the low four bits, destination in the high four
-  uint16_t count = 1;        // chunks
+  uint8_t buffers = 0;  // source in the low four bits, destination in the high four
+  uint16_t count = 1;   // chunks
   uint16_t src_chunk = 0;
   uint16_t dst_chunk = 0;
   uint16_t recv_set = kNone;  // index into Schedule::peer_sets
@@ -78,7 +84,7 @@ struct Step {
 static_assert(sizeof(Step) == 16);
 
 /// A Step as builders write it. The verbs follow from what is given: `recv` of a peer and the own rank is a
-/// reduction of both, `dst` a copy, and so on.
+/// reduction of both, of the own rank alone just the source; `dst` is a copy, and so on.
 struct Move {
   std::vector<int> recv = {};  // ranks in the order of combination; the own rank stands for `src`
   Ref src = {};
@@ -90,8 +96,8 @@ struct Move {
   int after_step = 0;
 };
 
-/// Steps that run one after the other. A connection is named by (peer, port): a lane sends to and receives from
-/// its peers' lanes of the same port, and no two lanes of a rank share a port.
+/// Steps that run one after the other. A connection is named by (peer, port): a lane sends to and receives
+/// from its peers' lanes of the same port, and no two lanes of a rank share a port.
 struct Lane {
   uint16_t port = 0;
   std::vector<Step> steps;
@@ -103,6 +109,7 @@ struct Schedule {
   int input_chunks = 1;
   int output_chunks = 1;
   int scratch_chunks = 0;
+  int slot_chunks = 1;  // the most chunks in one slot, the same at all ranks, whatever their own Steps hold
   std::vector<Lane> lanes;
   std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets have one index
 
@@ -113,8 +120,8 @@ struct Schedule {
   int add(int lane, const Move& move);
   int add(const Move& move) { return add(0, move); }
 
-  /// The most chunks that one slot must hold.
-  int max_count() const;
+  /// The most chunks that one slot must hold: the same at all ranks.
+  int max_count() const { return slot_chunks; }
 };
 
 /// "recv 3 + input[2] -> output[2], send 1": for people.

@@ -1,0 +1,40 @@
+// Direct all-gather: everybody sends its block to everybody.
+//
+//     0 ──► 1,2,3     1 ──► 2,3,0     2 ──► 3,0,1     3 ──► 0,1,2
+//
+// One round and the least volume possible, with n - 1 connections a rank.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
+
+Cost cost(const Shape& shape) {
+  const double n = shape.nranks;
+  return {n > 1 ? 1.0 : 0.0, (n - 1) / n};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  schedule.add({.src = input(0), .dst = output(rank), .send = others_after(shape.nranks, rank)});
+  for (int distance = 1; distance < shape.nranks; ++distance) {
+    const int peer = wrap(rank - distance, shape.nranks);
+    schedule.add({.recv = {peer}, .dst = output(peer)});
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_gather_direct() {
+  return {"direct",
+          CollectiveKind::AllGather,
+          "everybody sends its block to everybody: one round",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,86 @@
+// All-reduce over two binary trees: each half of the vector goes up and down a tree of its own.
+//
+//     half 0:        2               half 1:        3            a rank that is inside one tree is a leaf of
+//     the
+//                ┌───┴───┐                      ┌───┴───┐        other (4 ranks of 6 drawn), so the work is
+//                even: 1       4                      4       1        over many tiles each rank sends and
+//                receives
+//              ┌─┘     ┌─┘                      └─┐     └─┐      about two vectors, after only 2 log2 n
+//              rounds 0       3                          5       2
+//
+// Four lanes: up and down of each tree, so that a tile goes down while the next one comes up. The second tree
+// is the first one mirrored, or shifted by a rank where n is odd and the reduction commutes; in-order trees,
+// mirrored or not, fold in rank order. (P. Sanders, J. Speck, J. L. Träff, Two-tree algorithms for full
+// bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
+#include <algorithm>
+
+#include "in_order_tree.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+constexpr int kTrees = 2;
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+Cost cost(const Shape& shape) {
+  const double height = floor_log2(shape.nranks);
+  return {2 * height, 2 * height};
+}
+
+/// Where a rank stands in a tree, from 1, and who stands at a position.
+class Seats {
+ public:
+  Seats(const Shape& shape, int tree)
+      : n_(shape.nranks), mirrored_(tree == 1 && (n_ % 2 == 0 || !shape.commutative)), shift_(tree) {}
+
+  int position(int rank) const { return mirrored_ ? n_ - rank : wrap(rank + shift_, n_) + 1; }
+  int rank(int position) const { return mirrored_ ? n_ - position : wrap(position - 1 - shift_, n_); }
+
+ private:
+  int n_;
+  bool mirrored_;
+  int shift_;
+};
+
+void add_tree(Schedule& schedule, const Shape& shape, int tree) {
+  const Seats seats(shape, tree);
+  const TreeNode node = in_order_node(seats.position(schedule.rank), shape.nranks);
+  const int up = 2 * tree;
+  const int down = up + 1;
+  std::vector<int> children;
+  for (int child : node.children) children.push_back(seats.rank(child));
+  std::vector<int> fold = children;
+  fold.push_back(schedule.rank);
+  std::sort(fold.begin(), fold.end());
+  if (node.parent == 0) {
+    const int top = schedule.add(up, {.recv = fold, .src = input(tree), .dst = output(tree), .finish = true});
+    if (!children.empty())
+      schedule.add(down, {.src = output(tree), .send = children, .after_lane = up, .after_step = top});
+    return;
+  }
+  const int parent = seats.rank(node.parent);
+  schedule.add(up, {.recv = fold, .src = input(tree), .send = {parent}});
+  schedule.add(down, {.recv = {parent}, .dst = output(tree), .send = children});
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank, kTrees);
+  for (int tree = 0; tree < kTrees; ++tree) add_tree(schedule, shape, tree);
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_double_binary_tree() {
+  return {"double_binary_tree",
+          CollectiveKind::AllReduce,
+          "each half up and down a tree of its own (Sanders, Speck, Traeff)",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

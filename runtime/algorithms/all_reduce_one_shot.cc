@@ -1,0 +1,38 @@
+// All-reduce in one shot: everybody sends its vector to everybody, and each rank folds them all.
+//
+//     0 ──► 1,2,3     1 ──► 0,2,3     2 ──► 0,1,3     3 ──► 0,1,2
+//     then, everywhere:  ((x0 + x1) + x2) + x3
+//
+// One round, and n - 1 vectors in and out of each rank: the best where latency is all that counts. The fold
+// is in rank order at every rank, so all get the same bits. (The "all-to-all broadcast" of A. Grama, A.
+// Gupta, G. Karypis, V. Kumar, Introduction to Parallel Computing, 2nd edition, 2003, chapter 4, with the sum
+// done by the receiver.)
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 2); }
+
+Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (shape.nranks > 1) schedule.add({.src = input(0), .send = others_after(shape.nranks, rank)});
+  schedule.add({.recv = all_ranks(shape.nranks), .src = input(0), .dst = output(0), .finish = true});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_one_shot() {
+  return {"one_shot",
+          CollectiveKind::AllReduce,
+          "everybody sends all to everybody; each folds: one round",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,45 @@
+// Parameter server: rank 0 gathers and folds all vectors, then sends the result to everybody.
+//
+//     1 ──┐              ┌──► 1
+//     2 ──┼──► 0 (fold) ─┼──► 2
+//     3 ──┘              └──► 3
+//
+// Two rounds, but the server's links carry 2 (n - 1) vectors: the yardstick that the others are measured
+// against. (M. Li et al., Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.)
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 2); }
+
+Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 2.0 : 0.0, 2.0 * (shape.nranks - 1)}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (rank == 0) {
+    schedule.add({.recv = all_ranks(shape.nranks),
+                  .src = input(0),
+                  .dst = output(0),
+                  .send = others_after(shape.nranks, 0),
+                  .finish = true});
+  } else {
+    schedule.add({.src = input(0), .send = {0}});
+    schedule.add({.recv = {0}, .dst = output(0)});
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_parameter_server() {
+  return {"parameter_server",
+          CollectiveKind::AllReduce,
+          "rank 0 folds all vectors and sends the result to all (Li)",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,67 @@
+// All-reduce by recursive doubling: partners at distance 1, 2, 4 ... exchange their folds and add them.
+//
+//     distance 1:   0 ◄─► 1   2 ◄─► 3          both fold  lower + upper, so all get the same bits
+//     distance 2:   0 ◄─► 2   1 ◄─► 3
+//
+//     where n is not a power of two, the first ranks work in pairs:   1 ─► 0,  3 ─► 2  before,  0 ─► 1,  2 ─►
+//     3  after
+//
+// log2 n rounds (two more for other n) of the whole vector: for short ones. Runs of consecutive ranks are
+// joined, so the fold is in rank order. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+#include <utility>
+
+#include "parts.h"
+#include "power_groups.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 2); }
+
+Cost cost(const Shape& shape) {
+  const double rounds = floor_log2(shape.nranks) + (PowerGroups(shape.nranks).uneven() ? 2 : 0);
+  return {rounds, rounds};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  const PowerGroups groups(shape.nranks);
+  const int group = groups.group_of(rank);
+  const int second = groups.second(group);
+  Schedule schedule(shape, rank);
+  if (!groups.leads(rank)) {
+    schedule.add({.src = input(0), .send = {groups.leader(group)}});
+    schedule.add({.recv = {groups.leader(group)}, .dst = output(0)});
+    return schedule;
+  }
+  // Each Step folds one round's arrival and sends the sum to the next round's partner.
+  Move move{.src = input(0)};
+  if (second >= 0) move = {.recv = {rank, second}, .src = input(0), .dst = output(0)};
+  Ref fold = second >= 0 ? output(0) : input(0);
+  for (int distance = 1; distance < groups.groups(); distance *= 2) {
+    const int partner = groups.leader(group ^ distance);
+    move.send = {partner};
+    schedule.add(move);
+    move = {.recv = {rank, partner}, .src = fold, .dst = output(0)};
+    if (partner < rank) std::swap(move.recv[0], move.recv[1]);
+    fold = output(0);
+  }
+  move.dst = output(0);
+  move.finish = true;
+  if (second >= 0) move.send = {second};
+  schedule.add(move);
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_recursive_doubling() {
+  return {"recursive_doubling",
+          CollectiveKind::AllReduce,
+          "partners at distance 1, 2, 4 exchange their folds, in rank order (Thakur, Rabenseifner, Gropp)",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,37 @@
+// Direct all-to-all: all blocks are sent, the nearest rank's first, then all are received.
+//
+//     rank r:  send r+1, send r+2, ... send r-1      recv r-1, recv r-2, ... recv r+1
+//
+// One round: nobody waits before it sends. In each rank's i-th send no two ranks aim at the same one.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
+
+Cost cost(const Shape& shape) {
+  const double n = shape.nranks;
+  return {n > 1 ? 1.0 : 0.0, (n - 1) / n};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  for (int peer : others_after(shape.nranks, rank)) schedule.add({.src = input(peer), .send = {peer}});
+  schedule.add({.src = input(rank), .dst = output(rank)});
+  for (int distance = 1; distance < shape.nranks; ++distance) {
+    const int peer = wrap(rank - distance, shape.nranks);
+    schedule.add({.recv = {peer}, .dst = output(peer)});
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_to_all_direct() {
+  return {"direct", CollectiveKind::AllToAll, "all blocks sent, then all received: one round", supports, cost,
+          build};
+}
+
+}  // namespace rondo

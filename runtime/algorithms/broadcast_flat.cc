@@ -1,0 +1,32 @@
+// Flat broadcast: the root sends to everybody.
+//
+//     root ──► 1, 2, 3, ... n - 1
+//
+// One round, n - 1 vectors out of the root: for few ranks or a few bytes, and where one write reaches all
+// (multicast).
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (rank == shape.root)
+    schedule.add({.src = input(0), .dst = output(0), .send = others_after(shape.nranks, rank)});
+  else
+    schedule.add({.recv = {shape.root}, .dst = output(0)});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm broadcast_flat() {
+  return {"flat", CollectiveKind::Broadcast, "the root sends to everybody: one round", supports, cost, build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,12 @@
+// The scan by recursive doubling that scan and exscan share. Pure function: any thread.
+#pragma once
+
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+/// Adds this rank's Steps of an inclusive scan over the ranks `first` to n - 1 into output[0]. `start` makes
+/// the own operand available, and `operand` is where it then lies.
+void add_doubling_scan(Schedule& schedule, int first, const Move& start, Ref operand);
+
+}  // namespace rondo

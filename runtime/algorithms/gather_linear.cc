@@ -1,0 +1,36 @@
+// Linear gather: everybody sends its block to the root.
+//
+//     1, 2, 3, ... n - 1 ──► root
+//
+// One round. Only the root and a block's owner need to know its length.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
+
+Cost cost(const Shape& shape) {
+  const double n = shape.nranks;
+  return {n > 1 ? 1.0 : 0.0, (n - 1) / n};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (rank != shape.root) {
+    schedule.add({.src = input(0), .send = {shape.root}});
+    return schedule;
+  }
+  schedule.add({.src = input(0), .dst = output(rank)});
+  for (int peer : others_after(shape.nranks, rank)) schedule.add({.recv = {peer}, .dst = output(peer)});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm gather_linear() {
+  return {"linear", CollectiveKind::Gather, "everybody sends to the root: one round", supports, cost, build};
+}
+
+}  // namespace rondo

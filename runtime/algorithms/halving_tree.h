@@ -1,0 +1,44 @@
+// The tree of the binomial algorithms: a set of ranks is halved again and again, and the half without the
+// leader gets one of its own. Pure functions: any thread.
+//
+//     8 ranks, root 0:      0                        every subtree is a run of consecutive ranks, whatever
+//     the root,
+//                   ┌───────┼───┐                    so that blocks move as one run and folds keep the order
+//                   of 4       2   1                    the ranks: the left half's fold, then the right
+//                   one's.
+//                 ┌─┴─┐     │
+//                 6   5     3                        With 2^k ranks and root 0 it is the binomial tree
+//                 itself. │
+//                 7
+#pragma once
+
+#include <vector>
+
+namespace rondo {
+
+/// A child and the run of ranks below it, itself included. Its first rank, where the root is elsewhere.
+struct Branch {
+  int rank = 0;
+  int first = 0;
+  int count = 1;
+};
+
+struct TreePlace {
+  int rank = 0;
+  int parent = -1;               // -1: this is the root
+  Branch own;                    // this rank's own subtree
+  std::vector<Branch> children;  // the largest first
+};
+
+TreePlace halving_tree(int n, int root, int rank);
+
+/// The children and the rank itself in rank order: a fold of consecutive runs.
+std::vector<int> fold_order(const TreePlace& place);
+
+/// The children, the largest subtree first.
+std::vector<int> child_ranks(const TreePlace& place);
+
+/// The longest way from the root, in edges.
+int halving_depth(int n, int root);
+
+}  // namespace rondo

@@ -1,0 +1,33 @@
+#include "parts.h"
+
+namespace rondo {
+
+int ceil_log2(int n) {
+  int k = 0;
+  while ((1LL << k) < n) ++k;
+  return k;
+}
+
+int floor_log2(int n) {
+  int k = 0;
+  while ((2LL << k) <= n) ++k;
+  return k;
+}
+
+std::vector<int> all_ranks(int n) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < n; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+std::vector<int> others_after(int n, int rank) {
+  std::vector<int> ranks;
+  for (int i = 1; i < n; ++i) ranks.push_back((rank + i) % n);
+  return ranks;
+}
+
+bool fits(const Shape& shape, int steps) {
+  return shape.nranks >= 1 && shape.nranks < Step::kNone && steps < Step::kNone;
+}
+
+}  // namespace rondo

@@ -1,0 +1,26 @@
+// Small arithmetic that several algorithms share. Pure functions: any thread.
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+/// The smallest k with 2^k >= n, and the largest with 2^k <= n (n >= 1).
+int ceil_log2(int n);
+int floor_log2(int n);
+
+/// `value` modulo n, never negative.
+inline int wrap(int value, int n) { return ((value % n) + n) % n; }
+
+/// 0, 1, ... n - 1: a fold of all ranks in their order.
+std::vector<int> all_ranks(int n);
+
+/// rank + 1, rank + 2, ... around to rank - 1: so that the ranks of a phase do not all send to one at once.
+std::vector<int> others_after(int n, int rank);
+
+/// Whether n ranks and that many Steps in a lane fit the 16 bits that a Step has for each.
+bool fits(const Shape& shape, int steps);
+
+}  // namespace rondo

@@ -1,0 +1,66 @@
+// Reduction along a chain: each rank adds its own vector to what it gets and passes the sum on.
+//
+//     commutative:      root + 1 ──► root + 2 ──► ... ──► root - 1 ──► root
+//     otherwise:        0 ──► 1 ──► ... ──► root ◄── ... ◄── n - 2 ◄── n - 1
+//                       x0, x0 + x1, ...                 x(n-2) + x(n-1), x(n-1)
+//
+// For long vectors: over many tiles each rank sends and receives the vector once (the root receives two in
+// the second form, which keeps the order of the ranks). The broadcast chain, backwards.
+#include <algorithm>
+
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+Cost cost(const Shape& shape) {
+  const int below = shape.root;
+  const int above = shape.nranks - 1 - shape.root;
+  if (shape.commutative) return {shape.nranks - 1.0, shape.nranks - 1.0};
+  const int rounds = std::max(below, above);
+  const bool meet = below == above && rounds > 0;  // both arrive at once, at one port
+  return {static_cast<double>(rounds), static_cast<double>(rounds + (meet ? 1 : 0))};
+}
+
+/// The ranks that the vector comes from and goes to; the own rank stands among the former as its place in the
+/// fold.
+struct Links {
+  std::vector<int> fold;
+  int next = 0;
+};
+
+Links around(const Shape& shape, int rank) {
+  const int previous = wrap(rank - 1, shape.nranks);
+  if (previous == shape.root) return {{rank}, wrap(rank + 1, shape.nranks)};
+  return {{previous, rank}, wrap(rank + 1, shape.nranks)};
+}
+
+Links from_both_ends(const Shape& shape, int rank) {
+  Links links{{}, rank < shape.root ? rank + 1 : rank - 1};
+  if (rank <= shape.root && rank > 0) links.fold.push_back(rank - 1);
+  links.fold.push_back(rank);
+  if (rank >= shape.root && rank < shape.nranks - 1) links.fold.push_back(rank + 1);
+  return links;
+}
+
+Schedule build(const Shape& shape, int rank) {
+  const Links links = shape.commutative ? around(shape, rank) : from_both_ends(shape, rank);
+  Schedule schedule(shape, rank);
+  if (rank == shape.root)
+    schedule.add({.recv = links.fold, .src = input(0), .dst = output(0), .finish = true});
+  else
+    schedule.add({.recv = links.fold, .src = input(0), .send = {links.next}});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm reduce_chain() {
+  return {"chain", CollectiveKind::Reduce, "from rank to rank, pipelined over the tiles", supports, cost,
+          build};
+}
+
+}  // namespace rondo

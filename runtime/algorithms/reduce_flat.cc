@@ -1,0 +1,33 @@
+// Flat reduction: everybody sends to the root, which folds all in rank order.
+//
+//     1, 2, 3, ... n - 1 ──► root: (((x0 + x1) + x2) + x3) ...
+//
+// One round, n - 1 vectors into the root.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (rank == shape.root)
+    schedule.add({.recv = all_ranks(shape.nranks), .src = input(0), .dst = output(0), .finish = true});
+  else
+    schedule.add({.src = input(0), .send = {shape.root}});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm reduce_flat() {
+  return {
+      "flat", CollectiveKind::Reduce, "everybody sends to the root, which folds: one round", supports, cost,
+      build};
+}
+
+}  // namespace rondo

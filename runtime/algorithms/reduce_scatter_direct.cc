@@ -1,0 +1,38 @@
+// Direct reduce-scatter: everybody sends each rank its block, and each rank folds what it gets.
+//
+//     0: ─► 1,2,3     1: ─► 2,3,0     2: ─► 3,0,1     3: ─► 0,1,2        (a different block to each)
+//     then at rank r:  ((x0[r] + x1[r]) + x2[r]) + x3[r]
+//
+// One round, the least volume possible, a fold in rank order; n - 1 connections a rank.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
+
+Cost cost(const Shape& shape) {
+  const double n = shape.nranks;
+  return {n > 1 ? 1.0 : 0.0, (n - 1) / n};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  for (int peer : others_after(shape.nranks, rank)) schedule.add({.src = input(peer), .send = {peer}});
+  schedule.add({.recv = all_ranks(shape.nranks), .src = input(rank), .dst = output(0), .finish = true});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm reduce_scatter_direct() {
+  return {"direct",
+          CollectiveKind::ReduceScatter,
+          "everybody sends each rank its block; one round, in rank order",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,40 @@
+// Every algorithm's row, each defined in the file of its name: what table.cc lists. Pure functions: any
+// thread.
+#pragma once
+
+#include "algorithms/algorithm.h"
+
+namespace rondo {
+
+Algorithm all_reduce_one_shot();
+Algorithm all_reduce_two_shot();
+Algorithm all_reduce_recursive_doubling();
+Algorithm all_reduce_ring();
+Algorithm all_reduce_double_binary_tree();
+Algorithm all_reduce_parameter_server();
+Algorithm broadcast_binomial();
+Algorithm broadcast_chain();
+Algorithm broadcast_flat();
+Algorithm reduce_binomial();
+Algorithm reduce_chain();
+Algorithm reduce_flat();
+Algorithm all_gather_ring();
+Algorithm all_gather_recursive_doubling();
+Algorithm all_gather_bruck();
+Algorithm all_gather_direct();
+Algorithm reduce_scatter_ring();
+Algorithm reduce_scatter_recursive_halving();
+Algorithm reduce_scatter_direct();
+Algorithm all_to_all_pairwise();
+Algorithm all_to_all_direct();
+Algorithm gather_linear();
+Algorithm gather_binomial();
+Algorithm scatter_linear();
+Algorithm scatter_binomial();
+Algorithm barrier_dissemination();
+Algorithm scan_recursive_doubling();
+Algorithm scan_chain();
+Algorithm exscan_recursive_doubling();
+Algorithm exscan_chain();
+
+}  // namespace rondo

@@ -1,0 +1,34 @@
+// Scan along a chain: each rank adds its own vector to its lower neighbour's prefix, keeps it and passes it
+// on.
+//
+//     0 ──► 1 ──► 2 ──► 3          x0, x0 + x1, (x0 + x1) + x2, ...
+//
+// n - 1 rounds, but each rank sends and receives the vector once, so over many tiles it is the fastest.
+// (For what a scan is good for: G. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.)
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+Cost cost(const Shape& shape) { return {shape.nranks - 1.0, shape.nranks - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Move move{.recv = {rank}, .src = input(0), .dst = output(0)};
+  if (rank > 0) move.recv.insert(move.recv.begin(), rank - 1);
+  if (rank + 1 < shape.nranks) move.send = {rank + 1};
+  Schedule schedule(shape, rank);
+  schedule.add(move);
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm scan_chain() {
+  return {"chain", CollectiveKind::Scan, "from rank to rank, pipelined over the tiles", supports, cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,40 @@
+// Scan by recursive doubling: in round k each rank adds the fold of the 2^k ranks below what it has.
+//
+//     distance 1:   0 ─► 1 ─► 2 ─► 3 ─► 4          r holds the fold of r-1 .. r
+//     distance 2:   0 ─► 2   1 ─► 3   2 ─► 4       r-3 .. r
+//     distance 4:   0 ─► 4                         r-7 .. r
+//
+// ceil(log2 n) rounds of the whole vector, for short ones. Runs of consecutive ranks are joined, so the fold
+// is in rank order. (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, CACM 1986.)
+#include "doubling_scan.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 1); }
+
+Cost cost(const Shape& shape) {
+  const double rounds = ceil_log2(shape.nranks);
+  return {rounds, rounds};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  add_doubling_scan(schedule, 0, {.src = input(0)}, input(0));
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm scan_recursive_doubling() {
+  return {"recursive_doubling",
+          CollectiveKind::Scan,
+          "add the fold of 1, 2, 4 ... ranks below (Hillis, Steele)",
+          supports,
+          cost,
+          build};
+}
+
+}  // namespace rondo

@@ -1,0 +1,61 @@
+// The table of algorithms. A new one is a file of its own, its declaration in rows.h, and a line here.
+#include <fmt/core.h>
+
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+std::string names_of(CollectiveKind kind) {
+  std::string names;
+  for (const Algorithm& row : algorithms())
+    if (row.kind == kind) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() {
+  static const Algorithm rows[] = {
+      all_reduce_one_shot(),
+      all_reduce_two_shot(),
+      all_reduce_recursive_doubling(),
+      all_reduce_ring(),
+      all_reduce_double_binary_tree(),
+      all_reduce_parameter_server(),
+      broadcast_binomial(),
+      broadcast_chain(),
+      broadcast_flat(),
+      reduce_binomial(),
+      reduce_chain(),
+      reduce_flat(),
+      all_gather_ring(),
+      all_gather_recursive_doubling(),
+      all_gather_bruck(),
+      all_gather_direct(),
+      reduce_scatter_ring(),
+      reduce_scatter_recursive_halving(),
+      reduce_scatter_direct(),
+      all_to_all_pairwise(),
+      all_to_all_direct(),
+      gather_linear(),
+      gather_binomial(),
+      scatter_linear(),
+      scatter_binomial(),
+      barrier_dissemination(),
+      scan_recursive_doubling(),
+      scan_chain(),
+      exscan_recursive_doubling(),
+      exscan_chain(),
+  };
+  return rows;
+}
+
+Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name) {
+  for (const Algorithm& row : algorithms())
+    if (row.kind == kind && row.name == name) return &row;
+  return error(Code::InvalidArgument, "{} has no algorithm '{}'; it has: {}", collective_name(kind), name,
+               names_of(kind));
+}
+
+}  // namespace rondo
