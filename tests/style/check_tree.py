@@ -1,0 +1,62 @@
+"""check_tree.py CHECK ROOT: one check of the tree; prints every violation. Exit code 77: skipped."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import doc_rules
+import layers
+import text_rules
+
+LEFT_OUT = {".git", ".venv", "__pycache__"}
+
+
+def read_tree(root):
+    """path -> text of every text file, build folders left out."""
+    files = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith("build")
+                      and not os.path.exists(os.path.join(folder, name, "meson-private"))]
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, encoding="utf-8", newline="") as file:
+                    files[os.path.relpath(path, root)] = file.read()
+            except UnicodeDecodeError:
+                continue  # a picture, say
+    return files
+
+
+def doxygen_violations(root):
+    if shutil.which("doxygen") is None:
+        print("skipped: there is no doxygen here")
+        sys.exit(77)
+    with open(os.path.join(root, "docs/Doxyfile"), encoding="utf-8") as file:
+        settings = file.read()
+    with tempfile.TemporaryDirectory() as out:
+        settings += f"\nOUTPUT_DIRECTORY = {out}\nGENERATE_HTML = NO\nGENERATE_XML = YES\nQUIET = YES\n"
+        run = subprocess.run(["doxygen", "-"], input=settings, cwd=root, text=True, capture_output=True)
+        if not os.path.exists(os.path.join(out, "xml", "rondo_8h.xml")):
+            return ["doxygen did not read rondo.h", *run.stderr.splitlines()]
+    return run.stderr.splitlines()
+
+
+def main():
+    check, root = sys.argv[1:]
+    if check == "doxygen":
+        found = doxygen_violations(root)
+    else:
+        files = read_tree(root)
+        if check == "text":
+            for name in text_rules.long_files(files):
+                print(f"long: {name}")
+        found = {"includes": layers.include_violations, "text": text_rules.text_violations,
+                 "environment": doc_rules.environment_violations,
+                 "readme": doc_rules.readme_violations}[check](files)
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

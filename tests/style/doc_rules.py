@@ -1,0 +1,51 @@
+"""What the docs must agree about with the code."""
+import re
+
+SETTINGS = "runtime/base/include/base/settings.h"
+ENVIRONMENT = "docs/environment.md"
+SETTING_ROW = re.compile(r'^\s*X\(\w+, "(\w+)",', re.M)
+GETENV = re.compile(r'\bgetenv\("(\w+)"\)')
+DOC_ROW = re.compile(r"^\| `(\w+)` \|", re.M)
+READERS = ("runtime/", "transports/", "kernels/", "topology/", "bench/", "tools/")
+
+
+def read_variables(files):
+    """Every environment variable that the code reads."""
+    found = set(SETTING_ROW.findall(files[SETTINGS]))
+    for path, text in files.items():
+        if path.startswith(READERS) and path.endswith((".h", ".c", ".cc")):
+            found |= set(GETENV.findall(text))
+    return found
+
+
+def environment_violations(files):
+    read = read_variables(files)
+    listed = DOC_ROW.findall(files[ENVIRONMENT])
+    found = [f"{ENVIRONMENT}: {name} is listed {listed.count(name)} times"
+             for name in sorted(set(listed)) if listed.count(name) > 1]
+    found += [f"{ENVIRONMENT}: {name} is read by the code and not listed" for name in sorted(read - set(listed))]
+    found += [f"{ENVIRONMENT}: {name} is listed and nothing reads it" for name in sorted(set(listed) - read)]
+    return found
+
+
+def readme_violations(files):
+    """The README shows examples/all_reduce.c, and links only to what is there."""
+    readme = files["README.md"]
+    found = []
+    blocks = re.findall(r"^```c\n(.*?)^```$", readme, re.M | re.S)
+    if files["examples/all_reduce.c"] not in blocks:
+        found.append("README.md: its C program is not examples/all_reduce.c, letter for letter")
+    for path, text in sorted(files.items()):
+        if not path.endswith(".md"):
+            continue
+        folder = path.rpartition("/")[0]
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            wanted = f"{folder}/{target}" if folder else target
+            if not exists(files, wanted):
+                found.append(f"{path}: links to {target}, which is not there")
+    return found
+
+
+def exists(files, path):
+    path = path.rstrip("/")
+    return path in files or any(name.startswith(path + "/") for name in files)

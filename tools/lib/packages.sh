@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# Sourced by tools/quickstart and tools/test: finds which packages are missing, says so, and installs only these.
+
+# What a build needs: Debian package | how to see that it is there | why.
+#   command NAME: a program; module NAME: a library, as pkg-config knows it
+BUILD_NEEDS=(
+  "g++|command ${CXX:-c++}|the C++ compiler (g++ 12 or clang 14, or later)"
+  "gcc|command ${CC:-cc}|the C compiler, for the examples in C"
+  "meson|command meson|the build system (1.0 or later)"
+  "ninja-build|command ninja|runs what meson plans"
+  "pkgconf|command pkg-config|finds libraries"
+  "libfmt-dev|module fmt|text formatting"
+  "libspdlog-dev|module spdlog|the log"
+  "libhwloc-dev|module hwloc|cores, caches and memory nodes of a host"
+  "libhwy-dev|module libhwy|vector instructions, chosen at run time"
+  "nlohmann-json3-dev|module nlohmann_json|JSON output of rondo-perf"
+  "libcli11-dev|module CLI11|command lines of the programs"
+  "libssl-dev|module openssl|authenticated connections"
+)
+TEST_NEEDS=(
+  "catch2|module catch2|the test framework"
+  "libbenchmark-dev|module benchmark|micro-benchmarks, which the tests compile and run briefly"
+  "binutils|command nm|looks at what librondo.so exports"
+  "python3|command python3|tests of the tree itself, and the summary"
+)
+COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+
+# is_there PACKAGE KIND NAME
+is_there() {
+  local package=$1 kind=$2 name=$3
+  if [ "$kind" = command ]; then
+    command -v "$name" > /dev/null && return 0
+    return 1
+  fi
+  command -v pkg-config > /dev/null && pkg-config --exists "$name" 2> /dev/null && return 0
+  # Catch2 3 has modules of another name, and pkg-config itself may still be missing: ask dpkg too.
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ]
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif [ -t 0 ]; then sudo "$@"
+  else sudo -n "$@"
+  fi
+}
+
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@"
+}
+
+# install_with_apt LOG PACKAGE...; a list that is missing or old is fetched anew.
+install_with_apt() {
+  local log=$1
+  shift
+  local install=(install -y --no-install-recommends "$@")
+  if apt_get -s "${install[@]}" > "$log" 2>&1; then
+    apt_get "${install[@]}" >> "$log" 2>&1 && return 0
+  fi
+  apt_get update >> "$log" 2>&1 || return 1
+  apt_get "${install[@]}" >> "$log" 2>&1
+}
+
+# need "package|kind name|why"...: returns when all of them are there.
+need() {
+  local row package probe why missing=() rows=()
+  for row in "$@"; do
+    IFS='|' read -r package probe why <<< "$row"
+    # shellcheck disable=SC2086  # the probe is two words
+    is_there "$package" $probe && continue
+    missing+=("$package")
+    rows+=("$(printf '  %-20s %s' "$package" "$why")")
+  done
+  [ ${#missing[@]} = 0 ] && return 0
+
+  say "Missing packages (Debian's and Ubuntu's names):"
+  printf '%s\n' "${rows[@]}"
+  command -v apt-get > /dev/null ||
+    fail "This system has no apt: install these by its own means, then run this again."
+  [ "$(id -u)" = 0 ] || command -v sudo > /dev/null ||
+    fail "Installing needs root or sudo. As root: apt-get install --no-install-recommends ${missing[*]}"
+
+  say "Installing them with apt-get ..."
+  local log
+  log=$(mktemp)
+  if ! install_with_apt "$log" "${missing[@]}"; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "apt-get failed (its last lines are above). Needed: ${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+# The versions that a build needs, which a package's name does not tell.
+check_versions() {
+  local version compiler=${CXX:-c++}
+  version=$(meson --version)
+  [ "$(printf '%s\n' 1.0 "$version" | sort -V | head -n 1)" = 1.0 ] ||
+    fail "meson here is $version: it must be 1.0 or later (for example: python3 -m pip install meson)"
+  # shellcheck disable=SC2086  # CXX may hold a wrapper, as in "ccache g++"
+  printf '%s\n' '#if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 12' '#error too old' '#endif' |
+    $compiler -std=c++20 -x c++ -fsyntax-only - > /dev/null 2>&1 ||
+    fail "'$compiler' here is too old: g++ 12 or clang 14 or later is needed; CXX can name another compiler"
+}
+
+# configure FOLDER MESON-OPTION...: makes a build folder, or gives an existing one these options if it has others.
+configure() {
+  local folder=$1 stamp=$1/rondo-options log=$1.setup.log
+  shift
+  [ "${RONDO_WERROR:-0}" = 1 ] && set -- "$@" -Dwerror=true
+  if [ -f "$folder/build.ninja" ]; then
+    [ "$(cat "$stamp" 2> /dev/null)" = "$*" ] && return 0  # ninja sees to changed meson.build files
+    set -- --reconfigure "$folder" "$@"
+  else
+    rm -rf "$folder"  # an earlier setup that failed half way
+    set -- "$folder" "$@"
+  fi
+  if ! meson setup "$@" > "$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    fail "meson could not configure $folder (see above)"
+  fi
+  rm -f "$log"
+  while [ "$1" != "$folder" ]; do shift; done
+  shift
+  printf '%s\n' "$*" > "$stamp"
+}
