@@ -1,9 +1,13 @@
 // Connection: a bounded FIFO of slots in each direction between two ranks, whatever lies under it.
 //
 // The sender acquires a slot, fills it and commits it; the receiver peeks at the oldest slot and releases it,
-// which gives the sender its credit back. Nothing here blocks: what is not possible now answers null and is tried
-// again by whoever drives the call. A connection has one sending and one receiving user at each end, and both
-// are the same thread at a time (the executor that runs the call).
+// which gives the sender its credit back. Nothing here blocks: what is not possible now answers null and is
+// tried again by whoever drives the call. A connection has one sending and one receiving user at each end,
+// and both are the same thread at a time (the executor that runs the call).
+//
+// No thread stands behind a connection: bytes move inside these calls. So whoever waits, for anything, also
+// calls flushed() on every connection it has sent on until that is true; otherwise the rest of a message may
+// lie in a tcp connection while all ranks wait for one another.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +32,8 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  /// Room for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not released
-  /// enough. Asking again gives the same slot until it is committed.
+  /// Room for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not
+  /// released enough. Asking again gives the same slot until it is committed.
   virtual std::byte* acquire() = 0;
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
@@ -42,15 +46,21 @@ class Connection {
     return false;
   }
 
-  /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been read.
-  /// Drives what is left to drive.
+  /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been
+  /// read. Drives what is left to drive. May stay false until the other end has come.
   virtual bool flushed() = 0;
+  /// Takes back what was posted and not read yet, because a call failed and its buffers go back to their
+  /// owner; the connection is of no use afterwards. The only call that may wait, and only for a peer in the
+  /// middle of reading a posted slot, at the longest kWithdrawMs.
+  virtual void withdraw() {}
+  static constexpr int64_t kWithdrawMs = 100;
 
   /// The oldest slot that has arrived and was not released, or nothing.
   virtual std::optional<Arrival> peek() = 0;
   virtual void release() = 0;
 
-  /// What broke, if anything did; it stays. Looked at when nothing moves.
+  /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this
+  /// connection: a peer that has done its part may have left in order.
   virtual Status status() const { return {}; }
 
   virtual size_t slot_bytes() const = 0;

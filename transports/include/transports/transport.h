@@ -1,8 +1,8 @@
 // Transport: a way to move slots between two ranks, and the table of all of them.
 //
-// Adding one is a folder in transports/ and a line in transports/table.cc; the conformance suite in tests/ runs
-// over the table. The runtime asks reaches() for the best one that a pair can use: both ends decide alike, from
-// what both know of one another.
+// Adding one is a folder in transports/ and a line in transports/table.cc; the conformance suite in tests/
+// runs over the table. The runtime asks reaches() for the best one that a pair can use: both ends decide
+// alike, from what both know of one another.
 #pragma once
 
 #include <span>
@@ -40,8 +40,8 @@ class Link {
   virtual int peer() const = 0;
   bool dials() const { return self() == key().low_rank; }
 
-  /// The dialling end: connects and authenticates socket `index` of this connection; blocks, at the longest to
-  /// the call's deadline. The socket is non-blocking.
+  /// The dialling end: connects and authenticates socket `index` of this connection; blocks, at the longest
+  /// to the call's deadline. The socket is non-blocking.
   virtual Result<Fd> dial(Route route, int index) = 0;
   /// The other end: socket `index` if it has arrived; an invalid Fd while it has not. Never blocks.
   virtual Result<Fd> accepted(int index) = 0;
@@ -51,7 +51,7 @@ class Link {
 struct ConnectionParams {
   size_t slot_bytes = 64 * 1024;
   int slots = 4;
-  int sockets = 2;          // of a tcp connection
+  int sockets = 2;  // of a tcp connection
   uint64_t sim_seed = 0;
   int64_t sim_delay_us = 50;  // longest delay of a message on the sim transport
 };

@@ -1,0 +1,51 @@
+// FakeLink: stands in for the runtime's authenticated sockets. Two of them share a Wire; what one dials, over
+// a socketpair or loopback TCP, the other one accepts. Each link belongs to one thread; the Wire to both.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "transports/transport.h"
+
+namespace rondo::test {
+
+/// Two connected non-blocking sockets.
+std::pair<Fd, Fd> connected_sockets(Route route);
+
+/// Sockets on their way from the end that dialled to the one that accepts.
+class Wire {
+ public:
+  void put(int index, Fd socket);
+  Fd take(int index);  // invalid where it has not come, or is held back
+  /// While held, nothing arrives.
+  void hold(bool held);
+
+ private:
+  std::mutex mutex_;
+  std::map<int, Fd> arriving_;
+  bool held_ = false;
+};
+
+/// A key that no other test has.
+ConnectionKey new_key(int low_rank = 0, int high_rank = 1);
+
+class FakeLink : public Link {
+ public:
+  FakeLink(std::shared_ptr<Wire> wire, const ConnectionKey& key, bool low)
+      : wire_(std::move(wire)), key_(key), low_(low) {}
+
+  const ConnectionKey& key() const override { return key_; }
+  int self() const override { return low_ ? key_.low_rank : key_.high_rank; }
+  int peer() const override { return low_ ? key_.high_rank : key_.low_rank; }
+  Result<Fd> dial(Route route, int index) override;
+  Result<Fd> accepted(int index) override { return wire_->take(index); }
+
+ private:
+  std::shared_ptr<Wire> wire_;
+  ConnectionKey key_;
+  bool low_;
+};
+
+}  // namespace rondo::test

@@ -1,0 +1,122 @@
+#include "traffic.h"
+
+#include <fmt/core.h>
+
+#include <thread>
+
+namespace rondo::test {
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+Signature signature_of(uint64_t seed, uint64_t number) {
+  const uint64_t bits = mix(seed, number);
+  Signature signature;
+  signature.count = bits;
+  signature.plan = ~bits;
+  signature.sequence = static_cast<uint32_t>(number);
+  signature.type = static_cast<uint32_t>(bits >> 8);
+  signature.type_bytes = static_cast<uint32_t>(bits >> 16);
+  signature.op = static_cast<uint32_t>(bits >> 24);
+  signature.root = static_cast<int32_t>(bits >> 32);
+  signature.kind = static_cast<CollectiveKind>(bits % kCollectives);
+  signature.varying = static_cast<uint8_t>(bits & 1);
+  return signature;
+}
+
+void fill(std::byte* data, size_t bytes, uint64_t seed, uint64_t number) {
+  uint64_t bits = mix(seed, number);
+  for (size_t i = 0; i < bytes; ++i) {
+    data[i] = static_cast<std::byte>(bits >> 56);
+    bits = bits * 6364136223846793005 + 1442695040888963407;
+  }
+}
+
+std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t number) {
+  if (arrival.bytes != bytes)
+    return fmt::format("message {} has {} bytes where {} were sent", number, arrival.bytes, bytes);
+  if (*arrival.signature != signature_of(seed, number))
+    return fmt::format("message {} has another signature", number);
+  std::vector<std::byte> expected(bytes);
+  fill(expected.data(), bytes, seed, number);
+  for (size_t i = 0; i < bytes; ++i)
+    if (arrival.data[i] != expected[i]) return fmt::format("message {} differs at byte {}", number, i);
+  return {};
+}
+
+bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number) {
+  std::byte* slot = connection.acquire();
+  if (slot == nullptr) return false;
+  fill(slot, bytes, seed, number);
+  connection.commit(bytes, signature_of(seed, number));
+  return true;
+}
+
+bool eventually(const std::function<bool()>& done) {
+  const Deadline deadline = Deadline::in_ms(10'000);
+  while (!deadline.passed()) {
+    if (done()) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+Talker::Talker(Connection& connection, const Conversation& conversation, bool low)
+    : connection_(connection),
+      conversation_(conversation),
+      out_seed_(mix(conversation.seed, low ? 1 : 2)),
+      in_seed_(mix(conversation.seed, low ? 2 : 1)) {
+  posted_.reserve(conversation.messages);
+}
+
+size_t Talker::length(uint64_t seed, uint64_t number) const {
+  if (conversation_.full) return connection_.slot_bytes();
+  const uint64_t bits = mix(seed, ~number);
+  const uint64_t most =
+      bits % 3 == 0 ? connection_.slot_bytes() : std::min<size_t>(200, connection_.slot_bytes());
+  return (bits >> 8) % (most + 1);
+}
+
+bool Talker::send() {
+  if (sent_all()) return false;
+  const size_t bytes = length(out_seed_, sent_);
+  const bool post = conversation_.post && connection_.posts_by_reference() && mix(out_seed_, sent_) % 2 == 0;
+  if (!post) {
+    if (!send_one(connection_, bytes, out_seed_, sent_)) return false;
+  } else {
+    if (posted_.size() <= sent_) posted_.resize(sent_ + 1);
+    posted_[sent_].resize(bytes);
+    fill(posted_[sent_].data(), bytes, out_seed_, sent_);
+    if (!connection_.post(posted_[sent_].data(), bytes, signature_of(out_seed_, sent_))) return false;
+  }
+  ++sent_;
+  return true;
+}
+
+bool Talker::receive() {
+  const auto arrival = connection_.peek();
+  if (!arrival) return false;
+  if (received_all())
+    fault_ = "a message more than were sent";
+  else if (fault_.empty())
+    fault_ = test::fault(*arrival, length(in_seed_, received_), in_seed_, received_);
+  ++received_;
+  connection_.release();
+  return true;
+}
+
+void Talker::run() {
+  const bool in_time = eventually([&] {
+    while (send() || receive()) continue;
+    return !fault_.empty() || done();
+  });
+  if (fault_.empty() && !in_time)
+    fault_ = fmt::format("stuck after {} sent and {} received: {}", sent_, received_,
+                         connection_.status().message());
+}
+
+}  // namespace rondo::test

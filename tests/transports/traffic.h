@@ -1,0 +1,62 @@
+// Messages that can be checked: content, length and signature follow from a seed and a number. And Talker,
+// one end of a conversation, which sends and receives a given number of them without ever blocking.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "transports/connection.h"
+
+namespace rondo::test {
+
+uint64_t mix(uint64_t a, uint64_t b);
+
+/// The signature of message `number`, with a value of its own in every field.
+Signature signature_of(uint64_t seed, uint64_t number);
+void fill(std::byte* data, size_t bytes, uint64_t seed, uint64_t number);
+/// What is wrong with an arrival; empty where nothing is.
+std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t number);
+
+/// Sends message `number` in an acquired slot; false where there is no slot.
+bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number);
+
+/// Calls `done` until it is true; false if that takes longer than ten seconds.
+bool eventually(const std::function<bool()>& done);
+
+struct Conversation {
+  uint64_t seed = 0;
+  uint64_t messages = 0;  // each way
+  bool full = false;      // every message fills its slot; otherwise lengths are random, 0 included
+  bool post = false;      // by reference where that is offered
+};
+
+class Talker {
+ public:
+  Talker(Connection& connection, const Conversation& conversation, bool low);
+
+  /// One message out, or one in; false where it is not possible now.
+  bool send();
+  bool receive();
+  bool sent_all() const { return sent_ == conversation_.messages; }
+  bool received_all() const { return received_ == conversation_.messages; }
+  /// Sends and receives until all is done and flushed, or ten seconds have passed, or something is wrong.
+  void run();
+  bool done() { return sent_all() && received_all() && connection_.flushed(); }
+  const std::string& fault() const { return fault_; }
+
+ private:
+  size_t length(uint64_t seed, uint64_t number) const;
+
+  Connection& connection_;
+  Conversation conversation_;
+  uint64_t out_seed_;
+  uint64_t in_seed_;
+  uint64_t sent_ = 0;
+  uint64_t received_ = 0;
+  std::vector<std::vector<std::byte>> posted_;  // kept until the end
+  std::string fault_;
+};
+
+}  // namespace rondo::test

@@ -1,0 +1,90 @@
+#include "common/fifo.h"
+
+#include <atomic>
+#include <cassert>
+
+namespace rondo {
+
+bool FifoSender::has_room() {
+  // Unsigned: a counter beyond what was sent gives no room, whatever it says.
+  if (sent_ - released_ < fifo_.slots) return true;
+  if (fifo_.slots == 0) return false;
+  load_released();
+  return sent_ - released_ < fifo_.slots;
+}
+
+void FifoSender::load_released() {
+  // Pairs with the release store in FifoReceiver::release(): the slot is not written before it has been read.
+  released_ = std::atomic_ref(fifo_.released->value).load(std::memory_order_acquire);
+}
+
+void FifoSender::publish(size_t bytes, uint64_t note, const Signature& signature) {
+  assert(sent_ - released_ < fifo_.slots && bytes <= fifo_.slot_bytes);
+  SlotHeader& header = fifo_.headers[index_];
+  header.bytes = bytes;
+  header.note = note;
+  header.signature = signature;
+  ++sent_;
+  // Pairs with the acquire load in FifoReceiver::peek(): who sees the number sees the header and the bytes.
+  std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
+  if (++index_ == fifo_.slots) index_ = 0;
+}
+
+bool FifoSender::returned(uint64_t messages) {
+  if (released_ >= messages) return true;
+  load_released();
+  return released_ >= messages;
+}
+
+Status FifoSender::check() const {
+  if (fifo_.slots == 0) return {};
+  // Relaxed: the number alone is looked at.
+  const uint64_t released = std::atomic_ref(fifo_.released->value).load(std::memory_order_relaxed);
+  if (released <= sent_) return {};
+  return error(Code::RemoteError, "the peer gave back {} slots where {} were sent", released, sent_);
+}
+
+const std::optional<Arrival>& FifoReceiver::peek() {
+  if (arrival_ || fifo_.slots == 0) return arrival_;
+  SlotHeader& header = fifo_.headers[index_];
+  // Pairs with the release store in FifoSender::publish().
+  if (std::atomic_ref(header.ready).load(std::memory_order_acquire) == received_ + 1 && failure_.ok())
+    take(header);
+  return arrival_;
+}
+
+void FifoReceiver::take(const SlotHeader& header) {
+  // Volatile: read once, so that a hostile sender cannot change the number between its check and its use.
+  const uint64_t bytes = *static_cast<const volatile uint64_t*>(&header.bytes);
+  if (bytes > fifo_.slot_bytes) {
+    failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", received_,
+                     bytes, fifo_.slot_bytes);
+    return;
+  }
+  note_ = header.note;
+  signature_ = header.signature;
+  const std::byte* data = fifo_.memory != nullptr ? fifo_.memory + index_ * fifo_.stride_bytes
+                                                  : reinterpret_cast<const std::byte*>(note_);
+  arrival_ = Arrival{data, static_cast<size_t>(bytes), &signature_};
+}
+
+void FifoReceiver::release() {
+  assert(arrival_);
+  arrival_.reset();
+  ++received_;
+  if (++index_ == fifo_.slots) index_ = 0;
+  // Pairs with the acquire load in FifoSender::load_released(): all reads of the slot come before.
+  std::atomic_ref(fifo_.released->value).store(received_, std::memory_order_release);
+}
+
+Status FifoReceiver::check() const {
+  if (!failure_.ok() || fifo_.slots == 0) return failure_;
+  // Relaxed: the number alone is looked at. Of one slot it is 0 or grows by `slots`, up to the awaited one.
+  const uint64_t ready = std::atomic_ref(fifo_.headers[index_].ready).load(std::memory_order_relaxed);
+  const uint64_t before = received_ + 1 > fifo_.slots ? received_ + 1 - fifo_.slots : 0;
+  if (ready == received_ + 1 || ready == before) return {};
+  return error(Code::RemoteError, "a slot header has number {} where {} or {} belongs", ready, before,
+               received_ + 1);
+}
+
+}  // namespace rondo

@@ -1,0 +1,72 @@
+// The two users of a FifoLayout: FifoSender fills slots, FifoReceiver empties them. Here is all that
+// transports in shared memory know about sequence numbers and credits. Each object belongs to one thread at a
+// time; the memory is shared with the other end, whose words are checked before they are believed.
+#pragma once
+
+#include <optional>
+
+#include "base/status.h"
+#include "transports/connection.h"
+#include "transports/fifo_layout.h"
+
+namespace rondo {
+
+class FifoSender {
+ public:
+  FifoSender() = default;  // of no slots
+  explicit FifoSender(const FifoLayout& fifo) : fifo_(fifo) {}
+
+  /// Whether a slot is free for the next message.
+  bool has_room();
+  /// The next message's slot; only where the layout has memory.
+  std::byte* slot() const { return fifo_.memory + index_ * fifo_.stride_bytes; }
+  /// Index of the next message's slot.
+  uint64_t index() const { return index_; }
+  /// Hands the next message over; only where there is room.
+  void publish(size_t bytes, uint64_t note, const Signature& signature);
+
+  uint64_t sent() const { return sent_; }
+  /// Whether the receiver has given back the first `messages` messages.
+  bool returned(uint64_t messages);
+  /// An error where the receiver gave back more than was sent.
+  Status check() const;
+
+ private:
+  void load_released();
+
+  FifoLayout fifo_;
+  uint64_t sent_ = 0;
+  uint64_t index_ = 0;     // sent_ % slots
+  uint64_t released_ = 0;  // as last seen
+};
+
+class FifoReceiver {
+ public:
+  FifoReceiver() = default;  // of no slots
+  explicit FifoReceiver(const FifoLayout& fifo) : fifo_(fifo) {}
+
+  /// The oldest message that has arrived, or nothing; nothing as well where its header is broken: see
+  /// check().
+  const std::optional<Arrival>& peek();
+  /// The note of what peek() answered.
+  uint64_t note() const { return note_; }
+  /// Gives the slot of what peek() answered back.
+  void release();
+
+  /// An error where the sender's header cannot be true.
+  Status check() const;
+
+ private:
+  void take(const SlotHeader& header);
+
+  FifoLayout fifo_;
+  uint64_t received_ = 0;  // messages released
+  uint64_t index_ = 0;     // received_ % slots
+  uint64_t note_ = 0;
+  // The header as it was when it was checked: the sender cannot change these any more.
+  Signature signature_;
+  std::optional<Arrival> arrival_;
+  Status failure_;
+};
+
+}  // namespace rondo

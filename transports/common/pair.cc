@@ -1,0 +1,85 @@
+#include "common/pair.h"
+
+#include <map>
+#include <mutex>
+#include <new>
+
+namespace rondo {
+
+AlignedBytes allocate_aligned(size_t bytes) {
+  return AlignedBytes(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
+}
+
+FifoLayout PairedFifo::layout(const AgreedParams& params) {
+  return {.headers = headers.data(),
+          .released = &released,
+          .memory = nullptr,
+          .stride_bytes = (params.slot_bytes + 63) / 64 * 64,
+          .slot_bytes = params.slot_bytes,
+          .slots = params.slots};
+}
+
+Pair::Pair(const AgreedParams& of_first) : params(of_first) {
+  for (PairedFifo& direction : fifo) direction.headers.resize(params.slots);
+}
+
+bool Pair::both_here() const {
+  // Relaxed: nothing but the fact is used; data goes through the FIFOs.
+  return meeting.load(std::memory_order_relaxed) == Meeting::BothHere;
+}
+
+Status Pair::status() const {
+  // Pairs with the release store in meet(): `refused` has been written.
+  if (meeting.load(std::memory_order_acquire) != Meeting::Refused) return {};
+  return compare(params, refused);
+}
+
+/// A Pair whose first end is gone again counts as not there: the weak pointer has expired.
+struct MeetingPlace::Waiting {
+  struct First {
+    std::weak_ptr<Pair> pair;
+    bool low = false;
+  };
+  std::mutex mutex;
+  std::map<ConnectionKey, First> first_ends;
+
+  size_t sweep_at = 64;
+
+  /// Drops those who went away alone, now and then.
+  void sweep() {
+    if (first_ends.size() < sweep_at) return;
+    std::erase_if(first_ends, [](const auto& entry) { return entry.second.pair.expired(); });
+    sweep_at = 2 * first_ends.size() + 64;
+  }
+};
+
+MeetingPlace::MeetingPlace() : waiting_(std::make_unique<Waiting>()) {}
+MeetingPlace::~MeetingPlace() = default;
+
+Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool low,
+                                                 const ConnectionParams& params) {
+  const std::lock_guard lock(waiting_->mutex);
+  const auto found = waiting_->first_ends.find(key);
+  std::shared_ptr<Pair> pair = found == waiting_->first_ends.end() ? nullptr : found->second.pair.lock();
+  if (pair == nullptr) {
+    waiting_->sweep();
+    pair = std::make_shared<Pair>(agreed(params));
+    waiting_->first_ends[key] = {pair, low};
+    return pair;
+  }
+  if (found->second.low == low)
+    return error(Code::InvalidUsage, "rank {} connects port {} to rank {} twice",
+                 low ? key.low_rank : key.high_rank, key.port, low ? key.high_rank : key.low_rank);
+  waiting_->first_ends.erase(found);
+  const AgreedParams own = agreed(params);
+  if (own == pair->params) {
+    pair->meeting.store(Pair::Meeting::BothHere, std::memory_order_relaxed);
+    return pair;
+  }
+  pair->refused = own;
+  // Pairs with the acquire load in Pair::status().
+  pair->meeting.store(Pair::Meeting::Refused, std::memory_order_release);
+  return compare(own, pair->params);
+}
+
+}  // namespace rondo

@@ -1,0 +1,68 @@
+// Pair: what the two ends of a connection inside one process share, and the place where they meet. An end
+// that comes first waits there under its ConnectionKey; the second takes the Pair away. Meeting is for any
+// thread; a Pair is owned by its two ends together and freed with the later one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "common/fifo.h"
+#include "common/params.h"
+
+namespace rondo {
+
+/// Bytes aligned to 64, as they come: not zeroed, so that pages stay untouched until used.
+struct AlignedDelete {
+  void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{64}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
+AlignedBytes allocate_aligned(size_t bytes);
+
+/// One direction.
+struct PairedFifo {
+  std::vector<SlotHeader> headers;
+  ReleasedCounter released;
+  AlignedBytes memory;  // made by the sender when it needs it first; only the sender looks here
+  // Of withdraw(): the sender raises `withdrawn` and then looks at `reading`; the receiver raises `reading`
+  // and then looks at `withdrawn`. Both orders are sequentially consistent, so at least one of them sees the
+  // other.
+  std::atomic<bool> withdrawn = false;
+  std::atomic<bool> reading = false;
+
+  /// Without memory.
+  FifoLayout layout(const AgreedParams& params);
+};
+
+struct Pair {
+  explicit Pair(const AgreedParams& of_first);
+
+  AgreedParams params;             // the first end's; both ends' when they agree
+  AgreedParams refused;            // the second end's, when they don't
+  std::array<PairedFifo, 2> fifo;  // [0] from the lower rank to the higher one, [1] back
+  enum class Meeting { OneHere, BothHere, Refused };
+  std::atomic<Meeting> meeting = Meeting::OneHere;
+
+  PairedFifo& outgoing(bool low) { return fifo[low ? 0 : 1]; }
+  PairedFifo& incoming(bool low) { return fifo[low ? 1 : 0]; }
+  bool both_here() const;
+  /// What the first end says of a second one with other numbers.
+  Status status() const;
+};
+
+/// Where ends meet; each in-process transport has its own.
+class MeetingPlace {
+ public:
+  MeetingPlace();
+  ~MeetingPlace();
+
+  /// The Pair of `key`, made by whichever end comes first. `low`: the lower rank's end.
+  Result<std::shared_ptr<Pair>> meet(const ConnectionKey& key, bool low, const ConnectionParams& params);
+
+ private:
+  struct Waiting;
+  std::unique_ptr<Waiting> waiting_;
+};
+
+}  // namespace rondo

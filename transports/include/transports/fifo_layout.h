@@ -1,0 +1,46 @@
+// The memory of a FIFO of slots, one direction of a connection: plain data, so that host threads, processes
+// and (later) CUDA blocks agree about it.
+//
+//     headers    slots x SlotHeader     written by the sender
+//     released   one uint64_t           written by the receiver, on a line of its own
+//     memory     slots x stride_bytes   written by the sender, or absent where only addresses are sent
+//
+// Message k (from 0) lies in slot k % slots. The sender fills the slot and its header and then stores k + 1
+// to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
+// once released > k - slots, and it holds message k when ready == k + 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/signature.h"
+
+namespace rondo {
+
+struct alignas(64) SlotHeader {
+  uint64_t ready = 0;  // k + 1 once message k is complete; the one atomic word of the header
+  uint64_t bytes = 0;
+  uint64_t note = 0;  // the transport's own: where posted bytes are (local), when they may be seen (sim)
+  Signature signature;
+};
+static_assert(sizeof(SlotHeader) == 64);
+
+/// `released`, with the line beside it that a processor fetches along.
+struct alignas(128) ReleasedCounter {
+  uint64_t value = 0;
+};
+
+/// Where the parts lie in the address space of who uses them. The same sizes at both ends.
+struct FifoLayout {
+  SlotHeader* headers = nullptr;
+  ReleasedCounter* released = nullptr;
+  std::byte* memory = nullptr;  // null: every message's bytes are at its header's `note`
+  uint64_t stride_bytes = 0;    // from slot to slot, at least slot_bytes
+  uint64_t slot_bytes = 0;      // the longest message
+  uint64_t slots = 0;
+};
+static_assert(std::is_standard_layout_v<FifoLayout> && std::is_trivially_copyable_v<FifoLayout>);
+static_assert(std::is_standard_layout_v<SlotHeader> && std::is_trivially_copyable_v<SlotHeader>);
+
+}  // namespace rondo

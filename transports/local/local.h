@@ -1,0 +1,12 @@
+// The local transport: two ranks that are threads of one process. Messages are handed over as addresses, so a
+// posted buffer is read where it lies.
+#pragma once
+
+#include "transports/transport.h"
+
+namespace rondo {
+
+bool local_reaches(const Endpoint& a, const Endpoint& b);
+Result<std::unique_ptr<Connection>> local_connect(std::unique_ptr<Link> link, const ConnectionParams& params);
+
+}  // namespace rondo

@@ -1,0 +1,123 @@
+#include "shm/shm.h"
+
+#include <atomic>
+
+#include "common/fifo.h"
+#include "shm/segment.h"
+
+namespace rondo {
+namespace {
+
+class ShmConnection : public Connection {
+ public:
+  /// The dialling end, whose memory is there.
+  ShmConnection(const AgreedParams& params, shm::Segment segment) : params_(params) {
+    use(std::move(segment), 0);
+  }
+  /// The accepting end, which waits for its memory.
+  ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link)
+      : params_(params), link_(std::move(link)) {}
+
+  std::byte* acquire() override {
+    await_segment();
+    return sender_.has_room() ? sender_.slot() : nullptr;
+  }
+  void commit(size_t bytes, const Signature& signature) override { sender_.publish(bytes, 0, signature); }
+
+  /// What was sent lies in memory that the peer, or the socket on its way there, holds.
+  bool flushed() override {
+    await_segment();
+    return true;
+  }
+
+  std::optional<Arrival> peek() override {
+    await_segment();
+    return receiver_.peek();
+  }
+  void release() override { receiver_.release(); }
+
+  Status status() const override;
+  size_t slot_bytes() const override { return params_.slot_bytes; }
+
+ private:
+  /// Cheap once the memory is there, and after a failure.
+  void await_segment() {
+    if (link_ == nullptr) return;
+    failure_ = take_segment();
+    if (!failure_.ok()) link_.reset();
+  }
+  Status take_segment();
+  Status accept_segment(const shm::Received& received);
+  void use(shm::Segment segment, int outgoing);
+
+  AgreedParams params_;
+  std::unique_ptr<Link> link_;  // until the memory is there
+  Fd socket_;                   // likewise
+  shm::Segment segment_;
+  FifoSender sender_;
+  FifoReceiver receiver_;
+  Status failure_;
+};
+
+void ShmConnection::use(shm::Segment segment, int outgoing) {
+  segment_ = std::move(segment);
+  sender_ = FifoSender(segment_.fifo(outgoing, params_));
+  receiver_ = FifoReceiver(segment_.fifo(1 - outgoing, params_));
+}
+
+Status ShmConnection::take_segment() {
+  if (!socket_.valid()) {
+    RONDO_TRY_ASSIGN(socket_, link_->accepted(0));
+  }
+  if (!socket_.valid()) return {};
+  std::optional<shm::Received> received;
+  RONDO_TRY_ASSIGN(received, shm::receive_segment(socket_));
+  if (!received) return {};
+  RONDO_TRY(accept_segment(*received));
+  socket_.close();
+  link_.reset();
+  return {};
+}
+
+Status ShmConnection::accept_segment(const shm::Received& received) {
+  const AgreedParams peers{received.description.slot_bytes, received.description.slots, 0};
+  if (const Status same = compare(params_, peers); !same.ok()) {
+    RONDO_TRY(shm::Segment::refuse(received.memfd, params_));
+    return same;
+  }
+  shm::Segment segment;
+  RONDO_TRY_ASSIGN(segment, shm::Segment::map(received.memfd, params_));
+  use(std::move(segment), 1);
+  return {};
+}
+
+Status ShmConnection::status() const {
+  RONDO_TRY(failure_);
+  if (segment_.head() == nullptr) return {};
+  const shm::SegmentHead* head = segment_.head();
+  // Pairs with the release store in Segment::refuse().
+  if (std::atomic_ref(const_cast<uint64_t&>(head->refused)).load(std::memory_order_acquire) != 0)
+    return compare(params_, {head->slot_bytes, head->slots, 0});
+  RONDO_TRY(sender_.check());
+  return receiver_.check();
+}
+
+}  // namespace
+
+bool shm_reaches(const Endpoint& a, const Endpoint& b) { return a.host == b.host; }
+
+Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
+  RONDO_TRY(check_params(params));
+  const AgreedParams numbers = agreed(params);
+  if (!link->dials())
+    return std::unique_ptr<Connection>(std::make_unique<ShmConnection>(numbers, std::move(link)));
+  shm::Segment::Made made;
+  RONDO_TRY_ASSIGN(made, shm::Segment::make(numbers));
+  Fd socket;
+  RONDO_TRY_ASSIGN(socket, link->dial(Route::Unix, 0));
+  const shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
+  RONDO_TRY(shm::send_segment(socket, description, made.memfd));
+  return std::unique_ptr<Connection>(std::make_unique<ShmConnection>(numbers, std::move(made.segment)));
+}
+
+}  // namespace rondo

@@ -1,0 +1,32 @@
+// The table of transports, best first: a line for each.
+#include <array>
+#include <string>
+
+#include "local/local.h"
+#include "shm/shm.h"
+#include "transports/transport.h"
+
+namespace rondo {
+namespace {
+
+constexpr std::array kTransports = {
+    Transport{"local", "threads of one process, reading one another's memory", local_reaches, local_connect,
+              true},
+    Transport{"shm", "processes of one host, through shared memory that has no name", shm_reaches,
+              shm_connect, true},
+};
+
+}  // namespace
+
+std::span<const Transport> transports() { return kTransports; }
+
+Result<const Transport*> transport_by_name(std::string_view name) {
+  std::string names;
+  for (const Transport& transport : kTransports) {
+    if (name == transport.name) return &transport;
+    names += (names.empty() ? "" : ", ") + std::string(transport.name);
+  }
+  return error(Code::InvalidArgument, "there is no transport '{}'; there are: {}", name, names);
+}
+
+}  // namespace rondo
