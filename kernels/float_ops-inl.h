@@ -1,0 +1,113 @@
+// Arithmetic on vectors of float32 and float64. Included once for each target of Highway's.
+#if defined(RONDO_KERNELS_FLOAT_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RONDO_KERNELS_FLOAT_OPS_INL_H_
+#undef RONDO_KERNELS_FLOAT_OPS_INL_H_
+#else
+#define RONDO_KERNELS_FLOAT_OPS_INL_H_
+#endif
+
+#include <limits>
+
+#include "fold-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo {
+namespace HWY_NAMESPACE {
+
+struct Add {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
+struct Multiply {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Mul(a, b);
+  }
+};
+
+// min and max spelled out, because CPUs differ in what theirs do with NaN and with zeros of two signs.
+// Where the comparison fails because b is NaN, b is chosen; where a is NaN, a is put back.
+struct Minimum {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    const V smaller = hn::IfThenElse(hn::Lt(a, b), a, b);
+    const V ordered = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), smaller);  // -0 | +0 is -0
+    return hn::IfThenElse(hn::IsNaN(a), a, ordered);
+  }
+};
+
+struct Maximum {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    const V larger = hn::IfThenElse(hn::Lt(b, a), a, b);
+    const V ordered = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), larger);  // -0 & +0 is +0
+    return hn::IfThenElse(hn::IsNaN(a), a, ordered);
+  }
+};
+
+/// One NaN for all, since which operand's NaN an instruction passes on differs from CPU to CPU.
+template <class V>
+HWY_INLINE V with_one_nan(V v) {
+  const hn::DFromV<V> d;
+  return hn::IfThenElse(hn::IsNaN(v), hn::Set(d, std::numeric_limits<hn::TFromD<decltype(d)>>::quiet_NaN()),
+                        v);
+}
+
+/// Runs the operation of the call on floats laid out as Lanes says.
+template <class Lanes>
+HWY_INLINE void fold_floats(const ReduceArgs& args) {
+  switch (args.op) {
+    case Reduction::Prod: return fold<Lanes, Multiply>(args);
+    case Reduction::Min: return fold<Lanes, Minimum>(args);
+    case Reduction::Max: return fold<Lanes, Maximum>(args);
+    default: return fold_extended<Lanes, Add>(args);
+  }
+}
+
+/// Scaling and dividing for lanes that are computed in vectors of T, however they lie in memory. Found by
+/// fold-inl.h through Lanes.
+template <class T>
+struct FloatMath {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  using Factor = V;
+  using Divisor = V;
+
+  static HWY_INLINE Divisor divisor(int number) { return hn::Set(D(), static_cast<T>(number)); }
+  static HWY_INLINE V scale(V a, V factor) { return hn::Mul(a, factor); }
+  static HWY_INLINE V divide(V a, V by) { return hn::Div(a, by); }
+  template <class A>
+  static HWY_INLINE Pair<A> scale(Pair<A> a, V factor) {
+    return {scale(a.first, factor), scale(a.second, factor)};
+  }
+  template <class A>
+  static HWY_INLINE Pair<A> divide(Pair<A> a, V by) {
+    return {divide(a.first, by), divide(a.second, by)};
+  }
+};
+
+/// Floats as they are: float32 and float64.
+template <class T>
+struct FloatLanes : FloatMath<T> {
+  using typename FloatMath<T>::D;
+  using typename FloatMath<T>::V;
+  using Accumulator = V;
+
+  static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(T); }
+  static HWY_INLINE V load(const uint8_t* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }
+  static HWY_INLINE void store(V v, uint8_t* p) { hn::StoreU(with_one_nan(v), D(), reinterpret_cast<T*>(p)); }
+  static HWY_INLINE V factor(const void* scalar) {
+    T value;
+    std::memcpy(&value, scalar, sizeof(T));
+    return hn::Set(D(), value);
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rondo
+HWY_AFTER_NAMESPACE();
+
+#endif

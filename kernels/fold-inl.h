@@ -1,0 +1,202 @@
+// The loop that all vector kernels share. Included once for each target of Highway's.
+//
+// A kernel is made of two parts:
+//   Lanes  how one step of elements lies in memory and in registers:
+//            Accumulator            registers that hold a step, wide enough to compute in
+//            step_bytes()           memory that a step covers
+//            load(p), store(a, p)   at any alignment
+//            Factor, factor(p)      the scalar of a scaled source, ready for use   } where the
+//            scale(a, factor)                                                      } operation
+//            Divisor, divisor(n)    what the result is divided by, ready for use   } is a sum
+//            divide(a, divisor)                                                    }
+//   Op     how two accumulators become one
+// All sources of a step are read before its result is written, so `out` may be any of the sources.
+#if defined(RONDO_KERNELS_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RONDO_KERNELS_FOLD_INL_H_
+#undef RONDO_KERNELS_FOLD_INL_H_
+#else
+#define RONDO_KERNELS_FOLD_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/reduce.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Two accumulators side by side: of a wider step, or of the parts that a register of small elements unpacks
+/// to.
+template <class A>
+struct Pair {
+  A first, second;
+};
+
+template <class Op, class A>
+HWY_INLINE A combine(Op op, A a, A b) {
+  return op(a, b);
+}
+
+template <class Op, class A>
+HWY_INLINE Pair<A> combine(Op op, Pair<A> a, Pair<A> b) {
+  return {combine(op, a.first, b.first), combine(op, a.second, b.second)};
+}
+
+/// Steps of twice the size: independent registers hide the latency of loads and arithmetic.
+template <class Lanes>
+struct Twice {
+  using Accumulator = Pair<typename Lanes::Accumulator>;
+  using Factor = typename Lanes::Factor;
+  using Divisor = typename Lanes::Divisor;
+
+  static HWY_INLINE size_t step_bytes() { return 2 * Lanes::step_bytes(); }
+  static HWY_INLINE Accumulator load(const uint8_t* p) {
+    return {Lanes::load(p), Lanes::load(p + Lanes::step_bytes())};
+  }
+  static HWY_INLINE void store(Accumulator a, uint8_t* p) {
+    Lanes::store(a.first, p);
+    Lanes::store(a.second, p + Lanes::step_bytes());
+  }
+  static HWY_INLINE Accumulator scale(Accumulator a, Factor factor) {
+    return {Lanes::scale(a.first, factor), Lanes::scale(a.second, factor)};
+  }
+  static HWY_INLINE Accumulator divide(Accumulator a, Divisor divisor) {
+    return {Lanes::divide(a.first, divisor), Lanes::divide(a.second, divisor)};
+  }
+};
+
+/// Steps of about four registers.
+template <class Lanes, size_t kRegisters = sizeof(typename Lanes::Accumulator) / HWY_MAX_BYTES>
+using Wide = std::conditional_t<(kRegisters >= 4), Lanes,
+                                std::conditional_t<kRegisters == 2, Twice<Lanes>, Twice<Twice<Lanes>>>>;
+
+/// What a call does beyond combining: nothing.
+struct Plainly {
+  template <class Lanes, class A>
+  HWY_INLINE A source(size_t, A a) const {
+    return a;
+  }
+  template <class Lanes, class A>
+  HWY_INLINE A result(A a) const {
+    return a;
+  }
+};
+
+/// What a call does beyond combining: scale one source, divide the result, or both.
+template <class Lanes>
+struct ScaledAndDivided {
+  explicit HWY_INLINE ScaledAndDivided(const ReduceArgs& args)
+      : scaled(args.scaled_source < 0 ? SIZE_MAX : static_cast<size_t>(args.scaled_source)),
+        divided(args.divisor != 1),
+        factor(args.scaled_source < 0 ? typename Lanes::Factor{} : Lanes::factor(args.scalar)),
+        divisor(Lanes::divisor(args.divisor)) {}
+
+  template <class Steps, class A>
+  HWY_INLINE A source(size_t index, A a) const {
+    return index == scaled ? Steps::scale(a, factor) : a;
+  }
+  template <class Steps, class A>
+  HWY_INLINE A result(A a) const {
+    return divided ? Steps::divide(a, divisor) : a;
+  }
+
+  size_t scaled;
+  bool divided;
+  typename Lanes::Factor factor;
+  typename Lanes::Divisor divisor;
+};
+
+/// Where sources lie: any number of them.
+struct ManySources {
+  explicit HWY_INLINE ManySources(const ReduceArgs& args)
+      : pointers(args.sources.data()), number(args.sources.size()) {}
+  HWY_INLINE size_t count() const { return number; }
+  HWY_INLINE const uint8_t* at(size_t index) const { return static_cast<const uint8_t*>(pointers[index]); }
+
+  const void* const* pointers;
+  size_t number;
+};
+
+/// The same for two sources, the most frequent case: pointers stay in registers.
+struct TwoSources {
+  explicit HWY_INLINE TwoSources(const ReduceArgs& args)
+      : first(static_cast<const uint8_t*>(args.sources[0])),
+        second(static_cast<const uint8_t*>(args.sources[1])) {}
+  static HWY_INLINE size_t count() { return 2; }
+  HWY_INLINE const uint8_t* at(size_t index) const { return index == 0 ? first : second; }
+
+  const uint8_t* first;
+  const uint8_t* second;
+};
+
+/// The result of one step at byte `at` of every source.
+template <class Lanes, class Op, class Sources, class Extra>
+HWY_INLINE typename Lanes::Accumulator fold_step(const Sources& sources, size_t at, const Extra& extra) {
+  auto result = extra.template source<Lanes>(0, Lanes::load(sources.at(0) + at));
+  for (size_t k = 1; k < sources.count(); ++k) {
+    result = combine(Op(), result, extra.template source<Lanes>(k, Lanes::load(sources.at(k) + at)));
+  }
+  return extra.template result<Lanes>(result);
+}
+
+/// The last bytes, fewer than a step: from copies with room behind them.
+template <class Lanes, class Op, class Sources, class Extra>
+HWY_INLINE void fold_tail(const Sources& sources, uint8_t* out, size_t at, size_t bytes, const Extra& extra) {
+  HWY_ALIGN uint8_t room[4 * HWY_MAX_BYTES] = {};
+  std::memcpy(room, sources.at(0) + at, bytes);
+  auto result = extra.template source<Lanes>(0, Lanes::load(room));
+  for (size_t k = 1; k < sources.count(); ++k) {
+    std::memcpy(room, sources.at(k) + at, bytes);
+    result = combine(Op(), result, extra.template source<Lanes>(k, Lanes::load(room)));
+  }
+  Lanes::store(extra.template result<Lanes>(result), room);
+  std::memcpy(out + at, room, bytes);
+}
+
+template <class Lanes, class Op, class Sources, class Extra>
+HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
+  using WideLanes = Wide<Lanes>;
+  size_t at = 0;
+  if constexpr (!std::is_same_v<WideLanes, Lanes>) {
+    for (; bytes - at >= WideLanes::step_bytes(); at += WideLanes::step_bytes()) {
+      WideLanes::store(fold_step<WideLanes, Op>(sources, at, extra), out + at);
+    }
+  }
+  for (; bytes - at >= Lanes::step_bytes(); at += Lanes::step_bytes()) {
+    Lanes::store(fold_step<Lanes, Op>(sources, at, extra), out + at);
+  }
+  if (at < bytes) fold_tail<Lanes, Op>(sources, out, at, bytes - at, extra);
+}
+
+/// Combines the sources; scalar and divisor are not looked at.
+template <class Lanes, class Op>
+HWY_INLINE void fold(const ReduceArgs& args) {
+  const size_t bytes = args.count * element_info(args.type).bytes;
+  auto* out = static_cast<uint8_t*>(args.out);
+  if (args.sources.size() == 2) {
+    fold_sources<Lanes, Op>(TwoSources(args), out, bytes, Plainly());
+  } else {
+    fold_sources<Lanes, Op>(ManySources(args), out, bytes, Plainly());
+  }
+}
+
+/// Combines the sources as the call says, with scalar and divisor.
+template <class Lanes, class Op>
+HWY_INLINE void fold_extended(const ReduceArgs& args) {
+  if (args.scaled_source < 0 && args.divisor == 1) return fold<Lanes, Op>(args);
+  const size_t bytes = args.count * element_info(args.type).bytes;
+  auto* out = static_cast<uint8_t*>(args.out);
+  fold_sources<Lanes, Op>(ManySources(args), out, bytes, ScaledAndDivided<Lanes>(args));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rondo
+HWY_AFTER_NAMESPACE();
+
+#endif

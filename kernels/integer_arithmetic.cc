@@ -1,0 +1,62 @@
+// Sums and products of integers, which wrap: signed and unsigned ones have the same bits.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "integer_arithmetic.cc"
+#include "targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "fold_kernels.h"
+#include "integer_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo {
+namespace HWY_NAMESPACE {
+
+#if RONDO_NO_VECTORS
+void fold_integer_arithmetic_kernel(const ReduceArgs& args) { reduce_reference(args); }
+#else
+struct Add {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
+struct Multiply {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return wrapping_product(a, b);
+  }
+};
+
+template <class T>
+HWY_INLINE void fold_words(const ReduceArgs& args) {
+  if (args.op == Reduction::Prod) {
+    fold<IntegerLanes<T>, Multiply>(args);
+  } else {
+    fold_extended<IntegerLanes<T>, Add>(args);
+  }
+}
+
+void fold_integer_arithmetic_kernel(const ReduceArgs& args) {
+  switch (element_info(args.type).bytes) {
+    case 1: return fold_words<uint8_t>(args);
+    case 2: return fold_words<uint16_t>(args);
+    case 4: return fold_words<uint32_t>(args);
+    default: return fold_words<uint64_t>(args);
+  }
+}
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rondo
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rondo {
+HWY_EXPORT(fold_integer_arithmetic_kernel);
+void fold_integer_arithmetic(const ReduceArgs& args) {
+  HWY_DYNAMIC_DISPATCH(fold_integer_arithmetic_kernel)(args);
+}
+}  // namespace rondo
+#endif

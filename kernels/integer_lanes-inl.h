@@ -1,0 +1,57 @@
+// Vectors of integers, and the dispatch by their width. Included once for each target of Highway's.
+#if defined(RONDO_KERNELS_INTEGER_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RONDO_KERNELS_INTEGER_LANES_INL_H_
+#undef RONDO_KERNELS_INTEGER_LANES_INL_H_
+#else
+#define RONDO_KERNELS_INTEGER_LANES_INL_H_
+#endif
+
+#include "fold-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo {
+namespace HWY_NAMESPACE {
+
+/// The lower half of the product, as wrapping integers have it.
+template <class V>
+HWY_INLINE V wrapping_product(V a, V b) {
+  const hn::DFromV<V> d;
+  if constexpr (sizeof(hn::TFromD<decltype(d)>) > 1) {
+    return hn::Mul(a, b);
+  } else {
+    // Bytes in pairs: the even ones by their 16-bit word, the odd ones from the word's upper half.
+    const hn::RepartitionToWide<decltype(d)> dw;
+    const auto wide_a = hn::BitCast(dw, a), wide_b = hn::BitCast(dw, b);
+    const auto upper = hn::Set(dw, 0xFF00);
+    const auto even = hn::AndNot(upper, hn::Mul(wide_a, wide_b));
+    const auto odd = hn::Mul(hn::ShiftRight<8>(wide_a), hn::And(wide_b, upper));
+    return hn::BitCast(d, hn::Or(even, odd));
+  }
+}
+
+template <class T>
+struct IntegerLanes {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  using Accumulator = V;
+  using Factor = V;
+  struct Divisor {};  // divide_integers() divides instead, see there
+
+  static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(T); }
+  static HWY_INLINE V load(const uint8_t* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }
+  static HWY_INLINE void store(V v, uint8_t* p) { hn::StoreU(v, D(), reinterpret_cast<T*>(p)); }
+  static HWY_INLINE V factor(const void* scalar) {
+    T value;
+    std::memcpy(&value, scalar, sizeof(T));
+    return hn::Set(D(), value);
+  }
+  static HWY_INLINE V scale(V v, V factor) { return wrapping_product(v, factor); }
+  static HWY_INLINE Divisor divisor(int) { return {}; }
+  static HWY_INLINE V divide(V v, Divisor) { return v; }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rondo
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,143 @@
+// The reduction as its definition says it: one element after another, one source after another.
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/reduce.h"
+#include "kernels/small_float.h"
+#include "plain_copy.h"
+
+namespace rondo {
+namespace {
+
+// How an element of storage type T is read into its accumulator and written back.
+template <class T>
+struct Stored {
+  using Accumulator = T;
+  static T read(T value) { return value; }
+  static T write(T value) { return value; }
+};
+
+template <std::floating_point T>
+struct Stored<T> {
+  using Accumulator = T;
+  static T read(T value) { return value; }
+  // One NaN for all: which operand's NaN an addition passes on differs from CPU to CPU.
+  static T write(T value) { return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value; }
+};
+
+template <class Part>
+struct Stored<std::complex<Part>> {
+  using Accumulator = std::complex<Part>;
+  static Accumulator read(Accumulator value) { return value; }
+  static Accumulator write(Accumulator value) {
+    return {Stored<Part>::write(value.real()), Stored<Part>::write(value.imag())};
+  }
+};
+
+template <SmallFloat T>
+struct Stored<T> {
+  using Accumulator = float;
+  static float read(T value) { return to_float(value); }
+  static T write(float value) { return round_to<T>(value); }
+};
+
+template <>
+struct Stored<Bool8> {
+  using Accumulator = bool;
+  static bool read(Bool8 value) { return value.bits != 0; }
+  static Bool8 write(bool value) { return {static_cast<uint8_t>(value)}; }
+};
+
+// Integers are computed in uint64_t: what is left of the result after cutting it to T is the wrapped one.
+template <std::integral T>
+T combine(Reduction op, T a, T b) {
+  const auto wide_a = static_cast<uint64_t>(a), wide_b = static_cast<uint64_t>(b);
+  switch (op) {
+    case Reduction::Sum:
+    case Reduction::Avg: return static_cast<T>(wide_a + wide_b);
+    case Reduction::Prod: return static_cast<T>(wide_a * wide_b);
+    case Reduction::Min: return b < a ? b : a;
+    case Reduction::Max: return a < b ? b : a;
+    case Reduction::BitAnd: return static_cast<T>(wide_a & wide_b);
+    case Reduction::BitOr: return static_cast<T>(wide_a | wide_b);
+    case Reduction::BitXor: return static_cast<T>(wide_a ^ wide_b);
+    case Reduction::LogicalAnd: return static_cast<T>(a != 0 && b != 0);
+    case Reduction::LogicalOr: return static_cast<T>(a != 0 || b != 0);
+    case Reduction::LogicalXor: return static_cast<T>((a != 0) != (b != 0));
+  }
+  return a;
+}
+
+template <std::floating_point T>
+T combine(Reduction op, T a, T b) {
+  if (op == Reduction::Prod) return a * b;
+  if (op != Reduction::Min && op != Reduction::Max) return a + b;
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  const bool a_is_less = a < b || (a == b && std::signbit(a));  // -0 before +0
+  return a_is_less == (op == Reduction::Min) ? a : b;
+}
+
+// Products by the schoolbook formula: std::complex's own repairs some infinities, differently by compiler.
+template <class Part>
+std::complex<Part> combine(Reduction op, std::complex<Part> a, std::complex<Part> b) {
+  if (op != Reduction::Prod) return {a.real() + b.real(), a.imag() + b.imag()};
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+template <class A>
+A divide(A value, int divisor) {
+  if constexpr (std::is_same_v<A, bool>) {
+    return value;
+  } else if constexpr (std::unsigned_integral<A>) {
+    return static_cast<A>(static_cast<uint64_t>(value) / static_cast<uint64_t>(divisor));
+  } else if constexpr (std::signed_integral<A>) {
+    return static_cast<A>(static_cast<int64_t>(value) / divisor);
+  } else if constexpr (std::floating_point<A>) {
+    return value / static_cast<A>(divisor);
+  } else {
+    return {divide(value.real(), divisor), divide(value.imag(), divisor)};
+  }
+}
+
+template <class T>
+auto element(const void* source, size_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const std::byte*>(source) + index * sizeof(T), sizeof(T));
+  return Stored<T>::read(value);
+}
+
+// `bool` takes part as an integer of two values: its sum is cut to a truth value, which is `or`.
+template <class T>
+void reduce_elements(const ReduceArgs& args) {
+  using A = typename Stored<T>::Accumulator;
+  const auto operand = [&args](size_t source, size_t index) -> A {
+    const A value = element<T>(args.sources[source], index);
+    if (static_cast<int>(source) != args.scaled_source) return value;
+    return combine(Reduction::Prod, value, A(element<T>(args.scalar, 0)));
+  };
+  for (size_t i = 0; i < args.count; ++i) {
+    A result = operand(0, i);
+    for (size_t k = 1; k < args.sources.size(); ++k) result = combine(args.op, result, operand(k, i));
+    if (args.divisor != 1) result = divide(result, args.divisor);
+    const T stored = Stored<T>::write(result);
+    std::memcpy(static_cast<std::byte*>(args.out) + i * sizeof(T), &stored, sizeof(T));
+  }
+}
+
+}  // namespace
+
+void reduce_reference(const ReduceArgs& args) {
+  if (is_plain_copy(args)) return plain_copy(args);
+  switch (args.type) {
+#define X(enumerator, number, name, storage, accumulator, kind) \
+  case ElementType::enumerator: return reduce_elements<storage>(args);
+    RONDO_ELEMENT_TYPES(X)
+#undef X
+  }
+}
+
+}  // namespace rondo

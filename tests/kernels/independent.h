@@ -1,0 +1,52 @@
+// What results ought to be, computed by other means than the library's: exact or much wider arithmetic, and
+// small floats by searching the list of all their values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+/// 128 bits, for exact integer arithmetic.
+__extension__ using WideInt = __int128;
+
+/// A float of at least twice the precision of float64 and a bit: rounding its sums, products and quotients to
+/// float64 gives what rounding the exact ones would.
+#ifdef __SIZEOF_FLOAT128__
+__extension__ using WideFloat = __float128;
+#else
+using WideFloat = long double;
+#endif
+
+/// The numbers of a small float, by the definition of its format.
+class SmallFloatTable {
+ public:
+  /// `all_finite`: no infinities; of the largest exponent only the last code is NaN.
+  SmallFloatTable(int exponent_bits, int mantissa_bits, bool all_finite);
+
+  /// The value of a code; NaN codes give NaN.
+  float value(uint32_t code) const;
+  /// The code of the value nearest to x, ties to the even code. Not for NaN.
+  uint32_t nearest(float x) const;
+  bool is_nan(uint32_t code) const;
+
+  uint32_t sign_bit() const { return sign_bit_; }
+  /// The positive finite codes are 0 to this one.
+  uint32_t largest_finite() const { return largest_finite_; }
+  /// What comes above: infinity, or the largest finite code again.
+  uint32_t overflow() const { return all_finite_ ? largest_finite_ : largest_finite_ + 1; }
+
+ private:
+  double formula(uint32_t magnitude) const;
+
+  int exponent_bits_;
+  int mantissa_bits_;
+  bool all_finite_;
+  uint32_t sign_bit_;
+  uint32_t largest_finite_;
+  std::vector<double> ascending_;  // by code: finite values, then the one that would follow
+};
+
+extern const SmallFloatTable kFloat16Table, kBFloat16Table, kFloat8E4M3Table, kFloat8E5M2Table;
+
+}  // namespace rondo

@@ -1,0 +1,110 @@
+// The conversions of small floats against the list of all their values.
+#include "kernels/small_float.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "catch.h"
+#include "independent.h"
+
+namespace rondo {
+namespace {
+
+template <class T>
+uint32_t code_of(float value) {
+  return round_to<T>(value).bits;
+}
+
+template <class T>
+float value_of(uint32_t code) {
+  return to_float(T{static_cast<decltype(T::bits)>(code)});
+}
+
+bool same_bits(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+
+template <class T>
+void every_code_round_trips(const SmallFloatTable& table) {
+  for (uint32_t code = 0; code < 2 * table.sign_bit(); ++code) {
+    const float value = value_of<T>(code);
+    CAPTURE(code, value);
+    if (table.is_nan(code)) {
+      REQUIRE(std::isnan(value));
+      REQUIRE(table.is_nan(code_of<T>(value)));
+    } else {
+      REQUIRE(same_bits(value, table.value(code)));
+      REQUIRE(code_of<T>(value) == code);
+    }
+  }
+}
+
+// Between neighbours a and b: the middle goes to the even one, and a hair to either side decides.
+template <class T>
+void middles_round_to_even(const SmallFloatTable& table) {
+  for (uint32_t code = 0; code < table.largest_finite(); ++code) {
+    const auto middle = static_cast<float>((double{table.value(code)} + table.value(code + 1)) / 2);
+    const uint32_t even = code % 2 == 0 ? code : code + 1;
+    CAPTURE(code, middle);
+    REQUIRE(code_of<T>(middle) == even);
+    REQUIRE(code_of<T>(-middle) == (even | table.sign_bit()));
+    REQUIRE(code_of<T>(std::nextafter(middle, 0.0F)) == code);
+    REQUIRE(code_of<T>(std::nextafter(middle, std::numeric_limits<float>::infinity())) == code + 1);
+  }
+}
+
+template <class T>
+void random_floats_go_to_the_nearest(const SmallFloatTable& table) {
+  constexpr uint64_t kSeed = 7;
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 200000; ++i) {
+    const auto value = std::bit_cast<float>(static_cast<uint32_t>(random()));
+    CAPTURE(kSeed, i, value);
+    if (std::isnan(value)) {
+      REQUIRE(code_of<T>(value) == kSmallFloat<T>.nan);
+    } else {
+      REQUIRE(code_of<T>(value) == table.nearest(value));
+    }
+  }
+}
+
+template <class T>
+void conversions_hold(const SmallFloatTable& table) {
+  every_code_round_trips<T>(table);
+  middles_round_to_even<T>(table);
+  random_floats_go_to_the_nearest<T>(table);
+  REQUIRE(code_of<T>(std::numeric_limits<float>::infinity()) == table.overflow());
+  REQUIRE(code_of<T>(-std::numeric_limits<float>::infinity()) == (table.overflow() | table.sign_bit()));
+  REQUIRE(code_of<T>(std::numeric_limits<float>::max()) == table.overflow());
+  REQUIRE(code_of<T>(-0.0F) == table.sign_bit());
+  REQUIRE(table.is_nan(kSmallFloat<T>.nan));
+}
+
+}  // namespace
+
+TEST_CASE("float16 converts exactly and rounds to nearest even") { conversions_hold<Float16>(kFloat16Table); }
+TEST_CASE("bfloat16 converts exactly and rounds to nearest even") {
+  conversions_hold<BFloat16>(kBFloat16Table);
+}
+TEST_CASE("float8_e4m3 converts exactly, rounds to nearest even and saturates") {
+  conversions_hold<Float8E4M3>(kFloat8E4M3Table);
+}
+TEST_CASE("float8_e5m2 converts exactly and rounds to nearest even") {
+  conversions_hold<Float8E5M2>(kFloat8E5M2Table);
+}
+
+TEST_CASE("known codes of small floats") {
+  REQUIRE(code_of<Float16>(1.0F) == 0x3C00);
+  REQUIRE(code_of<Float16>(65504.0F) == 0x7BFF);
+  REQUIRE(code_of<Float16>(65519.996F) == 0x7BFF);
+  REQUIRE(code_of<Float16>(65520.0F) == 0x7C00);
+  REQUIRE(code_of<BFloat16>(1.0F) == 0x3F80);
+  REQUIRE(code_of<Float8E4M3>(1.0F) == 0x38);
+  REQUIRE(code_of<Float8E4M3>(448.0F) == 0x7E);
+  REQUIRE(code_of<Float8E4M3>(1e9F) == 0x7E);
+  REQUIRE(code_of<Float8E5M2>(1.0F) == 0x3C);
+  REQUIRE(code_of<Float8E5M2>(57344.0F) == 0x7B);
+  REQUIRE(code_of<Float8E5M2>(61440.0F) == 0x7C);
+}
+
+}  // namespace rondo

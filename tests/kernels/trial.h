@@ -1,0 +1,28 @@
+// One random call, run by reduce() and by reduce_reference(), with everything around the result watched.
+#pragma once
+
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "samples.h"
+
+namespace rondo {
+
+/// What a trial draws buffers for.
+struct TrialCall {
+  ElementType type = ElementType::Float32;
+  Reduction op = Reduction::Sum;
+  size_t count = 0;
+  int sources = 2;
+  int aliased = -1;  // the source that is also `out`
+  int divisor = 1;
+  int scaled = -1;  // the source that is multiplied by a random scalar
+};
+
+/// Draws sources at random offsets from alignment, runs the call by both and compares the results bit by bit,
+/// the bytes around `out`, and the sources. What is wrong, if anything.
+std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random);
+
+}  // namespace rondo
