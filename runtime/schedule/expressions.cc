@@ -1,0 +1,114 @@
+#include "expressions.h"
+
+#include <bit>
+
+namespace rondo {
+namespace {
+
+uint64_t pair_key(ExpressionId left, ExpressionId right) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+}
+
+}  // namespace
+
+ExpressionId Expressions::append(const Node& made) {
+  nodes_.push_back(made);
+  ranks_.resize(ranks_.size() + words_);
+  return static_cast<ExpressionId>(nodes_.size()) - 1;
+}
+
+ExpressionId Expressions::leaf(int rank, int tile, int chunk) {
+  const uint64_t key =
+      static_cast<uint64_t>(tile) << 48 | static_cast<uint64_t>(chunk) << 24 | static_cast<uint64_t>(rank);
+  const auto [place, fresh] = leaves_.try_emplace(key, -1);
+  if (!fresh) return place->second;
+  Node made;
+  made.tile = tile;
+  made.chunk = chunk;
+  made.first = made.last = rank;
+  place->second = append(made);
+  const auto bit = static_cast<size_t>(rank);
+  ranks_[static_cast<size_t>(place->second) * words_ + bit / 64] |= uint64_t{1} << bit % 64;
+  return place->second;
+}
+
+Status Expressions::foldable(const Node& left, const Node& right) const {
+  if (left.finished || right.finished)
+    return error(Code::InternalError, "adds to a value that is already finished");
+  if (left.tile != right.tile)
+    return error(Code::InternalError, "adds tile {} to tile {}", right.tile, left.tile);
+  if (left.chunk != right.chunk)
+    return error(Code::InternalError, "adds chunk {} of rank {} to chunk {} of rank {}", right.chunk,
+                 right.first, left.chunk, left.first);
+  if (!commutative_ && left.last >= right.first)
+    return error(Code::InternalError, "adds rank {} after rank {}, but the operands do not commute",
+                 right.first, left.last);
+  return {};
+}
+
+int Expressions::shared_rank(ExpressionId left, ExpressionId right) const {
+  for (size_t word = 0; word < words_; ++word) {
+    const uint64_t both = ranks_[static_cast<size_t>(left) * words_ + word] &
+                          ranks_[static_cast<size_t>(right) * words_ + word];
+    if (both != 0) return static_cast<int>(word * 64) + std::countr_zero(both);
+  }
+  return -1;
+}
+
+Result<ExpressionId> Expressions::fold(ExpressionId left, ExpressionId right) {
+  const auto [place, fresh] = folds_.try_emplace(pair_key(left, right), -1);
+  if (!fresh && place->second >= 0) return place->second;
+  RONDO_TRY(foldable(node(left), node(right)));
+  if (const int twice = shared_rank(left, right); twice >= 0)
+    return error(Code::InternalError, "adds rank {}'s contribution twice", twice);
+  Node made;
+  made.left = left;
+  made.right = right;
+  made.tile = node(left).tile;
+  made.chunk = node(left).chunk;
+  made.first = std::min(node(left).first, node(right).first);
+  made.last = std::max(node(left).last, node(right).last);
+  made.leaves = node(left).leaves + node(right).leaves;
+  const ExpressionId id = append(made);
+  for (size_t word = 0; word < words_; ++word)
+    ranks_[static_cast<size_t>(id) * words_ + word] = ranks_[static_cast<size_t>(left) * words_ + word] |
+                                                      ranks_[static_cast<size_t>(right) * words_ + word];
+  place->second = id;
+  return id;
+}
+
+Result<ExpressionId> Expressions::finish(ExpressionId value) {
+  if (node(value).finished) return error(Code::InternalError, "finishes a value that is already finished");
+  if (!holds_exactly(value, 0, nranks_))
+    return error(Code::InternalError, "finishes {}, which lacks ranks", describe(value));
+  const auto [place, fresh] = folds_.try_emplace(pair_key(value, -1), -1);
+  if (!fresh && place->second >= 0) return place->second;
+  Node made = node(value);
+  made.left = value;
+  made.right = -1;
+  made.finished = true;
+  const ExpressionId id = append(made);
+  for (size_t word = 0; word < words_; ++word)
+    ranks_[static_cast<size_t>(id) * words_ + word] = ranks_[static_cast<size_t>(value) * words_ + word];
+  place->second = id;
+  return id;
+}
+
+bool Expressions::holds_exactly(ExpressionId id, int first, int end) const {
+  const Node& value = node(id);  // no rank is in it twice, so its bounds and size say all
+  return value.first == first && value.last == end - 1 && value.leaves == end - first;
+}
+
+std::string Expressions::association(ExpressionId id) const {
+  const Node& value = node(id);
+  if (value.left < 0) return std::to_string(value.first);
+  if (value.finished) return association(value.left);
+  return "(" + association(value.left) + "+" + association(value.right) + ")";
+}
+
+std::string Expressions::describe(ExpressionId id) const {
+  return fmt::format("{}{} of chunk {}, tile {}", finished(id) ? "finished " : "", association(id), chunk(id),
+                     tile(id));
+}
+
+}  // namespace rondo

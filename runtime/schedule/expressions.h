@@ -1,0 +1,69 @@
+// Expressions: what memory holds in a symbolic run. A value is some rank's input chunk, a fold of two values,
+// or a finished value; equal values have one id (hash-consing), and each knows whose contributions it holds.
+// Owned by one run of the verifier, on its thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+
+namespace rondo {
+
+using ExpressionId = int32_t;
+
+class Expressions {
+ public:
+  explicit Expressions(int nranks, bool commutative)
+      : nranks_(nranks), words_(static_cast<size_t>(nranks + 63) / 64), commutative_(commutative) {}
+
+  /// Rank `rank`'s input[chunk] of a tile.
+  ExpressionId leaf(int rank, int tile, int chunk);
+  /// left (op) right; a Status where that can be part of no correct result.
+  Result<ExpressionId> fold(ExpressionId left, ExpressionId right);
+  /// The value with all that comes after the last operand; a Status where ranks are missing or it has it
+  /// already.
+  Result<ExpressionId> finish(ExpressionId value);
+
+  bool finished(ExpressionId id) const { return node(id).finished; }
+  int tile(ExpressionId id) const { return node(id).tile; }
+  /// The rank and chunk of the first leaf: the chunk is that of all of them.
+  int first_rank(ExpressionId id) const { return node(id).first; }
+  int chunk(ExpressionId id) const { return node(id).chunk; }
+  /// Whether exactly the ranks [first, end) have contributed.
+  bool holds_exactly(ExpressionId id, int first, int end) const;
+
+  /// "((0+1)+2)".
+  std::string association(ExpressionId id) const;
+  /// "((0+1)+2) of chunk 3, tile 0".
+  std::string describe(ExpressionId id) const;
+
+ private:
+  struct Node {
+    ExpressionId left = -1;  // -1: a leaf; right -1 as well as a left: finished
+    ExpressionId right = -1;
+    int tile = 0;
+    int chunk = 0;
+    int first = 0;  // lowest and highest rank
+    int last = 0;
+    int leaves = 1;
+    bool finished = false;
+  };
+
+  const Node& node(ExpressionId id) const { return nodes_[static_cast<size_t>(id)]; }
+  ExpressionId append(const Node& made);
+  Status foldable(const Node& left, const Node& right) const;
+  int shared_rank(ExpressionId left, ExpressionId right) const;
+
+  int nranks_;
+  size_t words_;
+  bool commutative_;
+  std::vector<Node> nodes_;
+  std::vector<uint64_t> ranks_;  // words_ for each node: a bit for each rank that has contributed
+  std::unordered_map<uint64_t, ExpressionId> folds_;
+  std::unordered_map<uint64_t, ExpressionId> leaves_;
+};
+
+}  // namespace rondo

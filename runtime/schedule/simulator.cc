@@ -1,0 +1,182 @@
+#include "schedule/simulator.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+
+#include "simulated_wire.h"
+#include "structure.h"
+
+namespace rondo {
+namespace {
+
+class Simulation {
+ public:
+  Simulation(const std::vector<Schedule>& ranks, double chunk_bytes, int tiles,
+             const SimulatedNetwork& network);
+
+  Result<double> run();
+
+ private:
+  struct LaneState {
+    size_t rank = 0;
+    size_t lane = 0;
+    int tile = 0;
+    size_t step = 0;
+  };
+  struct Link {
+    int in_use = 0;   // slots from when they are filled to when they are received
+    int arrived = 0;  // messages that can be received
+  };
+  struct Event {
+    double time = 0;
+    uint64_t order = 0;
+    bool arrival = false;  // otherwise the message has left its ports
+    SimulatedMessage message;
+    bool operator>(const Event& other) const {
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+
+  const Lane& lane(const LaneState& at) const { return ranks_[at.rank].lanes[at.lane]; }
+  bool done(const LaneState& at) const { return at.tile >= tiles_ || lane(at).steps.empty(); }
+  Link& link(size_t from, size_t to, uint16_t port) { return links_[{from * ranks_.size() + to, port}]; }
+  const std::vector<uint16_t>& peers(const LaneState& at, uint16_t set) const;
+
+  void advance_rank(size_t rank);
+  bool can_run(const LaneState& at);
+  void execute(LaneState& at);
+  void take_event();
+  void start_messages();
+  void wake(size_t rank) { awake_.push_back(rank); }
+
+  const std::vector<Schedule>& ranks_;
+  double chunk_bytes_;
+  int tiles_;
+  SimulatedNetwork network_;
+  SimulatedWire wire_;
+  std::vector<std::vector<LaneState>> lanes_;  // [rank]
+  std::map<std::pair<size_t, uint16_t>, Link> links_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<size_t> awake_;  // ranks whose lanes may be able to go on
+  uint64_t next_event_ = 0;
+  double now_ = 0;
+  double last_step_ = 0;
+};
+
+Simulation::Simulation(const std::vector<Schedule>& ranks, double chunk_bytes, int tiles,
+                       const SimulatedNetwork& network)
+    : ranks_(ranks),
+      chunk_bytes_(chunk_bytes),
+      tiles_(tiles),
+      network_(network),
+      wire_(ranks.size(), network),
+      lanes_(ranks.size()) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (size_t lane = 0; lane < ranks[rank].lanes.size(); ++lane) lanes_[rank].push_back({rank, lane});
+    wake(rank);
+  }
+}
+
+const std::vector<uint16_t>& Simulation::peers(const LaneState& at, uint16_t set) const {
+  static const std::vector<uint16_t> none;
+  return set == Step::kNone ? none : ranks_[at.rank].peer_sets[set];
+}
+
+Result<double> Simulation::run() {
+  while (true) {
+    while (!awake_.empty()) {
+      const size_t rank = awake_.back();
+      awake_.pop_back();
+      advance_rank(rank);
+    }
+    // All that happens at one time happens before what it makes possible competes for the ports.
+    if (events_.empty() || events_.top().time > now_) start_messages();
+    if (events_.empty()) break;
+    take_event();
+  }
+  for (const auto& lanes : lanes_)
+    for (const LaneState& at : lanes)
+      if (!done(at))
+        return error(Code::InternalError, "the schedule stops before its end: {}, tile {}, never runs",
+                     place_of(ranks_[at.rank], at.lane, at.step), at.tile);
+  return last_step_;
+}
+
+void Simulation::advance_rank(size_t rank) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (LaneState& at : lanes_[rank]) {
+      while (!done(at) && can_run(at)) {
+        execute(at);
+        moved = true;
+      }
+    }
+  }
+}
+
+bool Simulation::can_run(const LaneState& at) {
+  const Step& step = lane(at).steps[at.step];
+  if (step.wait_lane != Step::kNone) {
+    const LaneState& other = lanes_[at.rank][step.wait_lane];
+    if (other.tile < at.tile || (other.tile == at.tile && other.step <= step.wait_step)) return false;
+  }
+  for (size_t peer : peers(at, step.recv_set))
+    if (peer != at.rank && link(peer, at.rank, lane(at).port).arrived == 0) return false;
+  for (size_t peer : peers(at, step.send_set))
+    if (link(at.rank, peer, lane(at).port).in_use >= network_.slots) return false;
+  return true;
+}
+
+void Simulation::execute(LaneState& at) {
+  const Step& step = lane(at).steps[at.step];
+  const uint16_t port = lane(at).port;
+  for (size_t peer : peers(at, step.recv_set)) {
+    if (peer == at.rank) continue;
+    Link& from = link(peer, at.rank, port);
+    --from.arrived;
+    --from.in_use;
+    wake(peer);
+  }
+  for (size_t peer : peers(at, step.send_set)) {
+    ++link(at.rank, peer, port).in_use;
+    wire_.queue({at.rank, peer, port, step.count * chunk_bytes_});
+  }
+  last_step_ = now_;
+  if (++at.step == lane(at).steps.size()) {
+    at.step = 0;
+    ++at.tile;
+  }
+}
+
+void Simulation::start_messages() {
+  for (const SimulatedWire::Transfer& transfer : wire_.start(now_)) {
+    events_.push({transfer.left_at, next_event_++, false, transfer.message});
+    events_.push({transfer.arrives_at, next_event_++, true, transfer.message});
+  }
+}
+
+void Simulation::take_event() {
+  const Event event = events_.top();
+  events_.pop();
+  now_ = event.time;
+  if (!event.arrival) {
+    wire_.finish(event.message);
+    return;
+  }
+  ++link(event.message.from, event.message.to, event.message.port).arrived;
+  wake(event.message.to);
+}
+
+}  // namespace
+
+Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
+                        const SimulatedNetwork& network) {
+  RONDO_TRY(check_structure(shape, ranks));
+  const int chunks = std::max(ranks.front().input_chunks, ranks.front().output_chunks);
+  const bool empty = shape.kind == CollectiveKind::Barrier;
+  return Simulation(ranks, empty ? 0 : bytes / chunks / tiles, tiles, network).run();
+}
+
+}  // namespace rondo

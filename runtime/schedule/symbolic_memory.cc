@@ -1,0 +1,90 @@
+#include "symbolic_memory.h"
+
+#include "chunk_rules.h"
+
+namespace rondo {
+namespace {
+
+std::string name(Ref ref) {
+  static constexpr const char* names[] = {"nothing", "input", "output", "scratch"};
+  return fmt::format("{}[{}]", names[static_cast<int>(ref.buffer)], ref.chunk);
+}
+
+}  // namespace
+
+SymbolicMemory::SymbolicMemory(const Shape& shape, const Schedule& schedule, int tiles, bool in_place,
+                               Expressions& expressions)
+    : shape_(shape),
+      rank_(schedule.rank),
+      input_chunks_(schedule.input_chunks),
+      output_chunks_(schedule.output_chunks),
+      tiles_(tiles),
+      in_place_(in_place),
+      cells_(static_cast<size_t>(tiles * (schedule.input_chunks + schedule.output_chunks) +
+                                 schedule.scratch_chunks)) {
+  if (!has_input(shape, rank_)) return;
+  for (int tile = 0; tile < tiles; ++tile)
+    for (int chunk = 0; chunk < input_chunks_; ++chunk)
+      cells_[place(tile, input(chunk))].value = expressions.leaf(rank_, tile, chunk);
+}
+
+size_t SymbolicMemory::place(int tile, Ref ref) const {
+  int at = 0;
+  if (ref.buffer == Buffer::Output && in_place_)
+    if (const int alias = InPlace::input_of_output(shape_, rank_, ref.chunk); alias >= 0) ref = input(alias);
+  switch (ref.buffer) {
+    case Buffer::Input: at = tile * input_chunks_ + ref.chunk; break;
+    case Buffer::Output: at = tiles_ * input_chunks_ + tile * output_chunks_ + ref.chunk; break;
+    default: at = tiles_ * (input_chunks_ + output_chunks_) + ref.chunk; break;
+  }
+  return static_cast<size_t>(at);
+}
+
+Status SymbolicMemory::check_race(const Cell& cell, bool writing, const Access& access) const {
+  if (!access.order->tracks()) return {};
+  const auto over = [&](const Touch& touch) {
+    return touch.lane == access.lane || access.order->is_over(access.lane, touch.lane, touch.number);
+  };
+  const size_t first = access.order->index(static_cast<size_t>(rank_), 0);
+  if (cell.last_write.number > 0 && !over(cell.last_write))
+    return error(Code::InternalError, "races with a write by lane {}", cell.last_write.lane - first);
+  if (writing)
+    for (const Touch& touch : cell.reads)
+      if (!over(touch)) return error(Code::InternalError, "races with a read by lane {}", touch.lane - first);
+  return {};
+}
+
+Result<ExpressionId> SymbolicMemory::read(int tile, Ref ref, const Access& access) {
+  Cell& cell = cells_[place(tile, ref)];
+  if (Status race = check_race(cell, false, access); !race.ok())
+    return race.within(fmt::format("reads {}", name(ref)));
+  const bool scratch_of_now = ref.buffer != Buffer::Scratch || cell.tile == tile;
+  if (cell.value < 0 || !scratch_of_now || (ref.buffer == Buffer::Output && !cell.written))
+    return error(Code::InternalError, "reads {}, which was never written", name(ref));
+  if (ref.buffer == Buffer::Input && cell.written && reduces(shape_.kind))
+    return error(Code::InternalError, "reads {} after the output in its place was written", name(ref));
+  if (access.order->tracks()) {
+    std::erase_if(cell.reads, [&](const Touch& touch) { return touch.lane == access.lane; });
+    cell.reads.push_back({access.lane, access.number});
+  }
+  return cell.value;
+}
+
+Status SymbolicMemory::write(int tile, Ref ref, ExpressionId value, const Access& access) {
+  Cell& cell = cells_[place(tile, ref)];
+  if (Status race = check_race(cell, true, access); !race.ok())
+    return race.within(fmt::format("writes {}", name(ref)));
+  cell.value = value;
+  cell.written = true;
+  cell.tile = tile;
+  cell.last_write = {access.lane, access.number};
+  cell.reads.clear();
+  return {};
+}
+
+ExpressionId SymbolicMemory::output(int tile, int chunk) const {
+  const Cell& cell = cells_[place(tile, rondo::output(chunk))];
+  return cell.written ? cell.value : -1;
+}
+
+}  // namespace rondo

@@ -1,0 +1,57 @@
+// The buffers of one rank in a symbolic run: who may read and write what, and when. Owned by one run of the
+// verifier, on its thread.
+#pragma once
+
+#include <vector>
+
+#include "expressions.h"
+#include "happens_before.h"
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+class SymbolicMemory {
+ public:
+  SymbolicMemory(const Shape& shape, const Schedule& schedule, int tiles, bool in_place,
+                 Expressions& expressions);
+
+  /// A Step of one of the rank's lanes, as far as races between them matter.
+  struct Access {
+    const HappensBefore* order = nullptr;
+    size_t lane = 0;      // HappensBefore's number of the lane
+    uint32_t number = 0;  // of the Step
+  };
+
+  Result<ExpressionId> read(int tile, Ref ref, const Access& access);
+  Status write(int tile, Ref ref, ExpressionId value, const Access& access);
+  /// -1 where the rank has not written it.
+  ExpressionId output(int tile, int chunk) const;
+  /// Whether both are the same memory.
+  bool same(int tile, Ref one, Ref other) const { return place(tile, one) == place(tile, other); }
+
+ private:
+  struct Touch {
+    size_t lane = 0;
+    uint32_t number = 0;
+  };
+  struct Cell {
+    ExpressionId value = -1;
+    bool written = false;  // by this rank, rather than given by the caller
+    int tile = -1;         // scratch: when
+    Touch last_write;
+    std::vector<Touch> reads;  // since then, the last of each lane
+  };
+
+  size_t place(int tile, Ref ref) const;
+  Status check_race(const Cell& cell, bool writing, const Access& access) const;
+
+  Shape shape_;
+  int rank_;
+  int input_chunks_;
+  int output_chunks_;
+  int tiles_;
+  bool in_place_;
+  std::vector<Cell> cells_;  // input of all tiles, output of all tiles, scratch
+};
+
+}  // namespace rondo

@@ -1,0 +1,303 @@
+#include "symbolic_run.h"
+
+#include <algorithm>
+
+#include "chunk_rules.h"
+#include "structure.h"
+
+namespace rondo {
+namespace {
+
+std::vector<uint16_t> ports_of(const std::vector<Schedule>& ranks) {
+  std::vector<uint16_t> ports;
+  for (const Schedule& schedule : ranks)
+    for (const Lane& lane : schedule.lanes)
+      if (std::find(ports.begin(), ports.end(), lane.port) == ports.end()) ports.push_back(lane.port);
+  std::sort(ports.begin(), ports.end());
+  return ports;
+}
+
+}  // namespace
+
+SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options)
+    : shape_(shape),
+      ranks_(ranks),
+      options_(options),
+      expressions_(shape.nranks, shape.commutative),
+      order_(ranks),
+      ports_(ports_of(ranks)) {
+  const size_t n = ranks.size();
+  const auto tiles = static_cast<size_t>(options.tiles);
+  fifos_.resize(n * n * ports_.size());
+  for (size_t rank = 0; rank < n; ++rank) {
+    memory_.emplace_back(shape, ranks[rank], options.tiles, options.in_place, expressions_);
+    for (size_t lane = 0; lane < ranks[rank].lanes.size(); ++lane) {
+      lanes_.push_back({rank, lane, order_.index(rank, lane)});
+      clocks_.emplace_back(order_.tracks() ? tiles * ranks[rank].lanes[lane].steps.size() : 0);
+      if (shape.kind != CollectiveKind::Barrier) continue;
+      std::vector<bool> self(n);
+      self[rank] = true;
+      heard_.insert(heard_.end(), tiles, self);
+    }
+  }
+}
+
+std::vector<SymbolicRun::Message>& SymbolicRun::fifo(size_t from, size_t to, uint16_t port) {
+  const auto found = std::lower_bound(ports_.begin(), ports_.end(), port);
+  return fifos_[(from * ranks_.size() + to) * ports_.size() + static_cast<size_t>(found - ports_.begin())];
+}
+
+const std::vector<uint16_t>& SymbolicRun::peers(const LaneState& at, uint16_t set) const {
+  static const std::vector<uint16_t> none;
+  return set == Step::kNone ? none : schedule(at).peer_sets[set];
+}
+
+Status SymbolicRun::run() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (LaneState& at : lanes_) {
+      while (!done(at) && obstacle(at).what == Obstacle::What::Nothing) {
+        if (Status status = execute(at); !status.ok())
+          return status.within(fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile));
+        go_on(at);
+        moved = true;
+      }
+    }
+  }
+  const bool all_done =
+      std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneState& at) { return done(at); });
+  return all_done ? Status() : deadlock();
+}
+
+SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
+  const Step& now = step(at);
+  if (now.wait_lane != Step::kNone) {
+    const LaneState& other = lanes_[order_.index(at.rank, now.wait_lane)];
+    if (other.tile < at.tile || (other.tile == at.tile && other.step <= now.wait_step))
+      return {Obstacle::What::Lane, now.wait_lane};
+  }
+  for (size_t peer : peers(at, now.recv_set))
+    if (peer != at.rank && fifo(peer, at.rank, lane(at).port).empty()) return {Obstacle::What::Data, peer};
+  for (size_t peer : peers(at, now.send_set))
+    if (fifo(at.rank, peer, lane(at).port).size() >= static_cast<size_t>(options_.slots))
+      return {Obstacle::What::Room, peer};
+  return {};
+}
+
+Status SymbolicRun::execute(LaneState& at) {
+  learn(at);
+  SymbolicMemory::Access access{&order_, at.index, 0};
+  if (order_.tracks()) {
+    access.number = order_.tick(at.index);
+    clocks_[at.index][static_cast<size_t>(at.tile) * lane(at).steps.size() + at.step] =
+        order_.clock(at.index);
+  }
+  RONDO_TRY_ASSIGN(const Values value, value_of(at, access));
+  if (step(at).has(kCopy)) RONDO_TRY(store(at, value, access));
+  hand_over(at, value);
+  return {};
+}
+
+/// Takes over what the lane that it waited for and the senders knew to be over.
+void SymbolicRun::learn(const LaneState& at) {
+  const Step& now = step(at);
+  const bool barrier = !heard_.empty();
+  const auto tile = static_cast<size_t>(at.tile);
+  const auto tiles = static_cast<size_t>(options_.tiles);
+  const auto hear = [&](const std::vector<bool>& ranks) {
+    std::vector<bool>& own = heard_[at.index * tiles + tile];
+    for (size_t rank = 0; rank < own.size(); ++rank) own[rank] = own[rank] || ranks[rank];
+  };
+  if (now.wait_lane != Step::kNone) {
+    const size_t other = order_.index(at.rank, now.wait_lane);
+    const size_t steps = schedule(at).lanes[now.wait_lane].steps.size();
+    if (order_.tracks()) order_.join(at.index, clocks_[other][tile * steps + now.wait_step]);
+    if (barrier) hear(heard_[other * tiles + tile]);
+  }
+  for (size_t peer : peers(at, now.recv_set)) {
+    if (peer == at.rank) continue;
+    const Message& message = fifo(peer, at.rank, lane(at).port).front();
+    if (order_.tracks()) order_.join(at.index, message.clock);
+    if (barrier) hear(message.heard);
+  }
+}
+
+Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const SymbolicMemory::Access& access) {
+  const Step& now = step(at);
+  Values own;
+  if (!now.has(kRecv) || now.has(kReduce)) {
+    for (int i = 0; i < now.count; ++i) {
+      RONDO_TRY_ASSIGN(const ExpressionId one,
+                       memory_[at.rank].read(at.tile, {now.src(), now.src_chunk + i}, access));
+      own.push_back(one);
+    }
+  }
+  Values value;
+  RONDO_TRY_ASSIGN(value, fold(at, own));
+  if (now.has(kFinish))
+    for (ExpressionId& one : value) {
+      RONDO_TRY_ASSIGN(one, expressions_.finish(one));
+    }
+  return value;
+}
+
+Result<SymbolicRun::Values> SymbolicRun::fold(const LaneState& at, const Values& own) {
+  const Step& now = step(at);
+  if (!now.has(kRecv)) return own;
+  Values value;
+  for (size_t peer : peers(at, now.recv_set)) {
+    const bool self = peer == at.rank;
+    if (!self) {
+      const Message& message = fifo(peer, at.rank, lane(at).port).front();
+      if (message.values.size() != now.count)
+        return error(Code::InternalError, "rank {} sent {} chunks where {} are expected", peer,
+                     message.values.size(), now.count);
+      if (message.tile != at.tile)
+        return error(Code::InternalError, "takes rank {}'s message of tile {}", peer, message.tile);
+    }
+    const Values& operand = self ? own : fifo(peer, at.rank, lane(at).port).front().values;
+    if (value.empty()) {
+      value = operand;
+      continue;
+    }
+    for (size_t i = 0; i < value.size(); ++i) {
+      RONDO_TRY_ASSIGN(value[i], expressions_.fold(value[i], operand[i]));
+    }
+  }
+  return value;
+}
+
+Status SymbolicRun::store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access) {
+  const Step& now = step(at);
+  SymbolicMemory& memory = memory_[at.rank];
+  const bool sourced = !now.has(kRecv) || now.has(kReduce);
+  for (int i = 0; i < now.count; ++i) {
+    const Ref to{now.dst(), now.dst_chunk + i};
+    for (int j = 0; sourced && j < now.count; ++j)
+      if (i != j && memory.same(at.tile, {now.src(), now.src_chunk + j}, to))
+        return error(Code::InternalError, "source and destination overlap, but are not the same");
+    const ExpressionId one = value[static_cast<size_t>(i)];
+    const Schedule& origin = ranks_[static_cast<size_t>(expressions_.first_rank(one))];
+    const int length = length_class(shape_, origin, Buffer::Input, expressions_.chunk(one));
+    if (length != length_class(shape_, schedule(at), to.buffer, to.chunk))
+      return error(Code::InternalError, "{} can be of another length than the place it is written to",
+                   expressions_.describe(one));
+    RONDO_TRY(memory.write(at.tile, to, one, access));
+  }
+  return {};
+}
+
+void SymbolicRun::hand_over(const LaneState& at, const Values& value) {
+  const Step& now = step(at);
+  const auto tiles = static_cast<size_t>(options_.tiles);
+  for (size_t peer : peers(at, now.recv_set)) {
+    if (peer == at.rank) continue;
+    auto& queue = fifo(peer, at.rank, lane(at).port);
+    queue.erase(queue.begin());
+  }
+  for (size_t peer : peers(at, now.send_set)) {
+    Message message{at.tile, value, {}, {}};
+    if (order_.tracks()) message.clock = order_.clock(at.index);
+    if (!heard_.empty()) message.heard = heard_[at.index * tiles + static_cast<size_t>(at.tile)];
+    fifo(at.rank, peer, lane(at).port).push_back(std::move(message));
+  }
+}
+
+void SymbolicRun::go_on(LaneState& at) {
+  if (++at.step < lane(at).steps.size()) return;
+  at.step = 0;
+  ++at.tile;
+}
+
+std::string SymbolicRun::explain(const LaneState& at, const Obstacle& why) const {
+  const std::string place = fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile);
+  switch (why.what) {
+    case Obstacle::What::Data: return fmt::format("{} waits for data from rank {}", place, why.other);
+    case Obstacle::What::Room: return fmt::format("{} waits for room to rank {}", place, why.other);
+    case Obstacle::What::Lane: return fmt::format("{} waits for its lane {}", place, why.other);
+    case Obstacle::What::Nothing: break;
+  }
+  return place;
+}
+
+/// Follows who waits for whom from the first lane that is stuck, until that goes round or ends.
+Status SymbolicRun::deadlock() {
+  const auto stuck = [&](const LaneState& at) { return !done(at); };
+  const LaneState* at = &*std::find_if(lanes_.begin(), lanes_.end(), stuck);
+  std::string story;
+  std::vector<size_t> seen;
+  while (std::find(seen.begin(), seen.end(), at->index) == seen.end() && seen.size() < 8) {
+    seen.push_back(at->index);
+    const Obstacle why = obstacle(*at);
+    story += fmt::format("{}{}", story.empty() ? "" : "; ", explain(*at, why));
+    const bool own_lane = why.what == Obstacle::What::Lane;
+    const size_t rank = own_lane ? at->rank : why.other;
+    const auto next = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& other) {
+      return other.rank == rank && (own_lane ? other.lane == why.other : lane(other).port == lane(*at).port);
+    });
+    if (next == lanes_.end() || done(*next)) {
+      story += fmt::format("; rank {} has ended", rank);
+      break;
+    }
+    at = &*next;
+  }
+  return error(Code::InternalError, "deadlock at {} slots: {}", options_.slots, story);
+}
+
+Status SymbolicRun::check_results() const {
+  RONDO_TRY(check_left_over());
+  RONDO_TRY(check_heard());
+  for (int rank = 0; rank < shape_.nranks; ++rank)
+    for (int tile = 0; tile < options_.tiles; ++tile)
+      for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
+        RONDO_TRY(check_output(rank, tile, chunk));
+  return {};
+}
+
+Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
+  const auto right = wanted(shape_, rank, chunk);
+  if (!right) return {};
+  const ExpressionId found = memory_[static_cast<size_t>(rank)].output(tile, chunk);
+  const std::string place = fmt::format("output[{}] of rank {}, tile {}", chunk, rank, tile);
+  if (found < 0) return error(Code::InternalError, "{} is never written", place);
+  if (!expressions_.holds_exactly(found, right->first, right->end) ||
+      expressions_.chunk(found) != right->chunk || expressions_.tile(found) != tile)
+    return error(Code::InternalError, "{} is {}; it should hold chunk {} of the ranks {} to {}", place,
+                 expressions_.describe(found), right->chunk, right->first, right->end - 1);
+  if (expressions_.finished(found) != finishes(shape_.kind))
+    return error(Code::InternalError, "{} was not finished", place);
+  return {};
+}
+
+Status SymbolicRun::check_left_over() const {
+  for (size_t i = 0; i < fifos_.size(); ++i) {
+    const size_t pair = i / ports_.size();
+    if (!fifos_[i].empty())
+      return error(Code::InternalError, "{} messages from rank {} to rank {} on port {} are never received",
+                   fifos_[i].size(), pair / ranks_.size(), pair % ranks_.size(), ports_[i % ports_.size()]);
+  }
+  return {};
+}
+
+Status SymbolicRun::check_heard() const {
+  if (shape_.kind != CollectiveKind::Barrier) return {};
+  const auto tiles = static_cast<size_t>(options_.tiles);
+  for (size_t rank = 0; rank < ranks_.size(); ++rank)
+    for (size_t tile = 0; tile < tiles; ++tile)
+      for (size_t other = 0; other < ranks_.size(); ++other) {
+        bool heard = other == rank;
+        for (size_t lane = 0; lane < ranks_[rank].lanes.size(); ++lane)
+          heard = heard || heard_[order_.index(rank, lane) * tiles + tile][other];
+        if (!heard)
+          return error(Code::InternalError, "rank {} leaves the barrier without having heard of rank {}",
+                       rank, other);
+      }
+  return {};
+}
+
+std::string SymbolicRun::association(int rank, int chunk) const {
+  const ExpressionId found = memory_[static_cast<size_t>(rank)].output(0, chunk);
+  return found < 0 ? std::string() : expressions_.association(found);
+}
+
+}  // namespace rondo

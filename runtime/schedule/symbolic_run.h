@@ -1,0 +1,86 @@
+// A symbolic run of a collective over all ranks: FIFOs of bounded depth between lanes, expressions instead of
+// numbers. Used by the verifier, on its thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "expressions.h"
+#include "happens_before.h"
+#include "schedule/verifier.h"
+#include "symbolic_memory.h"
+
+namespace rondo {
+
+class SymbolicRun {
+ public:
+  /// The schedules have passed check_structure() and outlive the run.
+  SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options);
+
+  /// Runs all Steps of all tiles.
+  Status run();
+
+  /// After run(): that all results are right and nothing is left over.
+  Status check_results() const;
+
+  /// "((0+1)+2)" of an output chunk in the first tile; "" where it was not written.
+  std::string association(int rank, int chunk) const;
+
+ private:
+  struct Message {
+    int tile = 0;
+    std::vector<ExpressionId> values;
+    Clock clock;
+    std::vector<bool> heard;
+  };
+  struct LaneState {
+    size_t rank = 0;
+    size_t lane = 0;
+    size_t index = 0;  // HappensBefore's number of the lane
+    int tile = 0;
+    size_t step = 0;
+  };
+  /// What a Step waits for, and whose.
+  struct Obstacle {
+    enum class What { Nothing, Data, Room, Lane };
+    What what = What::Nothing;
+    size_t other = 0;  // a rank; for Lane, a lane of the own rank
+  };
+  using Values = std::vector<ExpressionId>;
+
+  const Schedule& schedule(const LaneState& at) const { return ranks_[at.rank]; }
+  const Lane& lane(const LaneState& at) const { return schedule(at).lanes[at.lane]; }
+  const Step& step(const LaneState& at) const { return lane(at).steps[at.step]; }
+  bool done(const LaneState& at) const { return at.tile >= options_.tiles || lane(at).steps.empty(); }
+  const std::vector<uint16_t>& peers(const LaneState& at, uint16_t set) const;
+  std::vector<Message>& fifo(size_t from, size_t to, uint16_t port);
+
+  Obstacle obstacle(const LaneState& at);
+  Status execute(LaneState& at);
+  void learn(const LaneState& at);
+  Result<Values> value_of(const LaneState& at, const SymbolicMemory::Access& access);
+  Result<Values> fold(const LaneState& at, const Values& own);
+  Status store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access);
+  void hand_over(const LaneState& at, const Values& value);
+  void go_on(LaneState& at);
+
+  Status deadlock();
+  std::string explain(const LaneState& at, const Obstacle& why) const;
+  Status check_output(int rank, int tile, int chunk) const;
+  Status check_left_over() const;
+  Status check_heard() const;
+
+  Shape shape_;
+  const std::vector<Schedule>& ranks_;
+  VerifyOptions options_;
+  Expressions expressions_;
+  HappensBefore order_;
+  std::vector<SymbolicMemory> memory_;
+  std::vector<LaneState> lanes_;
+  std::vector<uint16_t> ports_;              // all ports in use, sorted
+  std::vector<std::vector<Message>> fifos_;  // [(from * nranks + to) * ports + port]
+  std::vector<std::vector<Clock>> clocks_;   // [lane][tile * steps + step]: what was over after that Step
+  std::vector<std::vector<bool>> heard_;     // barrier: [lane * tiles + tile]: ranks known to have entered
+};
+
+}  // namespace rondo
