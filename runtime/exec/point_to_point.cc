@@ -62,6 +62,14 @@ bool PointToPoint::progress() {
   return moved;
 }
 
+Status PointToPoint::connection_status() const {
+  for (const auto& [peer, out] : out_)
+    if (out.connection != nullptr) RONDO_TRY(out.connection->status());
+  for (const auto& [source, in] : in_)
+    if (in.connection != nullptr) RONDO_TRY(in.connection->status());
+  return {};
+}
+
 // --- sending ---
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {

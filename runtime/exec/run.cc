@@ -223,6 +223,11 @@ void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
     if (operand.connection != nullptr) operand.connection->release();
 }
 
+Status Run::connection_status() const {
+  for (const Connection* connection : program_.all_connections()) RONDO_TRY(connection->status());
+  return {};
+}
+
 bool Run::flush() {
   bool flushed = true;
   for (Connection* connection : program_.all_connections()) flushed = connection->flushed() && flushed;

@@ -21,7 +21,7 @@ struct Endpoint {
 /// Names one connection of a session, the same at both ends.
 struct ConnectionKey {
   uint64_t session = 0;
-  uint32_t communicator = 0;
+  uint64_t communicator = 0;
   uint16_t port = 0;  // a Schedule's lane, or the port of sends and receives
   int low_rank = 0;   // of the two ranks, in the session's numbering
   int high_rank = 0;

@@ -64,6 +64,9 @@ class PointToPoint {
   /// Moves what can be moved; true if something was. A failure stays in status().
   bool progress();
   Status status() const { return failure_; }
+  Status connection_status() const;
+  /// Messages that came and that nobody received.
+  size_t unreceived() const { return unexpected_.size(); }
 
  private:
   enum class Kind : uint32_t { Eager, Request, Grant, Data };
@@ -129,6 +132,7 @@ class PointToPointTask final : public Task {
   Progress advance() override;
   Status status() const override { return failure_; }
   int blocked_on() const override;
+  Status connection_status() const override { return engine_.connection_status(); }
 
  private:
   Status start();

@@ -34,6 +34,7 @@ class Run final : public Task {
   Progress advance() override;
   Status status() const override { return failure_; }
   int blocked_on() const override { return blocked_on_; }
+  Status connection_status() const override;
 
  private:
   struct LaneState {

@@ -21,6 +21,8 @@ class Task {
   virtual Status status() const = 0;
   /// The rank whose data or room the task waits for; -1 where it is not known.
   virtual int blocked_on() const = 0;
+  /// What broke in a connection that it uses, if anything did. Looked at when nothing moves.
+  virtual Status connection_status() const { return {}; }
 };
 
 }  // namespace rondo

@@ -1,0 +1,163 @@
+#include "comm/context.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <mutex>
+
+#include "base/log.h"
+
+namespace rondo {
+namespace {
+
+constexpr size_t kMostGreetings = 1024;  // strangers that may wait to be judged at a time
+
+std::mutex& context_mutex() {
+  static auto& mutex = *new std::mutex;  // never freed: used while the process ends
+  return mutex;
+}
+
+std::weak_ptr<Context>& the_context() {
+  static auto& context = *new std::weak_ptr<Context>;
+  return context;
+}
+
+Poller* poller_at_fork = nullptr;  // guarded by context_mutex(), which prepare() holds over the fork
+bool forked = false;
+
+/// The child of a fork has no service thread: it closes what would keep its parent's connections open after the
+/// parent's death, and may not use Rondo itself.
+void in_child() {
+  if (poller_at_fork != nullptr) {
+    poller_at_fork->close_in_child();
+    forked = true;
+  }
+  context_mutex().unlock();
+}
+
+uint64_t hash_text(const std::string& text) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+/// Processes that see the same kernel and the same network namespace are on one host: they can reach one
+/// another's abstract Unix sockets.
+uint64_t identify_host(const std::string& host_name) {
+  std::string boot_id = host_name;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
+  struct stat network {};
+  ::stat("/proc/self/ns/net", &network);
+  return hash_text(fmt::format("{} {} {}", boot_id, network.st_dev, network.st_ino));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Context>> Context::get() {
+  std::lock_guard lock(context_mutex());
+  if (forked)
+    return Status(Code::InvalidUsage,
+                  "this process was forked from one that was using Rondo; start Rondo after the fork, or exec");
+  if (auto existing = the_context().lock()) return existing;
+  static const int registered = pthread_atfork([] { context_mutex().lock(); },
+                                               [] { context_mutex().unlock(); }, in_child);
+  static_cast<void>(registered);
+  std::shared_ptr<Context> made(new Context);
+  RONDO_TRY(made->listen());
+  the_context() = made;
+  poller_at_fork = made->poller_.get();
+  return made;
+}
+
+Status Context::listen() {
+  process_ = random_u64();
+  char name[256] = "localhost";
+  ::gethostname(name, sizeof name - 1);
+  host_name_ = name;
+  host_ = identify_host(host_name_);
+  RONDO_TRY_ASSIGN(interfaces_, offered_interfaces());
+  RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
+  RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
+  RONDO_TRY_ASSIGN(poller_, Poller::start());
+  poller_->call([this] {
+    for (const Fd* listener : {&tcp_listener_, &unix_listener_})
+      poller_->watch(listener->get(), EPOLLIN, [this, listener](uint32_t) { greet(*listener); });
+  });
+  return {};
+}
+
+Context::~Context() {
+  {
+    std::lock_guard lock(context_mutex());
+    if (poller_at_fork == poller_.get()) poller_at_fork = nullptr;
+  }
+  if (!poller_) return;
+  poller_->call([this] {
+    greetings_.clear();
+    poller_->unwatch(tcp_listener_.get());
+    poller_->unwatch(unix_listener_.get());
+  });
+  poller_.reset();
+}
+
+Member Context::self() const {
+  Member member;
+  member.endpoint = {host_, process_};
+  member.pid = ::getpid();
+  member.tcp_port = tcp_port_;
+  for (const Interface& one : interfaces_) member.addresses.push_back(one.ip);
+  member.host_name = host_name_;
+  return member;
+}
+
+void Context::open(const Credentials& credentials, int rank, Admit admit) {
+  poller_->call([&] { doors_[{credentials.session, rank}] = Door{credentials.secret, std::move(admit)}; });
+}
+
+void Context::close(uint64_t session, int rank) {
+  poller_->call([&] { doors_.erase({session, rank}); });
+}
+
+void Context::greet(const Fd& listener) {
+  for (Fd fd = accept_pending(listener); fd.valid(); fd = accept_pending(listener)) {
+    if (greetings_.size() >= kMostGreetings) {
+      log().warn("turned a connection away: {} others wait to be judged", greetings_.size());
+      continue;
+    }
+    auto greeting = std::make_unique<Greeting>(
+        *poller_, std::move(fd),
+        [this](uint64_t session) -> const Secret* {
+          const auto door = doors_.lower_bound({session, kRoot});
+          return door != doors_.end() && door->first.first == session ? &door->second.secret : nullptr;
+        },
+        [this](uint64_t session, const Purpose& purpose, Fd admitted) {
+          admit(session, purpose, std::move(admitted));
+        },
+        [this](Greeting* over) { end_greeting(over); });
+    Greeting* raw = greeting.get();
+    greetings_[raw] = std::move(greeting);
+  }
+}
+
+void Context::admit(uint64_t session, const Purpose& purpose, Fd fd) {
+  const auto door = doors_.find({session, purpose.to_rank});
+  if (door == doors_.end()) {
+    log().info("a connection for rank {} arrived, which has left", purpose.to_rank);
+    return;
+  }
+  const Admit call = door->second.admit;  // the door may close itself
+  call(purpose, std::move(fd));
+}
+
+/// A Greeting says that it is over from its own handler, so it is freed a moment later.
+void Context::end_greeting(Greeting* greeting) {
+  const auto found = greetings_.find(greeting);
+  if (found == greetings_.end()) return;
+  std::shared_ptr<Greeting> last(std::move(found->second));
+  greetings_.erase(found);
+  poller_->post([last] {});
+}
+
+}  // namespace rondo

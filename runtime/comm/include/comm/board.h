@@ -1,0 +1,58 @@
+// Board: what a rank is doing on a communicator, for peers that wait for it and ask. Written by the thread that
+// makes the calls, read by the service thread; the writer never waits for the reader.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <optional>
+
+#include "base/signature.h"
+
+namespace rondo {
+
+class Board {
+ public:
+  static constexpr uint32_t kRemembered = 16;  // calls
+
+  /// The call begins; its sequence number says which it is.
+  void begin(const Signature& signature) {
+    Entry& entry = entries_[signature.sequence % kRemembered];
+    entry.sequence.store(0, std::memory_order_relaxed);  // readers that meet it half written look again
+    const auto words = std::bit_cast<Words>(signature);
+    for (size_t i = 0; i < words.size(); ++i) entry.words[i].store(words[i], std::memory_order_release);
+    entry.sequence.store(signature.sequence, std::memory_order_release);  // pairs with call()
+    waiting_for_.store(-1, std::memory_order_relaxed);
+    latest_.store(signature.sequence, std::memory_order_release);
+    inside_.store(true, std::memory_order_release);
+  }
+  void end() { inside_.store(false, std::memory_order_release); }
+  /// The rank (of the communicator) that the call waits for; -1: none known.
+  void wait_for(int rank) { waiting_for_.store(rank, std::memory_order_relaxed); }
+
+  uint32_t latest() const { return latest_.load(std::memory_order_acquire); }
+  bool inside() const { return inside_.load(std::memory_order_acquire); }
+  int waiting_for() const { return waiting_for_.load(std::memory_order_relaxed); }
+  /// The call of that number, if it is remembered.
+  std::optional<Signature> call(uint32_t sequence) const {
+    const Entry& entry = entries_[sequence % kRemembered];
+    if (sequence == 0 || entry.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
+    Words words;
+    for (size_t i = 0; i < words.size(); ++i) words[i] = entry.words[i].load(std::memory_order_acquire);
+    if (entry.sequence.load(std::memory_order_relaxed) != sequence) return std::nullopt;
+    return std::bit_cast<Signature>(words);
+  }
+
+ private:
+  using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
+  struct Entry {
+    std::atomic<uint32_t> sequence{0};
+    std::array<std::atomic<uint64_t>, std::tuple_size_v<Words>> words{};
+  };
+  std::array<Entry, kRemembered> entries_;
+  std::atomic<uint32_t> latest_{0};
+  std::atomic<bool> inside_{false};
+  std::atomic<int> waiting_for_{-1};
+};
+
+}  // namespace rondo

@@ -1,0 +1,55 @@
+// Context: what a process has once for all its communicators: the service thread and the sockets at which other
+// ranks reach it. Made at first use; it ends with the last reference, and then nothing is left. Any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "comm/handshake.h"
+#include "comm/interfaces.h"
+#include "comm/member.h"
+
+namespace rondo {
+
+class Context {
+ public:
+  static Result<std::shared_ptr<Context>> get();
+  ~Context();
+
+  /// A Member with what this process knows of itself; the caller adds the rank.
+  Member self() const;
+  const std::vector<Interface>& interfaces() const { return interfaces_; }
+  Poller& poller() { return *poller_; }
+
+  static constexpr int kRoot = -1;  // the root of a start, as opposed to any of its ranks
+  using Admit = std::function<void(const Purpose&, Fd)>;  // on the service thread
+  /// From now on connections of this session for this rank (or kRoot) go to `admit`.
+  void open(const Credentials& credentials, int rank, Admit admit);
+  /// After it `admit` is not called any more.
+  void close(uint64_t session, int rank);
+
+ private:
+  struct Door {
+    Secret secret;
+    Admit admit;
+  };
+  Context() = default;
+  Status listen();
+  void greet(const Fd& listener);
+  void admit(uint64_t session, const Purpose& purpose, Fd fd);
+  void end_greeting(Greeting* greeting);
+
+  uint64_t process_ = 0;
+  uint64_t host_ = 0;
+  uint16_t tcp_port_ = 0;
+  std::string host_name_;
+  std::vector<Interface> interfaces_;
+  Fd tcp_listener_;
+  Fd unix_listener_;
+  std::unique_ptr<Poller> poller_;
+  // On the service thread only:
+  std::map<std::pair<uint64_t, int>, Door> doors_;
+  std::map<Greeting*, std::unique_ptr<Greeting>> greetings_;
+};
+
+}  // namespace rondo

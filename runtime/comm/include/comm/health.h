@@ -1,0 +1,35 @@
+// Health: the first thing that went wrong with a communicator, and the flag that every wait reads. Any thread.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "base/status.h"
+
+namespace rondo {
+
+class Health {
+ public:
+  /// Keeps the cause if it is the first one; true if it was.
+  bool fail(Status cause) {
+    std::lock_guard lock(mutex_);
+    if (failed_.load(std::memory_order_relaxed)) return false;
+    cause_ = std::move(cause);
+    failed_.store(true, std::memory_order_release);  // pairs with failed()
+    return true;
+  }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  /// Ok while nothing failed.
+  Status cause() const {
+    if (!failed()) return {};
+    std::lock_guard lock(mutex_);
+    return cause_;
+  }
+
+ private:
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  Status cause_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,32 @@
+// Member: what every rank of a session knows of every other. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/bytes.h"
+#include "comm/socket.h"
+#include "transports/transport.h"
+
+namespace rondo {
+
+struct Member {
+  int32_t rank = 0;
+  int32_t nranks = 1;     // as that rank was told
+  Endpoint endpoint;      // its host and process
+  int32_t pid = 0;
+  uint16_t tcp_port = 0;
+  std::vector<IpAddress> addresses;
+  std::string host_name;
+
+  /// "rank 3 (process 1234 on host alpha)".
+  std::string text() const;
+  void write(ByteWriter& writer) const;
+  static Member read(ByteReader& reader);
+};
+
+/// The abstract Unix name at which a process listens.
+std::string unix_name(uint64_t process);
+
+}  // namespace rondo

@@ -1,0 +1,32 @@
+// Secret: 32 random bytes that the ranks of a session share, and the keyed hash that proves knowing them.
+// Any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace rondo {
+
+using Digest = std::array<std::byte, 32>;
+
+struct Secret {
+  Digest bytes{};
+};
+
+/// From the system's random number generator.
+Secret random_secret();
+uint64_t random_u64();
+
+/// The secret that a user's passphrase stands for.
+Secret secret_from_text(std::string_view text);
+
+/// HMAC-SHA-256 of the parts, one after the other.
+Digest keyed_hash(const Secret& secret, std::initializer_list<std::span<const std::byte>> parts);
+
+/// In time that does not depend on where they differ.
+bool same_digest(const Digest& a, const Digest& b);
+
+}  // namespace rondo

@@ -1,0 +1,67 @@
+// Sockets: the one place that calls the socket system calls of the start-up and of the control plane. Every
+// descriptor is close-on-exec and non-blocking; the blocking helpers wait with poll() up to a deadline. Any thread.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/status.h"
+
+namespace rondo {
+
+/// An IPv6 address; IPv4 ones are mapped into it.
+using IpAddress = std::array<uint8_t, 16>;
+
+/// Where something listens: an IP address and port, or a name in the abstract Unix namespace, which belongs to the
+/// network namespace, leaves nothing in the file system and vanishes with its socket.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+
+  static Address tcp(const IpAddress& ip, uint16_t port);
+  static Address abstract_unix(const std::string& name);
+  std::string text() const;
+};
+
+std::string ip_text(const IpAddress& ip);
+bool is_loopback(const IpAddress& ip);
+/// The addresses of a host name or number; a sentence that names it where there is none.
+Result<std::vector<IpAddress>> resolve(const std::string& host);
+
+/// A listening TCP socket on all addresses, IPv6 and IPv4; port 0: any. Sets `port`.
+Result<Fd> listen_tcp(uint16_t& port);
+Result<Fd> listen_unix(const std::string& name);
+/// A pending connection, or an invalid Fd where there is none.
+Fd accept_pending(const Fd& listener);
+
+/// Why a wait should end early; asked now and then while waiting. Ok: go on.
+using Interrupt = std::function<Status()>;
+/// Longest stretch of waiting between two looks at an Interrupt.
+inline constexpr int kInterruptEvery_ms = 20;
+
+/// RemoteError where nobody listens, Timeout at the deadline.
+Result<Fd> connect_to(const Address& address, const Deadline& deadline, const Interrupt& interrupt);
+Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& deadline,
+                const Interrupt& interrupt);
+Status receive_all(const Fd& fd, std::span<std::byte> bytes, const Deadline& deadline,
+                   const Interrupt& interrupt);
+
+/// The process at the other end of a Unix socket and its user, as the kernel knows them.
+struct PeerCredentials {
+  int pid = 0;
+  unsigned uid = 0;
+};
+Result<PeerCredentials> peer_credentials(int fd);
+
+/// Ends a TCP connection whose host has vanished within seconds.
+void watch_for_lost_host(const Fd& fd);
+
+}  // namespace rondo

@@ -1,0 +1,113 @@
+#include "comm/message_socket.h"
+
+#include <cerrno>
+
+namespace rondo {
+namespace {
+
+struct FrameHeader {
+  uint32_t bytes;
+  MessageType type;
+};
+
+std::vector<std::byte> frame(MessageType type, const ByteWriter& body) {
+  ByteWriter writer;
+  writer.put(FrameHeader{static_cast<uint32_t>(body.bytes().size()), type});
+  std::vector<std::byte> whole = writer.bytes();
+  whole.insert(whole.end(), body.bytes().begin(), body.bytes().end());
+  return whole;
+}
+
+}  // namespace
+
+MessageSocket::MessageSocket(Poller& poller, Fd fd, OnMessage on_message, OnClosed on_closed)
+    : poller_(poller), fd_(std::move(fd)), on_message_(std::move(on_message)), on_closed_(std::move(on_closed)) {
+  poller_.watch(fd_.get(), EPOLLIN, [this](uint32_t events) { on_ready(events); });
+}
+
+MessageSocket::~MessageSocket() {
+  *alive_ = false;
+  poller_.unwatch(fd_.get());
+}
+
+void MessageSocket::send(MessageType type, const ByteWriter& body) {
+  const auto whole = frame(type, body);
+  out_.insert(out_.end(), whole.begin(), whole.end());
+  // What does not leave at once leaves when the socket has room; a broken one is noticed by the reader.
+  if (flush() && !out_.empty()) poller_.change(fd_.get(), EPOLLIN | EPOLLOUT);
+}
+
+bool MessageSocket::flush() {
+  size_t sent = 0;
+  while (sent < out_.size()) {
+    const ssize_t some = ::send(fd_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
+    if (some < 0 && errno == EINTR) continue;
+    if (some < 0 && errno != EAGAIN) {
+      out_.clear();
+      return false;
+    }
+    if (some < 0) break;
+    sent += static_cast<size_t>(some);
+  }
+  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(sent));
+  return true;
+}
+
+void MessageSocket::on_ready(uint32_t events) {
+  const auto alive = alive_;
+  if ((events & EPOLLOUT) != 0 && flush() && out_.empty()) poller_.change(fd_.get(), EPOLLIN);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
+  const bool open = read_some();
+  deliver();  // what came before the end still counts
+  if (*alive && !open) {
+    poller_.unwatch(fd_.get());
+    on_closed_();
+  }
+}
+
+bool MessageSocket::read_some() {
+  for (;;) {
+    std::byte chunk[16 * 1024];
+    const ssize_t got = ::recv(fd_.get(), chunk, sizeof chunk, 0);
+    if (got > 0) {
+      in_.insert(in_.end(), chunk, chunk + got);
+    } else if (got < 0 && errno == EINTR) {
+      continue;
+    } else {
+      return got < 0 && errno == EAGAIN;
+    }
+  }
+}
+
+void MessageSocket::deliver() {
+  const auto alive = alive_;
+  while (*alive && in_.size() >= sizeof(FrameHeader)) {
+    const auto header = ByteReader(in_).get<FrameHeader>();
+    const size_t whole = sizeof header + header.bytes;
+    if (header.bytes > kMostMessageBytes) {
+      in_.clear();
+      on_closed_();
+      return;
+    }
+    if (in_.size() < whole) return;
+    Message message{header.type, {in_.begin() + sizeof header, in_.begin() + static_cast<std::ptrdiff_t>(whole)}};
+    in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(whole));
+    on_message_(std::move(message));
+  }
+}
+
+Status send_message(const Fd& fd, MessageType type, const ByteWriter& body, const Deadline& deadline,
+                    const Interrupt& interrupt) {
+  return send_all(fd, frame(type, body), deadline, interrupt);
+}
+
+Result<Message> receive_message(const Fd& fd, const Deadline& deadline, const Interrupt& interrupt) {
+  FrameHeader header{};
+  RONDO_TRY(receive_all(fd, std::as_writable_bytes(std::span(&header, 1)), deadline, interrupt));
+  if (header.bytes > kMostMessageBytes) return Status(Code::RemoteError, "a control message is broken");
+  Message message{header.type, std::vector<std::byte>(header.bytes)};
+  RONDO_TRY(receive_all(fd, message.body, deadline, interrupt));
+  return message;
+}
+
+}  // namespace rondo

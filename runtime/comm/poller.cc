@@ -1,0 +1,142 @@
+#include "comm/poller.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+
+#include "base/clock.h"
+
+namespace rondo {
+
+Result<std::unique_ptr<Poller>> Poller::start() {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return system_error("cannot make an epoll descriptor", errno);
+  Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake.valid()) return system_error("cannot make an event descriptor", errno);
+  std::unique_ptr<Poller> poller(new Poller(std::move(epoll), std::move(wake)));
+  // The host program's signal handlers must not run on this thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  poller->thread_ = std::thread([raw = poller.get()] { raw->loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return poller;
+}
+
+Poller::Poller(Fd epoll, Fd wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {
+  watch(wake_.get(), EPOLLIN, [this](uint32_t) {
+    uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(wake_.get(), &count, sizeof count);
+  });
+}
+
+Poller::~Poller() {
+  post([this] {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  });
+  thread_.join();
+}
+
+void Poller::post(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(work));
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void Poller::call(const std::function<void()>& work) {
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false;
+  post([&] {
+    work();
+    std::lock_guard lock(mutex);
+    finished = true;
+    done.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  done.wait(lock, [&] { return finished; });  // bounded: nothing on the service thread blocks
+}
+
+void Poller::watch(int fd, uint32_t events, Handler handler) {
+  handlers_[fd] = std::make_shared<Handler>(std::move(handler));
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void Poller::change(int fd, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void Poller::unwatch(int fd) {
+  if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+Poller::Timer Poller::after_ms(int64_t delay_ms, std::function<void()> work) {
+  timers_[next_timer_] = Due{now_ns() + delay_ms * 1'000'000, std::move(work)};
+  return next_timer_++;
+}
+
+void Poller::close_in_child() {
+  for (const auto& [fd, handler] : handlers_)
+    if (fd != wake_.get()) ::close(fd);
+  ::close(epoll_.get());
+  ::close(wake_.get());
+}
+
+void Poller::run_posted() {
+  std::vector<std::function<void()>> work;
+  {
+    std::lock_guard lock(mutex_);
+    work.swap(posted_);
+  }
+  for (auto& one : work) one();
+}
+
+int Poller::run_timers() {
+  for (;;) {
+    const auto next = std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) {
+      return a.second.at_ns < b.second.at_ns;
+    });
+    if (next == timers_.end()) return -1;
+    const int64_t left_ns = next->second.at_ns - now_ns();
+    if (left_ns > 0) return static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+    const auto work = std::move(next->second.work);
+    timers_.erase(next);
+    work();
+  }
+}
+
+void Poller::loop() {
+  constexpr int kBatch = 64;
+  epoll_event events[kBatch];
+  for (;;) {
+    run_posted();
+    {
+      std::lock_guard lock(mutex_);
+      if (stop_) return;
+    }
+    const int count = ::epoll_wait(epoll_.get(), events, kBatch, run_timers());
+    for (int i = 0; i < count; ++i) {
+      const auto found = handlers_.find(events[i].data.fd);
+      if (found == handlers_.end()) continue;  // an earlier handler unwatched it
+      const auto handler = found->second;      // stays alive even if it unwatches itself
+      (*handler)(events[i].events);
+    }
+  }
+}
+
+}  // namespace rondo

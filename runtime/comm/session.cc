@@ -1,0 +1,333 @@
+#include "comm/session.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "comm/inquiry.h"
+
+namespace rondo {
+namespace {
+
+constexpr IpAddress kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+
+}  // namespace
+
+std::shared_ptr<Session> Session::alone() {
+  std::shared_ptr<Session> session(new Session);
+  session->members_.resize(1);
+  session->credentials_.session = random_u64();
+  return session;
+}
+
+Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms) {
+  auto gathering = Gathering::claim(id.credentials.session);
+  const Deadline deadline = Deadline::in_ms(timeout_ms);
+  std::shared_ptr<Session> session(new Session);
+  RONDO_TRY_ASSIGN(session->context_, Context::get());
+  session->gathering_ = std::move(gathering);
+  session->credentials_ = id.credentials;
+  session->rank_ = rank;
+  session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
+    raw->admit(purpose, std::move(fd));
+  });
+  RONDO_TRY(session->register_with_root(id, nranks, deadline));
+  RONDO_TRY(session->grow_edges(deadline));
+  return session;
+}
+
+Session::~Session() {
+  if (context_ == nullptr) return;
+  context_->close(credentials_.session, rank_);
+  context_->poller().call([this] {
+    for (auto& [rank, edge] : edges_) {
+      if (!all_gone_) edge.socket->send(MessageType::Left, ByteWriter());
+      if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
+    }
+    edges_.clear();
+    root_.reset();
+  });
+  gathering_.reset();  // before the Context that it works on
+}
+
+// --- joining ---
+
+Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
+  const Purpose purpose{.kind = PurposeKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
+  std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
+  for (const IpAddress& ip : by_nearness(id.addresses, context_->interfaces()))
+    addresses.push_back(Address::tcp(ip, id.tcp_port));
+  Status last;
+  for (const Address& address : addresses) {
+    auto fd = rondo::dial(address, id.credentials, purpose, deadline, {});
+    if (fd.ok()) return fd;
+    last = fd.status();
+  }
+  return last.within("the process that made the unique id cannot be reached");
+}
+
+Status Session::register_with_root(const UniqueId& id, int nranks, const Deadline& deadline) {
+  RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline));
+  Member self = context_->self();
+  self.rank = rank_;
+  self.nranks = nranks;
+  ByteWriter registration;
+  self.write(registration);
+  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}));
+  constexpr int64_t kGrace_ms = 2000;  // the root's own deadline comes first, and it knows who is missing
+  auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), {});
+  if (!reply.ok()) return reply.status().within("the root of the start died or does not answer");
+  RONDO_TRY(read_table(reply.value(), nranks));
+  context_->poller().call([&] {
+    root_ = std::make_unique<MessageSocket>(
+        context_->poller(), std::move(fd), [this](const Message& message) { on_root_message(message); },
+        [this] {
+          start_health_.fail(Status(Code::RemoteError, "the root of the start died while the ranks were starting"));
+          changed_.notify_all();
+          context_->poller().post([root = std::shared_ptr<MessageSocket>(std::move(root_))] {});
+        });
+  });
+  return {};
+}
+
+Status Session::read_table(const Message& message, int nranks) {
+  ByteReader reader(message.body);
+  if (message.type == MessageType::Refusal) return Notice::read(reader).status();
+  if (message.type == MessageType::Table && reader.get<int>() == nranks)
+    for (int i = 0; i < nranks; ++i) members_.push_back(Member::read(reader));
+  if (members_.empty() || !reader.ok()) return Status(Code::RemoteError, "the root of the start sent nonsense");
+  return {};
+}
+
+Status Session::grow_edges(const Deadline& deadline) {
+  std::vector<uint64_t> hosts;
+  for (const Member& member : members_) hosts.push_back(member.endpoint.host);
+  tree_ = control_tree(hosts, rank_);
+  if (tree_.parent >= 0) {
+    const bool same_host = member(tree_.parent).endpoint.host == member(rank_).endpoint.host;
+    const auto failed = [this] { return start_health_.cause(); };
+    RONDO_TRY_ASSIGN(Fd fd, dial(tree_.parent, same_host ? Route::Unix : Route::Tcp,
+                                 Purpose{.kind = PurposeKind::Control}, deadline, failed));
+    auto shared = std::make_shared<Fd>(std::move(fd));
+    context_->poller().post([this, shared] { add_edge(tree_.parent, std::move(*shared)); });
+  }
+  std::unique_lock lock(mutex_);
+  const auto stands = [this] {
+    return standing_.size() == tree_.children.size() + (tree_.parent >= 0 ? 1 : 0);
+  };
+  while (!stands() && !start_health_.failed()) {
+    if (changed_.wait_for(lock, std::chrono::milliseconds(deadline.left_ms())) == std::cv_status::timeout &&
+        deadline.passed())
+      break;
+  }
+  if (start_health_.failed()) return start_health_.cause();
+  if (!stands()) return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
+  lock.unlock();
+  context_->poller().post([this] {
+    if (root_) root_->send(MessageType::Ready, ByteWriter());
+    root_.reset();
+  });
+  return {};
+}
+
+// --- sockets to other ranks ---
+
+std::vector<Address> Session::addresses_of(const Member& peer, Route route) const {
+  if (route == Route::Unix) return {Address::abstract_unix(unix_name(peer.endpoint.process))};
+  const bool same_host = peer.endpoint.host == member(rank_).endpoint.host;
+  std::vector<Address> addresses;
+  if (same_host) addresses.push_back(Address::tcp(kLoopback, peer.tcp_port));
+  for (const IpAddress& ip : by_nearness(peer.addresses, context_->interfaces()))
+    if (same_host || !is_loopback(ip)) addresses.push_back(Address::tcp(ip, peer.tcp_port));
+  return addresses;
+}
+
+Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline& deadline,
+                         const Interrupt& interrupt) {
+  const Member& peer = member(rank);
+  purpose.from_rank = rank_;
+  purpose.to_rank = rank;
+  const std::vector<Address> addresses = addresses_of(peer, route);
+  if (addresses.empty())
+    return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there", peer.text());
+  Status last;
+  for (const Address& address : addresses) {
+    auto fd = rondo::dial(address, credentials_, purpose, deadline, interrupt);
+    if (fd.ok()) return fd;
+    last = fd.status();
+    if (last.code() == Code::Timeout) break;
+  }
+  return last.within(last.code() == Code::RemoteError ? peer.text() + " is gone" : peer.text());
+}
+
+Fd Session::arrived(Purpose& purpose) {
+  std::lock_guard lock(mutex_);
+  const auto found = arrivals_.extract({purpose.communicator, purpose.from_rank, purpose.port, purpose.index});
+  if (found.empty()) return Fd();
+  purpose.route = found.mapped().route;
+  return std::move(found.mapped().fd);
+}
+
+void Session::admit(const Purpose& purpose, Fd fd) {
+  switch (purpose.kind) {
+    case PurposeKind::Control: return add_edge(purpose.from_rank, std::move(fd));
+    case PurposeKind::Data: {
+      std::lock_guard lock(mutex_);
+      arrivals_[{purpose.communicator, purpose.from_rank, purpose.port, purpose.index}] = {std::move(fd), purpose.route};
+      return;
+    }
+    case PurposeKind::Inquiry: return answer_inquiry(purpose, fd);
+    case PurposeKind::Register: return;  // the root's business
+  }
+}
+
+// --- the control tree ---
+
+void Session::add_edge(int rank, Fd fd) {
+  Edge& edge = edges_[rank];
+  if (members_.empty() || member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd);
+  edge.socket = std::make_unique<MessageSocket>(
+      context_->poller(), std::move(fd), [this, rank](const Message& message) { on_edge_message(rank, message); },
+      [this, rank] { lose(rank, "died or left without rondo_destroy()"); });
+  watch_process(rank, edge);
+  std::lock_guard lock(mutex_);
+  standing_.insert(rank);
+  changed_.notify_all();
+}
+
+/// A socket outlives its process where a forked child has inherited it; the process itself tells the truth.
+void Session::watch_process(int rank, Edge& edge) {
+  auto credentials = peer_credentials(edge.socket->fd());
+  if (!credentials.ok() || credentials.value().pid <= 0 || credentials.value().pid == ::getpid()) return;
+  edge.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, credentials.value().pid, 0)));
+  if (!edge.pidfd.valid()) return;
+  context_->poller().watch(edge.pidfd.get(), EPOLLIN, [this, rank](uint32_t) { lose(rank, "died"); });
+}
+
+void Session::on_edge_message(int rank, const Message& message) {
+  ByteReader reader(message.body);
+  switch (message.type) {
+    case MessageType::Notice: return hear(Notice::read(reader), rank);
+    case MessageType::Goodbye: edges_[rank].goodbye = true; return consider_goodbye();
+    case MessageType::AllGone: return end_all();
+    case MessageType::Left: edges_[rank].left = true; return;
+    default: log().warn("{} sent an unexpected control message", member(rank).text());
+  }
+}
+
+void Session::on_root_message(const Message& message) {
+  if (message.type != MessageType::Notice) return;
+  ByteReader reader(message.body);
+  hear(Notice::read(reader), -1);
+}
+
+void Session::lose(int rank, const char* how) {
+  auto node = edges_.extract(rank);
+  if (node.empty()) return;
+  Edge& edge = node.mapped();
+  if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
+  const bool expected = all_gone_;
+  const bool left = edge.left;
+  context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
+  if (expected) return;
+  hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(),
+                                   left ? "left after a failure" : how)),
+       -1);
+}
+
+void Session::notify(const Notice& notice) {
+  if (context_ == nullptr) return;
+  context_->poller().post([this, notice] { hear(notice, -1); });
+}
+
+void Session::hear(const Notice& notice, int from_rank) {
+  {
+    std::lock_guard lock(mutex_);
+    const bool known = std::any_of(heard_.begin(), heard_.end(), [&](const Notice& other) {
+      return other.communicator == notice.communicator && other.rank == notice.rank;
+    });
+    if (known) return;
+    heard_.push_back(notice);
+    for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
+    if (notice.communicator == 0) start_health_.fail(notice.status());
+    changed_.notify_all();
+  }
+  for (auto& [rank, edge] : edges_)
+    if (rank != from_rank) edge.socket->send(MessageType::Notice, notice.written());
+}
+
+void Session::apply(const Notice& notice, const Attachment& attachment) {
+  const bool member_gone = notice.communicator == 0 &&
+                           std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) !=
+                               attachment.ranks.end();
+  if (member_gone || notice.communicator == attachment.communicator) attachment.health->fail(notice.status());
+}
+
+void Session::attach(Attachment attachment) {
+  std::lock_guard lock(mutex_);
+  for (const Notice& notice : heard_) apply(notice, attachment);
+  attachments_[attachment.communicator] = std::move(attachment);
+}
+
+void Session::detach(uint64_t communicator) {
+  std::lock_guard lock(mutex_);
+  attachments_.erase(communicator);
+  std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
+}
+
+// --- leaving ---
+
+Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
+  if (context_ == nullptr) return {};
+  context_->poller().post([this] {
+    said_goodbye_ = true;
+    consider_goodbye();
+  });
+  std::unique_lock lock(mutex_);
+  while (!all_gone_) {
+    changed_.wait_for(lock, std::chrono::milliseconds(kInterruptEvery_ms));
+    if (all_gone_) break;
+    RONDO_TRY(interrupt());
+    if (deadline.passed()) return Status(Code::Timeout, "not every rank has come to finalize");
+  }
+  return {};
+}
+
+/// The news that a subtree has finished goes up when its last rank has.
+void Session::consider_goodbye() {
+  if (!said_goodbye_ || all_gone_) return;
+  for (int child : tree_.children)
+    if (const auto edge = edges_.find(child); edge == edges_.end() || !edge->second.goodbye) return;
+  if (tree_.parent < 0) return end_all();
+  if (const auto parent = edges_.find(tree_.parent); parent != edges_.end())
+    parent->second.socket->send(MessageType::Goodbye, ByteWriter());
+}
+
+void Session::end_all() {
+  for (int child : tree_.children)
+    if (const auto edge = edges_.find(child); edge != edges_.end())
+      edge->second.socket->send(MessageType::AllGone, ByteWriter());
+  std::lock_guard lock(mutex_);
+  all_gone_ = true;
+  changed_.notify_all();
+}
+
+// --- inquiries ---
+
+void Session::answer_inquiry(const Purpose& purpose, const Fd& fd) {
+  Activity activity;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = attachments_.find(purpose.communicator);
+    if (found != attachments_.end()) activity = Activity::of(*found->second.board, purpose.index);
+  }
+  ByteWriter answer;
+  answer.put(activity);
+  // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.
+  if (const Status sent = send_message(fd, MessageType::Answer, answer, Deadline::in_ms(0), {}); !sent.ok())
+    log().info("an inquiry was not answered: {}", sent.message());
+}
+
+}  // namespace rondo
