@@ -18,6 +18,7 @@ LAYERS = [
      ("base", "schedule", "topology", "kernels", "transports", "algorithms", "exec", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
+    ("bench/kernels", None, ("base", "kernels")),  # micro-benchmarks, below the C API
     ("bench", None, ("rondo",)),
     ("tools", None, ("rondo",)),
     ("examples", None, ("rondo",)),
