@@ -4,6 +4,7 @@
 
 #include "local/local.h"
 #include "shm/shm.h"
+#include "tcp/tcp.h"
 #include "transports/transport.h"
 
 namespace rondo {
@@ -14,6 +15,7 @@ constexpr std::array kTransports = {
               true},
     Transport{"shm", "processes of one host, through shared memory that has no name", shm_reaches,
               shm_connect, true},
+    Transport{"tcp", "processes of any hosts, over several sockets", tcp_reaches, tcp_connect, true},
 };
 
 }  // namespace

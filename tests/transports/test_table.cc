@@ -34,6 +34,7 @@ TEST_CASE("a pair is reached by what it shares") {
   REQUIRE(named("shm").reaches(self, self));
   REQUIRE(named("shm").reaches(self, same_host));
   REQUIRE_FALSE(named("shm").reaches(self, other_host));
+  REQUIRE(named("tcp").reaches(self, other_host));
 }
 
 }  // namespace

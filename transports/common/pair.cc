@@ -2,19 +2,14 @@
 
 #include <map>
 #include <mutex>
-#include <new>
 
 namespace rondo {
-
-AlignedBytes allocate_aligned(size_t bytes) {
-  return AlignedBytes(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-}
 
 FifoLayout PairedFifo::layout(const AgreedParams& params) {
   return {.headers = headers.data(),
           .released = &released,
           .memory = nullptr,
-          .stride_bytes = (params.slot_bytes + 63) / 64 * 64,
+          .stride_bytes = aligned_size(params.slot_bytes),
           .slot_bytes = params.slot_bytes,
           .slots = params.slots};
 }

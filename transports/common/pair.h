@@ -8,17 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "common/aligned_bytes.h"
 #include "common/fifo.h"
 #include "common/params.h"
 
 namespace rondo {
-
-/// Bytes aligned to 64, as they come: not zeroed, so that pages stay untouched until used.
-struct AlignedDelete {
-  void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{64}); }
-};
-using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
-AlignedBytes allocate_aligned(size_t bytes);
 
 /// One direction.
 struct PairedFifo {

@@ -1,0 +1,55 @@
+// What stands in the byte streams of a tcp connection: on each socket and in each direction one Hello, then
+// messages, each a Frame followed by its bytes. Message k travels on socket k % sockets. Plain data,
+// little-endian.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "base/signature.h"
+#include "base/status.h"
+#include "common/params.h"
+
+namespace rondo::tcp {
+
+static_assert(std::endian::native == std::endian::little);
+
+struct Hello {
+  static constexpr uint32_t kMagic = 0x70637452;  // "Rtcp"
+  static constexpr uint32_t kVersion = 1;
+
+  uint32_t magic = kMagic;
+  uint32_t version = kVersion;
+  uint64_t slot_bytes = 0;
+  uint32_t slots = 0;
+  uint32_t sockets = 0;
+  uint32_t index = 0;  // of this socket
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(Hello) == 32);
+
+struct Frame {
+  static constexpr uint32_t kMagic = 0x6d637452;  // "Rtcm"
+
+  uint32_t magic = kMagic;
+  uint32_t reserved = 0;
+  uint64_t bytes = 0;     // that follow
+  uint64_t sequence = 0;  // number of the message, from 0
+  Signature signature;
+};
+static_assert(sizeof(Frame) == 64);
+
+/// Both ends' numbers, and who the other one is, for errors.
+struct Terms {
+  AgreedParams params;
+  int peer = -1;
+};
+
+/// A failed socket call, with errno's words.
+inline Status broken(const Terms& terms, const char* doing, int error_number) {
+  const Status words = system_error(fmt::format("{} rank {}", doing, terms.peer), error_number);
+  return Status(Code::RemoteError, words.message());
+}
+
+}  // namespace rondo::tcp

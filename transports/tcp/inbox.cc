@@ -1,0 +1,124 @@
+#include "tcp/inbox.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+namespace rondo::tcp {
+
+Inbox::Inbox(const Terms& terms) : terms_(terms), streams_(terms.params.sockets), slots_(terms.params.slots) {
+  for (size_t i = 0; i < streams_.size(); ++i) streams_[i].next = i;
+}
+
+std::optional<Arrival> Inbox::oldest() const {
+  const Slot& oldest = slots_[released_ % slots_.size()];
+  if (!oldest.complete) return std::nullopt;
+  return Arrival{memory(released_), static_cast<size_t>(oldest.frame.bytes), &oldest.frame.signature};
+}
+
+void Inbox::release() {
+  assert(slot(released_).complete);
+  slot(released_).complete = false;
+  ++released_;
+}
+
+/// Bytes of the current message that are still to come.
+size_t Inbox::missing(const Stream& stream) const {
+  if (!stream.in_message) return 0;
+  return static_cast<size_t>(slots_[stream.next % slots_.size()].frame.bytes) - stream.got;
+}
+
+Status Inbox::read(size_t socket, int fd) {
+  Stream& stream = streams_[socket];
+  RONDO_TRY(parse(stream, socket));  // a slot may have become free for what is in the buffer
+  std::memmove(stream.buffer.data(), stream.buffer.data() + stream.begin, stream.end - stream.begin);
+  stream.end -= std::exchange(stream.begin, 0);
+  iovec parts[2] = {{stream.in_message ? memory(stream.next) + stream.got : nullptr, missing(stream)},
+                    {stream.buffer.data() + stream.end, kBuffer - stream.end}};
+  if (parts[0].iov_len + parts[1].iov_len == 0) return {};  // waits for a slot
+  msghdr header{};
+  header.msg_iov = parts;
+  header.msg_iovlen = 2;
+  const ssize_t got = ::recvmsg(fd, &header, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (got < 0) return broken(terms_, "receiving from", errno);
+  if (got == 0) return ended(stream);
+  accept(stream, static_cast<size_t>(got));
+  return parse(stream, socket);
+}
+
+/// Notes where a read has put its bytes: first into the slot, the rest into the buffer.
+void Inbox::accept(Stream& stream, size_t bytes) {
+  const size_t in_slot = std::min(bytes, missing(stream));
+  stream.got += in_slot;
+  stream.end += bytes - in_slot;
+}
+
+Status Inbox::parse(Stream& stream, size_t socket) {
+  if (!stream.greeted && stream.end - stream.begin >= sizeof(Hello)) RONDO_TRY(take_hello(stream, socket));
+  if (!stream.greeted) return {};
+  for (;;) {
+    if (stream.in_message) take_bytes(stream);
+    if (stream.in_message || !is_free(stream.next) || stream.end - stream.begin < sizeof(Frame)) return {};
+    RONDO_TRY(take_frame(stream));
+  }
+}
+
+Status Inbox::take_hello(Stream& stream, size_t socket) {
+  Hello hello;
+  std::memcpy(&hello, stream.buffer.data() + stream.begin, sizeof hello);
+  if (hello.magic != Hello::kMagic)
+    return error(Code::RemoteError, "rank {} began with {:#x}, which is not a Rondo connection", terms_.peer,
+                 hello.magic);
+  if (hello.version != Hello::kVersion)
+    return error(Code::RemoteError, "rank {} speaks version {} of the tcp transport; this end speaks {}",
+                 terms_.peer, hello.version, Hello::kVersion);
+  RONDO_TRY(compare(terms_.params, {hello.slot_bytes, hello.slots, hello.sockets}));
+  if (hello.index != socket)
+    return error(Code::RemoteError, "rank {} calls socket {} number {}", terms_.peer, socket, hello.index);
+  stream.begin += sizeof hello;
+  stream.greeted = true;
+  return {};
+}
+
+Status Inbox::take_frame(Stream& stream) {
+  Frame& frame = slot(stream.next).frame;
+  std::memcpy(&frame, stream.buffer.data() + stream.begin, sizeof frame);
+  if (frame.magic != Frame::kMagic)
+    return error(Code::RemoteError, "message {} from rank {} begins with {:#x} where {:#x} belongs",
+                 stream.next, terms_.peer, frame.magic, Frame::kMagic);
+  if (frame.bytes > terms_.params.slot_bytes)
+    return error(Code::RemoteError, "message {} from rank {} says {} bytes; a slot has {}", stream.next,
+                 terms_.peer, frame.bytes, terms_.params.slot_bytes);
+  if (frame.sequence != stream.next)
+    return error(Code::RemoteError, "rank {} sent message {} where message {} belongs", terms_.peer,
+                 frame.sequence, stream.next);
+  if (memory_ == nullptr) memory_ = allocate_aligned(aligned_size(terms_.params.slot_bytes) * slots_.size());
+  stream.begin += sizeof frame;
+  stream.in_message = true;
+  stream.got = 0;
+  return {};
+}
+
+/// Moves what the buffer has of the current message to its slot.
+void Inbox::take_bytes(Stream& stream) {
+  const size_t here = std::min(missing(stream), stream.end - stream.begin);
+  if (here != 0) std::memcpy(memory(stream.next) + stream.got, stream.buffer.data() + stream.begin, here);
+  stream.begin += here;
+  stream.got += here;
+  if (missing(stream) != 0) return;
+  slot(stream.next).complete = true;
+  stream.in_message = false;
+  stream.next += streams_.size();
+}
+
+Status Inbox::ended(const Stream& stream) const {
+  const bool inside = !stream.greeted || stream.in_message || stream.begin != stream.end;
+  return error(Code::RemoteError, "rank {} closed the connection{}", terms_.peer,
+               inside ? " in the middle of a message" : "");
+}
+
+}  // namespace rondo::tcp

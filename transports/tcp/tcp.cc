@@ -1,0 +1,196 @@
+#include "tcp/tcp.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "tcp/inbox.h"
+#include "tcp/outbox.h"
+
+namespace rondo {
+namespace {
+
+class TcpConnection : public Connection {
+ public:
+  TcpConnection(const tcp::Terms& terms, std::unique_ptr<Link> link)
+      : terms_(terms),
+        link_(std::move(link)),
+        sockets_(terms.params.sockets),
+        ended_(terms.params.sockets),
+        outbox_(terms),
+        inbox_(terms) {}
+
+  /// The dialling end: connects every socket.
+  Status dial();
+
+  std::byte* acquire() override { return make_room() ? outbox_.slot() : nullptr; }
+  void commit(size_t bytes, const Signature& signature) override { send(outbox_.slot(), bytes, signature); }
+
+  /// The kernel copies from the posted memory, which is as good as a slot until all has gone.
+  bool posts_by_reference() const override { return true; }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+
+  bool flushed() override;
+  void withdraw() override {
+    fail(error(Code::RemoteError, "what was sent to rank {} was taken back", terms_.peer));
+  }
+
+  std::optional<Arrival> peek() override;
+  void release() override { inbox_.release(); }
+
+  Status status() const override { return failure_; }
+  size_t slot_bytes() const override { return static_cast<size_t>(terms_.params.slot_bytes); }
+
+ private:
+  /// Whether all sockets are there.
+  bool connected() {
+    if (link_ != nullptr && failure_.ok()) await_sockets();
+    return link_ == nullptr;
+  }
+  void await_sockets();
+  Status greet(size_t index);
+  bool make_room();
+  void send(const std::byte* data, size_t bytes, const Signature& signature);
+  void send_waiting();
+  void read_all();
+  bool greeted() const;
+  void read(size_t socket);
+  void fail(const Status& status) {
+    if (failure_.ok() && !status.ok()) failure_ = status;
+  }
+
+  tcp::Terms terms_;
+  std::unique_ptr<Link> link_;  // until all sockets are there
+  std::vector<Fd> sockets_;
+  std::vector<bool> ended_;  // by socket: nothing more can be read from it
+  tcp::Outbox outbox_;
+  tcp::Inbox inbox_;
+  Status failure_;
+};
+
+Status TcpConnection::dial() {
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    RONDO_TRY_ASSIGN(sockets_[i], link_->dial(Route::Tcp, static_cast<int>(i)));
+    RONDO_TRY(greet(i));
+  }
+  link_.reset();
+  return {};
+}
+
+/// A fresh socket has room for so little, so it goes at once or something is wrong.
+Status TcpConnection::greet(size_t index) {
+  const int fd = sockets_[index].get();
+  const int on = 1;
+  if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
+    return system_error("setting TCP_NODELAY", errno);
+  const tcp::Hello hello{.slot_bytes = terms_.params.slot_bytes,
+                         .slots = static_cast<uint32_t>(terms_.params.slots),
+                         .sockets = static_cast<uint32_t>(terms_.params.sockets),
+                         .index = static_cast<uint32_t>(index)};
+  const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) return tcp::broken(terms_, "greeting", errno);
+  if (sent == static_cast<ssize_t>(sizeof hello)) return {};
+  return error(Code::SystemError, "a fresh socket to rank {} took {} of {} bytes", terms_.peer, sent,
+               sizeof hello);
+}
+
+void TcpConnection::await_sockets() {
+  bool all_here = true;
+  for (size_t i = 0; i < sockets_.size() && failure_.ok(); ++i) {
+    if (!sockets_[i].valid()) {
+      auto accepted = link_->accepted(static_cast<int>(i));
+      if (!accepted.ok()) return fail(accepted.status());
+      sockets_[i] = accepted.take();
+      if (sockets_[i].valid()) fail(greet(i));
+    }
+    all_here = all_here && sockets_[i].valid();
+    // The other end's numbers, even where it never makes the sockets that this end waits for.
+    if (sockets_[i].valid() && !inbox_.greeted(i)) read(i);
+  }
+  if (all_here) link_.reset();
+}
+
+/// One socket may end while messages that came before wait on the others: those still count.
+void TcpConnection::read(size_t socket) {
+  if (ended_[socket]) return;
+  const Status status = inbox_.read(socket, sockets_[socket].get());
+  ended_[socket] = !status.ok();
+  fail(status);
+}
+
+bool TcpConnection::make_room() {
+  if (!connected() || !failure_.ok()) return false;
+  if (outbox_.has_room()) return true;
+  send_waiting();
+  if (outbox_.has_room()) return failure_.ok();
+  read_all();  // the peer may be waiting for the same, and only reading makes room
+  return false;
+}
+
+void TcpConnection::send(const std::byte* data, size_t bytes, const Signature& signature) {
+  if (!failure_.ok()) return;
+  outbox_.add(data, bytes, signature);
+  const size_t socket = outbox_.last_socket();
+  fail(outbox_.send(socket, sockets_[socket].get()));
+}
+
+bool TcpConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
+  if (!make_room()) return false;
+  send(data, bytes, signature);
+  return true;
+}
+
+void TcpConnection::send_waiting() {
+  for (size_t i = 0; i < sockets_.size() && failure_.ok() && !outbox_.empty(); ++i)
+    fail(outbox_.send(i, sockets_[i].get()));
+}
+
+void TcpConnection::read_all() {
+  for (size_t i = 0; i < sockets_.size(); ++i) read(i);
+}
+
+bool TcpConnection::greeted() const {
+  for (size_t i = 0; i < sockets_.size(); ++i)
+    if (!inbox_.greeted(i)) return false;
+  return true;
+}
+
+/// Waits for the other end's Hellos as well: a socket that is closed with unread bytes in it loses those that
+/// are still on their way to the peer.
+bool TcpConnection::flushed() {
+  if (outbox_.committed() == 0) {
+    connected();  // greets whoever has come
+    return true;
+  }
+  if (!failure_.ok()) return false;
+  send_waiting();
+  if (outbox_.empty() && greeted()) return true;
+  read_all();
+  return failure_.ok() && outbox_.empty() && greeted();
+}
+
+std::optional<Arrival> TcpConnection::peek() {
+  if (const auto arrival = inbox_.oldest()) return arrival;
+  if (!connected()) return std::nullopt;
+  if (!outbox_.empty()) send_waiting();
+  read(inbox_.oldest_socket());
+  return inbox_.oldest();
+}
+
+}  // namespace
+
+bool tcp_reaches(const Endpoint&, const Endpoint&) { return true; }
+
+Result<std::unique_ptr<Connection>> tcp_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
+  RONDO_TRY(check_params(params));
+  tcp::Terms terms{agreed(params), link->peer()};
+  terms.params.sockets = static_cast<uint64_t>(params.sockets);
+  const bool dials = link->dials();
+  auto connection = std::make_unique<TcpConnection>(terms, std::move(link));
+  if (dials) RONDO_TRY(connection->dial());
+  return std::unique_ptr<Connection>(std::move(connection));
+}
+
+}  // namespace rondo
