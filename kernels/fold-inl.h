@@ -10,7 +10,7 @@
 //            Divisor, divisor(n)    what the result is divided by, ready for use   } is a sum
 //            divide(a, divisor)                                                    }
 //   Op     how two accumulators become one
-// All sources of a step are read before its result is written, so `out` may be any of the sources.
+// All sources of a step are read before its result is written: `out` may be any of the sources.
 #if defined(RONDO_KERNELS_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_FOLD_INL_H_
 #undef RONDO_KERNELS_FOLD_INL_H_
@@ -145,33 +145,38 @@ HWY_INLINE typename Lanes::Accumulator fold_step(const Sources& sources, size_t 
   return extra.template result<Lanes>(result);
 }
 
-/// The last bytes, fewer than a step: from copies with room behind them.
+/// Fewer bytes than a step: from copies with room behind them.
 template <class Lanes, class Op, class Sources, class Extra>
-HWY_INLINE void fold_tail(const Sources& sources, uint8_t* out, size_t at, size_t bytes, const Extra& extra) {
+HWY_INLINE void fold_scrap(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
   HWY_ALIGN uint8_t room[4 * HWY_MAX_BYTES] = {};
-  std::memcpy(room, sources.at(0) + at, bytes);
+  std::memcpy(room, sources.at(0), bytes);
   auto result = extra.template source<Lanes>(0, Lanes::load(room));
   for (size_t k = 1; k < sources.count(); ++k) {
-    std::memcpy(room, sources.at(k) + at, bytes);
+    std::memcpy(room, sources.at(k), bytes);
     result = combine(Op(), result, extra.template source<Lanes>(k, Lanes::load(room)));
   }
   Lanes::store(extra.template result<Lanes>(result), room);
-  std::memcpy(out + at, room, bytes);
+  std::memcpy(out, room, bytes);
 }
 
+/// The last step ends where the data ends and may overlap the one before it. It is computed before anything
+/// is stored, because `out` may be a source, and stored after everything else.
 template <class Lanes, class Op, class Sources, class Extra>
 HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
   using WideLanes = Wide<Lanes>;
+  if (bytes < Lanes::step_bytes()) return fold_scrap<Lanes, Op>(sources, out, bytes, extra);
+  const size_t last = bytes - Lanes::step_bytes();
+  const auto last_result = fold_step<Lanes, Op>(sources, last, extra);
   size_t at = 0;
   if constexpr (!std::is_same_v<WideLanes, Lanes>) {
-    for (; bytes - at >= WideLanes::step_bytes(); at += WideLanes::step_bytes()) {
+    for (; bytes - at > WideLanes::step_bytes(); at += WideLanes::step_bytes()) {
       WideLanes::store(fold_step<WideLanes, Op>(sources, at, extra), out + at);
     }
   }
-  for (; bytes - at >= Lanes::step_bytes(); at += Lanes::step_bytes()) {
+  for (; at < last; at += Lanes::step_bytes()) {
     Lanes::store(fold_step<Lanes, Op>(sources, at, extra), out + at);
   }
-  if (at < bytes) fold_tail<Lanes, Op>(sources, out, at, bytes - at, extra);
+  Lanes::store(last_result, out + last);
 }
 
 /// Combines the sources; scalar and divisor are not looked at.

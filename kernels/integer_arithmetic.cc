@@ -30,7 +30,7 @@ struct Multiply {
 };
 
 template <class T>
-HWY_INLINE void fold_words(const ReduceArgs& args) {
+HWY_INLINE void fold_arithmetic(const ReduceArgs& args) {
   if (args.op == Reduction::Prod) {
     fold<IntegerLanes<T>, Multiply>(args);
   } else {
@@ -40,10 +40,10 @@ HWY_INLINE void fold_words(const ReduceArgs& args) {
 
 void fold_integer_arithmetic_kernel(const ReduceArgs& args) {
   switch (element_info(args.type).bytes) {
-    case 1: return fold_words<uint8_t>(args);
-    case 2: return fold_words<uint16_t>(args);
-    case 4: return fold_words<uint32_t>(args);
-    default: return fold_words<uint64_t>(args);
+    case 1: return fold_arithmetic<uint8_t>(args);
+    case 2: return fold_arithmetic<uint16_t>(args);
+    case 4: return fold_arithmetic<uint32_t>(args);
+    default: return fold_arithmetic<uint64_t>(args);
   }
 }
 #endif

@@ -30,7 +30,7 @@ struct Larger {
 };
 
 template <class T>
-HWY_INLINE void fold_words(const ReduceArgs& args) {
+HWY_INLINE void fold_order(const ReduceArgs& args) {
   if (args.op == Reduction::Min) {
     fold<IntegerLanes<T>, Smaller>(args);
   } else {
@@ -40,14 +40,14 @@ HWY_INLINE void fold_words(const ReduceArgs& args) {
 
 void fold_integer_order_kernel(const ReduceArgs& args) {
   switch (args.type) {
-    case ElementType::Int8: return fold_words<int8_t>(args);
-    case ElementType::UInt8: return fold_words<uint8_t>(args);
-    case ElementType::Int16: return fold_words<int16_t>(args);
-    case ElementType::UInt16: return fold_words<uint16_t>(args);
-    case ElementType::Int32: return fold_words<int32_t>(args);
-    case ElementType::UInt32: return fold_words<uint32_t>(args);
-    case ElementType::Int64: return fold_words<int64_t>(args);
-    default: return fold_words<uint64_t>(args);
+    case ElementType::Int8: return fold_order<int8_t>(args);
+    case ElementType::UInt8: return fold_order<uint8_t>(args);
+    case ElementType::Int16: return fold_order<int16_t>(args);
+    case ElementType::UInt16: return fold_order<uint16_t>(args);
+    case ElementType::Int32: return fold_order<int32_t>(args);
+    case ElementType::UInt32: return fold_order<uint32_t>(args);
+    case ElementType::Int64: return fold_order<int64_t>(args);
+    default: return fold_order<uint64_t>(args);
   }
 }
 #endif

@@ -67,7 +67,7 @@ void run_memcpy(benchmark::State& state) {
 
 void add_shapes(benchmark::internal::Benchmark* row, std::vector<int64_t> source_counts) {
   for (const int64_t sources : source_counts) {
-    for (const int64_t bytes : {int64_t{64}, int64_t{4096}, int64_t{65536}, int64_t{4194304}}) {
+    for (const int64_t bytes : {int64_t{16}, int64_t{4096}, int64_t{65536}, int64_t{4194304}}) {
       row->Args({sources, bytes});
     }
   }

@@ -69,15 +69,14 @@ struct ElementInfo {
   ElementClass kind;
 };
 
-/// The row of a built-in type.
-constexpr ElementInfo element_info(ElementType type) {
-  constexpr ElementInfo rows[] = {
+inline constexpr ElementInfo kElementInfos[] = {
 #define X(enumerator, number, name, storage, accumulator, kind) {name, sizeof(storage), ElementClass::kind},
-      RONDO_ELEMENT_TYPES(X)
+    RONDO_ELEMENT_TYPES(X)
 #undef X
-  };
-  return rows[static_cast<size_t>(type)];
-}
+};
+
+/// The row of a built-in type.
+constexpr const ElementInfo& element_info(ElementType type) { return kElementInfos[static_cast<size_t>(type)]; }
 
 /// The type of that name ("float32", and short forms such as "float", "fp16", "bf16", "half").
 std::optional<ElementType> element_by_name(std::string_view name);
