@@ -9,6 +9,7 @@ namespace rondo {
 
 /// 128 bits, for exact integer arithmetic.
 __extension__ using WideInt = __int128;
+__extension__ using WideUnsigned = unsigned __int128;
 
 /// A float of at least twice the precision of float64 and a bit: rounding its sums, products and quotients to
 /// float64 gives what rounding the exact ones would.

@@ -39,7 +39,7 @@ template <class T>
 T integer_result(Reduction op, T left, T right) {
   const WideInt a = left, b = right;
   switch (op) {
-    case Reduction::Prod: return wrap<T>(a * b);
+    case Reduction::Prod: return wrap<T>(static_cast<WideInt>(WideUnsigned(a) * WideUnsigned(b)));
     case Reduction::Min: return a < b ? left : right;
     case Reduction::Max: return a > b ? left : right;
     case Reduction::BitAnd: return wrap<T>(a & b);
@@ -244,7 +244,7 @@ TEST_CASE("the reference computes what wider arithmetic says, for every type and
   std::mt19937_64 random(kSeed);
   for (const ElementType type : all_types()) {
     for (const Reduction op : reductions_of(type)) {
-      for (const size_t sources : {2, 3, 5, 9}) check({type, op, sources}, random);
+      for (const size_t sources : {2UL, 3UL, 5UL, 9UL}) check({type, op, sources}, random);
     }
   }
 }
