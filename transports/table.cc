@@ -4,6 +4,7 @@
 
 #include "local/local.h"
 #include "shm/shm.h"
+#include "sim/sim.h"
 #include "tcp/tcp.h"
 #include "transports/transport.h"
 
@@ -16,6 +17,8 @@ constexpr std::array kTransports = {
     Transport{"shm", "processes of one host, through shared memory that has no name", shm_reaches,
               shm_connect, true},
     Transport{"tcp", "processes of any hosts, over several sockets", tcp_reaches, tcp_connect, true},
+    Transport{"sim", "many ranks in one process, with seeded delays and losses; for tests", sim_reaches,
+              sim_connect, false},
 };
 
 }  // namespace

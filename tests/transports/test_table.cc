@@ -35,6 +35,17 @@ TEST_CASE("a pair is reached by what it shares") {
   REQUIRE(named("shm").reaches(self, same_host));
   REQUIRE_FALSE(named("shm").reaches(self, other_host));
   REQUIRE(named("tcp").reaches(self, other_host));
+  REQUIRE(named("sim").reaches(self, self));
+  REQUIRE_FALSE(named("sim").reaches(self, same_host));
+}
+
+TEST_CASE("the table is in the order of preference, and sim is only for those who ask") {
+  std::string order;
+  for (const Transport& transport : transports()) {
+    order += std::string(transport.name) + " ";
+    REQUIRE(transport.automatic == (std::string(transport.name) != "sim"));
+  }
+  REQUIRE(order == "local shm tcp sim ");
 }
 
 }  // namespace

@@ -5,17 +5,20 @@
 
 namespace rondo {
 
-FifoLayout PairedFifo::layout(const AgreedParams& params) {
+FifoLayout PairedFifo::layout(const AgreedParams& params, std::byte* slots) {
   return {.headers = headers.data(),
           .released = &released,
-          .memory = nullptr,
+          .memory = slots,
           .stride_bytes = aligned_size(params.slot_bytes),
           .slot_bytes = params.slot_bytes,
           .slots = params.slots};
 }
 
-Pair::Pair(const AgreedParams& of_first) : params(of_first) {
-  for (PairedFifo& direction : fifo) direction.headers.resize(params.slots);
+Pair::Pair(const AgreedParams& of_first, bool with_memory) : params(of_first) {
+  for (PairedFifo& direction : fifo) {
+    direction.headers.resize(params.slots);
+    if (with_memory) direction.memory = allocate_aligned(aligned_size(params.slot_bytes) * params.slots);
+  }
 }
 
 bool Pair::both_here() const {
@@ -48,7 +51,8 @@ struct MeetingPlace::Waiting {
   }
 };
 
-MeetingPlace::MeetingPlace() : waiting_(std::make_unique<Waiting>()) {}
+MeetingPlace::MeetingPlace(bool with_memory)
+    : with_memory_(with_memory), waiting_(std::make_unique<Waiting>()) {}
 MeetingPlace::~MeetingPlace() = default;
 
 Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool low,
@@ -58,7 +62,7 @@ Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool 
   std::shared_ptr<Pair> pair = found == waiting_->first_ends.end() ? nullptr : found->second.pair.lock();
   if (pair == nullptr) {
     waiting_->sweep();
-    pair = std::make_shared<Pair>(agreed(params));
+    pair = std::make_shared<Pair>(agreed(params), with_memory_);
     waiting_->first_ends[key] = {pair, low};
     return pair;
   }

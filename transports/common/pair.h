@@ -18,19 +18,19 @@ namespace rondo {
 struct PairedFifo {
   std::vector<SlotHeader> headers;
   ReleasedCounter released;
-  AlignedBytes memory;  // made by the sender when it needs it first; only the sender looks here
+  AlignedBytes memory;  // of the slots; local: made by the sender when it first needs it, and only its own
   // Of withdraw(): the sender raises `withdrawn` and then looks at `reading`; the receiver raises `reading`
   // and then looks at `withdrawn`. Both orders are sequentially consistent, so at least one of them sees the
   // other.
   std::atomic<bool> withdrawn = false;
   std::atomic<bool> reading = false;
 
-  /// Without memory.
-  FifoLayout layout(const AgreedParams& params);
+  /// `slots`: null where messages go by address.
+  FifoLayout layout(const AgreedParams& params, std::byte* slots = nullptr);
 };
 
 struct Pair {
-  explicit Pair(const AgreedParams& of_first);
+  Pair(const AgreedParams& of_first, bool with_memory);
 
   AgreedParams params;             // the first end's; both ends' when they agree
   AgreedParams refused;            // the second end's, when they don't
@@ -48,7 +48,8 @@ struct Pair {
 /// Where ends meet; each in-process transport has its own.
 class MeetingPlace {
  public:
-  MeetingPlace();
+  /// `with_memory`: Pairs come with memory for their slots.
+  explicit MeetingPlace(bool with_memory);
   ~MeetingPlace();
 
   /// The Pair of `key`, made by whichever end comes first. `low`: the lower rank's end.
@@ -56,6 +57,7 @@ class MeetingPlace {
 
  private:
   struct Waiting;
+  bool with_memory_;
   std::unique_ptr<Waiting> waiting_;
 };
 

@@ -91,7 +91,7 @@ void LocalConnection::withdraw() {
 }
 
 MeetingPlace& meeting_place() {
-  static MeetingPlace place;
+  static MeetingPlace place(/*with_memory=*/false);
   return place;
 }
 

@@ -1,0 +1,77 @@
+#include "sim/sim.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "common/pair.h"
+#include "sim/network.h"
+
+namespace rondo {
+namespace {
+
+/// Slots in the memory of a Pair; a header's note is the time at which its message may be seen.
+class SimConnection : public Connection {
+ public:
+  SimConnection(std::shared_ptr<Pair> pair, const Link& link, const ConnectionParams& params)
+      : pair_(std::move(pair)),
+        network_(sim::Network::of(link.key().session)),
+        key_(link.key()),
+        low_(link.dials()),
+        params_(params),
+        sender_(layout(pair_->outgoing(low_))),
+        receiver_(layout(pair_->incoming(low_))) {}
+
+  std::byte* acquire() override { return sender_.has_room() ? sender_.slot() : nullptr; }
+  void commit(size_t bytes, const Signature& signature) override;
+  bool flushed() override { return sender_.sent() == 0 || pair_->both_here(); }
+
+  std::optional<Arrival> peek() override {
+    const auto& arrival = receiver_.peek();
+    if (!arrival || static_cast<int64_t>(receiver_.note()) > now_ns()) return std::nullopt;
+    return arrival;
+  }
+  void release() override { receiver_.release(); }
+
+  Status status() const override { return pair_->status(); }
+  size_t slot_bytes() const override { return static_cast<size_t>(pair_->params.slot_bytes); }
+
+ private:
+  FifoLayout layout(PairedFifo& fifo) const { return fifo.layout(pair_->params, fifo.memory.get()); }
+
+  std::shared_ptr<Pair> pair_;
+  std::shared_ptr<sim::Network> network_;
+  ConnectionKey key_;
+  bool low_;
+  ConnectionParams params_;
+  FifoSender sender_;
+  FifoReceiver receiver_;
+  int64_t last_due_ns_ = 0;
+};
+
+void SimConnection::commit(size_t bytes, const Signature& signature) {
+  const int self = low_ ? key_.low_rank : key_.high_rank;
+  const int peer = low_ ? key_.high_rank : key_.low_rank;
+  const int64_t passed_ns = network_->passed_at_ns(self, peer, bytes, now_ns());
+  const int64_t due_ns =
+      passed_ns == sim::kNever ? sim::kNever : passed_ns + sim::delay_ns(params_, key_, low_, sender_.sent());
+  last_due_ns_ = std::max(last_due_ns_, due_ns);  // no message overtakes another
+  sender_.publish(bytes, static_cast<uint64_t>(last_due_ns_), signature);
+}
+
+MeetingPlace& meeting_place() {
+  static MeetingPlace place(/*with_memory=*/true);
+  return place;
+}
+
+}  // namespace
+
+bool sim_reaches(const Endpoint& a, const Endpoint& b) { return a.host == b.host && a.process == b.process; }
+
+Result<std::unique_ptr<Connection>> sim_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
+  RONDO_TRY(check_params(params));
+  std::shared_ptr<Pair> pair;
+  RONDO_TRY_ASSIGN(pair, meeting_place().meet(link->key(), link->dials(), params));
+  return std::unique_ptr<Connection>(std::make_unique<SimConnection>(std::move(pair), *link, params));
+}
+
+}  // namespace rondo
