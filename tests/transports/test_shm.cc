@@ -1,0 +1,208 @@
+// What only the shm transport must bear: memory that a peer may have broken, and peers that end without a
+// word.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "ends.h"
+#include "shm/segment.h"
+
+namespace rondo::test {
+namespace {
+
+const Transport& shm_transport() { return *transport_by_name("shm").value(); }
+
+/// A connection whose memory this test has in its hands as well.
+struct Watched {
+  Ends ends;
+  shm::Segment segment;
+  Fd memfd;
+};
+
+/// Catches the memory on its way from the low end to the high one, and passes it on.
+Watched connect_watched(const ConnectionParams& params) {
+  Watched watched;
+  Ends& ends = watched.ends;
+  ends.low = require_connection(ends.connect(shm_transport(), params, true));
+  auto received = shm::receive_segment(ends.wire->take(0));
+  REQUIRE(received.ok());
+  REQUIRE(received.value().has_value());
+  auto [near, far] = connected_sockets(Route::Unix);
+  REQUIRE(shm::send_segment(near, received.value()->description, received.value()->memfd).ok());
+  ends.wire->put(0, std::move(far));
+  auto segment = shm::Segment::map(received.value()->memfd, agreed(params));
+  REQUIRE(segment.ok());
+  watched.segment = segment.take();
+  watched.memfd = std::move(received.value()->memfd);
+  ends.high = require_connection(ends.connect(shm_transport(), params, false));
+  ends.high->peek();
+  REQUIRE(ends.high->status().ok());
+  return watched;
+}
+
+bool says(const Status& status, const char* words) {
+  UNSCOPED_INFO(status.message());
+  return status.code() == Code::RemoteError && status.message().find(words) != std::string::npos;
+}
+
+TEST_CASE("shm: a header that says more bytes than a slot has is an error, not a read") {
+  Watched watched = connect_watched(small_params(1000, 3));
+  REQUIRE(send_one(*watched.ends.low, 10, 1, 0));
+  watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].bytes = 1001;
+  REQUIRE_FALSE(watched.ends.high->peek().has_value());
+  REQUIRE(says(watched.ends.high->status(), "message 0 says 1001 bytes; a slot has 1000"));
+  REQUIRE_FALSE(watched.ends.high->peek().has_value());
+}
+
+TEST_CASE("shm: a message's length and signature cannot change after they were checked") {
+  Watched watched = connect_watched(small_params(1000, 3));
+  REQUIRE(send_one(*watched.ends.low, 10, 1, 0));
+  REQUIRE(watched.ends.high->peek().has_value());
+  SlotHeader& header = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0];
+  header.bytes = uint64_t{1} << 40;
+  header.signature = signature_of(2, 2);
+  REQUIRE(fault(*watched.ends.high->peek(), 10, 1, 0) == "");
+}
+
+TEST_CASE("shm: a slot number out of line is an error") {
+  Watched watched = connect_watched(small_params(1000, 3));
+  watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].ready = 77;
+  REQUIRE_FALSE(watched.ends.high->peek().has_value());
+  REQUIRE(says(watched.ends.high->status(), "a slot header has number 77 where 0 or 1 belongs"));
+}
+
+TEST_CASE("shm: credits for what was never sent give no slot") {
+  Watched watched = connect_watched(small_params(1000, 3));
+  for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*watched.ends.low, 10, 1, i));
+  watched.segment.fifo(0, agreed(small_params(1000, 3))).released->value = 1000;
+  REQUIRE(watched.ends.low->acquire() == nullptr);
+  REQUIRE(says(watched.ends.low->status(), "gave back 1000 slots where 3 were sent"));
+}
+
+TEST_CASE("shm: random words in the headers never lead outside the slots") {
+  const uint64_t seed = GENERATE(range(0, 300));
+  CAPTURE(seed);
+  const ConnectionParams params = small_params(100, 3);
+  Watched watched = connect_watched(params);
+  const FifoLayout fifo = watched.segment.fifo(0, agreed(params));
+  for (uint64_t i = 0; i < 30; ++i) {
+    send_one(*watched.ends.low, mix(seed, i) % 101, 1, i);
+    const uint64_t bits = mix(seed, 1000 + i);
+    uint64_t* words[] = {&fifo.headers[bits % 3].ready, &fifo.headers[bits % 3].bytes, &fifo.released->value};
+    if (i > 3) *words[(bits >> 8) % 3] = (bits >> 16) % 2 == 0 ? bits >> 40 : mix(seed, bits);
+    const auto arrival = watched.ends.high->peek();
+    if (!arrival) continue;
+    REQUIRE(arrival->bytes <= 100);
+    std::vector<std::byte> copy(arrival->data, arrival->data + arrival->bytes);
+    watched.ends.high->release();
+  }
+}
+
+TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
+  const ConnectionParams params = small_params(1000, 3);
+  const AgreedParams numbers = agreed(params);
+  Ends ends;
+  auto [near, far] = connected_sockets(Route::Unix);
+  ends.wire->put(0, std::move(far));
+  ends.high = require_connection(ends.connect(shm_transport(), params, false));
+  shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
+  const auto refused = [&](const char* words) {
+    REQUIRE_FALSE(ends.high->peek().has_value());
+    REQUIRE(ends.high->acquire() == nullptr);
+    REQUIRE(says(ends.high->status(), words));
+  };
+  const Fd memfd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  SECTION("too small") {
+    REQUIRE(::ftruncate(memfd.get(), 4096) == 0);
+    REQUIRE(shm::send_segment(near, description, memfd).ok());
+    refused("has 4096 bytes where");
+  }
+  SECTION("not sealed") {
+    auto made = shm::Segment::make(numbers);
+    struct stat found {};
+    REQUIRE(::fstat(made.value().memfd.get(), &found) == 0);
+    REQUIRE(::ftruncate(memfd.get(), found.st_size) == 0);
+    REQUIRE(shm::send_segment(near, description, memfd).ok());
+    refused("not sealed against shrinking");
+  }
+  SECTION("another version") {
+    description.version = 9;
+    REQUIRE(shm::send_segment(near, description, memfd).ok());
+    refused("has version 9; this end knows 1");
+  }
+  SECTION("something else") {
+    description.magic = 1;
+    REQUIRE(shm::send_segment(near, description, memfd).ok());
+    refused("do not describe shared memory");
+  }
+  SECTION("a short description") {
+    REQUIRE(::write(near.get(), "hello", 5) == 5);
+    refused("5 bytes that do not describe");
+  }
+  SECTION("no descriptor") {
+    REQUIRE(::write(near.get(), &description, sizeof description) == sizeof description);
+    refused("passed none");
+  }
+  SECTION("nothing at all") {
+    near.close();
+    refused("left before it passed");
+  }
+}
+
+TEST_CASE("shm: the memory cannot shrink and is not there before it is used") {
+  const ConnectionParams params = small_params(1 << 20, 16);
+  const Watched watched = connect_watched(params);
+  struct stat found {};
+  REQUIRE(::fstat(watched.memfd.get(), &found) == 0);
+  REQUIRE(found.st_size >= 2 * 16 * (1 << 20));
+  REQUIRE(found.st_blocks * 512 <= 64 * 1024);
+  REQUIRE(::ftruncate(watched.memfd.get(), 4096) != 0);
+}
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_CASE("shm: a connection that stands needs no descriptor") {
+  const size_t before = open_descriptors();
+  Ends ends = connect_ends(shm_transport(), small_params());
+  REQUIRE(send_one(*ends.low, 10, 1, 0));
+  REQUIRE(ends.high->peek().has_value());
+  REQUIRE(open_descriptors() == before);
+}
+
+TEST_CASE("shm: a peer that is killed leaves a connection that can be used and closed") {
+  Ends ends;
+  ends.low = require_connection(ends.connect(shm_transport(), small_params(), true));
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    auto made = ends.connect(shm_transport(), small_params(), false);
+    if (!made.ok()) ::_exit(2);
+    for (uint64_t i = 0;; ++i) {
+      send_one(*made.value(), 100, 1, 0);
+      if (made.value()->peek()) made.value()->release();
+    }
+  }
+  REQUIRE(eventually([&] { return ends.low->peek().has_value(); }));
+  ends.low->release();
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  for (int i = 0; i < 100; ++i) {
+    if (ends.low->peek()) ends.low->release();
+    send_one(*ends.low, 100, 1, 0);
+  }
+  REQUIRE(ends.low->acquire() == nullptr);
+  REQUIRE(ends.low->status().ok());
+}
+
+}  // namespace
+}  // namespace rondo::test

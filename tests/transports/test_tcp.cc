@@ -1,0 +1,326 @@
+// What only the tcp transport must bear: streams in pieces, streams that are wrong, and peers that close.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "ends.h"
+#include "tcp/frames.h"
+
+namespace rondo::test {
+namespace {
+
+const Transport& tcp_transport() { return *transport_by_name("tcp").value(); }
+
+std::string bytes_of(const void* data, size_t bytes) { return {static_cast<const char*>(data), bytes}; }
+
+tcp::Hello hello_of(const ConnectionParams& params, uint32_t index) {
+  return {.slot_bytes = params.slot_bytes,
+          .slots = static_cast<uint32_t>(params.slots),
+          .sockets = static_cast<uint32_t>(params.sockets),
+          .index = index};
+}
+std::string message(uint64_t sequence, size_t bytes, uint64_t seed) {
+  const tcp::Frame frame{.bytes = bytes, .sequence = sequence, .signature = signature_of(seed, sequence)};
+  std::string text = bytes_of(&frame, sizeof frame) + std::string(bytes, '\0');
+  fill(reinterpret_cast<std::byte*>(text.data()) + sizeof frame, bytes, seed, sequence);
+  return text;
+}
+
+/// A connection, and in the place of its peer the test itself, which writes what it likes.
+struct Raw {
+  ConnectionParams params = small_params(1000, 4);
+  Ends ends;
+  std::vector<Fd> sockets;
+
+  explicit Raw(int count = 1) {
+    params.sockets = count;
+    for (int i = 0; i < count; ++i) {
+      auto [near, far] = connected_sockets(Route::Tcp);
+      sockets.push_back(std::move(near));
+      ends.wire->put(i, std::move(far));
+    }
+    ends.high = require_connection(ends.connect(tcp_transport(), params, false));
+  }
+
+  void write(const std::string& text, size_t socket = 0) {
+    REQUIRE(::send(sockets[socket].get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(text.size()));
+  }
+  void greet() {
+    for (uint32_t i = 0; i < sockets.size(); ++i) {
+      const tcp::Hello hello = hello_of(params, i);
+      write(bytes_of(&hello, sizeof hello), i);
+    }
+  }
+  Status failure() {
+    REQUIRE(eventually([&] {
+      REQUIRE_FALSE(ends.high->peek().has_value());
+      return !ends.high->status().ok();
+    }));
+    return ends.high->status();
+  }
+};
+
+bool says(const Status& status, const std::string& words) {
+  UNSCOPED_INFO(status.message());
+  return status.code() == Code::RemoteError && status.message().find(words) != std::string::npos;
+}
+
+TEST_CASE("tcp: a stream that does not begin with a Hello is refused") {
+  Raw raw;
+  tcp::Hello hello = hello_of(raw.params, 0);
+  SECTION("garbage") {
+    raw.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    REQUIRE(says(raw.failure(), "rank 0 began with 0x20544547"));
+  }
+  SECTION("another version") {
+    hello.version = 3;
+    raw.write(bytes_of(&hello, sizeof hello));
+    REQUIRE(says(raw.failure(), "rank 0 speaks version 3 of the tcp transport; this end speaks 1"));
+  }
+  SECTION("another socket") {
+    hello.index = 5;
+    raw.write(bytes_of(&hello, sizeof hello));
+    REQUIRE(says(raw.failure(), "rank 0 calls socket 0 number 5"));
+  }
+  SECTION("other numbers of sockets") {
+    hello.sockets = 7;
+    raw.write(bytes_of(&hello, sizeof hello));
+    const Status status = raw.failure();
+    REQUIRE(status.code() == Code::Mismatch);
+    REQUIRE(status.message().find("sockets is 1 at this end and 7 at the other") != std::string::npos);
+  }
+  REQUIRE(raw.ends.high->acquire() == nullptr);
+  REQUIRE(raw.ends.high->flushed());  // nothing was sent
+}
+
+TEST_CASE("tcp: ends with other numbers of sockets learn it, whichever waits for more") {
+  ConnectionParams of_low = small_params();
+  ConnectionParams of_high = small_params();
+  of_low.sockets = GENERATE(1, 3);
+  Ends ends;
+  ends.low = require_connection(ends.connect(tcp_transport(), of_low, true));
+  ends.high = require_connection(ends.connect(tcp_transport(), of_high, false));
+  REQUIRE(eventually([&] {
+    ends.low->peek();
+    ends.high->peek();
+    return !ends.low->status().ok() && !ends.high->status().ok();
+  }));
+  REQUIRE(ends.low->status().code() == Code::Mismatch);
+  REQUIRE(ends.high->status().code() == Code::Mismatch);
+}
+
+TEST_CASE("tcp: every field of a frame is checked") {
+  Raw raw;
+  raw.greet();
+  tcp::Frame frame{.bytes = 10, .sequence = 0};
+  std::string words;
+  SECTION("magic") {
+    frame.magic = 0x1234;
+    words = "message 0 from rank 0 begins with 0x1234";
+  }
+  SECTION("bytes") {
+    frame.bytes = 1001;
+    words = "message 0 from rank 0 says 1001 bytes; a slot has 1000";
+  }
+  SECTION("far too many bytes") {
+    frame.bytes = ~uint64_t{0};
+    words = "says 18446744073709551615 bytes";
+  }
+  SECTION("sequence") {
+    frame.sequence = 1;
+    words = "rank 0 sent message 1 where message 0 belongs";
+  }
+  raw.write(bytes_of(&frame, sizeof frame) + std::string(100, 'x'));
+  REQUIRE(says(raw.failure(), words));
+}
+
+TEST_CASE("tcp: a stream that ends is an error that says where") {
+  Raw raw;
+  raw.greet();
+  SECTION("in a header") {
+    raw.write(message(0, 100, 1).substr(0, 30));
+    raw.sockets[0].close();
+    REQUIRE(says(raw.failure(), "rank 0 closed the connection in the middle of a message"));
+  }
+  SECTION("in the bytes") {
+    raw.write(message(0, 100, 1).substr(0, 100));
+    raw.sockets[0].close();
+    REQUIRE(says(raw.failure(), "in the middle of a message"));
+  }
+  SECTION("between messages") {
+    raw.ends.high->peek();
+    Fd& socket = raw.sockets[0];
+    char hello[sizeof(tcp::Hello)];
+    REQUIRE(::recv(socket.get(), hello, sizeof hello, MSG_WAITALL) == sizeof hello);
+    socket.close();
+    const Status status = raw.failure();
+    REQUIRE(says(status, "rank 0 closed the connection"));
+    REQUIRE_FALSE(says(status, "in the middle"));
+  }
+  SECTION("by a reset") {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    REQUIRE(::setsockopt(raw.sockets[0].get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    raw.ends.high->peek();
+    raw.sockets[0].close();
+    REQUIRE(says(raw.failure(), "receiving from rank 0: Connection reset by peer"));
+  }
+  REQUIRE(raw.ends.high->acquire() == nullptr);
+}
+
+TEST_CASE("tcp: sending to a peer that has gone becomes a status") {
+  Raw raw;
+  raw.greet();
+  REQUIRE(eventually([&] { return raw.ends.high->acquire() != nullptr; }));
+  raw.sockets.clear();
+  REQUIRE(eventually([&] {
+    send_one(*raw.ends.high, 1000, 1, 0);
+    return !raw.ends.high->status().ok();
+  }));
+  REQUIRE(says(raw.ends.high->status(), "sending to rank 0: "));
+  REQUIRE_FALSE(raw.ends.high->flushed());
+}
+
+TEST_CASE("tcp: a stream that comes byte by byte brings the same messages") {
+  Raw raw;
+  raw.greet();
+  uint64_t received = 0;
+  for (uint64_t sequence = 0; sequence < 5; ++sequence) {
+    for (const char byte : message(sequence, 37 * sequence, 4)) {
+      raw.write(std::string(1, byte));
+      if (sequence % 2 == 0) raw.ends.high->flushed();
+      raw.ends.high->peek();
+    }
+    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.high->peek(), 37 * received, 4, received) == "");
+    raw.ends.high->release();
+    ++received;
+  }
+  REQUIRE(raw.ends.high->status().ok());
+}
+
+TEST_CASE("tcp: more messages in one piece than there are slots wait their turn") {
+  Raw raw;
+  raw.greet();
+  std::string all;
+  for (uint64_t sequence = 0; sequence < 40; ++sequence) all += message(sequence, sequence * 25, 4);
+  raw.write(all);
+  for (uint64_t sequence = 0; sequence < 40; ++sequence) {
+    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.high->peek(), sequence * 25, 4, sequence) == "");
+    raw.ends.high->release();
+  }
+}
+
+TEST_CASE("tcp: message k travels whole on socket k modulo the number of sockets") {
+  Raw raw(3);
+  raw.greet();
+  for (uint64_t i = 0; i < 4; ++i)
+    REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10 + i, 6, i); }));
+  for (uint32_t socket = 0; socket < 3; ++socket) {
+    const tcp::Hello hello = hello_of(raw.params, socket);
+    std::string expected = bytes_of(&hello, sizeof hello);
+    for (uint64_t i = socket; i < 4; i += 3) expected += message(i, 10 + i, 6);
+    std::string got(expected.size() + 1, '\0');
+    REQUIRE(eventually([&] {
+      return ::recv(raw.sockets[socket].get(), got.data(), got.size(), MSG_PEEK | MSG_DONTWAIT) ==
+             static_cast<ssize_t>(expected.size());
+    }));
+    got.pop_back();
+    REQUIRE(got == expected);
+  }
+}
+
+TEST_CASE("tcp: what came on one socket counts although another has closed") {
+  Raw raw(2);
+  raw.greet();
+  raw.write(message(0, 10, 2), 0);
+  raw.write(message(1, 10, 2), 1);
+  raw.ends.high->peek();
+  REQUIRE(send_one(*raw.ends.high, 10, 2, 0));
+  raw.sockets[0].close();
+  REQUIRE(eventually([&] {
+    send_one(*raw.ends.high, 1000, 2, 0);
+    raw.ends.high->flushed();
+    return !raw.ends.high->status().ok();
+  }));
+  for (uint64_t i = 0; i < 2; ++i) {
+    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.high->peek(), 10, 2, i) == "");
+    raw.ends.high->release();
+  }
+}
+
+TEST_CASE("tcp: flushed waits for the other end's greeting") {
+  Raw raw;
+  REQUIRE(raw.ends.high->flushed());
+  REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10, 1, 0); }));
+  for (int i = 0; i < 100; ++i) REQUIRE_FALSE(raw.ends.high->flushed());
+  raw.greet();
+  REQUIRE(eventually([&] { return raw.ends.high->flushed(); }));
+}
+
+TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
+  ConnectionParams params = small_params(1 << 20, 16);
+  Ends ends = connect_ends(tcp_transport(), params);
+  auto memory = std::make_unique<std::vector<std::byte>>(1 << 20);
+  while (ends.low->post(memory->data(), memory->size(), {})) continue;
+  ends.low->withdraw();
+  memory.reset();
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE_FALSE(ends.low->flushed());
+    REQUIRE(ends.low->acquire() == nullptr);
+    ends.low->peek();
+    if (ends.high->peek()) ends.high->release();
+  }
+  REQUIRE(says(ends.low->status(), "taken back"));
+}
+
+TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") {
+  const uint64_t seed = GENERATE(range(0, 300));
+  CAPTURE(seed);
+  Raw raw;
+  const tcp::Hello hello = hello_of(raw.params, 0);
+  std::string stream = bytes_of(&hello, sizeof hello);
+  for (uint64_t i = 0; i < 6; ++i) stream += message(i, mix(seed, i) % 300, seed);
+  const uint64_t bits = mix(seed, 99);
+  for (uint64_t i = 0; i <= bits % 3; ++i) {
+    // Most of the damage to the Hello and the first Frame, where it does something.
+    const size_t reach =
+        mix(seed, 200 + i) % 2 == 0 ? sizeof(tcp::Hello) + sizeof(tcp::Frame) : stream.size();
+    stream[mix(seed, 100 + i) % reach] ^= static_cast<char>(1 << (bits >> 8) % 8);
+  }
+  raw.write(stream.substr(0, 1 + mix(seed, 300) % stream.size()));
+  raw.sockets.clear();
+  REQUIRE(eventually([&] {
+    if (const auto arrival = raw.ends.high->peek()) {
+      REQUIRE(arrival->bytes <= raw.params.slot_bytes);
+      std::vector<std::byte> copy(arrival->data, arrival->data + arrival->bytes);
+      raw.ends.high->release();
+    }
+    return !raw.ends.high->status().ok();
+  }));
+}
+
+TEST_CASE("tcp: sockets do not wait for more data before they send") {
+  Ends ends;
+  ends.low = require_connection(ends.connect(tcp_transport(), small_params(), true));
+  Fd socket = ends.wire->take(0);
+  auto [near, far] = connected_sockets(Route::Tcp);
+  const int watched = ::dup(far.get());
+  ends.wire->put(0, std::move(far));
+  ends.wire->put(1, std::move(socket));
+  ends.high = require_connection(ends.connect(tcp_transport(), small_params(), false));
+  ends.high->peek();
+  int on = 0;
+  socklen_t length = sizeof on;
+  REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);
+  ::close(watched);
+  REQUIRE(on != 0);
+}
+
+}  // namespace
+}  // namespace rondo::test
