@@ -22,8 +22,9 @@ void require_trial(const TrialCall& call, std::mt19937_64& random) {
 }
 
 void try_shapes(ElementType type, Reduction op, std::mt19937_64& random) {
-  for (const size_t count :
-       {0, 1, 2, 3, 5, 7, 8, 11, 13, 16, 17, 31, 32, 61, 64, 67, 127, 128, 131, 257, 509}) {
+  static constexpr size_t kCounts[] = {0,  1,  2,  3,  5,  7,   8,   11,  13,  16, 17,
+                                       31, 32, 61, 64, 67, 127, 128, 131, 257, 509};
+  for (const size_t count : kCounts) {
     for (int sources = 1; sources <= 9; ++sources) {
       const int aliased = static_cast<int>(random() % static_cast<uint64_t>(sources + 1)) - 1;
       require_trial({.type = type, .op = op, .count = count, .sources = sources, .aliased = aliased}, random);
