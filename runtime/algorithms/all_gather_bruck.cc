@@ -60,7 +60,8 @@ Algorithm all_gather_bruck() {
           "what a rank has, to a rank twice as far each round (Bruck et al.)",
           supports,
           cost,
-          build};
+          build,
+          as_many_as_ranks};
 }
 
 }  // namespace rondo

@@ -42,7 +42,8 @@ Algorithm all_gather_recursive_doubling() {
           "partners at distance 1, 2, 4 exchange what they have; 2^k ranks (Thakur, Rabenseifner, Gropp)",
           supports,
           cost,
-          build};
+          build,
+          as_many_as_ranks};
 }
 
 }  // namespace rondo

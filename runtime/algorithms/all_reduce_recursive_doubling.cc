@@ -19,9 +19,10 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 2); }
 
+/// The first rank of a pair gets its second's vector while its first partner's is already under way.
 Cost cost(const Shape& shape) {
-  const double rounds = floor_log2(shape.nranks) + (PowerGroups(shape.nranks).uneven() ? 2 : 0);
-  return {rounds, rounds};
+  const double rounds = floor_log2(shape.nranks);
+  return PowerGroups(shape.nranks).uneven() ? Cost{rounds + 2, rounds + 3} : Cost{rounds, rounds};
 }
 
 Schedule build(const Shape& shape, int rank) {

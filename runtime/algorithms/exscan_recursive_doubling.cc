@@ -18,8 +18,7 @@ bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) +
 
 Cost cost(const Shape& shape) {
   if (shape.nranks == 1) return {};
-  const double rounds = 1 + ceil_log2(shape.nranks - 1);
-  return {rounds, rounds};
+  return {1.0 + floor_log2(shape.nranks - 1), 1.0 + ceil_log2(shape.nranks - 1)};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -50,7 +50,8 @@ Algorithm gather_binomial() {
           "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
           supports,
           cost,
-          build};
+          build,
+          as_many_as_ranks};
 }
 
 }  // namespace rondo

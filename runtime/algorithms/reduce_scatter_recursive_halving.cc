@@ -23,9 +23,11 @@ bool supports(const Shape& shape) {
   return shape.commutative && fits(shape, 2 * ceil_log2(shape.nranks) + 3);
 }
 
+/// The first rank of a pair gets its second's blocks while half a vector of its first partner is already
+/// under way.
 Cost cost(const Shape& shape) {
   const PowerGroups groups(shape.nranks);
-  double blocks = groups.uneven() ? shape.nranks + 1 : 0;
+  double blocks = groups.uneven() ? 1.5 * shape.nranks + 1 : 0;
   for (int half = groups.groups() / 2; half > 0; half /= 2) blocks += groups.leader(half);
   return {floor_log2(shape.nranks) + (groups.uneven() ? 2.0 : 0.0), blocks / shape.nranks};
 }
@@ -100,7 +102,8 @@ Algorithm reduce_scatter_recursive_halving() {
           "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
           supports,
           cost,
-          build};
+          build,
+          as_many_as_ranks};
 }
 
 }  // namespace rondo

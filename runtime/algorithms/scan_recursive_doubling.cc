@@ -16,8 +16,7 @@ namespace {
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 1); }
 
 Cost cost(const Shape& shape) {
-  const double rounds = ceil_log2(shape.nranks);
-  return {rounds, rounds};
+  return {static_cast<double>(floor_log2(shape.nranks)), static_cast<double>(ceil_log2(shape.nranks))};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -47,7 +47,8 @@ Algorithm scatter_binomial() {
           "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
           supports,
           cost,
-          build};
+          build,
+          as_many_as_ranks};
 }
 
 }  // namespace rondo

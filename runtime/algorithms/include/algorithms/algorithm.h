@@ -27,7 +27,12 @@ struct Algorithm {
   bool (*supports)(const Shape& shape);
   Cost (*cost)(const Shape& shape);
   Schedule (*build)(const Shape& shape, int rank);
+  /// The most chunks that a Step of any rank moves at once, or more; all ranks size their chunks by it.
+  int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
 };
+
+/// For algorithms that move runs of blocks.
+inline int as_many_as_ranks(const Shape& shape) { return shape.nranks; }
 
 /// All algorithms; those of one collective lie together.
 std::span<const Algorithm> algorithms();

@@ -1,0 +1,124 @@
+// Every algorithm of the table, proved right for 1 to 64 ranks.
+#include <cstdio>
+#include <mutex>
+#include <set>
+
+#include "catch.h"
+#include "parallel.h"
+#include "schedule/verifier.h"
+#include "shapes.h"
+
+using namespace rondo;
+
+namespace {
+
+constexpr int kMostRanks = 64;
+
+struct Failures {
+  std::mutex mutex;
+  std::vector<std::string> first;  // a few are enough
+  std::atomic<long> verified{0};
+
+  void add(const std::string& text) {
+    std::lock_guard lock(mutex);
+    if (first.size() < 10) first.push_back(text);
+  }
+};
+
+void verify_all_ways(const Algorithm& algorithm, const Shape& shape, Failures& failures) {
+  const auto ranks = build_all(algorithm, shape);
+  for (int slots : {1, 2})
+    for (bool in_place : {false, true}) {
+      const Status status = verify(shape, ranks, {.slots = slots, .tiles = 3, .in_place = in_place});
+      ++failures.verified;
+      if (!status.ok())
+        failures.add(name_of(algorithm) + ", " + to_string(shape) + ", slots " + std::to_string(slots) +
+                     (in_place ? ", in place: " : ": ") + status.message());
+    }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "every algorithm verifies for 1 to 64 ranks, all roots, in and out of place, with one and two slots") {
+  Failures failures;
+  std::vector<std::pair<const Algorithm*, int>> jobs;
+  for (int n = kMostRanks; n >= 1; --n)
+    for (const Algorithm& algorithm : algorithms()) jobs.emplace_back(&algorithm, n);
+  parallel_for(jobs.size(), [&](size_t i) {
+    for (const Shape& shape : supported_shapes(*jobs[i].first, jobs[i].second))
+      verify_all_ways(*jobs[i].first, shape, failures);
+  });
+  std::printf("%ld cases of %zu algorithms verified\n", failures.verified.load(), algorithms().size());
+  for (const std::string& failure : failures.first) {
+    INFO(failure);
+    CHECK(false);
+  }
+  CHECK(failures.verified > 100'000);
+}
+
+TEST_CASE("every collective has an algorithm for each shape") {
+  for (int kind = 0; kind < kCollectives; ++kind)
+    for (int n = 1; n <= kMostRanks; ++n)
+      for (int root = 0; root < n; ++root)
+        for (bool commutative : {true, false}) {
+          const Shape shape{static_cast<CollectiveKind>(kind), n, root, false, commutative};
+          long able = 0;
+          for (const Algorithm& algorithm : algorithms())
+            if (algorithm.kind == shape.kind && algorithm.supports(shape)) ++able;
+          INFO(to_string(shape));
+          REQUIRE(able > 0);
+        }
+}
+
+TEST_CASE("the varying forms have an algorithm for any number of ranks") {
+  for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                              CollectiveKind::AllToAll, CollectiveKind::Gather, CollectiveKind::Scatter})
+    for (int n = 1; n <= kMostRanks; ++n) {
+      const Shape shape{kind, n, n / 2, true, false};
+      long able = 0;
+      for (const Algorithm& algorithm : algorithms())
+        if (algorithm.kind == kind && algorithm.supports(shape)) ++able;
+      INFO(to_string(shape));
+      REQUIRE(able > 0);
+    }
+}
+
+TEST_CASE("algorithms of a collective lie together and have names of their own") {
+  std::set<std::string> names;
+  std::set<CollectiveKind> seen;
+  CollectiveKind last = CollectiveKind::PointToPoint;
+  for (const Algorithm& algorithm : algorithms()) {
+    INFO(name_of(algorithm));
+    CHECK(names.insert(name_of(algorithm)).second);
+    if (algorithm.kind != last) CHECK(seen.insert(algorithm.kind).second);
+    last = algorithm.kind;
+    const auto found = algorithm_by_name(algorithm.kind, algorithm.name);
+    REQUIRE(found.ok());
+    CHECK(found.value() == &algorithm);
+  }
+  CHECK(seen.size() == static_cast<size_t>(kCollectives));
+}
+
+TEST_CASE("an unknown name is refused with the names that there are") {
+  const auto found = algorithm_by_name(CollectiveKind::Barrier, "ring");
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.status().code() == Code::InvalidArgument);
+  CHECK(found.status().message() == "barrier has no algorithm 'ring'; it has: dissemination");
+}
+
+TEST_CASE("algorithms refuse more ranks than 16 bits can name") {
+  for (const Algorithm& algorithm : algorithms()) {
+    INFO(name_of(algorithm));
+    CHECK_FALSE(algorithm.supports({algorithm.kind, 65'535, 0, false, true}));
+    CHECK_FALSE(algorithm.supports({algorithm.kind, 1 << 20, 0, false, true}));
+  }
+}
+
+TEST_CASE("a plan of the largest ring fits its limits") {
+  const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllReduce, "ring").value();
+  int n = 1;
+  while (ring.supports({ring.kind, n + 1, 0, false, true})) ++n;
+  CHECK(n == 16'383);
+  CHECK(ring.build({ring.kind, n, 0, false, true}, 0).lanes[0].steps.size() < Step::kNone);
+}

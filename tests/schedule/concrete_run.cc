@@ -1,0 +1,331 @@
+#include "concrete_run.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <tuple>
+
+namespace rondo {
+namespace {
+
+/// Matrices of two by two, whose product is associative and does not commute; or four sums.
+using Number = std::array<uint64_t, 4>;
+using Value = std::vector<Number>;  // a chunk, of its own length
+
+struct Message {
+  std::vector<Value> chunks;
+};
+
+class ConcreteRun {
+ public:
+  ConcreteRun(const Shape& shape, const std::vector<Schedule>& ranks, const ConcreteOptions& options)
+      : shape_(shape), ranks_(ranks), options_(options), random_(options.seed) {}
+
+  bool right() {
+    fill();
+    go_on(all_lanes());
+    if (broken_) return false;
+    for (auto [rank, lane] : all_lanes())
+      if (!done(rank, lane)) return false;
+    for (const auto& [key, queue] : queues_)
+      if (!queue.empty()) return false;
+    return results_right();
+  }
+
+  /// Whether nobody leaves a barrier while `late` has not entered it.
+  bool waits_for(size_t late) {
+    fill();
+    Lanes others = all_lanes();
+    std::erase_if(others, [&](const auto& lane) { return lane.first == late; });
+    go_on(others);
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const auto has_left = [](const Position& at) { return at.tile > 0; };
+      if (std::all_of(positions_[rank].begin(), positions_[rank].end(), has_left) && rank != late)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  using Lanes = std::vector<std::pair<size_t, size_t>>;
+
+  Lanes all_lanes() const {
+    Lanes lanes;
+    for (size_t rank = 0; rank < ranks_.size(); ++rank)
+      for (size_t lane = 0; lane < ranks_[rank].lanes.size(); ++lane) lanes.emplace_back(rank, lane);
+    return lanes;
+  }
+
+  /// Runs these lanes, a few Steps at a time in random order, until none can go on.
+  void go_on(Lanes lanes) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      std::shuffle(lanes.begin(), lanes.end(), random_);
+      for (auto [rank, lane] : lanes) {
+        const int steps = 1 + static_cast<int>(random_() % 4);
+        for (int i = 0; i < steps && try_step(rank, lane); ++i) moved = true;
+        if (broken_) return;
+      }
+    }
+  }
+
+  struct Position {
+    int tile = 0;
+    size_t step = 0;
+  };
+  using Cell = std::tuple<size_t, Buffer, int, int>;  // rank, buffer, tile, chunk
+
+  // Chunks
+  // -------------------------------------------------------------------------------------------------------
+
+  int chunks(size_t rank, Buffer buffer) const {
+    const Schedule& schedule = ranks_[rank];
+    if (buffer == Buffer::Input) return schedule.input_chunks;
+    if (buffer == Buffer::Output) return schedule.output_chunks;
+    return buffer == Buffer::Scratch ? schedule.scratch_chunks : 0;
+  }
+
+  /// A length for each part, block or pair; blocks of the plain forms are equal.
+  size_t length(int rank, Buffer buffer, int chunk) {
+    const Schedule& schedule = ranks_[static_cast<size_t>(rank)];
+    const int longest = std::max(schedule.input_chunks, schedule.output_chunks);
+    bool input = buffer == Buffer::Input;
+    if (buffer == Buffer::Scratch) {
+      input = schedule.input_chunks == longest;
+      chunk %= longest;
+    }
+    int name = chunk;
+    const CollectiveKind kind = shape_.kind;
+    const bool gathers = kind == CollectiveKind::AllGather || kind == CollectiveKind::Gather;
+    const bool scatters = kind == CollectiveKind::ReduceScatter || kind == CollectiveKind::Scatter;
+    if (gathers && input) name = rank;
+    if (scatters && !input) name = rank;
+    if (kind == CollectiveKind::AllToAll) name = input ? rank * 1000 + chunk : chunk * 1000 + rank;
+    if ((gathers || scatters || kind == CollectiveKind::AllToAll) && !shape_.varying) name = 0;
+    const auto [place, fresh] = lengths_.try_emplace(name, 0);
+    if (fresh) place->second = 1 + (static_cast<size_t>(name) * 7 + options_.seed) % 5;
+    return place->second;
+  }
+
+  Cell cell(size_t rank, Buffer buffer, int tile, int chunk) const {
+    if (buffer == Buffer::Output && options_.in_place) {
+      const int alias = InPlace::input_of_output(shape_, static_cast<int>(rank), chunk);
+      if (alias >= 0) return {rank, Buffer::Input, tile, alias};
+    }
+    return {rank, buffer, buffer == Buffer::Scratch ? 0 : tile, chunk};
+  }
+
+  Value noise(size_t words) {
+    Value value(words);
+    for (Number& number : value)
+      for (uint64_t& part : number) part = random_() | 1;
+    return value;
+  }
+
+  void fill() {
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      positions_.emplace_back(ranks_[rank].lanes.size());
+      for (int tile = 0; tile < options_.tiles; ++tile)
+        for (Buffer buffer : {Buffer::Input, Buffer::Output, Buffer::Scratch})
+          for (int chunk = 0; chunk < chunks(rank, buffer); ++chunk)
+            memory_[cell(rank, buffer, tile, chunk)] = noise(length(static_cast<int>(rank), buffer, chunk));
+    }
+    given_ = memory_;
+  }
+
+  // Arithmetic
+  // ---------------------------------------------------------------------------------------------------
+
+  std::optional<Value> combine(const Value& a, const Value& b) const {
+    if (a.size() != b.size()) return std::nullopt;
+    Value c(a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Number& x = a[i];
+      const Number& y = b[i];
+      if (shape_.commutative)
+        c[i] = {x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]};
+      else
+        c[i] = {x[0] * y[0] + x[1] * y[2], x[0] * y[1] + x[1] * y[3], x[2] * y[0] + x[3] * y[2],
+                x[2] * y[1] + x[3] * y[3]};
+    }
+    return c;
+  }
+
+  static Value map(Value value, uint64_t factor, uint64_t term) {
+    for (Number& number : value)
+      for (uint64_t& part : number) part = part * factor + term;
+    return value;
+  }
+  static Value finish(const Value& value) { return map(value, 5, 7); }
+  Value scale(const Value& value) const { return reduces(shape_.kind) ? map(value, 3, 0) : value; }
+
+  // Steps
+  // --------------------------------------------------------------------------------------------------------
+
+  bool done(size_t rank, size_t lane) const {
+    return positions_[rank][lane].tile >= options_.tiles || ranks_[rank].lanes[lane].steps.empty();
+  }
+
+  std::deque<Message>& queue(size_t from, size_t to, uint16_t port) { return queues_[{from, to, port}]; }
+
+  std::vector<uint16_t> peers(size_t rank, uint16_t set) {
+    if (set == Step::kNone) return {};
+    if (set < ranks_[rank].peer_sets.size()) {
+      const auto& found = ranks_[rank].peer_sets[set];
+      if (std::all_of(found.begin(), found.end(), [&](size_t peer) { return peer < ranks_.size(); }))
+        return found;
+    }
+    broken_ = true;
+    return {};
+  }
+
+  bool try_step(size_t rank, size_t lane) {
+    if (done(rank, lane)) return false;
+    Position& at = positions_[rank][lane];
+    const Lane& own = ranks_[rank].lanes[lane];
+    const Step& step = own.steps[at.step];
+    if (!ready(rank, own.port, at, step) || broken_) return false;
+    run(rank, own.port, at, step);
+    if (++at.step == own.steps.size()) at = {at.tile + 1, 0};
+    return true;
+  }
+
+  bool ready(size_t rank, uint16_t port, const Position& at, const Step& step) {
+    if (step.wait_lane != Step::kNone) {
+      if (step.wait_lane >= positions_[rank].size()) return broken_ = true;
+      const Position& other = positions_[rank][step.wait_lane];
+      if (other.tile < at.tile || (other.tile == at.tile && other.step <= step.wait_step)) return false;
+    }
+    for (size_t peer : peers(rank, step.recv_set))
+      if (peer != rank && queue(peer, rank, port).empty()) return false;
+    for (size_t peer : peers(rank, step.send_set))
+      if (queue(rank, peer, port).size() >= static_cast<size_t>(options_.slots)) return false;
+    return true;
+  }
+
+  std::optional<Value> load(size_t rank, const Step& step, int tile, int i) {
+    const auto found = memory_.find(cell(rank, step.src(), tile, step.src_chunk + i));
+    if (step.src_chunk + i >= chunks(rank, step.src()) || found == memory_.end()) return std::nullopt;
+    return step.src() == Buffer::Input ? scale(found->second) : found->second;
+  }
+
+  std::optional<Value> compute(size_t rank, uint16_t port, int tile, const Step& step, int i) {
+    if (!step.has(kRecv)) return load(rank, step, tile, i);
+    std::optional<Value> value;
+    for (size_t peer : peers(rank, step.recv_set)) {
+      std::optional<Value> operand;
+      if (peer == rank) {
+        operand = load(rank, step, tile, i);
+      } else if (const Message& message = queue(peer, rank, port).front();
+                 static_cast<size_t>(i) < message.chunks.size()) {
+        operand = message.chunks[static_cast<size_t>(i)];
+      }
+      if (!operand) return std::nullopt;
+      value = value ? combine(*value, *operand) : operand;
+      if (!value) return std::nullopt;
+    }
+    return value;
+  }
+
+  void run(size_t rank, uint16_t port, const Position& at, const Step& step) {
+    Message message;
+    for (int i = 0; i < step.count; ++i) {
+      auto value = compute(rank, port, at.tile, step, i);
+      if (!value) return void(broken_ = true);
+      if (step.has(kFinish)) value = finish(*value);
+      if (step.has(kCopy) && !keep(rank, at.tile, step, i, *value)) return void(broken_ = true);
+      message.chunks.push_back(std::move(*value));
+    }
+    for (size_t peer : peers(rank, step.recv_set)) {
+      if (peer == rank) continue;
+      if (queue(peer, rank, port).front().chunks.size() != step.count) broken_ = true;
+      queue(peer, rank, port).pop_front();
+    }
+    for (size_t peer : peers(rank, step.send_set)) queue(rank, peer, port).push_back(message);
+  }
+
+  bool keep(size_t rank, int tile, const Step& step, int i, const Value& value) {
+    const int chunk = step.dst_chunk + i;
+    if (chunk >= chunks(rank, step.dst())) return false;
+    if (value.size() != length(static_cast<int>(rank), step.dst(), chunk)) return false;
+    memory_[cell(rank, step.dst(), tile, chunk)] = value;
+    return true;
+  }
+
+  // Results
+  // ------------------------------------------------------------------------------------------------------
+
+  std::optional<Value> given(int rank, int tile, int chunk) {
+    return given_[cell(static_cast<size_t>(rank), Buffer::Input, tile, chunk)];
+  }
+
+  std::optional<Value> folded(int end, int tile, int chunk) {
+    std::optional<Value> value;
+    for (int rank = 0; rank < end; ++rank) {
+      const Value operand = scale(*given(rank, tile, chunk));
+      value = value ? combine(*value, operand) : operand;
+    }
+    return value;
+  }
+
+  /// Nothing: the chunk must be as it was given.
+  std::optional<Value> expected(int rank, int tile, int chunk) {
+    const int n = shape_.nranks;
+    switch (shape_.kind) {
+      case CollectiveKind::AllReduce: return finish(*folded(n, tile, chunk));
+      case CollectiveKind::Reduce:
+        return rank == shape_.root ? std::optional(finish(*folded(n, tile, chunk))) : std::nullopt;
+      case CollectiveKind::ReduceScatter: return finish(*folded(n, tile, rank));
+      case CollectiveKind::Scan: return folded(rank + 1, tile, chunk);
+      case CollectiveKind::Exscan: return folded(rank, tile, chunk);
+      case CollectiveKind::Broadcast: return given(shape_.root, tile, chunk);
+      case CollectiveKind::Scatter: return given(shape_.root, tile, rank);
+      case CollectiveKind::AllGather: return given(chunk, tile, 0);
+      case CollectiveKind::Gather: return rank == shape_.root ? given(chunk, tile, 0) : std::nullopt;
+      case CollectiveKind::AllToAll: return given(chunk, tile, rank);
+      default: return std::nullopt;
+    }
+  }
+
+  bool results_right() {
+    if (shape_.kind == CollectiveKind::Barrier) return true;
+    for (size_t rank = 0; rank < ranks_.size(); ++rank)
+      for (int tile = 0; tile < options_.tiles; ++tile) {
+        for (int chunk = 0; chunk < ranks_[rank].output_chunks; ++chunk) {
+          const Cell place = cell(rank, Buffer::Output, tile, chunk);
+          if (memory_[place] != expected(static_cast<int>(rank), tile, chunk).value_or(given_[place]))
+            return false;
+        }
+        for (int chunk = 0; !options_.in_place && chunk < ranks_[rank].input_chunks; ++chunk) {
+          const Cell place = cell(rank, Buffer::Input, tile, chunk);
+          if (memory_[place] != given_[place]) return false;
+        }
+      }
+    return true;
+  }
+
+  Shape shape_;
+  const std::vector<Schedule>& ranks_;
+  ConcreteOptions options_;
+  std::mt19937_64 random_;
+  std::map<int, size_t> lengths_;
+  std::map<Cell, Value> memory_;
+  std::map<Cell, Value> given_;
+  std::vector<std::vector<Position>> positions_;
+  std::map<std::tuple<size_t, size_t, uint16_t>, std::deque<Message>> queues_;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, const ConcreteOptions& options) {
+  if (shape.kind == CollectiveKind::Barrier)
+    for (size_t late = 0; late < ranks.size(); ++late)
+      if (!ConcreteRun(shape, ranks, options).waits_for(late)) return false;
+  return ConcreteRun(shape, ranks, options).right();
+}
+
+}  // namespace rondo

@@ -1,0 +1,24 @@
+// A second opinion on schedules: runs them on real numbers, one message at a time in random order, with
+// slots, garbage in memory that was never written, and chunks of random lengths. It shares no code with the
+// verifier.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+struct ConcreteOptions {
+  int slots = 1;
+  int tiles = 3;
+  bool in_place = false;
+  uint64_t seed = 1;
+};
+
+/// Whether all results are right, nothing else of the caller's was written, and nothing is stuck or left
+/// over.
+bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, const ConcreteOptions& options);
+
+}  // namespace rondo

@@ -1,0 +1,192 @@
+// Layout: pieces tile a buffer exactly once, and both ends of a connection agree.
+#include "schedule/layout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "catch.h"
+
+using namespace rondo;
+
+namespace {
+
+/// All pieces of a layout, in order of offset; empty ones left out.
+std::vector<Piece> all_pieces(const BufferLayout& layout, int chunks, size_t tiles) {
+  std::vector<Piece> pieces;
+  for (size_t tile = 0; tile < tiles; ++tile)
+    for (int chunk = 0; chunk < chunks; ++chunk)
+      if (const Piece piece = layout.piece(tile, chunk); piece.bytes > 0) pieces.push_back(piece);
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  return pieces;
+}
+
+bool covers_exactly(const std::vector<Piece>& pieces, size_t bytes) {
+  size_t end = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.offset != end) return false;
+    end += piece.bytes;
+  }
+  return end == bytes;
+}
+
+size_t below(std::mt19937_64& random, size_t bound) { return static_cast<size_t>(random() % bound); }
+
+struct Draw {
+  size_t count;
+  size_t element;
+  int chunks;
+  size_t tile;
+};
+
+Draw draw(std::mt19937_64& random) {
+  static constexpr size_t kElements[] = {1, 2, 4, 8, 16, 12, 100};
+  const size_t most = below(random, 4) == 0 ? 5 : 5000;
+  return {below(random, most), kElements[below(random, 7)], 1 + static_cast<int>(below(random, 17)),
+          1 + below(random, 200)};
+}
+
+}  // namespace
+
+TEST_CASE("parts tile the vector exactly once, and no chunk is longer than its tile's share") {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    const Draw d = draw(random);
+    CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
+    const BufferLayout layout = BufferLayout::parts(d.count, d.element, d.chunks, d.tile);
+    REQUIRE(covers_exactly(all_pieces(layout, d.chunks, layout.tiles()), d.count * d.element));
+    for (size_t tile = 0; tile < layout.tiles(); ++tile)
+      for (int chunk = 0; chunk < d.chunks; ++chunk)
+        REQUIRE(layout.piece(tile, chunk).bytes <= d.tile * d.element);
+    REQUIRE(layout.piece(layout.tiles(), 0).bytes == 0);
+    REQUIRE(layout.elements(0) == d.count);
+  }
+}
+
+TEST_CASE("consecutive parts of a tile are consecutive bytes") {
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    std::mt19937_64 random(seed);
+    const Draw d = draw(random);
+    CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
+    const BufferLayout layout = BufferLayout::parts(d.count, d.element, d.chunks, d.tile);
+    for (size_t tile = 0; tile < layout.tiles(); ++tile)
+      for (int chunk = 1; chunk < d.chunks; ++chunk) {
+        const Piece before = layout.piece(tile, chunk - 1);
+        const Piece piece = layout.piece(tile, chunk);
+        if (piece.bytes > 0) REQUIRE(piece.offset == before.offset + before.bytes);
+      }
+  }
+}
+
+TEST_CASE("blocks tile the buffer exactly once, each a stretch of its own block") {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    std::mt19937_64 random(seed);
+    const Draw d = draw(random);
+    CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
+    const BufferLayout layout = BufferLayout::blocks(d.count, d.element, d.chunks, d.tile);
+    const auto chunks = static_cast<size_t>(d.chunks);
+    REQUIRE(covers_exactly(all_pieces(layout, d.chunks, layout.tiles()), d.count * d.element * chunks));
+    for (size_t tile = 0; tile < layout.tiles(); ++tile)
+      for (int chunk = 0; chunk < d.chunks; ++chunk) {
+        const Piece piece = layout.piece(tile, chunk);
+        REQUIRE(piece.bytes <= d.tile * d.element);
+        REQUIRE(piece.offset >= static_cast<size_t>(chunk) * d.count * d.element);
+        REQUIRE(piece.offset + piece.bytes <= (static_cast<size_t>(chunk) + 1) * d.count * d.element);
+      }
+  }
+}
+
+TEST_CASE("varying blocks are covered exactly, wherever they lie") {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    std::mt19937_64 random(seed);
+    const Draw d = draw(random);
+    std::vector<size_t> counts;
+    for (int chunk = 0; chunk < d.chunks; ++chunk)
+      counts.push_back(below(random, 3) == 0 ? 0 : below(random, d.count + 1));
+    std::vector<size_t> order(counts.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<size_t> offsets(counts.size());
+    size_t end = 0;
+    for (size_t chunk : order) {
+      offsets[chunk] = end;
+      end += counts[chunk];
+    }
+    CAPTURE(seed, d.element, d.chunks, d.tile);
+    const BufferLayout layout = BufferLayout::varying(counts, offsets, d.element, d.tile);
+    REQUIRE(covers_exactly(all_pieces(layout, d.chunks, layout.tiles()), end * d.element));
+    for (int chunk = 0; chunk < d.chunks; ++chunk) {
+      size_t bytes = 0;
+      for (size_t tile = 0; tile < layout.tiles(); ++tile) bytes += layout.piece(tile, chunk).bytes;
+      REQUIRE(bytes == counts[static_cast<size_t>(chunk)] * d.element);
+      REQUIRE(layout.elements(chunk) == counts[static_cast<size_t>(chunk)]);
+    }
+  }
+}
+
+TEST_CASE("both ends of a connection give a block the same length in every tile") {
+  // The owner's own block and the same block among those of all ranks: all_gather_v, gather_v,
+  // reduce_scatter_v, scatter_v.
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    std::mt19937_64 random(seed);
+    const Draw d = draw(random);
+    std::vector<size_t> counts;
+    std::vector<size_t> offsets;
+    size_t end = 0;
+    for (int chunk = 0; chunk < d.chunks; ++chunk) {
+      counts.push_back(below(random, d.count + 1));
+      offsets.push_back(end + below(random, 3));
+      end = offsets.back() + counts.back();
+    }
+    CAPTURE(seed, d.element, d.chunks, d.tile);
+    const BufferLayout all = BufferLayout::varying(counts, offsets, d.element, d.tile);
+    for (int chunk = 0; chunk < d.chunks; ++chunk) {
+      const std::vector<size_t> own_count = {counts[static_cast<size_t>(chunk)]};
+      const std::vector<size_t> own_offset = {0};
+      const BufferLayout own = BufferLayout::varying(own_count, own_offset, d.element, d.tile);
+      for (size_t tile = 0; tile < all.tiles(); ++tile)
+        REQUIRE(own.piece(tile, 0).bytes == all.piece(tile, chunk).bytes);
+    }
+  }
+}
+
+TEST_CASE("nothing to move is one tile of empty pieces") {
+  const BufferLayout layout = BufferLayout::parts(0, 4, 3, 16);
+  CHECK(layout.tiles() == 1);
+  for (int chunk = 0; chunk < 3; ++chunk) CHECK(layout.piece(0, chunk).bytes == 0);
+}
+
+TEST_CASE("counts beyond 32 bits are laid out exactly") {
+  const size_t count = (size_t{1} << 32) + 12'345;
+  const BufferLayout layout = BufferLayout::parts(count, 4, 4, size_t{1} << 20);
+  size_t bytes = 0;
+  for (size_t tile = 0; tile < layout.tiles(); ++tile)
+    for (int chunk = 0; chunk < 4; ++chunk) bytes += layout.piece(tile, chunk).bytes;
+  CHECK(bytes == count * 4);
+  const Piece first = layout.piece(layout.tiles() - 1, 0);
+  CHECK(first.offset == (layout.tiles() - 1) * 4 * (size_t{1} << 20) * 4);
+}
+
+TEST_CASE("parts of a large tile begin at cache lines") {
+  const BufferLayout layout = BufferLayout::parts(1000, 4, 3, 4096);
+  for (int chunk = 0; chunk < 3; ++chunk) CHECK(layout.piece(0, chunk).offset % 64 == 0);
+}
+
+TEST_CASE("a scratch chunk has the length of its chunk of the longer buffer and a place of its own") {
+  const Shape shape{CollectiveKind::ReduceScatter, 3};
+  const Schedule schedule(shape, 1, 1, 6);
+  const std::vector<size_t> counts = {5, 0, 9};
+  const std::vector<size_t> offsets = {0, 5, 5};
+  Layout layout;
+  layout.input = BufferLayout::varying(counts, offsets, 4, 4);
+  layout.output = BufferLayout::varying(std::vector<size_t>{0}, std::vector<size_t>{0}, 4, 4);
+  layout.scratch_chunk_bytes = 64;
+  for (size_t tile = 0; tile < 3; ++tile)
+    for (int chunk = 0; chunk < 6; ++chunk) {
+      const Piece piece = layout.piece(schedule, tile, Buffer::Scratch, chunk);
+      CHECK(piece.bytes == layout.piece(schedule, tile, Buffer::Input, chunk % 3).bytes);
+      CHECK(piece.offset == static_cast<size_t>(chunk) * 64);
+    }
+  CHECK(layout.elements(schedule, Buffer::Scratch, 5) == 9);
+  CHECK(layout.piece(schedule, 0, Buffer::None, 0).bytes == 0);
+}

@@ -1,0 +1,109 @@
+// Schedule: what a Move becomes, and how it reads.
+#include "schedule/schedule.h"
+
+#include "catch.h"
+
+using namespace rondo;
+
+namespace {
+
+const Shape kShape{CollectiveKind::AllReduce, 4};
+
+std::string text_of(const Move& move) {
+  Schedule schedule(kShape, 2, 4, 4);
+  schedule.add(move);
+  return to_string(schedule, schedule.lanes[0].steps[0]);
+}
+
+uint8_t verbs_of(const Move& move) {
+  Schedule schedule(kShape, 2, 4, 4);
+  schedule.add(move);
+  return schedule.lanes[0].steps[0].verbs;
+}
+
+}  // namespace
+
+TEST_CASE("a step reads as what it does") {
+  CHECK(text_of({.src = input(0), .send = {1, 3}}) == "input[0], send 1 3");
+  CHECK(text_of({.src = input(1), .dst = output(1)}) == "input[1] -> output[1]");
+  CHECK(text_of({.recv = {3}, .dst = output(2)}) == "recv 3 -> output[2]");
+  CHECK(text_of({.recv = {0, 2, 3}, .src = input(1), .dst = scratch(0), .send = {1}}) ==
+        "recv 0 + input[1] + recv 3 -> scratch[0], send 1");
+  CHECK(text_of({.recv = {2, 3}, .src = output(0), .dst = output(0), .finish = true, .count = 3}) ==
+        "output[0..2] + recv 3, finish -> output[0..2]");
+}
+
+TEST_CASE("waits are part of a step's text") {
+  Schedule schedule(kShape, 0, 2);
+  const int first = schedule.add(0, {.src = input(0), .dst = output(0)});
+  schedule.add(1, {.src = output(0), .send = {1}, .after_lane = 0, .after_step = first});
+  CHECK(to_string(schedule) ==
+        "rank 0 lane 0 step 0: input[0] -> output[0]\n"
+        "rank 0 lane 1 step 0: output[0], send 1, after (0, 0)\n");
+}
+
+TEST_CASE("verbs follow from what a move gives") {
+  CHECK(verbs_of({.src = input(0), .send = {1}}) == kSend);
+  CHECK(verbs_of({.src = input(0), .dst = output(0)}) == kCopy);
+  CHECK(verbs_of({.recv = {1}, .dst = output(0)}) == (kRecv | kCopy));
+  CHECK(verbs_of({.recv = {1, 2}, .src = input(0), .send = {3}}) == (kRecv | kReduce | kSend));
+  CHECK(verbs_of({.src = input(0), .dst = output(0), .finish = true}) == (kCopy | kFinish));
+}
+
+TEST_CASE("a fold of the own rank alone is its source") {
+  Schedule schedule(kShape, 2, 4, 4);
+  schedule.add({.recv = {2}, .src = input(0), .dst = output(0), .finish = true});
+  const Step& step = schedule.lanes[0].steps[0];
+  CHECK(step.verbs == (kCopy | kFinish));
+  CHECK(step.recv_set == Step::kNone);
+  CHECK(schedule.peer_sets.empty());
+}
+
+TEST_CASE("equal peer sets are kept once, others in their order") {
+  Schedule schedule(kShape, 0, 4);
+  schedule.add({.src = input(0), .send = {1, 3}});
+  schedule.add({.src = input(1), .send = {3, 1}});
+  schedule.add({.src = input(2), .send = {1, 3}});
+  const auto& steps = schedule.lanes[0].steps;
+  CHECK(schedule.peer_sets.size() == 2);
+  CHECK(steps[0].send_set == steps[2].send_set);
+  CHECK(steps[0].send_set != steps[1].send_set);
+  CHECK(schedule.peer_sets[steps[1].send_set] == std::vector<uint16_t>{3, 1});
+}
+
+TEST_CASE("chunks are counted as the buffer's table says") {
+  const auto chunks = [](CollectiveKind kind) {
+    const Schedule schedule({kind, 5}, 0, 3);
+    return std::pair(schedule.input_chunks, schedule.output_chunks);
+  };
+  CHECK(chunks(CollectiveKind::AllReduce) == std::pair(3, 3));
+  CHECK(chunks(CollectiveKind::Broadcast) == std::pair(3, 3));
+  CHECK(chunks(CollectiveKind::AllGather) == std::pair(1, 5));
+  CHECK(chunks(CollectiveKind::Gather) == std::pair(1, 5));
+  CHECK(chunks(CollectiveKind::ReduceScatter) == std::pair(5, 1));
+  CHECK(chunks(CollectiveKind::Scatter) == std::pair(5, 1));
+  CHECK(chunks(CollectiveKind::AllToAll) == std::pair(5, 5));
+}
+
+TEST_CASE("lanes are made where they are missing, each with its index as port") {
+  Schedule schedule(kShape, 0);
+  schedule.add(2, {.src = input(0), .dst = output(0)});
+  REQUIRE(schedule.lanes.size() == 3);
+  CHECK(schedule.lanes[0].steps.empty());
+  CHECK(schedule.lanes[2].port == 2);
+}
+
+TEST_CASE("in place, outputs share memory with the inputs that the C API names") {
+  const auto alias = [](CollectiveKind kind, int rank, int chunk) {
+    return InPlace::input_of_output({kind, 4, 1}, rank, chunk);
+  };
+  CHECK(alias(CollectiveKind::AllReduce, 2, 3) == 3);
+  CHECK(alias(CollectiveKind::AllGather, 2, 2) == 0);
+  CHECK(alias(CollectiveKind::AllGather, 2, 1) == -1);
+  CHECK(alias(CollectiveKind::Gather, 1, 1) == 0);
+  CHECK(alias(CollectiveKind::Gather, 2, 2) == -1);
+  CHECK(alias(CollectiveKind::ReduceScatter, 3, 0) == 3);
+  CHECK(alias(CollectiveKind::Scatter, 1, 0) == 1);
+  CHECK(alias(CollectiveKind::Scatter, 2, 0) == -1);
+  CHECK(alias(CollectiveKind::AllToAll, 2, 2) == -1);
+}

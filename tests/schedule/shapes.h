@@ -1,0 +1,45 @@
+// What the schedule tests iterate: every row of the table with every shape that it supports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.h"
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+/// Roots, commutative or not, varying or not: all that the kind has and the algorithm supports.
+inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
+  const CollectiveKind kind = algorithm.kind;
+  const bool blocks = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter ||
+                      kind == CollectiveKind::AllToAll || kind == CollectiveKind::Gather ||
+                      kind == CollectiveKind::Scatter;
+  std::vector<Shape> shapes;
+  for (int root = 0; root < (has_root(kind) ? nranks : 1); ++root)
+    for (bool varying : {false, true})
+      for (bool commutative : {true, false}) {
+        if ((varying && !blocks) || (!commutative && !reduces(kind))) continue;
+        const Shape shape{kind, nranks, root, varying, commutative};
+        if (algorithm.supports(shape)) shapes.push_back(shape);
+      }
+  return shapes;
+}
+
+inline std::vector<Schedule> build_all(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<Schedule> ranks;
+  for (int rank = 0; rank < shape.nranks; ++rank) ranks.push_back(algorithm.build(shape, rank));
+  return ranks;
+}
+
+inline std::string name_of(const Algorithm& algorithm) {
+  return std::string(collective_name(algorithm.kind)) + "/" + algorithm.name;
+}
+
+inline std::string to_string(const Shape& shape) {
+  return std::string(collective_name(shape.kind)) + " n=" + std::to_string(shape.nranks) +
+         " root=" + std::to_string(shape.root) + (shape.varying ? " varying" : "") +
+         (shape.commutative ? "" : " not commutative");
+}
+
+}  // namespace rondo
