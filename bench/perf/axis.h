@@ -1,0 +1,24 @@
+// A logarithmic axis: the range that it shows, its ticks, and where a value lies on it. Pure functions: any
+// thread.
+#pragma once
+
+#include <vector>
+
+namespace rondo::perf {
+
+struct Axis {
+  double low = 1, high = 10;  // values at the two ends
+  double from = 0, to = 1;    // where those lie in the picture
+  std::vector<double> ticks;  // with a label
+  std::vector<double> minor;  // with a line only
+
+  double at(double value) const;
+};
+
+/// From a power of two to a power of two, with at most `most_ticks` labels.
+Axis size_axis(double least, double most, double from, double to, int most_ticks);
+
+/// Ends at 1, 2 or 5 times a power of ten; at least a decade.
+Axis decimal_axis(double least, double most, double from, double to);
+
+}  // namespace rondo::perf

@@ -1,0 +1,54 @@
+#include "buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "poison.h"
+#include "rondo/rondo.h"
+
+namespace rondo::perf {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kGuard = 512;  // bytes on each side; longer than any vector or cache line
+constexpr std::byte kGuardByte{0x5C};
+
+}  // namespace
+
+Buffer::~Buffer() {
+  if (mapping_ == nullptr) return;
+  if (memory_ == Memory::Shared) {
+    rondo_mem_free(mapping_);
+  } else {
+    munmap(mapping_, mapped_);
+  }
+}
+
+bool Buffer::allocate(size_t bytes, size_t unalign_bytes, Memory memory) {
+  memory_ = memory;
+  mapped_ = kPage + unalign_bytes + bytes + kGuard;
+  if (memory == Memory::Shared) {
+    if (rondo_mem_alloc(&mapping_, mapped_) != RONDO_OK) return false;
+  } else {
+    void* pages = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return false;
+    mapping_ = pages;
+  }
+  data_ = static_cast<std::byte*>(mapping_) + kPage + unalign_bytes;
+  capacity_ = bytes;
+  return true;
+}
+
+void Buffer::poison(size_t bytes) {
+  std::fill_n(data_ - kGuard, kGuard, kGuardByte);
+  std::fill_n(data_, bytes, kPoison);
+  std::fill_n(data_ + bytes, kGuard, kGuardByte);
+}
+
+bool Buffer::damaged(size_t bytes) const {
+  return !holds_only(data_ - kGuard, kGuard, kGuardByte) || !holds_only(data_ + bytes, kGuard, kGuardByte);
+}
+
+}  // namespace rondo::perf

@@ -1,0 +1,72 @@
+#include "call.h"
+
+namespace rondo::perf {
+namespace {
+
+rondo_status_t issue_varying(const Call& call, const void* send, void* recv) {
+  const Layout& l = call.layout;
+  const auto rank = static_cast<size_t>(call.shape.rank);
+  const int root = call.shape.root;
+  switch (call.shape.collective) {
+    case Collective::AllGather:
+      return rondo_all_gather_v(send, recv, l.recv_counts.data(), l.recv_displs.data(), call.type, call.comm,
+                                call.stream);
+    case Collective::ReduceScatter:
+      return rondo_reduce_scatter_v(send, recv, l.send_counts.data(), call.type, call.op, call.comm,
+                                    call.stream);
+    case Collective::Gather:
+      return rondo_gather_v(send, l.recv_counts[rank], recv, l.recv_counts.data(), l.recv_displs.data(),
+                            call.type, root, call.comm, call.stream);
+    case Collective::Scatter:
+      return rondo_scatter_v(send, l.send_counts.data(), l.send_displs.data(), recv, l.send_counts[rank],
+                             call.type, root, call.comm, call.stream);
+    default:
+      return rondo_all_to_all_v(send, l.send_counts.data(), l.send_displs.data(), recv, l.recv_counts.data(),
+                                l.recv_displs.data(), call.type, call.comm, call.stream);
+  }
+}
+
+// To the right and from the left, at the same time.
+rondo_status_t issue_send_recv(const Call& call, const void* send, void* recv) {
+  const int right = (call.shape.rank + 1) % call.shape.nranks;
+  const int left = (call.shape.rank + call.shape.nranks - 1) % call.shape.nranks;
+  const size_t count = call.shape.count;
+  if (const auto status = rondo_group_start(); status != RONDO_OK) return status;
+  const auto sent = rondo_send(send, count, call.type, right, 0, call.comm, call.stream);
+  const auto received = rondo_recv(recv, count, call.type, left, 0, call.comm, call.stream, nullptr);
+  const auto ended = rondo_group_end();
+  if (sent != RONDO_OK) return sent;
+  return received != RONDO_OK ? received : ended;
+}
+
+}  // namespace
+
+rondo_status_t issue(const Call& call, const void* send, void* recv) {
+  const Shape& shape = call.shape;
+  const size_t count = shape.count;
+  if (shape.varying && collective_info(shape.collective).varying) return issue_varying(call, send, recv);
+  switch (shape.collective) {
+    case Collective::AllReduce:
+      return rondo_all_reduce(send, recv, count, call.type, call.op, call.comm, call.stream);
+    case Collective::Broadcast:
+      return rondo_broadcast(send, recv, count, call.type, shape.root, call.comm, call.stream);
+    case Collective::Reduce:
+      return rondo_reduce(send, recv, count, call.type, call.op, shape.root, call.comm, call.stream);
+    case Collective::AllGather: return rondo_all_gather(send, recv, count, call.type, call.comm, call.stream);
+    case Collective::ReduceScatter:
+      return rondo_reduce_scatter(send, recv, count, call.type, call.op, call.comm, call.stream);
+    case Collective::AllToAll: return rondo_all_to_all(send, recv, count, call.type, call.comm, call.stream);
+    case Collective::Gather:
+      return rondo_gather(send, recv, count, call.type, shape.root, call.comm, call.stream);
+    case Collective::Scatter:
+      return rondo_scatter(send, recv, count, call.type, shape.root, call.comm, call.stream);
+    case Collective::Barrier: return rondo_barrier(call.comm, call.stream);
+    case Collective::Scan: return rondo_scan(send, recv, count, call.type, call.op, call.comm, call.stream);
+    case Collective::Exscan:
+      return rondo_exscan(send, recv, count, call.type, call.op, call.comm, call.stream);
+    case Collective::SendRecv: return issue_send_recv(call, send, recv);
+  }
+  return RONDO_INTERNAL_ERROR;
+}
+
+}  // namespace rondo::perf

@@ -1,0 +1,21 @@
+// One call of a collective through the C API. Called by the rank's thread.
+#pragma once
+
+#include "layout.h"
+#include "rondo/rondo.h"
+
+namespace rondo::perf {
+
+struct Call {
+  Shape shape;
+  Layout layout;
+  rondo_type_t type = RONDO_FLOAT32;
+  rondo_op_t op = RONDO_SUM;
+  rondo_comm_t comm = nullptr;
+  rondo_stream_t stream = nullptr;
+};
+
+/// Makes the call; with a stream it may still be under way afterwards.
+rondo_status_t issue(const Call& call, const void* send, void* recv);
+
+}  // namespace rondo::perf

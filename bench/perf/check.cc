@@ -1,0 +1,41 @@
+#include "check.h"
+
+#include "poison.h"
+#include "random.h"
+
+namespace rondo::perf {
+
+Checker::Checker(const Type& type, Op op, bool reduces, int nranks, uint64_t seed)
+    : type_(&type), op_(op), reduces_(reduces), nranks_(nranks), seed_(seed) {}
+
+uint64_t Checker::salt(uint64_t round) const { return mix(seed_, round); }
+
+const Pattern& Checker::pattern(const Piece& piece) {
+  const auto key = std::tuple(piece.from, piece.first, piece.last);
+  if (const auto found = patterns_.find(key); found != patterns_.end()) return found->second;
+  Pattern made = !reduces_ ? moved_pattern(*type_, piece.first, seed_)
+                 : piece.from == Piece::From::Input
+                     ? input_pattern(*type_, op_, nranks_, piece.first, seed_)
+                     : expected_pattern(*type_, op_, nranks_, piece.first, piece.last, seed_);
+  return patterns_.emplace(key, std::move(made)).first->second;
+}
+
+void Checker::fill(const Layout& layout, std::byte* send, uint64_t round) {
+  for (const Piece& piece : layout.send)
+    pattern(piece).fill(send + piece.offset * type_->bytes, piece.index, piece.count, salt(round));
+}
+
+size_t Checker::count_wrong(const std::vector<Piece>& pieces, const std::byte* buffer, uint64_t round) {
+  // Only where zeros can cancel does their sign depend on the order of the operands.
+  const bool exact = !reduces_ || op_ == Op::Min || op_ == Op::Max;
+  size_t wrong = 0;
+  for (const Piece& piece : pieces) {
+    const std::byte* at = buffer + piece.offset * type_->bytes;
+    wrong += piece.from == Piece::From::Untouched
+                 ? count_touched(at, piece.count, type_->bytes)
+                 : pattern(piece).count_wrong(at, piece.index, piece.count, salt(round), exact);
+  }
+  return wrong;
+}
+
+}  // namespace rondo::perf

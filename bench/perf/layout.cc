@@ -1,0 +1,179 @@
+#include "layout.h"
+
+#include <iterator>
+
+namespace rondo::perf {
+namespace {
+
+using From = Piece::From;
+
+constexpr size_t kGap = 3;  // elements between blocks whose offsets the caller chooses
+
+Piece input(size_t offset, size_t count, int rank, size_t index) {
+  return {From::Input, offset, count, index, rank, rank};
+}
+
+Piece reduced(size_t offset, size_t count, int first, int last, size_t index) {
+  return {From::Reduced, offset, count, index, first, last};
+}
+
+Piece untouched(size_t offset, size_t count) { return {From::Untouched, offset, count, 0, 0, 0}; }
+
+// The length of the block that `from` has for `to`.
+size_t block_count(const Shape& shape, int from, int to) {
+  if (!shape.varying) return shape.count;
+  static constexpr size_t halves[] = {1, 3, 0, 2, 4};
+  return shape.count * halves[static_cast<size_t>(from + 2 * to) % std::size(halves)] / 2;
+}
+
+// Blocks of a buffer: lengths and offsets by rank.
+struct Blocks {
+  std::vector<size_t> counts, displs;
+  size_t extent = 0;
+};
+
+Blocks one_after_the_other(std::vector<size_t> counts) {
+  Blocks blocks{std::move(counts), {}, 0};
+  for (size_t count : blocks.counts) {
+    blocks.displs.push_back(blocks.extent);
+    blocks.extent += count;
+  }
+  return blocks;
+}
+
+Blocks reversed_with_gaps(std::vector<size_t> counts) {
+  Blocks blocks{std::move(counts), {}, 0};
+  blocks.displs.resize(blocks.counts.size());
+  for (size_t r = blocks.counts.size(); r-- > 0;) {
+    blocks.displs[r] = blocks.extent;
+    blocks.extent += blocks.counts[r] + kGap;
+  }
+  return blocks;
+}
+
+// The blocks that `rank` has for each rank (sending), or each rank has for it.
+Blocks blocks_of(const Shape& shape, int rank, bool sending) {
+  std::vector<size_t> counts;
+  for (int peer = 0; peer < shape.nranks; ++peer)
+    counts.push_back(sending ? block_count(shape, rank, peer) : block_count(shape, peer, rank));
+  return shape.varying ? reversed_with_gaps(std::move(counts)) : one_after_the_other(std::move(counts));
+}
+
+// The blocks that one rank gathers or scatters: their lengths do not depend on who does it.
+Blocks common_blocks(const Shape& shape) {
+  Shape anyone = shape;
+  anyone.rank = 0;
+  return blocks_of(anyone, 0, false);
+}
+
+// Every block of reversed_with_gaps() is followed by a gap, where nothing may be written.
+void expect_gaps(const Blocks& blocks, std::vector<Piece>& expect) {
+  for (size_t r = 0; r < blocks.counts.size(); ++r)
+    expect.push_back(untouched(blocks.displs[r] + blocks.counts[r], kGap));
+}
+
+void gather_pieces(const Blocks& blocks, std::vector<Piece>& expect) {
+  for (size_t r = 0; r < blocks.counts.size(); ++r)
+    expect.push_back(input(blocks.displs[r], blocks.counts[r], static_cast<int>(r), 0));
+}
+
+// Every rank has `count` elements and gets as many: all_reduce, broadcast, reduce, scan, exscan, send_recv.
+void fill_plain(const Shape& shape, Layout& layout) {
+  const size_t count = shape.count;
+  const bool at_root = shape.rank == shape.root;
+  layout.send_extent = layout.recv_extent = count;
+  layout.send = {input(0, count, shape.rank, 0)};
+  Piece result = untouched(0, count);
+  switch (shape.collective) {
+    case Collective::AllReduce: result = reduced(0, count, 0, shape.nranks - 1, 0); break;
+    case Collective::Broadcast: result = input(0, count, shape.root, 0); break;
+    case Collective::Reduce:
+      if (at_root) result = reduced(0, count, 0, shape.nranks - 1, 0);
+      break;
+    case Collective::Scan: result = reduced(0, count, 0, shape.rank, 0); break;
+    case Collective::Exscan:
+      if (shape.rank > 0) result = reduced(0, count, 0, shape.rank - 1, 0);
+      break;
+    default: result = input(0, count, (shape.rank + shape.nranks - 1) % shape.nranks, 0);  // from the left
+  }
+  layout.expect = {result};
+  layout.expect_in_place = result.from == From::Untouched ? layout.send : layout.expect;
+}
+
+void fill_gather(const Shape& shape, Layout& layout) {
+  const Blocks blocks = common_blocks(shape);
+  const auto rank = static_cast<size_t>(shape.rank);
+  layout.send_extent = blocks.counts[rank];
+  layout.recv_extent = blocks.extent;
+  layout.send = {input(0, blocks.counts[rank], shape.rank, 0)};
+  layout.in_place_send = blocks.displs[rank];
+  if (shape.collective == Collective::AllGather || shape.rank == shape.root) {
+    gather_pieces(blocks, layout.expect);
+    if (shape.varying) expect_gaps(blocks, layout.expect);
+    layout.expect_in_place = layout.expect;
+  } else {
+    layout.expect = {untouched(0, blocks.extent)};
+    layout.expect_in_place = {input(blocks.displs[rank], blocks.counts[rank], shape.rank, 0)};
+  }
+  layout.recv_counts = blocks.counts;
+  layout.recv_displs = blocks.displs;
+}
+
+void fill_scatter(const Shape& shape, Layout& layout) {
+  const bool reduces = shape.collective == Collective::ReduceScatter;
+  Blocks blocks = common_blocks(shape);
+  if (reduces) blocks = one_after_the_other(blocks.counts);
+  const auto rank = static_cast<size_t>(shape.rank);
+  layout.send_extent = blocks.extent;
+  layout.recv_extent = blocks.counts[rank];
+  layout.in_place_recv = blocks.displs[rank];
+  const size_t mine = blocks.displs[rank];
+  const size_t count = blocks.counts[rank];
+  if (reduces) {
+    layout.send = {input(0, blocks.extent, shape.rank, 0)};
+    layout.expect = {reduced(0, count, 0, shape.nranks - 1, mine)};
+  } else {
+    if (shape.rank == shape.root) layout.send = {input(0, blocks.extent, shape.rank, 0)};
+    layout.expect = {input(0, count, shape.root, mine)};
+  }
+  layout.expect_in_place = layout.expect;
+  layout.send_counts = blocks.counts;
+  layout.send_displs = blocks.displs;
+}
+
+void fill_all_to_all(const Shape& shape, Layout& layout) {
+  const Blocks out = blocks_of(shape, shape.rank, true);
+  const Blocks in = blocks_of(shape, shape.rank, false);
+  layout.send_extent = out.extent;
+  layout.recv_extent = in.extent;
+  layout.send = {input(0, out.extent, shape.rank, 0)};
+  for (int peer = 0; peer < shape.nranks; ++peer) {
+    const auto p = static_cast<size_t>(peer);
+    const size_t theirs = blocks_of(shape, peer, true).displs[static_cast<size_t>(shape.rank)];
+    layout.expect.push_back(input(in.displs[p], in.counts[p], peer, theirs));
+  }
+  if (shape.varying) expect_gaps(in, layout.expect);
+  layout.send_counts = out.counts;
+  layout.send_displs = out.displs;
+  layout.recv_counts = in.counts;
+  layout.recv_displs = in.displs;
+}
+
+}  // namespace
+
+Layout make_layout(const Shape& shape) {
+  Layout layout;
+  layout.count = shape.count;
+  switch (shape.collective) {
+    case Collective::Barrier: break;
+    case Collective::AllGather:
+    case Collective::Gather: fill_gather(shape, layout); break;
+    case Collective::ReduceScatter:
+    case Collective::Scatter: fill_scatter(shape, layout); break;
+    case Collective::AllToAll: fill_all_to_all(shape, layout); break;
+    default: fill_plain(shape, layout);
+  }
+  return layout;
+}
+
+}  // namespace rondo::perf

@@ -1,0 +1,59 @@
+// rondo-perf: how fast the collectives are, and whether they are right.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "algorithms.h"
+#include "json.h"
+#include "options.h"
+#include "plot.h"
+#include "session.h"
+#include "start.h"
+
+namespace rondo::perf {
+namespace {
+
+// True where there is nothing to write.
+bool write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return true;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!written || !closed) fmt::print(stderr, "rondo-perf: cannot write {}\n", path);
+  return written && closed;
+}
+
+int list_algorithms(const Options& options) {
+  std::vector<Collective> collectives = options.collectives;
+  for (const Collective collective : collectives) {
+    fmt::print("{}:", collective_info(collective).name);
+    for (const std::string& name : algorithm_names(collective)) fmt::print(" {}", name);
+    fmt::print("\n");
+  }
+  return kAllRight;
+}
+
+int run(int argc, char** argv) {
+  const Parsed parsed = parse_options(argc, argv);
+  if (!parsed.run) {
+    fmt::print(parsed.code == 0 ? stdout : stderr, "{}", parsed.message);
+    return parsed.code;
+  }
+  const Options& options = parsed.options;
+  if (options.list_algorithms) return list_algorithms(options);
+  std::vector<Row> rows;
+  const int code = run_benchmark(options, [&](const Row& row) { rows.push_back(row); });
+  // A launcher's other ranks have no rows, and must not overwrite what rank 0 writes.
+  if (rows.empty()) return code;
+  const bool json = options.json_file.empty() || write_file(options.json_file, rows_to_json(rows));
+  const bool plot = options.plot_file.empty() || write_file(options.plot_file, plot_svg(rows));
+  if (code == kAllRight && (!json || !plot)) return kLibraryFailed;
+  return code;
+}
+
+}  // namespace
+}  // namespace rondo::perf
+
+int main(int argc, char** argv) { return rondo::perf::run(argc, argv); }

@@ -1,0 +1,345 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "rondo/rondo.h"
+
+namespace rondo::perf {
+namespace {
+
+constexpr int kMostRanks = 4096;
+constexpr int kBadOptions = 2;
+
+// The command line as text, before it is understood.
+struct Words {
+  std::string collective, min_bytes = "32M", max_bytes = "32M", step_bytes = "1M";
+  double factor = 0;
+  std::string ranks, types = "float", ops = "sum", root = "0", algorithms;
+  int gpus = 1, graph = 0, registering = 0, average = 1, blocking = 0;
+  int parallel_init = 0, cpu_time = 0, timestamps = 0, memory = 0;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t start = 0; start <= list.size();) {
+    const size_t end = std::min(list.find(',', start), list.size());
+    if (end > start) parts.push_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+std::optional<int> whole_number(const std::string& text) {
+  int value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Each of the following turns words into options and returns a sentence where it cannot; an empty one is
+// success.
+
+std::string read_collectives(const std::string& list, std::string_view program, Options& options) {
+  if (list.empty()) {
+    if (const CollectiveInfo* named = collective_by_program(program)) options.collectives = {named->id};
+    if (!options.collectives.empty() || options.startup) return "";
+    return fmt::format("say which collective to run: {}, or all", collective_names());
+  }
+  for (const std::string& name : split(list)) {
+    const CollectiveInfo* row = collective_by_name(name);
+    if (name == "all") {
+      for (const CollectiveInfo& each : all_collectives()) options.collectives.push_back(each.id);
+    } else if (row != nullptr) {
+      options.collectives.push_back(row->id);
+    } else {
+      return fmt::format("'{}' is not a collective: use {}, or all", name, collective_names());
+    }
+  }
+  return "";
+}
+
+std::string read_size(const char* option, const std::string& text, size_t& out) {
+  const auto size = parse_size(text);
+  if (!size) return fmt::format("{} is '{}': give bytes, with K, M or G for powers of 1024", option, text);
+  out = *size;
+  return "";
+}
+
+std::string read_sweep(const Words& words, Options& options) {
+  Sweep& sweep = options.sweep;
+  for (std::string wrong :
+       {read_size("-b", words.min_bytes, sweep.min_bytes), read_size("-e", words.max_bytes, sweep.max_bytes),
+        read_size("-i", words.step_bytes, sweep.step_bytes)}) {
+    if (!wrong.empty()) return wrong;
+  }
+  if (words.factor != 0 && !(words.factor > 1))
+    return fmt::format("-f is {}: the factor between sizes must be above 1", words.factor);
+  sweep.factor = words.factor;
+  if (sweep.min_bytes > sweep.max_bytes)
+    return fmt::format("-b {} is more than -e {}: the smallest size comes first", words.min_bytes,
+                       words.max_bytes);
+  if (sweep.step_bytes == 0) return "-i is 0: sizes must grow";
+  return "";
+}
+
+std::string read_ranks(const std::string& list, Options& options) {
+  for (const std::string& text : split(list)) {
+    const auto count = whole_number(text);
+    if (!count || *count < 1 || *count > kMostRanks)
+      return fmt::format("--ranks is '{}': give numbers from 1 to {}, comma separated", list, kMostRanks);
+    options.ranks.push_back(*count);
+  }
+  return "";
+}
+
+std::string type_names() {
+  std::string names;
+  for (const Type& type : all_types()) names.append(names.empty() ? "" : ", ").append(type.name);
+  return names;
+}
+
+std::string op_names() {
+  std::string names;
+  for (const OpInfo& info : all_ops()) names.append(names.empty() ? "" : ", ").append(info.name);
+  return names;
+}
+
+std::string read_types(const std::string& list, Options& options) {
+  for (const std::string& name : split(list)) {
+    const Type* type = type_by_name(name);
+    if (name == "all") {
+      for (const Type& each : all_types()) options.types.push_back(each.id);
+    } else if (type != nullptr) {
+      options.types.push_back(type->id);
+    } else {
+      return fmt::format("-d: '{}' is not a type: use {}, or all", name, type_names());
+    }
+  }
+  return options.types.empty() ? "-d names no type" : "";
+}
+
+std::string read_ops(const std::string& list, Options& options) {
+  for (const std::string& name : split(list)) {
+    const auto op = op_by_name(name);
+    if (name == "all") {
+      for (const OpInfo& each : all_ops()) options.ops.push_back(each.op);
+    } else if (op) {
+      options.ops.push_back(*op);
+    } else {
+      return fmt::format("-o: '{}' is not an operation: use {}, or all", name, op_names());
+    }
+  }
+  return options.ops.empty() ? "-o names no operation" : "";
+}
+
+std::string check_pairs(const Options& options) {
+  for (const Op op : options.ops) {
+    for (const int type : options.types) {
+      if (op_takes(op, type_info(type))) return "";
+    }
+  }
+  return fmt::format("-o {} is not defined for -d {}", op_info(options.ops[0]).name,
+                     type_info(options.types[0]).name);
+}
+
+std::string read_roots(const std::string& text, Options& options) {
+  if (text == "all" || text == "-1") return "";
+  const auto root = whole_number(text);
+  if (!root || *root < 0) return fmt::format("-r is '{}': give a rank, or all", text);
+  for (const int count : options.ranks) {
+    if (*root >= count * options.threads)
+      return fmt::format("-r is {}: with {} ranks the last one is {}", *root, count * options.threads,
+                         count * options.threads - 1);
+  }
+  options.roots = {*root};
+  return "";
+}
+
+std::string read_algorithms(const std::string& list, Options& options) {
+  options.list_algorithms = list == "list";
+  if (options.list_algorithms) return "";
+  for (const std::string& word : split(list)) {
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos && collective_by_name(word.substr(0, equals)) == nullptr)
+      return fmt::format("--algorithm: '{}' is not a collective in '{}'", word.substr(0, equals), word);
+    options.algorithms.push_back(word);
+  }
+  return "";
+}
+
+std::string check_gpu_options(const Words& words) {
+  if (words.gpus != 1) return "-g: ranks are not GPUs here; say how many with --ranks or -t";
+  if (words.graph != 0)
+    return "-G: CUDA graphs need CUDA memory, which this benchmark does not use; leave it at 0";
+  return "";
+}
+
+std::string check_numbers(const Options& options) {
+  if (options.threads < 1 || options.threads > kMostRanks)
+    return fmt::format("-t is {}: give 1 to {} threads", options.threads, kMostRanks);
+  const struct {
+    const char* option;
+    int value;
+    int least;
+  } rows[] = {{"-n", options.iterations, 1},
+              {"-w", options.warmup, 0},
+              {"-m", options.aggregate, 1},
+              {"-N", options.cycles, 0},
+              {"-c", options.checks, 0}};
+  for (const auto& [option, value, least] : rows) {
+    if (value < least) return fmt::format("{} is {}: it must be at least {}", option, value, least);
+  }
+  if (!(options.timeout_s >= 0) || options.timeout_s > 1e9)
+    return fmt::format("-T is {}: give seconds, 0 for no limit", options.timeout_s);
+  return "";
+}
+
+std::string read_switches(const Words& words, Options& options) {
+  const struct {
+    const char* option;
+    int value;
+    int most;
+  } rows[] = {{"-a", words.average, 3},       {"-z", words.blocking, 3}, {"-R", words.registering, 2},
+              {"-p", words.parallel_init, 1}, {"-C", words.cpu_time, 1}, {"-S", words.timestamps, 1},
+              {"-M", words.memory, 1}};
+  for (const auto& [option, value, most] : rows) {
+    if (value < 0 || value > most)
+      return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
+  }
+  options.average = static_cast<Average>(words.average);
+  options.pace = static_cast<Pace>(words.blocking);
+  options.register_buffers = words.registering > 0;
+  options.shared_memory = words.registering == 2;
+  options.parallel_init = words.parallel_init == 1;
+  options.cpu_time = words.cpu_time == 1;
+  options.timestamps = words.timestamps == 1;
+  options.memory = words.memory == 1;
+  return "";
+}
+
+std::string understand(const Words& words, std::string_view program, Options& options) {
+  using Reader = std::string (*)(const Words&, std::string_view, Options&);
+  static constexpr Reader readers[] = {
+      [](const Words& w, std::string_view p, Options& o) { return read_collectives(w.collective, p, o); },
+      [](const Words& w, std::string_view, Options& o) { return read_sweep(w, o); },
+      [](const Words&, std::string_view, Options& o) { return check_numbers(o); },
+      [](const Words& w, std::string_view, Options& o) { return read_ranks(w.ranks, o); },
+      [](const Words& w, std::string_view, Options& o) { return read_types(w.types, o); },
+      [](const Words& w, std::string_view, Options& o) { return read_ops(w.ops, o); },
+      [](const Words&, std::string_view, Options& o) { return check_pairs(o); },
+      [](const Words& w, std::string_view, Options& o) { return read_roots(w.root, o); },
+      [](const Words& w, std::string_view, Options& o) { return read_algorithms(w.algorithms, o); },
+      [](const Words& w, std::string_view, Options& o) { return read_switches(w, o); },
+      [](const Words& w, std::string_view, Options&) { return check_gpu_options(w); },
+  };
+  for (const Reader read : readers) {
+    std::string wrong = read(words, program, options);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+void declare_sizes(CLI::App& app, Words& words, Options& options) {
+  app.add_option("-b,--minbytes", words.min_bytes, "smallest size (32M)")->group("Sizes");
+  app.add_option("-e,--maxbytes", words.max_bytes, "largest size (32M)")->group("Sizes");
+  app.add_option("-i,--stepbytes", words.step_bytes, "step between sizes (1M)")->group("Sizes");
+  app.add_option("-f,--stepfactor", words.factor, "factor between sizes, instead of -i")->group("Sizes");
+  app.add_option("-d,--datatype", words.types, "type, comma separated types, or all (float)")->group("Calls");
+  app.add_option("-o,--op", words.ops, "operation, comma separated operations, or all (sum)")->group("Calls");
+  app.add_option("-r,--root", words.root, "root rank, or all (0)")->group("Calls");
+  app.add_flag("--varying", options.varying, "use the forms with a length for each rank")->group("Calls");
+  app.add_flag("--queue", options.queue, "submit calls to a queue, wait at the end")->group("Calls");
+  app.add_option("--algorithm", words.algorithms,
+                 "NAME or COLLECTIVE=NAME, comma separated; all: one table each; list: print the names")
+      ->group("Calls");
+  app.add_option("--transport", options.transport, "transport between all ranks, for example shm or tcp")
+      ->group("Calls");
+}
+
+void declare_ranks(CLI::App& app, Words& words, Options& options) {
+  app.add_option("--ranks", words.ranks, "start that many processes; 2,3,4: one table each")->group("Ranks");
+  app.add_option("-t,--nthreads", options.threads, "ranks as threads of each process (1)")->group("Ranks");
+  app.add_option("-g,--ngpus", words.gpus, "only 1 here: ranks are not GPUs")->group("Ranks");
+  app.add_option("-p,--parallel_init", words.parallel_init, "1: each thread joins by itself")->group("Ranks");
+}
+
+void declare_timing(CLI::App& app, Words& words, Options& options) {
+  app.add_option("-n,--iters", options.iterations, "timed iterations (20)")->group("Timing");
+  app.add_option("-w,--warmup_iters", options.warmup, "iterations before them (5)")->group("Timing");
+  app.add_option("-m,--agg_iters", options.aggregate, "calls in a group, each iteration (1)")
+      ->group("Timing");
+  app.add_option("-N,--run_cycles", options.cycles, "run everything that often; 0: for ever (1)")
+      ->group("Timing");
+  app.add_option("-a,--average", words.average,
+                 "time of 0: rank 0, or over ranks 1: mean, 2: least, 3: most (1)")
+      ->group("Timing");
+  app.add_option("-z,--blocking", words.blocking,
+                 "1: barrier after each call; 3: after each iteration, not timed; 0, 2: neither (0)")
+      ->group("Timing");
+  app.add_option("-C,--report_cputime", words.cpu_time, "1: the calling thread's CPU time (0)")
+      ->group("Timing");
+  app.add_option("-T,--timeout", options.timeout_s, "seconds that a row may take; 0: no limit (0)")
+      ->group("Timing");
+}
+
+void declare_memory(CLI::App& app, Words& words, Options& options) {
+  app.add_option("-R,--local_register", words.registering,
+                 "1: register the buffers; 2: take them from rondo_mem_alloc as well (0)")
+      ->group("Memory");
+  app.add_option("-u,--unalign", options.unalign, "start buffers that many elements past a page (0)")
+      ->group("Memory");
+  app.add_option("-M,--memory", words.memory, "1: report memory after each table (0)")->group("Memory");
+  app.add_option("-G,--cudagraph", words.graph, "only 0 here: CUDA graphs need CUDA memory")->group("Memory");
+}
+
+void declare_results(CLI::App& app, Words& words, Options& options) {
+  app.add_option("-c,--check", options.checks, "checked calls a row; 0: no check (1)")->group("Results");
+  app.add_option("--seed", options.seed, "seed of the data (1)")->group("Results");
+  app.add_option("-S,--report_timestamps", words.timestamps, "1: end rows with the time of day (0)")
+      ->group("Results");
+  app.add_option("-J,--output_file,--json", options.json_file, "write the rows as JSON")->group("Results");
+  app.add_option("--plot", options.plot_file, "draw time and bus bandwidth as SVG")->group("Results");
+  app.add_flag("--startup", options.startup, "report the time to the first barrier and memory")
+      ->group("Results");
+}
+
+}  // namespace
+
+Parsed parse_options(int argc, const char* const* argv) {
+  Words words;
+  Parsed parsed;
+  CLI::App app("Times collectives and checks their results.", "rondo-perf");
+  app.add_option("collective", words.collective, fmt::format("{}, or all", collective_names()));
+  declare_sizes(app, words, parsed.options);
+  declare_ranks(app, words, parsed.options);
+  declare_timing(app, words, parsed.options);
+  declare_memory(app, words, parsed.options);
+  declare_results(app, words, parsed.options);
+  app.set_version_flag("-V,--version", fmt::format("rondo-perf {}.{}.{}", RONDO_VERSION / 10000,
+                                                   RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
+  try {  // CLI11 reports by exceptions, and also a call for help is one
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    parsed.message = app.help();
+    return parsed;
+  } catch (const CLI::CallForVersion& call) {
+    parsed.message = std::string(call.what()) + "\n";
+    return parsed;
+  } catch (const CLI::ParseError& wrong) {
+    parsed.message = wrong.what();
+  }
+  if (parsed.message.empty()) parsed.message = understand(words, argv[0], parsed.options);
+  parsed.run = parsed.message.empty();
+  if (!parsed.run) {
+    parsed.code = kBadOptions;
+    parsed.message = fmt::format("rondo-perf: {} (rondo-perf --help lists the options)\n", parsed.message);
+  }
+  return parsed;
+}
+
+}  // namespace rondo::perf

@@ -1,0 +1,69 @@
+// The command line of rondo-perf, which follows nccl-tests'. Read once, before any rank starts; then
+// constant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collective.h"
+#include "sizes.h"
+#include "types.h"
+
+namespace rondo::perf {
+
+/// What a row reports of the ranks' times (nccl-tests' numbers).
+enum class Average { RankZero = 0, Mean = 1, Least = 2, Most = 3 };
+
+/// Waiting between calls (nccl-tests' numbers): 1 a barrier after each call, 3 a barrier after each iteration
+/// that is not timed; 0 and 2 nothing, since a blocking call waits for itself.
+enum class Pace { Free = 0, BarrierEachCall = 1, WaitEachCall = 2, UntimedBarrier = 3 };
+
+struct Options {
+  std::vector<Collective> collectives;
+  Sweep sweep;
+  int iterations = 20;
+  int warmup = 5;
+  int aggregate = 1;
+  int cycles = 1;  // 0: for ever
+  int checks = 1;
+  Pace pace = Pace::Free;
+  Average average = Average::Mean;
+
+  std::vector<int> ranks;  // process counts to start; empty: the launcher's ranks, or threads alone
+  int threads = 1;
+  bool parallel_init = false;
+  double timeout_s = 0;  // 0: none
+
+  std::vector<int> types;  // rondo_type_t
+  std::vector<Op> ops;
+  std::vector<int> roots;               // empty: all
+  std::string transport;                // empty: the library's choice
+  std::vector<std::string> algorithms;  // NAME, COLLECTIVE=NAME or "all"; empty: the library's choice
+  bool varying = false;
+  bool queue = false;
+  bool register_buffers = false;
+  bool shared_memory = false;
+  size_t unalign = 0;  // elements
+  uint64_t seed = 1;
+
+  bool cpu_time = false;
+  bool timestamps = false;
+  bool memory = false;
+  bool startup = false;
+  bool list_algorithms = false;
+  std::string json_file;
+  std::string plot_file;
+};
+
+/// How parsing went: run with the options, or print `message` (to stdout for code 0) and exit with `code`.
+struct Parsed {
+  bool run = false;
+  Options options;
+  int code = 0;
+  std::string message;
+};
+
+Parsed parse_options(int argc, const char* const* argv);
+
+}  // namespace rondo::perf

@@ -1,0 +1,23 @@
+// What memory holds that nobody has written. Pure functions: any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace rondo::perf {
+
+inline constexpr std::byte kPoison{0xA5};
+
+inline bool holds_only(const std::byte* at, size_t bytes, std::byte value) {
+  return std::all_of(at, at + bytes, [value](std::byte byte) { return byte == value; });
+}
+
+/// How many of the elements do not hold the poison any more.
+inline size_t count_touched(const std::byte* at, size_t elements, size_t element_bytes) {
+  size_t touched = 0;
+  for (size_t i = 0; i < elements; ++i)
+    touched += holds_only(at + i * element_bytes, element_bytes, kPoison) ? 0 : 1;
+  return touched;
+}
+
+}  // namespace rondo::perf

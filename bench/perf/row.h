@@ -1,0 +1,32 @@
+// One row of results, and what became of all of them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace rondo::perf {
+
+/// One way of calling, out of place or in place.
+struct Timing {
+  double time_us = 0;
+  double algbw = 0;  // GB/s, 1e9 bytes
+  double busbw = 0;
+  std::optional<size_t> wrong;  // nothing where results were not checked
+};
+
+struct Row {
+  std::string collective;
+  std::string algorithm;  // "auto" where the library chose
+  std::string transport;  // likewise
+  int ranks = 0;
+  size_t bytes = 0;
+  size_t count = 0;
+  std::string type;
+  std::string op;
+  int root = -1;
+  std::optional<Timing> out_of_place;
+  std::optional<Timing> in_place;  // nothing where the collective has no such form
+};
+
+}  // namespace rondo::perf

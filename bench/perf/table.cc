@@ -1,0 +1,72 @@
+#include "table.h"
+
+#include <fmt/format.h>
+
+namespace rondo::perf {
+namespace {
+
+// Wide enough for "complex128", otherwise nccl-tests' widths.
+constexpr const char* kColumns = "{:>12}  {:>12}  {:>10}  {:>6}  {:>6}";
+constexpr const char* kTimings = "  {:>7}  {:>6}  {:>6}  {:>6}";
+constexpr int kTimestamp = 19;  // characters
+
+std::string line(const char* first, const char* second, const char* type, const char* op, const char* root,
+                 const std::string& timings) {
+  std::string text = fmt::format(fmt::runtime(kColumns), first, second, type, op, root);
+  text.replace(0, 1, "#");
+  return text + timings;
+}
+
+std::string timing_columns(const std::optional<Timing>& timing) {
+  if (!timing) return fmt::format(fmt::runtime(kTimings), "N/A", "N/A", "N/A", "N/A");
+  return fmt::format(fmt::runtime(kTimings), fitted(timing->time_us, 7), fitted(timing->algbw, 6),
+                     fitted(timing->busbw, 6), timing->wrong ? fmt::format("{}", *timing->wrong) : "N/A");
+}
+
+}  // namespace
+
+std::string fitted(double value, int width) {
+  for (const int decimals : {2, 1, 0}) {
+    std::string text = fmt::format("{:.{}f}", value, decimals);
+    if (text.size() <= static_cast<size_t>(width)) return text;
+  }
+  const std::string text = fmt::format("{:.1e}", value);
+  return text.size() <= static_cast<size_t>(width) ? text : fmt::format("{:.0e}", value);
+}
+
+std::string table_header(const TableStyle& style) {
+  const std::string titles =
+      fmt::format(fmt::runtime(kTimings), style.cpu_time ? "cputime" : "time", "algbw", "busbw", "#wrong");
+  const std::string units = fmt::format(fmt::runtime(kTimings), "(us)", "(GB/s)", "(GB/s)", "");
+  const std::string above = fmt::format("{:^{}}", "out-of-place", titles.size());
+  const std::string beside = fmt::format("{:^{}}", "in-place", titles.size());
+  const char* when = style.timestamps ? "  timestamp" : "";
+  return line("", "", "", "", "", above + beside) + "\n" +
+         line("size", "count", "type", "redop", "root", titles + titles + when) + "\n" +
+         line("(B)", "(elements)", "", "", "", units + units) + "\n";
+}
+
+std::string table_row(const Row& row, const TableStyle& style, const std::string& timestamp) {
+  std::string text = fmt::format(fmt::runtime(kColumns), row.bytes, row.count, row.type, row.op, row.root) +
+                     timing_columns(row.out_of_place) + timing_columns(row.in_place);
+  if (style.timestamps) text += fmt::format("  {:>{}}", timestamp, kTimestamp);
+  return text + "\n";
+}
+
+std::string table_footer(const std::vector<Row>& rows) {
+  size_t wrong = 0, timings = 0;
+  double busbw = 0;
+  for (const Row& row : rows) {
+    for (const auto& timing : {row.out_of_place, row.in_place}) {
+      if (!timing) continue;
+      wrong += timing->wrong.value_or(0);
+      busbw += timing->busbw;
+      ++timings;
+    }
+  }
+  const double mean = timings > 0 ? busbw / static_cast<double>(timings) : 0;
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
+                     wrong == 0 ? "OK" : "FAILED", mean);
+}
+
+}  // namespace rondo::perf

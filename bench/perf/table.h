@@ -1,0 +1,28 @@
+// The table as nccl-tests prints it, line by line. Pure functions: any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "row.h"
+
+namespace rondo::perf {
+
+struct TableStyle {
+  bool cpu_time = false;
+  bool timestamps = false;
+};
+
+/// The three lines above the rows.
+std::string table_header(const TableStyle& style);
+
+/// One row; `timestamp` is used where the style asks for it.
+std::string table_row(const Row& row, const TableStyle& style, const std::string& timestamp);
+
+/// The two lines below the rows of one table.
+std::string table_footer(const std::vector<Row>& rows);
+
+/// A number in at most `width` characters, with two decimals where they fit.
+std::string fitted(double value, int width);
+
+}  // namespace rondo::perf

@@ -1,0 +1,59 @@
+// The benchmark's own float arithmetic, against the compiler's and against the formats' definitions.
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "catch.h"
+#include "floats.h"
+
+namespace {
+
+using namespace rondo::perf;
+
+const FloatFormat kFloat32{8, 23, true}, kFloat64{11, 52, true}, kHalf{5, 10, true}, kE4M3{4, 3, false},
+    kE5M2{5, 2, true};
+
+}  // namespace
+
+TEST_CASE("Every number of the small formats survives the way to double and back") {
+  const struct {
+    FloatFormat format;
+    uint64_t patterns;
+  } cases[] = {{kHalf, 65536}, {{8, 7, true}, 65536}, {kE4M3, 256}, {kE5M2, 256}};
+  for (const auto& [format, patterns] : cases) {
+    for (uint64_t bits = 0; bits < patterns; ++bits) {
+      if (!is_finite(format, bits)) continue;
+      CAPTURE(format.exponent_bits, bits);
+      REQUIRE(encode_float(format, decode_float(format, bits)) == bits);
+    }
+  }
+}
+
+TEST_CASE("float and double agree with the compiler's conversions") {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 100000; ++i) {
+    const auto value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    CAPTURE(value);
+    REQUIRE(encode_float(kFloat64, value) == std::bit_cast<uint64_t>(value));
+    const double near = std::ldexp(value, -std::ilogb(value) + static_cast<int>(random() % 300) - 160);
+    REQUIRE(encode_float(kFloat32, near) == std::bit_cast<uint32_t>(static_cast<float>(near)));
+    REQUIRE(decode_float(kFloat64, std::bit_cast<uint64_t>(value)) == value);
+  }
+}
+
+TEST_CASE("Known values of the formats") {
+  REQUIRE(encode_float(kHalf, 1.0) == 0x3c00);
+  REQUIRE(encode_float(kHalf, 65504.0) == 0x7bff);
+  REQUIRE(encode_float(kHalf, 65520.0) == 0x7c00);  // half way to the next: even is infinity
+  REQUIRE(encode_float(kHalf, std::ldexp(1.0, -24)) == 1);
+  REQUIRE(encode_float(kHalf, std::ldexp(1.0, -25)) == 0);  // a tie, to even
+  REQUIRE(encode_float(kE4M3, 448.0) == 0x7e);
+  REQUIRE(encode_float(kE4M3, 1e9) == 0x7e);  // no infinity
+  REQUIRE(encode_float(kE4M3, -1.0) == 0xb8);
+  REQUIRE(encode_float(kE5M2, 57344.0) == 0x7b);
+  REQUIRE(encode_float(kE5M2, 1e9) == 0x7c);
+  REQUIRE(std::isnan(decode_float(kE4M3, 0x7f)));
+  REQUIRE(std::isinf(decode_float(kE5M2, 0x7c)));
+  REQUIRE(std::isnan(decode_float(kE5M2, 0x7d)));
+}

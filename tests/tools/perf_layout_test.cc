@@ -1,0 +1,90 @@
+// What the ranks of a collective expect of one another fits together.
+#include "catch.h"
+#include "layout.h"
+
+namespace {
+
+using namespace rondo::perf;
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (const CollectiveInfo& info : all_collectives()) {
+    for (const int nranks : {1, 2, 3, 5, 8}) {
+      for (int root = 0; root < (info.has_root ? nranks : 1); ++root) {
+        for (const bool varying : {false, true}) {
+          if (varying && !info.varying) continue;
+          all.push_back({info.id, nranks, 0, root, 12, varying});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// Every piece lies within its buffer, and no two overlap.
+void require_disjoint(const std::vector<Piece>& pieces, size_t extent) {
+  std::vector<int> used(extent);
+  for (const Piece& piece : pieces) {
+    REQUIRE(piece.offset + piece.count <= extent);
+    for (size_t i = piece.offset; i < piece.offset + piece.count; ++i) REQUIRE(used[i]++ == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Pieces lie within their buffers, apart from one another") {
+  for (Shape shape : shapes()) {
+    for (shape.rank = 0; shape.rank < shape.nranks; ++shape.rank) {
+      const Layout layout = make_layout(shape);
+      CAPTURE(collective_info(shape.collective).name, shape.nranks, shape.rank, shape.varying);
+      require_disjoint(layout.send, layout.send_extent);
+      require_disjoint(layout.expect, layout.recv_extent);
+      const size_t both = std::max(layout.send_extent, layout.recv_extent);
+      REQUIRE(layout.in_place_send + layout.send_extent <= both);
+      REQUIRE(layout.in_place_recv + layout.recv_extent <= both);
+    }
+  }
+}
+
+TEST_CASE("What is expected of a rank lies in what that rank sends") {
+  for (Shape shape : shapes()) {
+    for (shape.rank = 0; shape.rank < shape.nranks; ++shape.rank) {
+      for (const Piece& piece : make_layout(shape).expect) {
+        if (piece.from == Piece::From::Untouched) continue;
+        for (int source = piece.first; source <= piece.last; ++source) {
+          Shape theirs = shape;
+          theirs.rank = source;
+          CAPTURE(collective_info(shape.collective).name, shape.nranks, shape.rank, source, shape.varying);
+          REQUIRE(piece.index + piece.count <= make_layout(theirs).send_extent);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Lengths of all_to_all agree at both ends, and vary") {
+  for (const int nranks : {2, 3, 5, 8}) {
+    size_t least = 1000, most = 0;
+    for (int from = 0; from < nranks; ++from) {
+      for (int to = 0; to < nranks; ++to) {
+        const Layout sender = make_layout({Collective::AllToAll, nranks, from, 0, 12, true});
+        const Layout receiver = make_layout({Collective::AllToAll, nranks, to, 0, 12, true});
+        const size_t count = sender.send_counts[static_cast<size_t>(to)];
+        REQUIRE(count == receiver.recv_counts[static_cast<size_t>(from)]);
+        least = std::min(least, count);
+        most = std::max(most, count);
+      }
+    }
+    CAPTURE(nranks);
+    REQUIRE(least < most);
+  }
+}
+
+TEST_CASE("Bus factors are those of nccl-tests") {
+  REQUIRE(bus_factor(Collective::AllReduce, 4) == 1.5);
+  REQUIRE(bus_factor(Collective::AllGather, 4) == 0.75);
+  REQUIRE(bus_factor(Collective::ReduceScatter, 8) == 0.875);
+  REQUIRE(bus_factor(Collective::AllToAll, 2) == 0.5);
+  REQUIRE(bus_factor(Collective::Broadcast, 4) == 1);
+  REQUIRE(bus_factor(Collective::SendRecv, 4) == 1);
+}

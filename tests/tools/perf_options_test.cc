@@ -1,0 +1,116 @@
+// The command line of rondo-perf: what it understands, and what it says where it does not.
+#include "catch.h"
+#include "options.h"
+#include "rondo/rondo.h"
+
+namespace {
+
+using namespace rondo::perf;
+
+Parsed parse(std::vector<const char*> words, const char* program = "rondo-perf") {
+  words.insert(words.begin(), program);
+  return parse_options(static_cast<int>(words.size()), words.data());
+}
+
+}  // namespace
+
+TEST_CASE("Defaults are those of nccl-tests") {
+  const Parsed parsed = parse({"all_reduce"});
+  CAPTURE(parsed.message);
+  REQUIRE(parsed.run);
+  REQUIRE(parsed.options.collectives == std::vector<Collective>{Collective::AllReduce});
+  REQUIRE(parsed.options.sweep.min_bytes == 32u << 20);
+  REQUIRE(parsed.options.sweep.max_bytes == 32u << 20);
+  REQUIRE(parsed.options.iterations == 20);
+  REQUIRE(parsed.options.types == std::vector<int>{RONDO_FLOAT32});
+  REQUIRE(parsed.options.ops == std::vector<Op>{Op::Sum});
+  REQUIRE(parsed.options.roots == std::vector<int>{0});
+  REQUIRE(parsed.options.average == Average::Mean);
+}
+
+TEST_CASE("Short and long options mean what they mean in nccl-tests") {
+  const Parsed parsed =
+      parse({"broadcast", "-b", "8",      "-e", "64M", "-f",      "2",   "-n", "7",        "-w",
+             "3",         "-m", "4",      "-N", "0",   "-T",      "2.5", "-o", "prod,max", "-d",
+             "half,int8", "-r", "-1",     "-p", "1",   "-c",      "2",   "-z", "3",        "-R",
+             "2",         "-u", "5",      "-a", "3",   "-C",      "1",   "-S", "1",        "-M",
+             "1",         "-J", "x.json", "-G", "0",   "--ranks", "2,3", "-t", "2"});
+  CAPTURE(parsed.message);
+  REQUIRE(parsed.run);
+  const Options& o = parsed.options;
+  REQUIRE(o.sweep.max_bytes == 64u << 20);
+  REQUIRE(o.sweep.factor == 2);
+  REQUIRE((o.iterations == 7 && o.warmup == 3 && o.aggregate == 4 && o.cycles == 0 && o.checks == 2));
+  REQUIRE(o.timeout_s == 2.5);
+  REQUIRE(o.ops == std::vector<Op>{Op::Prod, Op::Max});
+  REQUIRE(o.types == std::vector<int>{RONDO_FLOAT16, RONDO_INT8});
+  REQUIRE(o.roots.empty());
+  REQUIRE(
+      (o.parallel_init && o.register_buffers && o.shared_memory && o.cpu_time && o.timestamps && o.memory));
+  REQUIRE(o.pace == Pace::UntimedBarrier);
+  REQUIRE(o.average == Average::Most);
+  REQUIRE(o.unalign == 5);
+  REQUIRE(o.json_file == "x.json");
+  REQUIRE(o.ranks == std::vector<int>{2, 3});
+  REQUIRE(o.threads == 2);
+}
+
+TEST_CASE("The program's name selects the collective") {
+  REQUIRE(parse({}, "/usr/bin/alltoall_perf").options.collectives ==
+          std::vector<Collective>{Collective::AllToAll});
+  REQUIRE(parse({}, "sendrecv_perf").options.collectives == std::vector<Collective>{Collective::SendRecv});
+  REQUIRE(parse({"all"}, "all_reduce_perf").options.collectives.size() == all_collectives().size());
+}
+
+TEST_CASE("nccl-tests' names and Rondo's are both understood") {
+  REQUIRE(parse({"sendrecv,alltoall"}).options.collectives ==
+          std::vector<Collective>{Collective::SendRecv, Collective::AllToAll});
+  REQUIRE(parse({"all_reduce", "-d", "float32,f8e4m3,float8_e5m2", "-o", "sum,premul_sum"}).run);
+  REQUIRE(parse({"all_reduce", "-d", "int8", "-o", "bit_and,bor,mulsum"}).run);
+  REQUIRE(parse({"all_reduce", "-d", "all"}).options.types.size() == all_types().size());
+  REQUIRE(parse({"all_reduce", "-o", "all"}).options.ops.size() == all_ops().size());
+}
+
+TEST_CASE("Help and version are no errors") {
+  REQUIRE(parse({"--help"}).code == 0);
+  REQUIRE(parse({"--help"}).message.find("--ranks") != std::string::npos);
+  REQUIRE(parse({"--version"}).message.find("rondo-perf 0.") == 0);
+}
+
+TEST_CASE("Bad options get exit code 2 and a sentence that names them") {
+  const struct {
+    std::vector<const char*> words;
+    const char* said;
+  } cases[] = {
+      {{}, "say which collective"},
+      {{"all_redcue"}, "'all_redcue' is not a collective: use all_reduce"},
+      {{"all_reduce", "-b", "x"}, "-b is 'x'"},
+      {{"all_reduce", "-b", "2M", "-e", "1M"}, "-b 2M is more than -e 1M"},
+      {{"all_reduce", "-f", "1"}, "-f is 1"},
+      {{"all_reduce", "-i", "0"}, "-i is 0"},
+      {{"all_reduce", "-d", "float128"}, "'float128' is not a type: use int8"},
+      {{"all_reduce", "-o", "plus"}, "'plus' is not an operation: use sum"},
+      {{"all_reduce", "-o", "band"}, "-o band is not defined for -d float"},
+      {{"all_reduce", "-n", "0"}, "-n is 0: it must be at least 1"},
+      {{"all_reduce", "-a", "4"}, "-a is 4"},
+      {{"all_reduce", "-z", "9"}, "-z is 9"},
+      {{"all_reduce", "-g", "2"}, "-g: ranks are not GPUs here"},
+      {{"all_reduce", "-G", "1"}, "-G: CUDA graphs need CUDA memory"},
+      {{"all_reduce", "-T", "-3"}, "-T is -3"},
+      {{"all_reduce", "-t", "0"}, "-t is 0"},
+      {{"all_reduce", "--ranks", "2,x"}, "--ranks is '2,x'"},
+      {{"all_reduce", "--ranks", "0"}, "--ranks is '0'"},
+      {{"broadcast", "-r", "4", "--ranks", "4"}, "-r is 4: with 4 ranks the last one is 3"},
+      {{"broadcast", "-r", "x"}, "-r is 'x'"},
+      {{"all_reduce", "--algorithm", "foo=ring"}, "'foo' is not a collective"},
+      {{"all_reduce", "--nonsense"}, "--nonsense"},
+  };
+  for (const auto& [words, said] : cases) {
+    const Parsed parsed = parse(words);
+    CAPTURE(said, parsed.message);
+    REQUIRE(!parsed.run);
+    REQUIRE(parsed.code == 2);
+    REQUIRE(parsed.message.find(said) != std::string::npos);
+    REQUIRE(parsed.message.back() == '\n');
+  }
+}

@@ -1,0 +1,76 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "rondo/rondo.h"
+
+namespace rondo::run {
+namespace {
+
+constexpr int kMostRanks = 4096;
+constexpr double kMostSeconds = 1e9;
+constexpr int kBadOptions = 2;
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("-n,--ranks,--np", options.ranks, "number of ranks to start on this host")->required();
+  app.add_flag("--prefix,!--no-prefix,--tag-output,!--no-tag-output", options.prefix,
+               "begin every line of output with its rank, as in \"[3] text\" (yes)");
+  app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one fails");
+  app.add_option("--grace", options.grace_s, "seconds between SIGTERM and SIGKILL when ranks are ended (5)");
+  app.add_option("--timeout", options.timeout_s, "seconds after which all ranks are ended; 0: never (0)");
+  app.set_version_flag("--version", fmt::format("rondo-run {}.{}.{}", RONDO_VERSION / 10000,
+                                                RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
+  app.prefix_command();  // from the program's name on, everything is the program's
+  app.footer(
+      "rondo-run -n 4 program arguments: each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
+      "MASTER_ADDR, MASTER_PORT and RONDO_SECRET in its environment. Standard input goes to rank 0.\n"
+      "The exit code is that of the first rank that failed, 128 + signal where one ended it.");
+}
+
+std::string check(const Options& options) {
+  if (options.ranks < 1 || options.ranks > kMostRanks)
+    return fmt::format("-n is {}: give 1 to {} ranks", options.ranks, kMostRanks);
+  if (!(options.grace_s >= 0) || options.grace_s > kMostSeconds)
+    return fmt::format("--grace is {}: give seconds, at least 0", options.grace_s);
+  if (!(options.timeout_s >= 0) || options.timeout_s > kMostSeconds)
+    return fmt::format("--timeout is {}: give seconds, 0 for none", options.timeout_s);
+  if (options.command.empty()) return "name the program to run";
+  const std::string& program = options.command[0];
+  if (program.empty()) return "the program's name is empty";
+  if (program[0] == '-') return fmt::format("there is no option {}", program);
+  return "";
+}
+
+}  // namespace
+
+Parsed parse_options(int argc, const char* const* argv) {
+  Parsed parsed;
+  CLI::App app("Starts the ranks of a program on this host.", "rondo-run");
+  declare(app, parsed.options);
+  try {  // CLI11 reports by exceptions, and also a call for help is one
+    app.parse(argc, argv);
+    parsed.options.command = app.remaining();
+    // "--" ends the options of rondo-run; it is not the program.
+    if (!parsed.options.command.empty() && parsed.options.command[0] == "--")
+      parsed.options.command.erase(parsed.options.command.begin());
+  } catch (const CLI::CallForHelp&) {
+    parsed.message = app.help();
+    return parsed;
+  } catch (const CLI::CallForVersion& call) {
+    parsed.message = std::string(call.what()) + "\n";
+    return parsed;
+  } catch (const CLI::ParseError& wrong) {
+    parsed.message = wrong.what();
+  }
+  if (parsed.message.empty()) parsed.message = check(parsed.options);
+  parsed.run = parsed.message.empty();
+  if (!parsed.run) {
+    parsed.code = kBadOptions;
+    parsed.message = fmt::format("rondo-run: {} (rondo-run --help lists the options)\n", parsed.message);
+  }
+  return parsed;
+}
+
+}  // namespace rondo::run
