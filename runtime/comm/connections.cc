@@ -34,8 +34,8 @@ class SessionLink final : public Link {
     Fd fd = session_->arrived(arrived);
     if (fd.valid() && arrived.route != transport_)
       return error(Code::Mismatch, "{} uses the transport {}, {} uses {}; they must agree",
-                   session_->member(peer()).text(), transport_name(arrived.route), session_->member(self()).text(),
-                   transport_name(transport_));
+                   session_->member(peer()).text(), transport_name(arrived.route),
+                   session_->member(self()).text(), transport_name(transport_));
     return fd;
   }
 
@@ -59,8 +59,9 @@ class SessionLink final : public Link {
 
 }  // namespace
 
-ConnectionTable::ConnectionTable(std::shared_ptr<Session> session, uint64_t communicator, std::vector<int> ranks,
-                                 int self, std::shared_ptr<Health> health, Settings settings)
+ConnectionTable::ConnectionTable(std::shared_ptr<Session> session, uint64_t communicator,
+                                 std::vector<int> ranks, int self, std::shared_ptr<Health> health,
+                                 Settings settings)
     : session_(std::move(session)),
       communicator_(communicator),
       ranks_(std::move(ranks)),

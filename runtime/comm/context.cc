@@ -27,8 +27,8 @@ std::weak_ptr<Context>& the_context() {
 Poller* poller_at_fork = nullptr;  // guarded by context_mutex(), which prepare() holds over the fork
 bool forked = false;
 
-/// The child of a fork has no service thread: it closes what would keep its parent's connections open after the
-/// parent's death, and may not use Rondo itself.
+/// The child of a fork has no service thread: it closes what would keep its parent's connections open after
+/// the parent's death, and may not use Rondo itself.
 void in_child() {
   if (poller_at_fork != nullptr) {
     poller_at_fork->close_in_child();
@@ -58,11 +58,12 @@ uint64_t identify_host(const std::string& host_name) {
 Result<std::shared_ptr<Context>> Context::get() {
   std::lock_guard lock(context_mutex());
   if (forked)
-    return Status(Code::InvalidUsage,
-                  "this process was forked from one that was using Rondo; start Rondo after the fork, or exec");
+    return Status(
+        Code::InvalidUsage,
+        "this process was forked from one that was using Rondo; start Rondo after the fork, or exec");
   if (auto existing = the_context().lock()) return existing;
-  static const int registered = pthread_atfork([] { context_mutex().lock(); },
-                                               [] { context_mutex().unlock(); }, in_child);
+  static const int registered =
+      pthread_atfork([] { context_mutex().lock(); }, [] { context_mutex().unlock(); }, in_child);
   static_cast<void>(registered);
   std::shared_ptr<Context> made(new Context);
   RONDO_TRY(made->listen());
@@ -81,10 +82,8 @@ Status Context::listen() {
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
   RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
   RONDO_TRY_ASSIGN(poller_, Poller::start());
-  poller_->call([this] {
-    for (const Fd* listener : {&tcp_listener_, &unix_listener_})
-      poller_->watch(listener->get(), EPOLLIN, [this, listener](uint32_t) { greet(*listener); });
-  });
+  listen_at(tcp_listener_);
+  listen_at(unix_listener_);
   return {};
 }
 
@@ -118,6 +117,15 @@ void Context::open(const Credentials& credentials, int rank, Admit admit) {
 
 void Context::close(uint64_t session, int rank) {
   poller_->call([&] { doors_.erase({session, rank}); });
+}
+
+void Context::listen_at(const Fd& listener) {
+  poller_->call(
+      [&] { poller_->watch(listener.get(), EPOLLIN, [this, raw = &listener](uint32_t) { greet(*raw); }); });
+}
+
+void Context::stop_listening(const Fd& listener) {
+  poller_->call([&] { poller_->unwatch(listener.get()); });
 }
 
 void Context::greet(const Fd& listener) {

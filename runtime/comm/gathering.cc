@@ -20,11 +20,11 @@ std::map<uint64_t, std::unique_ptr<Gathering>>& unclaimed() {
 
 }  // namespace
 
-Result<UniqueId> Gathering::start(int64_t timeout_ms) {
+Result<UniqueId> Gathering::start(int64_t timeout_ms, const Secret& secret) {
   RONDO_TRY_ASSIGN(auto context, Context::get());
   const Member self = context->self();
   UniqueId id;
-  id.credentials = {random_u64(), random_secret()};
+  id.credentials = {random_u64(), secret};
   id.process = self.endpoint.process;
   id.tcp_port = self.tcp_port;
   id.addresses = self.addresses;
@@ -59,8 +59,7 @@ void Gathering::admit(Fd fd) {
   if (timer_ == 0) timer_ = context_->poller().after_ms(timeout_ms_, [this] { on_timeout(); });
   const uint64_t arrival = next_arrival_++;
   arrivals_[arrival].socket = std::make_unique<MessageSocket>(
-      context_->poller(), std::move(fd),
-      [this, arrival](Message message) { on_message(arrival, message); },
+      context_->poller(), std::move(fd), [this, arrival](Message message) { on_message(arrival, message); },
       [this, arrival] { on_closed(arrival); });
 }
 
@@ -111,10 +110,12 @@ void Gathering::on_closed(uint64_t key) {
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(node.mapped().socket))] {});
   const Arrival& gone = node.mapped();
   if (gone.rank < 0 || gone.ready) return;
-  const Status failure = error(Code::RemoteError, "{} died while the ranks were starting", members_[gone.rank].text());
+  const Status failure =
+      error(Code::RemoteError, "{} died while the ranks were starting", members_[gone.rank].text());
   if (!complete_) return refuse_all(failure);
   for (auto& [other, arrival] : arrivals_)
-    if (!arrival.ready) arrival.socket->send(MessageType::Notice, Notice::of_rank(gone.rank, failure).written());
+    if (!arrival.ready)
+      arrival.socket->send(MessageType::Notice, Notice::of_rank(gone.rank, failure).written());
 }
 
 void Gathering::on_timeout() {
@@ -123,8 +124,9 @@ void Gathering::on_timeout() {
   for (int rank = 0; rank < nranks_ && missing.size() < kMostNamed; ++rank)
     if (!members_.contains(rank)) missing.push_back(rank);
   refuse_all(error(Code::Timeout, "{} of {} ranks did not come within {} s: {}{}",
-                   nranks_ - static_cast<int>(members_.size()), nranks_, static_cast<double>(timeout_ms_) / 1000,
-                   fmt::join(missing, ", "), missing.size() == kMostNamed ? ", ..." : ""));
+                   nranks_ - static_cast<int>(members_.size()), nranks_,
+                   static_cast<double>(timeout_ms_) / 1000, fmt::join(missing, ", "),
+                   missing.size() == kMostNamed ? ", ..." : ""));
 }
 
 void Gathering::refuse_all(const Status& why) {

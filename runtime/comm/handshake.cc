@@ -54,7 +54,8 @@ Digest listener_proof(const Secret& secret, const Nonce& dialler, const Nonce& l
   return keyed_hash(secret, {raw(role), raw(dialler), raw(listener)});
 }
 
-Digest dialler_proof(const Secret& secret, const Nonce& dialler, const Nonce& listener, const Purpose& purpose) {
+Digest dialler_proof(const Secret& secret, const Nonce& dialler, const Nonce& listener,
+                     const Purpose& purpose) {
   static constexpr char role[] = "dialler";
   return keyed_hash(secret, {raw(role), raw(dialler), raw(listener), raw(purpose)});
 }
@@ -64,7 +65,8 @@ Status check_answer(const Answer& answer, const Credentials& credentials, const 
   if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
     return error(Code::RemoteError, "it speaks version {} of Rondo's protocol and this process version {}",
                  answer.version, kVersion);
-  if (answer.verdict != Verdict::Welcome) return Status(Code::RemoteError, "it does not know this session (any more)");
+  if (answer.verdict != Verdict::Welcome)
+    return Status(Code::RemoteError, "it does not know this session (any more)");
   if (!same_digest(answer.proof, listener_proof(credentials.secret, own, answer.nonce)))
     return Status(Code::RemoteError, "it does not know the session's secret");
   return {};

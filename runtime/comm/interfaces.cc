@@ -37,7 +37,8 @@ int preference(const Interface& interface) {
 }
 
 bool read_address(const ifaddrs& entry, Interface& out) {
-  if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr || (entry.ifa_flags & IFF_UP) == 0) return false;
+  if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr || (entry.ifa_flags & IFF_UP) == 0)
+    return false;
   out.name = entry.ifa_name;
   if (entry.ifa_addr->sa_family == AF_INET) {
     out.ip = {};
@@ -48,7 +49,8 @@ bool read_address(const ifaddrs& entry, Interface& out) {
   }
   if (entry.ifa_addr->sa_family != AF_INET6) return false;
   const auto* in6 = reinterpret_cast<sockaddr_in6*>(entry.ifa_addr);
-  if (IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr)) return false;  // means nothing without an interface of the reader's
+  if (IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+    return false;  // means nothing without an interface of the reader's
   std::memcpy(out.ip.data(), &in6->sin6_addr, 16);
   out.prefix_bits = 0;
   for (uint8_t byte : reinterpret_cast<sockaddr_in6*>(entry.ifa_netmask)->sin6_addr.s6_addr)
@@ -84,10 +86,12 @@ bool interface_matches(std::string_view filter, std::string_view name) {
 }
 
 std::vector<Interface> choose_interfaces(std::vector<Interface> all, std::string_view filter) {
-  if (!filter.empty()) std::erase_if(all, [&](const auto& one) { return !interface_matches(filter, one.name); });
+  if (!filter.empty())
+    std::erase_if(all, [&](const auto& one) { return !interface_matches(filter, one.name); });
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return preference(a) < preference(b); });
-  const bool reachable = std::any_of(all.begin(), all.end(), [](const auto& i) { return !is_loopback(i.ip); });
+  const bool reachable =
+      std::any_of(all.begin(), all.end(), [](const auto& i) { return !is_loopback(i.ip); });
   if (reachable) std::erase_if(all, [](const auto& one) { return is_loopback(one.ip); });
   return all;
 }
@@ -104,7 +108,7 @@ Result<std::vector<Interface>> offered_interfaces() {
                  setting_info(which).variable, filter, fmt::join(names, ", "));
   for (const auto& one : chosen)
     log().info("network: offering {} of interface {} ({})", ip_text(one.ip), one.name,
-               !filter.empty() ? fmt::format("{}={}", setting_info(which).variable, filter)
+               !filter.empty()       ? fmt::format("{}={}", setting_info(which).variable, filter)
                : is_loopback(one.ip) ? "no other interface has an address"
                                      : "no filter set");
   return chosen;

@@ -21,7 +21,10 @@ std::vector<std::byte> frame(MessageType type, const ByteWriter& body) {
 }  // namespace
 
 MessageSocket::MessageSocket(Poller& poller, Fd fd, OnMessage on_message, OnClosed on_closed)
-    : poller_(poller), fd_(std::move(fd)), on_message_(std::move(on_message)), on_closed_(std::move(on_closed)) {
+    : poller_(poller),
+      fd_(std::move(fd)),
+      on_message_(std::move(on_message)),
+      on_closed_(std::move(on_closed)) {
   poller_.watch(fd_.get(), EPOLLIN, [this](uint32_t events) { on_ready(events); });
 }
 
@@ -90,7 +93,8 @@ void MessageSocket::deliver() {
       return;
     }
     if (in_.size() < whole) return;
-    Message message{header.type, {in_.begin() + sizeof header, in_.begin() + static_cast<std::ptrdiff_t>(whole)}};
+    Message message{header.type,
+                    {in_.begin() + sizeof header, in_.begin() + static_cast<std::ptrdiff_t>(whole)}};
     in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(whole));
     on_message_(std::move(message));
   }

@@ -84,7 +84,8 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const Deadlin
     root_ = std::make_unique<MessageSocket>(
         context_->poller(), std::move(fd), [this](const Message& message) { on_root_message(message); },
         [this] {
-          start_health_.fail(Status(Code::RemoteError, "the root of the start died while the ranks were starting"));
+          start_health_.fail(
+              Status(Code::RemoteError, "the root of the start died while the ranks were starting"));
           changed_.notify_all();
           context_->poller().post([root = std::shared_ptr<MessageSocket>(std::move(root_))] {});
         });
@@ -97,7 +98,8 @@ Status Session::read_table(const Message& message, int nranks) {
   if (message.type == MessageType::Refusal) return Notice::read(reader).status();
   if (message.type == MessageType::Table && reader.get<int>() == nranks)
     for (int i = 0; i < nranks; ++i) members_.push_back(Member::read(reader));
-  if (members_.empty() || !reader.ok()) return Status(Code::RemoteError, "the root of the start sent nonsense");
+  if (members_.empty() || !reader.ok())
+    return Status(Code::RemoteError, "the root of the start sent nonsense");
   return {};
 }
 
@@ -123,7 +125,8 @@ Status Session::grow_edges(const Deadline& deadline) {
       break;
   }
   if (start_health_.failed()) return start_health_.cause();
-  if (!stands()) return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
+  if (!stands())
+    return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
   lock.unlock();
   context_->poller().post([this] {
     if (root_) root_->send(MessageType::Ready, ByteWriter());
@@ -151,7 +154,8 @@ Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline&
   purpose.to_rank = rank;
   const std::vector<Address> addresses = addresses_of(peer, route);
   if (addresses.empty())
-    return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there", peer.text());
+    return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
+                 peer.text());
   Status last;
   for (const Address& address : addresses) {
     auto fd = rondo::dial(address, credentials_, purpose, deadline, interrupt);
@@ -164,7 +168,8 @@ Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline&
 
 Fd Session::arrived(Purpose& purpose) {
   std::lock_guard lock(mutex_);
-  const auto found = arrivals_.extract({purpose.communicator, purpose.from_rank, purpose.port, purpose.index});
+  const auto found =
+      arrivals_.extract({purpose.communicator, purpose.from_rank, purpose.port, purpose.index});
   if (found.empty()) return Fd();
   purpose.route = found.mapped().route;
   return std::move(found.mapped().fd);
@@ -175,11 +180,13 @@ void Session::admit(const Purpose& purpose, Fd fd) {
     case PurposeKind::Control: return add_edge(purpose.from_rank, std::move(fd));
     case PurposeKind::Data: {
       std::lock_guard lock(mutex_);
-      arrivals_[{purpose.communicator, purpose.from_rank, purpose.port, purpose.index}] = {std::move(fd), purpose.route};
+      arrivals_[{purpose.communicator, purpose.from_rank, purpose.port, purpose.index}] = {std::move(fd),
+                                                                                           purpose.route};
       return;
     }
     case PurposeKind::Inquiry: return answer_inquiry(purpose, fd);
-    case PurposeKind::Register: return;  // the root's business
+    case PurposeKind::Register:
+    case PurposeKind::Meet: return;  // the root's business
   }
 }
 
@@ -189,7 +196,8 @@ void Session::add_edge(int rank, Fd fd) {
   Edge& edge = edges_[rank];
   if (members_.empty() || member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd);
   edge.socket = std::make_unique<MessageSocket>(
-      context_->poller(), std::move(fd), [this, rank](const Message& message) { on_edge_message(rank, message); },
+      context_->poller(), std::move(fd),
+      [this, rank](const Message& message) { on_edge_message(rank, message); },
       [this, rank] { lose(rank, "died or left without rondo_destroy()"); });
   watch_process(rank, edge);
   std::lock_guard lock(mutex_);
@@ -232,8 +240,8 @@ void Session::lose(int rank, const char* how) {
   const bool left = edge.left;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
   if (expected) return;
-  hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(),
-                                   left ? "left after a failure" : how)),
+  hear(Notice::of_rank(
+           rank, error(Code::RemoteError, "{} {}", member(rank).text(), left ? "left after a failure" : how)),
        -1);
 }
 
@@ -259,9 +267,9 @@ void Session::hear(const Notice& notice, int from_rank) {
 }
 
 void Session::apply(const Notice& notice, const Attachment& attachment) {
-  const bool member_gone = notice.communicator == 0 &&
-                           std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) !=
-                               attachment.ranks.end();
+  const bool member_gone =
+      notice.communicator == 0 &&
+      std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) != attachment.ranks.end();
   if (member_gone || notice.communicator == attachment.communicator) attachment.health->fail(notice.status());
 }
 
@@ -275,6 +283,11 @@ void Session::detach(uint64_t communicator) {
   std::lock_guard lock(mutex_);
   attachments_.erase(communicator);
   std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
+}
+
+bool Session::is_last(uint64_t communicator) {
+  std::lock_guard lock(mutex_);
+  return attachments_.size() == 1 && attachments_.contains(communicator);
 }
 
 // --- leaving ---

@@ -87,7 +87,8 @@ std::string Address::text() const {
   char port[NI_MAXSERV] = "?";
   ::getnameinfo(reinterpret_cast<const sockaddr*>(&storage), length, host, sizeof host, port, sizeof port,
                 NI_NUMERICHOST | NI_NUMERICSERV);
-  return fmt::format(storage.ss_family == AF_INET6 ? fmt::runtime("[{}]:{}") : fmt::runtime("{}:{}"), host, port);
+  return fmt::format(storage.ss_family == AF_INET6 ? fmt::runtime("[{}]:{}") : fmt::runtime("{}:{}"), host,
+                     port);
 }
 
 std::string ip_text(const IpAddress& ip) {
@@ -138,7 +139,8 @@ Result<Fd> listen_tcp(uint16_t& port) {
       return system_error(fmt::format("cannot listen on TCP port {}", port), errno);
     }
     ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length);
-    port = ntohs(reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port);  // the same place in both families
+    port =
+        ntohs(reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port);  // the same place in both families
     return fd;
   }
   return system_error("cannot make a TCP socket", errno);

@@ -174,6 +174,11 @@ RONDO_API rondo_status_t rondo_size(rondo_comm_t comm, int* size);
  *   thread). Never NULL. */
 RONDO_API const char* rondo_last_error(rondo_comm_t comm);
 
+/** The algorithms that a collective can be asked to use, for rondo_config_t::algorithm.
+ * @param collective "all_reduce", "broadcast", ...
+ * @param[out] names their names, separated by commas; static */
+RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const char** names);
+
 /** Whether something has gone wrong outside a call: a peer's death, an abort, a failed queue.
  * @param comm the communicator
  * @param[out] status ::RONDO_OK, or the first error; it stays */

@@ -1,5 +1,5 @@
-// Board: what a rank is doing on a communicator, for peers that wait for it and ask. Written by the thread that
-// makes the calls, read by the service thread; the writer never waits for the reader.
+// Board: what a rank is doing on a communicator, for peers that wait for it and ask. Written by the thread
+// that makes the calls, read by the service thread; the writer never waits for the reader.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// ByteWriter and ByteReader: how control messages are put into bytes, little-endian as every supported machine is.
-// A reader never runs past its end: after a failed read ok() is false and every value 0. One thread.
+// ByteWriter and ByteReader: how control messages are put into bytes, little-endian as every supported
+// machine is. A reader never runs past its end: after a failed read ok() is false and every value 0. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,7 @@ namespace rondo {
 class ByteWriter {
  public:
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  ByteWriter& put(const T& value) {
+  requires std::is_trivially_copyable_v<T> ByteWriter& put(const T& value) {
     const auto* raw = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), raw, raw + sizeof value);
     return *this;
@@ -37,8 +37,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : left_(bytes) {}
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  T get() {
+  requires std::is_trivially_copyable_v<T> T get() {
     T value{};
     if (!take(sizeof value)) return value;
     std::memcpy(&value, left_.data() - sizeof value, sizeof value);

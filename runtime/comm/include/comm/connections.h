@@ -18,7 +18,7 @@ class ConnectionTable {
   struct Settings {
     const Transport* forced = nullptr;  // null: the best that a pair can use
     ConnectionParams params;
-    int64_t timeout_ms = 0;             // of making a connection
+    int64_t timeout_ms = 0;  // of making a connection
   };
   /// `ranks`: the communicator's ranks in the session; `self` is a rank of the communicator.
   ConnectionTable(std::shared_ptr<Session> session, uint64_t communicator, std::vector<int> ranks, int self,
@@ -26,7 +26,8 @@ class ConnectionTable {
 
   /// The connection of a Schedule's lane.
   Result<Connection*> lane(int peer, uint16_t port);
-  /// The connection that carries messages of users from `source` to `destination`; one of them is the own rank.
+  /// The connection that carries messages of users from `source` to `destination`; one of them is the own
+  /// rank.
   Result<Connection*> messages(int source, int destination);
 
   /// The transport for a pair of ranks.

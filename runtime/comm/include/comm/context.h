@@ -1,5 +1,6 @@
-// Context: what a process has once for all its communicators: the service thread and the sockets at which other
-// ranks reach it. Made at first use; it ends with the last reference, and then nothing is left. Any thread.
+// Context: what a process has once for all its communicators: the service thread and the sockets at which
+// other ranks reach it. Made at first use; it ends with the last reference, and then nothing is left. Any
+// thread.
 #pragma once
 
 #include <map>
@@ -27,6 +28,10 @@ class Context {
   void open(const Credentials& credentials, int rank, Admit admit);
   /// After it `admit` is not called any more.
   void close(uint64_t session, int rank);
+
+  /// Connections are also taken at this listener, until stop_listening().
+  void listen_at(const Fd& listener);
+  void stop_listening(const Fd& listener);
 
  private:
   struct Door {

@@ -1,6 +1,6 @@
-// Gathering: the root's side of a start. Ranks register; when all have come each gets the table of all members. It
-// then watches every rank until that rank's edges of the control tree stand, so that no death falls into a gap.
-// Made and destroyed by any thread; works on the service thread.
+// Gathering: the root's side of a start. Ranks register; when all have come each gets the table of all
+// members. It then watches every rank until that rank's edges of the control tree stand, so that no death
+// falls into a gap. Made and destroyed by any thread; works on the service thread.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace rondo {
 class Gathering {
  public:
   /// Starts to listen in this process; the id is for the ranks.
-  static Result<UniqueId> start(int64_t timeout_ms);
+  static Result<UniqueId> start(int64_t timeout_ms, const Secret& secret);
   /// Takes the Gathering of a session over, so that it ends with the local rank; null where it is not here.
   static std::unique_ptr<Gathering> claim(uint64_t session);
   ~Gathering();

@@ -1,12 +1,12 @@
-// The handshake that opens every connection: both ends prove that they know the session's secret before a byte of
-// anything else is believed.
+// The handshake that opens every connection: both ends prove that they know the session's secret before a
+// byte of anything else is believed.
 //
 //     dialler  -> Hello  {magic, version, session, nonce}
 //     listener -> Answer {magic, version, verdict, nonce, proof over both nonces}
 //     dialler  -> Claim  {purpose, proof over both nonces and the purpose}
 //
-// Fixed sizes, so a stranger can make the listener read a hundred bytes and no more. dial() blocks its caller;
-// Greeting is the listener's side, on the service thread.
+// Fixed sizes, so a stranger can make the listener read a hundred bytes and no more. dial() blocks its
+// caller; Greeting is the listener's side, on the service thread.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@ enum class PurposeKind : uint32_t {
   Control,   // an edge of the control tree
   Data,      // a socket of a transport's connection
   Inquiry,   // what is that rank doing?
+  Meet,      // a process asks rank 0 for the unique id
 };
 
 struct Purpose {
@@ -33,7 +34,7 @@ struct Purpose {
   uint32_t index = 0;      // Data: the how-manieth socket
   uint64_t communicator = 0;
   uint32_t port = 0;
-  uint32_t route = 0;      // Data: the number of the transport in the table
+  uint32_t route = 0;  // Data: the number of the transport in the table
 };
 static_assert(sizeof(Purpose) == 32);
 

@@ -1,4 +1,5 @@
-// Health: the first thing that went wrong with a communicator, and the flag that every wait reads. Any thread.
+// Health: the first thing that went wrong with a communicator, and the flag that every wait reads. Any
+// thread.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Inquiry: asks a rank that is waited for what it is doing, so that a wait that lasts can say why. Any thread.
+// Inquiry: asks a rank that is waited for what it is doing, so that a wait that lasts can say why. Any
+// thread.
 #pragma once
 
 #include "comm/board.h"
@@ -10,14 +11,14 @@ class Session;
 
 /// What a rank answers about a communicator, from its Board.
 struct Activity {
-  uint32_t known = 0;       // 0: it has no such communicator (yet, or any more)
-  uint32_t latest = 0;      // the number of its latest call
-  uint32_t inside = 0;      // 1: still in it
+  uint32_t known = 0;        // 0: it has no such communicator (yet, or any more)
+  uint32_t latest = 0;       // the number of its latest call
+  uint32_t inside = 0;       // 1: still in it
   int32_t waiting_for = -1;  // rank of the communicator
-  uint32_t has_asked = 0;   // 1: `asked` is the call of the number that was asked about
+  uint32_t has_asked = 0;    // 1: `asked` is the call of the number that was asked about
   uint32_t reserved = 0;
   Signature asked;
-  Signature last;           // the latest call, where there was one
+  Signature last;  // the latest call, where there was one
 
   static Activity of(const Board& board, uint32_t sequence);
 };

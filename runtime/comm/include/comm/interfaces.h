@@ -18,15 +18,16 @@ struct Interface {
 /// The interfaces that are up and have an address.
 Result<std::vector<Interface>> list_interfaces();
 
-/// NCCL's way to name interfaces: "eth,ib" (names that begin so), "=eth0" (exactly), "^docker,lo" (all but these).
+/// NCCL's way to name interfaces: "eth,ib" (names that begin so), "=eth0" (exactly), "^docker,lo" (all but
+/// these).
 bool interface_matches(std::string_view filter, std::string_view name);
 
-/// Those to offer, best first: what the filter admits (empty: all but loopback), IPv4 before IPv6, virtual bridges
-/// last; loopback only where there is nothing else or the filter names it.
+/// Those to offer, best first: what the filter admits (empty: all but loopback), IPv4 before IPv6, virtual
+/// bridges last; loopback only where there is nothing else or the filter names it.
 std::vector<Interface> choose_interfaces(std::vector<Interface> all, std::string_view filter);
 
-/// list and choose, by RONDO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME; an error where the filter admits none. Says in
-/// the log what it chose and why.
+/// list and choose, by RONDO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME; an error where the filter admits none. Says
+/// in the log what it chose and why.
 Result<std::vector<Interface>> offered_interfaces();
 
 /// The addresses in the order in which to try them: those in a subnet of one of `own` first.

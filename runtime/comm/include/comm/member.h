@@ -13,8 +13,8 @@ namespace rondo {
 
 struct Member {
   int32_t rank = 0;
-  int32_t nranks = 1;     // as that rank was told
-  Endpoint endpoint;      // its host and process
+  int32_t nranks = 1;  // as that rank was told
+  Endpoint endpoint;   // its host and process
   int32_t pid = 0;
   uint16_t tcp_port = 0;
   std::vector<IpAddress> addresses;

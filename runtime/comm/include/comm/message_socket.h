@@ -1,5 +1,5 @@
-// MessageSocket: whole messages over an authenticated stream socket, for the control plane. Lives on the service
-// thread. send_message() and receive_message() are the same frames for a thread that may block.
+// MessageSocket: whole messages over an authenticated stream socket, for the control plane. Lives on the
+// service thread. send_message() and receive_message() are the same frames for a thread that may block.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,7 @@ enum class MessageType : uint32_t {
   AllGone,       // down the tree: everybody is
   Left,          // to the neighbours: I leave after a failure
   Answer,        // to an inquiry: what this rank is doing
+  UniqueId,      // to a process that asks for it
 };
 
 struct Message {
@@ -53,7 +54,8 @@ class MessageSocket {
   OnClosed on_closed_;
   std::vector<std::byte> in_;
   std::vector<std::byte> out_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once destroyed, even inside a callback
+  std::shared_ptr<bool> alive_ =
+      std::make_shared<bool>(true);  // false once destroyed, even inside a callback
 };
 
 Status send_message(const Fd& fd, MessageType type, const ByteWriter& body, const Deadline& deadline,

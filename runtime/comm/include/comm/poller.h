@@ -1,6 +1,6 @@
-// Poller: the one service thread of a process. It sleeps until a descriptor is ready or a timer is due, and runs
-// what was registered for it. All methods but post() and call() belong to its thread, so the state that they
-// guard needs no lock.
+// Poller: the one service thread of a process. It sleeps until a descriptor is ready or a timer is due, and
+// runs what was registered for it. All methods but post() and call() belong to its thread, so the state that
+// they guard needs no lock.
 #pragma once
 
 #include <sys/epoll.h>
@@ -39,8 +39,8 @@ class Poller {
   Timer after_ms(int64_t delay_ms, std::function<void()> work);
   void cancel(Timer timer) { timers_.erase(timer); }
 
-  /// In the child of a fork: closes the inherited descriptors, so that the parent's death is seen by its peers. The
-  /// child has no service thread and must not use the Poller.
+  /// In the child of a fork: closes the inherited descriptors, so that the parent's death is seen by its
+  /// peers. The child has no service thread and must not use the Poller.
   void close_in_child();
 
  private:

@@ -1,6 +1,6 @@
-// Session: one rank's membership in what a unique id started. Knows all members, carries sockets between them,
-// hears of deaths and passes the news on along the control tree. The communicators of a rank share it; it ends
-// with the last of them. Any thread, except where a method says otherwise.
+// Session: one rank's membership in what a unique id started. Knows all members, carries sockets between
+// them, hears of deaths and passes the news on along the control tree. The communicators of a rank share it;
+// it ends with the last of them. Any thread, except where a method says otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -35,9 +35,10 @@ class Session {
   const Member& member(int rank) const { return members_[static_cast<size_t>(rank)]; }
 
   /// A socket to another rank's process, for the given purpose; its `from_rank` and `to_rank` are filled in.
-  Result<Fd> dial(int rank, Route route, Purpose purpose, const Deadline& deadline, const Interrupt& interrupt);
-  /// A Data socket that arrived for (communicator, from_rank, port, index), and the route that its dialler stated
-  /// in `purpose`; invalid while it has not.
+  Result<Fd> dial(int rank, Route route, Purpose purpose, const Deadline& deadline,
+                  const Interrupt& interrupt);
+  /// A Data socket that arrived for (communicator, from_rank, port, index), and the route that its dialler
+  /// stated in `purpose`; invalid while it has not.
   Fd arrived(Purpose& purpose);
 
   /// What a communicator wants to be told and asked. Notices that came before are delivered at once.
@@ -49,6 +50,8 @@ class Session {
   };
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
+  /// Whether no other communicator is attached.
+  bool is_last(uint64_t communicator);
 
   /// Tells every rank.
   void notify(const Notice& notice);

@@ -1,5 +1,6 @@
 // Sockets: the one place that calls the socket system calls of the start-up and of the control plane. Every
-// descriptor is close-on-exec and non-blocking; the blocking helpers wait with poll() up to a deadline. Any thread.
+// descriptor is close-on-exec and non-blocking; the blocking helpers wait with poll() up to a deadline. Any
+// thread.
 #pragma once
 
 #include <netinet/in.h>
@@ -20,8 +21,8 @@ namespace rondo {
 /// An IPv6 address; IPv4 ones are mapped into it.
 using IpAddress = std::array<uint8_t, 16>;
 
-/// Where something listens: an IP address and port, or a name in the abstract Unix namespace, which belongs to the
-/// network namespace, leaves nothing in the file system and vanishes with its socket.
+/// Where something listens: an IP address and port, or a name in the abstract Unix namespace, which belongs
+/// to the network namespace, leaves nothing in the file system and vanishes with its socket.
 struct Address {
   sockaddr_storage storage{};
   socklen_t length = 0;

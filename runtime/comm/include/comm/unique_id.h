@@ -1,4 +1,5 @@
-// UniqueId: what rondo_unique_id_t holds: where the root of a start listens, and the session's secret. Plain data.
+// UniqueId: what rondo_unique_id_t holds: where the root of a start listens, and the session's secret. Plain
+// data.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,214 @@
+// The C API's collectives: each describes its call; one function checks and submits it.
+#include "comm/group.h"
+#include "comm/types.h"
+#include "handles.h"
+
+namespace {
+
+using namespace rondo;
+using api::guarded;
+
+/// What all collectives have in common.
+struct Common {
+  const char* name;
+  rondo_type_t type;
+  rondo_comm_t comm;
+  rondo_stream_t stream;
+};
+
+Status submit_call(const Common& common, Call call, std::optional<rondo_op_t> op) {
+  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(common.comm));
+  RONDO_TRY_ASSIGN(Queue * queue, api::queue_of(common.stream));
+  RONDO_TRY_ASSIGN(call.type, find_type(common.type));
+  if (op) {
+    RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
+  }
+  RONDO_TRY(check(call, communicator->rank(), communicator->size()));
+  return submit({{communicator, std::move(call)}, queue, {}});
+}
+
+rondo_status_t collective(const Common& common, Call call, std::optional<rondo_op_t> op = {}) {
+  return guarded(common.name, common.comm, [&] { return submit_call(common, std::move(call), op); });
+}
+
+Call plain(CollectiveKind kind, const void* send, void* recv, size_t count, int root = 0) {
+  Call call;
+  call.kind = kind;
+  call.send = send;
+  call.recv = recv;
+  call.count = count;
+  call.root = root;
+  return call;
+}
+
+/// Copies the arrays of a _v form; counts that are NULL although they are needed are an error.
+Result<Blocks> blocks_of(const char* name, const size_t* counts, const size_t* offsets, rondo_comm_t comm) {
+  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+  if (counts == nullptr) return api::null_argument(name);
+  const auto n = static_cast<size_t>(communicator->size());
+  Blocks blocks;
+  blocks.counts.assign(counts, counts + n);
+  if (offsets != nullptr) blocks.offsets.assign(offsets, offsets + n);
+  return blocks;
+}
+
+/// Whether this rank is the root of a call on a live communicator.
+Result<bool> at_root(rondo_comm_t comm, int root) {
+  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+  return communicator->rank() == root;
+}
+
+Result<size_t> own_count(const Blocks& blocks, rondo_comm_t comm) {
+  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+  return blocks.counts[static_cast<size_t>(communicator->rank())];
+}
+
+Status check_own_count(const Blocks& blocks, size_t count, const char* what, rondo_comm_t comm) {
+  RONDO_TRY_ASSIGN(const size_t own, own_count(blocks, comm));
+  if (own == count) return {};
+  return error(Code::InvalidArgument, "{} is {}, but the counts give this rank {}", what, count, own);
+}
+
+}  // namespace
+
+rondo_status_t rondo_all_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
+                                rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_all_reduce", type, comm, stream},
+                    plain(CollectiveKind::AllReduce, sendbuf, recvbuf, count), op);
+}
+
+rondo_status_t rondo_broadcast(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, int root,
+                               rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_broadcast", type, comm, stream},
+                    plain(CollectiveKind::Broadcast, sendbuf, recvbuf, count, root));
+}
+
+rondo_status_t rondo_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
+                            rondo_op_t op, int root, rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_reduce", type, comm, stream},
+                    plain(CollectiveKind::Reduce, sendbuf, recvbuf, count, root), op);
+}
+
+rondo_status_t rondo_all_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type,
+                                rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_all_gather", type, comm, stream},
+                    plain(CollectiveKind::AllGather, sendbuf, recvbuf, sendcount));
+}
+
+rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
+                                  const size_t* displs, rondo_type_t type, rondo_comm_t comm,
+                                  rondo_stream_t stream) {
+  return guarded("rondo_all_gather_v", comm, [&]() -> Status {
+    Call call = plain(CollectiveKind::AllGather, sendbuf, recvbuf, 0);
+    call.varying = true;
+    RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
+    RONDO_TRY_ASSIGN(call.count, own_count(call.recv_blocks, comm));
+    return submit_call({"rondo_all_gather_v", type, comm, stream}, std::move(call), {});
+  });
+}
+
+rondo_status_t rondo_reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
+                                    rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_reduce_scatter", type, comm, stream},
+                    plain(CollectiveKind::ReduceScatter, sendbuf, recvbuf, recvcount), op);
+}
+
+rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
+                                      rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
+                                      rondo_stream_t stream) {
+  return guarded("rondo_reduce_scatter_v", comm, [&]() -> Status {
+    Call call = plain(CollectiveKind::ReduceScatter, sendbuf, recvbuf, 0);
+    call.varying = true;
+    RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("recvcounts", recvcounts, nullptr, comm));
+    RONDO_TRY_ASSIGN(call.count, own_count(call.send_blocks, comm));
+    return submit_call({"rondo_reduce_scatter_v", type, comm, stream}, std::move(call), op);
+  });
+}
+
+rondo_status_t rondo_all_to_all(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
+                                rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_all_to_all", type, comm, stream},
+                    plain(CollectiveKind::AllToAll, sendbuf, recvbuf, count));
+}
+
+rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                  void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                  rondo_type_t type, rondo_comm_t comm, rondo_stream_t stream) {
+  return guarded("rondo_all_to_all_v", comm, [&]() -> Status {
+    Call call = plain(CollectiveKind::AllToAll, sendbuf, recvbuf, 0);
+    call.varying = true;
+    RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, sdispls, comm));
+    RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, rdispls, comm));
+    RONDO_TRY_ASSIGN(const size_t own, own_count(call.send_blocks, comm));
+    RONDO_TRY(check_own_count(call.recv_blocks, own, "sendcounts[rank]", comm));
+    return submit_call({"rondo_all_to_all_v", type, comm, stream}, std::move(call), {});
+  });
+}
+
+rondo_status_t rondo_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type, int root,
+                            rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_gather", type, comm, stream},
+                    plain(CollectiveKind::Gather, sendbuf, recvbuf, sendcount, root));
+}
+
+rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* recvcounts,
+                              const size_t* displs, rondo_type_t type, int root, rondo_comm_t comm,
+                              rondo_stream_t stream) {
+  return guarded("rondo_gather_v", comm, [&]() -> Status {
+    Call call = plain(CollectiveKind::Gather, sendbuf, recvbuf, sendcount, root);
+    call.varying = true;
+    RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
+    if (root_here) {
+      RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
+      RONDO_TRY(check_own_count(call.recv_blocks, sendcount, "sendcount", comm));
+    }
+    return submit_call({"rondo_gather_v", type, comm, stream}, std::move(call), {});
+  });
+}
+
+rondo_status_t rondo_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
+                             int root, rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_scatter", type, comm, stream},
+                    plain(CollectiveKind::Scatter, sendbuf, recvbuf, recvcount, root));
+}
+
+rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts, const size_t* displs,
+                               void* recvbuf, size_t recvcount, rondo_type_t type, int root,
+                               rondo_comm_t comm, rondo_stream_t stream) {
+  return guarded("rondo_scatter_v", comm, [&]() -> Status {
+    Call call = plain(CollectiveKind::Scatter, sendbuf, recvbuf, recvcount, root);
+    call.varying = true;
+    RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
+    if (root_here) {
+      RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, displs, comm));
+      RONDO_TRY(check_own_count(call.send_blocks, recvcount, "recvcount", comm));
+    }
+    return submit_call({"rondo_scatter_v", type, comm, stream}, std::move(call), {});
+  });
+}
+
+rondo_status_t rondo_barrier(rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_barrier", RONDO_UINT8, comm, stream},
+                    plain(CollectiveKind::Barrier, nullptr, nullptr, 0));
+}
+
+rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, rondo_op_t op,
+                          rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_scan", type, comm, stream}, plain(CollectiveKind::Scan, sendbuf, recvbuf, count),
+                    op);
+}
+
+rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
+                            rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
+  return collective({"rondo_exscan", type, comm, stream},
+                    plain(CollectiveKind::Exscan, sendbuf, recvbuf, count), op);
+}
+
+rondo_status_t rondo_group_start(void) {
+  group_start();
+  return RONDO_OK;
+}
+
+rondo_status_t rondo_group_end(void) {
+  return guarded("rondo_group_end", nullptr, [] { return group_end(); });
+}

@@ -1,0 +1,190 @@
+// The C API's communicators: start, split, end.
+#include "algorithms/algorithm.h"
+#include "comm/start.h"
+#include "handles.h"
+
+namespace {
+
+using namespace rondo;
+using api::guarded;
+
+/// Copies the fields that the caller's version of the struct has.
+Result<Communicator::Options> options_of(const rondo_config_t* config) {
+  rondo_config_t known = RONDO_CONFIG_INITIALIZER;
+  if (config != nullptr) {
+    if (config->size < offsetof(rondo_config_t, timeout_ms) + sizeof config->timeout_ms ||
+        config->size > 4096)
+      return error(Code::InvalidArgument, "config.size is {}: initialise it with RONDO_CONFIG_INITIALIZER",
+                   config->size);
+    std::memcpy(&known, config, std::min(config->size, sizeof known));
+  }
+  return Communicator::options(known.transport, known.algorithm, known.timeout_ms, known.name);
+}
+
+rondo_comm_t handle_of(CommunicatorPtr communicator) {
+  return new rondo_comm{api::kCommMark, std::move(communicator), {}, {}};
+}
+
+Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
+                  const rondo_config_t* config) {
+  if (newcomm == nullptr) return api::null_argument("newcomm");
+  *newcomm = nullptr;
+  RONDO_TRY_ASSIGN(Communicator * parent, api::live(comm));
+  if (color < RONDO_NO_COLOR)
+    return error(Code::InvalidArgument, "color is {}: it must be at least 0, or RONDO_NO_COLOR", color);
+  Communicator::Options options = parent->options();
+  if (config != nullptr) {
+    RONDO_TRY_ASSIGN(options, options_of(config));
+  }
+  RONDO_TRY_ASSIGN(auto made, split(*parent, color, key, std::move(options)));
+  if (made != nullptr) *newcomm = handle_of(std::move(made));
+  return {};
+}
+
+}  // namespace
+
+const char* rondo_status_string(rondo_status_t status) { return code_name(static_cast<Code>(status)); }
+
+rondo_status_t rondo_version(int* version) {
+  return guarded("rondo_version", nullptr, [&]() -> Status {
+    if (version == nullptr) return api::null_argument("version");
+    *version = RONDO_VERSION;
+    return {};
+  });
+}
+
+rondo_status_t rondo_get_unique_id(rondo_unique_id_t* id) {
+  return guarded("rondo_get_unique_id", nullptr, [&]() -> Status {
+    if (id == nullptr) return api::null_argument("id");
+    RONDO_TRY_ASSIGN(const UniqueId made, make_unique_id());
+    made.write(std::as_writable_bytes(std::span(id->internal)));
+    return {};
+  });
+}
+
+rondo_status_t rondo_init_rank(rondo_comm_t* comm, int nranks, const rondo_unique_id_t* id, int rank,
+                               const rondo_config_t* config) {
+  return guarded("rondo_init_rank", nullptr, [&]() -> Status {
+    if (comm == nullptr) return api::null_argument("comm");
+    *comm = nullptr;
+    if (id == nullptr) return api::null_argument("id");
+    RONDO_TRY_ASSIGN(auto options, options_of(config));
+    RONDO_TRY_ASSIGN(const UniqueId known, UniqueId::read(std::as_bytes(std::span(id->internal))));
+    RONDO_TRY_ASSIGN(auto made, join(known, nranks, rank, std::move(options)));
+    *comm = handle_of(std::move(made));
+    return {};
+  });
+}
+
+rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const rondo_config_t* config) {
+  return guarded("rondo_init_all", nullptr, [&]() -> Status {
+    if (comms == nullptr) return api::null_argument("comms");
+    for (int rank = 0; rank < nranks; ++rank) comms[rank] = nullptr;
+    RONDO_TRY_ASSIGN(const auto options, options_of(config));
+    RONDO_TRY_ASSIGN(auto made, join_all(nranks, options));
+    for (int rank = 0; rank < nranks; ++rank)
+      comms[rank] = handle_of(std::move(made[static_cast<size_t>(rank)]));
+    return {};
+  });
+}
+
+rondo_status_t rondo_init(rondo_comm_t* comm, const char* method, const rondo_config_t* config) {
+  return guarded("rondo_init", nullptr, [&]() -> Status {
+    if (comm == nullptr) return api::null_argument("comm");
+    *comm = nullptr;
+    RONDO_TRY_ASSIGN(auto options, options_of(config));
+    RONDO_TRY_ASSIGN(auto made, join_by_method(method ? method : "env://", std::move(options)));
+    *comm = handle_of(std::move(made));
+    return {};
+  });
+}
+
+rondo_status_t rondo_split(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
+                           const rondo_config_t* config) {
+  return guarded("rondo_split", comm, [&] { return split_into(comm, color, key, newcomm, config); });
+}
+
+rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm) {
+  return guarded("rondo_duplicate", comm, [&] { return split_into(comm, 0, 0, newcomm, nullptr); });
+}
+
+rondo_status_t rondo_finalize(rondo_comm_t comm) {
+  return guarded("rondo_finalize", comm, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+    return communicator->finalize();
+  });
+}
+
+rondo_status_t rondo_destroy(rondo_comm_t comm) {
+  if (comm == nullptr) return RONDO_OK;
+  const rondo_status_t status = guarded("rondo_destroy", nullptr, [&]() -> Status {
+    if (comm->mark != api::kCommMark)
+      return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+    if (comm->communicator->health().failed()) return {};
+    return comm->communicator->finalize();
+  });
+  if (comm->mark != api::kCommMark) return status;
+  comm->mark = 0;
+  delete comm;
+  return status;
+}
+
+rondo_status_t rondo_abort(rondo_comm_t comm) {
+  return guarded("rondo_abort", nullptr, [&]() -> Status {
+    if (comm == nullptr) return api::null_argument("comm");
+    if (comm->mark != api::kCommMark)
+      return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+    Communicator& communicator = *comm->communicator;
+    // The outcome is the first failure, which may be another; the abort itself has worked either way.
+    static_cast<void>(communicator.fail(
+        error(Code::Aborted, "{} called rondo_abort()", communicator.rank_text(communicator.rank()))));
+    return {};
+  });
+}
+
+rondo_status_t rondo_rank(rondo_comm_t comm, int* rank) {
+  return guarded("rondo_rank", comm, [&]() -> Status {
+    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+    if (rank == nullptr) return api::null_argument("rank");
+    *rank = comm->communicator->rank();
+    return {};
+  });
+}
+
+rondo_status_t rondo_size(rondo_comm_t comm, int* size) {
+  return guarded("rondo_size", comm, [&]() -> Status {
+    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+    if (size == nullptr) return api::null_argument("size");
+    *size = comm->communicator->size();
+    return {};
+  });
+}
+
+rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status) {
+  return guarded("rondo_async_error", nullptr, [&]() -> Status {
+    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+    if (status == nullptr) return api::null_argument("status");
+    *status = static_cast<rondo_status_t>(comm->communicator->health().cause().code());
+    return {};
+  });
+}
+
+rondo_status_t rondo_algorithm_names(const char* collective, const char** names) {
+  return guarded("rondo_algorithm_names", nullptr, [&]() -> Status {
+    if (collective == nullptr) return api::null_argument("collective");
+    if (names == nullptr) return api::null_argument("names");
+    static auto& lists = *new std::map<std::string, std::string, std::less<>>([] {
+      std::map<std::string, std::string, std::less<>> made;
+      for (const Algorithm& row : algorithms()) {
+        std::string& list = made[std::string(collective_name(row.kind))];
+        list += (list.empty() ? "" : ",") + std::string(row.name);
+      }
+      return made;
+    }());
+    const auto found = lists.find(collective);
+    if (found == lists.end())
+      return error(Code::InvalidArgument, "collective is '{}', which there is none of that name", collective);
+    *names = found->second.c_str();
+    return {};
+  });
+}

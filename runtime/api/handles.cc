@@ -1,0 +1,59 @@
+#include "handles.h"
+
+namespace rondo::api {
+namespace {
+
+thread_local std::string last_error_of_thread;
+
+}  // namespace
+
+Result<Communicator*> live(rondo_comm_t comm) {
+  if (comm == nullptr) return null_argument("comm");
+  if (comm->mark != kCommMark)
+    return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+  Communicator* communicator = comm->communicator.get();
+  if (communicator->health().failed()) return communicator->health().cause();
+  if (communicator->finalized())
+    return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
+  return communicator;
+}
+
+Result<Queue*> queue_of(rondo_stream_t stream) {
+  if (stream == nullptr) return static_cast<Queue*>(nullptr);
+  if (stream->mark != kStreamMark)
+    return Status(Code::InvalidArgument,
+                  "stream is not a queue from rondo_queue_create(), or one that was destroyed");
+  return &stream->queue;
+}
+
+Status check_event(rondo_event_t event) {
+  if (event == nullptr) return null_argument("event");
+  if (event->mark != kEventMark)
+    return Status(Code::InvalidArgument, "event is not one from rondo_event_create(), or it was destroyed");
+  return {};
+}
+
+Status null_argument(const char* name) { return error(Code::InvalidArgument, "{} is NULL", name); }
+
+rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm) {
+  if (status.ok() || status.code() == Code::InProgress) return static_cast<rondo_status_t>(status.code());
+  last_error_of_thread = fmt::format("{}: {}", call, status.message());
+  if (comm != nullptr && comm->mark == kCommMark) {
+    std::lock_guard lock(comm->mutex);
+    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), last_error_of_thread);
+  }
+  return static_cast<rondo_status_t>(status.code());
+}
+
+}  // namespace rondo::api
+
+using rondo::api::last_error_of_thread;
+
+const char* rondo_last_error(rondo_comm_t comm) {
+  if (comm == nullptr || comm->mark != rondo::api::kCommMark) return last_error_of_thread.c_str();
+  std::lock_guard lock(comm->mutex);
+  // A failure that no call has reported yet counts as well.
+  if (comm->last_error.empty() && comm->communicator->health().failed())
+    comm->last_error = comm->communicator->health().cause().message();
+  return comm->last_error.c_str();
+}

@@ -1,0 +1,99 @@
+// The C API's queues and events.
+#include "handles.h"
+
+namespace {
+
+using namespace rondo;
+using api::guarded;
+
+Result<Queue*> needed_queue(rondo_stream_t queue) {
+  if (queue == nullptr) return api::null_argument("queue");
+  return api::queue_of(queue);
+}
+
+}  // namespace
+
+rondo_status_t rondo_queue_create(rondo_stream_t* queue) {
+  return guarded("rondo_queue_create", nullptr, [&]() -> Status {
+    if (queue == nullptr) return api::null_argument("queue");
+    *queue = nullptr;
+    *queue = new rondo_stream{api::kStreamMark, {}};
+    return {};
+  });
+}
+
+rondo_status_t rondo_queue_synchronize(rondo_stream_t queue) {
+  return guarded("rondo_queue_synchronize", nullptr, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
+    return known->synchronize();
+  });
+}
+
+rondo_status_t rondo_queue_query(rondo_stream_t queue) {
+  return guarded("rondo_queue_query", nullptr, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
+    return known->query();
+  });
+}
+
+rondo_status_t rondo_queue_destroy(rondo_stream_t queue) {
+  if (queue == nullptr) return RONDO_OK;
+  return guarded("rondo_queue_destroy", nullptr, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
+    const Status status = known->synchronize();
+    queue->mark = 0;
+    delete queue;
+    return status;
+  });
+}
+
+rondo_status_t rondo_event_create(rondo_event_t* event) {
+  return guarded("rondo_event_create", nullptr, [&]() -> Status {
+    if (event == nullptr) return api::null_argument("event");
+    *event = new rondo_event{api::kEventMark, {}};
+    return {};
+  });
+}
+
+rondo_status_t rondo_event_record(rondo_event_t event, rondo_stream_t queue) {
+  return guarded("rondo_event_record", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_event(event));
+    RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
+    event->event.record(*known);
+    return {};
+  });
+}
+
+rondo_status_t rondo_queue_wait_event(rondo_stream_t queue, rondo_event_t event) {
+  return guarded("rondo_queue_wait_event", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_event(event));
+    RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
+    event->event.hold(*known);
+    return {};
+  });
+}
+
+rondo_status_t rondo_event_query(rondo_event_t event) {
+  return guarded("rondo_event_query", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_event(event));
+    return event->event.complete() ? Status() : Status(Code::InProgress, "the event is not complete yet");
+  });
+}
+
+rondo_status_t rondo_event_synchronize(rondo_event_t event) {
+  return guarded("rondo_event_synchronize", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_event(event));
+    event->event.synchronize();
+    return {};
+  });
+}
+
+rondo_status_t rondo_event_destroy(rondo_event_t event) {
+  if (event == nullptr) return RONDO_OK;
+  return guarded("rondo_event_destroy", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_event(event));
+    event->mark = 0;
+    delete event;
+    return {};
+  });
+}

@@ -1,0 +1,200 @@
+#include "comm/call.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondo {
+namespace {
+
+/// How a buffer is made up of blocks: which of the two sides has one block a rank.
+enum class Side { One, All };
+
+struct Sides {
+  Side input;
+  Side output;
+};
+
+Sides sides_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllGather:
+    case CollectiveKind::Gather: return {Side::One, Side::All};
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::Scatter: return {Side::All, Side::One};
+    case CollectiveKind::AllToAll: return {Side::All, Side::All};
+    default: return {Side::One, Side::One};
+  }
+}
+
+/// A buffer of the call as bytes.
+struct Extent {
+  const std::byte* begin = nullptr;
+  size_t bytes = 0;
+};
+
+size_t blocks_end(const Blocks& blocks) {
+  size_t end = 0;
+  for (size_t i = 0; i < blocks.counts.size(); ++i)
+    if (blocks.counts[i] != 0) end = std::max(end, blocks.offsets[i] + blocks.counts[i]);
+  return end;
+}
+
+bool reads_input(const Call& call, int rank) {
+  return !((call.kind == CollectiveKind::Broadcast || call.kind == CollectiveKind::Scatter) &&
+           rank != call.root) &&
+         call.kind != CollectiveKind::Barrier;
+}
+
+bool writes_output(const Call& call, int rank) {
+  return !((call.kind == CollectiveKind::Reduce || call.kind == CollectiveKind::Gather) &&
+           rank != call.root) &&
+         call.kind != CollectiveKind::Barrier;
+}
+
+Extent extent(const Call& call, bool input, int nranks) {
+  const Side side = input ? sides_of(call.kind).input : sides_of(call.kind).output;
+  const Blocks& blocks = input ? call.send_blocks : call.recv_blocks;
+  size_t elements = call.count;
+  if (side == Side::All)
+    elements = call.varying ? blocks_end(blocks) : call.count * static_cast<size_t>(nranks);
+  return {static_cast<const std::byte*>(input ? call.send : call.recv), elements * call.type.bytes};
+}
+
+/// The byte offset of this rank's own block in the side that has all of them.
+size_t own_offset(const Call& call, const Blocks& blocks, int rank) {
+  const auto r = static_cast<size_t>(rank);
+  return (call.varying ? blocks.offsets[r] : r * call.count) * call.type.bytes;
+}
+
+Status check_op(const Call& call) {
+  if (!reduces(call.kind)) return {};
+  const auto kind = collective_name(call.kind);
+  const bool scan = call.kind == CollectiveKind::Scan || call.kind == CollectiveKind::Exscan;
+  if (call.op.function != nullptr) return {};
+  if (!call.type.built_in())
+    return error(Code::InvalidArgument, "{}: op must be a user-defined one for a user-defined type", kind);
+  if (!reduction_takes(call.op.built_in, call.type.element()))
+    return error(Code::InvalidArgument, "{}: op {} is not defined for type {}", kind,
+                 reduction_name(call.op.built_in), element_info(call.type.element()).name);
+  if (scan && call.op.built_in == Reduction::Avg)
+    return error(Code::InvalidArgument,
+                 "{}: op avg is not allowed; every rank would divide by another number", kind);
+  return {};
+}
+
+Status check_extent(const Call& call, const char* name, const Extent& extent) {
+  if (extent.bytes != 0 && extent.begin == nullptr)
+    return error(Code::InvalidArgument, "{}: {} is NULL, but {} bytes are there to move",
+                 collective_name(call.kind), name, extent.bytes);
+  return {};
+}
+
+Status check_counts(Call& call, Blocks& blocks, const char* name, int nranks) {
+  if (blocks.offsets.empty()) {
+    blocks.offsets.resize(blocks.counts.size());
+    std::exclusive_scan(blocks.counts.begin(), blocks.counts.end(), blocks.offsets.begin(), size_t{0});
+  }
+  const size_t most = SIZE_MAX / 2 / call.type.bytes;
+  for (int r = 0; r < nranks; ++r) {
+    const size_t count = blocks.counts[static_cast<size_t>(r)];
+    const size_t offset = blocks.offsets[static_cast<size_t>(r)];
+    if (count > most || offset > most - count)
+      return error(Code::InvalidArgument, "{}: {}[{}] is {} at offset {}, more than memory can hold",
+                   collective_name(call.kind), name, r, count, offset);
+  }
+  return {};
+}
+
+Status check_overlap(const Call& call, int rank, const Extent& in, const Extent& out) {
+  if (in.bytes == 0 || out.bytes == 0 || is_in_place(call, rank)) return {};
+  if (in.begin + in.bytes <= out.begin || out.begin + out.bytes <= in.begin) return {};
+  return error(Code::InvalidArgument,
+               "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows",
+               collective_name(call.kind));
+}
+
+}  // namespace
+
+Shape Call::shape(int nranks) const {
+  return {.kind = kind,
+          .nranks = nranks,
+          .root = has_root(kind) ? root : 0,
+          .varying = varying,
+          .commutative = !reduces(kind) || op.commutative};
+}
+
+Signature Call::signature() const {
+  Signature signature;
+  signature.count = varying ? 0 : count;
+  signature.type = type.id;
+  signature.type_bytes = type.bytes;
+  if (!type.built_in()) signature.type = static_cast<uint32_t>(kElementTypes);  // handles are a process's own
+  if (reduces(kind)) signature.op = op.function != nullptr ? kUserOp : op.scales_input ? kPremulSum : op.id;
+  signature.root = has_root(kind) ? root : -1;
+  signature.kind = kind;
+  signature.varying = varying ? 1 : 0;
+  return signature;
+}
+
+std::optional<size_t> Call::vector_bytes(int nranks) const {
+  const Sides sides = sides_of(kind);
+  const bool blocks = sides.input == Side::All || sides.output == Side::All;
+  if (!varying) return count * (blocks ? static_cast<size_t>(nranks) : 1) * type.bytes;
+  const Blocks& known = kind == CollectiveKind::AllGather ? recv_blocks : send_blocks;
+  if (kind != CollectiveKind::AllGather && kind != CollectiveKind::ReduceScatter) return std::nullopt;
+  return std::accumulate(known.counts.begin(), known.counts.end(), size_t{0}) * type.bytes;
+}
+
+bool is_in_place(const Call& call, int rank) {
+  const auto* in = static_cast<const std::byte*>(call.send);
+  const auto* out = static_cast<const std::byte*>(call.recv);
+  if (in == nullptr || out == nullptr || !reads_input(call, rank) || !writes_output(call, rank)) return false;
+  const Sides sides = sides_of(call.kind);
+  if (call.kind == CollectiveKind::AllToAll) return false;
+  if (sides.output == Side::All) return in == out + own_offset(call, call.recv_blocks, rank);
+  if (sides.input == Side::All) return out == in + own_offset(call, call.send_blocks, rank);
+  return in == out;
+}
+
+Status check(Call& call, int rank, int nranks) {
+  const auto kind = collective_name(call.kind);
+  if (has_root(call.kind) && (call.root < 0 || call.root >= nranks))
+    return error(Code::InvalidArgument, "{}: root is {}; it must be from 0 to {}", kind, call.root,
+                 nranks - 1);
+  RONDO_TRY(check_op(call));
+  if (call.varying) {
+    if (!call.send_blocks.counts.empty())
+      RONDO_TRY(check_counts(call, call.send_blocks, "sendcounts", nranks));
+    if (!call.recv_blocks.counts.empty())
+      RONDO_TRY(check_counts(call, call.recv_blocks, "recvcounts", nranks));
+  }
+  if (call.count > SIZE_MAX / 2 / call.type.bytes / static_cast<size_t>(nranks))
+    return error(Code::InvalidArgument, "{}: count is {}, more than memory can hold", kind, call.count);
+  const Extent in = reads_input(call, rank) ? extent(call, true, nranks) : Extent{};
+  const Extent out = writes_output(call, rank) ? extent(call, false, nranks) : Extent{};
+  RONDO_TRY(check_extent(call, "sendbuf", in));
+  RONDO_TRY(check_extent(call, "recvbuf", out));
+  return check_overlap(call, rank, in, out);
+}
+
+Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_elements) {
+  const size_t bytes = call.type.bytes;
+  const Sides sides = sides_of(call.kind);
+  const auto lay = [&](Side side, const Blocks& blocks, int chunks) {
+    if (sides.input == Side::One && sides.output == Side::One)
+      return BufferLayout::parts(call.count, bytes, chunks, tile_elements);
+    if (side == Side::All && call.varying) {
+      // A rank that is not told the lengths (gather_v away from the root) has none to move.
+      const std::vector<size_t> none(static_cast<size_t>(chunks), 0);
+      const bool told = !blocks.counts.empty();
+      return BufferLayout::varying(told ? blocks.counts : none, told ? blocks.offsets : none, bytes,
+                                   tile_elements);
+    }
+    return BufferLayout::blocks(call.count, bytes, chunks, tile_elements);
+  };
+  Layout layout{lay(sides.input, call.send_blocks, schedule.input_chunks),
+                lay(sides.output, call.recv_blocks, schedule.output_chunks), tile_elements * bytes, 1};
+  layout.tiles = std::max(layout.input.tiles(), layout.output.tiles());
+  return layout;
+}
+
+}  // namespace rondo

@@ -1,0 +1,164 @@
+#include "comm/communicator.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+namespace rondo {
+namespace {
+
+constexpr LinkCost kSharedMemory{0.5, 2e-4};
+constexpr LinkCost kNetwork{15, 5e-4};
+
+int allowed_cpus() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0
+             ? CPU_COUNT(&allowed)
+             : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+Result<ConnectionParams> params_from_settings() {
+  ConnectionParams params;
+  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;
+  RONDO_TRY_ASSIGN(const int64_t slot_bytes, number_setting(Setting::SlotBytes, 64, kMostSlotBytes,
+                                                            static_cast<int64_t>(params.slot_bytes)));
+  RONDO_TRY_ASSIGN(const int64_t slots, number_setting(Setting::Slots, 1, 1024, params.slots));
+  RONDO_TRY_ASSIGN(const int64_t sockets, number_setting(Setting::TcpSockets, 1, 64, params.sockets));
+  RONDO_TRY_ASSIGN(const int64_t seed, number_setting(Setting::SimSeed, 0, INT64_MAX, 0));
+  RONDO_TRY_ASSIGN(params.sim_delay_us,
+                   number_setting(Setting::SimDelay, 0, 1'000'000'000, params.sim_delay_us));
+  params.slot_bytes = static_cast<size_t>(slot_bytes) / 64 * 64;
+  params.slots = static_cast<int>(slots);
+  params.sockets = static_cast<int>(sockets);
+  params.sim_seed = static_cast<uint64_t>(seed);
+  return params;
+}
+
+}  // namespace
+
+Result<Communicator::Options> Communicator::options(const char* transport, const char* algorithm,
+                                                    int64_t timeout_ms, const char* name) {
+  Options options;
+  if (timeout_ms < 0)
+    return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", timeout_ms);
+  RONDO_TRY_ASSIGN(options.timeout_ms, seconds_setting_ms(Setting::Timeout, options.timeout_ms));
+  if (timeout_ms != 0) options.timeout_ms = timeout_ms;
+  RONDO_TRY_ASSIGN(options.params, params_from_settings());
+  const std::string transport_name = transport ? transport : setting(Setting::Transport).value_or("");
+  if (!transport_name.empty()) {
+    RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
+  }
+  RONDO_TRY_ASSIGN(options.selector,
+                   Selector::parse(algorithm ? algorithm : setting(Setting::Algorithm).value_or("")));
+  if (name != nullptr) options.name = name;
+  return options;
+}
+
+Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
+                           Options options)
+    : session_(std::move(session)),
+      id_(id),
+      ranks_(std::move(ranks)),
+      self_(self),
+      options_(std::move(options)),
+      connections_(session_, id_, ranks_, self_, health_,
+                   {options_.transport, options_.params, options_.timeout_ms}),
+      messages_(self_, size(),
+                [this](int source, int destination) { return connections_.messages(source, destination); }) {}
+
+Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
+                                                         std::vector<int> ranks, int self, Options options) {
+  std::unique_ptr<Communicator> made(
+      new Communicator(std::move(session), id, std::move(ranks), self, std::move(options)));
+  const Session& all = *made->session_;
+  int here = 0;
+  bool one_host = true;
+  for (const int rank : made->ranks_) {
+    const bool same_host = all.member(rank).endpoint.host == all.member(all.rank()).endpoint.host;
+    here += same_host ? 1 : 0;
+    one_host = one_host && same_host;
+  }
+  for (int rank = 0; rank < made->size(); ++rank)
+    if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
+  const bool by_network =
+      made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
+  made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
+  made->crowded_ = here > allowed_cpus();
+  made->session_->attach({id, made->ranks_, made->health_, made->board_});
+  return made;
+}
+
+Communicator::~Communicator() { session_->detach(id_); }
+
+Status Communicator::fail(const Status& cause) {
+  if (health_->fail(cause)) {
+    log().info("communicator {}, rank {}: {}", options_.name, self_, cause.message());
+    session_->notify(Notice::of_communicator(id_, cause));
+  }
+  return health_->cause();
+}
+
+Result<const Program*> Communicator::plan(const Algorithm& algorithm, const Shape& shape) {
+  auto& cached = plans_[{&algorithm, shape.root, shape.varying, shape.commutative}];
+  if (cached == nullptr) {
+    RONDO_TRY_ASSIGN(Program program,
+                     Program::bind(shape, algorithm.build(shape, self_), [this](int peer, uint16_t port) {
+                       return connections_.lane(peer, port);
+                     }));
+    cached = std::make_unique<Program>(std::move(program));
+  }
+  return cached.get();
+}
+
+Result<std::unique_ptr<Task>> Communicator::prepare(const Call& call) {
+  RONDO_TRY_ASSIGN(const Decision decision,
+                   options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
+  Binding binding;
+  binding.signature = call.signature();
+  binding.signature.sequence = ++sequence_;
+  binding.signature.plan = decision.plan;
+  board_->begin(binding.signature);
+  RONDO_TRY_ASSIGN(const Program* program, plan(*decision.algorithm, call.shape(size())));
+  binding.input = static_cast<const std::byte*>(call.send);
+  binding.output = static_cast<std::byte*>(call.recv);
+  binding.in_place = is_in_place(call, self_);
+  binding.layout = layout_of(call, program->schedule(), decision.tile_elements);
+  binding.type = call.type;
+  binding.op = call.op;
+  binding.nranks = size();
+  binding.reduces = reduces(call.kind);
+  return std::unique_ptr<Task>(std::make_unique<Run>(*program, std::move(binding)));
+}
+
+uint64_t Communicator::next_child_id(int color) {
+  // A hash that all members compute alike; two communicators that share ranks never get the same number.
+  uint64_t id = id_;
+  for (const uint64_t part : {static_cast<uint64_t>(++children_), static_cast<uint64_t>(color) + 1}) {
+    id = (id ^ part) * 0x9e3779b97f4a7c15u;
+    id ^= id >> 29;
+  }
+  return id | 1;
+}
+
+Status Communicator::finalize() {
+  if (finalized_) return {};
+  finalized_ = true;
+  if (health_->failed()) return health_->cause();
+  if (session_->is_last(id_)) {
+    const Status gone =
+        session_->goodbye(Deadline::in_ms(options_.timeout_ms), [this] { return health_->cause(); });
+    if (!gone.ok()) return fail(gone);
+  }
+  if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
+  if (messages_.unreceived() != 0)
+    return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",
+                      messages_.unreceived(), self_));
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,56 @@
+#include "comm/diagnosis.h"
+
+#include <set>
+
+#include "comm/inquiry.h"
+
+namespace rondo {
+namespace {
+
+/// A live rank's service thread answers in microseconds; a stopped process never does.
+constexpr int64_t kAnswer_ms = 500;
+
+std::string activity_text(const Communicator& communicator, int rank, const Activity& activity) {
+  const std::string who = communicator.rank_text(rank);
+  if (activity.known == 0) return who + " has no such communicator any more";
+  if (activity.latest == 0) return who + " has made no call on it yet";
+  return fmt::format("{} {} {}", who,
+                     activity.inside != 0 ? "is in" : "has not come to this call; its last was",
+                     describe(activity.last));
+}
+
+/// Lengths of messages in _v forms differ by pair; everything else must be the same.
+bool same_call(Signature a, Signature b) {
+  if (a.varying != 0 && b.varying != 0) a.count = b.count = 0;
+  return a == b;
+}
+
+}  // namespace
+
+Diagnosis diagnose(Communicator& communicator, int blocked_on) {
+  Diagnosis diagnosis;
+  const Signature own = communicator.board().call(communicator.board().latest()).value_or(Signature());
+  std::set<int> asked{communicator.rank()};
+  for (int rank = blocked_on; rank >= 0 && asked.insert(rank).second;) {
+    auto activity =
+        inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(), own.sequence,
+                Deadline::in_ms(kAnswer_ms), [&] { return communicator.health().cause(); });
+    if (!activity.ok()) {
+      diagnosis.cause = activity.status().code() == Code::Timeout
+                            ? communicator.rank_text(rank) + " did not answer"
+                            : activity.status().message();
+      return diagnosis;
+    }
+    const Activity& does = activity.value();
+    if (own.sequence != 0 && does.has_asked != 0 && !same_call(does.asked, own)) {
+      diagnosis.mismatch = mismatch(communicator.rank(), own, rank, does.asked);
+      return diagnosis;
+    }
+    diagnosis.cause = activity_text(communicator, rank, does);
+    const bool follow = does.known != 0 && does.inside != 0 && does.latest == own.sequence;
+    rank = follow ? does.waiting_for : -1;
+  }
+  return diagnosis;
+}
+
+}  // namespace rondo

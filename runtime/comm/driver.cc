@@ -1,0 +1,182 @@
+#include "comm/driver.h"
+
+#include <time.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "comm/diagnosis.h"
+#include "exec/patience.h"
+
+namespace rondo {
+namespace {
+
+/// When a wait is first looked into, and again each time it has lasted twice as long.
+constexpr int64_t kFirstDiagnosis_ns = 1'000'000'000;
+/// How long the news of a death may take that shows as a broken connection first.
+constexpr int64_t kNewsMayTake_ms = 300;
+
+/// What one communicator has to do in a group.
+class Part {
+ public:
+  explicit Part(Communicator& communicator)
+      : communicator_(communicator), deadline_(Deadline::in_ms(communicator.options().timeout_ms)) {}
+
+  Communicator& communicator() { return communicator_; }
+  void add(Call call) { calls_.push_back(std::move(call)); }
+  template <typename Request>
+  void add(std::shared_ptr<Request> request) {
+    if (!messages_) messages_.emplace(communicator_.messages());
+    messages_->add(std::move(request));
+  }
+
+  /// Done and Failed are final.
+  Progress advance();
+  /// Called when nothing has moved for a while.
+  void look(int64_t waited_ns);
+  const Status& status() const { return status_; }
+  bool over() const { return over_; }
+
+ private:
+  Progress advance_calls();
+  Progress fail(const Status& cause);
+  Status first_cause(const Status& cause);
+  int blocked_on() const;
+  void give_up();
+
+  Communicator& communicator_;
+  std::deque<Call> calls_;
+  std::unique_ptr<Task> call_;  // the first of calls_, once it runs
+  std::optional<PointToPointTask> messages_;
+  Deadline deadline_;
+  int64_t next_diagnosis_ns_ = kFirstDiagnosis_ns;
+  bool over_ = false;
+  Status status_;
+};
+
+Progress Part::advance() {
+  if (communicator_.health().failed()) return fail(communicator_.health().cause());
+  Progress calls = advance_calls();
+  if (over_) return Progress::Failed;
+  Progress messages = Progress::Done;
+  if (messages_) messages = messages_->advance();
+  if (messages == Progress::Failed) return fail(messages_->status());
+  if (calls == Progress::Done && messages == Progress::Done) {
+    over_ = true;
+    return Progress::Done;
+  }
+  const bool moved = calls == Progress::Moved || messages == Progress::Moved;
+  if (moved) next_diagnosis_ns_ = kFirstDiagnosis_ns;
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+Progress Part::advance_calls() {
+  while (!calls_.empty()) {
+    if (call_ == nullptr) {
+      auto prepared = communicator_.prepare(calls_.front());
+      if (!prepared.ok()) return fail(prepared.status());
+      call_ = prepared.take();
+      deadline_ = Deadline::in_ms(communicator_.options().timeout_ms);
+    }
+    const Progress progress = call_->advance();
+    if (progress == Progress::Failed) return fail(call_->status());
+    if (progress != Progress::Done) return progress;
+    communicator_.board().end();
+    call_.reset();
+    calls_.pop_front();
+  }
+  return Progress::Done;
+}
+
+/// Where a connection broke because its other end died, the news of the death names the rank better.
+Status Part::first_cause(const Status& cause) {
+  const Deadline news = Deadline::in_ms(kNewsMayTake_ms);
+  while (cause.code() == Code::RemoteError && !communicator_.health().failed() && !news.passed()) {
+    const timespec nap{0, 1'000'000};
+    ::nanosleep(&nap, nullptr);
+  }
+  return communicator_.fail(cause);
+}
+
+Progress Part::fail(const Status& cause) {
+  status_ = first_cause(cause);
+  communicator_.board().end();
+  over_ = true;
+  return Progress::Failed;
+}
+
+int Part::blocked_on() const {
+  const int by_call = call_ ? call_->blocked_on() : -1;
+  return by_call >= 0 || !messages_ ? by_call : messages_->blocked_on();
+}
+
+void Part::look(int64_t waited_ns) {
+  if (over_) return;
+  communicator_.board().wait_for(blocked_on());
+  if (call_ && !call_->connection_status().ok()) {
+    fail(call_->connection_status());
+  } else if (messages_ && !messages_->connection_status().ok()) {
+    fail(messages_->connection_status());
+  } else if (deadline_.passed()) {
+    give_up();
+  } else if (waited_ns >= next_diagnosis_ns_) {
+    next_diagnosis_ns_ *= 2;
+    const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+    if (!diagnosis.mismatch.ok()) fail(diagnosis.mismatch);
+  }
+}
+
+void Part::give_up() {
+  const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+  if (!diagnosis.mismatch.ok()) {
+    fail(diagnosis.mismatch);
+    return;
+  }
+  const std::string what =
+      call_ ? describe(communicator_.board().call(communicator_.board().latest()).value_or(Signature()))
+            : std::string("a send or receive");
+  fail(error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
+             static_cast<double>(communicator_.options().timeout_ms) / 1000, communicator_.rank(),
+             diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause));
+}
+
+Part& part_of(std::deque<Part>& parts, Communicator& communicator) {
+  for (Part& part : parts)
+    if (&part.communicator() == &communicator) return part;
+  return parts.emplace_back(communicator);
+}
+
+}  // namespace
+
+Status drive(std::vector<Item> items) {
+  std::deque<Part> parts;
+  bool crowded = false;
+  for (Item& item : items) {
+    Part& part = part_of(parts, *item.communicator);
+    std::visit([&](auto& what) { part.add(std::move(what)); }, item.what);
+    crowded = crowded || item.communicator->crowded();
+  }
+  Patience patience(crowded);
+  for (bool all_over = false; !all_over;) {
+    bool moved = false;
+    all_over = true;
+    for (Part& part : parts) {
+      if (part.over()) continue;
+      moved = part.advance() != Progress::Stuck || moved;
+      all_over = all_over && part.over();
+    }
+    if (moved) {
+      patience.reset();
+    } else if (patience.wait()) {
+      for (Part& part : parts) part.look(patience.waited_ns());
+    }
+  }
+  Status first;
+  for (const Part& part : parts)
+    if (first.ok()) first = part.status();
+  return first;
+}
+
+}  // namespace rondo

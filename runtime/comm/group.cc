@@ -1,0 +1,106 @@
+#include "comm/group.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+thread_local int group_depth = 0;
+thread_local std::vector<GroupedItem> collected;
+
+struct Turn {
+  Communicator* communicator;
+  uint64_t number;
+};
+
+/// Issuing takes places in several queues and communicators; one issue at a time, so that all of them see
+/// issues in one order and none waits for another in a ring.
+std::mutex& issue_mutex() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+std::vector<Turn> take_turns(const std::vector<GroupedItem>& items) {
+  std::vector<Turn> turns;
+  for (const GroupedItem& one : items) {
+    Communicator* communicator = one.item.communicator;
+    const bool has = std::any_of(turns.begin(), turns.end(),
+                                 [&](const Turn& turn) { return turn.communicator == communicator; });
+    if (!has) turns.push_back({communicator, communicator->take_turn()});
+  }
+  return turns;
+}
+
+/// Bounded: the calls before end at their deadlines.
+void await(const Turn& turn) {
+  while (!turn.communicator->is_turn(turn.number)) {
+    const timespec nap{0, 20'000};
+    ::nanosleep(&nap, nullptr);
+  }
+}
+
+Status carry_out(std::vector<GroupedItem>& items, const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) await(turn);
+  std::vector<Item> plain;
+  plain.reserve(items.size());
+  for (GroupedItem& one : items) plain.push_back(std::move(one.item));
+  Status status = drive(std::move(plain));
+  for (const Turn& turn : turns) turn.communicator->end_turn();
+  if (status.ok())
+    for (const GroupedItem& one : items)
+      if (one.finish) one.finish();
+  return status;
+}
+
+Status issue(std::vector<GroupedItem> items) {
+  std::vector<Queue*> queues;
+  bool waits = false;
+  for (const GroupedItem& one : items) {
+    if (one.queue == nullptr)
+      waits = true;
+    else if (std::find(queues.begin(), queues.end(), one.queue) == queues.end())
+      queues.push_back(one.queue);
+  }
+  if (queues.empty()) {
+    const auto turns = take_turns(items);
+    return carry_out(items, turns);
+  }
+  auto shared = std::make_shared<std::vector<GroupedItem>>(std::move(items));
+  auto result = std::make_shared<Status>();
+  Event done;
+  {
+    std::lock_guard lock(issue_mutex());
+    push_jointly(queues, [shared, result, turns = take_turns(*shared)] {
+      return *result = carry_out(*shared, turns);
+    });
+    if (waits) done.record(*queues.front());
+  }
+  if (!waits) return {};
+  done.synchronize();
+  return *result;
+}
+
+}  // namespace
+
+void group_start() { ++group_depth; }
+
+Status group_end() {
+  if (group_depth == 0)
+    return Status(Code::InvalidUsage, "rondo_group_end() without a rondo_group_start() on this thread");
+  if (--group_depth != 0) return {};
+  return issue(std::exchange(collected, {}));
+}
+
+Status submit(GroupedItem item) {
+  if (group_depth == 0) {
+    std::vector<GroupedItem> one;
+    one.push_back(std::move(item));
+    return issue(std::move(one));
+  }
+  collected.push_back(std::move(item));
+  return {};
+}
+
+}  // namespace rondo

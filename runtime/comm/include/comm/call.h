@@ -1,0 +1,53 @@
+// Call: one collective as its caller asked for it, checked before anything is done. Plain data.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/element.h"
+#include "base/reduction.h"
+#include "base/signature.h"
+#include "base/status.h"
+#include "exec/run.h"
+#include "schedule/layout.h"
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+/// The blocks of a _v form, by rank; offsets in elements.
+struct Blocks {
+  std::vector<size_t> counts;
+  std::vector<size_t> offsets;
+};
+
+struct Call {
+  CollectiveKind kind = CollectiveKind::Barrier;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  size_t count = 0;  // elements, as the C API counts them for this kind
+  CallType type;
+  CallOp op;
+  int root = 0;
+  bool varying = false;
+  Blocks send_blocks;  // _v: where the kind has blocks to send
+  Blocks recv_blocks;  // _v: where the kind has blocks to receive
+
+  Shape shape(int nranks) const;
+  /// As it rides in slot headers; sequence and plan are the communicator's to fill in.
+  Signature signature() const;
+  /// Bytes of a rank's vector, the longer of input and output, as far as every rank knows it: what the choice
+  /// of an algorithm may depend on.
+  std::optional<size_t> vector_bytes(int nranks) const;
+};
+
+/// InvalidArgument with a sentence that names the argument, what it was and what is allowed. Fills in what
+/// can be derived (offsets that were left out).
+Status check(Call& call, int rank, int nranks);
+
+/// The layouts of the call's buffers for chunks of at most `tile_elements`.
+Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_elements);
+
+/// Whether input and output share memory, as InPlace says.
+bool is_in_place(const Call& call, int rank);
+
+}  // namespace rondo

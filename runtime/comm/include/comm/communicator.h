@@ -1,0 +1,96 @@
+// Communicator: one rank's membership in a group of ranks: its connections, its plans, its health.
+// Used by one thread at a time, except fail(), health() and board(), which any thread may use.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "comm/call.h"
+#include "comm/connections.h"
+#include "comm/health.h"
+#include "comm/memory.h"
+#include "comm/selector.h"
+#include "comm/session.h"
+#include "exec/point_to_point.h"
+
+namespace rondo {
+
+class Communicator {
+ public:
+  struct Options {
+    int64_t timeout_ms = 300'000;
+    const Transport* transport = nullptr;  // null: the best for each pair
+    ConnectionParams params;
+    Selector selector;
+    std::string name;
+  };
+  /// From the environment, overridden by what is not null or 0; InvalidArgument names what is wrong.
+  static Result<Options> options(const char* transport, const char* algorithm, int64_t timeout_ms,
+                                 const char* name);
+
+  /// `ranks`: the session's ranks of this communicator, in its order; `self` is the own place among them.
+  static Result<std::unique_ptr<Communicator>> make(std::shared_ptr<Session> session, uint64_t id,
+                                                    std::vector<int> ranks, int self, Options options);
+  ~Communicator();
+
+  int rank() const { return self_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  uint64_t id() const { return id_; }
+  const Options& options() const { return options_; }
+  const std::shared_ptr<Session>& session() const { return session_; }
+  int session_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
+  std::string rank_text(int rank) const { return session_->member(session_rank(rank)).text(); }
+  bool crowded() const { return crowded_; }
+  Registrations& registrations() { return registrations_; }
+
+  Health& health() { return *health_; }
+  Board& board() { return *board_; }
+  /// Keeps the first cause, tells the other ranks, and returns the first cause.
+  Status fail(const Status& cause);
+
+  /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
+  Result<std::unique_ptr<Task>> prepare(const Call& call);
+  PointToPoint& messages() { return messages_; }
+
+  /// Calls of a communicator run in the order in which they were issued, on whatever threads.
+  uint64_t take_turn() { return next_turn_++; }
+  bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
+  void end_turn() { serving_.fetch_add(1, std::memory_order_release); }  // pairs with is_turn()
+
+  /// The identity of the next communicator made out of this one, the same at all its members.
+  uint64_t next_child_id(int color);
+
+  /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
+  Status finalize();
+  bool finalized() const { return finalized_; }
+
+ private:
+  using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
+  Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
+               Options options);
+  Result<const Program*> plan(const Algorithm& algorithm, const Shape& shape);
+
+  std::shared_ptr<Session> session_;
+  uint64_t id_;
+  std::vector<int> ranks_;
+  int self_;
+  Options options_;
+  std::shared_ptr<Health> health_ = std::make_shared<Health>();
+  std::shared_ptr<Board> board_ = std::make_shared<Board>();
+  ConnectionTable connections_;
+  LinkCost link_cost_;
+  std::map<PlanKey, std::unique_ptr<Program>> plans_;
+  PointToPoint messages_;
+  Registrations registrations_;
+  uint32_t sequence_ = 0;
+  int children_ = 0;
+  bool crowded_ = false;
+  bool finalized_ = false;
+  uint64_t next_turn_ = 0;
+  std::atomic<uint64_t> serving_{0};
+};
+
+}  // namespace rondo

@@ -1,0 +1,17 @@
+// Diagnosis: finds out why a wait lasts, by asking the rank that is waited for, then the one which that rank
+// waits for, and so on. Used by the thread that waits.
+#pragma once
+
+#include "comm/communicator.h"
+
+namespace rondo {
+
+struct Diagnosis {
+  Status mismatch;    // not Ok: ranks disagree about a call; no use in waiting on
+  std::string cause;  // a sentence about whoever is at the end of the chain
+};
+
+/// `blocked_on`: the rank that this rank waits for; -1 where it is not known.
+Diagnosis diagnose(Communicator& communicator, int blocked_on);
+
+}  // namespace rondo

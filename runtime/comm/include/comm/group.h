@@ -1,0 +1,26 @@
+// Group: collects the calls between rondo_group_start() and rondo_group_end() of a thread, and issues them:
+// on the caller's thread, or through the queues that they name.
+#pragma once
+
+#include <vector>
+
+#include "comm/driver.h"
+#include "comm/queue.h"
+
+namespace rondo {
+
+struct GroupedItem {
+  Item item;
+  Queue* queue = nullptr;        // null: the caller's thread
+  std::function<void()> finish;  // after success, may be empty
+};
+
+/// Opens a group on this thread, or one more level of it.
+void group_start();
+/// Issues what was collected when the outermost level closes; InvalidUsage without a group.
+Status group_end();
+
+/// Issues one item, or adds it to this thread's group.
+Status submit(GroupedItem item);
+
+}  // namespace rondo

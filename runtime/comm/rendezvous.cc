@@ -1,0 +1,323 @@
+#include "comm/rendezvous.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "comm/gathering.h"
+
+namespace rondo {
+namespace {
+
+constexpr const char* kSetSecret =
+    "set RONDO_SECRET (or RONDO_SECRET_FILE) to the same secret on every rank; without one only processes of "
+    "the "
+    "same user on the same host are let in";
+
+Result<std::optional<Secret>> job_secret() {
+  if (const auto text = setting(Setting::Secret)) return std::optional<Secret>(secret_from_text(*text));
+  const auto path = setting(Setting::SecretFile);
+  if (!path) return std::optional<Secret>();
+  std::ifstream file(*path);
+  std::string text;
+  if (!std::getline(file, text) || text.empty())
+    return error(Code::InvalidArgument, "RONDO_SECRET_FILE: '{}' cannot be read or its first line is empty",
+                 *path);
+  return std::optional<Secret>(secret_from_text(text));
+}
+
+/// Where and as what the ranks of a job meet.
+struct Place {
+  std::string key;  // what only this job's ranks share
+  std::string unix_name;
+  std::string host;   // of rank 0; empty: this one
+  uint16_t port = 0;  // 0: not by TCP
+  std::optional<Secret> secret;
+
+  Credentials credentials() const {
+    const Secret secret_or_none = secret.value_or(Secret());
+    const Digest digest = keyed_hash(Secret(), {std::as_bytes(std::span(key))});
+    uint64_t session = 0;
+    std::memcpy(&session, digest.data(), sizeof session);
+    return {session, secret_or_none};
+  }
+};
+
+Result<Place> place_of(const Launch& launch) {
+  Place place;
+  RONDO_TRY_ASSIGN(place.secret, job_secret());
+  if (launch.master_port == 0 && launch.job.empty())
+    return Status(Code::InvalidArgument, "MASTER_PORT is not set: ranks do not know where to meet");
+  place.key = launch.master_port != 0 ? fmt::format("port-{}", launch.master_port) : "job-" + launch.job;
+  place.unix_name = fmt::format("rondo-start-{}-{}", ::getuid(), place.key);
+  place.host = launch.master_host;
+  const bool one_host = launch.local_size == launch.size;
+  if (!one_host && place.secret && launch.master_port != 0)
+    place.port = static_cast<uint16_t>(launch.master_port + (launch.agent_at_port ? 1 : 0));
+  if (launch.local_size && !one_host && !place.secret)
+    return error(Code::InvalidUsage, "{} of {} ranks are on other hosts: {}",
+                 launch.size - *launch.local_size, launch.size, kSetSecret);
+  return place;
+}
+
+/// The id without its secret, which both sides derive from the job's and a random value: who only listens to
+/// the network learns nothing from it, and who has no job secret got it from a process of the same user.
+struct Invitation {
+  std::array<std::byte, UniqueId::kBytes> id{};
+  Digest salt{};
+};
+
+Secret derived_secret(const Place& place, const Digest& salt) {
+  return {keyed_hash(place.secret.value_or(Secret()), {salt})};
+}
+
+/// Rank 0's side: listens and hands invitations out.
+class Host {
+ public:
+  static Result<std::shared_ptr<Host>> open(const Place& place, const Invitation& invitation) {
+    std::shared_ptr<Host> host(new Host);
+    RONDO_TRY_ASSIGN(host->context_, Context::get());
+    RONDO_TRY_ASSIGN(host->unix_, listen_unix(place.unix_name));
+    uint16_t port = place.port;
+    if (port != 0) {
+      RONDO_TRY_ASSIGN(host->tcp_, listen_tcp(port));
+    }
+    host->session_ = place.credentials().session;
+    host->context_->open(place.credentials(), Context::kRoot,
+                         [invitation, open = !place.secret](const Purpose& purpose, Fd fd) {
+                           if (purpose.kind == PurposeKind::Meet) invite(invitation, open, fd);
+                         });
+    for (const Fd* listener : {&host->unix_, &host->tcp_})
+      if (listener->valid()) host->context_->listen_at(*listener);
+    return host;
+  }
+  ~Host() {
+    if (context_ == nullptr || session_ == 0) return;
+    for (const Fd* listener : {&unix_, &tcp_})
+      if (listener->valid()) context_->stop_listening(*listener);
+    context_->close(session_, Context::kRoot);
+  }
+
+ private:
+  static void invite(const Invitation& invitation, bool same_user_only, const Fd& fd) {
+    const auto peer = peer_credentials(fd.get());
+    if (same_user_only && (!peer.ok() || peer.value().uid != ::getuid())) {
+      log().warn("turned a process away that is not this user's on this host; {}", kSetSecret);
+      return;
+    }
+    ByteWriter body;
+    body.put(invitation);
+    // A fresh socket's buffer holds the few bytes of an invitation, so this does not wait.
+    if (const Status sent = send_message(fd, MessageType::UniqueId, body, Deadline::in_ms(0), {}); !sent.ok())
+      log().warn("a rank could not be told the unique id: {}", sent.message());
+  }
+  std::shared_ptr<Context> context_;
+  Fd unix_;
+  Fd tcp_;
+  uint64_t session_ = 0;
+};
+
+Result<Meeting> host_meeting(const Place& place, int64_t timeout_ms) {
+  Invitation invitation;
+  invitation.salt = random_secret().bytes;
+  Meeting meeting;
+  RONDO_TRY_ASSIGN(meeting.id, Gathering::start(timeout_ms, derived_secret(place, invitation.salt)));
+  UniqueId open = meeting.id;
+  open.credentials.secret = Secret();
+  open.write(invitation.id);
+  RONDO_TRY_ASSIGN(meeting.keep, Host::open(place, invitation));
+  return meeting;
+}
+
+Result<bool> is_this_host(const std::string& name) {
+  if (name.empty() || name == "localhost") return true;
+  RONDO_TRY_ASSIGN(const auto addresses, resolve(name));
+  RONDO_TRY_ASSIGN(const auto own, list_interfaces());
+  return std::any_of(addresses.begin(), addresses.end(), [&](const IpAddress& ip) {
+    return is_loopback(ip) ||
+           std::any_of(own.begin(), own.end(), [&](const Interface& one) { return one.ip == ip; });
+  });
+}
+
+Result<std::vector<Address>> places_to_try(const Place& place) {
+  RONDO_TRY_ASSIGN(const bool here, is_this_host(place.host));
+  std::vector<Address> addresses;
+  if (here) addresses.push_back(Address::abstract_unix(place.unix_name));
+  if (!here && !place.secret)
+    return error(Code::InvalidUsage, "rank 0 is on host {}, which is another one: {}", place.host,
+                 kSetSecret);
+  if (place.port != 0 && !place.host.empty()) {
+    RONDO_TRY_ASSIGN(const auto ips, resolve(place.host));
+    for (const IpAddress& ip : ips) addresses.push_back(Address::tcp(ip, place.port));
+  }
+  return addresses;
+}
+
+Result<UniqueId> accept_invitation(const Fd& fd, const Place& place, const Deadline& deadline) {
+  if (!place.secret) {
+    RONDO_TRY_ASSIGN(const auto peer, peer_credentials(fd.get()));
+    if (peer.uid != ::getuid())
+      return error(Code::RemoteError, "the process that listens as rank 0 is user {}'s: {}", peer.uid,
+                   kSetSecret);
+  }
+  RONDO_TRY_ASSIGN(const Message message, receive_message(fd, deadline, {}));
+  ByteReader reader(message.body);
+  const auto invitation = reader.get<Invitation>();
+  if (message.type != MessageType::UniqueId || !reader.ok())
+    return Status(Code::RemoteError, "rank 0 sent nonsense instead of the unique id");
+  RONDO_TRY_ASSIGN(UniqueId id, UniqueId::read(invitation.id));
+  id.credentials.secret = derived_secret(place, invitation.salt);
+  return id;
+}
+
+Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
+  RONDO_TRY_ASSIGN(const auto addresses, places_to_try(place));
+  const Deadline deadline = Deadline::in_ms(timeout_ms);
+  const Purpose purpose{.kind = PurposeKind::Meet};
+  Status last;
+  do {
+    for (const Address& address : addresses) {
+      auto fd = dial(address, place.credentials(), purpose, deadline, {});
+      auto id = fd.ok() ? accept_invitation(fd.value(), place, deadline) : Result<UniqueId>(fd.status());
+      if (id.ok()) return Meeting{id.take(), nullptr, false};
+      last = id.status();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  } while (!deadline.passed());
+  return error(Code::Timeout, "rank 0 was not found within {} s: {}{}",
+               static_cast<double>(timeout_ms) / 1000, last.message(),
+               place.secret ? "" : "; RONDO_SECRET is not set here");
+}
+
+// --- file:// ---
+
+/// A file that others find whole or not at all, and that is gone with its owner.
+class IdFile {
+ public:
+  static Result<std::shared_ptr<void>> write(const std::string& path, const UniqueId& id) {
+    const std::string draft = fmt::format("{}.{}", path, ::getpid());
+    std::array<std::byte, UniqueId::kBytes> bytes;
+    id.write(bytes);
+    const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!fd.valid()) return system_error("cannot write " + draft, errno);
+    if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
+        ::rename(draft.c_str(), path.c_str()) != 0) {
+      const Status failure = system_error("cannot write " + path, errno);
+      ::unlink(draft.c_str());
+      return failure;
+    }
+    return std::shared_ptr<void>(std::make_shared<IdFile>(path));
+  }
+  explicit IdFile(std::string path) : path_(std::move(path)) {}
+  ~IdFile() { ::unlink(path_.c_str()); }
+
+ private:
+  std::string path_;
+};
+
+Result<UniqueId> read_id_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<std::byte, UniqueId::kBytes> bytes{};
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size()))
+    return error(Code::RemoteError, "{} is not there yet", path);
+  return UniqueId::read(bytes);
+}
+
+Result<Meeting> meet_by_file(const Method& method, int64_t timeout_ms, const UniqueId* stale) {
+  Meeting meeting;
+  if (method.launch.rank == 0) {
+    RONDO_TRY_ASSIGN(meeting.id, Gathering::start(timeout_ms, random_secret()));
+    RONDO_TRY_ASSIGN(meeting.keep, IdFile::write(method.path, meeting.id));
+    return meeting;
+  }
+  const Deadline deadline = Deadline::in_ms(timeout_ms);
+  Status last;
+  do {
+    auto id = read_id_file(method.path);
+    if (id.ok() && (stale == nullptr || id.value().credentials.session != stale->credentials.session))
+      return Meeting{id.take(), nullptr, true};
+    last = id.ok() ? error(Code::RemoteError, "{} is an earlier run's", method.path) : id.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  } while (!deadline.passed());
+  return error(Code::Timeout, "rank 0 was not found within {} s: {}", static_cast<double>(timeout_ms) / 1000,
+               last.message());
+}
+
+// --- methods as text ---
+
+Result<int> query_number(const std::string& query, const std::string& name, int otherwise) {
+  std::istringstream parts(query);
+  for (std::string part; std::getline(parts, part, '&');) {
+    if (!part.starts_with(name + "=")) continue;
+    const std::string value = part.substr(name.size() + 1);
+    int number = 0;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (failure != std::errc() || end != value.data() + value.size())
+      return error(Code::InvalidArgument, "method: {} is '{}': it must be a whole number", name, value);
+    return number;
+  }
+  return otherwise;
+}
+
+Status parse_host_port(const std::string& text, Launch& launch) {
+  const size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  int number = 0;
+  std::from_chars(port.data(), port.data() + port.size(), number);
+  if (number < 1 || number > 65535)
+    return error(Code::InvalidArgument, "method: tcp://{} has no port; it must be tcp://host:port", text);
+  launch.master_host = text.substr(0, colon);
+  if (launch.master_host.starts_with('[') && launch.master_host.ends_with(']'))
+    launch.master_host = launch.master_host.substr(1, launch.master_host.size() - 2);
+  launch.master_port = number;
+  launch.agent_at_port = false;
+  return {};
+}
+
+}  // namespace
+
+Result<Method> parse_method(const std::string& text) {
+  Method method;
+  RONDO_TRY_ASSIGN(const auto launch, read_launch());
+  method.launch = launch.value_or(Launch());
+  const size_t question = std::min(text.find('?'), text.size());
+  const std::string target = text.substr(0, question);
+  const std::string query = question < text.size() ? text.substr(question + 1) : "";
+  if (target.starts_with("tcp://")) {
+    method.kind = Method::Kind::Tcp;
+    RONDO_TRY(parse_host_port(target.substr(6), method.launch));
+  } else if (target.starts_with("file://")) {
+    method.kind = Method::Kind::File;
+    method.path = target.substr(7);
+    if (!method.path.starts_with('/'))
+      return error(Code::InvalidArgument, "method '{}': it must be file:///absolute/path", text);
+  } else if (target != "env://") {
+    return error(Code::InvalidArgument, "method is '{}': it must be env://, tcp://host:port or file:///path",
+                 text);
+  }
+  RONDO_TRY_ASSIGN(method.launch.size, query_number(query, "size", method.launch.size));
+  RONDO_TRY_ASSIGN(method.launch.rank, query_number(query, "rank", method.launch.rank));
+  if (method.launch.size < 1 || method.launch.rank < 0 || method.launch.rank >= method.launch.size)
+    return error(Code::InvalidArgument, "method '{}': rank is {} of {}", text, method.launch.rank,
+                 method.launch.size);
+  return method;
+}
+
+Result<Meeting> meet(const Method& method, int64_t timeout_ms, const UniqueId* stale) {
+  if (method.kind == Method::Kind::File) return meet_by_file(method, timeout_ms, stale);
+  RONDO_TRY_ASSIGN(const Place place, place_of(method.launch));
+  return method.launch.rank == 0 ? host_meeting(place, timeout_ms) : attend_meeting(place, timeout_ms);
+}
+
+}  // namespace rondo

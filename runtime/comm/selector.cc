@@ -1,0 +1,89 @@
+#include "comm/selector.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rondo {
+namespace {
+
+/// Where ranks cannot all know how long a _v form is, they choose as for this many bytes.
+constexpr size_t kUnknownBytes = 64 * 1024;
+constexpr size_t kChunkAlignment = 64;  // bytes
+
+std::optional<CollectiveKind> kind_by_name(std::string_view name) {
+  for (int i = 0; i < kCollectives; ++i)
+    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
+  return std::nullopt;
+}
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccdu;
+}
+
+}  // namespace
+
+Result<Selector> Selector::parse(const std::string& text) {
+  Selector selector;
+  std::string_view left = text;
+  while (!left.empty()) {
+    const size_t end = std::min(left.find(';'), left.size());
+    const std::string_view rule = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (rule.empty()) continue;
+    const size_t equals = rule.find('=');
+    const auto kind = kind_by_name(rule.substr(0, equals));
+    if (equals == std::string_view::npos || !kind)
+      return error(Code::InvalidArgument,
+                   "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring", rule);
+    RONDO_TRY_ASSIGN(selector.forced_[*kind], algorithm_by_name(*kind, rule.substr(equals + 1)));
+  }
+  return selector;
+}
+
+Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, const LinkCost& cost) const {
+  if (const auto forced = forced_.find(shape.kind); forced != forced_.end()) {
+    if (forced->second->supports(shape)) return forced->second;
+    return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{})",
+                 collective_name(shape.kind), forced->second->name, shape.nranks,
+                 shape.varying ? ", blocks of different lengths" : "",
+                 shape.commutative ? "" : ", an operation that is not commutative");
+  }
+  const auto bytes = static_cast<double>(call.vector_bytes(shape.nranks).value_or(kUnknownBytes));
+  const Algorithm* best = nullptr;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const Algorithm& row : algorithms()) {
+    if (row.kind != shape.kind || !row.supports(shape)) continue;
+    const Cost units = row.cost(shape);
+    const double us = units.rounds * cost.latency_us + units.volume * bytes * cost.us_per_byte;
+    if (us < best_us) {
+      best_us = us;
+      best = &row;
+    }
+  }
+  if (best == nullptr)
+    return error(Code::Unsupported, "no algorithm does {} over {} ranks", collective_name(shape.kind),
+                 shape.nranks);
+  return best;
+}
+
+Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost,
+                                  size_t slot_bytes) const {
+  const Shape shape = call.shape(nranks);
+  Decision decision;
+  RONDO_TRY_ASSIGN(decision.algorithm, choose(call, shape, cost));
+  // How many chunks share a slot may differ from rank to rank; the chunk's size may not.
+  const auto most_chunks = static_cast<size_t>(decision.algorithm->most_count(shape));
+  size_t elements = slot_bytes / most_chunks / call.type.bytes;
+  if (elements == 0)
+    return error(Code::Unsupported, "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes",
+                 collective_name(call.kind), decision.algorithm->name, most_chunks, call.type.bytes,
+                 slot_bytes);
+  const size_t line = std::max<size_t>(1, kChunkAlignment / call.type.bytes);
+  if (elements > line) elements -= elements % line;
+  decision.tile_elements = elements;
+  decision.plan = mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), elements);
+  return decision;
+}
+
+}  // namespace rondo

@@ -1,0 +1,115 @@
+#include "comm/start.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "base/settings.h"
+#include "comm/driver.h"
+#include "comm/rendezvous.h"
+
+namespace rondo {
+namespace {
+
+constexpr int64_t kInitTimeout_ms = 120'000;
+constexpr uint64_t kWorld = 1;
+
+Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator::Options options) {
+  std::vector<int> ranks(static_cast<size_t>(session->size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const int self = session->rank();
+  if (options.name.empty()) options.name = "world";
+  return Communicator::make(std::move(session), kWorld, std::move(ranks), self, std::move(options));
+}
+
+/// What each rank says in a split.
+struct Choice {
+  int32_t color;
+  int32_t key;
+};
+
+Result<std::vector<Choice>> gather_choices(Communicator& parent, Choice own) {
+  std::vector<Choice> choices(static_cast<size_t>(parent.size()));
+  Call call;
+  call.kind = CollectiveKind::AllGather;
+  call.send = &own;
+  call.recv = choices.data();
+  call.count = 2;
+  call.type = CallType::of(ElementType::Int32);
+  std::vector<Item> items;
+  items.push_back({&parent, call});
+  RONDO_TRY(drive(std::move(items)));
+  return choices;
+}
+
+}  // namespace
+
+Result<int64_t> init_timeout_ms() { return seconds_setting_ms(Setting::InitTimeout, kInitTimeout_ms); }
+
+Result<UniqueId> make_unique_id() {
+  RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
+  return Gathering::start(timeout_ms, random_secret());
+}
+
+Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options) {
+  if (nranks < 1) return error(Code::InvalidArgument, "nranks is {}: it must be at least 1", nranks);
+  if (rank < 0 || rank >= nranks)
+    return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
+  if (nranks == 1) {
+    Gathering::claim(id.credentials.session);  // nobody else will come
+    return world_of(Session::alone(), std::move(options));
+  }
+  RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
+  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, timeout_ms));
+  return world_of(std::move(session), std::move(options));
+}
+
+Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Options& options) {
+  if (nranks < 1) return error(Code::InvalidArgument, "nranks is {}: it must be at least 1", nranks);
+  RONDO_TRY_ASSIGN(const UniqueId id, make_unique_id());
+  std::vector<CommunicatorPtr> joined(static_cast<size_t>(nranks));
+  std::vector<Status> outcomes(joined.size());
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < nranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto one = join(id, nranks, rank, options);
+      outcomes[static_cast<size_t>(rank)] = one.status();
+      if (one.ok()) joined[static_cast<size_t>(rank)] = one.take();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& outcome : outcomes) RONDO_TRY(outcome);
+  return joined;
+}
+
+Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Options options) {
+  RONDO_TRY_ASSIGN(const Method method, parse_method(text));
+  if (method.launch.size == 1) return world_of(Session::alone(), std::move(options));
+  RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
+  RONDO_TRY_ASSIGN(Meeting meeting, meet(method, timeout_ms, nullptr));
+  for (;;) {
+    auto joined = join(meeting.id, method.launch.size, method.launch.rank, options);
+    if (joined.ok() || !meeting.may_be_stale || joined.status().code() != Code::RemoteError) return joined;
+    auto next = meet(method, timeout_ms, &meeting.id);
+    if (!next.ok()) return joined;
+    meeting = next.take();
+  }
+}
+
+Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communicator::Options options) {
+  RONDO_TRY_ASSIGN(const auto choices, gather_choices(parent, {color, key}));
+  const uint64_t id = parent.next_child_id(color);
+  if (color < 0) return CommunicatorPtr();
+  std::vector<int> members;
+  for (int rank = 0; rank < parent.size(); ++rank)
+    if (choices[static_cast<size_t>(rank)].color == color) members.push_back(rank);
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+    return choices[static_cast<size_t>(a)].key < choices[static_cast<size_t>(b)].key;
+  });
+  const auto self = std::find(members.begin(), members.end(), parent.rank()) - members.begin();
+  for (int& rank : members) rank = parent.session_rank(rank);
+  return Communicator::make(parent.session(), id, std::move(members), static_cast<int>(self),
+                            std::move(options));
+}
+
+}  // namespace rondo

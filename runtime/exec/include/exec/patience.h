@@ -1,0 +1,34 @@
+// Patience: how a thread waits between two looks: it spins while an answer may be a moment away, then lets
+// others run, then sleeps, longer and longer. One a wait; one thread.
+#pragma once
+
+#include <cstdint>
+
+namespace rondo {
+
+class Patience {
+ public:
+  /// `crowded`: ranks outnumber the cores, so that whoever spins keeps from running what it waits for.
+  explicit Patience(bool crowded) : spins_(crowded ? kFewSpins : kManySpins) {}
+
+  /// Something moved.
+  void reset() {
+    turns_ = 0;
+    since_ns_ = 0;
+  }
+  /// Nothing moved: waits a little. True now and then, when a look at slower things (deadline, peers) is due.
+  bool wait();
+  /// How long nothing has moved, as of the last wait() that was true.
+  int64_t waited_ns() const { return waited_ns_; }
+
+ private:
+  static constexpr uint32_t kManySpins = 2000;
+  static constexpr uint32_t kFewSpins = 16;
+
+  uint32_t spins_;
+  uint32_t turns_ = 0;
+  int64_t since_ns_ = 0;
+  int64_t waited_ns_ = 0;
+};
+
+}  // namespace rondo
