@@ -12,9 +12,7 @@ bool is_sum(Reduction op) { return op == Reduction::Sum || op == Reduction::Avg;
 void reduce_integers(const ReduceArgs& args) {
   ReduceArgs undivided = args;
   undivided.divisor = 1;
-  if (is_plain_copy(undivided)) {
-    plain_copy(undivided);
-  } else if (is_sum(args.op) || args.op == Reduction::Prod) {
+  if (is_sum(args.op) || args.op == Reduction::Prod) {
     fold_integer_arithmetic(undivided);
   } else if (args.op == Reduction::Min || args.op == Reduction::Max) {
     fold_integer_order(undivided);

@@ -24,7 +24,10 @@ struct ReduceArgs {
 
 /// Floats of 16 and 8 bits are combined in float32 and rounded once, to nearest even; float8_e4m3 saturates to
 /// +-448 and keeps NaN, float8_e5m2 overflows to infinity. min and max give NaN where any operand is NaN, and
-/// order -0 before +0. Integers wrap. Pointers of any alignment.
+/// order -0 before +0. Every NaN that is computed is written as the type's one positive quiet NaN, so that the
+/// bits do not depend on the CPU. Complex products follow the schoolbook formula, each step rounded. Integers
+/// wrap. On bool, sum and max are `or`, prod and min are `and`. A lone source that is neither scaled nor
+/// divided is copied as it is. Pointers of any alignment.
 void reduce(const ReduceArgs& args);
 
 /// The same, one element at a time, written to be read: what tests compare reduce() with.
