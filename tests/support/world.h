@@ -1,0 +1,57 @@
+// World: runs a piece of code as the ranks of a communicator, in processes or in threads, and collects how each ended.
+//
+//     expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
+//       check(rondo_barrier(rank.comm, nullptr), rank.comm);
+//     }));
+//
+// Bodies report failures by require() and check(), which throw; the parent never waits longer than `timeout_s`.
+#pragma once
+
+#include <rondo/rondo.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rondo::test {
+
+struct WorldOptions {
+  int nranks = 2;
+  std::string transport = {};  // empty: the best
+  std::string algorithm = {};  // as RONDO_ALGORITHM
+  bool threads = false;        // ranks are threads of one process instead of processes
+  int timeout_s = 60;          // longer is a hang
+  int64_t call_timeout_ms = 30'000;
+  std::vector<std::pair<std::string, std::string>> environment = {};  // of the ranks (processes only)
+};
+
+struct Rank {
+  rondo_comm_t comm = nullptr;
+  int rank = 0;
+  int size = 1;
+};
+
+struct Outcome {
+  bool ok = false;
+  bool hung = false;
+  int signal = 0;     // that ended the process
+  std::string error;  // what the body threw
+};
+
+using Body = std::function<void(Rank&)>;
+
+/// Each rank joins, runs the body and destroys its communicator (also after a failure; that must work as well).
+std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
+
+/// One Catch assertion over all outcomes, with the errors of all ranks as its message.
+void expect_success(const std::vector<Outcome>& outcomes);
+
+/// Throws `what` unless `condition`.
+void require(bool condition, const std::string& what);
+/// Throws the sentence of rondo_last_error() unless the status is RONDO_OK.
+void check(rondo_status_t status, rondo_comm_t comm = nullptr);
+/// Throws unless the status is `expected` and the last error contains every one of `words`.
+void check_fails(rondo_status_t status, rondo_status_t expected, const std::vector<std::string>& words,
+                 rondo_comm_t comm = nullptr);
+
+}  // namespace rondo::test
