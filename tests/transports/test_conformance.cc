@@ -25,6 +25,14 @@ void require_faultless(const Talker& talker) {
   REQUIRE(talker.fault().empty());
 }
 
+/// Drives both ends until the receiver sees something.
+bool arrives(Connection& sender, Connection& receiver) {
+  return eventually([&] {
+    sender.flushed();
+    return receiver.peek().has_value();
+  });
+}
+
 /// Random steps of both ends in one thread.
 void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_low = 0) {
   CAPTURE(conversation.seed, conversation.messages);
@@ -38,7 +46,8 @@ void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_l
       random() % 2 == 0 ? talker.send() : talker.receive();
     }
     if (!low.fault().empty() || !high.fault().empty()) return true;
-    return (low.done() & high.done()) != 0;
+    const bool low_done = low.done();
+    return high.done() && low_done;
   });
   require_faultless(low);
   require_faultless(high);
@@ -105,21 +114,19 @@ TEST_CASE("a message that was peeked at stays until it is released") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   REQUIRE(eventually([&] { return send_one(*ends.low, 100, 5, 0); }));
-  REQUIRE(eventually([&] { return ends.low->flushed() | ends.high->peek().has_value(); }));
-  REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
+  REQUIRE(arrives(*ends.low, *ends.high));
   const Arrival first = *ends.high->peek();
   REQUIRE(eventually([&] { return send_one(*ends.low, 50, 5, 1); }));
   REQUIRE(ends.high->peek()->data == first.data);
   REQUIRE(fault(*ends.high->peek(), 100, 5, 0) == "");
   ends.high->release();
-  REQUIRE(eventually([&] { return ends.low->flushed() | ends.high->peek().has_value(); }));
-  REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
+  REQUIRE(arrives(*ends.low, *ends.high));
   REQUIRE(fault(*ends.high->peek(), 50, 5, 1) == "");
 }
 
 TEST_CASE("a sender without credits gets no slot, and gets one for each that is released") {
   FOR_EACH_TRANSPORT();
-  const size_t slots = GENERATE(1, 4);
+  const size_t slots = GENERATE(size_t{1}, size_t{4});
   ConnectionParams params = small_params(64 * 1024, static_cast<int>(slots));
   Ends ends = connect_ends(transport, params);
   REQUIRE(eventually([&] { return ends.low->acquire() != nullptr; }));
@@ -129,10 +136,7 @@ TEST_CASE("a sender without credits gets no slot, and gets one for each that is 
   REQUIRE(sent < 10'000);
   if (counts_slots_exactly(transport)) REQUIRE(sent == slots);
   for (size_t received = 0; received < sent; ++received) {
-    REQUIRE(eventually([&] {
-      ends.low->flushed();
-      return ends.high->peek().has_value();
-    }));
+    REQUIRE(arrives(*ends.low, *ends.high));
     REQUIRE(fault(*ends.high->peek(), 64 * 1024, 3, received) == "");
     ends.high->release();
     if (!counts_slots_exactly(transport)) continue;
@@ -159,8 +163,7 @@ TEST_CASE("what was sent is flushed in the end, and posted memory only when it h
   std::vector<std::byte> mine(500);
   fill(mine.data(), mine.size(), 1, 1);
   REQUIRE(ends.low->post(mine.data(), mine.size(), signature_of(1, 1)));
-  REQUIRE(eventually([&] { return ends.low->flushed() | ends.high->peek().has_value(); }));
-  REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
+  REQUIRE(arrives(*ends.low, *ends.high));
   const Arrival arrival = *ends.high->peek();
   REQUIRE(fault(arrival, 500, 1, 1) == "");
   if (arrival.data == mine.data()) REQUIRE_FALSE(ends.low->flushed());

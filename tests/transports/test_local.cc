@@ -78,7 +78,7 @@ TEST_CASE("taking back waits for a peer in the middle of reading, but not for ev
 
 // Under ThreadSanitizer this also shows that no read of the peer comes after the owner's next write.
 TEST_CASE("memory that was taken back belongs to its owner again") {
-  const uint64_t seed = GENERATE(range(0, 200));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{200}));
   CAPTURE(seed);
   Ends ends = connect_ends(local(), small_params());
   std::vector<std::byte> mine(64);

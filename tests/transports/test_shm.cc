@@ -86,7 +86,7 @@ TEST_CASE("shm: credits for what was never sent give no slot") {
 }
 
 TEST_CASE("shm: random words in the headers never lead outside the slots") {
-  const uint64_t seed = GENERATE(range(0, 300));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   CAPTURE(seed);
   const ConnectionParams params = small_params(100, 3);
   Watched watched = connect_watched(params);

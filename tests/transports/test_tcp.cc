@@ -280,7 +280,7 @@ TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
 }
 
 TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") {
-  const uint64_t seed = GENERATE(range(0, 300));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   CAPTURE(seed);
   Raw raw;
   const tcp::Hello hello = hello_of(raw.params, 0);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstring>
 #include <thread>
 
 namespace rondo::test {
@@ -30,9 +32,9 @@ Signature signature_of(uint64_t seed, uint64_t number) {
 
 void fill(std::byte* data, size_t bytes, uint64_t seed, uint64_t number) {
   uint64_t bits = mix(seed, number);
-  for (size_t i = 0; i < bytes; ++i) {
-    data[i] = static_cast<std::byte>(bits >> 56);
+  for (size_t i = 0; i < bytes; i += sizeof bits) {
     bits = bits * 6364136223846793005 + 1442695040888963407;
+    std::memcpy(data + i, &bits, std::min(sizeof bits, bytes - i));
   }
 }
 
@@ -43,9 +45,9 @@ std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t 
     return fmt::format("message {} has another signature", number);
   std::vector<std::byte> expected(bytes);
   fill(expected.data(), bytes, seed, number);
-  for (size_t i = 0; i < bytes; ++i)
-    if (arrival.data[i] != expected[i]) return fmt::format("message {} differs at byte {}", number, i);
-  return {};
+  if (bytes == 0 || std::memcmp(arrival.data, expected.data(), bytes) == 0) return {};
+  const auto differs = std::mismatch(expected.begin(), expected.end(), arrival.data);
+  return fmt::format("message {} differs at byte {}", number, differs.first - expected.begin());
 }
 
 bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number) {
@@ -57,7 +59,7 @@ bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t numb
 }
 
 bool eventually(const std::function<bool()>& done) {
-  const Deadline deadline = Deadline::in_ms(10'000);
+  const Deadline deadline = Deadline::in_ms(30'000);
   while (!deadline.passed()) {
     if (done()) return true;
     std::this_thread::yield();

@@ -22,7 +22,7 @@ std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t 
 /// Sends message `number` in an acquired slot; false where there is no slot.
 bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number);
 
-/// Calls `done` until it is true; false if that takes longer than ten seconds.
+/// Calls `done` until it is true; false if that takes longer than thirty seconds.
 bool eventually(const std::function<bool()>& done);
 
 struct Conversation {
@@ -41,7 +41,7 @@ class Talker {
   bool receive();
   bool sent_all() const { return sent_ == conversation_.messages; }
   bool received_all() const { return received_ == conversation_.messages; }
-  /// Sends and receives until all is done and flushed, or ten seconds have passed, or something is wrong.
+  /// Sends and receives until all is done and flushed, or thirty seconds have passed, or something is wrong.
   void run();
   bool done() { return sent_all() && received_all() && connection_.flushed(); }
   const std::string& fault() const { return fault_; }
