@@ -15,19 +15,22 @@
 namespace rondo::perf {
 namespace {
 
-// True where there is nothing to write.
-bool write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return true;
-  std::FILE* file = std::fopen(path.c_str(), "w");
+bool write_file(const std::string& path, const std::string& text, const char* mode) {
+  if (path.empty()) return true;  // not asked for
+  std::FILE* file = std::fopen(path.c_str(), mode);
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
   if (!written || !closed) fmt::print(stderr, "rondo-perf: cannot write {}\n", path);
   return written && closed;
 }
 
+// Before minutes of measuring rather than after them.
+bool can_write(const Options& options) {
+  return write_file(options.json_file, "", "a") && write_file(options.plot_file, "", "a");
+}
+
 int list_algorithms(const Options& options) {
-  std::vector<Collective> collectives = options.collectives;
-  for (const Collective collective : collectives) {
+  for (const Collective collective : options.collectives) {
     fmt::print("{}:", collective_info(collective).name);
     for (const std::string& name : algorithm_names(collective)) fmt::print(" {}", name);
     fmt::print("\n");
@@ -43,12 +46,13 @@ int run(int argc, char** argv) {
   }
   const Options& options = parsed.options;
   if (options.list_algorithms) return list_algorithms(options);
+  if (!can_write(options)) return kBadOptions;
   std::vector<Row> rows;
   const int code = run_benchmark(options, [&](const Row& row) { rows.push_back(row); });
   // A launcher's other ranks have no rows, and must not overwrite what rank 0 writes.
   if (rows.empty()) return code;
-  const bool json = options.json_file.empty() || write_file(options.json_file, rows_to_json(rows));
-  const bool plot = options.plot_file.empty() || write_file(options.plot_file, plot_svg(rows));
+  const bool json = write_file(options.json_file, rows_to_json(rows), "w");
+  const bool plot = write_file(options.plot_file, plot_svg(rows), "w");
   if (code == kAllRight && (!json || !plot)) return kLibraryFailed;
   return code;
 }

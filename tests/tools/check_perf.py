@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""rondo-perf as a user drives it: tables, files, every collective, and what it says when results are wrong.
+
+Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.dom.minidom
+
+BROKEN_LIBRARY = sys.argv.pop(3)
+RUN = sys.argv.pop(2)
+PERF = sys.argv.pop(1)
+QUICK = ["-n", "2", "-w", "1"]
+COLLECTIVES = ["all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter",
+               "barrier", "scan", "exscan", "send_recv"]
+VARYING = ["all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"]
+
+
+def run(*command, env=None):
+    environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
+    # The address sanitizer wants to come first; behind the broken library it does as well.
+    environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    environment.update(env or {})
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment,
+                          stdin=subprocess.DEVNULL)
+
+
+def perf(*arguments, env=None):
+    return run(PERF, *arguments, env=env)
+
+
+class Perf(unittest.TestCase):
+    def rows(self, *arguments, code=0, command=(PERF,)):
+        """The rows of the JSON file of a run."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.json")
+            result = run(*command, *arguments, *QUICK, "--json", path)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+
+    def right(self, *arguments, **more):
+        rows = self.rows(*arguments, **more)
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual(row["wrong"], 0, row)
+        return rows
+
+
+class Tables(Perf):
+    def test_the_table_is_that_of_nccl_tests(self):
+        result = perf("all_reduce", "--ranks", "3", "-b", "8", "-e", "64", "-f", "2", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [line for line in result.stdout.splitlines() if line and not line.startswith("#")]
+        self.assertEqual([line.split()[0] for line in rows], ["8", "16", "32", "64"])
+        for line in rows:
+            columns = line.split()
+            self.assertEqual(len(columns), 13)
+            self.assertEqual(columns[2:5], ["float", "sum", "-1"])
+            self.assertEqual((columns[8], columns[12]), ("0", "0"))
+        self.assertRegex(result.stdout, r"(?m)^# Out of bounds values : 0 OK$")
+        self.assertRegex(result.stdout, r"(?m)^# Avg bus bandwidth    : [0-9.e-]+$")
+        self.assertEqual(result.stdout.count("#  Rank "), 3)
+
+    def test_one_table_for_each_number_of_ranks(self):
+        rows = self.right("all_reduce", "--ranks", "1,2,4", "-b", "1K", "-e", "1K")
+        self.assertEqual([row["ranks"] for row in rows], [1, 2, 4])
+
+    def test_cycles_run_everything_again(self):
+        self.assertEqual(len(self.right("all_reduce", "--ranks", "2", "-b", "64", "-e", "64", "-N", "3")), 3)
+
+    def test_other_reports(self):
+        result = perf("all_reduce", "--ranks", "2", "-b", "64", "-e", "64", "-S", "1", "-C", "1", "-M", "1", "-c", "0",
+                      *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"cputime")
+        self.assertRegex(result.stdout, r"N/A .* N/A +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n")
+        self.assertRegex(result.stdout, r"# Memory a rank +: peak resident \d")
+
+    def test_startup(self):
+        result = perf("--startup", "--ranks", "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"# Start to first barrier: \d+\.\d+ s with 4 ranks")
+        self.assertRegex(result.stdout, r"beyond a process that does nothing")
+
+
+class Files(Perf):
+    def test_json_has_a_row_for_each_line(self):
+        row = self.right("reduce", "--ranks", "2", "-b", "4K", "-e", "4K", "-r", "1", "-d", "half", "-o", "max")[0]
+        expected = {"collective": "reduce", "ranks": 2, "bytes": 4096, "count": 2048, "type": "half", "op": "max",
+                    "root": 1, "wrong": 0}
+        self.assertEqual({key: row[key] for key in expected}, expected)
+        self.assertGreater(row["out_of_place_us"], 0)
+        self.assertGreater(row["in_place_us"], 0)
+        self.assertAlmostEqual(row["algbw"], 4096 / row["out_of_place_us"] / 1000, places=6)
+        self.assertIn("algorithm", row)
+        self.assertIn("transport", row)
+
+    def test_the_plot_is_a_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plot.svg")
+            result = perf("all_reduce", "--ranks", "2,3", "-b", "8", "-e", "4K", "-f", "2", "--plot", path, *QUICK)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            picture = xml.dom.minidom.parse(path)
+        self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
+        texts = {node.firstChild.data for node in picture.getElementsByTagName("text")}
+        self.assertTrue({"2 ranks", "3 ranks", "GB/s", "microseconds", "all_reduce, float sum"} <= texts, texts)
+
+    def test_a_file_that_cannot_be_written_is_an_error_at_once(self):
+        result = perf("all_reduce", "--ranks", "2", "--json", "/nowhere/x.json")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("cannot write /nowhere/x.json", result.stderr)
+        self.assertNotIn("Rank", result.stdout)
+
+
+class Collectives(Perf):
+    sizes = ["-b", "0", "-e", "40000", "-f", "9"]
+
+    def test_every_collective_between_processes(self):
+        rows = self.right("all", "--ranks", "2,3", *self.sizes)
+        self.assertEqual(sorted({row["collective"] for row in rows}), sorted(COLLECTIVES))
+        for row in rows:
+            in_place = row["collective"] not in ("all_to_all", "barrier", "send_recv")
+            self.assertEqual(row["in_place_us"] is not None, in_place, row)
+
+    def test_every_collective_between_threads(self):
+        for how in ("0", "1"):
+            rows = self.right("all", "-t", "3", "-p", how, *self.sizes)
+            self.assertEqual({row["ranks"] for row in rows}, {3})
+
+    def test_processes_of_threads(self):
+        self.assertEqual({row["ranks"] for row in self.right("all", "--ranks", "2", "-t", "2", *self.sizes)}, {4})
+
+    def test_every_root(self):
+        rows = self.right("broadcast,reduce,gather,scatter", "--ranks", "3", "-r", "all", "-b", "999", "-e", "999")
+        self.assertEqual([row["root"] for row in rows], [0, 1, 2] * 4)
+
+    def test_lengths_that_vary(self):
+        rows = self.right("all", "--varying", "--ranks", "2,4", *self.sizes)
+        self.assertEqual(sorted({row["collective"] for row in rows}), sorted(name + "_v" for name in VARYING))
+
+    def test_all_types_and_operations(self):
+        rows = self.right("all_reduce,reduce_scatter,scan,all_gather", "-t", "3", "-d", "all", "-o", "all",
+                          "-b", "5000", "-e", "5000")
+        pairs = {(row["type"], row["op"]) for row in rows if row["collective"] == "all_reduce"}
+        # 17 types with sum and prod; min and max (not complex); avg and mulsum (not bool); six on integers and bool
+        self.assertEqual(len(pairs), 2 * 17 + 2 * 15 + 2 * 16 + 6 * 9)
+        self.assertNotIn("avg", {row["op"] for row in rows if row["collective"] == "scan"})
+
+    def test_ways_of_calling(self):
+        for way in (["--queue"], ["-m", "3"], ["--queue", "-m", "2"], ["-z", "1"], ["-z", "3"], ["-R", "1"],
+                    ["-R", "2"], ["-u", "3"], ["-a", "0"], ["-a", "3"], ["--seed", "99"], ["-T", "100"]):
+            self.right("all_reduce,all_to_all,send_recv", "--ranks", "2", "-b", "10000", "-e", "10000", *way)
+
+    def test_transports(self):
+        for transport in ("shm", "tcp"):
+            rows = self.right("all_reduce", "--ranks", "2", "--transport", transport, "-b", "8", "-e", "100K",
+                              "-f", "10")
+            self.assertEqual({row["transport"] for row in rows}, {transport})
+
+    def test_algorithms(self):
+        listed = perf("all_reduce", "--algorithm", "list").stdout
+        names = listed.partition(":")[2].split()
+        self.assertIn("ring", names)
+        rows = self.right("all_reduce", "--ranks", "3", "--algorithm", "all", "-b", "5000", "-e", "5000")
+        ran = [row["algorithm"] for row in rows]
+        self.assertEqual(ran, [name for name in names if name in ran])
+        self.assertIn("ring", {row["algorithm"] for row in rows})
+        rows = self.right("all_reduce,broadcast", "--ranks", "2", "--algorithm", "all_reduce=ring", "-b", "64",
+                          "-e", "64")
+        self.assertEqual([row["algorithm"] for row in rows], ["ring", "auto"])
+        self.assertEqual(perf("all_reduce", "--ranks", "2", "--algorithm", "nonsense").returncode, 2)
+
+
+class Launchers(Perf):
+    def test_the_ranks_of_rondo_run(self):
+        rows = self.right("all_reduce", "-b", "8", "-e", "8K", "-f", "8", command=(RUN, "-n", "3", PERF))
+        self.assertEqual({row["ranks"] for row in rows}, {3})
+
+    def test_threads_in_the_processes_of_rondo_run(self):
+        rows = self.right("all_reduce", "-t", "2", "-b", "8", "-e", "8", command=(RUN, "-n", "2", PERF))
+        self.assertEqual({row["ranks"] for row in rows}, {4})
+
+    def test_the_program_by_the_names_of_nccl_tests(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link = os.path.join(folder, "alltoall_perf")
+            os.symlink(os.path.abspath(PERF), link)
+            rows = self.right("--ranks", "2", "-b", "64", "-e", "64", command=(link,))
+        self.assertEqual({row["collective"] for row in rows}, {"all_to_all"})
+
+
+class WrongResults(Perf):
+    def broken(self, how, *arguments):
+        arguments = arguments or ("all_reduce",)
+        return perf(*arguments, "--ranks", "3", "-b", "4K", "-e", "4K", *QUICK,
+                    env={"LD_PRELOAD": BROKEN_LIBRARY, "BROKEN": how})
+
+    def test_without_a_fault_all_is_right(self):
+        self.assertEqual(self.broken("").returncode, 0)
+
+    def test_one_wrong_value_is_counted_and_fails(self):
+        result = self.broken("value")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stdout, r" 1 +[\d.]+ +[\d.]+ +[\d.]+ +1\n")
+        self.assertIn("# Out of bounds values : 2 FAILED", result.stdout)
+
+    def test_a_result_that_never_came_is_wrong_everywhere(self):
+        self.assertIn("# Out of bounds values : 2048 FAILED", self.broken("nothing").stdout)
+
+    def test_writes_outside_of_the_buffers_are_noticed(self):
+        for how in ("before", "after", "input"):
+            result = self.broken(how)
+            self.assertEqual(result.returncode, 1, how)
+            self.assertRegex(result.stdout, r"# Out of bounds values : [12] FAILED")
+
+    def test_a_result_where_none_belongs_is_noticed(self):
+        result = self.broken("elsewhere", "reduce")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("# Out of bounds values : 2 FAILED", result.stdout)
+
+    def test_a_rank_that_leaves_ends_the_run(self):
+        start = time.monotonic()
+        result = self.broken("exit")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"rondo-perf: rank [02]: RONDO_REMOTE_ERROR: .*\b1\b")
+        self.assertLess(time.monotonic() - start, 20)
+
+    def test_a_row_that_hangs_is_ended(self):
+        start = time.monotonic()
+        result = self.broken("hang", "all_reduce", "-T", "1")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertLess(time.monotonic() - start, 20)
+
+
+class BadOptions(unittest.TestCase):
+    def test_bad_options_are_refused(self):
+        cases = ((["nonsense"], "is not a collective"), ([], "say which collective"),
+                 (["all_reduce", "-G", "1"], "CUDA graphs"), (["all_reduce", "-b", "8Q"], "-b is '8Q'"),
+                 (["broadcast", "--ranks", "2", "-r", "2"], "-r is 2: with 2 ranks the last one is 1"),
+                 (["all_reduce", "--ranks", "2", "--transport", "pigeon"], "pigeon"))
+        for arguments, said in cases:
+            result = perf(*arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(said, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
