@@ -17,6 +17,21 @@ std::vector<uint16_t> ports_of(const std::vector<Schedule>& ranks) {
   return ports;
 }
 
+/// The tiles in which chunks of that length have bytes.
+int tiles_with_bytes(int length, const VerifyOptions& options) {
+  if (options.short_chunks == 0) return options.tiles;
+  uint32_t mixed = (static_cast<uint32_t>(length) + 1) * 0x9e3779b1u ^ options.short_chunks * 0x85ebca6bu;
+  mixed = (mixed ^ mixed >> 15) * 0xc2b2ae35u;
+  return 1 + static_cast<int>((mixed ^ mixed >> 16) % static_cast<uint32_t>(options.tiles));
+}
+
+/// What a Step's length is found from, as in the executors.
+Ref sizing(const Step& step, int i) {
+  return step.has(kCopy) ? Ref{step.dst(), step.dst_chunk + i} : Ref{step.src(), step.src_chunk + i};
+}
+
+constexpr ExpressionId kNoBytes = -1;
+
 }  // namespace
 
 SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options)
@@ -26,6 +41,7 @@ SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks,
       expressions_(shape.nranks, shape.commutative),
       order_(ranks),
       ports_(ports_of(ranks)) {
+  if (shape.kind == CollectiveKind::Barrier) options_.short_chunks = 0;  // its messages have no bytes anyway
   const size_t n = ranks.size();
   const auto tiles = static_cast<size_t>(options.tiles);
   fifos_.resize(n * n * ports_.size());
@@ -69,6 +85,17 @@ Status SymbolicRun::run() {
   return all_done ? Status() : deadlock();
 }
 
+bool SymbolicRun::has_bytes(const LaneState& at, Ref ref) const {
+  return at.tile < tiles_with_bytes(length_class(shape_, schedule(at), ref.buffer, ref.chunk), options_);
+}
+
+bool SymbolicRun::left_out(const LaneState& at) const {
+  if (at.tile == 0 || options_.short_chunks == 0) return false;
+  for (int i = 0; i < step(at).count; ++i)
+    if (has_bytes(at, sizing(step(at), i))) return false;
+  return true;
+}
+
 SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
   const Step& now = step(at);
   if (now.wait_lane != Step::kNone) {
@@ -76,6 +103,7 @@ SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
     if (other.tile < at.tile || (other.tile == at.tile && other.step <= now.wait_step))
       return {Obstacle::What::Lane, now.wait_lane};
   }
+  if (left_out(at)) return {};
   for (size_t peer : peers(at, now.recv_set))
     if (peer != at.rank && fifo(peer, at.rank, lane(at).port).empty()) return {Obstacle::What::Data, peer};
   for (size_t peer : peers(at, now.send_set))
@@ -85,40 +113,46 @@ SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
 }
 
 Status SymbolicRun::execute(LaneState& at) {
-  learn(at);
+  const bool runs = !left_out(at);
+  learn_from_lane(at);
+  if (runs) learn_from_messages(at);
   SymbolicMemory::Access access{&order_, at.index, 0};
   if (order_.tracks()) {
     access.number = order_.tick(at.index);
     clocks_[at.index][static_cast<size_t>(at.tile) * lane(at).steps.size() + at.step] =
         order_.clock(at.index);
   }
+  if (!runs) return {};
   RONDO_TRY_ASSIGN(const Values value, value_of(at, access));
   if (step(at).has(kCopy)) RONDO_TRY(store(at, value, access));
   hand_over(at, value);
   return {};
 }
 
-/// Takes over what the lane that it waited for and the senders knew to be over.
-void SymbolicRun::learn(const LaneState& at) {
+void SymbolicRun::hear(const LaneState& at, const std::vector<bool>& ranks) {
+  if (heard_.empty()) return;
+  std::vector<bool>& own =
+      heard_[at.index * static_cast<size_t>(options_.tiles) + static_cast<size_t>(at.tile)];
+  for (size_t rank = 0; rank < own.size(); ++rank) own[rank] = own[rank] || ranks[rank];
+}
+
+/// Takes over what the lane that it waited for knew to be over.
+void SymbolicRun::learn_from_lane(const LaneState& at) {
   const Step& now = step(at);
-  const bool barrier = !heard_.empty();
+  if (now.wait_lane == Step::kNone) return;
   const auto tile = static_cast<size_t>(at.tile);
-  const auto tiles = static_cast<size_t>(options_.tiles);
-  const auto hear = [&](const std::vector<bool>& ranks) {
-    std::vector<bool>& own = heard_[at.index * tiles + tile];
-    for (size_t rank = 0; rank < own.size(); ++rank) own[rank] = own[rank] || ranks[rank];
-  };
-  if (now.wait_lane != Step::kNone) {
-    const size_t other = order_.index(at.rank, now.wait_lane);
-    const size_t steps = schedule(at).lanes[now.wait_lane].steps.size();
-    if (order_.tracks()) order_.join(at.index, clocks_[other][tile * steps + now.wait_step]);
-    if (barrier) hear(heard_[other * tiles + tile]);
-  }
-  for (size_t peer : peers(at, now.recv_set)) {
+  const size_t other = order_.index(at.rank, now.wait_lane);
+  const size_t steps = schedule(at).lanes[now.wait_lane].steps.size();
+  if (order_.tracks()) order_.join(at.index, clocks_[other][tile * steps + now.wait_step]);
+  if (!heard_.empty()) hear(at, heard_[other * static_cast<size_t>(options_.tiles) + tile]);
+}
+
+void SymbolicRun::learn_from_messages(const LaneState& at) {
+  for (size_t peer : peers(at, step(at).recv_set)) {
     if (peer == at.rank) continue;
     const Message& message = fifo(peer, at.rank, lane(at).port).front();
     if (order_.tracks()) order_.join(at.index, message.clock);
-    if (barrier) hear(message.heard);
+    hear(at, message.heard);
   }
 }
 
@@ -127,15 +161,17 @@ Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const Sym
   Values own;
   if (!now.has(kRecv) || now.has(kReduce)) {
     for (int i = 0; i < now.count; ++i) {
-      RONDO_TRY_ASSIGN(const ExpressionId one,
-                       memory_[at.rank].read(at.tile, {now.src(), now.src_chunk + i}, access));
-      own.push_back(one);
+      const Ref from{now.src(), now.src_chunk + i};
+      own.push_back(kNoBytes);
+      if (!has_bytes(at, from)) continue;
+      RONDO_TRY_ASSIGN(own.back(), memory_[at.rank].read(at.tile, from, access));
     }
   }
   Values value;
   RONDO_TRY_ASSIGN(value, fold(at, own));
   if (now.has(kFinish))
     for (ExpressionId& one : value) {
+      if (one == kNoBytes) continue;
       RONDO_TRY_ASSIGN(one, expressions_.finish(one));
     }
   return value;
@@ -161,6 +197,9 @@ Result<SymbolicRun::Values> SymbolicRun::fold(const LaneState& at, const Values&
       continue;
     }
     for (size_t i = 0; i < value.size(); ++i) {
+      if (value[i] == kNoBytes && operand[i] == kNoBytes) continue;
+      if (value[i] == kNoBytes || operand[i] == kNoBytes)
+        return error(Code::InternalError, "adds chunks of different lengths");
       RONDO_TRY_ASSIGN(value[i], expressions_.fold(value[i], operand[i]));
     }
   }
@@ -177,6 +216,8 @@ Status SymbolicRun::store(const LaneState& at, const Values& value, const Symbol
       if (i != j && memory.same(at.tile, {now.src(), now.src_chunk + j}, to))
         return error(Code::InternalError, "source and destination overlap, but are not the same");
     const ExpressionId one = value[static_cast<size_t>(i)];
+    if (one == kNoBytes && !has_bytes(at, to)) continue;
+    if (one == kNoBytes) return error(Code::InternalError, "writes nothing where there are bytes to write");
     const Schedule& origin = ranks_[static_cast<size_t>(expressions_.first_rank(one))];
     const int length = length_class(shape_, origin, Buffer::Input, expressions_.chunk(one));
     if (length != length_class(shape_, schedule(at), to.buffer, to.chunk))
@@ -256,7 +297,9 @@ Status SymbolicRun::check_results() const {
 
 Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
   const auto right = wanted(shape_, rank, chunk);
-  if (!right) return {};
+  const Schedule& own = ranks_[static_cast<size_t>(rank)];
+  if (!right || tile >= tiles_with_bytes(length_class(shape_, own, Buffer::Output, chunk), options_))
+    return {};
   const ExpressionId found = memory_[static_cast<size_t>(rank)].output(tile, chunk);
   const std::string place = fmt::format("output[{}] of rank {}, tile {}", chunk, rank, tile);
   if (found < 0) return error(Code::InternalError, "{} is never written", place);

@@ -55,9 +55,13 @@ class SymbolicRun {
   const std::vector<uint16_t>& peers(const LaneState& at, uint16_t set) const;
   std::vector<Message>& fifo(size_t from, size_t to, uint16_t port);
 
+  bool has_bytes(const LaneState& at, Ref ref) const;
+  bool left_out(const LaneState& at) const;
   Obstacle obstacle(const LaneState& at);
   Status execute(LaneState& at);
-  void learn(const LaneState& at);
+  void learn_from_lane(const LaneState& at);
+  void learn_from_messages(const LaneState& at);
+  void hear(const LaneState& at, const std::vector<bool>& ranks);
   Result<Values> value_of(const LaneState& at, const SymbolicMemory::Access& access);
   Result<Values> fold(const LaneState& at, const Values& own);
   Status store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access);

@@ -27,20 +27,26 @@ struct Failures {
 
 void verify_all_ways(const Algorithm& algorithm, const Shape& shape, Failures& failures) {
   const auto ranks = build_all(algorithm, shape);
+  std::vector<VerifyOptions> ways;
   for (int slots : {1, 2})
-    for (bool in_place : {false, true}) {
-      const Status status = verify(shape, ranks, {.slots = slots, .tiles = 3, .in_place = in_place});
-      ++failures.verified;
-      if (!status.ok())
-        failures.add(name_of(algorithm) + ", " + to_string(shape) + ", slots " + std::to_string(slots) +
-                     (in_place ? ", in place: " : ": ") + status.message());
-    }
+    for (bool in_place : {false, true}) ways.push_back({.slots = slots, .tiles = 3, .in_place = in_place});
+  const auto seed = static_cast<uint32_t>(shape.nranks * 100 + shape.root + 1);
+  ways.push_back({.slots = 1, .tiles = 4, .in_place = shape.root % 2 == 1, .short_chunks = seed});
+  for (const VerifyOptions& way : ways) {
+    const Status status = verify(shape, ranks, way);
+    ++failures.verified;
+    if (!status.ok())
+      failures.add(name_of(algorithm) + ", " + to_string(shape) + ", slots " + std::to_string(way.slots) +
+                   (way.in_place ? ", in place" : "") + ", short chunks " + std::to_string(way.short_chunks) +
+                   ": " + status.message());
+  }
 }
 
 }  // namespace
 
 TEST_CASE(
-    "every algorithm verifies for 1 to 64 ranks, all roots, in and out of place, with one and two slots") {
+    "every algorithm verifies for 1 to 64 ranks, all roots, in and out of place, with one and two slots, "
+    "with chunks that end in different tiles") {
   Failures failures;
   std::vector<std::pair<const Algorithm*, int>> jobs;
   for (int n = kMostRanks; n >= 1; --n)

@@ -1,9 +1,9 @@
 // Layout: turns (tile, buffer, chunk) of a Schedule into bytes, for one call.
 //
 // A call runs its whole Schedule once per tile; in a tile every chunk is at most `tile_bytes` long, so that a
-// Step's chunks fit a slot and no ring stops with everybody sending. Both ends of a connection compute the same
-// lengths. From the second tile on, both leave out a Step that has no bytes; in the first tile it is carried out
-// all the same, because its slot's header carries the call's signature. Immutable: any thread.
+// Step's chunks fit a slot and no ring stops with everybody sending. Both ends of a connection compute the
+// same lengths. From the second tile on, both leave out a Step that has no bytes; in the first tile it is
+// carried out all the same, because its slot's header carries the call's signature. Immutable: any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Piece {
 /// How one buffer of a call is divided into chunks.
 class BufferLayout {
  public:
-  /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and the
-  /// parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
+  /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and
+  /// the parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
   static BufferLayout parts(size_t count, size_t element_bytes, int chunks, size_t tile_elements);
   /// `chunks` blocks of `count` elements, one after the other; a tile is a stretch of each block.
   static BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements);

@@ -1,7 +1,9 @@
-// The simulator: runs an algorithm over all ranks on a clock, with one bandwidth and one latency for every link.
+// The simulator: runs an algorithm over all ranks on a clock, with one bandwidth and one latency for every
+// link.
 //
-// Each rank has one port out and one port in; a message occupies both for bytes / bandwidth and arrives a latency
-// later. Arithmetic takes no time. With the whole vector as one tile it gives the textbook costs. Pure: any thread.
+// Each rank has one port out and one port in; a message occupies both for bytes / bandwidth and arrives a
+// latency later. Arithmetic takes no time. With the whole vector as one tile it gives the textbook costs.
+// Pure: any thread.
 #pragma once
 
 #include <vector>
@@ -17,8 +19,8 @@ struct SimulatedNetwork {
   int slots = 2;
 };
 
-/// Seconds from the start to the last rank's last Step, for a vector of `bytes` bytes (the longer of a rank's input
-/// and output) in `tiles` tiles; a Status where the schedule stops before its end.
+/// Seconds from the start to the last rank's last Step, for a vector of `bytes` bytes (the longer of a rank's
+/// input and output) in `tiles` tiles; a Status where the schedule stops before its end.
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
                         const SimulatedNetwork& network);
 
