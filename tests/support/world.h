@@ -1,10 +1,12 @@
-// World: runs a piece of code as the ranks of a communicator, in processes or in threads, and collects how each ended.
+// World: runs a piece of code as the ranks of a communicator, in processes or in threads, and collects how
+// each ended.
 //
 //     expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
 //       check(rondo_barrier(rank.comm, nullptr), rank.comm);
 //     }));
 //
-// Bodies report failures by require() and check(), which throw; the parent never waits longer than `timeout_s`.
+// Bodies report failures by require() and check(), which throw; the parent never waits longer than
+// `timeout_s`.
 #pragma once
 
 #include <rondo/rondo.h>
@@ -40,7 +42,8 @@ struct Outcome {
 
 using Body = std::function<void(Rank&)>;
 
-/// Each rank joins, runs the body and destroys its communicator (also after a failure; that must work as well).
+/// Each rank joins, runs the body and destroys its communicator (also after a failure; that must work as
+/// well).
 std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.

@@ -1,0 +1,122 @@
+// A rank is killed with SIGKILL at a moment drawn over its whole life. Every survivor returns correct data or
+// an error that names the victim, within a second; nothing hangs and nothing is left.
+//
+// RONDO_FAULT_TRIALS sets the number of kills, RONDO_FAULT_SEED the seed.
+#include <signal.h>
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "catch.h"
+#include "trial.h"
+
+namespace rondo::test {
+namespace {
+
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+/// Ranks that the victim has not met cannot know of its death; they learn at the start's deadline who is
+/// missing.
+constexpr int64_t kStart_ms = 6000;
+constexpr int64_t kNews_ms = 1000;
+
+struct Draw {
+  TrialOptions options;
+  Phase phase;
+  long delay_us;
+};
+
+Draw draw(std::mt19937& random, bool with_child) {
+  const auto up_to = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most + 1)); };
+  Draw drawn{};
+  drawn.options.nranks = 2 + up_to(6);
+  drawn.options.transport = up_to(1) == 0 ? "shm" : "tcp";
+  drawn.options.victim = up_to(drawn.options.nranks - 1);
+  drawn.options.victim_has_child = with_child;
+  drawn.options.calls = 300;
+  drawn.phase = with_child ? Phase::Calling : static_cast<Phase>(up_to(4));
+  drawn.delay_us = up_to(drawn.phase == Phase::Finalizing ? 2000 : 15'000);
+  return drawn;
+}
+
+std::string describe(const Draw& drawn) {
+  return "ranks " + std::to_string(drawn.options.nranks) + ", " + drawn.options.transport + ", victim " +
+         std::to_string(drawn.options.victim) + ", " + std::to_string(drawn.delay_us) + " us into " +
+         kPhaseNames[static_cast<size_t>(drawn.phase)];
+}
+
+void judge(const Trial& trial, int rank, const Draw& drawn, int64_t killed_ns, Phase died_in) {
+  const Report& report = trial.report(rank);
+  INFO("rank " << rank << ", phase " << kPhaseNames[static_cast<size_t>(trial.phase(rank))] << ", error '"
+               << report.error.data() << "'");
+  REQUIRE(report.destroyed);
+  REQUIRE_FALSE(report.wrong);
+  if (!report.failed) return;
+  const std::string victim = "rank " + std::to_string(drawn.options.victim);
+  const std::string missing =
+      ": " + std::to_string(drawn.options.victim);  // "... did not come within 3 s: 2"
+  const std::string error = report.error.data();
+  // The root of the start is rank 0; ranks that have not met any other know it by that name.
+  const bool root = drawn.options.victim == 0 && died_in <= Phase::Joining &&
+                    (error.find("the root of the start") != std::string::npos ||
+                     error.find("the process that made the unique id") != std::string::npos);
+  const bool names_victim =
+      error.find(victim) != std::string::npos || error.find(missing) != std::string::npos;
+  REQUIRE((names_victim || root));
+  const int64_t late_ms = (report.ended_ns - killed_ns) / 1'000'000;
+  REQUIRE(late_ms < (died_in <= Phase::Joining ? kStart_ms : kNews_ms));
+}
+
+void nap_us(long microseconds) {
+  const timespec nap{0, microseconds * 1000};
+  ::nanosleep(&nap, nullptr);
+}
+
+Phase kill_once(const Draw& drawn) {
+  INFO(describe(drawn));
+  Trial trial(drawn.options);
+  const int victim = drawn.options.victim;
+  REQUIRE(trial.wait_for(victim, drawn.phase, 30'000));
+  nap_us(drawn.delay_us);
+  const Phase died_in = trial.phase(victim);
+  ::kill(trial.pid(victim), SIGKILL);
+  const int64_t killed_ns = monotonic_ns();
+  const bool all_ended = trial.reap_survivors(15'000);
+  for (int rank = 0; rank < drawn.options.nranks; ++rank)
+    if (rank != victim) judge(trial, rank, drawn, killed_ns, died_in);
+  REQUIRE(all_ended);
+  trial.end_victim();
+  const auto left = sockets_left();
+  INFO((left.empty() ? std::string() : left.front()));
+  REQUIRE(left.empty());
+  return died_in;
+}
+
+}  // namespace
+
+TEST_CASE("a killed rank is named by every survivor, whenever it dies") {
+  const int trials = number_from("RONDO_FAULT_TRIALS", 40);
+  const auto seed = static_cast<unsigned>(number_from("RONDO_FAULT_SEED", 1));
+  std::mt19937 random(seed);
+  std::array<int, kPhaseNames.size()> histogram{};
+  for (int i = 0; i < trials; ++i) {
+    INFO("seed " << seed << ", trial " << i);
+    ++histogram[static_cast<size_t>(kill_once(draw(random, false)))];
+  }
+  std::printf("%d kills, seed %u, by the victim's phase:\n", trials, seed);
+  for (size_t phase = 0; phase < histogram.size(); ++phase)
+    std::printf("  %-11s %4d %s\n", kPhaseNames[phase], histogram[phase],
+                std::string(static_cast<size_t>(histogram[phase]), '*').c_str());
+}
+
+TEST_CASE("a forked child that outlives its parent does not hide the parent's death") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 4; ++i) kill_once(draw(random, true));
+}
+
+}  // namespace rondo::test

@@ -1,0 +1,38 @@
+// A rank is stopped with SIGSTOP: it does not die, it just never answers. At the deadline of their call every
+// other rank says which one did not answer, also those that wait for it only through others.
+#include <signal.h>
+
+#include "catch.h"
+#include "trial.h"
+
+namespace rondo::test {
+
+TEST_CASE("a stopped rank is named at the deadline by all that wait for it") {
+  for (const char* transport : {"shm", "tcp"}) {
+    TrialOptions options;
+    options.nranks = 5;
+    options.transport = transport;
+    options.victim = 3;
+    options.call_timeout_ms = 1500;
+    options.calls = 1'000'000;
+    Trial trial(options);
+    INFO(transport);
+    REQUIRE(trial.wait_for(options.victim, Phase::Calling, 30'000));
+    ::kill(trial.pid(options.victim), SIGSTOP);
+    const int64_t stopped_ns = monotonic_ns();
+    const bool all_ended = trial.reap_survivors(10'000);
+    for (int rank = 0; rank < options.nranks; ++rank) {
+      if (rank == options.victim) continue;
+      const Report& report = trial.report(rank);
+      INFO("rank " << rank << ": " << report.error.data());
+      REQUIRE(report.failed);
+      REQUIRE(std::string(report.error.data()).find("rank 3") != std::string::npos);
+      REQUIRE(std::string(report.error.data()).find("did not answer") != std::string::npos);
+      REQUIRE((report.ended_ns - stopped_ns) / 1'000'000 < 1500 + 2500);
+    }
+    REQUIRE(all_ended);
+    trial.end_victim();
+  }
+}
+
+}  // namespace rondo::test
