@@ -35,10 +35,12 @@ std::vector<Run> runs(int first, int count, int n) {
   return {{first, before_end}, {0, count - before_end}};
 }
 
+int most_count(const Shape& shape) { return std::max(1, shape.nranks / 2); }
+
 Schedule build(const Shape& shape, int rank) {
   const int n = shape.nranks;
   Schedule schedule(shape, rank);
-  schedule.slot_chunks = std::max(1, n / 2);
+  schedule.slot_chunks = most_count(shape);
   schedule.add({.src = input(0), .dst = output(rank)});
   for (int distance = 1; distance < n; distance *= 2) {
     const int count = std::min(distance, n - distance);
@@ -61,7 +63,7 @@ Algorithm all_gather_bruck() {
           supports,
           cost,
           build,
-          as_many_as_ranks};
+          most_count};
 }
 
 }  // namespace rondo

@@ -5,6 +5,8 @@
 //
 // log2 n rounds and the least volume possible, where n is a power of two (bruck is for all others). (Thakur,
 // Rabenseifner, Gropp, IJHPCA 2005.)
+#include <algorithm>
+
 #include "parts.h"
 #include "rows.h"
 
@@ -20,9 +22,11 @@ Cost cost(const Shape& shape) {
   return {static_cast<double>(ceil_log2(shape.nranks)), (n - 1) / n};
 }
 
+int most_count(const Shape& shape) { return std::max(1, shape.nranks / 2); }
+
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);
-  schedule.slot_chunks = shape.nranks > 1 ? shape.nranks / 2 : 1;
+  schedule.slot_chunks = most_count(shape);
   schedule.add({.src = input(0), .dst = output(rank)});
   for (int distance = 1; distance < shape.nranks; distance *= 2) {
     const int partner = rank ^ distance;
@@ -43,7 +47,7 @@ Algorithm all_gather_recursive_doubling() {
           supports,
           cost,
           build,
-          as_many_as_ranks};
+          most_count};
 }
 
 }  // namespace rondo

@@ -25,8 +25,8 @@ constexpr int kTrees = 2;
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-/// The volume is fitted to what the simulator says, within a sixth: which transfers overlap depends on how the two
-/// trees lie.
+/// The volume is fitted to what the simulator says, within a sixth: which transfers overlap depends on how
+/// the two trees lie.
 Cost cost(const Shape& shape) {
   const int n = shape.nranks;
   const double height = floor_log2(n);

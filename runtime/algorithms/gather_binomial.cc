@@ -24,12 +24,14 @@ Cost cost(const Shape& shape) {
   return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n};
 }
 
+int most_count(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
+
 Schedule build(const Shape& shape, int rank) {
   const TreePlace place = halving_tree(shape.nranks, shape.root, rank);
   const bool is_root = rank == shape.root;
   const bool is_leaf = place.children.empty();
   Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
-  schedule.slot_chunks = std::max(1, (shape.nranks + 1) / 2);
+  schedule.slot_chunks = most_count(shape);
   if (is_leaf && !is_root) {
     schedule.add({.src = input(0), .send = {place.parent}});
     return schedule;
@@ -51,7 +53,7 @@ Algorithm gather_binomial() {
           supports,
           cost,
           build,
-          as_many_as_ranks};
+          most_count};
 }
 
 }  // namespace rondo

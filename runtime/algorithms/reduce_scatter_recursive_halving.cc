@@ -77,12 +77,16 @@ void add_leader(Schedule& schedule, const PowerGroups& groups) {
   schedule.add({.src = scratch(second), .send = {second}, .finish = true});
 }
 
+int most_count(const Shape& shape) {
+  return PowerGroups(shape.nranks).uneven() ? shape.nranks : std::max(1, shape.nranks / 2);
+}
+
 Schedule build(const Shape& shape, int rank) {
   const PowerGroups groups(shape.nranks);
   const int leader = groups.leader(groups.group_of(rank));
   const bool leads = leader == rank;
   Schedule schedule(shape, rank, 1, leads && shape.nranks > 2 ? shape.nranks : 0);
-  schedule.slot_chunks = groups.uneven() ? shape.nranks : std::max(1, shape.nranks / 2);
+  schedule.slot_chunks = most_count(shape);
   if (shape.nranks == 1) {
     schedule.add({.src = input(0), .dst = output(0), .finish = true});
   } else if (leads) {
@@ -103,7 +107,7 @@ Algorithm reduce_scatter_recursive_halving() {
           supports,
           cost,
           build,
-          as_many_as_ranks};
+          most_count};
 }
 
 }  // namespace rondo

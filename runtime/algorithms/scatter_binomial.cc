@@ -21,12 +21,14 @@ Cost cost(const Shape& shape) {
   return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n};
 }
 
+int most_count(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
+
 Schedule build(const Shape& shape, int rank) {
   const TreePlace place = halving_tree(shape.nranks, shape.root, rank);
   const bool is_root = rank == shape.root;
   const bool is_leaf = place.children.empty();
   Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
-  schedule.slot_chunks = std::max(1, (shape.nranks + 1) / 2);
+  schedule.slot_chunks = most_count(shape);
   if (is_leaf && !is_root) {
     schedule.add({.recv = {place.parent}, .dst = output(0)});
     return schedule;
@@ -48,7 +50,7 @@ Algorithm scatter_binomial() {
           supports,
           cost,
           build,
-          as_many_as_ranks};
+          most_count};
 }
 
 }  // namespace rondo

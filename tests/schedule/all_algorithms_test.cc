@@ -106,6 +106,22 @@ TEST_CASE("algorithms of a collective lie together and have names of their own")
   CHECK(seen.size() == static_cast<size_t>(kCollectives));
 }
 
+TEST_CASE("all ranks have slots for as many chunks as the row says, and need no fewer") {
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 1; n <= kMostRanks; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        INFO(name_of(algorithm) << ", " << to_string(shape));
+        int most = 1;
+        for (const Schedule& schedule : build_all(algorithm, shape)) {
+          REQUIRE(schedule.slot_chunks == algorithm.most_count(shape));
+          for (const Lane& lane : schedule.lanes)
+            for (const Step& step : lane.steps)
+              if (step.has(kSend)) most = std::max<int>(most, step.count);
+        }
+        if (shape.root == 0) REQUIRE(most * 2 >= algorithm.most_count(shape));
+      }
+}
+
 TEST_CASE("an unknown name is refused with the names that there are") {
   const auto found = algorithm_by_name(CollectiveKind::Barrier, "ring");
   REQUIRE_FALSE(found.ok());

@@ -1,7 +1,7 @@
 // Algorithm: one row of the table of collective algorithms.
 //
-// Adding one is a file in runtime/algorithms/ and a line in table.cc: the verifier, the simulator, the executors'
-// tests and the benchmark iterate the table. Rows are pure functions: any thread.
+// Adding one is a file in runtime/algorithms/ and a line in table.cc: the verifier, the simulator, the
+// executors' tests and the benchmark iterate the table. Rows are pure functions: any thread.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@
 
 namespace rondo {
 
-/// What an algorithm costs a call, in the usual model: rounds * latency + volume * (time of the whole vector over
-/// one link). The vector is the longer of a rank's input and output. Both are the busiest rank's, without
-/// pipelining between tiles.
+/// What an algorithm costs a call, in the usual model: rounds * latency + volume * (time of the whole vector
+/// over one link). The vector is the longer of a rank's input and output. Both are the busiest rank's,
+/// without pipelining between tiles.
 struct Cost {
   double rounds = 0;
   double volume = 0;
@@ -27,12 +27,10 @@ struct Algorithm {
   bool (*supports)(const Shape& shape);
   Cost (*cost)(const Shape& shape);
   Schedule (*build)(const Shape& shape, int rank);
-  /// The most chunks that a Step of any rank moves at once, or more; all ranks size their chunks by it.
+  /// The most chunks that a Step of any rank moves at once: every Schedule's slot_chunks. All ranks size
+  /// their chunks by it.
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
 };
-
-/// For algorithms that move runs of blocks.
-inline int as_many_as_ranks(const Shape& shape) { return shape.nranks; }
 
 /// All algorithms; those of one collective lie together.
 std::span<const Algorithm> algorithms();
