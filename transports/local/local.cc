@@ -62,14 +62,18 @@ class LocalConnection : public Connection {
   PairedFifo& in_;
   FifoSender sender_;
   FifoReceiver receiver_;
-  uint64_t posted_ = 0;  // messages up to the last one that was posted
+  std::byte* memory_ = nullptr;  // of out_, once there
+  uint64_t posted_ = 0;          // messages up to the last one that was posted
   bool taken_back_ = false;
 };
 
 std::byte* LocalConnection::slot() {
-  const FifoLayout layout = out_.layout(pair_->params);
-  if (out_.memory == nullptr) out_.memory = allocate_aligned(layout.stride_bytes * layout.slots);
-  return out_.memory.get() + sender_.index() * layout.stride_bytes;
+  const size_t stride = aligned_size(pair_->params.slot_bytes);
+  if (memory_ == nullptr) {
+    out_.memory = allocate_aligned(stride * pair_->params.slots);
+    memory_ = out_.memory.get();
+  }
+  return memory_ + sender_.index() * stride;
 }
 
 std::optional<Arrival> LocalConnection::peek() {
