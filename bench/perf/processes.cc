@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <vector>
 
 namespace rondo::perf {
@@ -84,9 +85,7 @@ void Family::become(int number, pid_t parent, const std::function<int(int, const
   } else {
     id_.close_write();
   }
-  const int code = child(number, {id_.read_end, id_.write_end, rows_.write_end});
-  fflush(nullptr);
-  _exit(code);
+  std::exit(child(number, {id_.read_end, id_.write_end, rows_.write_end}));
 }
 
 bool Family::start(int processes, const std::function<int(int, const ChildPipes&)>& child) {

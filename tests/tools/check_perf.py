@@ -5,6 +5,7 @@ Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -235,6 +236,37 @@ class WrongResults(Perf):
         result = self.broken("hang", "all_reduce", "-T", "1")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertLess(time.monotonic() - start, 20)
+
+
+def processes_with(mark):
+    """Process ids whose environment holds the mark."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if name.isdigit() and mark.encode() in file.read():
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+class Ends(unittest.TestCase):
+    def test_nothing_is_left_of_a_run_that_is_stopped(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+            mark = f"rondo-perf-test-{os.getpid()}-{time.monotonic_ns()}"
+            started = subprocess.Popen([PERF, "all_reduce", "--ranks", "3", "-b", "8", "-e", "8", "-N", "0"],
+                                       stdout=subprocess.PIPE, env=dict(os.environ, RONDO_PERF_TEST=mark))
+            while not started.stdout.readline().lstrip().startswith(b"8 "):
+                self.assertIsNone(started.poll())
+            self.assertEqual(len(processes_with(mark)), 4)
+            started.send_signal(number)
+            started.communicate(timeout=30)
+            self.assertEqual(started.returncode, -number if number == signal.SIGKILL else 128 + number)
+            end = time.monotonic() + 10
+            while processes_with(mark) and time.monotonic() < end:
+                time.sleep(0.02)
+            self.assertEqual(processes_with(mark), [], number)
 
 
 class BadOptions(unittest.TestCase):
