@@ -80,8 +80,8 @@ void add_all() {
     for (int r = 0; r < kReductions; ++r) {
       const auto op = static_cast<Reduction>(r);
       if (!reduction_takes(op, type)) continue;
-      const std::string name =
-          "/" + std::string(element_info(type).name) + "/" + std::string(reduction_name(op));
+      std::string name = "/";
+      name.append(element_info(type).name).append("/").append(reduction_name(op));
       add_shapes(benchmark::RegisterBenchmark(("reduce" + name).c_str(), run_reduce, reduce, type, op),
                  {2, 4, 8});
       add_shapes(

@@ -55,7 +55,7 @@ std::string first_difference(const TrialCall& call, const uint8_t* got, const ui
   std::string text = describe(call) + ": element " + std::to_string(index) + " is " +
                      hex(got + index * size, size) + ", the reference says " +
                      hex(expected + index * size, size) + "; the operands are";
-  for (const Placed& source : sources) text += " " + hex(source.data() + index * size, size);
+  for (const Placed& source : sources) text.append(" ").append(hex(source.data() + index * size, size));
   return text;
 }
 
