@@ -25,15 +25,17 @@ constexpr int kTrees = 2;
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-/// The volume is fitted to what the simulator says, within a sixth: which transfers overlap depends on how
-/// the two trees lie.
+/// Volumes are fitted to what the simulator says, within a sixth: which transfers overlap depends on how the
+/// two trees lie.
 Cost cost(const Shape& shape) {
   const int n = shape.nranks;
-  const double height = floor_log2(n);
+  const double rounds = 2 * floor_log2(n);
   if (n == 1) return {};
-  const bool both_inside = n % 2 == 1 && !shape.commutative;  // some ranks are inside both trees
-  const bool full = (n & (n + 1)) == 0;                       // the lowest level has no gap
-  return {2 * height, 2 * height + (both_inside ? 1 : full ? 0 : -1)};
+  if (n == 2) return {rounds, 1, 1};
+  if (n % 2 == 1 && !shape.commutative)
+    return {rounds, rounds + 1, n < 7 ? 2.5 : 4};  // some ranks are inside both trees
+  const bool full = (n & (n + 1)) == 0;            // the lowest level has no gap
+  return {rounds, full ? rounds : rounds - 1, n == 3 ? 1.5 : 2.5};
 }
 
 /// Where a rank stands in a tree, from 1, and who stands at a position.

@@ -6,6 +6,8 @@
 //
 // Two rounds, but the server's links carry 2 (n - 1) vectors: the yardstick that the others are measured
 // against. (M. Li et al., Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.)
+#include <algorithm>
+
 #include "parts.h"
 #include "rows.h"
 
@@ -14,7 +16,10 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2); }
 
-Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 2.0 : 0.0, 2.0 * (shape.nranks - 1)}; }
+Cost cost(const Shape& shape) {
+  const double others = shape.nranks - 1;
+  return {others > 0 ? 2.0 : 0.0, 2 * others, std::max(2.0, 1.25 * others)};
+}
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);

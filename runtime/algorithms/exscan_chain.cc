@@ -15,8 +15,8 @@ namespace {
 bool supports(const Shape& shape) { return fits(shape, 3); }
 
 Cost cost(const Shape& shape) {
-  const double n = shape.nranks;
-  return {n - 1, n - 1};
+  const double hops = shape.nranks - 1;
+  return {hops, hops, shape.nranks > 2 ? 2.0 : 1.0};
 }
 
 Schedule build(const Shape& shape, int rank) {

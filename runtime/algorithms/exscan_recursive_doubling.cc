@@ -18,7 +18,8 @@ bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) +
 
 Cost cost(const Shape& shape) {
   if (shape.nranks == 1) return {};
-  return {1.0 + floor_log2(shape.nranks - 1), 1.0 + ceil_log2(shape.nranks - 1)};
+  const double vectors = 1 + ceil_log2(shape.nranks - 1);
+  return {1.0 + floor_log2(shape.nranks - 1), vectors, vectors};
 }
 
 Schedule build(const Shape& shape, int rank) {

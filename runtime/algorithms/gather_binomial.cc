@@ -21,7 +21,7 @@ bool supports(const Shape& shape) { return !shape.varying && fits(shape, ceil_lo
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
-  return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n};
+  return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n, (n - 1) / n};
 }
 
 int most_count(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }

@@ -73,4 +73,15 @@ int halving_depth(int n, int root) {
   return depth;
 }
 
+int most_children(int n, int root) {
+  int most = 0;
+  int of_root = 0;
+  for (Branch whole{root, 0, n}; whole.count > 1; ++of_root) {
+    const Halves halves = halve(whole);
+    most = std::max(most, ceil_log2(halves.other.count));
+    whole = halves.with_leader;
+  }
+  return std::max(most, of_root);
+}
+
 }  // namespace rondo

@@ -41,4 +41,7 @@ std::vector<int> child_ranks(const TreePlace& place);
 /// The longest way from the root, in edges.
 int halving_depth(int n, int root);
 
+/// The children of the rank that has the most.
+int most_children(int n, int root);
+
 }  // namespace rondo

@@ -19,10 +19,11 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 Cost cost(const Shape& shape) {
   const int below = shape.root;
   const int above = shape.nranks - 1 - shape.root;
-  if (shape.commutative) return {shape.nranks - 1.0, shape.nranks - 1.0};
-  const int rounds = std::max(below, above);
-  const bool meet = below == above && rounds > 0;  // both arrive at once, at one port
-  return {static_cast<double>(rounds), static_cast<double>(rounds + (meet ? 1 : 0))};
+  const double hops = shape.nranks - 1;
+  if (shape.commutative) return {hops, hops, 1};
+  const double rounds = std::max(below, above);
+  const double meeting = below == above && below > 0 ? 1 : 0;  // both sums arrive at once, at one port
+  return {rounds, rounds + meeting, below > 0 && above > 0 ? 2.0 : 1.0};
 }
 
 /// The ranks that the vector comes from and goes to; the own rank stands among the former as its place in the

@@ -11,7 +11,10 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+Cost cost(const Shape& shape) {
+  const double vectors = shape.nranks - 1;
+  return {shape.nranks > 1 ? 1.0 : 0.0, vectors, vectors};
+}
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);

@@ -13,7 +13,10 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-Cost cost(const Shape& shape) { return {shape.nranks - 1.0, shape.nranks - 1.0}; }
+Cost cost(const Shape& shape) {
+  const double hops = shape.nranks - 1;
+  return {hops, hops, 1};
+}
 
 Schedule build(const Shape& shape, int rank) {
   Move move{.recv = {rank}, .src = input(0), .dst = output(0)};

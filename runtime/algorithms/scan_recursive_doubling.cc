@@ -16,7 +16,8 @@ namespace {
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 1); }
 
 Cost cost(const Shape& shape) {
-  return {static_cast<double>(floor_log2(shape.nranks)), static_cast<double>(ceil_log2(shape.nranks))};
+  const double vectors = ceil_log2(shape.nranks);
+  return {static_cast<double>(floor_log2(shape.nranks)), vectors, vectors};
 }
 
 Schedule build(const Shape& shape, int rank) {

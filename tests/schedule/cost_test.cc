@@ -95,6 +95,24 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("predicted_seconds() is within two fifths of the simulator over many tiles, and mostly exact") {
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 2; n <= 18; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        if (shape.varying || shape.kind == CollectiveKind::Barrier) continue;
+        for (int tiles : {4, 32}) {
+          const double latency = 0.1 / tiles;  // of a tenth of a tile's time
+          const double simulated =
+              seconds(algorithm, shape, 1, tiles, {.latency_s = latency, .bandwidth_bytes_per_s = 1});
+          const double predicted = predicted_seconds(algorithm.cost(shape), latency, 1, tiles);
+          INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << tiles << " tiles: predicted "
+                                  << predicted << ", simulated " << simulated);
+          CHECK(predicted <= 1.4 * simulated);
+          CHECK(simulated <= 1.4 * predicted);
+        }
+      }
+}
+
 TEST_CASE("the simulator says which step never runs") {
   const Shape shape{CollectiveKind::Broadcast, 2};
   std::vector<Schedule> ranks = {Schedule(shape, 0), Schedule(shape, 1)};

@@ -18,7 +18,17 @@ namespace rondo {
 struct Cost {
   double rounds = 0;
   double volume = 0;
+  /// Where a tile starts before the one ahead of it has ended: the volume through the busiest port, which is
+  /// all that a further tile costs. 0: each tile costs as much as the first.
+  double steady = 0;
 };
+
+/// Seconds of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_s`.
+inline double predicted_seconds(const Cost& cost, double latency_s, double vector_s, double tiles) {
+  const double first = cost.rounds * latency_s + cost.volume * vector_s / tiles;
+  const double further = cost.steady > 0 ? cost.steady * vector_s / tiles : first;
+  return first + (tiles - 1) * further;
+}
 
 struct Algorithm {
   const char* name;
