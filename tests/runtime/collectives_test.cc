@@ -1,0 +1,198 @@
+// Every collective, in all its forms, over every transport and by every algorithm, against the oracle.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "catch.h"
+#include "exchange.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
+                               Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
+                               Kind::Barrier,       Kind::Scan,      Kind::Exscan};
+
+/// "all_reduce=ring;broadcast=chain;...": the variant-th algorithm of every collective, as far as it has one.
+std::string algorithms_of_variant(size_t variant) {
+  std::string text;
+  for (const Kind kind : kAllKinds) {
+    const auto names = algorithms_of(kind_name(kind));
+    text += (text.empty() ? "" : ";") + std::string(kind_name(kind)) + "=" + names[variant % names.size()];
+  }
+  return text;
+}
+
+size_t most_variants() {
+  size_t most = 0;
+  for (const Kind kind : kAllKinds) most = std::max(most, algorithms_of(kind_name(kind)).size());
+  return most;
+}
+
+/// Whether the algorithm does such calls; asking it for others is an error that says so.
+bool supported(const Trial& trial, size_t variant, int nranks) {
+  const auto names = algorithms_of(kind_name(trial.kind));
+  const std::string& name = names[variant % names.size()];
+  const bool power_of_two = (nranks & (nranks - 1)) == 0;
+  if (trial.kind == Kind::AllGather && name == "recursive_doubling") return power_of_two;
+  if ((trial.kind == Kind::Gather || trial.kind == Kind::Scatter) && name == "binomial")
+    return !trial.varying;
+  return true;
+}
+
+/// The same sums by one algorithm of every collective: all roots, both forms, in place and not, some lengths.
+void try_algorithms(const Rank& rank, size_t variant) {
+  for (const Kind kind : kAllKinds) {
+    Trial trial{.kind = kind};
+    for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
+      for (const size_t count : {0, 1, 13, 211}) {
+        trial.count = count;
+        trial.seed = mix(variant, count, static_cast<uint64_t>(trial.root));
+        trial.varying = has_varying_form(kind) && trial.seed % 3 == 0;
+        trial.in_place = may_be_in_place(kind) && trial.seed % 5 == 0;
+        trial.shift = trial.seed % 7 == 0 ? 3 : 0;
+        if (supported(trial, variant, rank.size)) run_trial(rank, trial);
+      }
+    }
+  }
+}
+
+void try_all_algorithms(const Rank& rank) {
+  for (size_t variant = 0; variant < most_variants(); ++variant) {
+    const std::string algorithms = algorithms_of_variant(variant);
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.algorithm = algorithms.c_str();
+    config.timeout_ms = 30'000;
+    Owned child;
+    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    try_algorithms({child.get(), rank.rank, rank.size}, variant);
+  }
+}
+
+void every_algorithm(const Way& way) {
+  for (int nranks = 1; nranks <= 9; ++nranks) {
+    // Small slots wrap many times; at other sizes the usual ones must do.
+    const Environment slots("RONDO_SLOT_BYTES", nranks % 3 == 0 ? "65536" : "256");
+    INFO(way.transport << ", " << nranks << " ranks");
+    expect_success(run_world(world_of(way, nranks), try_all_algorithms));
+  }
+}
+
+void every_type_and_operation(const Rank& rank) {
+  for (const Kind kind : kAllKinds) {
+    for (rondo_type_t type = 0; type < kTypes; ++type) {
+      for (rondo_op_t op = 0; op < (reduces(kind) ? kOps : 1); ++op) {
+        if (reduces(kind) && !op_takes(op, type)) continue;
+        if (op == RONDO_AVG && (kind == Kind::Scan || kind == Kind::Exscan)) continue;
+        Trial trial{.kind = kind, .count = 37, .type = type, .op = op};
+        trial.root = static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
+        for (trial.seed = 1; trial.seed <= 2; ++trial.seed) run_trial(rank, trial);
+      }
+    }
+  }
+}
+
+void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t seed, int calls) {
+  const Environment slots("RONDO_SLOT_BYTES", slot_bytes);
+  INFO(way.transport << ", " << nranks << " ranks, slots of " << slot_bytes << " bytes, first seed " << seed);
+  expect_success(run_world(world_of(way, nranks), [=](Rank& rank) {
+    for (int i = 0; i < calls; ++i)
+      run_trial(rank, random_trial(seed + static_cast<uint64_t>(i), rank.size, 2000));
+  }));
+}
+
+/// Lengths around those at which a slot is full, and one of many tiles.
+void sizes_around_tiles(const Rank& rank) {
+  for (const Kind kind : kAllKinds)
+    for (const size_t count : {8191, 16384, 16385, 70001})
+      run_trial(rank, {.kind = kind, .count = count, .seed = count});
+}
+
+TEST_CASE("every algorithm sums right over any number of threads") { every_algorithm(kWays[0]); }
+TEST_CASE("every algorithm sums right where messages are delayed at random") { every_algorithm(kWays[1]); }
+TEST_CASE("every algorithm sums right over any number of processes") { every_algorithm(kWays[2]); }
+TEST_CASE("every algorithm sums right over sockets") { every_algorithm(kWays[3]); }
+
+TEST_CASE("every type and operation is right in every collective") {
+  expect_success(run_world({.nranks = 3, .transport = "local", .threads = true}, every_type_and_operation));
+  expect_success(run_world({.nranks = 4, .transport = "shm"}, every_type_and_operation));
+}
+
+TEST_CASE("whatever call comes after whatever call, both are right") {
+  uint64_t seed = 20'000;
+  for (const Way& way : kWays)
+    for (const int nranks : {2, 3, 5, 8})
+      for (const char* slot_bytes : {"256", "4096", "65536"})
+        random_calls(way, nranks, slot_bytes, seed += 1000, 40);
+}
+
+TEST_CASE("lengths around those that fill a slot, and far beyond, are right") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), sizes_around_tiles));
+  }
+}
+
+TEST_CASE("one slot a connection is enough for every algorithm") {
+  const Environment slots("RONDO_SLOTS", "1");
+  const Environment bytes("RONDO_SLOT_BYTES", "512");
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 5), try_all_algorithms));
+  }
+}
+
+TEST_CASE("an algorithm that cannot do the call is refused in words") {
+  expect_success(
+      run_world({.nranks = 3, .algorithm = "all_gather=recursive_doubling", .threads = true}, [](Rank& rank) {
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);  // everybody is there
+        std::array<int, 3> all{};
+        check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, rank.comm, nullptr),
+                    RONDO_UNSUPPORTED, {"all_gather", "recursive_doubling", "3 ranks"}, rank.comm);
+      }));
+}
+
+class Mapping {
+ public:
+  explicit Mapping(size_t bytes) : bytes_(bytes) {
+    void* at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    require(at != MAP_FAILED, "no memory");
+    data_ = static_cast<int8_t*>(at);
+  }
+  ~Mapping() { ::munmap(data_, bytes_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  int8_t* data() { return data_; }
+
+ private:
+  size_t bytes_;
+  int8_t* data_ = nullptr;
+};
+
+size_t free_bytes() {
+  return static_cast<size_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST_CASE("a count above 2^31 is not cut short") {
+  constexpr size_t kCount = (size_t{1} << 31) + 12'345;
+  if (free_bytes() < 2 * kCount) {
+    WARN("left out: less than 4 GiB of memory are free");
+    return;
+  }
+  expect_success(run_world({.nranks = 2, .threads = true, .call_timeout_ms = 100'000}, [](Rank& rank) {
+    Mapping buffer(kCount);  // what nobody writes at the root takes no memory
+    const std::array<size_t, 4> places{0, (size_t{1} << 31) - 1, size_t{1} << 31, kCount - 1};
+    if (rank.rank == 0)
+      for (size_t i = 0; i < places.size(); ++i) buffer.data()[places[i]] = static_cast<int8_t>(i + 1);
+    check(rondo_broadcast(buffer.data(), buffer.data(), kCount, RONDO_INT8, 0, rank.comm, nullptr),
+          rank.comm);
+    for (size_t i = 0; i < places.size(); ++i)
+      require(buffer.data()[places[i]] == static_cast<int8_t>(i + 1),
+              "a byte is wrong at " + std::to_string(places[i]));
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,287 @@
+#include "exchange.h"
+
+#include <array>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+#include "oracle.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr std::array<const char*, kKinds> kNames{"all_reduce",     "broadcast",  "reduce", "all_gather",
+                                                 "reduce_scatter", "all_to_all", "gather", "scatter",
+                                                 "barrier",        "scan",       "exscan"};
+
+/// Whether a buffer has a block for each rank, or one.
+bool sends_blocks(Kind kind) {
+  return kind == Kind::ReduceScatter || kind == Kind::AllToAll || kind == Kind::Scatter;
+}
+bool receives_blocks(Kind kind) {
+  return kind == Kind::AllGather || kind == Kind::Gather || kind == Kind::AllToAll;
+}
+
+/// Blocks with gaps between them, in the order of the ranks or against it.
+void scatter_blocks(BlockTable& table, uint64_t seed) {
+  table.packed = false;
+  size_t at = seed % 3;
+  const size_t n = table.counts.size();
+  for (size_t i = 0; i < n; ++i) {
+    const size_t block = seed % 2 == 0 ? i : n - 1 - i;
+    table.offsets[block] = at;
+    at += table.counts[block] + mix(seed, i) % 3;
+  }
+}
+
+}  // namespace
+
+const char* kind_name(Kind kind) { return kNames[static_cast<size_t>(kind)]; }
+bool has_root(Kind kind) {
+  return kind == Kind::Broadcast || kind == Kind::Reduce || kind == Kind::Gather || kind == Kind::Scatter;
+}
+bool reduces(Kind kind) {
+  return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter ||
+         kind == Kind::Scan || kind == Kind::Exscan;
+}
+bool has_varying_form(Kind kind) { return sends_blocks(kind) || receives_blocks(kind); }
+bool may_be_in_place(Kind kind) { return kind != Kind::AllToAll && kind != Kind::Barrier; }
+
+std::string Trial::text() const {
+  std::ostringstream text;
+  text << kind_name(kind) << (varying ? "_v" : "") << "(count=" << count << ", ";
+  if (type_bytes != 0)
+    text << type_bytes << " bytes";
+  else
+    text << type_name(type);
+  if (reduces(kind)) text << ", " << op_name(op);
+  if (has_root(kind)) text << ", root=" << root;
+  if (in_place) text << ", in place";
+  text << ", " << shift << " bytes off, seed=" << seed << ")";
+  return text.str();
+}
+
+Trial random_trial(uint64_t seed, int nranks, size_t most_count) {
+  constexpr std::array<size_t, 12> kCounts{0, 1, 2, 3, 5, 7, 13, 31, 64, 97, 127, 251};
+  uint64_t drawn = 0;
+  const auto draw = [&](uint64_t below) { return mix(seed, 77, ++drawn) % below; };
+  Trial trial;
+  trial.seed = seed;
+  trial.kind = static_cast<Kind>(draw(kKinds));
+  trial.type = static_cast<rondo_type_t>(draw(kTypes));
+  do {
+    trial.op = static_cast<rondo_op_t>(draw(kOps));
+  } while (!op_takes(trial.op, trial.type) ||
+           (trial.op == RONDO_AVG && (trial.kind == Kind::Scan || trial.kind == Kind::Exscan)));
+  trial.count = draw(4) == 0 ? draw(most_count + 1) : std::min(most_count, kCounts[draw(kCounts.size())]);
+  trial.root = static_cast<int>(draw(static_cast<uint64_t>(nranks)));
+  trial.varying = has_varying_form(trial.kind) && draw(2) == 0;
+  trial.in_place = may_be_in_place(trial.kind) && draw(3) == 0;
+  trial.shift = draw(2) == 0 ? 0 : draw(17);
+  return trial;
+}
+
+size_t BlockTable::extent() const {
+  size_t end = 0;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0) end = std::max(end, offsets[i] + counts[i]);
+  return end;
+}
+
+Exchange::Exchange(const Rank& rank, const Trial& trial)
+    : rank_(rank),
+      trial_(trial),
+      bytes_(trial.type_bytes != 0 ? trial.type_bytes : type_bytes(trial.type)),
+      send_(send_table(rank.rank)),
+      recv_(recv_table(rank.rank)) {
+  place_buffers();
+}
+
+/// Elements that go from one rank to another.
+size_t Exchange::length(int source, int destination) const {
+  if (trial_.kind == Kind::Barrier) return 0;
+  if (!trial_.varying) return trial_.count;
+  const int of = receives_blocks(trial_.kind) ? source : destination;
+  const uint64_t pair = trial_.kind == Kind::AllToAll ? static_cast<uint64_t>(destination) + 1 : 0;
+  const uint64_t random = mix(trial_.seed, 1000 + static_cast<uint64_t>(of), pair);
+  return random % 4 == 0 ? 0 : (random >> 2) % (trial_.count + 1);
+}
+
+BlockTable Exchange::table(int rank, bool sends) const {
+  const bool many = sends ? sends_blocks(trial_.kind) : receives_blocks(trial_.kind);
+  BlockTable made;
+  for (int peer = 0; peer < (many ? rank_.size : 1); ++peer)
+    made.counts.push_back(!many ? length(rank, rank) : sends ? length(rank, peer) : length(peer, rank));
+  size_t at = 0;
+  for (const size_t count : made.counts) {
+    made.offsets.push_back(at);
+    at += count;
+  }
+  const uint64_t salt = mix(trial_.seed, sends ? 5 : 6, static_cast<uint64_t>(rank));
+  const bool may_have_gaps = many && trial_.varying && trial_.kind != Kind::ReduceScatter;
+  if (may_have_gaps && salt % 3 != 0) scatter_blocks(made, salt / 3);
+  return made;
+}
+
+BlockTable Exchange::send_table(int rank) const { return table(rank, true); }
+BlockTable Exchange::recv_table(int rank) const { return table(rank, false); }
+
+std::vector<std::byte> Exchange::input(int rank) const {
+  const size_t elements = send_table(rank).extent();
+  if (reduces(trial_.kind) && trial_.type_bytes == 0)
+    return random_operands(trial_.type, trial_.op, trial_.seed, rank, elements);
+  return random_bytes(trial_.seed, rank, elements * bytes_);
+}
+
+void Exchange::place_buffers() {
+  const bool at_root = !has_root(trial_.kind) || rank_.rank == trial_.root;
+  const bool blocks = sends_blocks(trial_.kind) || receives_blocks(trial_.kind);
+  const auto own = static_cast<size_t>(rank_.rank);
+  in_place_ = trial_.in_place && (at_root || !blocks);
+  in_input_ = in_place_ && sends_blocks(trial_.kind);
+  input_ = Guarded(send_.extent() * bytes_, trial_.shift);
+  input_.fill(input(rank_.rank));
+  output_ = Guarded(recv_.extent() * bytes_, trial_.shift / 2);
+  sendbuf_ = input_.data();
+  recvbuf_ = output_.data();
+  if (in_input_) {
+    result_offset_ = send_.offsets[own];
+    recvbuf_ = input_.data() + result_offset_ * bytes_;
+  } else if (in_place_) {
+    const size_t offset = receives_blocks(trial_.kind) ? recv_.offsets[own] * bytes_ : 0;
+    if (input_.size() != 0) output_.fill(input_.bytes(), offset);
+    sendbuf_ = output_.data() + offset;
+  }
+  const bool spare = trial_.seed % 2 == 0 && !at_root && !in_place_;  // buffers that may be left out
+  if (spare && (trial_.kind == Kind::Broadcast || trial_.kind == Kind::Scatter)) sendbuf_ = nullptr;
+  if (spare && (trial_.kind == Kind::Reduce || trial_.kind == Kind::Gather)) recvbuf_ = nullptr;
+  const Guarded& result = in_input_ ? input_ : output_;
+  before_.assign(result.bytes().begin(), result.bytes().end());
+}
+
+rondo_status_t Exchange::call_varying(rondo_stream_t stream) {
+  const size_t* sent_to = send_.packed ? nullptr : send_.offsets.data();
+  const size_t* received_at = recv_.packed ? nullptr : recv_.offsets.data();
+  const rondo_comm_t comm = rank_.comm;
+  const bool at_root = rank_.rank == trial_.root;
+  switch (trial_.kind) {
+    case Kind::AllGather:
+      return rondo_all_gather_v(sendbuf_, recvbuf_, recv_.counts.data(), received_at, trial_.type, comm,
+                                stream);
+    case Kind::ReduceScatter:
+      return rondo_reduce_scatter_v(sendbuf_, recvbuf_, send_.counts.data(), trial_.type, trial_.op, comm,
+                                    stream);
+    case Kind::AllToAll:
+      return rondo_all_to_all_v(sendbuf_, send_.counts.data(), sent_to, recvbuf_, recv_.counts.data(),
+                                received_at, trial_.type, comm, stream);
+    case Kind::Gather:
+      return rondo_gather_v(sendbuf_, send_.counts[0], recvbuf_, at_root ? recv_.counts.data() : nullptr,
+                            at_root ? received_at : nullptr, trial_.type, trial_.root, comm, stream);
+    default:
+      return rondo_scatter_v(sendbuf_, at_root ? send_.counts.data() : nullptr, at_root ? sent_to : nullptr,
+                             recvbuf_, recv_.counts[0], trial_.type, trial_.root, comm, stream);
+  }
+}
+
+rondo_status_t Exchange::start(rondo_stream_t stream) {
+  const auto& [kind, count, type, type_size, op, root, varying, in_place, shift, seed] = trial_;
+  const rondo_comm_t comm = rank_.comm;
+  if (varying) return call_varying(stream);
+  switch (kind) {
+    case Kind::AllReduce: return rondo_all_reduce(sendbuf_, recvbuf_, count, type, op, comm, stream);
+    case Kind::Broadcast: return rondo_broadcast(sendbuf_, recvbuf_, count, type, root, comm, stream);
+    case Kind::Reduce: return rondo_reduce(sendbuf_, recvbuf_, count, type, op, root, comm, stream);
+    case Kind::AllGather: return rondo_all_gather(sendbuf_, recvbuf_, count, type, comm, stream);
+    case Kind::ReduceScatter: return rondo_reduce_scatter(sendbuf_, recvbuf_, count, type, op, comm, stream);
+    case Kind::AllToAll: return rondo_all_to_all(sendbuf_, recvbuf_, count, type, comm, stream);
+    case Kind::Gather: return rondo_gather(sendbuf_, recvbuf_, count, type, root, comm, stream);
+    case Kind::Scatter: return rondo_scatter(sendbuf_, recvbuf_, count, type, root, comm, stream);
+    case Kind::Barrier: return rondo_barrier(comm, stream);
+    case Kind::Scan: return rondo_scan(sendbuf_, recvbuf_, count, type, op, comm, stream);
+    case Kind::Exscan: return rondo_exscan(sendbuf_, recvbuf_, count, type, op, comm, stream);
+  }
+  return RONDO_INTERNAL_ERROR;
+}
+
+void Exchange::wrong(const std::string& what) const {
+  throw std::runtime_error(trial_.text() + " at rank " + std::to_string(rank_.rank) + " of " +
+                           std::to_string(rank_.size) + ": " + what);
+}
+
+/// The buffer's content after the call, where the collective only moves elements.
+std::vector<std::byte> Exchange::expected_moves(std::vector<std::byte> content) const {
+  const auto put = [&](int source, size_t from, size_t count, size_t to) {
+    const auto sent = input(source);
+    if (count != 0) std::memcpy(content.data() + to * bytes_, sent.data() + from * bytes_, count * bytes_);
+  };
+  const auto me = static_cast<size_t>(rank_.rank);
+  if (trial_.kind == Kind::Broadcast) put(trial_.root, 0, trial_.count, 0);
+  if (trial_.kind == Kind::Scatter)
+    put(trial_.root, send_table(trial_.root).offsets[me], length(trial_.root, rank_.rank), result_offset_);
+  if (trial_.kind == Kind::Gather && rank_.rank != trial_.root) return content;
+  if (!receives_blocks(trial_.kind)) return content;
+  for (int source = 0; source < rank_.size; ++source) {
+    const auto s = static_cast<size_t>(source);
+    const size_t from = trial_.kind == Kind::AllToAll ? send_table(source).offsets[me] : 0;
+    put(source, from, recv_.counts[s], recv_.offsets[s]);
+  }
+  return content;
+}
+
+size_t Exchange::first_operand() const {
+  return trial_.kind == Kind::ReduceScatter ? send_.offsets[static_cast<size_t>(rank_.rank)] : 0;
+}
+
+/// How many elements this rank gets a result for.
+size_t Exchange::results() const {
+  if (trial_.kind == Kind::Reduce && rank_.rank != trial_.root) return 0;
+  if (trial_.kind == Kind::Exscan && rank_.rank == 0) return 0;
+  return recv_.counts[0];
+}
+
+/// Of how many ranks, from the first.
+int Exchange::operands() const {
+  if (trial_.kind == Kind::Scan) return rank_.rank + 1;
+  if (trial_.kind == Kind::Exscan) return rank_.rank;
+  return rank_.size;
+}
+
+void Exchange::judge_reduction(std::span<const std::byte> got) const {
+  std::vector<std::vector<std::byte>> inputs;
+  for (int rank = 0; rank < operands(); ++rank) inputs.push_back(input(rank));
+  std::vector<const std::byte*> elements(inputs.size());
+  for (size_t i = 0; i < results(); ++i) {
+    for (size_t rank = 0; rank < inputs.size(); ++rank)
+      elements[rank] = inputs[rank].data() + (first_operand() + i) * bytes_;
+    const std::string fault =
+        judge(trial_.type, trial_.op, elements, got.data() + (result_offset_ + i) * bytes_);
+    if (!fault.empty()) wrong("element " + std::to_string(i) + " " + fault);
+  }
+}
+
+void Exchange::verify() {
+  const Guarded& result = in_input_ ? input_ : output_;
+  std::vector<std::byte> expected = expected_moves(before_);
+  if (reduces(trial_.kind) && trial_.type_bytes == 0 && results() != 0) {
+    judge_reduction(result.bytes());
+    const size_t at = result_offset_ * bytes_;
+    std::memcpy(expected.data() + at, result.data() + at, results() * bytes_);
+  }
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (result.bytes()[i] != expected[i]) wrong("byte " + std::to_string(i) + " of the result is wrong");
+  if (!input_.guards_intact() || !output_.guards_intact()) wrong("memory beside a buffer was written");
+  if (in_input_) return;
+  const auto sent = input(rank_.rank);
+  if (!std::equal(sent.begin(), sent.end(), input_.data())) wrong("the input was changed");
+}
+
+void run_trial(const Rank& rank, const Trial& trial) {
+  Exchange exchange(rank, trial);
+  const rondo_status_t status = exchange.start();
+  if (status != RONDO_OK)
+    throw std::runtime_error(trial.text() + ": " + rondo_status_string(status) + ": " +
+                             rondo_last_error(rank.comm));
+  exchange.verify();
+}
+
+}  // namespace rondo::test

@@ -1,0 +1,200 @@
+// Groups: whatever is in one makes progress together.
+#include <memory>
+#include <thread>
+
+#include "catch.h"
+#include "exchange.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+using Exchanges = std::vector<std::unique_ptr<Exchange>>;
+
+void add(Exchanges& exchanges, const Rank& rank, const Trial& trial, rondo_stream_t stream = nullptr) {
+  exchanges.push_back(std::make_unique<Exchange>(rank, trial));
+  check(exchanges.back()->start(stream), rank.comm);
+}
+
+void verify(Exchanges& exchanges) {
+  for (auto& exchange : exchanges) exchange->verify();
+}
+
+Rank on(const Owned& comm) {
+  Rank rank{comm.get(), 0, 0};
+  check(rondo_rank(comm.get(), &rank.rank));
+  check(rondo_size(comm.get(), &rank.size));
+  return rank;
+}
+
+/// A message to the right and one from the left, of a length that needs many slots.
+struct Shift {
+  Shift(const Rank& rank, uint64_t seed, int tag)
+      : left((rank.rank + rank.size - 1) % rank.size),
+        sent(random_bytes(seed, rank.rank, 3000)),
+        expected(random_bytes(seed, left, 3000)),
+        got(3000) {
+    const int right = (rank.rank + 1) % rank.size;
+    check(rondo_send(sent.data(), sent.size(), RONDO_UINT8, right, tag, rank.comm, nullptr), rank.comm);
+    check(rondo_recv(got.data(), got.size(), RONDO_UINT8, left, tag, rank.comm, nullptr, &receipt),
+          rank.comm);
+  }
+  void verify() const {
+    require(got == expected, "the left one's message is wrong");
+    require(receipt.source == left && receipt.count == got.size(), "wrong receipt");
+  }
+  int left;
+  std::vector<std::byte> sent;
+  std::vector<std::byte> expected;
+  std::vector<std::byte> got;
+  rondo_receipt_t receipt{};
+};
+
+TEST_CASE("collectives, sends and receives of one group all come out right") {
+  for (const Way& way : kWays) {
+    const Environment slots("RONDO_SLOT_BYTES", "256");
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 4), [](Rank& rank) {
+      for (uint64_t round = 0; round < 5; ++round) {
+        Exchanges exchanges;
+        std::vector<std::unique_ptr<Shift>> shifts;
+        check(rondo_group_start());
+        for (uint64_t i = 0; i < 6; ++i) {
+          add(exchanges, rank, random_trial(500 + round * 10 + i, rank.size, 500));
+          shifts.push_back(std::make_unique<Shift>(rank, round * 10 + i, static_cast<int>(i)));
+        }
+        check(rondo_group_end());
+        verify(exchanges);
+        for (auto& shift : shifts) shift->verify();
+      }
+    }));
+  }
+}
+
+/// Even ranks use the communicators forwards, odd ones backwards: only a group can do that.
+TEST_CASE("ranks may use communicators in different orders within a group") {
+  for (const Way& way : kWays) {
+    const Environment slots("RONDO_SLOT_BYTES", "256");
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 4), [](Rank& rank) {
+      std::array<Owned, 4> comms;
+      for (Owned& comm : comms) check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      for (uint64_t round = 0; round < 3; ++round) {
+        Exchanges exchanges;
+        check(rondo_group_start());
+        for (size_t i = 0; i < comms.size(); ++i) {
+          const size_t which = rank.rank % 2 == 0 ? i : comms.size() - 1 - i;
+          for (uint64_t call = 0; call < 3; ++call)
+            add(exchanges, on(comms[which]),
+                {.kind = Kind::AllReduce, .count = 2000, .seed = round * 100 + which * 10 + call});
+        }
+        check(rondo_group_end());
+        verify(exchanges);
+      }
+    }));
+  }
+}
+
+TEST_CASE("groups nest; the outermost end runs the calls") {
+  expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
+    const int mine = rank.rank + 1;
+    int sum = 0;
+    check(rondo_group_start());
+    check(rondo_group_start());
+    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+    check(rondo_group_end());
+    require(sum == 0, "an inner end ran the call");
+    check(rondo_group_start());
+    check(rondo_group_end());
+    check(rondo_group_end());
+    require(sum == 3, "wrong sum");
+  }));
+}
+
+TEST_CASE("an end without a start is a wrong usage, and an empty group is nothing") {
+  check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"rondo_group_end", "without a rondo_group_start"});
+  check(rondo_group_start());
+  check(rondo_group_end());
+  check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"rondo_group_start"});
+}
+
+TEST_CASE("one thread drives all communicators of rondo_init_all") {
+  for (const char* transport : {"local", "sim"}) {
+    for (const int nranks : {1, 2, 5, 16}) {
+      INFO(transport << ", " << nranks << " ranks");
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.transport = transport;
+      config.timeout_ms = 20'000;
+      std::vector<rondo_comm_t> comms(static_cast<size_t>(nranks));
+      check(rondo_init_all(comms.data(), nranks, &config));
+      for (uint64_t seed = 900; seed < 912; ++seed) {
+        Exchanges exchanges;
+        check(rondo_group_start());
+        for (int rank = 0; rank < nranks; ++rank)
+          add(exchanges, {comms[static_cast<size_t>(rank)], rank, nranks}, random_trial(seed, nranks, 300));
+        check(rondo_group_end());
+        verify(exchanges);
+      }
+      std::vector<std::unique_ptr<Shift>> shifts;
+      check(rondo_group_start());
+      for (int rank = 0; rank < nranks; ++rank)
+        shifts.push_back(std::make_unique<Shift>(Rank{comms[static_cast<size_t>(rank)], rank, nranks}, 1, 2));
+      check(rondo_group_end());
+      for (auto& shift : shifts) shift->verify();
+      for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+    }
+  }
+}
+
+TEST_CASE("a refused call within a group leaves the others of the group as they are") {
+  expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
+    const int mine = rank.rank + 1;
+    int sum = 0;
+    check(rondo_group_start());
+    check_fails(rondo_all_reduce(&mine, &sum, 1, 77, RONDO_SUM, rank.comm, nullptr), RONDO_INVALID_ARGUMENT,
+                {"type is 77"}, rank.comm);
+    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+    check(rondo_group_end());
+    require(sum == 3, "wrong sum");
+  }));
+}
+
+TEST_CASE("a group reports what went wrong in it, and does what can still be done") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    Owned good;
+    check(rondo_duplicate(rank.comm, good.out()), rank.comm);
+    const int mine = rank.rank + 1;
+    int sum = 0;
+    std::array<int, 2> other{};
+    check(rondo_group_start());
+    check(rondo_broadcast(other.data(), other.data(), rank.rank == 0 ? 1 : 2, RONDO_INT32, 0, rank.comm,
+                          nullptr));
+    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, good.get(), nullptr), good.get());
+    check_fails(rondo_group_end(), RONDO_MISMATCH,
+                {"rondo_group_end", "broadcast(count=1", "broadcast(count=2"});
+    require(sum == 3, "the other communicator's call was not done");
+    check(rondo_barrier(good.get(), nullptr), good.get());
+  }));
+}
+
+TEST_CASE("fifty communicators of a process live side by side") {
+  for (const Way& way : kWays) {
+    const Environment slots("RONDO_SLOT_BYTES", "1024");
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      std::array<Owned, 50> comms;
+      for (Owned& comm : comms) check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      Exchanges exchanges;
+      check(rondo_group_start());
+      for (size_t i = 0; i < comms.size(); ++i)
+        add(exchanges, on(comms[rank.rank == 0 ? i : 49 - i]),
+            {.kind = Kind::AllReduce, .count = 100, .seed = rank.rank == 0 ? i : 49 - i});
+      check(rondo_group_end());
+      verify(exchanges);
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test

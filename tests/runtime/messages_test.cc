@@ -1,0 +1,296 @@
+// Sends and receives: lengths, tags, any source, order, crossed messages, errors.
+#include <cstring>
+#include <numeric>
+
+#include "catch.h"
+#include "guarded.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+uint64_t seed_of(int from, int to, int tag, size_t number = 0) {
+  return mix(static_cast<uint64_t>(from), static_cast<uint64_t>(to) * 1000 + static_cast<uint64_t>(tag),
+             number);
+}
+
+void send(const Rank& rank, const std::vector<std::byte>& data, int peer, int tag) {
+  check(rondo_send(data.data(), data.size(), RONDO_UINT8, peer, tag, rank.comm, nullptr), rank.comm);
+}
+
+void expect_content(const Guarded& got, const std::vector<std::byte>& sent, const std::string& what) {
+  require(std::equal(sent.begin(), sent.end(), got.data()), what + ": wrong content");
+  for (size_t i = sent.size(); i < got.size(); ++i)
+    require(got.data()[i] == Guarded::kPoison, what + ": more was written than was sent");
+  require(got.guards_intact(), what + ": memory beside the buffer was written");
+}
+
+template <typename Body>
+void in_every_world(int nranks, Body&& body) {
+  for (const Way& way : kWays) {
+    for (const char* slot_bytes : {"128", "65536"}) {
+      const Environment slots("RONDO_SLOT_BYTES", slot_bytes);
+      INFO(way.transport << ", slots of " << slot_bytes << " bytes");
+      expect_success(run_world(world_of(way, nranks), body));
+    }
+  }
+}
+
+TEST_CASE("messages of any length arrive whole, into more room than they need") {
+  in_every_world(2, [](Rank& rank) {
+    int tag = 0;
+    for (const size_t bytes : {size_t{0}, size_t{1}, size_t{87}, size_t{88}, size_t{89}, size_t{128},
+                               size_t{4097}, size_t{65496}, size_t{65497}, size_t{300'001}}) {
+      ++tag;
+      const auto data = random_bytes(seed_of(0, 1, tag), 0, bytes);
+      if (rank.rank == 0) {
+        send(rank, data, 1, tag);
+        continue;
+      }
+      Guarded got(bytes + 5, 3);
+      rondo_receipt_t receipt{-7, -7, 77};
+      check(rondo_recv(got.data(), bytes + 5, RONDO_UINT8, 0, tag, rank.comm, nullptr, &receipt), rank.comm);
+      expect_content(got, data, std::to_string(bytes) + " bytes");
+      require(receipt.source == 0 && receipt.tag == tag && receipt.count == bytes, "wrong receipt");
+    }
+  });
+}
+
+TEST_CASE("a message of several megabytes arrives whole") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      const auto data = random_bytes(1, 0, 5'000'001);
+      if (rank.rank == 0) return send(rank, data, 1, 0);
+      Guarded got(data.size());
+      check(rondo_recv(got.data(), got.size(), RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
+      expect_content(got, data, "5 MB");
+    }));
+  }
+}
+
+/// Rank 0 sends tags 0 to 9, then a last message; rank 1 takes the last one first, so that all others wait.
+TEST_CASE("messages are told apart by their tags, whatever the order of the receives") {
+  in_every_world(2, [](Rank& rank) {
+    constexpr int kLast = 99;
+    const auto content = [](int tag) {
+      return random_bytes(seed_of(0, 1, tag), 0, static_cast<size_t>(tag) * 61);
+    };
+    if (rank.rank == 0) {
+      check(rondo_group_start());
+      std::vector<std::vector<std::byte>> data;
+      for (int tag = 0; tag < 10; ++tag) data.push_back(content(tag));
+      for (int tag = 0; tag < 10; ++tag) send(rank, data[static_cast<size_t>(tag)], 1, tag);
+      const std::byte last{42};
+      check(rondo_send(&last, 1, RONDO_UINT8, 1, kLast, rank.comm, nullptr), rank.comm);
+      check(rondo_group_end());
+      return;
+    }
+    std::byte last{};
+    check(rondo_recv(&last, 1, RONDO_UINT8, 0, kLast, rank.comm, nullptr, nullptr), rank.comm);
+    require(last == std::byte{42}, "the last message is wrong");
+    for (int tag = 9; tag >= 0; --tag) {
+      Guarded got(1000);
+      rondo_receipt_t receipt{};
+      check(rondo_recv(got.data(), 1000, RONDO_UINT8, 0, tag, rank.comm, nullptr, &receipt), rank.comm);
+      expect_content(got, content(tag), "tag " + std::to_string(tag));
+      require(receipt.count == content(tag).size(), "wrong receipt");
+    }
+  });
+}
+
+TEST_CASE("messages of one sender and tag arrive in the order sent, short and long ones mixed") {
+  in_every_world(2, [](Rank& rank) {
+    const auto content = [](size_t number) {
+      return random_bytes(seed_of(0, 1, 0, number), 0, number % 3 == 0 ? 700 : number % 5);
+    };
+    for (size_t number = 0; number < 60; ++number) {
+      const auto data = content(number);
+      if (rank.rank == 0) {
+        send(rank, data, 1, 7);
+        continue;
+      }
+      Guarded got(700);
+      const int tag = number % 2 == 0 ? 7 : RONDO_ANY_TAG;
+      check(rondo_recv(got.data(), 700, RONDO_UINT8, 0, tag, rank.comm, nullptr, nullptr), rank.comm);
+      expect_content(got, data, "message " + std::to_string(number));
+    }
+  });
+}
+
+TEST_CASE("receives from any source, of any tag, get everybody's messages once") {
+  in_every_world(4, [](Rank& rank) {
+    constexpr int kEach = 12;
+    const auto content = [](int source, int tag) {
+      return random_bytes(seed_of(source, 0, tag), source, static_cast<size_t>(source * 100 + tag));
+    };
+    if (rank.rank != 0) {
+      for (int tag = 0; tag < kEach; ++tag) send(rank, content(rank.rank, tag), 0, tag);
+      return;
+    }
+    std::array<int, 4> next{};
+    for (int i = 0; i < 3 * kEach; ++i) {
+      Guarded got(1000);
+      rondo_receipt_t receipt{};
+      check(rondo_recv(got.data(), 1000, RONDO_UINT8, RONDO_ANY_SOURCE, RONDO_ANY_TAG, rank.comm, nullptr,
+                       &receipt),
+            rank.comm);
+      require(receipt.source >= 1 && receipt.source <= 3, "no such source");
+      require(receipt.tag == next[static_cast<size_t>(receipt.source)]++,
+              "messages of a source came out of order");
+      expect_content(got, content(receipt.source, receipt.tag), "any source");
+    }
+  });
+}
+
+/// Everybody sends to everybody, itself included, two tags each, in one group; receives are issued in an
+/// order of their own.
+TEST_CASE("all pairs of ranks exchange messages at once") {
+  in_every_world(5, [](Rank& rank) {
+    const auto bytes = [](int from, int to) { return static_cast<size_t>(((from * 7 + to * 3) % 5) * 333); };
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<Guarded> got;
+    for (int peer = 0; peer < rank.size; ++peer) {
+      for (int tag = 0; tag < 2; ++tag) {
+        sent.push_back(random_bytes(seed_of(rank.rank, peer, tag), 0, bytes(rank.rank, peer)));
+        got.emplace_back(bytes(peer, rank.rank), static_cast<size_t>(tag));
+      }
+    }
+    check(rondo_group_start());
+    for (size_t i = 0; i < sent.size(); ++i)
+      send(rank, sent[i], static_cast<int>(i / 2), static_cast<int>(i % 2));
+    for (size_t i = got.size(); i-- > 0;)
+      check(rondo_recv(got[i].data(), got[i].size(), RONDO_UINT8, static_cast<int>(i / 2),
+                       static_cast<int>(i % 2), rank.comm, nullptr, nullptr),
+            rank.comm);
+    check(rondo_group_end());
+    for (size_t i = 0; i < got.size(); ++i) {
+      const int peer = static_cast<int>(i / 2);
+      const int tag = static_cast<int>(i % 2);
+      expect_content(got[i], random_bytes(seed_of(peer, rank.rank, tag), 0, bytes(peer, rank.rank)),
+                     "from " + std::to_string(peer));
+    }
+  });
+}
+
+TEST_CASE("a group shifts long messages around a ring without waiting for itself") {
+  in_every_world(3, [](Rank& rank) {
+    const int right = (rank.rank + 1) % rank.size;
+    const int left = (rank.rank + rank.size - 1) % rank.size;
+    for (size_t round = 0; round < 3; ++round) {
+      const auto data = random_bytes(seed_of(rank.rank, right, 0, round), 0, 200'000);
+      Guarded got(data.size());
+      check(rondo_group_start());
+      send(rank, data, right, 0);
+      check(rondo_recv(got.data(), got.size(), RONDO_UINT8, left, 0, rank.comm, nullptr, nullptr), rank.comm);
+      check(rondo_group_end());
+      expect_content(got, random_bytes(seed_of(left, rank.rank, 0, round), 0, 200'000), "the left one's");
+    }
+  });
+}
+
+TEST_CASE("a rank sends to itself, before or after the receive") {
+  expect_success(run_world({.nranks = 1}, [](Rank& rank) {
+    const auto first = random_bytes(1, 0, 100'000);
+    const auto second = random_bytes(2, 0, 3);
+    send(rank, first, 0, 1);
+    send(rank, second, 0, 2);
+    Guarded got(100'000);
+    rondo_receipt_t receipt{};
+    check(rondo_recv(got.data(), 3, RONDO_UINT8, 0, 2, rank.comm, nullptr, &receipt), rank.comm);
+    expect_content(got, second, "the second");
+    require(receipt.source == 0 && receipt.tag == 2 && receipt.count == 3, "wrong receipt");
+    check(rondo_recv(got.data(), got.size(), RONDO_UINT8, RONDO_ANY_SOURCE, 1, rank.comm, nullptr, nullptr),
+          rank.comm);
+    expect_content(got, first, "the first");
+    check(rondo_group_start());
+    check(rondo_recv(got.data(), got.size(), RONDO_UINT8, 0, 3, rank.comm, nullptr, &receipt), rank.comm);
+    send(rank, second, 0, 3);
+    check(rondo_group_end());
+    require(receipt.count == 3, "wrong receipt");
+  }));
+}
+
+TEST_CASE("messages to oneself of another size of element are a mismatch") {
+  expect_success(run_world({.nranks = 1}, [](Rank& rank) {
+    const int32_t sent = 1;
+    int64_t got = 0;
+    check(rondo_send(&sent, 1, RONDO_INT32, 0, 0, rank.comm, nullptr), rank.comm);
+    check_fails(rondo_recv(&got, 1, RONDO_INT64, 0, 0, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
+                {"4 bytes an element", "8 bytes an element"}, rank.comm);
+  }));
+}
+
+TEST_CASE("a message that is too long is a mismatch that names both calls, at both ranks in the end") {
+  for (const size_t bytes : {size_t{10}, size_t{1'000'000}}) {
+    INFO(bytes << " bytes");
+    expect_success(run_world({.nranks = 2, .transport = "shm"}, [=](Rank& rank) {
+      const auto data = random_bytes(1, 0, bytes);
+      if (rank.rank == 1) {
+        Guarded got(8);
+        check_fails(
+            rondo_recv(got.data(), 8, RONDO_UINT8, 0, 5, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
+            {"rank 0 called send(count=" + std::to_string(bytes), "rank 1 called recv(count=8", "tag=5"},
+            rank.comm);
+        require(got.guards_intact() && got.data()[0] == Guarded::kPoison, "memory was written all the same");
+        return;
+      }
+      rondo_status_t status = rondo_send(data.data(), bytes, RONDO_UINT8, 1, 5, rank.comm, nullptr);
+      if (status == RONDO_OK) status = rondo_barrier(rank.comm, nullptr);
+      check_fails(status, RONDO_MISMATCH, {"send(count=", "recv(count=8"}, rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a message of elements of another size is a mismatch that names both calls") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      std::array<int64_t, 4> values{};
+      if (rank.rank == 1) {
+        check_fails(
+            rondo_recv(values.data(), 4, RONDO_INT64, 0, 0, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
+            {"rank 0", "send(count=2, 4 bytes an element", "rank 1", "recv(count=4, 8 bytes an element"},
+            rank.comm);
+        return;
+      }
+      rondo_status_t status = rondo_send(values.data(), 2, RONDO_INT32, 1, 0, rank.comm, nullptr);
+      if (status == RONDO_OK) status = rondo_barrier(rank.comm, nullptr);
+      check_fails(status, RONDO_MISMATCH, {"4 bytes an element", "8 bytes an element"}, rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a message that nobody receives is found at the end") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    int value = 3;
+    if (rank.rank == 0) {
+      check(rondo_send(&value, 1, RONDO_INT32, 1, 4, rank.comm, nullptr), rank.comm);
+      check(rondo_send(&value, 1, RONDO_INT32, 1, 9, rank.comm, nullptr), rank.comm);
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      rondo_finalize(rank.comm);  // may hear of it, or be gone before
+      return;
+    }
+    check(rondo_recv(&value, 1, RONDO_INT32, 0, 9, rank.comm, nullptr, nullptr), rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    check_fails(rondo_finalize(rank.comm), RONDO_MISMATCH, {"rank 1", "never received"}, rank.comm);
+  }));
+}
+
+TEST_CASE("a receive that no message comes for ends at the deadline") {
+  WorldOptions options{.nranks = 2, .transport = "shm"};
+  options.call_timeout_ms = 400;
+  expect_success(run_world(options, [](Rank& rank) {
+    int got = 0;
+    if (rank.rank == 0)
+      check_fails(rondo_recv(&got, 1, RONDO_INT32, 1, 3, rank.comm, nullptr, nullptr), RONDO_TIMEOUT,
+                  {"rank 1", "0.4 s"}, rank.comm);
+    else
+      check_fails(rondo_recv(&got, 1, RONDO_INT32, 0, 3, rank.comm, nullptr, nullptr), RONDO_TIMEOUT,
+                  {"0.4 s"}, rank.comm);
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,81 @@
+// What the tests of the C API share: the ways in which ranks can reach one another, and small helpers.
+#pragma once
+
+#include <rondo/rondo.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "world.h"
+
+namespace rondo::test {
+
+struct Way {
+  const char* transport;
+  bool threads;
+};
+inline constexpr std::array<Way, 4> kWays{{{"local", true}, {"sim", true}, {"shm", false}, {"tcp", false}}};
+
+inline WorldOptions world_of(const Way& way, int nranks) {
+  WorldOptions options;
+  options.nranks = nranks;
+  options.transport = way.transport;
+  options.threads = way.threads;
+  return options;
+}
+
+/// Sets an environment variable for as long as it lives; ranks that are started meanwhile see it.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// A communicator that ends with its scope.
+class Owned {
+ public:
+  explicit Owned(rondo_comm_t comm = nullptr) : comm_(comm) {}
+  ~Owned() { rondo_destroy(comm_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  rondo_comm_t get() const { return comm_; }
+  rondo_comm_t* out() { return &comm_; }
+
+ private:
+  rondo_comm_t comm_;
+};
+
+class OwnedQueue {
+ public:
+  OwnedQueue() { check(rondo_queue_create(&queue_)); }
+  ~OwnedQueue() { rondo_queue_destroy(queue_); }
+  OwnedQueue(const OwnedQueue&) = delete;
+  OwnedQueue& operator=(const OwnedQueue&) = delete;
+  rondo_stream_t get() const { return queue_; }
+
+ private:
+  rondo_stream_t queue_ = nullptr;
+};
+
+/// The algorithms of a collective.
+inline std::vector<std::string> algorithms_of(const char* collective) {
+  const char* names = "";
+  check(rondo_algorithm_names(collective, &names));
+  std::vector<std::string> split(1);
+  for (const char* at = names; *at != '\0'; ++at) {
+    if (*at == ',')
+      split.emplace_back();
+    else
+      split.back() += *at;
+  }
+  return split;
+}
+
+}  // namespace rondo::test
