@@ -1,7 +1,5 @@
 #include "sim/sim.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "common/pair.h"
 #include "sim/network.h"
@@ -45,7 +43,6 @@ class SimConnection : public Connection {
   ConnectionParams params_;
   FifoSender sender_;
   FifoReceiver receiver_;
-  int64_t last_due_ns_ = 0;
 };
 
 void SimConnection::commit(size_t bytes, const Signature& signature) {
@@ -54,8 +51,8 @@ void SimConnection::commit(size_t bytes, const Signature& signature) {
   const int64_t passed_ns = network_->passed_at_ns(self, peer, bytes, now_ns());
   const int64_t due_ns =
       passed_ns == sim::kNever ? sim::kNever : passed_ns + sim::delay_ns(params_, key_, low_, sender_.sent());
-  last_due_ns_ = std::max(last_due_ns_, due_ns);  // no message overtakes another
-  sender_.publish(bytes, static_cast<uint64_t>(last_due_ns_), signature);
+  // One that is due earlier than its predecessor still waits behind it: peek() only looks at the oldest.
+  sender_.publish(bytes, static_cast<uint64_t>(due_ns), signature);
 }
 
 MeetingPlace& meeting_place() {
