@@ -1,4 +1,5 @@
 """What the docs must agree about with the code."""
+import posixpath
 import re
 
 SETTINGS = "runtime/base/include/base/settings.h"
@@ -40,8 +41,7 @@ def readme_violations(files):
             continue
         folder = path.rpartition("/")[0]
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-            wanted = f"{folder}/{target}" if folder else target
-            if not exists(files, wanted):
+            if not exists(files, posixpath.normpath(posixpath.join(folder, target))):
                 found.append(f"{path}: links to {target}, which is not there")
     return found
 
