@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 #if RONDO_NO_VECTORS
 void fold_bfloat16_kernel(const ReduceArgs& args) { reduce_reference(args); }
@@ -60,6 +61,7 @@ struct BFloat16Lanes : FloatMath<float> {
 void fold_bfloat16_kernel(const ReduceArgs& args) { fold_floats<BFloat16Lanes>(args); }
 #endif
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();

@@ -15,6 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 // Floats whose mantissa is longer than the integers: there a rounded quotient never reaches the integer above
 // the exact one. For 64 bits there is no such float.
@@ -53,6 +54,7 @@ void divide_integers_kernel(const ReduceArgs& args) {
   }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();

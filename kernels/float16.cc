@@ -11,6 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 #if RONDO_NO_VECTORS
 void fold_float16_kernel(const ReduceArgs& args) { reduce_reference(args); }
@@ -45,6 +46,7 @@ using Float16Lanes = SmallFloatLanes<Float16>;
 void fold_float16_kernel(const ReduceArgs& args) { fold_floats<Float16Lanes>(args); }
 #endif
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();

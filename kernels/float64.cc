@@ -11,6 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 #if RONDO_NO_VECTORS
 void fold_float64_kernel(const ReduceArgs& args) { reduce_reference(args); }
@@ -18,6 +19,7 @@ void fold_float64_kernel(const ReduceArgs& args) { reduce_reference(args); }
 void fold_float64_kernel(const ReduceArgs& args) { fold_floats<FloatLanes<double> >(args); }
 #endif
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();

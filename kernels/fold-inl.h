@@ -112,6 +112,8 @@ struct ScaledAndDivided {
   typename Lanes::Divisor divisor;
 };
 
+inline size_t data_bytes(const ReduceArgs& args) { return args.count * element_info(args.type).bytes; }
+
 /// Where sources lie: any number of them.
 struct ManySources {
   explicit HWY_INLINE ManySources(const ReduceArgs& args)
@@ -179,25 +181,41 @@ HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes,
   Lanes::store(last_result, out + last);
 }
 
+// Each loop is a function of its own, not inlined: compilers take much longer over a function of many loops.
+template <class Lanes, class Op>
+HWY_NOINLINE void fold_two(const ReduceArgs& args) {
+  fold_sources<Lanes, Op>(TwoSources(args), static_cast<uint8_t*>(args.out), data_bytes(args), Plainly());
+}
+
+template <class Lanes, class Op>
+HWY_NOINLINE void fold_many(const ReduceArgs& args) {
+  fold_sources<Lanes, Op>(ManySources(args), static_cast<uint8_t*>(args.out), data_bytes(args), Plainly());
+}
+
+template <class Lanes, class Op>
+HWY_NOINLINE void fold_scaled_and_divided(const ReduceArgs& args) {
+  fold_sources<Lanes, Op>(ManySources(args), static_cast<uint8_t*>(args.out), data_bytes(args),
+                          ScaledAndDivided<Lanes>(args));
+}
+
 /// Combines the sources; scalar and divisor are not looked at.
 template <class Lanes, class Op>
 HWY_INLINE void fold(const ReduceArgs& args) {
-  const size_t bytes = args.count * element_info(args.type).bytes;
-  auto* out = static_cast<uint8_t*>(args.out);
   if (args.sources.size() == 2) {
-    fold_sources<Lanes, Op>(TwoSources(args), out, bytes, Plainly());
+    fold_two<Lanes, Op>(args);
   } else {
-    fold_sources<Lanes, Op>(ManySources(args), out, bytes, Plainly());
+    fold_many<Lanes, Op>(args);
   }
 }
 
 /// Combines the sources as the call says, with scalar and divisor.
 template <class Lanes, class Op>
 HWY_INLINE void fold_extended(const ReduceArgs& args) {
-  if (args.scaled_source < 0 && args.divisor == 1) return fold<Lanes, Op>(args);
-  const size_t bytes = args.count * element_info(args.type).bytes;
-  auto* out = static_cast<uint8_t*>(args.out);
-  fold_sources<Lanes, Op>(ManySources(args), out, bytes, ScaledAndDivided<Lanes>(args));
+  if (args.scaled_source < 0 && args.divisor == 1) {
+    fold<Lanes, Op>(args);
+  } else {
+    fold_scaled_and_divided<Lanes, Op>(args);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

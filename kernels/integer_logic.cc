@@ -11,6 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 #if RONDO_NO_VECTORS
 void fold_integer_logic_kernel(const ReduceArgs& args) { reduce_reference(args); }
@@ -74,6 +75,7 @@ void fold_integer_logic_kernel(const ReduceArgs& args) {
 }
 #endif
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();

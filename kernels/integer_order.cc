@@ -11,6 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
+namespace {
 
 #if RONDO_NO_VECTORS
 void fold_integer_order_kernel(const ReduceArgs& args) { reduce_reference(args); }
@@ -52,6 +53,7 @@ void fold_integer_order_kernel(const ReduceArgs& args) {
 }
 #endif
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace rondo
 HWY_AFTER_NAMESPACE();
