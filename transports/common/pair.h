@@ -19,9 +19,9 @@ struct PairedFifo {
   std::vector<SlotHeader> headers;
   ReleasedCounter released;
   AlignedBytes memory;  // of the slots; local: made by the sender when it first needs it, and only its own
-  // Of withdraw(): the sender raises `withdrawn` and then looks at `reading`; the receiver raises `reading`
-  // and then looks at `withdrawn`. Both orders are sequentially consistent, so at least one of them sees the
-  // other.
+  // Of Connection::withdraw(): the sender raises `withdrawn` and then looks at `reading`; the receiver raises
+  // `reading` and then looks at `withdrawn`. Both orders are sequentially consistent, so at least one of them
+  // sees the other.
   std::atomic<bool> withdrawn = false;
   std::atomic<bool> reading = false;
 

@@ -18,8 +18,8 @@ class LocalConnection : public Connection {
         receiver_(in_.layout(pair_->params)) {}
 
   ~LocalConnection() override {
-    if (posted_ > 0 && !sender_.returned(posted_)) withdraw();
-    in_.reading.store(false, std::memory_order_release);  // pairs with the load in withdraw()
+    if (posted_ > 0 && !sender_.returned(posted_)) take_back();
+    in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
   }
 
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
@@ -37,12 +37,12 @@ class LocalConnection : public Connection {
     if (sender_.sent() == 0) return true;
     return pair_->both_here() && sender_.returned(posted_);
   }
-  void withdraw() override;
+  void withdraw() override { take_back(); }
 
   std::optional<Arrival> peek() override;
   void release() override {
     receiver_.release();
-    in_.reading.store(false, std::memory_order_release);  // pairs with the load in withdraw()
+    in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
   }
 
   Status status() const override {
@@ -53,6 +53,7 @@ class LocalConnection : public Connection {
 
  private:
   std::byte* slot();
+  void take_back();
   void publish(const std::byte* data, size_t bytes, const Signature& signature) {
     sender_.publish(bytes, reinterpret_cast<uint64_t>(data), signature);
   }
@@ -79,15 +80,15 @@ std::byte* LocalConnection::slot() {
 std::optional<Arrival> LocalConnection::peek() {
   const auto& arrival = receiver_.peek();
   if (!arrival || in_.reading.load(std::memory_order_relaxed)) return arrival;  // seen before: own store
-  // Sequentially consistent, as the two in withdraw(): either that one waits for us or we see that it came.
+  // Sequentially consistent, as the two in take_back(): either that one waits for us or we see that it came.
   in_.reading.store(true, std::memory_order_seq_cst);
   if (!in_.withdrawn.load(std::memory_order_seq_cst)) return arrival;
-  in_.reading.store(false, std::memory_order_release);  // pairs with the load in withdraw()
+  in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
   taken_back_ = true;
   return std::nullopt;
 }
 
-void LocalConnection::withdraw() {
+void LocalConnection::take_back() {
   out_.withdrawn.store(true, std::memory_order_seq_cst);  // with the two in peek()
   const Deadline deadline = Deadline::in_ms(kWithdrawMs);
   // Acquires the release stores of `reading`: the peer's reads come before what the owner does next.
