@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <new>
+#include <sstream>
 
 namespace rondo::test {
 namespace {
@@ -19,6 +21,30 @@ namespace {
 void nap_us(long microseconds) {
   const timespec nap{microseconds / 1'000'000, microseconds % 1'000'000 * 1000};
   ::nanosleep(&nap, nullptr);
+}
+
+/// The lines of the kernel's list of Unix sockets that have Rondo's names.
+std::vector<std::string> rondo_sockets() {
+  std::vector<std::string> found;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);)
+    if (line.find("@rondo-") != std::string::npos) found.push_back(line);
+  return found;
+}
+
+/// The name at which this process listens, found by the number of its descriptor.
+std::string own_socket_name() {
+  for (const std::string& line : rondo_sockets()) {
+    std::istringstream fields(line);
+    std::string inode;
+    for (int field = 0; field < 7; ++field) fields >> inode;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(entry, gone) == "socket:[" + inode + "]")
+        return line.substr(line.find('@'));
+    }
+  }
+  return {};
 }
 
 /// One round of calls; a status, and whether the data was right where it was RONDO_OK.
@@ -44,18 +70,19 @@ rondo_status_t round_of_calls(rondo_comm_t comm, int rank, int size, int round, 
 
 }  // namespace
 
+std::string Trial::socket_left() const {
+  for (const std::string& line : rondo_sockets())
+    for (int rank = 0; rank < options_.nranks; ++rank)
+      if (const std::string name = reports_[rank].socket_name.data();
+          !name.empty() && line.find(name) != std::string::npos)
+        return name;
+  return {};
+}
+
 int64_t monotonic_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
-std::vector<std::string> sockets_left() {
-  std::vector<std::string> found;
-  std::ifstream sockets("/proc/net/unix");
-  for (std::string line; std::getline(sockets, line);)
-    if (const size_t at = line.find("@rondo-"); at != std::string::npos) found.push_back(line.substr(at));
-  return found;
 }
 
 Trial::Trial(const TrialOptions& options) : options_(options) {
@@ -107,6 +134,7 @@ void Trial::be(int rank) {
       *grandchild_ = child;
     }
   }
+  std::snprintf(report.socket_name.data(), report.socket_name.size(), "%s", own_socket_name().c_str());
   report.phase = static_cast<int>(Phase::Connecting);
   for (int round = 0; status == RONDO_OK && round < options_.calls; ++round) {
     bool wrong = false;

@@ -25,6 +25,7 @@ struct Report {
   bool wrong = false;      // a call returned success and wrong data
   bool destroyed = false;  // rondo_destroy() returned
   std::array<char, 512> error{};
+  std::array<char, 40> socket_name{};  // the abstract Unix name at which it listens
 };
 
 struct TrialOptions {
@@ -54,6 +55,8 @@ class Trial {
   bool reap_survivors(int64_t timeout_ms);
   /// Kills and reaps the victim, and a child of it.
   void end_victim();
+  /// A rank's socket name that still exists; empty once all ranks are gone.
+  std::string socket_left() const;
 
  private:
   [[noreturn]] void be(int rank);
@@ -67,8 +70,5 @@ class Trial {
 };
 
 int64_t monotonic_ns();
-
-/// Abstract Unix sockets with Rondo's names that exist now: there are none once all ranks are gone.
-std::vector<std::string> sockets_left();
 
 }  // namespace rondo::test

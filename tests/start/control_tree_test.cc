@@ -1,0 +1,54 @@
+#include "comm/control_tree.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "catch.h"
+
+namespace rondo {
+namespace {
+
+std::vector<uint64_t> random_hosts(std::mt19937& random, int nranks, int nhosts) {
+  std::vector<uint64_t> hosts(static_cast<size_t>(nranks));
+  for (auto& host : hosts) host = 100 + random() % static_cast<unsigned>(nhosts);
+  return hosts;
+}
+
+}  // namespace
+
+TEST_CASE("the control tree joins all ranks, and both ends of an edge know it") {
+  const unsigned seed = GENERATE(1u, 2u, 3u);
+  std::mt19937 random(seed);
+  for (const int nranks : {1, 2, 3, 7, 8, 9, 10, 64, 65, 130}) {
+    for (const int nhosts : {1, 2, 5, 200}) {
+      INFO("seed " << seed << ", " << nranks << " ranks, " << nhosts << " hosts");
+      const auto hosts = random_hosts(random, nranks, nhosts);
+      int roots = 0;
+      for (int rank = 0; rank < nranks; ++rank) {
+        const ControlTree tree = control_tree(hosts, rank);
+        roots += tree.parent < 0 ? 1 : 0;
+        REQUIRE(tree.parent < rank);  // so that following parents ends, at one root
+        if (tree.parent < 0) continue;
+        const auto siblings = control_tree(hosts, tree.parent).children;
+        REQUIRE(std::count(siblings.begin(), siblings.end(), rank) == 1);
+      }
+      REQUIRE(roots == 1);
+    }
+  }
+}
+
+TEST_CASE("edges between hosts are one less than hosts, and no rank has many neighbours") {
+  std::mt19937 random(9);
+  const auto hosts = random_hosts(random, 300, 20);
+  int between = 0;
+  for (int rank = 0; rank < 300; ++rank) {
+    const ControlTree tree = control_tree(hosts, rank);
+    REQUIRE(tree.children.size() <= 16);
+    if (tree.parent >= 0 && hosts[static_cast<size_t>(tree.parent)] != hosts[static_cast<size_t>(rank)])
+      ++between;
+  }
+  REQUIRE(between == 19);
+}
+
+}  // namespace rondo

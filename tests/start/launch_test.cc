@@ -1,0 +1,138 @@
+#include "comm/launch.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "base/settings.h"
+#include "catch.h"
+#include "comm/rendezvous.h"
+
+namespace rondo {
+namespace {
+
+/// Exactly these variables of Rondo's table, while it lives.
+class Environment {
+ public:
+  explicit Environment(const std::map<std::string, std::string>& wanted) {
+    for (const SettingInfo& row : all_settings()) {
+      const char* value = std::getenv(row.variable.data());
+      if (value != nullptr) before_[std::string(row.variable)] = value;
+      ::unsetenv(row.variable.data());
+    }
+    for (const auto& [name, value] : wanted) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const SettingInfo& row : all_settings()) ::unsetenv(row.variable.data());
+    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::map<std::string, std::string> before_;
+};
+
+Launch launched_with(const std::map<std::string, std::string>& variables) {
+  const Environment environment(variables);
+  const auto launch = read_launch();
+  REQUIRE(launch.ok());
+  REQUIRE(launch.value().has_value());
+  return *launch.value();
+}
+
+std::string failure_with(const std::map<std::string, std::string>& variables) {
+  const Environment environment(variables);
+  const auto launch = read_launch();
+  REQUIRE_FALSE(launch.ok());
+  return launch.status().message();
+}
+
+}  // namespace
+
+TEST_CASE("every launcher's variables are understood") {
+  const Launch torchrun = launched_with({{"RANK", "3"},
+                                         {"WORLD_SIZE", "8"},
+                                         {"LOCAL_RANK", "1"},
+                                         {"LOCAL_WORLD_SIZE", "2"},
+                                         {"MASTER_ADDR", "alpha"},
+                                         {"MASTER_PORT", "29500"},
+                                         {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  CHECK(torchrun.rank == 3);
+  CHECK(torchrun.size == 8);
+  CHECK(torchrun.local_rank == 1);
+  CHECK(torchrun.local_size == 2);
+  CHECK(torchrun.master_host == "alpha");
+  CHECK(torchrun.master_port == 29500);
+  CHECK(torchrun.agent_at_port);
+
+  const Launch open_mpi = launched_with({{"OMPI_COMM_WORLD_RANK", "1"},
+                                         {"OMPI_COMM_WORLD_SIZE", "4"},
+                                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                                         {"PMIX_NAMESPACE", "4711"}});
+  CHECK(open_mpi.rank == 1);
+  CHECK(open_mpi.size == 4);
+  CHECK(open_mpi.local_size == 4);
+  CHECK(open_mpi.job == "4711");
+
+  const Launch mpich = launched_with({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "0"}});
+  CHECK(mpich.rank == 2);
+  CHECK(mpich.local_rank == 0);
+
+  const Launch slurm = launched_with({{"SLURM_PROCID", "5"},
+                                      {"SLURM_NTASKS", "6"},
+                                      {"SLURM_NODELIST", "node[07-09]"},
+                                      {"SLURM_JOB_ID", "12"},
+                                      {"SLURM_STEP_ID", "3"}});
+  CHECK(slurm.rank == 5);
+  CHECK(slurm.master_host == "node07");
+  CHECK(slurm.job == "12.3");
+}
+
+TEST_CASE("without a launcher there is none, and a process is alone") {
+  const Environment environment({});
+  CHECK_FALSE(read_launch().value().has_value());
+  const auto method = parse_method("env://");
+  REQUIRE(method.ok());
+  CHECK(method.value().launch.size == 1);
+}
+
+TEST_CASE("variables that make no sense are named with their value") {
+  CHECK(failure_with({{"RANK", "x"}, {"WORLD_SIZE", "2"}}) ==
+        "RANK is 'x': it must be a whole number from 0 to 1");
+  CHECK(failure_with({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).find("RANK is '2'") == 0);
+  CHECK(failure_with({{"RANK", "0"}}) == "RANK is set, but WORLD_SIZE is not");
+  CHECK(failure_with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "70000"}}).find("MASTER_PORT") ==
+        0);
+}
+
+TEST_CASE("the first host of a Slurm list") {
+  CHECK(first_slurm_host("alpha") == "alpha");
+  CHECK(first_slurm_host("alpha,beta") == "alpha");
+  CHECK(first_slurm_host("node[03-07,9],login1") == "node03");
+  CHECK(first_slurm_host("node[5,7]") == "node5");
+  CHECK(first_slurm_host("login1,node[5,7]") == "login1");
+}
+
+TEST_CASE("methods are parsed, and what is wrong in them is named") {
+  const Environment environment({});
+  const auto tcp = parse_method("tcp://[::1]:4000?rank=1&size=2");
+  REQUIRE(tcp.ok());
+  CHECK(tcp.value().launch.master_host == "::1");
+  CHECK(tcp.value().launch.master_port == 4000);
+  CHECK(tcp.value().launch.rank == 1);
+  const auto file = parse_method("file:///a/b?rank=0&size=2");
+  REQUIRE(file.ok());
+  CHECK(file.value().path == "/a/b");
+  for (const auto& [text, word] :
+       std::map<std::string, std::string>{{"udp://x", "udp://x"},
+                                          {"tcp://alpha", "has no port"},
+                                          {"tcp://alpha:99999", "has no port"},
+                                          {"file://relative", "absolute"},
+                                          {"file:///x?rank=2&size=2", "rank is 2 of 2"},
+                                          {"file:///x?rank=q&size=2", "rank is 'q'"}}) {
+    const auto failed = parse_method(text);
+    INFO(text);
+    REQUIRE_FALSE(failed.ok());
+    CHECK(failed.status().message().find(word) != std::string::npos);
+  }
+}
+
+}  // namespace rondo

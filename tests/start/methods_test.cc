@@ -1,0 +1,122 @@
+// The ways for processes to find one another, as a user would take them: variables, a host and port, a file.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "catch.h"
+#include "world.h"
+
+namespace rondo::test {
+namespace {
+
+/// A port that is likely to be free: nobody listens there while this process does not.
+int test_port(int offset) { return 20'000 + static_cast<int>(::getpid()) % 20'000 + offset; }
+
+/// The ranks of run_world() start a second communicator by `method`, and use it.
+void start_second(Rank& rank, const char* method) {
+  rondo_comm_t second = nullptr;
+  check(rondo_init(&second, method, nullptr));
+  int value = rank.rank;
+  int sum = -1;
+  check(rondo_all_reduce(&value, &sum, 1, RONDO_INT32, RONDO_SUM, second, nullptr), second);
+  require(sum == rank.size * (rank.size - 1) / 2, "wrong sum");
+  check(rondo_destroy(second));
+}
+
+void set_launch(const Rank& rank, int port, bool one_host) {
+  ::setenv("RANK", std::to_string(rank.rank).c_str(), 1);
+  ::setenv("WORLD_SIZE", std::to_string(rank.size).c_str(), 1);
+  ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+  ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
+  if (one_host) ::setenv("LOCAL_WORLD_SIZE", std::to_string(rank.size).c_str(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("env:// without a secret lets processes of one user on one host meet") {
+  const int port = test_port(0);
+  expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
+    set_launch(rank, port, true);
+    start_second(rank, "env://");
+    start_second(rank, nullptr);  // and again at the same place
+  }));
+}
+
+TEST_CASE("env:// with a secret also meets by TCP") {
+  const int port = test_port(1);
+  expect_success(
+      run_world({.nranks = 4, .environment = {{"RONDO_SECRET", "correct horse"}}}, [&](Rank& rank) {
+        set_launch(rank, port, false);
+        start_second(rank, "env://");
+      }));
+}
+
+TEST_CASE("tcp:// takes host and port from its text") {
+  const std::string target = "tcp://localhost:" + std::to_string(test_port(2));
+  for (const char* secret : {"", "correct horse"}) {
+    expect_success(run_world({.nranks = 3, .environment = {{"RONDO_SECRET", secret}}}, [&](Rank& rank) {
+      const std::string method =
+          target + "?rank=" + std::to_string(rank.rank) + "&size=" + std::to_string(rank.size);
+      start_second(rank, method.c_str());
+    }));
+  }
+}
+
+TEST_CASE("file:// gets past the file of an earlier run") {
+  const std::string path = "/tmp/rondo-stale-" + std::to_string(::getpid());
+  // An earlier run's file: its process is gone.
+  expect_success(run_world({.nranks = 1}, [&](Rank&) {
+    rondo_unique_id_t id;
+    check(rondo_get_unique_id(&id));
+    FILE* file = std::fopen(path.c_str(), "wb");
+    require(file != nullptr && std::fwrite(&id, sizeof id, 1, file) == 1, "cannot write");
+    std::fclose(file);
+  }));
+  expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
+    if (rank.rank == 0) ::usleep(300'000);  // the others meet the stale file first
+    const std::string method =
+        "file://" + path + "?rank=" + std::to_string(rank.rank) + "&size=" + std::to_string(rank.size);
+    start_second(rank, method.c_str());
+  }));
+  CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("another secret is turned away with a sentence that says so") {
+  const int port = test_port(3);
+  expect_success(run_world({.nranks = 2, .environment = {{"RONDO_INIT_TIMEOUT", "2"}}}, [&](Rank& rank) {
+    ::setenv("RONDO_SECRET", rank.rank == 0 ? "correct horse" : "wrong horse", 1);
+    set_launch(rank, port, false);
+    rondo_comm_t second = nullptr;
+    const rondo_status_t status = rondo_init(&second, "env://", nullptr);
+    if (rank.rank == 0)
+      check_fails(status, RONDO_TIMEOUT, {"1 of 2 ranks did not come", ": 1"});
+    else
+      check_fails(status, RONDO_TIMEOUT, {"does not know the session's secret"});
+  }));
+}
+
+TEST_CASE("ranks on other hosts are refused without a secret, and told what to set") {
+  expect_success(run_world({.nranks = 1}, [&](Rank&) {
+    ::setenv("RANK", "1", 1);
+    ::setenv("WORLD_SIZE", "2", 1);
+    ::setenv("MASTER_ADDR", "192.0.2.1", 1);  // set aside for documentation: nobody's
+    ::setenv("MASTER_PORT", "29500", 1);
+    rondo_comm_t comm = nullptr;
+    check_fails(rondo_init(&comm, nullptr, nullptr), RONDO_INVALID_USAGE, {"192.0.2.1", "RONDO_SECRET"});
+    ::setenv("RANK", "0", 1);
+    ::setenv("LOCAL_WORLD_SIZE", "1", 1);
+    check_fails(rondo_init(&comm, nullptr, nullptr), RONDO_INVALID_USAGE, {"1 of 2 ranks", "RONDO_SECRET"});
+  }));
+}
+
+TEST_CASE("a start names the ranks that did not come, and ranks that disagree about its size") {
+  expect_success(run_world({.nranks = 1, .environment = {{"RONDO_INIT_TIMEOUT", "0.5"}}}, [&](Rank&) {
+    rondo_unique_id_t id;
+    check(rondo_get_unique_id(&id));
+    rondo_comm_t comm = nullptr;
+    check_fails(rondo_init_rank(&comm, 3, &id, 1, nullptr), RONDO_TIMEOUT, {"2 of 3 ranks", "0, 2"});
+    require(comm == nullptr, "a failed start left a communicator");
+  }));
+}
+
+}  // namespace rondo::test
