@@ -107,6 +107,11 @@ Status Session::grow_edges(const Deadline& deadline) {
   std::vector<uint64_t> hosts;
   for (const Member& member : members_) hosts.push_back(member.endpoint.host);
   tree_ = control_tree(hosts, rank_);
+  context_->poller().call([this] {
+    seated_ = true;
+    for (auto& [child, fd] : early_edges_) add_edge(child, std::move(fd));
+    early_edges_.clear();
+  });
   if (tree_.parent >= 0) {
     const bool same_host = member(tree_.parent).endpoint.host == member(rank_).endpoint.host;
     const auto failed = [this] { return start_health_.cause(); };
@@ -177,7 +182,10 @@ Fd Session::arrived(Purpose& purpose) {
 
 void Session::admit(const Purpose& purpose, Fd fd) {
   switch (purpose.kind) {
-    case PurposeKind::Control: return add_edge(purpose.from_rank, std::move(fd));
+    case PurposeKind::Control:
+      if (seated_) return add_edge(purpose.from_rank, std::move(fd));
+      early_edges_.emplace_back(purpose.from_rank, std::move(fd));
+      return;
     case PurposeKind::Data: {
       std::lock_guard lock(mutex_);
       arrivals_[{purpose.communicator, purpose.from_rank, purpose.port, purpose.index}] = {std::move(fd),
@@ -193,8 +201,14 @@ void Session::admit(const Purpose& purpose, Fd fd) {
 // --- the control tree ---
 
 void Session::add_edge(int rank, Fd fd) {
+  const bool expected = rank == tree_.parent ||
+                        std::find(tree_.children.begin(), tree_.children.end(), rank) != tree_.children.end();
+  if (!expected || edges_.contains(rank)) {
+    log().warn("a control connection came from rank {}, which is not a neighbour of rank {}", rank, rank_);
+    return;
+  }
   Edge& edge = edges_[rank];
-  if (members_.empty() || member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd);
+  if (member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd);
   edge.socket = std::make_unique<MessageSocket>(
       context_->poller(), std::move(fd),
       [this, rank](const Message& message) { on_edge_message(rank, message); },
@@ -292,12 +306,18 @@ bool Session::is_last(uint64_t communicator) {
 
 // --- leaving ---
 
-Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
+Status Session::say_goodbye() {
   if (context_ == nullptr) return {};
   context_->poller().post([this] {
     said_goodbye_ = true;
     consider_goodbye();
   });
+  return {};
+}
+
+Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
+  if (context_ == nullptr) return {};
+  RONDO_TRY(say_goodbye());
   std::unique_lock lock(mutex_);
   while (!all_gone_) {
     changed_.wait_for(lock, std::chrono::milliseconds(kInterruptEvery_ms));

@@ -56,6 +56,7 @@ class Session {
   /// Tells every rank.
   void notify(const Notice& notice);
 
+  Status say_goodbye();
   /// Says good-bye and waits until every rank has. Afterwards nobody's leaving is a death.
   Status goodbye(const Deadline& deadline, const Interrupt& interrupt);
 
@@ -95,6 +96,8 @@ class Session {
   ControlTree tree_;
 
   // On the service thread only:
+  bool seated_ = false;                          // members_ and tree_ are known, and stay as they are
+  std::vector<std::pair<int, Fd>> early_edges_;  // of neighbours who knew them sooner
   std::map<int, Edge> edges_;
   std::unique_ptr<MessageSocket> root_;  // until the edges stand
   bool said_goodbye_ = false;
