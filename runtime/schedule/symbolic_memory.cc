@@ -21,7 +21,8 @@ SymbolicMemory::SymbolicMemory(const Shape& shape, const Schedule& schedule, int
       tiles_(tiles),
       in_place_(in_place),
       cells_(static_cast<size_t>(tiles * (schedule.input_chunks + schedule.output_chunks) +
-                                 schedule.scratch_chunks)) {
+                                 schedule.scratch_chunks)),
+      touches_(schedule.lanes.size() > 1 ? cells_.size() : 0) {
   if (!has_input(shape, rank_)) return;
   for (int tile = 0; tile < tiles; ++tile)
     for (int chunk = 0; chunk < input_chunks_; ++chunk)
@@ -40,45 +41,48 @@ size_t SymbolicMemory::place(int tile, Ref ref) const {
   return static_cast<size_t>(at);
 }
 
-Status SymbolicMemory::check_race(const Cell& cell, bool writing, const Access& access) const {
-  if (!access.order->tracks()) return {};
+Status SymbolicMemory::check_race(size_t cell, bool writing, const Access& access) const {
+  if (touches_.empty()) return {};
   const auto over = [&](const Touch& touch) {
     return touch.lane == access.lane || access.order->is_over(access.lane, touch.lane, touch.number);
   };
   const size_t first = access.order->index(static_cast<size_t>(rank_), 0);
-  if (cell.last_write.number > 0 && !over(cell.last_write))
-    return error(Code::InternalError, "races with a write by lane {}", cell.last_write.lane - first);
+  const Touches& touches = touches_[cell];
+  if (touches.last_write.number > 0 && !over(touches.last_write))
+    return error(Code::InternalError, "races with a write by lane {}", touches.last_write.lane - first);
   if (writing)
-    for (const Touch& touch : cell.reads)
+    for (const Touch& touch : touches.reads)
       if (!over(touch)) return error(Code::InternalError, "races with a read by lane {}", touch.lane - first);
   return {};
 }
 
 Result<ExpressionId> SymbolicMemory::read(int tile, Ref ref, const Access& access) {
-  Cell& cell = cells_[place(tile, ref)];
-  if (Status race = check_race(cell, false, access); !race.ok())
+  const size_t at = place(tile, ref);
+  const Cell& cell = cells_[at];
+  if (Status race = check_race(at, false, access); !race.ok())
     return race.within(fmt::format("reads {}", name(ref)));
   const bool scratch_of_now = ref.buffer != Buffer::Scratch || cell.tile == tile;
   if (cell.value < 0 || !scratch_of_now || (ref.buffer == Buffer::Output && !cell.written))
     return error(Code::InternalError, "reads {}, which was never written", name(ref));
   if (ref.buffer == Buffer::Input && cell.written && reduces(shape_.kind))
     return error(Code::InternalError, "reads {} after the output in its place was written", name(ref));
-  if (access.order->tracks()) {
-    std::erase_if(cell.reads, [&](const Touch& touch) { return touch.lane == access.lane; });
-    cell.reads.push_back({access.lane, access.number});
+  if (!touches_.empty()) {
+    auto& reads = touches_[at].reads;
+    std::erase_if(reads, [&](const Touch& touch) { return touch.lane == access.lane; });
+    reads.push_back({access.lane, access.number});
   }
   return cell.value;
 }
 
 Status SymbolicMemory::write(int tile, Ref ref, ExpressionId value, const Access& access) {
-  Cell& cell = cells_[place(tile, ref)];
-  if (Status race = check_race(cell, true, access); !race.ok())
+  const size_t at = place(tile, ref);
+  if (Status race = check_race(at, true, access); !race.ok())
     return race.within(fmt::format("writes {}", name(ref)));
-  cell.value = value;
-  cell.written = true;
-  cell.tile = tile;
-  cell.last_write = {access.lane, access.number};
-  cell.reads.clear();
+  cells_[at] = {value, tile, true};
+  if (!touches_.empty()) {
+    touches_[at].last_write = {access.lane, access.number};
+    touches_[at].reads.clear();
+  }
   return {};
 }
 

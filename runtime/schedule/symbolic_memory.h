@@ -36,14 +36,17 @@ class SymbolicMemory {
   };
   struct Cell {
     ExpressionId value = -1;
+    int tile = -1;         // scratch: when it was written
     bool written = false;  // by this rank, rather than given by the caller
-    int tile = -1;         // scratch: when
+  };
+  /// Who has touched a cell, where lanes must be ordered.
+  struct Touches {
     Touch last_write;
     std::vector<Touch> reads;  // since then, the last of each lane
   };
 
   size_t place(int tile, Ref ref) const;
-  Status check_race(const Cell& cell, bool writing, const Access& access) const;
+  Status check_race(size_t cell, bool writing, const Access& access) const;
 
   Shape shape_;
   int rank_;
@@ -51,7 +54,8 @@ class SymbolicMemory {
   int output_chunks_;
   int tiles_;
   bool in_place_;
-  std::vector<Cell> cells_;  // input of all tiles, output of all tiles, scratch
+  std::vector<Cell> cells_;       // input of all tiles, output of all tiles, scratch
+  std::vector<Touches> touches_;  // of each cell; none where the rank has one lane
 };
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 // Runs independent pieces of work on all cores.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>

@@ -63,7 +63,13 @@ constexpr bool finishes(CollectiveKind kind) {
 ///     if kCopy: destination = value
 ///     if kSend: a slot for every peer of the send set = value
 /// A Step runs when all its slots are there (data to receive, room to send) and the Step that it waits for is
-/// done; it takes them all at once or none. Source and destination may be the same memory.
+/// done; it takes them all at once or none. It is as long as its destination or, where it has none, its
+/// source. Source and destination may be the same memory, but not overlap otherwise.
+///
+/// What Steps may touch: Input is never written. Output is written only at ranks that have a result (reduce
+/// and gather: the root; exscan: not rank 0), and read only after this rank has written it. A reducing
+/// collective reads each rank's own operand from Input, and only from there, where a pre-multiplied sum
+/// scales it; in place, that is before the Output that shares its memory is written.
 struct Step {
   static constexpr uint16_t kNone = 0xffff;
 

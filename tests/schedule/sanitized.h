@@ -1,0 +1,21 @@
+// Whether a sanitizer slows this build down: then the long tests take fewer ranks.
+#pragma once
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RONDO_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RONDO_SANITIZED 1
+#endif
+
+namespace rondo {
+
+#if defined(RONDO_SANITIZED)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace rondo
