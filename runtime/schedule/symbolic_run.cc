@@ -301,14 +301,15 @@ Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
   if (!right || tile >= tiles_with_bytes(length_class(shape_, own, Buffer::Output, chunk), options_))
     return {};
   const ExpressionId found = memory_[static_cast<size_t>(rank)].output(tile, chunk);
-  const std::string place = fmt::format("output[{}] of rank {}, tile {}", chunk, rank, tile);
-  if (found < 0) return error(Code::InternalError, "{} is never written", place);
+  const auto wrong = [&](const std::string& what) {
+    return error(Code::InternalError, "output[{}] of rank {}, tile {} {}", chunk, rank, tile, what);
+  };
+  if (found < 0) return wrong("is never written");
   if (!expressions_.holds_exactly(found, right->first, right->end) ||
       expressions_.chunk(found) != right->chunk || expressions_.tile(found) != tile)
-    return error(Code::InternalError, "{} is {}; it should hold chunk {} of the ranks {} to {}", place,
-                 expressions_.describe(found), right->chunk, right->first, right->end - 1);
-  if (expressions_.finished(found) != finishes(shape_.kind))
-    return error(Code::InternalError, "{} was not finished", place);
+    return wrong(fmt::format("is {}; it should hold chunk {} of the ranks {} to {}",
+                             expressions_.describe(found), right->chunk, right->first, right->end - 1));
+  if (expressions_.finished(found) != finishes(shape_.kind)) return wrong("was not finished");
   return {};
 }
 
