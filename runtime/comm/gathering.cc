@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "base/log.h"
-#include "comm/notice.h"
 
 namespace rondo {
 namespace {
@@ -78,6 +77,7 @@ void Gathering::on_message(uint64_t arrival, const Message& message) {
 }
 
 Status Gathering::take(uint64_t arrival, const Member& member) {
+  if (!failure_.ok()) return failure_;
   if (nranks_ == 0) nranks_ = member.nranks;
   if (member.nranks != nranks_) {
     const Status failure =
@@ -109,13 +109,16 @@ void Gathering::on_closed(uint64_t key) {
   const auto node = arrivals_.extract(key);
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(node.mapped().socket))] {});
   const Arrival& gone = node.mapped();
-  if (gone.rank < 0 || gone.ready) return;
+  if (gone.rank < 0 || gone.ready || !failure_.ok()) return;
   const Status failure =
       error(Code::RemoteError, "{} died while the ranks were starting", members_[gone.rank].text());
   if (!complete_) return refuse_all(failure);
-  for (auto& [other, arrival] : arrivals_)
-    if (!arrival.ready)
-      arrival.socket->send(MessageType::Notice, Notice::of_rank(gone.rank, failure).written());
+  pass_on(Notice::of_rank(gone.rank, failure));
+}
+
+void Gathering::pass_on(const Notice& notice) {
+  for (auto& [key, arrival] : arrivals_)
+    if (!arrival.ready) arrival.socket->send(MessageType::Notice, notice.written());
 }
 
 void Gathering::on_timeout() {
@@ -130,6 +133,7 @@ void Gathering::on_timeout() {
 }
 
 void Gathering::refuse_all(const Status& why) {
+  failure_ = why;
   for (auto& [key, arrival] : arrivals_)
     if (arrival.rank >= 0) refuse(*arrival.socket, why);
 }

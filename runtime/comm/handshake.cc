@@ -63,12 +63,12 @@ Digest dialler_proof(const Secret& secret, const Nonce& dialler, const Nonce& li
 Status check_answer(const Answer& answer, const Credentials& credentials, const Nonce& own) {
   if (answer.magic != kMagic) return Status(Code::RemoteError, "what listens there is not Rondo");
   if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
-    return error(Code::RemoteError, "it speaks version {} of Rondo's protocol and this process version {}",
+    return error(Code::InvalidUsage, "it speaks version {} of Rondo's protocol and this process version {}",
                  answer.version, kVersion);
   if (answer.verdict != Verdict::Welcome)
     return Status(Code::RemoteError, "it does not know this session (any more)");
   if (!same_digest(answer.proof, listener_proof(credentials.secret, own, answer.nonce)))
-    return Status(Code::RemoteError, "it does not know the session's secret");
+    return Status(Code::InvalidUsage, "it does not know the session's secret");
   return {};
 }
 

@@ -191,7 +191,8 @@ Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
       auto fd = dial(address, place.credentials(), purpose, deadline, {});
       auto id = fd.ok() ? accept_invitation(fd.value(), place, deadline) : Result<UniqueId>(fd.status());
       if (id.ok()) return Meeting{id.take(), nullptr, false};
-      last = id.status();
+      // A refusal says more than that nobody listens, which is how each attempt at a wrong place ends.
+      if (last.code() != Code::InvalidUsage) last = id.status();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   } while (!deadline.passed());

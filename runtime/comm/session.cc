@@ -65,7 +65,8 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
     if (fd.ok()) return fd;
     last = fd.status();
   }
-  return last.within("the process that made the unique id cannot be reached");
+  return error(last.code() == Code::RemoteError ? Code::SystemError : last.code(),
+               "the process that made the unique id cannot be reached: {}", last.message());
 }
 
 Status Session::register_with_root(const UniqueId& id, int nranks, const Deadline& deadline) {
@@ -115,9 +116,10 @@ Status Session::grow_edges(const Deadline& deadline) {
   if (tree_.parent >= 0) {
     const bool same_host = member(tree_.parent).endpoint.host == member(rank_).endpoint.host;
     const auto failed = [this] { return start_health_.cause(); };
-    RONDO_TRY_ASSIGN(Fd fd, dial(tree_.parent, same_host ? Route::Unix : Route::Tcp,
-                                 Purpose{.kind = PurposeKind::Control}, deadline, failed));
-    auto shared = std::make_shared<Fd>(std::move(fd));
+    auto fd = dial(tree_.parent, same_host ? Route::Unix : Route::Tcp, Purpose{.kind = PurposeKind::Control},
+                   deadline, failed);
+    if (!fd.ok()) return first_news(fd.status());
+    auto shared = std::make_shared<Fd>(fd.take());
     context_->poller().post([this, shared] { add_edge(tree_.parent, std::move(*shared)); });
   }
   std::unique_lock lock(mutex_);
@@ -138,6 +140,14 @@ Status Session::grow_edges(const Deadline& deadline) {
     root_.reset();
   });
   return {};
+}
+
+/// Who finds its parent gone may be about to hear why.
+Status Session::first_news(const Status& failure) {
+  constexpr auto kNewsMayTake = std::chrono::milliseconds(300);
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kNewsMayTake, [this] { return start_health_.failed(); });
+  return start_health_.failed() ? start_health_.cause() : failure;
 }
 
 // --- sockets to other ranks ---
@@ -215,6 +225,7 @@ void Session::add_edge(int rank, Fd fd) {
       [this, rank] { lose(rank, "died or left without rondo_destroy()"); });
   watch_process(rank, edge);
   std::lock_guard lock(mutex_);
+  for (const Notice& notice : heard_) edge.socket->send(MessageType::Notice, notice.written());
   standing_.insert(rank);
   changed_.notify_all();
 }
@@ -278,6 +289,7 @@ void Session::hear(const Notice& notice, int from_rank) {
   }
   for (auto& [rank, edge] : edges_)
     if (rank != from_rank) edge.socket->send(MessageType::Notice, notice.written());
+  if (gathering_) gathering_->pass_on(notice);
 }
 
 void Session::apply(const Notice& notice, const Attachment& attachment) {

@@ -7,6 +7,7 @@
 
 #include "comm/context.h"
 #include "comm/message_socket.h"
+#include "comm/notice.h"
 #include "comm/unique_id.h"
 
 namespace rondo {
@@ -18,6 +19,9 @@ class Gathering {
   /// Takes the Gathering of a session over, so that it ends with the local rank; null where it is not here.
   static std::unique_ptr<Gathering> claim(uint64_t session);
   ~Gathering();
+
+  /// Tells the ranks whose edges do not stand yet. On the service thread.
+  void pass_on(const Notice& notice);
 
  private:
   struct Arrival {
@@ -42,6 +46,7 @@ class Gathering {
   Poller::Timer timer_ = 0;
   int nranks_ = 0;  // 0: nobody has come yet
   bool complete_ = false;
+  Status failure_;  // why the start has failed; later ranks are told the same
   uint64_t next_arrival_ = 0;
   std::map<uint64_t, Arrival> arrivals_;
   std::map<int, Member> members_;

@@ -23,7 +23,8 @@ namespace rondo {
 
 class Session {
  public:
-  /// Joins; returns when all ranks have registered and this rank's edges of the control tree stand.
+  /// Joins; returns when all ranks have registered and this rank's edges of the control tree stand. SystemError
+  /// where the process that made the id cannot be reached (any more).
   static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms);
   /// A session of one rank, which needs nobody.
   static std::shared_ptr<Session> alone();
@@ -73,6 +74,7 @@ class Session {
   Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline);
   Status read_table(const Message& message, int nranks);
   Status grow_edges(const Deadline& deadline);
+  Status first_news(const Status& failure);
   std::vector<Address> addresses_of(const Member& member, Route route) const;
 
   // On the service thread:
