@@ -1,5 +1,6 @@
 // The C API's communicators: start, split, end.
 #include "algorithms/algorithm.h"
+#include "comm/group.h"
 #include "comm/start.h"
 #include "handles.h"
 
@@ -111,20 +112,27 @@ rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm) {
 rondo_status_t rondo_finalize(rondo_comm_t comm) {
   return guarded("rondo_finalize", comm, [&]() -> Status {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+    RONDO_TRY(refuse_in_group("rondo_finalize()"));
     return communicator->finalize();
   });
 }
 
 rondo_status_t rondo_destroy(rondo_comm_t comm) {
   if (comm == nullptr) return RONDO_OK;
+  bool gone = false;
   const rondo_status_t status = guarded("rondo_destroy", nullptr, [&]() -> Status {
     if (comm->mark != api::kCommMark)
       return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+    if (group_has(*comm->communicator))
+      return Status(Code::InvalidUsage,
+                    "comm has calls in the group that is open on this thread; end that first");
+    gone = true;
     if (comm->communicator->health().failed()) return {};
     return comm->communicator->finalize();
   });
-  if (comm->mark != api::kCommMark) return status;
+  if (!gone) return status;
   comm->mark = 0;
+  Communicator::retire(std::move(comm->communicator));
   delete comm;
   return status;
 }

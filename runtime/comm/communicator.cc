@@ -1,6 +1,7 @@
 #include "comm/communicator.h"
 
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,7 +94,17 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   return made;
 }
 
-Communicator::~Communicator() { session_->detach(id_); }
+Communicator::~Communicator() {
+  drain();  // a queue's thread may still be in a call, which may still fail
+  session_->detach(id_);
+}
+
+void Communicator::drain() const {
+  while (!is_turn(next_turn_)) {
+    const timespec nap{0, 50'000};
+    ::nanosleep(&nap, nullptr);
+  }
+}
 
 Status Communicator::fail(const Status& cause) {
   if (health_->fail(cause)) {
@@ -145,13 +156,22 @@ uint64_t Communicator::next_child_id(int color) {
   return id | 1;
 }
 
+void Communicator::retire(std::unique_ptr<Communicator> communicator) {
+  if (!communicator->left_early_) return;
+  const auto company = std::exchange(communicator->company_, nullptr);
+  company->keep(std::move(communicator));
+}
+
 Status Communicator::finalize() {
   if (finalized_) return {};
   finalized_ = true;
+  drain();
   if (health_->failed()) return health_->cause();
   if (session_->is_last(id_)) {
-    const Status gone =
-        session_->goodbye(Deadline::in_ms(options_.timeout_ms), [this] { return health_->cause(); });
+    left_early_ = company_ != nullptr && !company_->leave();
+    const Status gone = left_early_ ? session_->say_goodbye()
+                                    : session_->goodbye(Deadline::in_ms(options_.timeout_ms),
+                                                        [this] { return health_->cause(); });
     if (!gone.ok()) return fail(gone);
   }
   if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);

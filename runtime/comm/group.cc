@@ -103,4 +103,15 @@ Status submit(GroupedItem item) {
   return {};
 }
 
+bool group_has(const Communicator& communicator) {
+  return std::any_of(collected.begin(), collected.end(),
+                     [&](const GroupedItem& one) { return one.item.communicator == &communicator; });
+}
+
+Status refuse_in_group(const char* what) {
+  if (group_depth == 0) return {};
+  return error(Code::InvalidUsage, "{} is not allowed within a group: it could only be done after its end",
+               what);
+}
+
 }  // namespace rondo

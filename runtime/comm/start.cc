@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/settings.h"
-#include "comm/driver.h"
+#include "comm/group.h"
 #include "comm/rendezvous.h"
 
 namespace rondo {
@@ -36,9 +36,7 @@ Result<std::vector<Choice>> gather_choices(Communicator& parent, Choice own) {
   call.recv = choices.data();
   call.count = 2;
   call.type = CallType::of(ElementType::Int32);
-  std::vector<Item> items;
-  items.push_back({&parent, call});
-  RONDO_TRY(drive(std::move(items)));
+  RONDO_TRY(submit({{&parent, call}, nullptr, {}}));  // in its turn, after what is queued
   return choices;
 }
 
@@ -79,6 +77,8 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
   }
   for (std::thread& thread : threads) thread.join();
   for (const Status& outcome : outcomes) RONDO_TRY(outcome);
+  const auto company = std::make_shared<Company>(nranks);
+  for (const CommunicatorPtr& one : joined) one->join(company);
   return joined;
 }
 
@@ -89,7 +89,7 @@ Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Op
   RONDO_TRY_ASSIGN(Meeting meeting, meet(method, timeout_ms, nullptr));
   for (;;) {
     auto joined = join(meeting.id, method.launch.size, method.launch.rank, options);
-    if (joined.ok() || !meeting.may_be_stale || joined.status().code() != Code::RemoteError) return joined;
+    if (joined.ok() || !meeting.may_be_stale || joined.status().code() != Code::SystemError) return joined;
     auto next = meet(method, timeout_ms, &meeting.id);
     if (!next.ok()) return joined;
     meeting = next.take();
@@ -97,6 +97,7 @@ Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Op
 }
 
 Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communicator::Options options) {
+  RONDO_TRY(refuse_in_group("splitting or duplicating a communicator"));
   RONDO_TRY_ASSIGN(const auto choices, gather_choices(parent, {color, key}));
   const uint64_t id = parent.next_child_id(color);
   if (color < 0) return CommunicatorPtr();
@@ -108,8 +109,10 @@ Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communic
   });
   const auto self = std::find(members.begin(), members.end(), parent.rank()) - members.begin();
   for (int& rank : members) rank = parent.session_rank(rank);
-  return Communicator::make(parent.session(), id, std::move(members), static_cast<int>(self),
-                            std::move(options));
+  RONDO_TRY_ASSIGN(auto made, Communicator::make(parent.session(), id, std::move(members),
+                                                 static_cast<int>(self), std::move(options)));
+  made->join(parent.company());
+  return made;
 }
 
 }  // namespace rondo

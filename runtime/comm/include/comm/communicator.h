@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "comm/call.h"
+#include "comm/company.h"
 #include "comm/connections.h"
 #include "comm/health.h"
 #include "comm/memory.h"
@@ -59,6 +60,8 @@ class Communicator {
   uint64_t take_turn() { return next_turn_++; }
   bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
   void end_turn() { serving_.fetch_add(1, std::memory_order_release); }  // pairs with is_turn()
+  /// Waits until all calls that were issued are over, those on queues as well. Each ends at its deadline.
+  void drain() const;
 
   /// The identity of the next communicator made out of this one, the same at all its members.
   uint64_t next_child_id(int color);
@@ -66,6 +69,12 @@ class Communicator {
   /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
   Status finalize();
   bool finalized() const { return finalized_; }
+
+  /// Who else is in this process by the same call; null: nobody.
+  const std::shared_ptr<Company>& company() const { return company_; }
+  void join(std::shared_ptr<Company> company) { company_ = std::move(company); }
+  /// Frees it, or, where its rank left its company early, leaves it to the company.
+  static void retire(std::unique_ptr<Communicator> communicator);
 
  private:
   using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
@@ -89,6 +98,8 @@ class Communicator {
   int children_ = 0;
   bool crowded_ = false;
   bool finalized_ = false;
+  bool left_early_ = false;
+  std::shared_ptr<Company> company_;
   uint64_t next_turn_ = 0;
   std::atomic<uint64_t> serving_{0};
 };

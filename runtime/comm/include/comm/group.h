@@ -23,4 +23,9 @@ Status group_end();
 /// Issues one item, or adds it to this thread's group.
 Status submit(GroupedItem item);
 
+/// Whether this thread's group has calls of the communicator that are still to be issued.
+bool group_has(const Communicator& communicator);
+/// InvalidUsage within a group: for what must be over when it returns.
+Status refuse_in_group(const char* what);
+
 }  // namespace rondo
