@@ -1,6 +1,7 @@
 #include "comm/message_socket.h"
 
 #include <cerrno>
+#include <cstring>
 
 namespace rondo {
 namespace {
@@ -11,10 +12,11 @@ struct FrameHeader {
 };
 
 std::vector<std::byte> frame(MessageType type, const ByteWriter& body) {
-  ByteWriter writer;
-  writer.put(FrameHeader{static_cast<uint32_t>(body.bytes().size()), type});
-  std::vector<std::byte> whole = writer.bytes();
-  whole.insert(whole.end(), body.bytes().begin(), body.bytes().end());
+  const FrameHeader header{static_cast<uint32_t>(body.bytes().size()), type};
+  std::vector<std::byte> whole(sizeof header + body.bytes().size());
+  std::memcpy(whole.data(), &header, sizeof header);
+  if (!body.bytes().empty())
+    std::memcpy(whole.data() + sizeof header, body.bytes().data(), body.bytes().size());
   return whole;
 }
 
