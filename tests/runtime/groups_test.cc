@@ -168,11 +168,11 @@ TEST_CASE("a group reports what went wrong in it, and does what can still be don
     int sum = 0;
     std::array<int, 2> other{};
     check(rondo_group_start());
-    check(rondo_broadcast(other.data(), other.data(), rank.rank == 0 ? 1 : 2, RONDO_INT32, 0, rank.comm,
-                          nullptr));
+    check(rondo_all_reduce(other.data(), other.data(), rank.rank == 0 ? 1 : 2, RONDO_INT32, RONDO_SUM,
+                           rank.comm, nullptr));
     check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, good.get(), nullptr), good.get());
     check_fails(rondo_group_end(), RONDO_MISMATCH,
-                {"rondo_group_end", "broadcast(count=1", "broadcast(count=2"});
+                {"rondo_group_end", "all_reduce(count=1", "all_reduce(count=2"});
     require(sum == 3, "the other communicator's call was not done");
     check(rondo_barrier(good.get(), nullptr), good.get());
   }));

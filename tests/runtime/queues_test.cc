@@ -284,10 +284,11 @@ TEST_CASE("a queue reports the first error at the next synchronisation, then wor
     const OwnedQueue queue;
     std::array<int, 2> values{};
     const size_t count = rank.rank == 0 ? 1 : 2;
-    check(rondo_broadcast(values.data(), values.data(), count, RONDO_INT32, 0, bad.get(), queue.get()),
-          bad.get());
+    check(
+        rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, bad.get(), queue.get()),
+        bad.get());
     check_fails(rondo_queue_synchronize(queue.get()), RONDO_MISMATCH,
-                {"broadcast(count=1", "broadcast(count=2"});
+                {"all_reduce(count=1", "all_reduce(count=2"});
     rondo_status_t status = RONDO_OK;
     check(rondo_async_error(bad.get(), &status));
     require(status == RONDO_MISMATCH, "the communicator does not know of the failure");

@@ -1,0 +1,439 @@
+// Arguments: each that is wrong is refused with a sentence that names it and its value, and nothing is done.
+#include <climits>
+#include <cstdint>
+
+#include "catch.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr auto kBad = RONDO_INVALID_ARGUMENT;
+
+/// Two ranks of one thread: whatever is refused needs no partner.
+struct Pair {
+  std::array<rondo_comm_t, 2> comms{};
+  Pair() { check(rondo_init_all(comms.data(), 2, nullptr)); }
+  ~Pair() {
+    for (const rondo_comm_t comm : comms) rondo_destroy(comm);
+  }
+};
+
+TEST_CASE("a communicator of NULL is named") {
+  int value = 0;
+  size_t size = 0;
+  void* handle = nullptr;
+  rondo_comm_t comm = nullptr;
+  rondo_status_t status = RONDO_OK;
+  const std::vector<std::string> words{"comm is NULL"};
+  check_fails(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
+  check_fails(rondo_broadcast(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
+  check_fails(rondo_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, 0, nullptr, nullptr), kBad, words);
+  check_fails(rondo_all_gather(&value, &value, 1, RONDO_INT32, nullptr, nullptr), kBad, words);
+  check_fails(rondo_all_gather_v(&value, &value, &size, nullptr, RONDO_INT32, nullptr, nullptr), kBad, words);
+  check_fails(rondo_reduce_scatter(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
+  check_fails(rondo_reduce_scatter_v(&value, &value, &size, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad,
+              words);
+  check_fails(rondo_all_to_all(&value, &value, 1, RONDO_INT32, nullptr, nullptr), kBad, words);
+  check_fails(
+      rondo_all_to_all_v(&value, &size, nullptr, &value, &size, nullptr, RONDO_INT32, nullptr, nullptr), kBad,
+      words);
+  check_fails(rondo_gather(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
+  check_fails(rondo_gather_v(&value, 1, &value, &size, nullptr, RONDO_INT32, 0, nullptr, nullptr), kBad,
+              words);
+  check_fails(rondo_scatter(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
+  check_fails(rondo_scatter_v(&value, &size, nullptr, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad,
+              words);
+  check_fails(rondo_barrier(nullptr, nullptr), kBad, words);
+  check_fails(rondo_scan(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
+  check_fails(rondo_exscan(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
+  check_fails(rondo_send(&value, 1, RONDO_INT32, 0, 0, nullptr, nullptr), kBad, words);
+  check_fails(rondo_recv(&value, 1, RONDO_INT32, 0, 0, nullptr, nullptr, nullptr), kBad, words);
+  check_fails(rondo_split(nullptr, 0, 0, &comm, nullptr), kBad, words);
+  check_fails(rondo_duplicate(nullptr, &comm), kBad, words);
+  check_fails(rondo_finalize(nullptr), kBad, words);
+  check_fails(rondo_abort(nullptr), kBad, words);
+  check_fails(rondo_rank(nullptr, &value), kBad, words);
+  check_fails(rondo_size(nullptr, &value), kBad, words);
+  check_fails(rondo_async_error(nullptr, &status), kBad, words);
+  check_fails(rondo_register(nullptr, &value, 4, &handle), kBad, words);
+  check_fails(rondo_deregister(nullptr, &value), kBad, words);
+  CHECK(rondo_destroy(nullptr) == RONDO_OK);
+}
+
+TEST_CASE("a result that has nowhere to go is named") {
+  const Pair pair;
+  check_fails(rondo_version(nullptr), kBad, {"rondo_version", "version is NULL"});
+  check_fails(rondo_get_unique_id(nullptr), kBad, {"id is NULL"});
+  check_fails(rondo_rank(pair.comms[0], nullptr), kBad, {"rank is NULL"});
+  check_fails(rondo_size(pair.comms[0], nullptr), kBad, {"size is NULL"});
+  check_fails(rondo_async_error(pair.comms[0], nullptr), kBad, {"status is NULL"});
+  check_fails(rondo_algorithm_names("all_reduce", nullptr), kBad, {"names is NULL"});
+  check_fails(rondo_type_size(RONDO_INT8, nullptr), kBad, {"bytes is NULL"});
+  check_fails(rondo_queue_create(nullptr), kBad, {"queue is NULL"});
+  check_fails(rondo_event_create(nullptr), kBad, {"event is NULL"});
+  check_fails(rondo_mem_alloc(nullptr, 1), kBad, {"ptr is NULL"});
+  check_fails(rondo_register(pair.comms[0], nullptr, 1, nullptr), kBad, {"handle is NULL"});
+}
+
+TEST_CASE("types, operations and roots that there are not are named, with what is allowed") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  int value = 0;
+  for (const int type : {-1, 17, 1000, INT_MAX, INT_MIN})
+    check_fails(rondo_all_reduce(&value, &value, 1, type, RONDO_SUM, comm, nullptr), kBad,
+                {"rank 0", "rondo_all_reduce", "type is " + std::to_string(type), "RONDO_INT8 to RONDO_BOOL"},
+                comm);
+  for (const int op : {-1, 11, 1000, INT_MAX, INT_MIN})
+    check_fails(rondo_scan(&value, &value, 1, RONDO_INT32, op, comm, nullptr), kBad,
+                {"rondo_scan", "op is " + std::to_string(op)}, comm);
+  for (const int root : {-1, 2, INT_MAX, INT_MIN}) {
+    const std::vector<std::string> words{"root is " + std::to_string(root), "from 0 to 1"};
+    check_fails(rondo_broadcast(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
+    check_fails(rondo_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, root, comm, nullptr), kBad, words,
+                comm);
+    check_fails(rondo_gather(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
+    check_fails(rondo_scatter(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
+    check_fails(rondo_gather_v(&value, 1, &value, nullptr, nullptr, RONDO_INT32, root, comm, nullptr), kBad,
+                words, comm);
+    check_fails(rondo_scatter_v(&value, nullptr, nullptr, &value, 1, RONDO_INT32, root, comm, nullptr), kBad,
+                words, comm);
+  }
+}
+
+TEST_CASE("an operation that is not defined for the type is named") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  std::array<std::byte, 64> memory{};
+  for (rondo_type_t type = 0; type < kTypes; ++type)
+    for (rondo_op_t op = 0; op < kOps; ++op)
+      if (!op_takes(op, type))
+        check_fails(rondo_all_reduce(memory.data(), memory.data(), 1, type, op, comm, nullptr), kBad,
+                    {"all_reduce", op_name(op), type_name(type)}, comm);
+  check_fails(rondo_scan(memory.data(), memory.data(), 1, RONDO_FLOAT32, RONDO_AVG, comm, nullptr), kBad,
+              {"scan", "avg"}, comm);
+  check_fails(rondo_exscan(memory.data(), memory.data(), 1, RONDO_FLOAT32, RONDO_AVG, comm, nullptr), kBad,
+              {"exscan", "avg"}, comm);
+  rondo_type_t mine = 0;
+  check(rondo_type_create(4, &mine));
+  check_fails(rondo_all_reduce(memory.data(), memory.data(), 1, mine, RONDO_SUM, comm, nullptr), kBad,
+              {"user-defined"}, comm);
+  check(rondo_type_destroy(mine));
+  check_fails(rondo_all_reduce(memory.data(), memory.data(), 1, mine, RONDO_SUM, comm, nullptr), kBad,
+              {"type is " + std::to_string(mine)}, comm);
+  const float two = 2;
+  rondo_op_t scaled = 0;
+  check(rondo_op_create_premul_sum(&two, RONDO_FLOAT32, &scaled));
+  check_fails(rondo_all_reduce(memory.data(), memory.data(), 1, RONDO_FLOAT64, scaled, comm, nullptr), kBad,
+              {"pre-multiplied sum for type float32"}, comm);
+  check(rondo_op_destroy(scaled));
+}
+
+TEST_CASE("buffers of NULL are refused where there is something to move, and nowhere else") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];  // of rank 0
+  std::array<int, 8> memory{};
+  const std::array<size_t, 2> counts{1, 1};
+  const auto no_send = [](rondo_status_t status, rondo_comm_t on) {
+    check_fails(status, kBad, {"sendbuf is NULL"}, on);
+  };
+  const auto no_recv = [](rondo_status_t status, rondo_comm_t on) {
+    check_fails(status, kBad, {"recvbuf is NULL"}, on);
+  };
+  void* const to = memory.data();
+  no_send(rondo_all_reduce(nullptr, to, 1, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  no_recv(rondo_all_reduce(to, nullptr, 1, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  no_send(rondo_broadcast(nullptr, to, 1, RONDO_INT32, 0, comm, nullptr), comm);
+  no_recv(rondo_broadcast(to, nullptr, 1, RONDO_INT32, 1, comm, nullptr), comm);
+  no_send(rondo_reduce(nullptr, to, 1, RONDO_INT32, RONDO_SUM, 1, comm, nullptr), comm);
+  no_recv(rondo_reduce(to, nullptr, 1, RONDO_INT32, RONDO_SUM, 0, comm, nullptr), comm);
+  no_recv(rondo_all_gather(to, nullptr, 1, RONDO_INT32, comm, nullptr), comm);
+  no_send(rondo_all_gather_v(nullptr, to, counts.data(), nullptr, RONDO_INT32, comm, nullptr), comm);
+  no_send(rondo_reduce_scatter(nullptr, to, 1, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  no_recv(rondo_reduce_scatter_v(to, nullptr, counts.data(), RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  no_send(rondo_all_to_all(nullptr, to, 1, RONDO_INT32, comm, nullptr), comm);
+  no_recv(rondo_gather(to, nullptr, 1, RONDO_INT32, 0, comm, nullptr), comm);
+  no_send(rondo_scatter(nullptr, to, 1, RONDO_INT32, 0, comm, nullptr), comm);
+  no_recv(rondo_scan(to, nullptr, 1, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  no_send(rondo_exscan(nullptr, to, 1, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
+  check_fails(rondo_send(nullptr, 1, RONDO_INT32, 1, 0, comm, nullptr), kBad, {"buf is NULL"}, comm);
+  check_fails(rondo_recv(nullptr, 1, RONDO_INT32, 1, 0, comm, nullptr, nullptr), kBad, {"buf is NULL"}, comm);
+  check(rondo_group_start());
+  for (const rondo_comm_t each : pair.comms)
+    check(rondo_all_reduce(nullptr, nullptr, 0, RONDO_INT32, RONDO_SUM, each, nullptr), each);
+  check(rondo_group_end());
+}
+
+TEST_CASE("arrays of lengths are needed, and agree with the rank's own length") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  std::array<int, 8> a{};
+  std::array<int, 8> b{};
+  const std::array<size_t, 2> one{1, 1};
+  const std::array<size_t, 2> two{2, 1};
+  check_fails(rondo_all_gather_v(a.data(), b.data(), nullptr, nullptr, RONDO_INT32, comm, nullptr), kBad,
+              {"recvcounts is NULL"}, comm);
+  check_fails(rondo_reduce_scatter_v(a.data(), b.data(), nullptr, RONDO_INT32, RONDO_SUM, comm, nullptr),
+              kBad, {"recvcounts is NULL"}, comm);
+  check_fails(rondo_all_to_all_v(a.data(), nullptr, nullptr, b.data(), one.data(), nullptr, RONDO_INT32, comm,
+                                 nullptr),
+              kBad, {"sendcounts is NULL"}, comm);
+  check_fails(rondo_all_to_all_v(a.data(), one.data(), nullptr, b.data(), nullptr, nullptr, RONDO_INT32, comm,
+                                 nullptr),
+              kBad, {"recvcounts is NULL"}, comm);
+  check_fails(rondo_all_to_all_v(a.data(), one.data(), nullptr, b.data(), two.data(), nullptr, RONDO_INT32,
+                                 comm, nullptr),
+              kBad, {"sendcounts[rank] is 1", "2"}, comm);
+  check_fails(rondo_gather_v(a.data(), 1, b.data(), nullptr, nullptr, RONDO_INT32, 0, comm, nullptr), kBad,
+              {"recvcounts is NULL"}, comm);
+  check_fails(rondo_gather_v(a.data(), 1, b.data(), two.data(), nullptr, RONDO_INT32, 0, comm, nullptr), kBad,
+              {"sendcount is 1", "2"}, comm);
+  check_fails(rondo_scatter_v(a.data(), nullptr, nullptr, b.data(), 1, RONDO_INT32, 0, comm, nullptr), kBad,
+              {"sendcounts is NULL"}, comm);
+  check_fails(rondo_scatter_v(a.data(), two.data(), nullptr, b.data(), 1, RONDO_INT32, 0, comm, nullptr),
+              kBad, {"recvcount is 1", "2"}, comm);
+  const std::array<size_t, 2> far{0, SIZE_MAX / 2};
+  check_fails(rondo_all_gather_v(a.data(), b.data(), one.data(), far.data(), RONDO_INT32, comm, nullptr),
+              kBad, {"recvcounts[1]", std::to_string(SIZE_MAX / 2)}, comm);
+}
+
+TEST_CASE("counts that no memory can hold are refused, not wrapped") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  int value = 0;
+  for (const size_t count : {SIZE_MAX, SIZE_MAX / 4 + 1, SIZE_MAX / 8 + 2}) {
+    const std::vector<std::string> words{"count is " + std::to_string(count)};
+    check_fails(rondo_all_reduce(&value, &value, count, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words,
+                comm);
+    check_fails(rondo_all_gather(&value, &value, count, RONDO_INT32, comm, nullptr), kBad, words, comm);
+    check_fails(rondo_send(&value, count, RONDO_INT32, 1, 0, comm, nullptr), kBad, words, comm);
+    check_fails(rondo_recv(&value, count, RONDO_INT32, 1, 0, comm, nullptr, nullptr), kBad, words, comm);
+  }
+  const std::array<size_t, 2> wraps{SIZE_MAX / 8, SIZE_MAX / 8};
+  check_fails(rondo_all_gather_v(&value, &value, wraps.data(), nullptr, RONDO_INT32, comm, nullptr), kBad,
+              {"recvcounts["}, comm);
+  const std::array<size_t, 2> huge{SIZE_MAX, 2};
+  check_fails(rondo_reduce_scatter_v(&value, &value, huge.data(), RONDO_INT32, RONDO_SUM, comm, nullptr),
+              kBad, {"counts[0] is " + std::to_string(SIZE_MAX)}, comm);
+}
+
+TEST_CASE("buffers that overlap, other than in place, are refused") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[1];  // of rank 1
+  std::array<int, 32> memory{};
+  int* const at = memory.data();
+  const std::vector<std::string> words{"overlap"};
+  check_fails(rondo_all_reduce(at, at + 1, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_broadcast(at + 1, at, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_all_gather(at, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_all_gather(at + 5, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_reduce_scatter(at, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_all_to_all(at, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_gather(at, at, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_scatter(at, at + 3, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_scan(at + 3, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_exscan(at, at + 3, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
+}
+
+TEST_CASE("peers and tags that there are not are named") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  int value = 0;
+  for (const int peer : {-1, 2, INT_MIN})
+    check_fails(rondo_send(&value, 1, RONDO_INT32, peer, 0, comm, nullptr), kBad,
+                {"peer is " + std::to_string(peer), "from 0 to 1"}, comm);
+  for (const int peer : {-2, 2})
+    check_fails(rondo_recv(&value, 1, RONDO_INT32, peer, 0, comm, nullptr, nullptr), kBad,
+                {"peer is " + std::to_string(peer), "RONDO_ANY_SOURCE"}, comm);
+  check_fails(rondo_send(&value, 1, RONDO_INT32, 1, -1, comm, nullptr), kBad, {"tag is -1"}, comm);
+  check_fails(rondo_recv(&value, 1, RONDO_INT32, 1, -2, comm, nullptr, nullptr), kBad,
+              {"tag is -2", "RONDO_ANY_TAG"}, comm);
+}
+
+TEST_CASE("ranks and sizes that make no sense are named") {
+  rondo_unique_id_t id;
+  rondo_comm_t comm = reinterpret_cast<rondo_comm_t>(&id);
+  check(rondo_get_unique_id(&id));
+  check_fails(rondo_init_rank(nullptr, 2, &id, 0, nullptr), kBad, {"comm is NULL"});
+  check_fails(rondo_init_rank(&comm, 2, nullptr, 0, nullptr), kBad, {"id is NULL"});
+  CHECK(comm == nullptr);
+  for (const int nranks : {0, -1, INT_MIN})
+    check_fails(rondo_init_rank(&comm, nranks, &id, 0, nullptr), kBad,
+                {"nranks is " + std::to_string(nranks)});
+  for (const int rank : {-1, 2, INT_MAX})
+    check_fails(rondo_init_rank(&comm, 2, &id, rank, nullptr), kBad,
+                {"rank is " + std::to_string(rank), "0 to 1"});
+  rondo_unique_id_t nonsense{};
+  check_fails(rondo_init_rank(&comm, 2, &nonsense, 0, nullptr), kBad, {"id"});
+  check_fails(rondo_init_all(nullptr, 2, nullptr), kBad, {"comms is NULL"});
+  check_fails(rondo_init_all(&comm, 0, nullptr), kBad, {"nranks is 0"});
+  check_fails(rondo_init(nullptr, nullptr, nullptr), kBad, {"comm is NULL"});
+  for (const char* method : {"smoke://signals", "nothing", "tcp://", "file://"})
+    check_fails(rondo_init(&comm, method, nullptr), kBad, {method});
+  check_fails(rondo_init(&comm, "tcp://localhost:1?rank=x&size=2", nullptr), kBad, {"rank", "x"});
+  check_fails(rondo_init(&comm, "tcp://localhost:1?rank=5&size=2", nullptr), kBad, {"rank", "5"});
+}
+
+TEST_CASE("settings that make no sense are named, with what is allowed") {
+  rondo_comm_t comm = nullptr;
+  const auto refused = [&](const rondo_config_t& config, const std::vector<std::string>& words) {
+    check_fails(rondo_init_all(&comm, 1, &config), kBad, words);
+    CHECK(comm == nullptr);
+  };
+  const rondo_config_t usual = RONDO_CONFIG_INITIALIZER;
+  rondo_config_t config = usual;
+  for (const size_t size : {size_t{0}, size_t{8}, size_t{5000}, SIZE_MAX}) {
+    config.size = size;
+    refused(config, {"config.size is " + std::to_string(size), "RONDO_CONFIG_INITIALIZER"});
+  }
+  config = usual;
+  config.timeout_ms = -1;
+  refused(config, {"timeout_ms is -1"});
+  config = usual;
+  config.transport = "pigeon";
+  refused(config, {"pigeon", "local", "shm", "tcp", "sim"});
+  config = usual;
+  config.algorithm = "all_reduce=magic";
+  refused(config, {"all_reduce", "magic", "ring", "two_shot"});
+  for (const char* text : {"magic", "magic=ring", "all_reduce", "=ring", "all_reduce=ring;x"}) {
+    config.algorithm = text;
+    refused(config, {"COLLECTIVE=ALGORITHM"});
+  }
+}
+
+TEST_CASE("a shorter config of an older program is taken as it is") {
+  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.size = offsetof(rondo_config_t, transport);
+  config.transport = "pigeon";  // beyond what that program knew
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, &config));
+  check(rondo_destroy(comm));
+}
+
+TEST_CASE("environment variables that make no sense are named") {
+  rondo_comm_t comm = nullptr;
+  const auto refused = [&](const char* name, const char* value) {
+    const Environment environment(name, value);
+    INFO(name << "=" << value);
+    check_fails(rondo_init_all(&comm, 1, nullptr), kBad, {value});
+    CHECK(std::string(rondo_last_error(nullptr)).find(name) != std::string::npos);
+  };
+  for (const char* value : {"abc", "-1", "0", "1x", "1e99", "nan"}) refused("RONDO_TIMEOUT", value);
+  for (const char* value : {"abc", "63", "-64", "99999999999999999999", "1.5"})
+    refused("RONDO_SLOT_BYTES", value);
+  for (const char* value : {"0", "1025", "two"}) refused("RONDO_SLOTS", value);
+  refused("RONDO_TCP_SOCKETS", "65");
+  refused("RONDO_SIM_SEED", "-1");
+  refused("RONDO_SIM_DELAY_US", "x");
+  const Environment transport("RONDO_TRANSPORT", "pigeon");
+  check_fails(rondo_init_all(&comm, 1, nullptr), kBad, {"pigeon", "shm"});
+}
+
+TEST_CASE("an empty variable counts as not set") {
+  const Environment timeout("RONDO_TIMEOUT", "");
+  const Environment transport("RONDO_TRANSPORT", "");
+  const Environment algorithm("RONDO_ALGORITHM", "");
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, nullptr));
+  check(rondo_destroy(comm));
+}
+
+TEST_CASE("collectives that there are not are named") {
+  const char* names = nullptr;
+  check_fails(rondo_algorithm_names("all_reduced", &names), kBad, {"'all_reduced'"});
+  check_fails(rondo_algorithm_names(nullptr, &names), kBad, {"collective is NULL"});
+  check_fails(rondo_algorithm_names("", &names), kBad, {"''"});
+}
+
+TEST_CASE("queues, events and memory that there are not are named") {
+  const Pair pair;
+  const OwnedQueue queue;
+  rondo_event_t event = nullptr;
+  void* memory = nullptr;
+  void* handle = nullptr;
+  check_fails(rondo_queue_synchronize(nullptr), kBad, {"queue is NULL"});
+  check_fails(rondo_queue_query(nullptr), kBad, {"queue is NULL"});
+  check_fails(rondo_event_record(nullptr, queue.get()), kBad, {"event is NULL"});
+  check_fails(rondo_queue_wait_event(queue.get(), nullptr), kBad, {"event is NULL"});
+  check_fails(rondo_event_query(nullptr), kBad, {"event is NULL"});
+  check_fails(rondo_event_synchronize(nullptr), kBad, {"event is NULL"});
+  check(rondo_event_create(&event));
+  check_fails(rondo_event_record(event, nullptr), kBad, {"queue is NULL"});
+  check_fails(rondo_queue_wait_event(nullptr, event), kBad, {"queue is NULL"});
+  check_fails(rondo_queue_synchronize(reinterpret_cast<rondo_stream_t>(event)), kBad, {"not a queue"});
+  check_fails(rondo_event_query(reinterpret_cast<rondo_event_t>(queue.get())), kBad, {"event is not"});
+  check_fails(rondo_barrier(reinterpret_cast<rondo_comm_t>(event), nullptr), kBad,
+              {"comm is not a communicator"});
+  check_fails(rondo_barrier(pair.comms[0], reinterpret_cast<rondo_stream_t>(event)), kBad,
+              {"stream is not a queue"}, pair.comms[0]);
+  check(rondo_event_destroy(event));
+  CHECK(rondo_event_destroy(nullptr) == RONDO_OK);
+  CHECK(rondo_queue_destroy(nullptr) == RONDO_OK);
+  CHECK(rondo_mem_free(nullptr) == RONDO_OK);
+  check_fails(rondo_mem_free(&memory), kBad, {"rondo_mem_alloc()"});
+  check_fails(rondo_mem_alloc(&memory, SIZE_MAX), kBad, {"bytes is " + std::to_string(SIZE_MAX)});
+  check_fails(rondo_register(pair.comms[0], &event, 0, &handle), kBad, {"0 bytes"}, pair.comms[0]);
+  check_fails(rondo_register(pair.comms[0], nullptr, 8, &handle), kBad, {"8 bytes"}, pair.comms[0]);
+  check_fails(rondo_deregister(pair.comms[0], &event), kBad, {"not registered"}, pair.comms[0]);
+}
+
+// Looking at memory that was freed is what a sanitizer forbids, and all that a library can do.
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("handles of what was destroyed are refused, as far as that can be seen") {
+  rondo_comm_t comm = nullptr;
+  rondo_stream_t queue = nullptr;
+  rondo_event_t event = nullptr;
+  check(rondo_init_all(&comm, 1, nullptr));
+  check(rondo_destroy(comm));
+  check_fails(rondo_destroy(comm), kBad, {"destroyed"});
+  check_fails(rondo_barrier(comm, nullptr), kBad, {"destroyed"});
+  check(rondo_queue_create(&queue));
+  check(rondo_queue_destroy(queue));
+  check_fails(rondo_queue_synchronize(queue), kBad, {"destroyed"});
+  check(rondo_event_create(&event));
+  check(rondo_event_destroy(event));
+  check_fails(rondo_event_query(event), kBad, {"destroyed"});
+}
+#endif
+
+TEST_CASE("what was refused leaves the communicator in order") {
+  const Pair pair;
+  int value = 1;
+  check_fails(rondo_all_reduce(&value, &value, 1, 99, RONDO_SUM, pair.comms[0], nullptr), kBad,
+              {"type is 99"});
+  rondo_status_t status = RONDO_TIMEOUT;
+  check(rondo_async_error(pair.comms[0], &status));
+  CHECK(status == RONDO_OK);
+  check(rondo_group_start());
+  for (const rondo_comm_t comm : pair.comms) check(rondo_barrier(comm, nullptr), comm);
+  check(rondo_group_end());
+}
+
+TEST_CASE("after finalize only the queries and destroy are allowed") {
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, nullptr));
+  check(rondo_finalize(comm));
+  int value = -1;
+  check(rondo_rank(comm, &value));
+  CHECK(value == 0);
+  check(rondo_size(comm, &value));
+  CHECK(value == 1);
+  check_fails(rondo_barrier(comm, nullptr), RONDO_INVALID_USAGE, {"finalized", "rondo_destroy()"}, comm);
+  check_fails(rondo_finalize(comm), RONDO_INVALID_USAGE, {"finalized"}, comm);
+  check(rondo_destroy(comm));
+}
+
+TEST_CASE("a communicator with calls in an open group is neither finalized nor destroyed") {
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, nullptr));
+  check(rondo_group_start());
+  check(rondo_barrier(comm, nullptr));
+  check_fails(rondo_finalize(comm), RONDO_INVALID_USAGE, {"group"}, comm);
+  check_fails(rondo_destroy(comm), RONDO_INVALID_USAGE, {"group"});
+  check(rondo_group_end());
+  check(rondo_destroy(comm));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,261 @@
+// From the first call to the last: the ways to start, what is left behind, memory, queries.
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "catch.h"
+#include "exchange.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+size_t entries_of(const char* folder) {
+  DIR* directory = ::opendir(folder);
+  size_t entries = 0;
+  while (::readdir(directory) != nullptr) ++entries;
+  ::closedir(directory);
+  return entries;
+}
+
+/// What a process holds that others could trip over.
+struct Belongings {
+  size_t threads = 0;
+  size_t descriptors = 0;
+  size_t shared_mappings = 0;
+  bool operator==(const Belongings&) const = default;
+};
+
+Belongings belongings() {
+  Belongings now{entries_of("/proc/self/task"), entries_of("/proc/self/fd"), 0};
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:") != std::string::npos) ++now.shared_mappings;
+  return now;
+}
+
+void expect_nothing_left(const Belongings& before) {
+  Belongings after = belongings();
+  // The kernel lists a thread a moment longer than it can be joined.
+  for (int i = 0; i < 100 && !(after == before); ++i) {
+    ::usleep(10'000);
+    after = belongings();
+  }
+  CHECK(after.threads == before.threads);
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(after.shared_mappings == before.shared_mappings);
+}
+
+void one_life(const char* transport) {
+  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.transport = transport;
+  config.timeout_ms = 20'000;
+  std::array<rondo_comm_t, 2> comms{};
+  check(rondo_init_all(comms.data(), 2, &config));
+  std::array<int, 2> values{1, 2};
+  check(rondo_group_start());
+  for (size_t i = 0; i < 2; ++i)
+    check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, RONDO_SUM, comms[i], nullptr));
+  check(rondo_group_end());
+  require(values == std::array<int, 2>{3, 3}, "wrong sum");
+  for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
+TEST_CASE("two hundred lives in one process leave no thread, descriptor or mapping behind") {
+  for (const char* transport : {"local", "tcp", "sim"}) {
+    INFO(transport);
+    one_life(transport);
+    const Belongings before = belongings();
+    for (int life = 0; life < 70; ++life) one_life(transport);
+    expect_nothing_left(before);
+  }
+}
+
+TEST_CASE("splits, duplicates, queues and memory leave nothing behind either") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 2, .transport = transport}, [](Rank& rank) {
+      Belongings before;
+      for (int life = 0; life < 30; ++life) {
+        {
+          Owned child;
+          check(rondo_duplicate(rank.comm, child.out()), rank.comm);
+          const OwnedQueue queue;
+          int value = 1;
+          check(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, child.get(), queue.get()),
+                child.get());
+          void* memory = nullptr;
+          check(rondo_mem_alloc(&memory, 100'000));
+          check(rondo_mem_free(memory));
+        }
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);
+        if (life == 2) before = belongings();
+      }
+      Belongings after = belongings();
+      for (int i = 0; i < 100 && !(after == before); ++i) {
+        ::usleep(10'000);
+        after = belongings();
+      }
+      require(after == before, "threads, descriptors or mappings are left: " + std::to_string(after.threads) +
+                                   ", " + std::to_string(after.descriptors) + ", " +
+                                   std::to_string(after.shared_mappings));
+    }));
+  }
+}
+
+TEST_CASE("ranks start by an id that one of them made") {
+  for (const int nranks : {1, 2, 7}) {
+    INFO(nranks << " ranks");
+    expect_success(run_world({.nranks = nranks, .threads = true}, [=](Rank& rank) {
+      int value = -1;
+      check(rondo_rank(rank.comm, &value));
+      require(value == rank.rank, "wrong rank");
+      check(rondo_size(rank.comm, &value));
+      require(value == nranks, "wrong size");
+      run_trial(rank, {.count = 10});
+    }));
+  }
+}
+
+TEST_CASE("ranks start by a file, as run_world does") {
+  expect_success(run_world({.nranks = 3}, [](Rank& rank) { run_trial(rank, {.count = 10}); }));
+}
+
+/// A port that nobody uses now.
+int free_port() {
+  static int port = 20'000 + static_cast<int>(::getpid() % 10'000);
+  return ++port;
+}
+
+/// Joins by a method, in a world of threads that have no communicator of their own.
+std::string join_by(const std::string& method, int size, int expected_rank) {
+  rondo_comm_t comm = nullptr;
+  if (rondo_init(&comm, method.c_str(), nullptr) != RONDO_OK) return rondo_last_error(nullptr);
+  std::string failure;
+  try {
+    run_trial({comm, expected_rank, size}, {.kind = Kind::AllGather, .count = 10});
+  } catch (const std::exception& thrown) {
+    failure = thrown.what();
+  }
+  if (rondo_destroy(comm) != RONDO_OK && failure.empty()) failure = rondo_last_error(nullptr);
+  return failure;
+}
+
+TEST_CASE("ranks start by an address") {
+  const std::string at = "tcp://127.0.0.1:" + std::to_string(free_port());
+  std::array<std::string, 3> failures;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      failures[static_cast<size_t>(rank)] =
+          join_by(at + "?rank=" + std::to_string(rank) + "&size=3", 3, rank);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) CHECK(failure == "");
+}
+
+TEST_CASE("ranks start by their environment") {
+  const std::string port = std::to_string(free_port());
+  expect_success(run_world({.nranks = 3, .threads = false}, [&](Rank& rank) {
+    ::setenv("RANK", std::to_string(rank.rank).c_str(), 1);
+    ::setenv("WORLD_SIZE", "3", 1);
+    ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+    ::setenv("MASTER_PORT", port.c_str(), 1);
+    const std::string failure = join_by("env://", 3, rank.rank);
+    require(failure.empty(), failure);
+  }));
+}
+
+TEST_CASE("a process that was started alone is a communicator of one") {
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) ::unsetenv(name);
+  rondo_comm_t comm = nullptr;
+  check(rondo_init(&comm, nullptr, nullptr));
+  for (uint64_t seed = 0; seed < 100; ++seed) run_trial({comm, 0, 1}, random_trial(seed, 1, 300));
+  check(rondo_finalize(comm));
+  check(rondo_destroy(comm));
+}
+
+TEST_CASE("the ranks of several communicators of one process do not meet") {
+  std::array<rondo_comm_t, 3> first{};
+  std::array<rondo_comm_t, 2> second{};
+  check(rondo_init_all(first.data(), 3, nullptr));
+  check(rondo_init_all(second.data(), 2, nullptr));
+  std::vector<std::unique_ptr<Exchange>> exchanges;
+  const auto start = [&](rondo_comm_t comm, int rank, int size) {
+    exchanges.push_back(std::make_unique<Exchange>(Rank{comm, rank, size}, Trial{.count = 100}));
+    check(exchanges.back()->start());
+  };
+  check(rondo_group_start());
+  for (int rank = 0; rank < 3; ++rank) start(first[static_cast<size_t>(rank)], rank, 3);
+  for (int rank = 0; rank < 2; ++rank) start(second[static_cast<size_t>(rank)], rank, 2);
+  check(rondo_group_end());
+  for (auto& exchange : exchanges) exchange->verify();
+  for (const rondo_comm_t comm : first) check(rondo_destroy(comm));
+  for (const rondo_comm_t comm : second) check(rondo_destroy(comm));
+}
+
+TEST_CASE("the library's version is the header's") {
+  int version = 0;
+  check(rondo_version(&version));
+  CHECK(version == RONDO_VERSION);
+  CHECK(std::string(rondo_status_string(RONDO_OK)) == "RONDO_OK");
+  CHECK(std::string(rondo_status_string(RONDO_OUT_OF_MEMORY)) == "RONDO_OUT_OF_MEMORY");
+}
+
+TEST_CASE("the last error is kept by thread and by communicator") {
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, nullptr));
+  CHECK(std::string(rondo_last_error(comm)).empty());
+  CHECK(rondo_barrier(comm, nullptr) == RONDO_OK);
+  CHECK(rondo_broadcast(nullptr, nullptr, 0, RONDO_INT8, 9, comm, nullptr) == RONDO_INVALID_ARGUMENT);
+  CHECK(std::string(rondo_last_error(comm)) == "rank 0: " + std::string(rondo_last_error(nullptr)));
+  CHECK(std::string(rondo_last_error(comm)).find("rondo_broadcast: ") != std::string::npos);
+  std::string elsewhere = "not asked";
+  std::thread([&] { elsewhere = rondo_last_error(nullptr); }).join();
+  CHECK(elsewhere.empty());
+  check(rondo_destroy(comm));
+}
+
+TEST_CASE("memory of the library is aligned to pages, writable, and good for calls") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    void* memory = &rank;
+    check(rondo_mem_alloc(&memory, 0));
+    require(memory == nullptr, "0 bytes are NULL");
+    check(rondo_mem_alloc(&memory, 1'000'000));
+    require(reinterpret_cast<uintptr_t>(memory) % 4096 == 0, "not aligned to a page");
+    void* handle = nullptr;
+    check(rondo_register(rank.comm, memory, 1'000'000, &handle), rank.comm);
+    auto* values = static_cast<int*>(memory);
+    for (int i = 0; i < 250'000; ++i) values[i] = i + rank.rank;
+    check(rondo_all_reduce(values, values, 250'000, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+    for (int i = 0; i < 250'000; ++i) require(values[i] == 2 * i + 1, "wrong sum");
+    check(rondo_deregister(rank.comm, handle), rank.comm);
+    check_fails(rondo_deregister(rank.comm, handle), RONDO_INVALID_ARGUMENT, {"not registered"}, rank.comm);
+    check(rondo_mem_free(memory));
+    check_fails(rondo_mem_free(memory), RONDO_INVALID_ARGUMENT, {"rondo_mem_alloc()"});
+  }));
+}
+
+TEST_CASE("a child of a fork is told that it cannot go on with its parent's communicators") {
+  std::array<rondo_comm_t, 1> alone{};
+  std::array<rondo_comm_t, 2> comms{};
+  check(rondo_init_all(comms.data(), 2, nullptr));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rondo_status_t status = rondo_init_all(alone.data(), 2, nullptr);
+    ::_exit(status == RONDO_INVALID_USAGE && std::strstr(rondo_last_error(nullptr), "fork") != nullptr ? 0
+                                                                                                       : 1);
+  }
+  int status = 0;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
+}  // namespace
+}  // namespace rondo::test

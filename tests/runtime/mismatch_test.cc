@@ -1,0 +1,247 @@
+// Ranks that disagree: an error at all of them, soon, that names ranks and both calls; it stays; the rest
+// works.
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "catch.h"
+#include "exchange.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+/// What the odd rank (the last) and the others do on a communicator of their own, and what the error says.
+struct Disagreement {
+  const char* name;
+  std::function<rondo_status_t(rondo_comm_t, int rank, bool odd)> call;
+  std::vector<std::string> words;
+};
+
+std::array<int64_t, 4096> memory_a;
+std::array<int64_t, 4096> memory_b;
+const void* const kFrom = memory_a.data();
+void* const kTo = memory_b.data();
+constexpr std::array<size_t, 3> kCounts{3, 4, 5};
+constexpr std::array<size_t, 3> kOther{3, 4, 6};
+
+rondo_status_t sum(rondo_comm_t comm, size_t count, rondo_type_t type = RONDO_INT32,
+                   rondo_op_t op = RONDO_SUM) {
+  return rondo_all_reduce(kFrom, kTo, count, type, op, comm, nullptr);
+}
+rondo_status_t gather_all(rondo_comm_t comm, size_t count) {
+  return rondo_all_gather(kFrom, kTo, count, RONDO_INT32, comm, nullptr);
+}
+
+const std::vector<Disagreement>& disagreements() {
+  static const std::vector<Disagreement> all{
+      {"count",
+       [](rondo_comm_t comm, int, bool odd) { return sum(comm, odd ? 101 : 100); },
+       {"rank ", "all_reduce(count=100, int32, sum)", "all_reduce(count=101, int32, sum)"}},
+      {"a count of many tiles against a small one",
+       [](rondo_comm_t comm, int, bool odd) { return sum(comm, odd ? 1 : 8000); },
+       {"count=8000", "count=1,"}},
+      {"a count of nothing",
+       [](rondo_comm_t comm, int, bool odd) { return sum(comm, odd ? 0 : 100); },
+       {"count=0", "count=100"}},
+      {"type",
+       [](rondo_comm_t comm, int, bool odd) { return sum(comm, 9, odd ? RONDO_FLOAT32 : RONDO_INT32); },
+       {"int32", "float32"}},
+      {"operation",
+       [](rondo_comm_t comm, int, bool odd) {
+         return sum(comm, 9, RONDO_INT32, odd ? RONDO_MAX : RONDO_SUM);
+       },
+       {"sum", "max"}},
+      {"collective",
+       [](rondo_comm_t comm, int, bool odd) { return odd ? gather_all(comm, 9) : sum(comm, 9); },
+       {"all_gather(", "all_reduce("}},
+      {"a barrier and a sum",
+       [](rondo_comm_t comm, int, bool odd) { return odd ? rondo_barrier(comm, nullptr) : sum(comm, 9); },
+       {"barrier()", "all_reduce("}},
+      {"root",
+       [](rondo_comm_t comm, int, bool odd) {
+         return rondo_broadcast(kFrom, kTo, 9, RONDO_INT32, odd ? 1 : 0, comm, nullptr);
+       },
+       {"broadcast(count=9, int32, root="}},  // one may have gone on to its next call
+      {"order",
+       [](rondo_comm_t comm, int, bool odd) {
+         const rondo_status_t first = odd ? gather_all(comm, 7) : sum(comm, 9);
+         if (first != RONDO_OK) return first;
+         return odd ? sum(comm, 9) : gather_all(comm, 7);
+       },
+       {"all_gather(count=7", "all_reduce(count=9", "call 1"}},
+      {"a call that only some make",
+       [](rondo_comm_t comm, int, bool odd) {
+         if (!odd) {
+           const rondo_status_t first = gather_all(comm, 7);
+           if (first != RONDO_OK) return first;
+         }
+         return sum(comm, 9);
+       },
+       {"all_gather(count=7", "all_reduce(count=9"}},
+      {"lengths of an all_gather_v",
+       [](rondo_comm_t comm, int, bool odd) {
+         return rondo_all_gather_v(kFrom, kTo, (odd ? kOther : kCounts).data(), nullptr, RONDO_INT32, comm,
+                                   nullptr);
+       },
+       {"all_gather_v(5 elements", "all_gather_v(6 elements"}},
+      {"lengths of a reduce_scatter_v",
+       [](rondo_comm_t comm, int, bool odd) {
+         return rondo_reduce_scatter_v(kFrom, kTo, (odd ? kOther : kCounts).data(), RONDO_INT32, RONDO_SUM,
+                                       comm, nullptr);
+       },
+       {"reduce_scatter_v("}},
+      {"lengths of a gather_v",
+       [](rondo_comm_t comm, int rank, bool odd) {
+         return rondo_gather_v(kFrom, kCounts[static_cast<size_t>(rank)] + (odd ? 1 : 0), kTo, kCounts.data(),
+                               nullptr, RONDO_INT32, 0, comm, nullptr);
+       },
+       {"gather_v(5 elements", "gather_v(6 elements"}},
+      {"lengths of a scatter_v",
+       [](rondo_comm_t comm, int rank, bool odd) {
+         return rondo_scatter_v(kFrom, kCounts.data(), nullptr, kTo,
+                                kCounts[static_cast<size_t>(rank)] + (odd ? 1 : 0), RONDO_INT32, 0, comm,
+                                nullptr);
+       },
+       {"scatter_v("}},
+      {"lengths of an all_to_all_v",
+       [](rondo_comm_t comm, int rank, bool odd) {
+         std::array<size_t, 3> sends{2, 2, 2};
+         const std::array<size_t, 3> receives{2, 2, 2};
+         if (odd) sends[rank == 0 ? 1 : 0] = 3;
+         return rondo_all_to_all_v(kFrom, sends.data(), nullptr, kTo, receives.data(), nullptr, RONDO_INT32,
+                                   comm, nullptr);
+       },
+       {"all_to_all_v(2 elements", "all_to_all_v(3 elements"}},
+      {"a form with lengths and one without",
+       [](rondo_comm_t comm, int, bool odd) {
+         const std::array<size_t, 3> same{4, 4, 4};
+         if (odd) return gather_all(comm, 4);
+         return rondo_all_gather_v(kFrom, kTo, same.data(), nullptr, RONDO_INT32, comm, nullptr);
+       },
+       {"all_gather_v(", "all_gather(count=4"}},
+  };
+  return all;
+}
+
+/// The cause, without the rank and the call that came upon it.
+std::string cause_in(const std::string& text) {
+  const size_t at = text.find("ranks disagree");
+  return at == std::string::npos ? text : text.substr(at);
+}
+
+/// The first failure of a rank: of the call, or, where that could end without the others, of a later one.
+rondo_status_t until_failure(rondo_comm_t comm, rondo_status_t status) {
+  while (status == RONDO_OK) status = rondo_barrier(comm, nullptr);
+  return status;
+}
+
+void expect_to_stay(rondo_comm_t comm, rondo_status_t status) {
+  const std::string cause = cause_in(rondo_last_error(comm));
+  rondo_status_t known = RONDO_OK;
+  check(rondo_async_error(comm, &known));
+  require(known == status, "rondo_async_error() does not know");
+  require(sum(comm, 1) == status, "the next call has another outcome");
+  require(cause_in(rondo_last_error(comm)) == cause, "the next call names another cause");
+  require(rondo_finalize(comm) == status, "finalize has another outcome");
+}
+
+void disagree(const Rank& rank, const Disagreement& about) {
+  const auto start = std::chrono::steady_clock::now();
+  Owned comm;
+  check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+  const rondo_status_t status =
+      until_failure(comm.get(), about.call(comm.get(), rank.rank, rank.rank == rank.size - 1));
+  std::vector<std::string> words = about.words;
+  words.push_back("ranks disagree: rank ");
+  try {
+    check_fails(status, RONDO_MISMATCH, words, comm.get());
+    expect_to_stay(comm.get(), RONDO_MISMATCH);
+  } catch (const std::exception& failure) {
+    throw std::runtime_error(std::string(about.name) + ": " + failure.what());
+  }
+  const auto took = std::chrono::steady_clock::now() - start;
+  require(took < std::chrono::seconds(10), std::string(about.name) + ": it took too long");
+}
+
+TEST_CASE("ranks that disagree about a call all learn it soon, who and what") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      for (const Disagreement& about : disagreements()) {
+        disagree(rank, about);
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      }
+    }));
+  }
+}
+
+/// Where ranks are set up differently, rather than call differently.
+void differ_in(const Rank& rank, const rondo_config_t& config, const std::vector<std::string>& words) {
+  Owned comm;
+  check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
+  check_fails(until_failure(comm.get(), sum(comm.get(), 1000)), RONDO_MISMATCH, words, comm.get());
+  expect_to_stay(comm.get(), RONDO_MISMATCH);
+}
+
+TEST_CASE("ranks that use different algorithms learn it") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.algorithm = rank.rank == 2 ? "all_reduce=recursive_doubling" : "all_reduce=two_shot";
+      differ_in(rank, config, {"another algorithm"});
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("ranks whose slots have other sizes learn it") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 2, .transport = transport}, [=](Rank& rank) {
+      ::setenv("RONDO_SLOT_BYTES", rank.rank == 0 ? "4096" : "8192", 1);
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.transport = transport;
+      differ_in(rank, config, {"slot"});
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("ranks that use different transports learn it") {
+  expect_success(run_world({.nranks = 2}, [](Rank& rank) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.transport = rank.rank == 0 ? "shm" : "tcp";
+    differ_in(rank, config, {"transport", "shm", "tcp"});
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
+}
+
+/// Each takes itself for the root: nobody waits for anything, so only the end can tell.
+TEST_CASE("two roots of one broadcast are found by the end at the latest") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      rondo_status_t status = rondo_broadcast(kFrom, kTo, 5, RONDO_INT32, rank.rank, rank.comm, nullptr);
+      if (status == RONDO_OK) status = rondo_finalize(rank.comm);
+      check_fails(status, RONDO_MISMATCH, {"ranks disagree", "broadcast(count=5, int32, root="}, rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a call that one rank never makes ends at the deadline, and names that rank") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    WorldOptions options = world_of(way, 3);
+    options.call_timeout_ms = 500;
+    expect_success(run_world(options, [](Rank& rank) {
+      if (rank.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+      // The late one is told the same; it is itself who was waited for.
+      check_fails(sum(rank.comm, 10), RONDO_TIMEOUT, {"all_reduce(count=10", "0.5 s", "rank 2"}, rank.comm);
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
