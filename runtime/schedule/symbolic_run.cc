@@ -251,7 +251,7 @@ void SymbolicRun::go_on(LaneState& at) {
 }
 
 std::string SymbolicRun::explain(const LaneState& at, const Obstacle& why) const {
-  const std::string place = fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile);
+  std::string place = fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile);
   switch (why.what) {
     case Obstacle::What::Data: return fmt::format("{} waits for data from rank {}", place, why.other);
     case Obstacle::What::Room: return fmt::format("{} waits for room to rank {}", place, why.other);
