@@ -52,10 +52,15 @@ struct Stored<Bool8> {
   static Bool8 write(bool value) { return {static_cast<uint8_t>(value)}; }
 };
 
+template <std::integral T>
+uint64_t widened(T value) {
+  return static_cast<uint64_t>(value);
+}
+
 // Integers are computed in uint64_t: what is left of the result after cutting it to T is the wrapped one.
 template <std::integral T>
 T combine(Reduction op, T a, T b) {
-  const auto wide_a = static_cast<uint64_t>(a), wide_b = static_cast<uint64_t>(b);
+  const uint64_t wide_a = widened(a), wide_b = widened(b);
   switch (op) {
     case Reduction::Sum:
     case Reduction::Avg: return static_cast<T>(wide_a + wide_b);

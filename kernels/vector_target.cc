@@ -19,6 +19,7 @@ const std::vector<int64_t>& usable_targets() {
 
 std::vector<std::string> vector_targets() {
   std::vector<std::string> names;
+  names.reserve(usable_targets().size());
   for (const int64_t target : usable_targets()) names.emplace_back(hwy::TargetName(target));
   return names;
 }

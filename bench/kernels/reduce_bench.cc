@@ -23,6 +23,8 @@ using ReduceKernel = void (*)(const ReduceArgs&);
 struct Buffers {
   Buffers(ElementType type, size_t sources_count, size_t bytes) : out(bytes) {
     const size_t size = element_info(type).bytes;
+    sources.reserve(sources_count);
+    pointers.reserve(sources_count);
     for (size_t k = 0; k < sources_count; ++k) {
       sources.emplace_back(bytes);
       // The byte that carries exponents gets 0x3C, about 1 in every float type; the others count.

@@ -88,6 +88,8 @@ struct Run {
   Run(const Case& which, std::mt19937_64& random) {
     const size_t bytes = kCount * element_info(which.type).bytes;
     std::vector<const void*> pointers;
+    sources.reserve(which.sources);
+    pointers.reserve(which.sources);
     for (size_t k = 0; k < which.sources; ++k) {
       sources.emplace_back(bytes);
       fill_samples(sources.back(), which.type, random);
@@ -130,6 +132,7 @@ template <class T>
 void check_float(const Case& which, const Run& run) {
   for (size_t i = 0; i < Run::kCount; ++i) {
     std::vector<T> operands;
+    operands.reserve(run.sources.size());
     for (const Bytes& source : run.sources) operands.push_back(at<T>(source.data(), i));
     const T expected = float_chain(which, operands), got = at<T>(run.out.data(), i);
     CAPTURE(i, got, expected, which.sources, which.divisor);
@@ -141,6 +144,7 @@ template <class T>
 void check_small_float(const Case& which, const Run& run, const SmallFloatTable& table) {
   for (size_t i = 0; i < Run::kCount; ++i) {
     std::vector<float> operands;
+    operands.reserve(run.sources.size());
     for (const Bytes& source : run.sources) operands.push_back(table.value(at<T>(source.data(), i).bits));
     const float expected = float_chain(which, operands);
     const uint32_t got = at<T>(run.out.data(), i).bits;
@@ -227,6 +231,7 @@ void check(const Case& which, std::mt19937_64& random) {
 template <class T>
 T reduce_one(ElementType type, Reduction op, std::vector<T> operands, ReduceArgs extra = {}) {
   std::vector<const void*> pointers;
+  pointers.reserve(operands.size());
   for (const T& operand : operands) pointers.push_back(&operand);
   T out{};
   extra.out = &out;

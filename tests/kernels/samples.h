@@ -23,6 +23,7 @@ std::string hex(const uint8_t* element, size_t bytes);
 
 inline std::vector<ElementType> all_types() {
   std::vector<ElementType> types;
+  types.reserve(kElementTypes);
   for (int i = 0; i < kElementTypes; ++i) types.push_back(static_cast<ElementType>(i));
   return types;
 }

@@ -64,12 +64,14 @@ std::string first_difference(const TrialCall& call, const uint8_t* got, const ui
 std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random) {
   const size_t bytes = call.count * element_info(call.type).bytes;
   std::vector<Placed> sources;
+  sources.reserve(static_cast<size_t>(call.sources));
   for (int k = 0; k < call.sources; ++k) sources.emplace_back(call.type, bytes, random);
   const std::vector<Placed> before = sources;
   const Placed scalar(call.type, element_info(call.type).bytes, random);
   Guarded out(bytes, random() % 64), expected(bytes, 0);
 
   std::vector<const void*> pointers;
+  pointers.reserve(sources.size());
   for (const Placed& source : sources) pointers.push_back(source.data());
   ReduceArgs args;
   args.sources = pointers;
