@@ -162,19 +162,19 @@ TEST_CASE("a refused call within a group leaves the others of the group as they 
 
 TEST_CASE("a group reports what went wrong in it, and does what can still be done") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
-    Owned good;
-    check(rondo_duplicate(rank.comm, good.out()), rank.comm);
+    Owned bad;
+    check(rondo_duplicate(rank.comm, bad.out()), rank.comm);
     const int mine = rank.rank + 1;
     int sum = 0;
     std::array<int, 2> other{};
     check(rondo_group_start());
     check(rondo_all_reduce(other.data(), other.data(), rank.rank == 0 ? 1 : 2, RONDO_INT32, RONDO_SUM,
-                           rank.comm, nullptr));
-    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, good.get(), nullptr), good.get());
+                           bad.get(), nullptr));
+    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
     check_fails(rondo_group_end(), RONDO_MISMATCH,
                 {"rondo_group_end", "all_reduce(count=1", "all_reduce(count=2"});
     require(sum == 3, "the other communicator's call was not done");
-    check(rondo_barrier(good.get(), nullptr), good.get());
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }
 
