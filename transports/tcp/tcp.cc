@@ -112,11 +112,11 @@ void TcpConnection::await_sockets() {
   if (all_here) link_.reset();
 }
 
-/// One socket may end while messages that came before wait on the others: those still count.
+/// One socket may end while messages that came before wait on the others, or in its own buffer: those still
+/// count, so an ended one is read as well.
 void TcpConnection::read(size_t socket) {
-  if (ended_[socket]) return;
   const Status status = inbox_.read(socket, sockets_[socket].get());
-  ended_[socket] = !status.ok();
+  if (!status.ok()) ended_[socket] = true;
   fail(status);
 }
 
@@ -151,9 +151,10 @@ void TcpConnection::read_all() {
   for (size_t i = 0; i < sockets_.size(); ++i) read(i);
 }
 
+/// A peer that has all it needs may close before this end has looked for its Hellos.
 bool TcpConnection::greeted() const {
   for (size_t i = 0; i < sockets_.size(); ++i)
-    if (!inbox_.greeted(i)) return false;
+    if (!inbox_.greeted(i) && !ended_[i]) return false;
   return true;
 }
 
@@ -164,11 +165,10 @@ bool TcpConnection::flushed() {
     connected();  // greets whoever has come
     return true;
   }
-  if (!failure_.ok()) return false;
   send_waiting();
   if (outbox_.empty() && greeted()) return true;
   read_all();
-  return failure_.ok() && outbox_.empty() && greeted();
+  return outbox_.empty() && greeted();
 }
 
 std::optional<Arrival> TcpConnection::peek() {
