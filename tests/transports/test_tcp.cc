@@ -254,6 +254,28 @@ TEST_CASE("tcp: what came on one socket counts although another has closed") {
   }
 }
 
+TEST_CASE("tcp: messages that wait for a slot still count when their stream has ended") {
+  Raw raw;
+  raw.greet();
+  std::string all;
+  for (uint64_t sequence = 0; sequence < 10; ++sequence) all += message(sequence, 20, 8);
+  REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10, 1, 0); }));
+  raw.write(all);
+  char sent[sizeof(tcp::Hello) + sizeof(tcp::Frame) + 10];
+  REQUIRE(::recv(raw.sockets[0].get(), sent, sizeof sent, MSG_WAITALL) == sizeof sent);
+  raw.sockets[0].close();
+  REQUIRE(eventually([&] {
+    while (send_one(*raw.ends.high, 1000, 1, 0)) continue;
+    raw.ends.high->flushed();
+    return !raw.ends.high->status().ok();
+  }));
+  for (uint64_t sequence = 0; sequence < 10; ++sequence) {
+    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.high->peek(), 20, 8, sequence) == "");
+    raw.ends.high->release();
+  }
+}
+
 TEST_CASE("tcp: flushed waits for the other end's greeting") {
   Raw raw;
   REQUIRE(raw.ends.high->flushed());
