@@ -50,7 +50,7 @@ void run_reduce(benchmark::State& state, ReduceKernel kernel, ElementType type, 
   args.type = type;
   args.op = op;
   if (op == Reduction::Avg) args.divisor = static_cast<int>(sources);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     kernel(args);
     benchmark::ClobberMemory();
   }
@@ -60,14 +60,14 @@ void run_reduce(benchmark::State& state, ReduceKernel kernel, ElementType type, 
 void run_memcpy(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(1));
   Buffers buffers(ElementType::UInt8, 1, bytes);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     std::memcpy(buffers.out.data(), buffers.pointers[0], bytes);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * state.range(1) * 2);
 }
 
-void add_shapes(benchmark::internal::Benchmark* row, std::vector<int64_t> source_counts) {
+void add_shapes(benchmark::internal::Benchmark* row, const std::vector<int64_t>& source_counts) {
   for (const int64_t sources : source_counts) {
     for (const int64_t bytes : {int64_t{16}, int64_t{4096}, int64_t{65536}, int64_t{4194304}}) {
       row->Args({sources, bytes});

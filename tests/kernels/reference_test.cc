@@ -1,5 +1,6 @@
 // reduce_reference() against results computed by other means: exact integers, wider floats, listed small
 // floats.
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -36,8 +37,13 @@ T wrap(WideInt value) {
 }
 
 template <class T>
+WideInt widened(T value) {
+  return value;
+}
+
+template <class T>
 T integer_result(Reduction op, T left, T right) {
-  const WideInt a = left, b = right;
+  const WideInt a = widened(left), b = widened(right);
   switch (op) {
     case Reduction::Prod: return wrap<T>(static_cast<WideInt>(WideUnsigned(a) * WideUnsigned(b)));
     case Reduction::Min: return a < b ? left : right;
@@ -71,7 +77,8 @@ T float_result(Reduction op, T left, T right) {
 
 template <class T>
 bool same_float(T a, T b) {
-  return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0;
+  using Bits = std::array<uint8_t, sizeof(T)>;
+  return (a != a && b != b) || std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
 struct Case {
