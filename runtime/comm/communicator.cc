@@ -126,9 +126,20 @@ Result<const Program*> Communicator::plan(const Algorithm& algorithm, const Shap
   return cached.get();
 }
 
-Result<std::unique_ptr<Task>> Communicator::prepare(const Call& call) {
+Result<Decision> Communicator::decide(const Call& call) {
+  Remembered& last = decisions_[static_cast<size_t>(call.kind)];
+  const bool same = last.decision.algorithm != nullptr && !call.varying && !last.varying &&
+                    last.count == call.count && last.type_bytes == call.type.bytes &&
+                    last.root == call.root && last.commutative == call.op.commutative;
+  if (same) return last.decision;
   RONDO_TRY_ASSIGN(const Decision decision,
                    options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
+  last = {call.count, call.type.bytes, call.root, call.op.commutative, call.varying, decision};
+  return decision;
+}
+
+Result<std::unique_ptr<Task>> Communicator::prepare(const Call& call) {
+  RONDO_TRY_ASSIGN(const Decision decision, decide(call));
   Binding binding;
   binding.signature = call.signature();
   binding.signature.sequence = ++sequence_;

@@ -2,7 +2,6 @@
 
 #include <time.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -47,8 +46,9 @@ class Part {
   void give_up();
 
   Communicator& communicator_;
-  std::deque<Call> calls_;
-  std::unique_ptr<Task> call_;  // the first of calls_, once it runs
+  std::vector<Call> calls_;
+  size_t next_ = 0;             // the first of calls_ that is not over
+  std::unique_ptr<Task> call_;  // that one, once it runs
   std::optional<PointToPointTask> messages_;
   Deadline deadline_;
   int64_t next_diagnosis_ns_ = kFirstDiagnosis_ns;
@@ -73,9 +73,14 @@ Progress Part::advance() {
 }
 
 Progress Part::advance_calls() {
-  while (!calls_.empty()) {
+  while (next_ != calls_.size()) {
     if (call_ == nullptr) {
-      auto prepared = communicator_.prepare(calls_.front());
+      auto prepared = communicator_.prepare(calls_[next_]);
+      if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
+        if (status_.ok()) status_ = prepared.status();
+        ++next_;
+        continue;
+      }
       if (!prepared.ok()) return fail(prepared.status());
       call_ = prepared.take();
       deadline_ = Deadline::in_ms(communicator_.options().timeout_ms);
@@ -85,7 +90,7 @@ Progress Part::advance_calls() {
     if (progress != Progress::Done) return progress;
     communicator_.board().end();
     call_.reset();
-    calls_.pop_front();
+    ++next_;
   }
   return Progress::Done;
 }
@@ -102,6 +107,7 @@ Status Part::first_cause(const Status& cause) {
 
 Progress Part::fail(const Status& cause) {
   status_ = first_cause(cause);
+  if (call_) call_->abandon();
   communicator_.board().end();
   over_ = true;
   return Progress::Failed;
@@ -142,7 +148,7 @@ void Part::give_up() {
              diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause));
 }
 
-Part& part_of(std::deque<Part>& parts, Communicator& communicator) {
+Part& part_of(std::vector<Part>& parts, Communicator& communicator) {
   for (Part& part : parts)
     if (&part.communicator() == &communicator) return part;
   return parts.emplace_back(communicator);
@@ -151,7 +157,8 @@ Part& part_of(std::deque<Part>& parts, Communicator& communicator) {
 }  // namespace
 
 Status drive(std::vector<Item> items) {
-  std::deque<Part> parts;
+  std::vector<Part> parts;
+  parts.reserve(items.size());  // so that they stay where they are
   bool crowded = false;
   for (Item& item : items) {
     Part& part = part_of(parts, *item.communicator);

@@ -186,7 +186,7 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
     moved = true;
   }
   moved = send_grants(in) || moved;
-  if (moved) in.connection->flushed();  // a grant must leave even if nothing more is received
+  if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
   return moved;
 }
 

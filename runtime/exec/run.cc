@@ -23,6 +23,7 @@ Progress Run::advance() {
   bool moved = false;
   bool all_done = true;
   blocked_on_ = -1;
+  blocked_connection_ = nullptr;
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     const auto& steps = program_.schedule().lanes[lane].steps;
     while (!lane_done(lane)) {
@@ -36,6 +37,7 @@ Progress Run::advance() {
     all_done = all_done && lane_done(lane);
   }
   if (all_done && flush()) return Progress::Done;
+  if (!moved) flush();  // what was sent in part must go on even while this rank waits to receive
   return moved ? Progress::Moved : Progress::Stuck;
 }
 
@@ -101,6 +103,7 @@ Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t byte
     const auto arrival = connections[i]->peek();
     if (!arrival) {
       blocked_on_ = ranks[i];
+      blocked_connection_ = connections[i];
       return StepOutcome::Stuck;
     }
     if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
@@ -134,6 +137,7 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
     std::byte* slot = connections[i]->acquire();
     if (slot == nullptr) {
       blocked_on_ = ranks[i];
+      blocked_connection_ = connections[i];
       return StepOutcome::Stuck;
     }
     targets_.push_back(
@@ -223,9 +227,15 @@ void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
     if (operand.connection != nullptr) operand.connection->release();
 }
 
+/// Only what it waits for counts: a peer that has done its part may have left.
 Status Run::connection_status() const {
+  if (blocked_connection_ != nullptr) return blocked_connection_->status();
   for (const Connection* connection : program_.all_connections()) RONDO_TRY(connection->status());
   return {};
+}
+
+void Run::abandon() {
+  for (Connection* connection : program_.all_connections()) connection->withdraw();
 }
 
 bool Run::flush() {

@@ -2,6 +2,7 @@
 // Used by one thread at a time, except fail(), health() and board(), which any thread may use.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -80,6 +81,8 @@ class Communicator {
   using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
   Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
                Options options);
+  /// What the Selector says; a call like the last one of its kind is not thought over again.
+  Result<Decision> decide(const Call& call);
   Result<const Program*> plan(const Algorithm& algorithm, const Shape& shape);
 
   std::shared_ptr<Session> session_;
@@ -91,6 +94,15 @@ class Communicator {
   std::shared_ptr<Board> board_ = std::make_shared<Board>();
   ConnectionTable connections_;
   LinkCost link_cost_;
+  struct Remembered {
+    size_t count = 0;
+    uint32_t type_bytes = 0;
+    int root = 0;
+    bool commutative = true;
+    bool varying = false;
+    Decision decision;
+  };
+  std::array<Remembered, kCollectives> decisions_;
   std::map<PlanKey, std::unique_ptr<Program>> plans_;
   PointToPoint messages_;
   Registrations registrations_;

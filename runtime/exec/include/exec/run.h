@@ -35,6 +35,7 @@ class Run final : public Task {
   Status status() const override { return failure_; }
   int blocked_on() const override { return blocked_on_; }
   Status connection_status() const override;
+  void abandon() override;
 
  private:
   struct LaneState {
@@ -79,6 +80,7 @@ class Run final : public Task {
   Signature message_;
   Status failure_;
   int blocked_on_ = -1;
+  const Connection* blocked_connection_ = nullptr;
 };
 
 }  // namespace rondo

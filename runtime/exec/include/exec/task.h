@@ -21,7 +21,9 @@ class Task {
   virtual Status status() const = 0;
   /// The rank whose data or room the task waits for; -1 where it is not known.
   virtual int blocked_on() const = 0;
-  /// What broke in a connection that it uses, if anything did. Looked at when nothing moves.
+  /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
+  virtual void abandon() {}
+  /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.
   virtual Status connection_status() const { return {}; }
 };
 
