@@ -46,7 +46,7 @@ void try_algorithms(const Rank& rank, size_t variant) {
   for (const Kind kind : kAllKinds) {
     Trial trial{.kind = kind};
     for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
-      for (const size_t count : {0, 1, 13, 211}) {
+      for (const size_t count : {0u, 1u, 13u, 211u}) {
         trial.count = count;
         trial.seed = mix(variant, count, static_cast<uint64_t>(trial.root));
         trial.varying = has_varying_form(kind) && trial.seed % 3 == 0;
@@ -105,7 +105,7 @@ void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t s
 /// Lengths around those at which a slot is full, and one of many tiles.
 void sizes_around_tiles(const Rank& rank) {
   for (const Kind kind : kAllKinds)
-    for (const size_t count : {8191, 16384, 16385, 70001})
+    for (const size_t count : {8191u, 16384u, 16385u, 70001u})
       run_trial(rank, {.kind = kind, .count = count, .seed = count});
 }
 
@@ -144,13 +144,14 @@ TEST_CASE("one slot a connection is enough for every algorithm") {
 }
 
 TEST_CASE("an algorithm that cannot do the call is refused in words") {
-  expect_success(
-      run_world({.nranks = 3, .algorithm = "all_gather=recursive_doubling", .threads = true}, [](Rank& rank) {
-        check(rondo_barrier(rank.comm, nullptr), rank.comm);  // everybody is there
-        std::array<int, 3> all{};
-        check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, rank.comm, nullptr),
-                    RONDO_UNSUPPORTED, {"all_gather", "recursive_doubling", "3 ranks"}, rank.comm);
-      }));
+  const std::string algorithm = "all_gather=recursive_doubling";
+  expect_success(run_world({.nranks = 3, .algorithm = algorithm, .threads = true}, [](Rank& rank) {
+    std::array<int, 3> all{};
+    rondo_status_t status = rondo_barrier(rank.comm, nullptr);  // may hear already of a rank that is ahead
+    if (status == RONDO_OK)
+      status = rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, rank.comm, nullptr);
+    check_fails(status, RONDO_UNSUPPORTED, {"all_gather", "recursive_doubling", "3 ranks"}, rank.comm);
+  }));
 }
 
 class Mapping {

@@ -137,7 +137,7 @@ TEST_CASE("an operation that does not commute is applied in the order of the ran
       INFO(way.transport << ", " << nranks << " ranks");
       expect_success(run_world(world_of(way, nranks), [](Rank& rank) {
         const UserReduction with(sizeof(Matrix), multiply, false);
-        for (const size_t count : {0, 1, 2, 33, 200}) multiply_in_order(rank, with, 100 + count, count);
+        for (const size_t count : {0u, 1u, 2u, 33u, 200u}) multiply_in_order(rank, with, 100 + count, count);
       }));
     }
   }
@@ -191,7 +191,7 @@ TEST_CASE("types of any size are moved, and reduced by their users' functions") 
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
-      for (const size_t count : {1, 50}) {
+      for (const size_t count : {1u, 50u}) {
         add_elements_of<1>(rank, count);
         add_elements_of<3>(rank, count);
         add_elements_of<24>(rank, count);
