@@ -182,6 +182,9 @@ Result<UniqueId> accept_invitation(const Fd& fd, const Place& place, const Deadl
 }
 
 Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
+  // What is wrong with this process itself shows now, not after a wait for rank 0, which may have the same
+  // trouble.
+  RONDO_TRY_ASSIGN(std::shared_ptr<void> keep, Context::get());
   RONDO_TRY_ASSIGN(const auto addresses, places_to_try(place));
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   const Purpose purpose{.kind = PurposeKind::Meet};
@@ -190,7 +193,7 @@ Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
     for (const Address& address : addresses) {
       auto fd = dial(address, place.credentials(), purpose, deadline, {});
       auto id = fd.ok() ? accept_invitation(fd.value(), place, deadline) : Result<UniqueId>(fd.status());
-      if (id.ok()) return Meeting{id.take(), nullptr, false};
+      if (id.ok()) return Meeting{id.take(), std::move(keep), false};
       // A refusal says more than that nobody listens, which is how each attempt at a wrong place ends.
       if (last.code() != Code::InvalidUsage) last = id.status();
     }

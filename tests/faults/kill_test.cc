@@ -62,9 +62,9 @@ void judge(const Trial& trial, int rank, const Draw& drawn, int64_t killed_ns, P
       ": " + std::to_string(drawn.options.victim);  // "... did not come within 3 s: 2"
   const std::string error = report.error.data();
   // A rank that comes when the start has failed already finds nobody there who could tell it why.
-  const bool root = died_in <= Phase::Joining &&
-                    (error.find("the root of the start") != std::string::npos ||
-                     error.find("the process that made the unique id") != std::string::npos);
+  const bool root =
+      died_in <= Phase::Joining && (error.find("the root of the start") != std::string::npos ||
+                                    error.find("the process that made the unique id") != std::string::npos);
   const bool names_victim =
       error.find(victim) != std::string::npos || error.find(missing) != std::string::npos;
   REQUIRE((names_victim || root));
@@ -91,6 +91,8 @@ Phase kill_once(const Draw& drawn) {
     if (rank != victim) judge(trial, rank, drawn, killed_ns, died_in);
   REQUIRE(all_ended);
   trial.end_victim();
+  for (int i = 0; i < 200 && !trial.socket_left().empty(); ++i)
+    nap_us(10'000);  // the kernel tidies up behind a kill
   REQUIRE(trial.socket_left().empty());
   return died_in;
 }

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Several hosts on one machine: network namespaces joined by veth, each with a decoy interface whose address is the
+same on every host. Ranks find one another by env:// with a secret, choose the interface that joins them, and are right.
+
+usage: check_hosts.py RONDO_PERF. Needs root and ip (iproute2); exits 77 where they are missing.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+PERF = sys.argv.pop(1)
+TAG = f"rondo{os.getpid()}"
+TIMEOUT_S = 120
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class Hosts:
+    """A bridge in a namespace of its own, and `count` namespaces connected to it."""
+
+    def __init__(self, count):
+        self.names = [f"{TAG}h{i}" for i in range(count)]
+        self.bridge = f"{TAG}b"
+
+    def __enter__(self):
+        ip("netns", "add", self.bridge)
+        ip("-n", self.bridge, "link", "add", "br0", "type", "bridge")
+        ip("-n", self.bridge, "link", "set", "br0", "up")
+        for i, name in enumerate(self.names):
+            self.add_host(i, name)
+        return self
+
+    def add_host(self, i, name):
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("link", "add", "fabric0", "netns", name, "type", "veth", "peer", "name", f"port{i}", "netns", self.bridge)
+        ip("-n", self.bridge, "link", "set", f"port{i}", "master", "br0", "up")
+        ip("-n", name, "addr", "add", f"10.77.0.{i + 1}/24", "dev", "fabric0")
+        ip("-n", name, "link", "set", "fabric0", "up")
+        ip("-n", name, "link", "add", "docker0", "type", "veth", "peer", "name", "nowhere")
+        ip("-n", name, "addr", "add", "172.17.0.1/16", "dev", "docker0")
+        ip("-n", name, "link", "set", "docker0", "up")
+
+    def __exit__(self, *_):
+        for name in [*self.names, self.bridge]:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def start(hosts, ranks_a_host, words, **variables):
+    """Starts the ranks; the finished processes with their output."""
+    size = len(hosts.names) * ranks_a_host
+    processes = []
+    for rank in range(size):
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank % ranks_a_host),
+                           LOCAL_WORLD_SIZE=str(ranks_a_host), MASTER_ADDR="10.77.0.1", MASTER_PORT="29600",
+                           RONDO_LOG="info", **variables)
+        command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], PERF, *words]
+        processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE))
+    try:
+        return [(one.communicate(timeout=TIMEOUT_S), one.returncode) for one in processes]
+    finally:
+        for one in processes:
+            one.kill()
+            one.wait()
+            one.stdout.close()
+            one.stderr.close()
+
+
+class TestHosts(unittest.TestCase):
+    def run_right(self, count, words):
+        with Hosts(count) as hosts:
+            ended = start(hosts, 2, words, RONDO_SECRET="correct horse")
+        for (out, log), code in ended:
+            self.assertEqual(code, 0, out + log)
+        out = ended[0][0][0]
+        self.assertIn("# Out of bounds values : 0 OK", out)
+        return ended
+
+    def test_one_host_is_right(self):
+        self.run_right(1, ["all_reduce", "-b", "8", "-e", "64K", "-f", "8", "-n", "3"])
+
+    def test_two_and_four_hosts_are_right_and_choose_the_fabric(self):
+        for count in (2, 4):
+            with self.subTest(hosts=count):
+                ended = self.run_right(count, ["all", "-b", "8", "-e", "64K", "-f", "16", "-n", "2"])
+                for rank, ((_, log), _) in enumerate(ended):
+                    offers = [line for line in log.splitlines() if "network: offering" in line]
+                    self.assertIn(f"offering 10.77.0.{rank // 2 + 1} of interface fabric0", offers[0])
+                    self.assertFalse(any("127.0.0.1" in line for line in offers))
+
+    def test_a_filter_that_names_the_wrong_interface_is_told(self):
+        with Hosts(2) as hosts:
+            ended = start(hosts, 1, ["barrier"], RONDO_SECRET="correct horse", RONDO_SOCKET_IFNAME="wlan")
+        for (_, log), code in ended:
+            self.assertNotEqual(code, 0)
+            self.assertIn("RONDO_SOCKET_IFNAME='wlan' admits no interface", log)
+
+    def test_without_a_secret_other_hosts_are_refused_with_what_to_set(self):
+        with Hosts(2) as hosts:
+            ended = start(hosts, 1, ["barrier"])
+        for (_, log), code in ended:
+            self.assertNotEqual(code, 0)
+            self.assertIn("RONDO_SECRET", log)
+
+
+def possible():
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return False
+    made = subprocess.run(["ip", "netns", "add", f"{TAG}x"], capture_output=True, check=False).returncode == 0
+    subprocess.run(["ip", "netns", "del", f"{TAG}x"], capture_output=True, check=False)
+    return made
+
+
+if __name__ == "__main__":
+    if not possible():
+        print("skipped: network namespaces need root and iproute2")
+        sys.exit(77)
+    unittest.main()
