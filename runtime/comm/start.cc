@@ -7,6 +7,8 @@
 #include "base/settings.h"
 #include "comm/group.h"
 #include "comm/rendezvous.h"
+#include "topology/binding.h"
+#include "topology/host.h"
 
 namespace rondo {
 namespace {
@@ -14,7 +16,24 @@ namespace {
 constexpr int64_t kInitTimeout_ms = 120'000;
 constexpr uint64_t kWorld = 1;
 
+/// RONDO_PIN: binds the calling thread to the CPU of this rank's place among those of its host.
+Status pin_if_wanted(const Session& session) {
+  RONDO_TRY_ASSIGN(const int64_t wanted, number_setting(Setting::Pin, 0, 1, 0));
+  if (wanted == 0) return {};
+  int ranks_here = 0;
+  int place = 0;
+  for (int rank = 0; rank < session.size(); ++rank) {
+    if (session.member(rank).endpoint.host != session.member(session.rank()).endpoint.host) continue;
+    if (rank < session.rank()) ++place;
+    ++ranks_here;
+  }
+  RONDO_TRY_ASSIGN(const HostInfo host, detect_host());
+  const auto cpus = place_ranks(host, ranks_here);
+  return cpus.empty() ? Status() : bind_thread(cpus[static_cast<size_t>(place)]);
+}
+
 Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator::Options options) {
+  RONDO_TRY(pin_if_wanted(*session));
   std::vector<int> ranks(static_cast<size_t>(session->size()));
   std::iota(ranks.begin(), ranks.end(), 0);
   const int self = session->rank();

@@ -1,4 +1,5 @@
 // The ways for processes to find one another, as a user would take them: variables, a host and port, a file.
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -116,6 +117,19 @@ TEST_CASE("a start names the ranks that did not come, and ranks that disagree ab
     rondo_comm_t comm = nullptr;
     check_fails(rondo_init_rank(&comm, 3, &id, 1, nullptr), RONDO_TIMEOUT, {"2 of 3 ranks", "0, 2"});
     require(comm == nullptr, "a failed start left a communicator");
+  }));
+}
+
+TEST_CASE("RONDO_PIN binds each rank's thread to one CPU, and refuses what it does not know") {
+  expect_success(run_world({.nranks = 3, .environment = {{"RONDO_PIN", "1"}}}, [](Rank&) {
+    cpu_set_t allowed;
+    require(::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1, "not bound");
+  }));
+  expect_success(run_world({.nranks = 1}, [](Rank&) {
+    ::setenv("RONDO_PIN", "yes", 1);
+    rondo_comm_t comm = nullptr;
+    check_fails(rondo_init(&comm, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
+                {"RONDO_PIN is 'yes'", "0 to 1"});
   }));
 }
 

@@ -172,8 +172,9 @@ bool TcpConnection::flushed() {
 }
 
 std::optional<Arrival> TcpConnection::peek() {
-  if (const auto arrival = inbox_.oldest()) return arrival;
+  // Not before all sockets are greeted: who has all it needs may never look again, and the dialler waits for that.
   if (!connected()) return std::nullopt;
+  if (const auto arrival = inbox_.oldest()) return arrival;
   if (!outbox_.empty()) send_waiting();
   read(inbox_.oldest_socket());
   return inbox_.oldest();
