@@ -88,11 +88,11 @@ Status Context::listen() {
 }
 
 Context::~Context() {
+  if (!poller_) return;  // listen() failed, and get() still holds the lock
   {
     std::lock_guard lock(context_mutex());
     if (poller_at_fork == poller_.get()) poller_at_fork = nullptr;
   }
-  if (!poller_) return;
   poller_->call([this] {
     greetings_.clear();
     poller_->unwatch(tcp_listener_.get());
