@@ -20,6 +20,7 @@
  * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
+ * - rondo_split(), rondo_duplicate() and rondo_finalize() are not allowed within a group.
  * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
  *   anyone calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
  */
@@ -216,7 +217,7 @@ enum {
 typedef int rondo_op_t;
 
 /** Reductions. Integer sums and products wrap. min and max return NaN where any operand is NaN, and
- * order -0 before +0. */
+ * order -0 before +0. With a single rank nothing is combined, and the input is copied as it is. */
 enum {
   RONDO_SUM = 0,         /**< a + b; logical or on bool */
   RONDO_PROD = 1,        /**< a * b; logical and on bool */
