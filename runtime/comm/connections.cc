@@ -22,7 +22,7 @@ class SessionLink final : public Link {
 
   const ConnectionKey& key() const override { return key_; }
   int self() const override { return session_->rank(); }
-  int peer() const override { return dials() ? key_.high_rank : key_.low_rank; }
+  int peer() const override { return dials() ? key_.acceptor : key_.dialler; }
 
   Result<Fd> dial(Route route, int index) override {
     return session_->dial(peer(), route, purpose(index), Deadline::in_ms(timeout_ms_),

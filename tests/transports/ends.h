@@ -10,12 +10,12 @@ namespace rondo::test {
 struct Ends {
   std::shared_ptr<Wire> wire = std::make_shared<Wire>();
   ConnectionKey key = new_key();
-  std::unique_ptr<Connection> low;
-  std::unique_ptr<Connection> high;
+  std::unique_ptr<Connection> dialler;
+  std::unique_ptr<Connection> acceptor;
 
   Result<std::unique_ptr<Connection>> connect(const Transport& transport, const ConnectionParams& params,
-                                              bool low_end) {
-    return transport.connect(std::make_unique<FakeLink>(wire, key, low_end), params);
+                                              bool dials) {
+    return transport.connect(std::make_unique<FakeLink>(wire, key, dials), params);
   }
 };
 
@@ -25,14 +25,14 @@ inline std::unique_ptr<Connection> require_connection(Result<std::unique_ptr<Con
   return made.take();
 }
 
-/// Both ends; the lower rank's first, or the other one.
-inline Ends connect_ends(const Transport& transport, const ConnectionParams& params, bool low_first = true,
-                         const ConnectionKey& key = new_key()) {
+/// Both ends; the dialler first, or the other one.
+inline Ends connect_ends(const Transport& transport, const ConnectionParams& params,
+                         bool dialler_first = true, const ConnectionKey& key = new_key()) {
   Ends ends;
   ends.key = key;
-  if (low_first) ends.low = require_connection(ends.connect(transport, params, true));
-  ends.high = require_connection(ends.connect(transport, params, false));
-  if (!low_first) ends.low = require_connection(ends.connect(transport, params, true));
+  if (dialler_first) ends.dialler = require_connection(ends.connect(transport, params, true));
+  ends.acceptor = require_connection(ends.connect(transport, params, false));
+  if (!dialler_first) ends.dialler = require_connection(ends.connect(transport, params, true));
   return ends;
 }
 

@@ -61,13 +61,13 @@ void Wire::hold(bool held) {
   held_ = held;
 }
 
-ConnectionKey new_key(int low_rank, int high_rank) {
+ConnectionKey new_key(int dialler, int acceptor) {
   static std::atomic<uint64_t> next = 1;
-  return {.session = next++, .communicator = 0, .port = 0, .low_rank = low_rank, .high_rank = high_rank};
+  return {.session = next++, .communicator = 0, .port = 0, .dialler = dialler, .acceptor = acceptor};
 }
 
 Result<Fd> FakeLink::dial(Route route, int index) {
-  if (!low_) return error(Code::InternalError, "the higher rank dialled");
+  if (!dials_) return error(Code::InternalError, "the acceptor dialled");
   auto [own, peers] = connected_sockets(route);
   wire_->put(index, std::move(peers));
   return std::move(own);

@@ -29,23 +29,23 @@ class Wire {
 };
 
 /// A key that no other test has.
-ConnectionKey new_key(int low_rank = 0, int high_rank = 1);
+ConnectionKey new_key(int dialler = 0, int acceptor = 1);
 
 class FakeLink : public Link {
  public:
-  FakeLink(std::shared_ptr<Wire> wire, const ConnectionKey& key, bool low)
-      : wire_(std::move(wire)), key_(key), low_(low) {}
+  FakeLink(std::shared_ptr<Wire> wire, const ConnectionKey& key, bool dials)
+      : wire_(std::move(wire)), key_(key), dials_(dials) {}
 
   const ConnectionKey& key() const override { return key_; }
-  int self() const override { return low_ ? key_.low_rank : key_.high_rank; }
-  int peer() const override { return low_ ? key_.high_rank : key_.low_rank; }
+  int self() const override { return dials_ ? key_.dialler : key_.acceptor; }
+  int peer() const override { return dials_ ? key_.acceptor : key_.dialler; }
   Result<Fd> dial(Route route, int index) override;
   Result<Fd> accepted(int index) override { return wire_->take(index); }
 
  private:
   std::shared_ptr<Wire> wire_;
   ConnectionKey key_;
-  bool low_;
+  bool dials_;
 };
 
 }  // namespace rondo::test

@@ -34,37 +34,37 @@ bool arrives(Connection& sender, Connection& receiver) {
 }
 
 /// Random steps of both ends in one thread.
-void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_low = 0) {
+void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_dialler = 0) {
   CAPTURE(conversation.seed, conversation.messages);
-  Talker low(*ends.low, conversation, true);
-  Talker high(*ends.high, conversation, false);
+  Talker dialler(*ends.dialler, conversation, true);
+  Talker acceptor(*ends.acceptor, conversation, false);
   std::mt19937_64 random(conversation.seed);
-  for (int i = 0; i < first_ops_of_low; ++i) low.send();
+  for (int i = 0; i < first_ops_of_dialler; ++i) dialler.send();
   const bool finished = eventually([&] {
     for (int i = 0; i < 100; ++i) {
-      Talker& talker = random() % 2 == 0 ? low : high;
+      Talker& talker = random() % 2 == 0 ? dialler : acceptor;
       random() % 2 == 0 ? talker.send() : talker.receive();
     }
-    if (!low.fault().empty() || !high.fault().empty()) return true;
-    const bool low_done = low.done();
-    return high.done() && low_done;
+    if (!dialler.fault().empty() || !acceptor.fault().empty()) return true;
+    const bool dialler_done = dialler.done();
+    return acceptor.done() && dialler_done;
   });
-  require_faultless(low);
-  require_faultless(high);
-  INFO(ends.low->status().message() << " " << ends.high->status().message());
+  require_faultless(dialler);
+  require_faultless(acceptor);
+  INFO(ends.dialler->status().message() << " " << ends.acceptor->status().message());
   REQUIRE(finished);
 }
 
 /// Both ends in threads of their own.
 void converse(Ends& ends, const Conversation& conversation) {
   CAPTURE(conversation.seed, conversation.messages);
-  Talker low(*ends.low, conversation, true);
-  Talker high(*ends.high, conversation, false);
-  std::thread other([&] { high.run(); });
-  low.run();
+  Talker dialler(*ends.dialler, conversation, true);
+  Talker acceptor(*ends.acceptor, conversation, false);
+  std::thread other([&] { acceptor.run(); });
+  dialler.run();
   other.join();
-  require_faultless(low);
-  require_faultless(high);
+  require_faultless(dialler);
+  require_faultless(acceptor);
 }
 
 TEST_CASE("messages arrive whole and in order, whatever the interleaving") {
@@ -75,8 +75,8 @@ TEST_CASE("messages arrive whole and in order, whatever the interleaving") {
   CAPTURE(post, slots);
   Ends ends = connect_ends(transport, small_params(1 + seed % 5000, slots), seed % 2 == 0);
   interleave(ends, {.seed = seed, .messages = 300, .post = post});
-  REQUIRE(ends.low->status().ok());
-  REQUIRE(ends.high->status().ok());
+  REQUIRE(ends.dialler->status().ok());
+  REQUIRE(ends.acceptor->status().ok());
 }
 
 TEST_CASE("two threads talk both ways through many rounds of the slots") {
@@ -97,31 +97,31 @@ TEST_CASE("both ends send more than all buffers hold and none waits for ever") {
 TEST_CASE("a slot has its size, is aligned, and stays the same until it is committed") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(4096, 3));
-  REQUIRE(ends.low->slot_bytes() == 4096);
-  REQUIRE(ends.high->slot_bytes() == 4096);
-  REQUIRE(eventually([&] { return ends.low->acquire() != nullptr; }));
+  REQUIRE(ends.dialler->slot_bytes() == 4096);
+  REQUIRE(ends.acceptor->slot_bytes() == 4096);
+  REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
   for (uint64_t number = 0; number < 3; ++number) {
-    std::byte* slot = ends.low->acquire();
+    std::byte* slot = ends.dialler->acquire();
     REQUIRE(slot != nullptr);
     REQUIRE(reinterpret_cast<uintptr_t>(slot) % 64 == 0);
-    REQUIRE(ends.low->acquire() == slot);
+    REQUIRE(ends.dialler->acquire() == slot);
     fill(slot, 4096, 1, number);
-    ends.low->commit(4096, signature_of(1, number));
+    ends.dialler->commit(4096, signature_of(1, number));
   }
 }
 
 TEST_CASE("a message that was peeked at stays until it is released") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
-  REQUIRE(eventually([&] { return send_one(*ends.low, 100, 5, 0); }));
-  REQUIRE(arrives(*ends.low, *ends.high));
-  const Arrival first = *ends.high->peek();
-  REQUIRE(eventually([&] { return send_one(*ends.low, 50, 5, 1); }));
-  REQUIRE(ends.high->peek()->data == first.data);
-  REQUIRE(fault(*ends.high->peek(), 100, 5, 0) == "");
-  ends.high->release();
-  REQUIRE(arrives(*ends.low, *ends.high));
-  REQUIRE(fault(*ends.high->peek(), 50, 5, 1) == "");
+  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
+  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+  const Arrival first = *ends.acceptor->peek();
+  REQUIRE(eventually([&] { return send_one(*ends.dialler, 50, 5, 1); }));
+  REQUIRE(ends.acceptor->peek()->data == first.data);
+  REQUIRE(fault(*ends.acceptor->peek(), 100, 5, 0) == "");
+  ends.acceptor->release();
+  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+  REQUIRE(fault(*ends.acceptor->peek(), 50, 5, 1) == "");
 }
 
 TEST_CASE("a sender without credits gets no slot, and gets one for each that is released") {
@@ -129,80 +129,80 @@ TEST_CASE("a sender without credits gets no slot, and gets one for each that is 
   const size_t slots = GENERATE(size_t{1}, size_t{4});
   ConnectionParams params = small_params(64 * 1024, static_cast<int>(slots));
   Ends ends = connect_ends(transport, params);
-  REQUIRE(eventually([&] { return ends.low->acquire() != nullptr; }));
+  REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
   size_t sent = 0;
-  while (sent < 10'000 && send_one(*ends.low, 64 * 1024, 3, sent)) ++sent;
+  while (sent < 10'000 && send_one(*ends.dialler, 64 * 1024, 3, sent)) ++sent;
   REQUIRE(sent >= slots);
   REQUIRE(sent < 10'000);
   if (counts_slots_exactly(transport)) REQUIRE(sent == slots);
   for (size_t received = 0; received < sent; ++received) {
-    REQUIRE(arrives(*ends.low, *ends.high));
-    REQUIRE(fault(*ends.high->peek(), 64 * 1024, 3, received) == "");
-    ends.high->release();
+    REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+    REQUIRE(fault(*ends.acceptor->peek(), 64 * 1024, 3, received) == "");
+    ends.acceptor->release();
     if (!counts_slots_exactly(transport)) continue;
-    REQUIRE(send_one(*ends.low, 0, 3, sent + received));
-    REQUIRE(ends.low->acquire() == nullptr);
+    REQUIRE(send_one(*ends.dialler, 0, 3, sent + received));
+    REQUIRE(ends.dialler->acquire() == nullptr);
   }
 }
 
 TEST_CASE("what was sent is flushed in the end, and posted memory only when it has been read") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
-  REQUIRE(ends.low->flushed());
-  REQUIRE(eventually([&] { return send_one(*ends.low, 100, 1, 0); }));
+  REQUIRE(ends.dialler->flushed());
+  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 1, 0); }));
   REQUIRE(eventually([&] {
-    ends.high->peek();  // lets it come
-    return ends.low->flushed();
+    ends.acceptor->peek();  // lets it come
+    return ends.dialler->flushed();
   }));
-  if (!ends.low->posts_by_reference()) {
-    REQUIRE_FALSE(ends.low->post(nullptr, 0, {}));
+  if (!ends.dialler->posts_by_reference()) {
+    REQUIRE_FALSE(ends.dialler->post(nullptr, 0, {}));
     return;
   }
-  REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
-  ends.high->release();
+  REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
+  ends.acceptor->release();
   std::vector<std::byte> mine(500);
   fill(mine.data(), mine.size(), 1, 1);
-  REQUIRE(ends.low->post(mine.data(), mine.size(), signature_of(1, 1)));
-  REQUIRE(arrives(*ends.low, *ends.high));
-  const Arrival arrival = *ends.high->peek();
+  REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
+  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+  const Arrival arrival = *ends.acceptor->peek();
   REQUIRE(fault(arrival, 500, 1, 1) == "");
-  if (arrival.data == mine.data()) REQUIRE_FALSE(ends.low->flushed());
-  ends.high->release();
-  REQUIRE(eventually([&] { return ends.low->flushed(); }));
+  if (arrival.data == mine.data()) REQUIRE_FALSE(ends.dialler->flushed());
+  ends.acceptor->release();
+  REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
 }
 
 TEST_CASE("no post is taken without credits") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
-  if (!ends.low->posts_by_reference()) return;
+  if (!ends.dialler->posts_by_reference()) return;
   std::vector<std::byte> mine(64 * 1024);
   int posted = 0;
-  while (posted < 10'000 && ends.low->post(mine.data(), mine.size(), {})) ++posted;
+  while (posted < 10'000 && ends.dialler->post(mine.data(), mine.size(), {})) ++posted;
   REQUIRE(posted >= 2);
   REQUIRE(posted < 10'000);
-  REQUIRE(ends.low->acquire() == nullptr);
+  REQUIRE(ends.dialler->acquire() == nullptr);
 }
 
 TEST_CASE("an end may come long after the other, and finds all in order") {
   FOR_EACH_TRANSPORT();
-  const bool low_first = GENERATE(true, false);
-  CAPTURE(low_first);
+  const bool dialler_first = GENERATE(true, false);
+  CAPTURE(dialler_first);
   const uint64_t seed = std::random_device()();
   const ConnectionParams params = small_params();
   Ends ends;
-  auto& first = low_first ? ends.low : ends.high;
-  auto& second = low_first ? ends.high : ends.low;
-  first = require_connection(ends.connect(transport, params, low_first));
+  auto& first = dialler_first ? ends.dialler : ends.acceptor;
+  auto& second = dialler_first ? ends.acceptor : ends.dialler;
+  first = require_connection(ends.connect(transport, params, dialler_first));
   for (int i = 0; i < 1000; ++i) {
     REQUIRE_FALSE(first->peek().has_value());
     first->flushed();
     REQUIRE(first->status().ok());
   }
   const Conversation conversation{.seed = seed, .messages = 50};
-  Talker early(*first, conversation, low_first);
+  Talker early(*first, conversation, dialler_first);
   while (early.send()) continue;
-  second = require_connection(ends.connect(transport, params, !low_first));
-  Talker late(*second, conversation, !low_first);
+  second = require_connection(ends.connect(transport, params, !dialler_first));
+  Talker late(*second, conversation, !dialler_first);
   std::thread other([&] { late.run(); });
   early.run();
   other.join();
@@ -214,8 +214,8 @@ TEST_CASE("an end waits for sockets that take their time") {
   FOR_EACH_TRANSPORT();
   Ends ends;
   ends.wire->hold(true);
-  ends.low = require_connection(ends.connect(transport, small_params(), true));
-  ends.high = require_connection(ends.connect(transport, small_params(), false));
+  ends.dialler = require_connection(ends.connect(transport, small_params(), true));
+  ends.acceptor = require_connection(ends.connect(transport, small_params(), false));
   std::thread releaser([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     ends.wire->hold(false);
@@ -226,18 +226,18 @@ TEST_CASE("an end waits for sockets that take their time") {
 
 TEST_CASE("an end can go at any time and the other stays usable") {
   FOR_EACH_TRANSPORT();
-  const int sent_low = GENERATE(0, 1, 3);
-  const int sent_high = GENERATE(0, 2);
-  const bool low_goes_first = GENERATE(true, false);
-  CAPTURE(sent_low, sent_high, low_goes_first);
+  const int sent_dialler = GENERATE(0, 1, 3);
+  const int sent_acceptor = GENERATE(0, 2);
+  const bool dialler_goes_first = GENERATE(true, false);
+  CAPTURE(sent_dialler, sent_acceptor, dialler_goes_first);
   Ends ends = connect_ends(transport, small_params(2000, 3));
-  ends.high->peek();
-  ends.low->peek();
-  for (int i = 0; i < sent_low; ++i) send_one(*ends.low, 2000, 1, static_cast<uint64_t>(i));
-  for (int i = 0; i < sent_high; ++i) send_one(*ends.high, 2000, 2, static_cast<uint64_t>(i));
-  if (sent_low == 3 && ends.high->peek()) ends.high->release();
-  auto& stays = low_goes_first ? ends.high : ends.low;
-  (low_goes_first ? ends.low : ends.high).reset();
+  ends.acceptor->peek();
+  ends.dialler->peek();
+  for (int i = 0; i < sent_dialler; ++i) send_one(*ends.dialler, 2000, 1, static_cast<uint64_t>(i));
+  for (int i = 0; i < sent_acceptor; ++i) send_one(*ends.acceptor, 2000, 2, static_cast<uint64_t>(i));
+  if (sent_dialler == 3 && ends.acceptor->peek()) ends.acceptor->release();
+  auto& stays = dialler_goes_first ? ends.acceptor : ends.dialler;
+  (dialler_goes_first ? ends.dialler : ends.acceptor).reset();
   for (int i = 0; i < 10; ++i) {
     if (const auto arrival = stays->peek()) {
       REQUIRE(arrival->bytes == 2000);
@@ -251,59 +251,60 @@ TEST_CASE("an end can go at any time and the other stays usable") {
 
 TEST_CASE("an end can go before the other one comes") {
   FOR_EACH_TRANSPORT();
-  const bool low_end = GENERATE(true, false);
+  const bool dials = GENERATE(true, false);
   Ends ends;
-  auto end = require_connection(ends.connect(transport, small_params(), low_end));
+  auto end = require_connection(ends.connect(transport, small_params(), dials));
   send_one(*end, 10, 1, 0);
   end.reset();
-  auto other = require_connection(ends.connect(transport, small_params(), !low_end));
+  auto other = require_connection(ends.connect(transport, small_params(), !dials));
   for (int i = 0; i < 10; ++i) other->peek();
 }
 
 TEST_CASE("what was flushed arrives although the sender has gone") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(3000, 4));
-  for (uint64_t i = 0; i < 4; ++i) REQUIRE(eventually([&] { return send_one(*ends.low, 3000, 9, i); }));
+  for (uint64_t i = 0; i < 4; ++i) REQUIRE(eventually([&] { return send_one(*ends.dialler, 3000, 9, i); }));
   bool flushed = false;
   REQUIRE(eventually([&] {
-    ends.high->flushed();  // lets it come
-    flushed = flushed || ends.low->flushed();
+    ends.acceptor->flushed();  // lets it come
+    flushed = flushed || ends.dialler->flushed();
     return flushed;
   }));
-  ends.low.reset();
+  ends.dialler.reset();
   for (uint64_t i = 0; i < 4; ++i) {
-    REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
-    REQUIRE(fault(*ends.high->peek(), 3000, 9, i) == "");
-    ends.high->release();
+    REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
+    REQUIRE(fault(*ends.acceptor->peek(), 3000, 9, i) == "");
+    ends.acceptor->release();
   }
 }
 
 TEST_CASE("ends with other numbers learn both of them") {
   FOR_EACH_TRANSPORT();
-  const bool low_first = GENERATE(true, false);
+  const bool dialler_first = GENERATE(true, false);
   const bool other_slots = GENERATE(true, false);
-  CAPTURE(low_first, other_slots);
-  ConnectionParams of_low = small_params(4321, 3);
-  ConnectionParams of_high = other_slots ? small_params(4321, 5) : small_params(1234, 3);
+  CAPTURE(dialler_first, other_slots);
+  ConnectionParams of_dialler = small_params(4321, 3);
+  ConnectionParams of_acceptor = other_slots ? small_params(4321, 5) : small_params(1234, 3);
   Ends ends;
-  Status low_status;
-  Status high_status;
-  const auto connect = [&](bool low) {
-    auto made = ends.connect(transport, low ? of_low : of_high, low);
-    (low ? low_status : high_status) = made.status();
-    if (made.ok()) (low ? ends.low : ends.high) = made.take();
+  Status dialler_status;
+  Status acceptor_status;
+  const auto connect = [&](bool dials) {
+    auto made = ends.connect(transport, dials ? of_dialler : of_acceptor, dials);
+    (dials ? dialler_status : acceptor_status) = made.status();
+    if (made.ok()) (dials ? ends.dialler : ends.acceptor) = made.take();
   };
-  connect(low_first);
-  connect(!low_first);
+  connect(dialler_first);
+  connect(!dialler_first);
   REQUIRE(eventually([&] {
-    for (auto& [end, status] : {std::pair{ends.low.get(), &low_status}, {ends.high.get(), &high_status}}) {
+    for (auto& [end, status] :
+         {std::pair{ends.dialler.get(), &dialler_status}, {ends.acceptor.get(), &acceptor_status}}) {
       if (end == nullptr || !status->ok()) continue;
       REQUIRE_FALSE(end->peek().has_value());
       *status = end->status();
     }
-    return !low_status.ok() && !high_status.ok();
+    return !dialler_status.ok() && !acceptor_status.ok();
   }));
-  for (const Status& status : {low_status, high_status}) {
+  for (const Status& status : {dialler_status, acceptor_status}) {
     INFO(status.message());
     REQUIRE(status.code() == Code::Mismatch);
     REQUIRE(status.message().find(other_slots ? "slots is " : "slot_bytes is ") != std::string::npos);
@@ -341,8 +342,8 @@ TEST_CASE("many connections at once keep their messages apart") {
   std::vector<Talker> talkers;
   for (uint64_t i = 0; i < kConnections; ++i) {
     const Conversation conversation{.seed = i, .messages = 40};
-    talkers.emplace_back(*all[i].low, conversation, true);
-    talkers.emplace_back(*all[i].high, conversation, false);
+    talkers.emplace_back(*all[i].dialler, conversation, true);
+    talkers.emplace_back(*all[i].acceptor, conversation, false);
   }
   REQUIRE(eventually([&] {
     bool done = true;
@@ -361,18 +362,18 @@ TEST_CASE("ends that come from two threads at the same time meet") {
     Ends ends;
     std::string other_fault = "not run";
     const Conversation conversation{.seed = round, .messages = 20};
-    Result<std::unique_ptr<Connection>> high = Status();
+    Result<std::unique_ptr<Connection>> acceptor = Status();
     std::thread other([&] {
-      high = ends.connect(transport, small_params(), false);
-      if (!high.ok()) return;
-      Talker talker(*high.value(), conversation, false);
+      acceptor = ends.connect(transport, small_params(), false);
+      if (!acceptor.ok()) return;
+      Talker talker(*acceptor.value(), conversation, false);
       talker.run();
       other_fault = talker.fault();
     });
-    auto low = ends.connect(transport, small_params(), true);
-    std::string own_fault = low.status().message();
-    if (low.ok()) {
-      Talker talker(*low.value(), conversation, true);
+    auto dialler = ends.connect(transport, small_params(), true);
+    std::string own_fault = dialler.status().message();
+    if (dialler.ok()) {
+      Talker talker(*dialler.value(), conversation, true);
       talker.run();
       own_fault = talker.fault();
     }
@@ -390,7 +391,7 @@ TEST_CASE("two processes talk over the transports that join processes") {
   if (!transport.reaches(here, there)) return;
   const Conversation conversation{.seed = 21, .messages = 500};
   Ends ends;
-  ends.low = require_connection(ends.connect(transport, small_params(), true));
+  ends.dialler = require_connection(ends.connect(transport, small_params(), true));
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -400,7 +401,7 @@ TEST_CASE("two processes talk over the transports that join processes") {
     talker.run();
     ::_exit(talker.fault().empty() ? 0 : 1);
   }
-  Talker talker(*ends.low, conversation, true);
+  Talker talker(*ends.dialler, conversation, true);
   talker.run();
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);

@@ -25,11 +25,11 @@ struct Watched {
   Fd memfd;
 };
 
-/// Catches the memory on its way from the low end to the high one, and passes it on.
+/// Catches the memory on its way from the dialler to the acceptor, and passes it on.
 Watched connect_watched(const ConnectionParams& params) {
   Watched watched;
   Ends& ends = watched.ends;
-  ends.low = require_connection(ends.connect(shm_transport(), params, true));
+  ends.dialler = require_connection(ends.connect(shm_transport(), params, true));
   auto received = shm::receive_segment(ends.wire->take(0));
   REQUIRE(received.ok());
   REQUIRE(received.value().has_value());
@@ -40,9 +40,9 @@ Watched connect_watched(const ConnectionParams& params) {
   REQUIRE(segment.ok());
   watched.segment = segment.take();
   watched.memfd = std::move(received.value()->memfd);
-  ends.high = require_connection(ends.connect(shm_transport(), params, false));
-  ends.high->peek();
-  REQUIRE(ends.high->status().ok());
+  ends.acceptor = require_connection(ends.connect(shm_transport(), params, false));
+  ends.acceptor->peek();
+  REQUIRE(ends.acceptor->status().ok());
   return watched;
 }
 
@@ -53,36 +53,36 @@ bool says(const Status& status, const char* words) {
 
 TEST_CASE("shm: a header that says more bytes than a slot has is an error, not a read") {
   Watched watched = connect_watched(small_params(1000, 3));
-  REQUIRE(send_one(*watched.ends.low, 10, 1, 0));
+  REQUIRE(send_one(*watched.ends.dialler, 10, 1, 0));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].bytes = 1001;
-  REQUIRE_FALSE(watched.ends.high->peek().has_value());
-  REQUIRE(says(watched.ends.high->status(), "message 0 says 1001 bytes; a slot has 1000"));
-  REQUIRE_FALSE(watched.ends.high->peek().has_value());
+  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  REQUIRE(says(watched.ends.acceptor->status(), "message 0 says 1001 bytes; a slot has 1000"));
+  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
 }
 
 TEST_CASE("shm: a message's length and signature cannot change after they were checked") {
   Watched watched = connect_watched(small_params(1000, 3));
-  REQUIRE(send_one(*watched.ends.low, 10, 1, 0));
-  REQUIRE(watched.ends.high->peek().has_value());
+  REQUIRE(send_one(*watched.ends.dialler, 10, 1, 0));
+  REQUIRE(watched.ends.acceptor->peek().has_value());
   SlotHeader& header = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0];
   header.bytes = uint64_t{1} << 40;
   header.signature = signature_of(2, 2);
-  REQUIRE(fault(*watched.ends.high->peek(), 10, 1, 0) == "");
+  REQUIRE(fault(*watched.ends.acceptor->peek(), 10, 1, 0) == "");
 }
 
 TEST_CASE("shm: a slot number out of line is an error") {
   Watched watched = connect_watched(small_params(1000, 3));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].ready = 77;
-  REQUIRE_FALSE(watched.ends.high->peek().has_value());
-  REQUIRE(says(watched.ends.high->status(), "a slot header has number 77 where 0 or 1 belongs"));
+  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  REQUIRE(says(watched.ends.acceptor->status(), "a slot header has number 77 where 0 or 1 belongs"));
 }
 
 TEST_CASE("shm: credits for what was never sent give no slot") {
   Watched watched = connect_watched(small_params(1000, 3));
-  for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*watched.ends.low, 10, 1, i));
+  for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*watched.ends.dialler, 10, 1, i));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).released->value = 1000;
-  REQUIRE(watched.ends.low->acquire() == nullptr);
-  REQUIRE(says(watched.ends.low->status(), "gave back 1000 slots where 3 were sent"));
+  REQUIRE(watched.ends.dialler->acquire() == nullptr);
+  REQUIRE(says(watched.ends.dialler->status(), "gave back 1000 slots where 3 were sent"));
 }
 
 TEST_CASE("shm: random words in the headers never lead outside the slots") {
@@ -92,15 +92,15 @@ TEST_CASE("shm: random words in the headers never lead outside the slots") {
   Watched watched = connect_watched(params);
   const FifoLayout fifo = watched.segment.fifo(0, agreed(params));
   for (uint64_t i = 0; i < 30; ++i) {
-    send_one(*watched.ends.low, mix(seed, i) % 101, 1, i);
+    send_one(*watched.ends.dialler, mix(seed, i) % 101, 1, i);
     const uint64_t bits = mix(seed, 1000 + i);
     uint64_t* words[] = {&fifo.headers[bits % 3].ready, &fifo.headers[bits % 3].bytes, &fifo.released->value};
     if (i > 3) *words[(bits >> 8) % 3] = (bits >> 16) % 2 == 0 ? bits >> 40 : mix(seed, bits);
-    const auto arrival = watched.ends.high->peek();
+    const auto arrival = watched.ends.acceptor->peek();
     if (!arrival) continue;
     REQUIRE(arrival->bytes <= 100);
     std::vector<std::byte> copy(arrival->data, arrival->data + arrival->bytes);
-    watched.ends.high->release();
+    watched.ends.acceptor->release();
   }
 }
 
@@ -110,12 +110,12 @@ TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
   Ends ends;
   auto [near, far] = connected_sockets(Route::Unix);
   ends.wire->put(0, std::move(far));
-  ends.high = require_connection(ends.connect(shm_transport(), params, false));
+  ends.acceptor = require_connection(ends.connect(shm_transport(), params, false));
   shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
   const auto refused = [&](const char* words) {
-    REQUIRE_FALSE(ends.high->peek().has_value());
-    REQUIRE(ends.high->acquire() == nullptr);
-    REQUIRE(says(ends.high->status(), words));
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
+    REQUIRE(ends.acceptor->acquire() == nullptr);
+    REQUIRE(says(ends.acceptor->status(), words));
   };
   const Fd memfd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   SECTION("too small") {
@@ -173,14 +173,14 @@ size_t open_descriptors() {
 TEST_CASE("shm: a connection that stands needs no descriptor") {
   const size_t before = open_descriptors();
   Ends ends = connect_ends(shm_transport(), small_params());
-  REQUIRE(send_one(*ends.low, 10, 1, 0));
-  REQUIRE(ends.high->peek().has_value());
+  REQUIRE(send_one(*ends.dialler, 10, 1, 0));
+  REQUIRE(ends.acceptor->peek().has_value());
   REQUIRE(open_descriptors() == before);
 }
 
 TEST_CASE("shm: a peer that is killed leaves a connection that can be used and closed") {
   Ends ends;
-  ends.low = require_connection(ends.connect(shm_transport(), small_params(), true));
+  ends.dialler = require_connection(ends.connect(shm_transport(), small_params(), true));
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -191,17 +191,17 @@ TEST_CASE("shm: a peer that is killed leaves a connection that can be used and c
       if (made.value()->peek()) made.value()->release();
     }
   }
-  REQUIRE(eventually([&] { return ends.low->peek().has_value(); }));
-  ends.low->release();
+  REQUIRE(eventually([&] { return ends.dialler->peek().has_value(); }));
+  ends.dialler->release();
   REQUIRE(::kill(child, SIGKILL) == 0);
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   for (int i = 0; i < 100; ++i) {
-    if (ends.low->peek()) ends.low->release();
-    send_one(*ends.low, 100, 1, 0);
+    if (ends.dialler->peek()) ends.dialler->release();
+    send_one(*ends.dialler, 100, 1, 0);
   }
-  REQUIRE(ends.low->acquire() == nullptr);
-  REQUIRE(ends.low->status().ok());
+  REQUIRE(ends.dialler->acquire() == nullptr);
+  REQUIRE(ends.dialler->status().ok());
 }
 
 }  // namespace

@@ -31,14 +31,14 @@ TEST_CASE("sim: a message is seen when its seeded delay is over, not before") {
   Ends ends = connect_ends(sim_transport(), params);
   for (uint64_t i = 0; i < 8; ++i) {
     CAPTURE(i);
-    REQUIRE(travel_ns(*ends.low, *ends.high, 100) >= sim::delay_ns(params, ends.key, true, i));
-    REQUIRE(travel_ns(*ends.high, *ends.low, 100) >= sim::delay_ns(params, ends.key, false, i));
+    REQUIRE(travel_ns(*ends.dialler, *ends.acceptor, 100) >= sim::delay_ns(params, ends.key, true, i));
+    REQUIRE(travel_ns(*ends.acceptor, *ends.dialler, 100) >= sim::delay_ns(params, ends.key, false, i));
   }
 }
 
-std::vector<int64_t> delays(uint64_t seed, const ConnectionKey& key, bool from_low) {
+std::vector<int64_t> delays(uint64_t seed, const ConnectionKey& key, bool from_dialler) {
   std::vector<int64_t> all;
-  for (uint64_t i = 0; i < 50; ++i) all.push_back(sim::delay_ns(delayed(3000, seed), key, from_low, i));
+  for (uint64_t i = 0; i < 50; ++i) all.push_back(sim::delay_ns(delayed(3000, seed), key, from_dialler, i));
   return all;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("sim: delays follow from seed, ranks, port and direction, and from not
   ConnectionKey other_rank = key;
   other_session.session += 12345;
   other_port.port += 1;
-  other_rank.high_rank += 1;
+  other_rank.acceptor += 1;
   const auto usual = delays(1, key, true);
   REQUIRE(delays(1, other_session, true) == usual);
   REQUIRE(delays(2, key, true) != usual);
@@ -67,19 +67,19 @@ TEST_CASE("sim: no delay is allowed to be none") {
 }
 
 TEST_CASE("sim: what a dropped rank sends or should get vanishes, and takes its slots along") {
-  const bool drop_low = GENERATE(true, false);
+  const bool drop_dialler = GENERATE(true, false);
   Ends ends = connect_ends(sim_transport(), delayed(10));
-  travel_ns(*ends.low, *ends.high, 100);
-  sim::drop_rank(ends.key.session, drop_low ? 0 : 1);
+  travel_ns(*ends.dialler, *ends.acceptor, 100);
+  sim::drop_rank(ends.key.session, drop_dialler ? 0 : 1);
   for (uint64_t i = 0; i < 4; ++i) {
-    REQUIRE(send_one(*ends.low, 10, 1, i));
-    REQUIRE(send_one(*ends.high, 10, 1, i));
+    REQUIRE(send_one(*ends.dialler, 10, 1, i));
+    REQUIRE(send_one(*ends.acceptor, 10, 1, i));
   }
-  REQUIRE(ends.low->acquire() == nullptr);
+  REQUIRE(ends.dialler->acquire() == nullptr);
   const Deadline later = Deadline::in_ms(5);
   while (!later.passed()) {
-    REQUIRE_FALSE(ends.low->peek().has_value());
-    REQUIRE_FALSE(ends.high->peek().has_value());
+    REQUIRE_FALSE(ends.dialler->peek().has_value());
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
   }
 }
 
@@ -88,15 +88,15 @@ TEST_CASE("sim: other ranks and other sessions do not notice a lost one") {
   Ends others = connect_ends(sim_transport(), delayed(10), true, key);
   Ends elsewhere = connect_ends(sim_transport(), delayed(10), true, new_key(0, 1));
   sim::drop_rank(key.session, 0);
-  travel_ns(*others.low, *others.high, 100);
-  travel_ns(*elsewhere.low, *elsewhere.high, 100);
+  travel_ns(*others.dialler, *others.acceptor, 100);
+  travel_ns(*elsewhere.dialler, *elsewhere.acceptor, 100);
 }
 
 TEST_CASE("sim: what was sent before a rank was lost still arrives") {
   Ends ends = connect_ends(sim_transport(), delayed(2000));
-  REQUIRE(send_one(*ends.low, 10, 1, 0));
+  REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   sim::drop_rank(ends.key.session, 0);
-  REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
+  REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
 }
 
 TEST_CASE("sim: a healed session carries messages again") {
@@ -104,18 +104,18 @@ TEST_CASE("sim: a healed session carries messages again") {
   sim::drop_rank(ends.key.session, 0);
   sim::slow_link(ends.key.session, 0, 1, 1);
   sim::heal(ends.key.session);
-  travel_ns(*ends.low, *ends.high, 1000);
+  travel_ns(*ends.dialler, *ends.acceptor, 1000);
 }
 
 TEST_CASE("sim: messages on a slow link take their bytes' time, one after the other") {
   Ends ends = connect_ends(sim_transport(), delayed(0));
   sim::slow_link(ends.key.session, 1, 0, 1'000'000);
   const int64_t before_ns = now_ns();
-  for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*ends.low, 5000, 1, i));
+  for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*ends.dialler, 5000, 1, i));
   for (uint64_t i = 1; i <= 3; ++i) {
-    REQUIRE(eventually([&] { return ends.high->peek().has_value(); }));
+    REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
     REQUIRE(now_ns() - before_ns >= static_cast<int64_t>(i) * 5'000'000);
-    ends.high->release();
+    ends.acceptor->release();
   }
 }
 
@@ -127,9 +127,9 @@ TEST_CASE("sim: connections of the same two ranks share their slow link") {
   Ends second = connect_ends(sim_transport(), delayed(0), true, other);
   sim::slow_link(key.session, 0, 1, 1'000'000);
   const int64_t before_ns = now_ns();
-  REQUIRE(send_one(*first.low, 5000, 1, 0));
-  REQUIRE(send_one(*second.low, 5000, 1, 0));
-  REQUIRE(eventually([&] { return second.high->peek().has_value(); }));
+  REQUIRE(send_one(*first.dialler, 5000, 1, 0));
+  REQUIRE(send_one(*second.dialler, 5000, 1, 0));
+  REQUIRE(eventually([&] { return second.acceptor->peek().has_value(); }));
   REQUIRE(now_ns() - before_ns >= 10'000'000);
 }
 
@@ -140,14 +140,14 @@ TEST_CASE("sim: sixty-four ranks in one thread") {
   for (int rank = 0; rank < kRanks; ++rank) {
     const int next = (rank + 1) % kRanks;
     const ConnectionKey key{
-        .session = session, .low_rank = std::min(rank, next), .high_rank = std::max(rank, next)};
+        .session = session, .dialler = std::min(rank, next), .acceptor = std::max(rank, next)};
     ring.push_back(connect_ends(sim_transport(), delayed(200), rank % 3 == 0, key));
   }
   std::vector<Talker> talkers;
   for (int rank = 0; rank < kRanks; ++rank) {
     const Conversation conversation{.seed = static_cast<uint64_t>(rank), .messages = 50};
-    talkers.emplace_back(*ring[static_cast<size_t>(rank)].low, conversation, true);
-    talkers.emplace_back(*ring[static_cast<size_t>(rank)].high, conversation, false);
+    talkers.emplace_back(*ring[static_cast<size_t>(rank)].dialler, conversation, true);
+    talkers.emplace_back(*ring[static_cast<size_t>(rank)].acceptor, conversation, false);
   }
   REQUIRE(eventually([&] {
     bool done = true;

@@ -42,7 +42,7 @@ struct Raw {
       sockets.push_back(std::move(near));
       ends.wire->put(i, std::move(far));
     }
-    ends.high = require_connection(ends.connect(tcp_transport(), params, false));
+    ends.acceptor = require_connection(ends.connect(tcp_transport(), params, false));
   }
 
   void write(const std::string& text, size_t socket = 0) {
@@ -57,10 +57,10 @@ struct Raw {
   }
   Status failure() {
     REQUIRE(eventually([&] {
-      REQUIRE_FALSE(ends.high->peek().has_value());
-      return !ends.high->status().ok();
+      REQUIRE_FALSE(ends.acceptor->peek().has_value());
+      return !ends.acceptor->status().ok();
     }));
-    return ends.high->status();
+    return ends.acceptor->status();
   }
 };
 
@@ -93,24 +93,24 @@ TEST_CASE("tcp: a stream that does not begin with a Hello is refused") {
     REQUIRE(status.code() == Code::Mismatch);
     REQUIRE(status.message().find("sockets is 1 at this end and 7 at the other") != std::string::npos);
   }
-  REQUIRE(raw.ends.high->acquire() == nullptr);
-  REQUIRE(raw.ends.high->flushed());  // nothing was sent
+  REQUIRE(raw.ends.acceptor->acquire() == nullptr);
+  REQUIRE(raw.ends.acceptor->flushed());  // nothing was sent
 }
 
 TEST_CASE("tcp: ends with other numbers of sockets learn it, whichever waits for more") {
-  ConnectionParams of_low = small_params();
-  ConnectionParams of_high = small_params();
-  of_low.sockets = GENERATE(1, 3);
+  ConnectionParams of_dialler = small_params();
+  ConnectionParams of_acceptor = small_params();
+  of_dialler.sockets = GENERATE(1, 3);
   Ends ends;
-  ends.low = require_connection(ends.connect(tcp_transport(), of_low, true));
-  ends.high = require_connection(ends.connect(tcp_transport(), of_high, false));
+  ends.dialler = require_connection(ends.connect(tcp_transport(), of_dialler, true));
+  ends.acceptor = require_connection(ends.connect(tcp_transport(), of_acceptor, false));
   REQUIRE(eventually([&] {
-    ends.low->peek();
-    ends.high->peek();
-    return !ends.low->status().ok() && !ends.high->status().ok();
+    ends.dialler->peek();
+    ends.acceptor->peek();
+    return !ends.dialler->status().ok() && !ends.acceptor->status().ok();
   }));
-  REQUIRE(ends.low->status().code() == Code::Mismatch);
-  REQUIRE(ends.high->status().code() == Code::Mismatch);
+  REQUIRE(ends.dialler->status().code() == Code::Mismatch);
+  REQUIRE(ends.acceptor->status().code() == Code::Mismatch);
 }
 
 TEST_CASE("tcp: every field of a frame is checked") {
@@ -152,7 +152,7 @@ TEST_CASE("tcp: a stream that ends is an error that says where") {
     REQUIRE(says(raw.failure(), "in the middle of a message"));
   }
   SECTION("between messages") {
-    raw.ends.high->peek();
+    raw.ends.acceptor->peek();
     Fd& socket = raw.sockets[0];
     char hello[sizeof(tcp::Hello)];
     REQUIRE(::recv(socket.get(), hello, sizeof hello, MSG_WAITALL) == sizeof hello);
@@ -164,24 +164,24 @@ TEST_CASE("tcp: a stream that ends is an error that says where") {
   SECTION("by a reset") {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     REQUIRE(::setsockopt(raw.sockets[0].get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
-    raw.ends.high->peek();
+    raw.ends.acceptor->peek();
     raw.sockets[0].close();
     REQUIRE(says(raw.failure(), "receiving from rank 0: Connection reset by peer"));
   }
-  REQUIRE(raw.ends.high->acquire() == nullptr);
+  REQUIRE(raw.ends.acceptor->acquire() == nullptr);
 }
 
 TEST_CASE("tcp: sending to a peer that has gone becomes a status") {
   Raw raw;
   raw.greet();
-  REQUIRE(eventually([&] { return raw.ends.high->acquire() != nullptr; }));
+  REQUIRE(eventually([&] { return raw.ends.acceptor->acquire() != nullptr; }));
   raw.sockets.clear();
   REQUIRE(eventually([&] {
-    send_one(*raw.ends.high, 1000, 1, 0);
-    return !raw.ends.high->status().ok();
+    send_one(*raw.ends.acceptor, 1000, 1, 0);
+    return !raw.ends.acceptor->status().ok();
   }));
-  REQUIRE(says(raw.ends.high->status(), "sending to rank 0: "));
-  REQUIRE_FALSE(raw.ends.high->flushed());
+  REQUIRE(says(raw.ends.acceptor->status(), "sending to rank 0: "));
+  REQUIRE_FALSE(raw.ends.acceptor->flushed());
 }
 
 TEST_CASE("tcp: a stream that comes byte by byte brings the same messages") {
@@ -191,15 +191,15 @@ TEST_CASE("tcp: a stream that comes byte by byte brings the same messages") {
   for (uint64_t sequence = 0; sequence < 5; ++sequence) {
     for (const char byte : message(sequence, 37 * sequence, 4)) {
       raw.write(std::string(1, byte));
-      if (sequence % 2 == 0) raw.ends.high->flushed();
-      raw.ends.high->peek();
+      if (sequence % 2 == 0) raw.ends.acceptor->flushed();
+      raw.ends.acceptor->peek();
     }
-    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
-    REQUIRE(fault(*raw.ends.high->peek(), 37 * received, 4, received) == "");
-    raw.ends.high->release();
+    REQUIRE(eventually([&] { return raw.ends.acceptor->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.acceptor->peek(), 37 * received, 4, received) == "");
+    raw.ends.acceptor->release();
     ++received;
   }
-  REQUIRE(raw.ends.high->status().ok());
+  REQUIRE(raw.ends.acceptor->status().ok());
 }
 
 TEST_CASE("tcp: more messages in one piece than there are slots wait their turn") {
@@ -209,9 +209,9 @@ TEST_CASE("tcp: more messages in one piece than there are slots wait their turn"
   for (uint64_t sequence = 0; sequence < 40; ++sequence) all += message(sequence, sequence * 25, 4);
   raw.write(all);
   for (uint64_t sequence = 0; sequence < 40; ++sequence) {
-    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
-    REQUIRE(fault(*raw.ends.high->peek(), sequence * 25, 4, sequence) == "");
-    raw.ends.high->release();
+    REQUIRE(eventually([&] { return raw.ends.acceptor->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.acceptor->peek(), sequence * 25, 4, sequence) == "");
+    raw.ends.acceptor->release();
   }
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("tcp: message k travels whole on socket k modulo the number of sockets
   Raw raw(3);
   raw.greet();
   for (uint64_t i = 0; i < 4; ++i)
-    REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10 + i, 6, i); }));
+    REQUIRE(eventually([&] { return send_one(*raw.ends.acceptor, 10 + i, 6, i); }));
   for (uint32_t socket = 0; socket < 3; ++socket) {
     const tcp::Hello hello = hello_of(raw.params, socket);
     std::string expected = bytes_of(&hello, sizeof hello);
@@ -238,19 +238,19 @@ TEST_CASE("tcp: what came on one socket counts although another has closed") {
   Raw raw(2);
   raw.greet();
   raw.write(message(0, 10, 2), 0);
-  raw.ends.high->peek();
-  REQUIRE(send_one(*raw.ends.high, 10, 2, 0));
+  raw.ends.acceptor->peek();
+  REQUIRE(send_one(*raw.ends.acceptor, 10, 2, 0));
   raw.sockets[0].close();
   REQUIRE(eventually([&] {
-    send_one(*raw.ends.high, 1000, 2, 0);
-    raw.ends.high->flushed();
-    return !raw.ends.high->status().ok();
+    send_one(*raw.ends.acceptor, 1000, 2, 0);
+    raw.ends.acceptor->flushed();
+    return !raw.ends.acceptor->status().ok();
   }));
   raw.write(message(1, 10, 2), 1);
   for (uint64_t i = 0; i < 2; ++i) {
-    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
-    REQUIRE(fault(*raw.ends.high->peek(), 10, 2, i) == "");
-    raw.ends.high->release();
+    REQUIRE(eventually([&] { return raw.ends.acceptor->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.acceptor->peek(), 10, 2, i) == "");
+    raw.ends.acceptor->release();
   }
 }
 
@@ -259,46 +259,46 @@ TEST_CASE("tcp: messages that wait for a slot still count when their stream has 
   raw.greet();
   std::string all;
   for (uint64_t sequence = 0; sequence < 10; ++sequence) all += message(sequence, 20, 8);
-  REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10, 1, 0); }));
+  REQUIRE(eventually([&] { return send_one(*raw.ends.acceptor, 10, 1, 0); }));
   raw.write(all);
   char sent[sizeof(tcp::Hello) + sizeof(tcp::Frame) + 10];
   REQUIRE(::recv(raw.sockets[0].get(), sent, sizeof sent, MSG_WAITALL) == sizeof sent);
   raw.sockets[0].close();
   REQUIRE(eventually([&] {
-    while (send_one(*raw.ends.high, 1000, 1, 0)) continue;
-    raw.ends.high->flushed();
-    return !raw.ends.high->status().ok();
+    while (send_one(*raw.ends.acceptor, 1000, 1, 0)) continue;
+    raw.ends.acceptor->flushed();
+    return !raw.ends.acceptor->status().ok();
   }));
   for (uint64_t sequence = 0; sequence < 10; ++sequence) {
-    REQUIRE(eventually([&] { return raw.ends.high->peek().has_value(); }));
-    REQUIRE(fault(*raw.ends.high->peek(), 20, 8, sequence) == "");
-    raw.ends.high->release();
+    REQUIRE(eventually([&] { return raw.ends.acceptor->peek().has_value(); }));
+    REQUIRE(fault(*raw.ends.acceptor->peek(), 20, 8, sequence) == "");
+    raw.ends.acceptor->release();
   }
 }
 
 TEST_CASE("tcp: flushed waits for the other end's greeting") {
   Raw raw;
-  REQUIRE(raw.ends.high->flushed());
-  REQUIRE(eventually([&] { return send_one(*raw.ends.high, 10, 1, 0); }));
-  for (int i = 0; i < 100; ++i) REQUIRE_FALSE(raw.ends.high->flushed());
+  REQUIRE(raw.ends.acceptor->flushed());
+  REQUIRE(eventually([&] { return send_one(*raw.ends.acceptor, 10, 1, 0); }));
+  for (int i = 0; i < 100; ++i) REQUIRE_FALSE(raw.ends.acceptor->flushed());
   raw.greet();
-  REQUIRE(eventually([&] { return raw.ends.high->flushed(); }));
+  REQUIRE(eventually([&] { return raw.ends.acceptor->flushed(); }));
 }
 
 TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
   ConnectionParams params = small_params(1 << 20, 16);
   Ends ends = connect_ends(tcp_transport(), params);
   auto memory = std::make_unique<std::vector<std::byte>>(1 << 20);
-  while (ends.low->post(memory->data(), memory->size(), {})) continue;
-  ends.low->withdraw();
+  while (ends.dialler->post(memory->data(), memory->size(), {})) continue;
+  ends.dialler->withdraw();
   memory.reset();
   for (int i = 0; i < 100; ++i) {
-    REQUIRE_FALSE(ends.low->flushed());
-    REQUIRE(ends.low->acquire() == nullptr);
-    ends.low->peek();
-    if (ends.high->peek()) ends.high->release();
+    REQUIRE_FALSE(ends.dialler->flushed());
+    REQUIRE(ends.dialler->acquire() == nullptr);
+    ends.dialler->peek();
+    if (ends.acceptor->peek()) ends.acceptor->release();
   }
-  REQUIRE(says(ends.low->status(), "taken back"));
+  REQUIRE(says(ends.dialler->status(), "taken back"));
 }
 
 TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") {
@@ -318,25 +318,25 @@ TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") 
   raw.write(stream.substr(0, 1 + mix(seed, 300) % stream.size()));
   raw.sockets.clear();
   REQUIRE(eventually([&] {
-    if (const auto arrival = raw.ends.high->peek()) {
+    if (const auto arrival = raw.ends.acceptor->peek()) {
       REQUIRE(arrival->bytes <= raw.params.slot_bytes);
       std::vector<std::byte> copy(arrival->data, arrival->data + arrival->bytes);
-      raw.ends.high->release();
+      raw.ends.acceptor->release();
     }
-    return !raw.ends.high->status().ok();
+    return !raw.ends.acceptor->status().ok();
   }));
 }
 
 TEST_CASE("tcp: sockets do not wait for more data before they send") {
   Ends ends;
-  ends.low = require_connection(ends.connect(tcp_transport(), small_params(), true));
+  ends.dialler = require_connection(ends.connect(tcp_transport(), small_params(), true));
   Fd socket = ends.wire->take(0);
   auto [near, far] = connected_sockets(Route::Tcp);
   const int watched = ::dup(far.get());
   ends.wire->put(0, std::move(far));
   ends.wire->put(1, std::move(socket));
-  ends.high = require_connection(ends.connect(tcp_transport(), small_params(), false));
-  ends.high->peek();
+  ends.acceptor = require_connection(ends.connect(tcp_transport(), small_params(), false));
+  ends.acceptor->peek();
   int on = 0;
   socklen_t length = sizeof on;
   REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);

@@ -67,11 +67,11 @@ bool eventually(const std::function<bool()>& done) {
   return false;
 }
 
-Talker::Talker(Connection& connection, const Conversation& conversation, bool low)
+Talker::Talker(Connection& connection, const Conversation& conversation, bool dials)
     : connection_(connection),
       conversation_(conversation),
-      out_seed_(mix(conversation.seed, low ? 1 : 2)),
-      in_seed_(mix(conversation.seed, low ? 2 : 1)) {
+      out_seed_(mix(conversation.seed, dials ? 1 : 2)),
+      in_seed_(mix(conversation.seed, dials ? 2 : 1)) {
   posted_.reserve(conversation.messages);
 }
 

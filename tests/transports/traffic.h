@@ -34,7 +34,7 @@ struct Conversation {
 
 class Talker {
  public:
-  Talker(Connection& connection, const Conversation& conversation, bool low);
+  Talker(Connection& connection, const Conversation& conversation, bool dials);
 
   /// One message out, or one in; false where it is not possible now.
   bool send();

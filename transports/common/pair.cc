@@ -36,7 +36,7 @@ Status Pair::status() const {
 struct MeetingPlace::Waiting {
   struct First {
     std::weak_ptr<Pair> pair;
-    bool low = false;
+    bool dials = false;
   };
   std::mutex mutex;
   std::map<ConnectionKey, First> first_ends;
@@ -55,7 +55,7 @@ MeetingPlace::MeetingPlace(bool with_memory)
     : with_memory_(with_memory), waiting_(std::make_unique<Waiting>()) {}
 MeetingPlace::~MeetingPlace() = default;
 
-Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool low,
+Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool dials,
                                                  const ConnectionParams& params) {
   const std::lock_guard lock(waiting_->mutex);
   const auto found = waiting_->first_ends.find(key);
@@ -63,12 +63,12 @@ Result<std::shared_ptr<Pair>> MeetingPlace::meet(const ConnectionKey& key, bool 
   if (pair == nullptr) {
     waiting_->sweep();
     pair = std::make_shared<Pair>(agreed(params), with_memory_);
-    waiting_->first_ends[key] = {pair, low};
+    waiting_->first_ends[key] = {pair, dials};
     return pair;
   }
-  if (found->second.low == low)
+  if (found->second.dials == dials)
     return error(Code::InvalidUsage, "rank {} connects port {} to rank {} twice",
-                 low ? key.low_rank : key.high_rank, key.port, low ? key.high_rank : key.low_rank);
+                 dials ? key.dialler : key.acceptor, key.port, dials ? key.acceptor : key.dialler);
   waiting_->first_ends.erase(found);
   const AgreedParams own = agreed(params);
   if (own == pair->params) {

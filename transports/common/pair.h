@@ -34,12 +34,12 @@ struct Pair {
 
   AgreedParams params;             // the first end's; both ends' when they agree
   AgreedParams refused;            // the second end's, when they don't
-  std::array<PairedFifo, 2> fifo;  // [0] from the lower rank to the higher one, [1] back
+  std::array<PairedFifo, 2> fifo;  // [0] from the dialler to the acceptor, [1] back
   enum class Meeting { OneHere, BothHere, Refused };
   std::atomic<Meeting> meeting = Meeting::OneHere;
 
-  PairedFifo& outgoing(bool low) { return fifo[low ? 0 : 1]; }
-  PairedFifo& incoming(bool low) { return fifo[low ? 1 : 0]; }
+  PairedFifo& outgoing(bool dials) { return fifo[dials ? 0 : 1]; }
+  PairedFifo& incoming(bool dials) { return fifo[dials ? 1 : 0]; }
   bool both_here() const;
   /// What the first end says of a second one with other numbers.
   Status status() const;
@@ -52,8 +52,8 @@ class MeetingPlace {
   explicit MeetingPlace(bool with_memory);
   ~MeetingPlace();
 
-  /// The Pair of `key`, made by whichever end comes first. `low`: the lower rank's end.
-  Result<std::shared_ptr<Pair>> meet(const ConnectionKey& key, bool low, const ConnectionParams& params);
+  /// The Pair of `key`, made by whichever end comes first. `dials`: the dialling end.
+  Result<std::shared_ptr<Pair>> meet(const ConnectionKey& key, bool dials, const ConnectionParams& params);
 
  private:
   struct Waiting;

@@ -10,10 +10,10 @@ namespace {
 
 class LocalConnection : public Connection {
  public:
-  LocalConnection(std::shared_ptr<Pair> pair, bool low)
+  LocalConnection(std::shared_ptr<Pair> pair, bool dials)
       : pair_(std::move(pair)),
-        out_(pair_->outgoing(low)),
-        in_(pair_->incoming(low)),
+        out_(pair_->outgoing(dials)),
+        in_(pair_->incoming(dials)),
         sender_(out_.layout(pair_->params)),
         receiver_(in_.layout(pair_->params)) {}
 

@@ -57,6 +57,8 @@ Status send_segment(const Fd& socket, const Description& description, const Fd& 
     if (sent >= 0)
       return error(Code::SystemError, "passing shared memory: {} of {} bytes went", sent, sizeof copy);
     if (errno == EINTR) continue;
+    if (errno == EPIPE || errno == ECONNRESET)
+      return error(Code::RemoteError, "the peer left before it took shared memory");
     if (errno != EAGAIN) return system_error("passing shared memory to the peer", errno);
     pollfd ready{socket.get(), POLLOUT, 0};
     if (::poll(&ready, 1, kSendTimeoutMs) == 0)

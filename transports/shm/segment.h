@@ -1,6 +1,6 @@
 // Segment: the memory that the two ends of a shm connection share, and its way from one process to the other.
 //
-//     SegmentHead | FIFO low -> high | FIFO high -> low      each FIFO: ReleasedCounter, headers, slots
+//     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, headers, slots
 //
 // It is a memfd: it has no name, so it is gone with its last user however that one ends. Its size is sealed,
 // so that no end can pull memory away from under the other. Slots begin at pages, and pages that are never

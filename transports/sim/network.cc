@@ -19,13 +19,14 @@ uint64_t stir(uint64_t state, uint64_t word) {
 
 }  // namespace
 
-int64_t delay_ns(const ConnectionParams& params, const ConnectionKey& key, bool from_low, uint64_t sequence) {
+int64_t delay_ns(const ConnectionParams& params, const ConnectionKey& key, bool from_dialler,
+                 uint64_t sequence) {
   uint64_t bits = stir(0x52d7'3a8b'10c5'96e1, params.sim_seed);
   bits = stir(bits, key.communicator);
   bits = stir(bits, key.port);
-  bits = stir(bits, static_cast<uint64_t>(key.low_rank));
-  bits = stir(bits, static_cast<uint64_t>(key.high_rank));
-  bits = stir(bits, from_low ? 1 : 2);
+  bits = stir(bits, static_cast<uint64_t>(key.dialler));
+  bits = stir(bits, static_cast<uint64_t>(key.acceptor));
+  bits = stir(bits, from_dialler ? 1 : 2);
   bits = stir(bits, sequence);
   return static_cast<int64_t>(bits % static_cast<uint64_t>(params.sim_delay_us * 1000 + 1));
 }
@@ -63,8 +64,7 @@ int64_t Network::passed_at_ns(int from, int to, size_t bytes, int64_t sent_at_ns
   if (found == slow_.end() || found->second.bytes_per_s == 0) return sent_at_ns;
   SlowLink& link = found->second;
   // A slot is at most 2^30 bytes, so the product fits 64 bits.
-  const auto takes_ns =
-      static_cast<int64_t>(std::min(bytes * 1'000'000'000 / link.bytes_per_s, kLongestNs));
+  const auto takes_ns = static_cast<int64_t>(std::min(bytes * 1'000'000'000 / link.bytes_per_s, kLongestNs));
   link.busy_until_ns = std::max(link.busy_until_ns, sent_at_ns) + takes_ns;
   return link.busy_until_ns;
 }

@@ -18,7 +18,8 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 /// How long message `sequence` of a direction takes on an unhindered link: 0 to sim_delay_us. The same for
 /// the same seed in every run, so the session, which is drawn anew each time, does not count.
-int64_t delay_ns(const ConnectionParams& params, const ConnectionKey& key, bool from_low, uint64_t sequence);
+int64_t delay_ns(const ConnectionParams& params, const ConnectionKey& key, bool from_dialler,
+                 uint64_t sequence);
 
 class Network {
  public:

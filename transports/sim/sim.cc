@@ -14,10 +14,10 @@ class SimConnection : public Connection {
       : pair_(std::move(pair)),
         network_(sim::Network::of(link.key().session)),
         key_(link.key()),
-        low_(link.dials()),
+        dials_(link.dials()),
         params_(params),
-        sender_(layout(pair_->outgoing(low_))),
-        receiver_(layout(pair_->incoming(low_))) {}
+        sender_(layout(pair_->outgoing(dials_))),
+        receiver_(layout(pair_->incoming(dials_))) {}
 
   std::byte* acquire() override { return sender_.has_room() ? sender_.slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override;
@@ -39,18 +39,19 @@ class SimConnection : public Connection {
   std::shared_ptr<Pair> pair_;
   std::shared_ptr<sim::Network> network_;
   ConnectionKey key_;
-  bool low_;
+  bool dials_;
   ConnectionParams params_;
   FifoSender sender_;
   FifoReceiver receiver_;
 };
 
 void SimConnection::commit(size_t bytes, const Signature& signature) {
-  const int self = low_ ? key_.low_rank : key_.high_rank;
-  const int peer = low_ ? key_.high_rank : key_.low_rank;
+  const int self = dials_ ? key_.dialler : key_.acceptor;
+  const int peer = dials_ ? key_.acceptor : key_.dialler;
   const int64_t passed_ns = network_->passed_at_ns(self, peer, bytes, now_ns());
-  const int64_t due_ns =
-      passed_ns == sim::kNever ? sim::kNever : passed_ns + sim::delay_ns(params_, key_, low_, sender_.sent());
+  const int64_t due_ns = passed_ns == sim::kNever
+                             ? sim::kNever
+                             : passed_ns + sim::delay_ns(params_, key_, dials_, sender_.sent());
   // One that is due earlier than its predecessor still waits behind it: peek() only looks at the oldest.
   sender_.publish(bytes, static_cast<uint64_t>(due_ns), signature);
 }

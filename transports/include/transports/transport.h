@@ -23,22 +23,22 @@ struct ConnectionKey {
   uint64_t session = 0;
   uint64_t communicator = 0;
   uint16_t port = 0;  // a Schedule's lane, or the port of sends and receives
-  int low_rank = 0;   // of the two ranks, in the session's numbering
-  int high_rank = 0;
+  int dialler = 0;    // the rank that opens it, in the session's numbering
+  int acceptor = 0;   // the rank that is dialled
   friend auto operator<=>(const ConnectionKey&, const ConnectionKey&) = default;
 };
 
 enum class Route { Unix, Tcp };
 
 /// The runtime's help in bringing the two ends of a connection together: authenticated sockets between the
-/// two processes. The lower rank dials, the higher one is dialled.
+/// two processes. Which of the two dials, the key says.
 class Link {
  public:
   virtual ~Link() = default;
   virtual const ConnectionKey& key() const = 0;
   virtual int self() const = 0;
   virtual int peer() const = 0;
-  bool dials() const { return self() == key().low_rank; }
+  bool dials() const { return self() == key().dialler; }
 
   /// The dialling end: connects and authenticates socket `index` of this connection; blocks, at the longest
   /// to the call's deadline. The socket is non-blocking.
