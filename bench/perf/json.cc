@@ -17,6 +17,7 @@ Json to_object(const Row& row) {
   Json object;
   object["collective"] = row.collective;
   object["algorithm"] = row.algorithm;
+  object["automatic"] = row.automatic;
   object["transport"] = row.transport;
   object["ranks"] = row.ranks;
   object["bytes"] = row.bytes;
@@ -58,6 +59,7 @@ std::optional<Row> row_from_json(std::string_view line) {
     Row row;
     row.collective = object.at("collective");
     row.algorithm = object.at("algorithm");
+    row.automatic = object.at("automatic");
     row.transport = object.at("transport");
     row.ranks = object.at("ranks");
     row.bytes = object.at("bytes");

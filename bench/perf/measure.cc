@@ -53,9 +53,11 @@ rondo_status_t iterate(const RankContext& rank, const Call& call, const Place& p
   return status != RONDO_OK ? status : ended;
 }
 
+bool has_barrier(Pace pace) { return pace == Pace::BarrierEachCall || pace == Pace::UntimedBarrier; }
+
 // Microseconds a call. Zeros are what the calls work on: sums of them stay finite however often they are
 // repeated.
-rondo_status_t time_calls(const RankContext& rank, const Call& call, const Place& place, double& time_us) {
+rondo_status_t time_calls(RankContext& rank, const Call& call, const Place& place, double& time_us) {
   const Options& options = *rank.options;
   const clockid_t clock = options.cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   for (int i = 0; i < options.warmup; ++i) PERF_TRY(iterate(rank, call, place));
@@ -63,15 +65,16 @@ rondo_status_t time_calls(const RankContext& rank, const Call& call, const Place
   PERF_TRY(rondo_barrier(rank.control, nullptr));
   double untimed = 0;
   const double start = now_us(clock);
-  for (int i = 0; i < options.iterations; ++i) {
+  for (int i = 1; i <= options.iterations; ++i) {
     PERF_TRY(iterate(rank, call, place));
-    if (options.pace == Pace::Free) continue;
+    const bool last = i == options.iterations;
+    if (options.pace == Pace::Free && !last) continue;
     PERF_TRY(wait_for(rank));
     const double done = now_us(clock);
-    if (options.pace != Pace::WaitEachCall) PERF_TRY(rondo_barrier(rank.control, nullptr));
+    if (last) PERF_TRY(rondo_last_algorithm(rank.comm, &rank.algorithm));
+    if (has_barrier(options.pace)) PERF_TRY(rondo_barrier(rank.control, nullptr));
     if (options.pace == Pace::UntimedBarrier) untimed += now_us(clock) - done;
   }
-  PERF_TRY(wait_for(rank));
   time_us = (now_us(clock) - start - untimed) / options.iterations / options.aggregate;
   return RONDO_OK;
 }

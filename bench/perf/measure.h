@@ -19,7 +19,8 @@ struct RankContext {
   rondo_stream_t stream = nullptr;
   int rank = 0;
   int nranks = 1;
-  size_t wrong_here = 0;  // wrong elements that this rank has seen
+  const char* algorithm = "";  // of the calls that were timed last
+  size_t wrong_here = 0;       // wrong elements that this rank has seen
 };
 
 /// Buffers large enough for every row of a table.

@@ -48,8 +48,8 @@ std::string escaped(const std::string& text) {
 std::array<std::string, 6> describe(const Row& row) {
   return {row.collective,
           fmt::format("{} rank{}", row.ranks, row.ranks == 1 ? "" : "s"),
-          row.algorithm == "auto" ? "" : row.algorithm,
-          row.transport == "auto" ? "" : row.transport,
+          row.automatic ? "" : row.algorithm,
+          row.transport,
           row.op == "none" ? row.type : row.type + " " + row.op,
           row.root > 0 ? fmt::format("root {}", row.root) : ""};
 }

@@ -17,8 +17,9 @@ struct Timing {
 
 struct Row {
   std::string collective;
-  std::string algorithm;  // "auto" where the library chose
-  std::string transport;  // likewise
+  std::string algorithm;  // "none" where there is no choice
+  bool automatic = true;  // the library chose the algorithm
+  std::string transport;  // between rank 0 and the others: "shm", or "local+shm" where they differ
   int ranks = 0;
   size_t bytes = 0;
   size_t count = 0;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "algorithms.h"
@@ -64,6 +66,7 @@ class Session {
   rondo_status_t run_combination(const Table& table, const Combination& combination);
   rondo_status_t run_sizes(const Table& table, const Combination& combination, rondo_op_t op);
   rondo_status_t run_row(const Table& table, const Combination& combination, Call call, Checker& checker);
+  rondo_status_t find_transports();
   rondo_status_t open_comm(const Table& table);
   rondo_status_t open_buffers(const Call& largest, size_t element_bytes);
   rondo_status_t close_buffers();
@@ -77,6 +80,7 @@ class Session {
   std::unique_ptr<Buffers> buffers_;
   std::vector<void*> registered_;
   std::vector<Row> rows_;  // of the table under way
+  std::string transports_;
   bool wrong_anywhere_ = false;
   bool nothing_ = false;
 };
@@ -186,8 +190,7 @@ rondo_status_t Session::run_row(const Table& table, const Combination& combinati
   const bool barrier = table.collective == Collective::Barrier;
   Row row;
   row.collective = name_of(table);
-  row.algorithm = table.algorithm.empty() ? "auto" : table.algorithm;
-  row.transport = options_.transport.empty() ? "auto" : options_.transport;
+  row.transport = transports_;
   row.ranks = rank_.nranks;
   row.count = call.shape.count;
   row.bytes =
@@ -198,6 +201,8 @@ rondo_status_t Session::run_row(const Table& table, const Combination& combinati
   if (input_.watches && options_.timeout_s > 0) watch_row(options_.timeout_s + kWatchdogGrace_s);
   PERF_TRY(measure(rank_, call, checker, *buffers_, row));
   if (input_.watches && options_.timeout_s > 0) watch_row(0);
+  row.algorithm = table.collective == Collective::SendRecv ? "none" : rank_.algorithm;
+  row.automatic = table.algorithm.empty();
   finish_row(row);
   return RONDO_OK;
 }
@@ -228,14 +233,26 @@ rondo_status_t Session::run_combination(const Table& table, const Combination& c
 
 rondo_status_t Session::run_table(const Table& table) {
   rows_.clear();
+  PERF_TRY(find_transports());
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
-  const std::string transport = options_.transport.empty() ? "" : ", transport " + options_.transport;
-  say(fmt::format("# {}, {} ranks{}{}\n#\n{}", name_of(table), rank_.nranks, algorithm, transport,
-                  table_header(style_of(options_))));
+  say(fmt::format("# {}, {} ranks{}, transport {}\n#\n{}", name_of(table), rank_.nranks, algorithm,
+                  transports_, table_header(style_of(options_))));
   for (const Combination& combination : combinations(table.collective))
     PERF_TRY(run_combination(table, combination));
   say(table_footer(rows_));
   return options_.memory ? report_memory(rank_, input_.process) : RONDO_OK;
+}
+
+// What carries data between this rank and the others: "shm", or "local+shm".
+rondo_status_t Session::find_transports() {
+  std::set<std::string> names;
+  for (int peer = 0; peer < rank_.nranks; ++peer) {
+    const char* name = nullptr;
+    PERF_TRY(rondo_transport(rank_.comm, peer, &name));
+    if (peer != rank_.rank || rank_.nranks == 1) names.insert(name);
+  }
+  transports_ = fmt::format("{}", fmt::join(names, "+"));
+  return RONDO_OK;
 }
 
 // The communicator that uses the table's algorithm.

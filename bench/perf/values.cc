@@ -265,7 +265,7 @@ Value expected_value(const Type& type, Op op, const std::vector<Value>& inputs, 
     }
   }
   if (op == Op::Avg) result = averaged(type, result, nranks);
-  result.bits = wrapped(type, result.bits);
+  if (!is_real(type)) result.bits = wrapped(type, result.bits);
   return result;
 }
 

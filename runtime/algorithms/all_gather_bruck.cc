@@ -57,13 +57,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_gather_bruck() {
-  return {"bruck",
-          CollectiveKind::AllGather,
-          "what a rank has, to a rank twice as far each round (Bruck et al.)",
-          supports,
-          cost,
-          build,
-          most_count};
+  return {.name = "bruck",
+          .kind = CollectiveKind::AllGather,
+          .summary = "what a rank has, to a rank twice as far each round (Bruck et al.)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_count};
 }
 
 }  // namespace rondo

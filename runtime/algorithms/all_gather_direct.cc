@@ -29,12 +29,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_gather_direct() {
-  return {"direct",
-          CollectiveKind::AllGather,
-          "everybody sends its block to everybody: one round",
-          supports,
-          cost,
-          build};
+  return {.name = "direct",
+          .kind = CollectiveKind::AllGather,
+          .summary = "everybody sends its block to everybody: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

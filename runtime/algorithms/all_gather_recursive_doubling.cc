@@ -41,13 +41,14 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_gather_recursive_doubling() {
-  return {"recursive_doubling",
-          CollectiveKind::AllGather,
-          "partners at distance 1, 2, 4 exchange what they have; 2^k ranks (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build,
-          most_count};
+  return {.name = "recursive_doubling",
+          .kind = CollectiveKind::AllGather,
+          .summary =
+              "partners at distance 1, 2, 4 exchange what they have; 2^k ranks (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_count};
 }
 
 }  // namespace rondo

@@ -40,12 +40,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_gather_ring() {
-  return {"ring",
-          CollectiveKind::AllGather,
-          "every block once around a ring (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build};
+  return {.name = "ring",
+          .kind = CollectiveKind::AllGather,
+          .summary = "every block once around a ring (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

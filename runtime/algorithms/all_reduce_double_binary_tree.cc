@@ -83,12 +83,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_double_binary_tree() {
-  return {"double_binary_tree",
-          CollectiveKind::AllReduce,
-          "each half up and down a tree of its own (Sanders, Speck, Traeff)",
-          supports,
-          cost,
-          build};
+  return {.name = "double_binary_tree",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "each half up and down a tree of its own (Sanders, Speck, Traeff)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .parts = [](const Shape&) { return kTrees; }};
 }
 
 }  // namespace rondo

@@ -27,12 +27,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_one_shot() {
-  return {"one_shot",
-          CollectiveKind::AllReduce,
-          "everybody sends all to everybody; each folds: one round",
-          supports,
-          cost,
-          build};
+  return {.name = "one_shot",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "everybody sends all to everybody; each folds: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

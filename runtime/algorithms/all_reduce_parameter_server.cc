@@ -39,12 +39,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_parameter_server() {
-  return {"parameter_server",
-          CollectiveKind::AllReduce,
-          "rank 0 folds all vectors and sends the result to all (Li)",
-          supports,
-          cost,
-          build};
+  return {.name = "parameter_server",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "rank 0 folds all vectors and sends the result to all (Li)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

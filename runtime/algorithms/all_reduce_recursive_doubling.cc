@@ -57,12 +57,14 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_recursive_doubling() {
-  return {"recursive_doubling",
-          CollectiveKind::AllReduce,
+  return {
+      .name = "recursive_doubling",
+      .kind = CollectiveKind::AllReduce,
+      .summary =
           "partners at distance 1, 2, 4 exchange their folds, in rank order (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build};
+      .supports = supports,
+      .cost = cost,
+      .build = build};
 }
 
 }  // namespace rondo

@@ -52,12 +52,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_ring() {
-  return {"ring",
-          CollectiveKind::AllReduce,
-          "reduce-scatter and all-gather around a ring (Patarasuk, Yuan)",
-          supports,
-          cost,
-          build};
+  return {.name = "ring",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "reduce-scatter and all-gather around a ring (Patarasuk, Yuan)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
 }  // namespace rondo

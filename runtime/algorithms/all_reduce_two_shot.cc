@@ -40,12 +40,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_reduce_two_shot() {
-  return {"two_shot",
-          CollectiveKind::AllReduce,
-          "direct reduce-scatter, then direct all-gather (Rabenseifner)",
-          supports,
-          cost,
-          build};
+  return {.name = "two_shot",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "direct reduce-scatter, then direct all-gather (Rabenseifner)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
 }  // namespace rondo

@@ -30,8 +30,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_to_all_direct() {
-  return {"direct", CollectiveKind::AllToAll, "all blocks sent, then all received: one round", supports, cost,
-          build};
+  return {.name = "direct",
+          .kind = CollectiveKind::AllToAll,
+          .summary = "all blocks sent, then all received: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -33,12 +33,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm all_to_all_pairwise() {
-  return {"pairwise",
-          CollectiveKind::AllToAll,
-          "a permutation a round (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build};
+  return {.name = "pairwise",
+          .kind = CollectiveKind::AllToAll,
+          .summary = "a permutation a round (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

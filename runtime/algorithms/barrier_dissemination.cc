@@ -32,12 +32,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm barrier_dissemination() {
-  return {"dissemination",
-          CollectiveKind::Barrier,
-          "tell a rank twice as far each round (Hensgen, Finkel, Manber)",
-          supports,
-          cost,
-          build};
+  return {.name = "dissemination",
+          .kind = CollectiveKind::Barrier,
+          .summary = "tell a rank twice as far each round (Hensgen, Finkel, Manber)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

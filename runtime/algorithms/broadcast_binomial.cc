@@ -33,12 +33,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm broadcast_binomial() {
-  return {"binomial",
-          CollectiveKind::Broadcast,
-          "down a binomial tree (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build};
+  return {.name = "binomial",
+          .kind = CollectiveKind::Broadcast,
+          .summary = "down a binomial tree (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -33,12 +33,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm broadcast_chain() {
-  return {"chain",
-          CollectiveKind::Broadcast,
-          "from rank to rank, pipelined over the tiles (Watts, van de Geijn)",
-          supports,
-          cost,
-          build};
+  return {.name = "chain",
+          .kind = CollectiveKind::Broadcast,
+          .summary = "from rank to rank, pipelined over the tiles (Watts, van de Geijn)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -29,7 +29,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm broadcast_flat() {
-  return {"flat", CollectiveKind::Broadcast, "the root sends to everybody: one round", supports, cost, build};
+  return {.name = "flat",
+          .kind = CollectiveKind::Broadcast,
+          .summary = "the root sends to everybody: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

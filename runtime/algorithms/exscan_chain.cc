@@ -34,8 +34,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm exscan_chain() {
-  return {"chain", CollectiveKind::Exscan, "shift by a rank, then a scan from rank to rank", supports, cost,
-          build};
+  return {.name = "chain",
+          .kind = CollectiveKind::Exscan,
+          .summary = "shift by a rank, then a scan from rank to rank",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

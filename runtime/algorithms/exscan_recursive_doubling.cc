@@ -32,12 +32,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm exscan_recursive_doubling() {
-  return {"recursive_doubling",
-          CollectiveKind::Exscan,
-          "shift by a rank, then the doubling scan (Hillis, Steele)",
-          supports,
-          cost,
-          build};
+  return {.name = "recursive_doubling",
+          .kind = CollectiveKind::Exscan,
+          .summary = "shift by a rank, then the doubling scan (Hillis, Steele)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

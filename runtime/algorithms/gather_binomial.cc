@@ -47,13 +47,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm gather_binomial() {
-  return {"binomial",
-          CollectiveKind::Gather,
-          "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build,
-          most_count};
+  return {.name = "binomial",
+          .kind = CollectiveKind::Gather,
+          .summary = "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_count};
 }
 
 }  // namespace rondo

@@ -30,7 +30,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm gather_linear() {
-  return {"linear", CollectiveKind::Gather, "everybody sends to the root: one round", supports, cost, build};
+  return {.name = "linear",
+          .kind = CollectiveKind::Gather,
+          .summary = "everybody sends to the root: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -36,12 +36,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_binomial() {
-  return {"binomial",
-          CollectiveKind::Reduce,
-          "up a binomial tree, in rank order (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build};
+  return {.name = "binomial",
+          .kind = CollectiveKind::Reduce,
+          .summary = "up a binomial tree, in rank order (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -60,8 +60,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_chain() {
-  return {"chain", CollectiveKind::Reduce, "from rank to rank, pipelined over the tiles", supports, cost,
-          build};
+  return {.name = "chain",
+          .kind = CollectiveKind::Reduce,
+          .summary = "from rank to rank, pipelined over the tiles",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

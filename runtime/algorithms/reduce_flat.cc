@@ -28,9 +28,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_flat() {
-  return {
-      "flat", CollectiveKind::Reduce, "everybody sends to the root, which folds: one round", supports, cost,
-      build};
+  return {.name = "flat",
+          .kind = CollectiveKind::Reduce,
+          .summary = "everybody sends to the root, which folds: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -27,12 +27,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_scatter_direct() {
-  return {"direct",
-          CollectiveKind::ReduceScatter,
-          "everybody sends each rank its block; one round, in rank order",
-          supports,
-          cost,
-          build};
+  return {.name = "direct",
+          .kind = CollectiveKind::ReduceScatter,
+          .summary = "everybody sends each rank its block; one round, in rank order",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

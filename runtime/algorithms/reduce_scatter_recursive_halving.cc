@@ -101,13 +101,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_scatter_recursive_halving() {
-  return {"recursive_halving",
-          CollectiveKind::ReduceScatter,
-          "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
-          supports,
-          cost,
-          build,
-          most_count};
+  return {.name = "recursive_halving",
+          .kind = CollectiveKind::ReduceScatter,
+          .summary = "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_count};
 }
 
 }  // namespace rondo

@@ -41,12 +41,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm reduce_scatter_ring() {
-  return {"ring",
-          CollectiveKind::ReduceScatter,
-          "each block once around a ring, folded on its way (Patarasuk, Yuan)",
-          supports,
-          cost,
-          build};
+  return {.name = "ring",
+          .kind = CollectiveKind::ReduceScatter,
+          .summary = "each block once around a ring, folded on its way (Patarasuk, Yuan)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

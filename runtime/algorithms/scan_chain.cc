@@ -30,8 +30,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm scan_chain() {
-  return {"chain", CollectiveKind::Scan, "from rank to rank, pipelined over the tiles", supports, cost,
-          build};
+  return {.name = "chain",
+          .kind = CollectiveKind::Scan,
+          .summary = "from rank to rank, pipelined over the tiles",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -29,12 +29,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm scan_recursive_doubling() {
-  return {"recursive_doubling",
-          CollectiveKind::Scan,
-          "add the fold of 1, 2, 4 ... ranks below (Hillis, Steele)",
-          supports,
-          cost,
-          build};
+  return {.name = "recursive_doubling",
+          .kind = CollectiveKind::Scan,
+          .summary = "add the fold of 1, 2, 4 ... ranks below (Hillis, Steele)",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -44,13 +44,13 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm scatter_binomial() {
-  return {"binomial",
-          CollectiveKind::Scatter,
-          "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
-          supports,
-          cost,
-          build,
-          most_count};
+  return {.name = "binomial",
+          .kind = CollectiveKind::Scatter,
+          .summary = "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_count};
 }
 
 }  // namespace rondo

@@ -30,8 +30,12 @@ Schedule build(const Shape& shape, int rank) {
 }  // namespace
 
 Algorithm scatter_linear() {
-  return {"linear", CollectiveKind::Scatter, "the root sends everybody its block: one round", supports, cost,
-          build};
+  return {.name = "linear",
+          .kind = CollectiveKind::Scatter,
+          .summary = "the root sends everybody its block: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build};
 }
 
 }  // namespace rondo

@@ -24,7 +24,7 @@ Status submit_call(const Common& common, Call call, std::optional<rondo_op_t> op
     RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
-  return submit({{communicator, std::move(call)}, queue, {}});
+  return submit({communicator, std::move(call), queue, {}});
 }
 
 rondo_status_t collective(const Common& common, Call call, std::optional<rondo_op_t> op = {}) {

@@ -8,6 +8,7 @@ namespace {
 
 using namespace rondo;
 using api::guarded;
+using api::HandlePool;
 
 /// Copies the fields that the caller's version of the struct has.
 Result<Communicator::Options> options_of(const rondo_config_t* config) {
@@ -23,7 +24,10 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
 }
 
 rondo_comm_t handle_of(CommunicatorPtr communicator) {
-  return new rondo_comm{api::kCommMark, std::move(communicator), {}, {}};
+  rondo_comm_t comm = HandlePool<rondo_comm>::get().take();
+  comm->communicator = std::move(communicator);
+  comm->mark = api::kCommMark;
+  return comm;
 }
 
 Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
@@ -40,6 +44,17 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
   RONDO_TRY_ASSIGN(auto made, split(*parent, color, key, std::move(options)));
   if (made != nullptr) *newcomm = handle_of(std::move(made));
   return {};
+}
+
+/// A question about a communicator, which one that has failed or was finalized answers as well.
+template <typename Answer, typename Ask>
+rondo_status_t query(const char* call, rondo_comm_t comm, const char* name, Answer* answer, Ask&& ask) {
+  return guarded(call, comm, [&]() -> Status {
+    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+    if (answer == nullptr) return api::null_argument(name);
+    RONDO_TRY_ASSIGN(*answer, Result<Answer>(ask(*comm->communicator)));
+    return {};
+  });
 }
 
 }  // namespace
@@ -133,7 +148,8 @@ rondo_status_t rondo_destroy(rondo_comm_t comm) {
   if (!gone) return status;
   comm->mark = 0;
   Communicator::retire(std::move(comm->communicator));
-  delete comm;
+  comm->last_error.clear();
+  HandlePool<rondo_comm>::get().give_back(comm);
   return status;
 }
 
@@ -151,20 +167,23 @@ rondo_status_t rondo_abort(rondo_comm_t comm) {
 }
 
 rondo_status_t rondo_rank(rondo_comm_t comm, int* rank) {
-  return guarded("rondo_rank", comm, [&]() -> Status {
-    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
-    if (rank == nullptr) return api::null_argument("rank");
-    *rank = comm->communicator->rank();
-    return {};
-  });
+  return query("rondo_rank", comm, "rank", rank, [](const Communicator& of) { return of.rank(); });
 }
 
 rondo_status_t rondo_size(rondo_comm_t comm, int* size) {
-  return guarded("rondo_size", comm, [&]() -> Status {
-    if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
-    if (size == nullptr) return api::null_argument("size");
-    *size = comm->communicator->size();
-    return {};
+  return query("rondo_size", comm, "size", size, [](const Communicator& of) { return of.size(); });
+}
+
+rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name) {
+  return query("rondo_last_algorithm", comm, "name", name,
+               [](const Communicator& of) { return of.latest_algorithm(); });
+}
+
+rondo_status_t rondo_transport(rondo_comm_t comm, int peer, const char** name) {
+  return query("rondo_transport", comm, "name", name, [&](const Communicator& of) -> Result<const char*> {
+    if (peer < 0 || peer >= of.size())
+      return error(Code::InvalidArgument, "peer is {}: it must be from 0 to {}", peer, of.size() - 1);
+    return of.transport_to(peer);
   });
 }
 

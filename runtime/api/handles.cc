@@ -23,7 +23,7 @@ Result<Queue*> queue_of(rondo_stream_t stream) {
   if (stream->mark != kStreamMark)
     return Status(Code::InvalidArgument,
                   "stream is not a queue from rondo_queue_create(), or one that was destroyed");
-  return &stream->queue;
+  return stream->queue.get();
 }
 
 Status check_event(rondo_event_t event) {

@@ -1,29 +1,33 @@
 // Handles: what the C API's opaque pointers point to, and how a call's outcome reaches its caller. A handle
-// starts with a mark, so that NULL and freed ones are told from live ones, as far as that can be.
+// has a mark while it lives; its memory is used again but never given back, so that one which was destroyed
+// is told from a live one until its memory has a new owner.
 #pragma once
 
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/queue.h"
 #include "rondo/rondo.h"
 
 struct rondo_comm {
-  uint64_t mark;
+  uint64_t mark = 0;
   std::unique_ptr<rondo::Communicator> communicator;
   std::mutex mutex;        // guards last_error
   std::string last_error;  // of calls on this communicator
 };
 
 struct rondo_stream {
-  uint64_t mark;
-  rondo::Queue queue;
+  uint64_t mark = 0;
+  std::unique_ptr<rondo::Queue> queue;
 };
 
 struct rondo_event {
-  uint64_t mark;
-  rondo::Event event;
+  uint64_t mark = 0;
+  std::unique_ptr<rondo::Event> event;
 };
 
 namespace rondo::api {
@@ -31,6 +35,33 @@ namespace rondo::api {
 inline constexpr uint64_t kCommMark = 0x6d6f636f646e6f72;
 inline constexpr uint64_t kStreamMark = 0x657565716f646e72;
 inline constexpr uint64_t kEventMark = 0x746e65766f646e72;
+
+/// The memory of one kind of handle. Any thread.
+template <typename Handle>
+class HandlePool {
+ public:
+  static HandlePool& get() {
+    static auto& pool = *new HandlePool;  // handles may outlive everything else in the process
+    return pool;
+  }
+  Handle* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return &all_.emplace_back();
+    Handle* handle = free_.back();
+    free_.pop_back();
+    return handle;
+  }
+  /// The handle is empty and unmarked.
+  void give_back(Handle* handle) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(handle);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Handle> all_;
+  std::vector<Handle*> free_;
+};
 
 /// The communicator of a handle that calls may use.
 Result<Communicator*> live(rondo_comm_t comm);

@@ -38,7 +38,7 @@ rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int 
     request->type_bytes = known.bytes;
     request->peer = peer;
     request->tag = tag;
-    return submit({{communicator, std::move(request)}, queue, {}});
+    return submit({communicator, std::move(request), queue, {}});
   });
 }
 
@@ -60,6 +60,6 @@ rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, 
       finish = [request, receipt] {
         *receipt = {request->source, request->got_tag, request->bytes / request->type_bytes};
       };
-    return submit({{communicator, request}, queue, std::move(finish)});
+    return submit({communicator, request, queue, std::move(finish)});
   });
 }

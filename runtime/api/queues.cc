@@ -5,6 +5,7 @@ namespace {
 
 using namespace rondo;
 using api::guarded;
+using api::HandlePool;
 
 Result<Queue*> needed_queue(rondo_stream_t queue) {
   if (queue == nullptr) return api::null_argument("queue");
@@ -17,7 +18,10 @@ rondo_status_t rondo_queue_create(rondo_stream_t* queue) {
   return guarded("rondo_queue_create", nullptr, [&]() -> Status {
     if (queue == nullptr) return api::null_argument("queue");
     *queue = nullptr;
-    *queue = new rondo_stream{api::kStreamMark, {}};
+    auto made = std::make_unique<Queue>();
+    *queue = HandlePool<rondo_stream>::get().take();
+    (*queue)->queue = std::move(made);
+    (*queue)->mark = api::kStreamMark;
     return {};
   });
 }
@@ -42,7 +46,8 @@ rondo_status_t rondo_queue_destroy(rondo_stream_t queue) {
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
     const Status status = known->synchronize();
     queue->mark = 0;
-    delete queue;
+    queue->queue.reset();
+    HandlePool<rondo_stream>::get().give_back(queue);
     return status;
   });
 }
@@ -50,7 +55,11 @@ rondo_status_t rondo_queue_destroy(rondo_stream_t queue) {
 rondo_status_t rondo_event_create(rondo_event_t* event) {
   return guarded("rondo_event_create", nullptr, [&]() -> Status {
     if (event == nullptr) return api::null_argument("event");
-    *event = new rondo_event{api::kEventMark, {}};
+    *event = nullptr;
+    auto made = std::make_unique<Event>();
+    *event = HandlePool<rondo_event>::get().take();
+    (*event)->event = std::move(made);
+    (*event)->mark = api::kEventMark;
     return {};
   });
 }
@@ -59,7 +68,7 @@ rondo_status_t rondo_event_record(rondo_event_t event, rondo_stream_t queue) {
   return guarded("rondo_event_record", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_event(event));
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
-    event->event.record(*known);
+    event->event->record(*known);
     return {};
   });
 }
@@ -68,7 +77,7 @@ rondo_status_t rondo_queue_wait_event(rondo_stream_t queue, rondo_event_t event)
   return guarded("rondo_queue_wait_event", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_event(event));
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
-    event->event.hold(*known);
+    event->event->hold(*known);
     return {};
   });
 }
@@ -76,14 +85,14 @@ rondo_status_t rondo_queue_wait_event(rondo_stream_t queue, rondo_event_t event)
 rondo_status_t rondo_event_query(rondo_event_t event) {
   return guarded("rondo_event_query", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_event(event));
-    return event->event.complete() ? Status() : Status(Code::InProgress, "the event is not complete yet");
+    return event->event->complete() ? Status() : Status(Code::InProgress, "the event is not complete yet");
   });
 }
 
 rondo_status_t rondo_event_synchronize(rondo_event_t event) {
   return guarded("rondo_event_synchronize", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_event(event));
-    event->event.synchronize();
+    event->event->synchronize();
     return {};
   });
 }
@@ -93,7 +102,8 @@ rondo_status_t rondo_event_destroy(rondo_event_t event) {
   return guarded("rondo_event_destroy", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_event(event));
     event->mark = 0;
-    delete event;
+    event->event.reset();
+    HandlePool<rondo_event>::get().give_back(event);
     return {};
   });
 }

@@ -114,47 +114,68 @@ Status Communicator::fail(const Status& cause) {
   return health_->cause();
 }
 
-Result<const Program*> Communicator::plan(const Algorithm& algorithm, const Shape& shape) {
-  auto& cached = plans_[{&algorithm, shape.root, shape.varying, shape.commutative}];
-  if (cached == nullptr) {
+Result<Communicator::Plan*> Communicator::plan(const Algorithm& algorithm, const Shape& shape) {
+  auto& made = plans_[{&algorithm, shape.root, shape.varying, shape.commutative}];
+  if (made == nullptr) {
     RONDO_TRY_ASSIGN(Program program,
                      Program::bind(shape, algorithm.build(shape, self_), [this](int peer, uint16_t port) {
                        return connections_.lane(peer, port);
                      }));
-    cached = std::make_unique<Program>(std::move(program));
+    made = std::make_unique<Plan>(std::move(program));
   }
-  return cached.get();
+  return made.get();
 }
 
-Result<Decision> Communicator::decide(const Call& call) {
-  Remembered& last = decisions_[static_cast<size_t>(call.kind)];
-  const bool same = last.decision.algorithm != nullptr && !call.varying && !last.varying &&
+Result<Communicator::Choice*> Communicator::choose(const Call& call) {
+  Remembered& last = choices_[static_cast<size_t>(call.kind)];
+  const bool same = last.choice.decision.algorithm != nullptr && !call.varying && !last.varying &&
                     last.count == call.count && last.type_bytes == call.type.bytes &&
                     last.root == call.root && last.commutative == call.op.commutative;
-  if (same) return last.decision;
+  if (same) return &last.choice;
   RONDO_TRY_ASSIGN(const Decision decision,
                    options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
-  last = {call.count, call.type.bytes, call.root, call.op.commutative, call.varying, decision};
-  return decision;
+  last = {call.count, call.type.bytes, call.root, call.op.commutative, call.varying, {decision, nullptr}};
+  return &last.choice;
 }
 
-Result<std::unique_ptr<Task>> Communicator::prepare(const Call& call) {
-  RONDO_TRY_ASSIGN(const Decision decision, decide(call));
+std::byte* Communicator::scratch(size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_.reset();
+    scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_.get();
+}
+
+Result<Task*> Communicator::prepare(const Call& call) {
+  RONDO_TRY_ASSIGN(Choice * choice, choose(call));
   Binding binding;
   binding.signature = call.signature();
   binding.signature.sequence = ++sequence_;
-  binding.signature.plan = decision.plan;
+  binding.signature.plan = choice->decision.plan;
   board_->begin(binding.signature);
-  RONDO_TRY_ASSIGN(const Program* program, plan(*decision.algorithm, call.shape(size())));
+  latest_algorithm_.store(choice->decision.algorithm->name, std::memory_order_relaxed);
+  if (choice->plan == nullptr) {
+    RONDO_TRY_ASSIGN(choice->plan, plan(*choice->decision.algorithm, call.shape(size())));
+  }
+  const Schedule& schedule = choice->plan->program.schedule();
   binding.input = static_cast<const std::byte*>(call.send);
   binding.output = static_cast<std::byte*>(call.recv);
   binding.in_place = is_in_place(call, self_);
-  binding.layout = layout_of(call, program->schedule(), decision.tile_elements);
+  binding.layout = layout_of(call, schedule, choice->decision.tile_elements);
+  binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
   binding.type = call.type;
   binding.op = call.op;
   binding.nranks = size();
   binding.reduces = reduces(call.kind);
-  return std::unique_ptr<Task>(std::make_unique<Run>(*program, std::move(binding)));
+  choice->plan->run.begin(std::move(binding));
+  return &choice->plan->run;
+}
+
+Result<const char*> Communicator::transport_to(int rank) const {
+  if (rank == self_) return "self";
+  RONDO_TRY_ASSIGN(const Transport* transport, connections_.transport_for(self_, rank));
+  return transport->name;
 }
 
 uint64_t Communicator::next_child_id(int color) {
@@ -177,6 +198,7 @@ Status Communicator::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   drain();
+  board_->finish();
   if (health_->failed()) return health_->cause();
   if (session_->is_last(id_)) {
     left_early_ = company_ != nullptr && !company_->leave();

@@ -46,6 +46,12 @@ Diagnosis diagnose(Communicator& communicator, int blocked_on) {
       diagnosis.mismatch = mismatch(communicator.rank(), own, rank, does.asked);
       return diagnosis;
     }
+    if (communicator.board().inside() && does.finished != 0 && does.latest < own.sequence) {
+      diagnosis.mismatch =
+          error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called rondo_finalize() instead",
+                communicator.rank(), describe(own), rank);
+      return diagnosis;
+    }
     diagnosis.cause = activity_text(communicator, rank, does);
     const bool follow = does.known != 0 && does.inside != 0 && does.latest == own.sequence;
     rank = follow ? does.waiting_for : -1;

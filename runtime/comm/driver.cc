@@ -20,15 +20,14 @@ constexpr int64_t kNewsMayTake_ms = 300;
 /// What one communicator has to do in a group.
 class Part {
  public:
-  explicit Part(Communicator& communicator)
-      : communicator_(communicator), deadline_(Deadline::in_ms(communicator.options().timeout_ms)) {}
+  explicit Part(Communicator& communicator) : communicator_(communicator) {}
 
   Communicator& communicator() { return communicator_; }
-  void add(Call call) { calls_.push_back(std::move(call)); }
+  void add(const Call& call) { calls_.push_back(&call); }
   template <typename Request>
-  void add(std::shared_ptr<Request> request) {
+  void add(const std::shared_ptr<Request>& request) {
     if (!messages_) messages_.emplace(communicator_.messages());
-    messages_->add(std::move(request));
+    messages_->add(request);
   }
 
   /// Done and Failed are final.
@@ -46,11 +45,11 @@ class Part {
   void give_up();
 
   Communicator& communicator_;
-  std::vector<Call> calls_;
-  size_t next_ = 0;             // the first of calls_ that is not over
-  std::unique_ptr<Task> call_;  // that one, once it runs
+  std::vector<const Call*> calls_;
+  size_t next_ = 0;       // the first of calls_ that is not over
+  Task* call_ = nullptr;  // that one, once it runs
   std::optional<PointToPointTask> messages_;
-  Deadline deadline_;
+  std::optional<Deadline> deadline_;  // of the call at hand, from its first wait on
   int64_t next_diagnosis_ns_ = kFirstDiagnosis_ns;
   bool over_ = false;
   Status status_;
@@ -75,7 +74,7 @@ Progress Part::advance() {
 Progress Part::advance_calls() {
   while (next_ != calls_.size()) {
     if (call_ == nullptr) {
-      auto prepared = communicator_.prepare(calls_[next_]);
+      auto prepared = communicator_.prepare(*calls_[next_]);
       if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
         if (status_.ok()) status_ = prepared.status();
         ++next_;
@@ -83,13 +82,13 @@ Progress Part::advance_calls() {
       }
       if (!prepared.ok()) return fail(prepared.status());
       call_ = prepared.take();
-      deadline_ = Deadline::in_ms(communicator_.options().timeout_ms);
+      deadline_.reset();
     }
     const Progress progress = call_->advance();
     if (progress == Progress::Failed) return fail(call_->status());
     if (progress != Progress::Done) return progress;
     communicator_.board().end();
-    call_.reset();
+    call_ = nullptr;
     ++next_;
   }
   return Progress::Done;
@@ -120,12 +119,13 @@ int Part::blocked_on() const {
 
 void Part::look(int64_t waited_ns) {
   if (over_) return;
+  if (!deadline_) deadline_ = Deadline::in_ms(communicator_.options().timeout_ms);
   communicator_.board().wait_for(blocked_on());
   if (call_ && !call_->connection_status().ok()) {
     fail(call_->connection_status());
   } else if (messages_ && !messages_->connection_status().ok()) {
     fail(messages_->connection_status());
-  } else if (deadline_.passed()) {
+  } else if (deadline_->passed()) {
     give_up();
   } else if (waited_ns >= next_diagnosis_ns_) {
     next_diagnosis_ns_ *= 2;
@@ -156,13 +156,13 @@ Part& part_of(std::vector<Part>& parts, Communicator& communicator) {
 
 }  // namespace
 
-Status drive(std::vector<Item> items) {
+Status drive(std::span<const Item> items) {
   std::vector<Part> parts;
   parts.reserve(items.size());  // so that they stay where they are
   bool crowded = false;
-  for (Item& item : items) {
+  for (const Item& item : items) {
     Part& part = part_of(parts, *item.communicator);
-    std::visit([&](auto& what) { part.add(std::move(what)); }, item.what);
+    std::visit([&](const auto& what) { part.add(what); }, item.what);
     crowded = crowded || item.communicator->crowded();
   }
   Patience patience(crowded);
@@ -183,7 +183,10 @@ Status drive(std::vector<Item> items) {
   Status first;
   for (const Part& part : parts)
     if (first.ok()) first = part.status();
-  return first;
+  if (!first.ok()) return first;
+  for (const Item& item : items)
+    if (item.finish) item.finish();
+  return {};
 }
 
 }  // namespace rondo

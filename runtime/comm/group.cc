@@ -8,7 +8,7 @@ namespace rondo {
 namespace {
 
 thread_local int group_depth = 0;
-thread_local std::vector<GroupedItem> collected;
+thread_local std::vector<Item> collected;
 
 struct Turn {
   Communicator* communicator;
@@ -22,10 +22,10 @@ std::mutex& issue_mutex() {
   return mutex;
 }
 
-std::vector<Turn> take_turns(const std::vector<GroupedItem>& items) {
+std::vector<Turn> take_turns(std::span<const Item> items) {
   std::vector<Turn> turns;
-  for (const GroupedItem& one : items) {
-    Communicator* communicator = one.item.communicator;
+  for (const Item& one : items) {
+    Communicator* communicator = one.communicator;
     const bool has = std::any_of(turns.begin(), turns.end(),
                                  [&](const Turn& turn) { return turn.communicator == communicator; });
     if (!has) turns.push_back({communicator, communicator->take_turn()});
@@ -41,33 +41,34 @@ void await(const Turn& turn) {
   }
 }
 
-Status carry_out(std::vector<GroupedItem>& items, const std::vector<Turn>& turns) {
+/// Ends turns whatever was thrown in them: the calls after would wait for ever.
+struct TurnsEnd {
+  std::span<const Turn> turns;
+  ~TurnsEnd() {
+    for (const Turn& turn : turns) turn.communicator->end_turn();
+  }
+};
+
+Status carry_out(std::span<const Item> items, std::span<const Turn> turns) {
   for (const Turn& turn : turns) await(turn);
-  std::vector<Item> plain;
-  plain.reserve(items.size());
-  for (GroupedItem& one : items) plain.push_back(std::move(one.item));
-  Status status = drive(std::move(plain));
-  for (const Turn& turn : turns) turn.communicator->end_turn();
-  if (status.ok())
-    for (const GroupedItem& one : items)
-      if (one.finish) one.finish();
-  return status;
+  const TurnsEnd end{turns};
+  return drive(items);
 }
 
-Status issue(std::vector<GroupedItem> items) {
+/// On the caller's thread.
+Status issue_here(std::span<const Item> items) { return carry_out(items, take_turns(items)); }
+
+Status issue(std::vector<Item> items) {
   std::vector<Queue*> queues;
   bool waits = false;
-  for (const GroupedItem& one : items) {
+  for (const Item& one : items) {
     if (one.queue == nullptr)
       waits = true;
     else if (std::find(queues.begin(), queues.end(), one.queue) == queues.end())
       queues.push_back(one.queue);
   }
-  if (queues.empty()) {
-    const auto turns = take_turns(items);
-    return carry_out(items, turns);
-  }
-  auto shared = std::make_shared<std::vector<GroupedItem>>(std::move(items));
+  if (queues.empty()) return issue_here(items);
+  auto shared = std::make_shared<std::vector<Item>>(std::move(items));
   auto result = std::make_shared<Status>();
   Event done;
   {
@@ -93,9 +94,10 @@ Status group_end() {
   return issue(std::exchange(collected, {}));
 }
 
-Status submit(GroupedItem item) {
+Status submit(Item item) {
+  if (group_depth == 0 && item.queue == nullptr) return issue_here({&item, 1});
   if (group_depth == 0) {
-    std::vector<GroupedItem> one;
+    std::vector<Item> one;
     one.push_back(std::move(item));
     return issue(std::move(one));
   }
@@ -105,7 +107,7 @@ Status submit(GroupedItem item) {
 
 bool group_has(const Communicator& communicator) {
   return std::any_of(collected.begin(), collected.end(),
-                     [&](const GroupedItem& one) { return one.item.communicator == &communicator; });
+                     [&](const Item& one) { return one.communicator == &communicator; });
 }
 
 Status refuse_in_group(const char* what) {

@@ -8,7 +8,8 @@ namespace rondo {
 Activity Activity::of(const Board& board, uint32_t sequence) {
   Activity activity;
   activity.known = 1;
-  activity.latest = board.latest();
+  activity.finished = board.finished() ? 1 : 0;
+  activity.latest = board.latest();  // after `finished`: then it is the last one
   activity.inside = board.inside() ? 1 : 0;
   activity.waiting_for = board.waiting_for();
   if (const auto asked = board.call(sequence)) {

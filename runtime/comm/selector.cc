@@ -16,6 +16,26 @@ std::optional<CollectiveKind> kind_by_name(std::string_view name) {
   return std::nullopt;
 }
 
+/// The longest chunk. How many chunks share a slot may differ from rank to rank; the chunk's size may not.
+/// 0: a slot has not even room for an element of each.
+size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, const CallType& type,
+                      size_t slot_bytes) {
+  const size_t elements = slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / type.bytes;
+  const size_t line = std::max<size_t>(1, kChunkAlignment / type.bytes);
+  return elements > line ? elements - elements % line : elements;
+}
+
+/// Infinite where chunks have no room for an element.
+double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vector_bytes, size_t chunk_bytes,
+                    const LinkCost& cost) {
+  if (chunk_bytes == 0) return std::numeric_limits<double>::infinity();
+  const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
+  const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
+  const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
+  return predicted_time(algorithm.cost(shape), cost.latency_us,
+                        static_cast<double>(vector_bytes) * cost.us_per_byte, static_cast<double>(tiles));
+}
+
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   return hash * 0xff51afd7ed558ccdu;
@@ -41,7 +61,8 @@ Result<Selector> Selector::parse(const std::string& text) {
   return selector;
 }
 
-Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, const LinkCost& cost) const {
+Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, const LinkCost& cost,
+                                          size_t slot_bytes) const {
   if (const auto forced = forced_.find(shape.kind); forced != forced_.end()) {
     if (forced->second->supports(shape)) return forced->second;
     return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{})",
@@ -49,14 +70,14 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
                  shape.varying ? ", blocks of different lengths" : "",
                  shape.commutative ? "" : ", an operation that is not commutative");
   }
-  const auto bytes = static_cast<double>(call.vector_bytes(shape.nranks).value_or(kUnknownBytes));
+  const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
   const Algorithm* best = nullptr;
   double best_us = std::numeric_limits<double>::infinity();
   for (const Algorithm& row : algorithms()) {
     if (row.kind != shape.kind || !row.supports(shape)) continue;
-    const Cost units = row.cost(shape);
-    const double us = units.rounds * cost.latency_us + units.volume * bytes * cost.us_per_byte;
-    if (us < best_us) {
+    const double us = predicted_us(row, shape, bytes,
+                                   chunk_elements(row, shape, call.type, slot_bytes) * call.type.bytes, cost);
+    if (best == nullptr || us < best_us) {
       best_us = us;
       best = &row;
     }
@@ -71,18 +92,14 @@ Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& 
                                   size_t slot_bytes) const {
   const Shape shape = call.shape(nranks);
   Decision decision;
-  RONDO_TRY_ASSIGN(decision.algorithm, choose(call, shape, cost));
-  // How many chunks share a slot may differ from rank to rank; the chunk's size may not.
-  const auto most_chunks = static_cast<size_t>(decision.algorithm->most_count(shape));
-  size_t elements = slot_bytes / most_chunks / call.type.bytes;
-  if (elements == 0)
+  RONDO_TRY_ASSIGN(decision.algorithm, choose(call, shape, cost, slot_bytes));
+  decision.tile_elements = chunk_elements(*decision.algorithm, shape, call.type, slot_bytes);
+  if (decision.tile_elements == 0)
     return error(Code::Unsupported, "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes",
-                 collective_name(call.kind), decision.algorithm->name, most_chunks, call.type.bytes,
-                 slot_bytes);
-  const size_t line = std::max<size_t>(1, kChunkAlignment / call.type.bytes);
-  if (elements > line) elements -= elements % line;
-  decision.tile_elements = elements;
-  decision.plan = mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), elements);
+                 collective_name(call.kind), decision.algorithm->name, decision.algorithm->most_count(shape),
+                 call.type.bytes, slot_bytes);
+  decision.plan =
+      mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), decision.tile_elements);
   return decision;
 }
 

@@ -3,21 +3,38 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace rondo {
 namespace {
 
+constexpr uint32_t kCrowdedSpins = 16;
+constexpr uint32_t kLeastSpins = 64;
+constexpr uint32_t kMostSpins = 2048;
+constexpr uint32_t kFewYields = 2;
 constexpr uint32_t kTurnsBetweenLooks = 64;
 constexpr int64_t kYieldFor_ns = 5'000'000;
 constexpr int64_t kNapFor_ns = 200'000'000;
 constexpr long kNap_ns = 100'000;
 constexpr long kSleep_ns = 1'000'000;
 
+thread_local uint32_t learned_spins = kMostSpins;
+
 }  // namespace
 
+uint32_t Patience::spins() const { return crowded_ ? kCrowdedSpins : learned_spins; }
+
+void Patience::learn() const {
+  if (turns_ < spins())
+    learned_spins = std::min(learned_spins * 2, kMostSpins);
+  else if (turns_ < spins() + kFewYields)
+    learned_spins = std::max(learned_spins / 4, kLeastSpins);
+}
+
 bool Patience::wait() {
-  if (++turns_ < spins_) return false;
+  if (++turns_ < spins()) return false;
   if (waited_ns_ < kYieldFor_ns || since_ns_ == 0) {
     ::sched_yield();
     if (turns_ % kTurnsBetweenLooks != 0 && since_ns_ != 0) return false;

@@ -1,5 +1,6 @@
 #include "exec/run.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "exec/fold.h"
@@ -12,12 +13,14 @@ constexpr size_t kLeastPosted = 8 * 1024;
 
 }  // namespace
 
-Run::Run(const Program& program, Binding binding)
-    : program_(program),
-      binding_(std::move(binding)),
-      scratch_(static_cast<size_t>(program.schedule().scratch_chunks) * binding_.layout.scratch_chunk_bytes),
-      lanes_(program.schedule().lanes.size()),
-      message_(binding_.signature) {}
+Run::Run(const Program& program) : program_(program), lanes_(program.schedule().lanes.size()) {}
+
+void Run::begin(Binding binding) {
+  binding_ = std::move(binding);
+  std::fill(lanes_.begin(), lanes_.end(), LaneState());
+  message_ = binding_.signature;
+  failure_ = Status();
+}
 
 Progress Run::advance() {
   bool moved = false;
@@ -160,7 +163,7 @@ std::byte* Run::address(Buffer buffer, size_t offset) const {
   switch (buffer) {
     case Buffer::Input: return const_cast<std::byte*>(binding_.input) + offset;  // read only
     case Buffer::Output: return binding_.output + offset;
-    case Buffer::Scratch: return const_cast<std::byte*>(scratch_.data()) + offset;
+    case Buffer::Scratch: return binding_.scratch + offset;
     case Buffer::None: break;
   }
   return nullptr;

@@ -9,22 +9,6 @@
 namespace rondo {
 namespace {
 
-struct Chunks {
-  int input;
-  int output;
-};
-
-Chunks chunks_of(const Shape& shape, int parts) {
-  switch (shape.kind) {
-    case CollectiveKind::AllGather:
-    case CollectiveKind::Gather: return {1, shape.nranks};
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::Scatter: return {shape.nranks, 1};
-    case CollectiveKind::AllToAll: return {shape.nranks, shape.nranks};
-    default: return {parts, parts};
-  }
-}
-
 /// Builders are pure functions of shapes that their supports() admits: what does not fit is a fault of
 /// theirs.
 uint16_t narrow(int value) {
@@ -60,6 +44,17 @@ std::string chunk_text(Buffer buffer, int first, int count) {
 }
 
 }  // namespace
+
+Chunks chunks_of(const Shape& shape, int parts) {
+  switch (shape.kind) {
+    case CollectiveKind::AllGather:
+    case CollectiveKind::Gather: return {1, shape.nranks};
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::Scatter: return {shape.nranks, 1};
+    case CollectiveKind::AllToAll: return {shape.nranks, shape.nranks};
+    default: return {parts, parts};
+  }
+}
 
 Schedule::Schedule(const Shape& shape, int own_rank, int parts, int scratch)
     : nranks(shape.nranks), rank(own_rank), scratch_chunks(scratch) {

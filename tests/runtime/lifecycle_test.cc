@@ -241,13 +241,30 @@ TEST_CASE("memory of the library is aligned to pages, writable, and good for cal
   }));
 }
 
+TEST_CASE("a communicator tells the transport of a pair and the algorithm of its latest call") {
+  expect_success(run_world({.nranks = 2, .transport = "shm", .algorithm = "all_reduce=ring"}, [](Rank& rank) {
+    const char* name = nullptr;
+    check(rondo_last_algorithm(rank.comm, &name), rank.comm);
+    require(std::string(name).empty(), "there was no call yet");
+    check(rondo_transport(rank.comm, rank.rank, &name), rank.comm);
+    require(std::string(name) == "self", name);
+    check(rondo_transport(rank.comm, 1 - rank.rank, &name), rank.comm);
+    require(std::string(name) == "shm", name);
+    int value = 1;
+    check(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+    check(rondo_finalize(rank.comm), rank.comm);
+    check(rondo_last_algorithm(rank.comm, &name), rank.comm);
+    require(std::string(name) == "ring", name);
+  }));
+}
+
 TEST_CASE("a child of a fork is told that it cannot go on with its parent's communicators") {
-  std::array<rondo_comm_t, 1> alone{};
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));
   const pid_t child = ::fork();
   if (child == 0) {
-    const rondo_status_t status = rondo_init_all(alone.data(), 2, nullptr);
+    std::array<rondo_comm_t, 2> more{};
+    const rondo_status_t status = rondo_init_all(more.data(), 2, nullptr);
     ::_exit(status == RONDO_INVALID_USAGE && std::strstr(rondo_last_error(nullptr), "fork") != nullptr ? 0
                                                                                                        : 1);
   }

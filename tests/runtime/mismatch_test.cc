@@ -18,19 +18,21 @@ struct Disagreement {
   std::vector<std::string> words;
 };
 
-std::array<int64_t, 4096> memory_a;
-std::array<int64_t, 4096> memory_b;
-const void* const kFrom = memory_a.data();
-void* const kTo = memory_b.data();
+// A rank's own, also where ranks are threads.
+thread_local std::array<int64_t, 4096> memory_a;
+thread_local std::array<int64_t, 4096> memory_b;
+const void* from() { return memory_a.data(); }
+void* to() { return memory_b.data(); }
+
 constexpr std::array<size_t, 3> kCounts{3, 4, 5};
 constexpr std::array<size_t, 3> kOther{3, 4, 6};
 
 rondo_status_t sum(rondo_comm_t comm, size_t count, rondo_type_t type = RONDO_INT32,
                    rondo_op_t op = RONDO_SUM) {
-  return rondo_all_reduce(kFrom, kTo, count, type, op, comm, nullptr);
+  return rondo_all_reduce(from(), to(), count, type, op, comm, nullptr);
 }
 rondo_status_t gather_all(rondo_comm_t comm, size_t count) {
-  return rondo_all_gather(kFrom, kTo, count, RONDO_INT32, comm, nullptr);
+  return rondo_all_gather(from(), to(), count, RONDO_INT32, comm, nullptr);
 }
 
 const std::vector<Disagreement>& disagreements() {
@@ -60,7 +62,7 @@ const std::vector<Disagreement>& disagreements() {
        {"barrier()", "all_reduce("}},
       {"root",
        [](rondo_comm_t comm, int, bool odd) {
-         return rondo_broadcast(kFrom, kTo, 9, RONDO_INT32, odd ? 1 : 0, comm, nullptr);
+         return rondo_broadcast(from(), to(), 9, RONDO_INT32, odd ? 1 : 0, comm, nullptr);
        },
        {"broadcast(count=9, int32, root="}},  // one may have gone on to its next call
       {"order",
@@ -81,25 +83,25 @@ const std::vector<Disagreement>& disagreements() {
        {"all_gather(count=7", "all_reduce(count=9"}},
       {"lengths of an all_gather_v",
        [](rondo_comm_t comm, int, bool odd) {
-         return rondo_all_gather_v(kFrom, kTo, (odd ? kOther : kCounts).data(), nullptr, RONDO_INT32, comm,
+         return rondo_all_gather_v(from(), to(), (odd ? kOther : kCounts).data(), nullptr, RONDO_INT32, comm,
                                    nullptr);
        },
        {"all_gather_v(5 elements", "all_gather_v(6 elements"}},
       {"lengths of a reduce_scatter_v",
        [](rondo_comm_t comm, int, bool odd) {
-         return rondo_reduce_scatter_v(kFrom, kTo, (odd ? kOther : kCounts).data(), RONDO_INT32, RONDO_SUM,
+         return rondo_reduce_scatter_v(from(), to(), (odd ? kOther : kCounts).data(), RONDO_INT32, RONDO_SUM,
                                        comm, nullptr);
        },
        {"reduce_scatter_v("}},
       {"lengths of a gather_v",
        [](rondo_comm_t comm, int rank, bool odd) {
-         return rondo_gather_v(kFrom, kCounts[static_cast<size_t>(rank)] + (odd ? 1 : 0), kTo, kCounts.data(),
-                               nullptr, RONDO_INT32, 0, comm, nullptr);
+         return rondo_gather_v(from(), kCounts[static_cast<size_t>(rank)] + (odd ? 1 : 0), to(),
+                               kCounts.data(), nullptr, RONDO_INT32, 0, comm, nullptr);
        },
        {"gather_v(5 elements", "gather_v(6 elements"}},
       {"lengths of a scatter_v",
        [](rondo_comm_t comm, int rank, bool odd) {
-         return rondo_scatter_v(kFrom, kCounts.data(), nullptr, kTo,
+         return rondo_scatter_v(from(), kCounts.data(), nullptr, to(),
                                 kCounts[static_cast<size_t>(rank)] + (odd ? 1 : 0), RONDO_INT32, 0, comm,
                                 nullptr);
        },
@@ -109,7 +111,7 @@ const std::vector<Disagreement>& disagreements() {
          std::array<size_t, 3> sends{2, 2, 2};
          const std::array<size_t, 3> receives{2, 2, 2};
          if (odd) sends[rank == 0 ? 1 : 0] = 3;
-         return rondo_all_to_all_v(kFrom, sends.data(), nullptr, kTo, receives.data(), nullptr, RONDO_INT32,
+         return rondo_all_to_all_v(from(), sends.data(), nullptr, to(), receives.data(), nullptr, RONDO_INT32,
                                    comm, nullptr);
        },
        {"all_to_all_v(2 elements", "all_to_all_v(3 elements"}},
@@ -117,7 +119,7 @@ const std::vector<Disagreement>& disagreements() {
        [](rondo_comm_t comm, int, bool odd) {
          const std::array<size_t, 3> same{4, 4, 4};
          if (odd) return gather_all(comm, 4);
-         return rondo_all_gather_v(kFrom, kTo, same.data(), nullptr, RONDO_INT32, comm, nullptr);
+         return rondo_all_gather_v(from(), to(), same.data(), nullptr, RONDO_INT32, comm, nullptr);
        },
        {"all_gather_v(", "all_gather(count=4"}},
   };
@@ -218,12 +220,28 @@ TEST_CASE("ranks that use different transports learn it") {
   }));
 }
 
+TEST_CASE("a call that one rank answers with the end is named, long before the deadline") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      Owned comm;
+      check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      if (rank.rank == 1)
+        check(rondo_finalize(comm.get()), comm.get());
+      else
+        check_fails(sum(comm.get(), 10), RONDO_MISMATCH,
+                    {"called all_reduce(count=10", "rank 1 called rondo_finalize() instead"}, comm.get());
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
 /// Each takes itself for the root: nobody waits for anything, so only the end can tell.
 TEST_CASE("two roots of one broadcast are found by the end at the latest") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
-      rondo_status_t status = rondo_broadcast(kFrom, kTo, 5, RONDO_INT32, rank.rank, rank.comm, nullptr);
+      rondo_status_t status = rondo_broadcast(from(), to(), 5, RONDO_INT32, rank.rank, rank.comm, nullptr);
       if (status == RONDO_OK) status = rondo_finalize(rank.comm);
       check_fails(status, RONDO_MISMATCH, {"ranks disagree", "broadcast(count=5, int32, root="}, rank.comm);
     }));

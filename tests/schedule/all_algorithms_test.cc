@@ -107,6 +107,19 @@ TEST_CASE("algorithms of a collective lie together and have names of their own")
   CHECK(seen.size() == static_cast<size_t>(kCollectives));
 }
 
+TEST_CASE("all ranks divide a vector as the row says") {
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 1; n <= kMostRanks; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        INFO(name_of(algorithm) << ", " << to_string(shape));
+        const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
+        for (const Schedule& schedule : build_all(algorithm, shape)) {
+          REQUIRE(schedule.input_chunks == chunks.input);
+          REQUIRE(schedule.output_chunks == chunks.output);
+        }
+      }
+}
+
 TEST_CASE("all ranks have slots for as many chunks as the row says, and need no fewer") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 1; n <= kMostRanks; ++n)

@@ -95,7 +95,7 @@ TEST_CASE(
       }
 }
 
-TEST_CASE("predicted_seconds() is within two fifths of the simulator over many tiles, and mostly exact") {
+TEST_CASE("predicted_time() is within two fifths of the simulator over many tiles, and mostly exact") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n <= 18; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
@@ -104,7 +104,7 @@ TEST_CASE("predicted_seconds() is within two fifths of the simulator over many t
           const double latency = 0.1 / tiles;  // of a tenth of a tile's time
           const double simulated =
               seconds(algorithm, shape, 1, tiles, {.latency_s = latency, .bandwidth_bytes_per_s = 1});
-          const double predicted = predicted_seconds(algorithm.cost(shape), latency, 1, tiles);
+          const double predicted = predicted_time(algorithm.cost(shape), latency, 1, tiles);
           INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << tiles << " tiles: predicted "
                                   << predicted << ", simulated " << simulated);
           CHECK(predicted <= 1.4 * simulated);

@@ -99,8 +99,9 @@ class Files(Perf):
         self.assertGreater(row["out_of_place_us"], 0)
         self.assertGreater(row["in_place_us"], 0)
         self.assertAlmostEqual(row["algbw"], 4096 / row["out_of_place_us"] / 1000, places=6)
-        self.assertIn("algorithm", row)
-        self.assertIn("transport", row)
+        self.assertIn(row["algorithm"], ("binomial", "chain", "flat"))
+        self.assertTrue(row["automatic"])
+        self.assertEqual(row["transport"], "shm")
 
     def test_the_plot_is_a_picture(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +111,7 @@ class Files(Perf):
             picture = xml.dom.minidom.parse(path)
         self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
         texts = {node.firstChild.data for node in picture.getElementsByTagName("text")}
-        self.assertTrue({"2 ranks", "3 ranks", "GB/s", "microseconds", "all_reduce, float sum"} <= texts, texts)
+        self.assertTrue({"2 ranks", "3 ranks", "GB/s", "microseconds", "all_reduce, shm, float sum"} <= texts, texts)
 
     def test_a_file_that_cannot_be_written_is_an_error_at_once(self):
         result = perf("all_reduce", "--ranks", "2", "--json", "/nowhere/x.json")
@@ -174,7 +175,8 @@ class Collectives(Perf):
         self.assertIn("ring", {row["algorithm"] for row in rows})
         rows = self.right("all_reduce,broadcast", "--ranks", "2", "--algorithm", "all_reduce=ring", "-b", "64",
                           "-e", "64")
-        self.assertEqual([row["algorithm"] for row in rows], ["ring", "auto"])
+        self.assertEqual([row["algorithm"] for row in rows if not row["automatic"]], ["ring"])
+        self.assertEqual([row["automatic"] for row in rows], [False, True])
         self.assertEqual(perf("all_reduce", "--ranks", "2", "--algorithm", "nonsense").returncode, 2)
 
 

@@ -149,8 +149,10 @@ class Failures(unittest.TestCase):
 class Signals(unittest.TestCase):
     def start(self, shell, mark):
         environment = dict(os.environ, RONDO_RUN_TEST=mark)
+        # Under nohup this process ignores SIGHUP, and a shell cannot trap what was ignored when it began.
         started = subprocess.Popen([RUN, "-n", "2", "sh", "-c", shell], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment)
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment,
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         self.addCleanup(lambda: (started.poll() is None and started.kill(), started.communicate()))
         return started
 
@@ -165,8 +167,9 @@ class Signals(unittest.TestCase):
             ready = started.stdout.readline() + started.stdout.readline()
             self.assertEqual(sorted(ready.splitlines()), [b"[0] ready", b"[1] ready"])
             started.send_signal(number)
-            output, _ = started.communicate(timeout=30)
-            self.assertEqual(sorted(output.splitlines()), [f"[{r}] got {name}".encode() for r in range(2)])
+            output, said = started.communicate(timeout=30)
+            self.assertEqual(sorted(output.splitlines()), [f"[{r}] got {name}".encode() for r in range(2)],
+                             f"{name}: exit code {started.returncode}, {said.decode()}")
             self.assertEqual(started.returncode, 128 + number)
 
     def test_nothing_is_left_when_the_launcher_is_killed(self):

@@ -17,6 +17,7 @@ Row example_row(size_t bytes) {
   Row row;
   row.collective = "all_reduce";
   row.algorithm = "ring";
+  row.automatic = false;
   row.transport = "shm";
   row.ranks = 4;
   row.bytes = bytes;

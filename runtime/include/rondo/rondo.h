@@ -180,6 +180,17 @@ RONDO_API const char* rondo_last_error(rondo_comm_t comm);
  * @param[out] names their names, separated by commas; static */
 RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const char** names);
 
+/** The algorithm of the communicator's latest collective. Any thread.
+ * @param comm the communicator
+ * @param[out] name its name; "" before the first; static */
+RONDO_API rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name);
+
+/** What carries data between the caller and another rank of the communicator. Any thread.
+ * @param comm the communicator
+ * @param peer the other rank
+ * @param[out] name "local", "shm", "tcp" ...; "self" for the caller's own rank; static */
+RONDO_API rondo_status_t rondo_transport(rondo_comm_t comm, int peer, const char** name);
+
 /** Whether something has gone wrong outside a call: a peer's death, an abort, a failed queue.
  * @param comm the communicator
  * @param[out] status ::RONDO_OK, or the first error; it stays */

@@ -23,10 +23,11 @@ struct Cost {
   double steady = 0;
 };
 
-/// Seconds of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_s`.
-inline double predicted_seconds(const Cost& cost, double latency_s, double vector_s, double tiles) {
-  const double first = cost.rounds * latency_s + cost.volume * vector_s / tiles;
-  const double further = cost.steady > 0 ? cost.steady * vector_s / tiles : first;
+/// The time of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_time`; in the
+/// unit of the two times.
+inline double predicted_time(const Cost& cost, double latency, double vector_time, double tiles) {
+  const double first = cost.rounds * latency + cost.volume * vector_time / tiles;
+  const double further = cost.steady > 0 ? cost.steady * vector_time / tiles : first;
   return first + (tiles - 1) * further;
 }
 
@@ -40,6 +41,8 @@ struct Algorithm {
   /// The most chunks that a Step of any rank moves at once: every Schedule's slot_chunks. All ranks size
   /// their chunks by it.
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
+  /// How many parts it divides a vector into: every Schedule's, of kinds whose chunks are parts.
+  int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
 };
 
 /// All algorithms; those of one collective lie together.

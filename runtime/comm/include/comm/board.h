@@ -30,6 +30,10 @@ class Board {
   /// The rank (of the communicator) that the call waits for; -1: none known.
   void wait_for(int rank) { waiting_for_.store(rank, std::memory_order_relaxed); }
 
+  /// No more calls will come.
+  void finish() { finished_.store(true, std::memory_order_release); }
+
+  bool finished() const { return finished_.load(std::memory_order_acquire); }
   uint32_t latest() const { return latest_.load(std::memory_order_acquire); }
   bool inside() const { return inside_.load(std::memory_order_acquire); }
   int waiting_for() const { return waiting_for_.load(std::memory_order_relaxed); }
@@ -53,6 +57,7 @@ class Board {
   std::atomic<uint32_t> latest_{0};
   std::atomic<bool> inside_{false};
   std::atomic<int> waiting_for_{-1};
+  std::atomic<bool> finished_{false};
 };
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
 // Communicator: one rank's membership in a group of ranks: its connections, its plans, its health.
-// Used by one thread at a time, except fail(), health() and board(), which any thread may use.
+// Used by one thread at a time, except for what says that any thread may, fail(), health() and board().
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 #include "comm/selector.h"
 #include "comm/session.h"
 #include "exec/point_to_point.h"
+#include "exec/run.h"
 
 namespace rondo {
 
@@ -54,8 +55,14 @@ class Communicator {
   Status fail(const Status& cause);
 
   /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
-  Result<std::unique_ptr<Task>> prepare(const Call& call);
+  /// The task is good until the next call is prepared.
+  Result<Task*> prepare(const Call& call);
   PointToPoint& messages() { return messages_; }
+
+  /// Of the latest call that was prepared; "" before the first. Any thread.
+  const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
+  /// The name of what carries data to that rank; "self" for the own one. Any thread.
+  Result<const char*> transport_to(int rank) const;
 
   /// Calls of a communicator run in the order in which they were issued, on whatever threads.
   uint64_t take_turn() { return next_turn_++; }
@@ -81,9 +88,22 @@ class Communicator {
   using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
   Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
                Options options);
+  /// A Schedule bound to connections, and who carries it out.
+  struct Plan {
+    explicit Plan(Program bound) : program(std::move(bound)), run(program) {}
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+    Program program;
+    Run run;
+  };
+  struct Choice {
+    Decision decision;
+    Plan* plan = nullptr;  // null: not made yet
+  };
   /// What the Selector says; a call like the last one of its kind is not thought over again.
-  Result<Decision> decide(const Call& call);
-  Result<const Program*> plan(const Algorithm& algorithm, const Shape& shape);
+  Result<Choice*> choose(const Call& call);
+  Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
+  std::byte* scratch(size_t bytes);
 
   std::shared_ptr<Session> session_;
   uint64_t id_;
@@ -100,13 +120,16 @@ class Communicator {
     int root = 0;
     bool commutative = true;
     bool varying = false;
-    Decision decision;
+    Choice choice;
   };
-  std::array<Remembered, kCollectives> decisions_;
-  std::map<PlanKey, std::unique_ptr<Program>> plans_;
+  std::array<Remembered, kCollectives> choices_;
+  std::map<PlanKey, std::unique_ptr<Plan>> plans_;
+  std::unique_ptr<std::byte[]> scratch_;  // of the call at hand; kept, since the next one needs it again
+  size_t scratch_bytes_ = 0;
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
+  std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;
   bool finalized_ = false;

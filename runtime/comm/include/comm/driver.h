@@ -3,20 +3,26 @@
 // watches the communicator's health, its connections and its deadline, and when it lasts finds out why.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <span>
 #include <variant>
-#include <vector>
 
 #include "comm/call.h"
 #include "comm/communicator.h"
+#include "comm/queue.h"
 
 namespace rondo {
 
 struct Item {
   Communicator* communicator = nullptr;
   std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
+  Queue* queue = nullptr;        // where it was asked for; null: on the caller's thread
+  std::function<void()> finish;  // after success, may be empty
 };
 
-/// Runs the items to their ends; the first error, after all that could still be done was done.
-Status drive(std::vector<Item> items);
+/// Runs the items to their ends; the first error, after all that could still be done was done. Calls finish()
+/// where there was none.
+Status drive(std::span<const Item> items);
 
 }  // namespace rondo

@@ -2,18 +2,9 @@
 // on the caller's thread, or through the queues that they name.
 #pragma once
 
-#include <vector>
-
 #include "comm/driver.h"
-#include "comm/queue.h"
 
 namespace rondo {
-
-struct GroupedItem {
-  Item item;
-  Queue* queue = nullptr;        // null: the caller's thread
-  std::function<void()> finish;  // after success, may be empty
-};
 
 /// Opens a group on this thread, or one more level of it.
 void group_start();
@@ -21,7 +12,7 @@ void group_start();
 Status group_end();
 
 /// Issues one item, or adds it to this thread's group.
-Status submit(GroupedItem item);
+Status submit(Item item);
 
 /// Whether this thread's group has calls of the communicator that are still to be issued.
 bool group_has(const Communicator& communicator);

@@ -16,7 +16,7 @@ struct Activity {
   uint32_t inside = 0;       // 1: still in it
   int32_t waiting_for = -1;  // rank of the communicator
   uint32_t has_asked = 0;    // 1: `asked` is the call of the number that was asked about
-  uint32_t reserved = 0;
+  uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls
   Signature asked;
   Signature last;  // the latest call, where there was one
 

@@ -32,7 +32,8 @@ class Selector {
   Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes) const;
 
  private:
-  Result<const Algorithm*> choose(const Call& call, const Shape& shape, const LinkCost& cost) const;
+  Result<const Algorithm*> choose(const Call& call, const Shape& shape, const LinkCost& cost,
+                                  size_t slot_bytes) const;
   std::map<CollectiveKind, const Algorithm*> forced_;
 };
 

@@ -1,5 +1,6 @@
 // Patience: how a thread waits between two looks: it spins while an answer may be a moment away, then lets
-// others run, then sleeps, longer and longer. One a wait; one thread.
+// others run, then sleeps, longer and longer. Where letting others run brings the answer at once, the thread
+// shares its core with what it waits for, and its next waits spin less. One a wait; one thread.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,12 @@ namespace rondo {
 class Patience {
  public:
   /// `crowded`: ranks outnumber the cores, so that whoever spins keeps from running what it waits for.
-  explicit Patience(bool crowded) : spins_(crowded ? kFewSpins : kManySpins) {}
+  explicit Patience(bool crowded) : crowded_(crowded) {}
 
   /// Something moved.
   void reset() {
+    if (turns_ == 0) return;
+    learn();
     turns_ = 0;
     since_ns_ = 0;
   }
@@ -22,10 +25,10 @@ class Patience {
   int64_t waited_ns() const { return waited_ns_; }
 
  private:
-  static constexpr uint32_t kManySpins = 2000;
-  static constexpr uint32_t kFewSpins = 16;
+  uint32_t spins() const;
+  void learn() const;
 
-  uint32_t spins_;
+  bool crowded_;
   uint32_t turns_ = 0;
   int64_t since_ns_ = 0;
   int64_t waited_ns_ = 0;

@@ -1,6 +1,5 @@
-// Run: the host executor. Carries out a Program for one call over host memory, a Step at a time.
-//
-// Owned by whoever made the call and advanced on that thread. Binding holds what differs from call to call.
+// Run: the host executor. Carries out a Program over host memory, a Step at a time, for one call after the
+// other. Binding holds what differs from call to call. Used by the thread that makes the call.
 #pragma once
 
 #include <vector>
@@ -17,6 +16,7 @@ namespace rondo {
 struct Binding {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
+  std::byte* scratch = nullptr;  // scratch_bytes() long
   bool in_place = false;
   Layout layout;
   CallType type;
@@ -26,10 +26,17 @@ struct Binding {
   Signature signature;
 };
 
+/// The room that a call of this Schedule needs apart from its buffers.
+inline size_t scratch_bytes(const Schedule& schedule, const Layout& layout) {
+  return static_cast<size_t>(schedule.scratch_chunks) * layout.scratch_chunk_bytes;
+}
+
 class Run final : public Task {
  public:
   /// The Program outlives the Run.
-  Run(const Program& program, Binding binding);
+  explicit Run(const Program& program);
+  /// Begins a call; what was left of the one before is forgotten.
+  void begin(Binding binding);
 
   Progress advance() override;
   Status status() const override { return failure_; }
@@ -71,7 +78,6 @@ class Run final : public Task {
 
   const Program& program_;
   Binding binding_;
-  std::vector<std::byte> scratch_;
   std::vector<LaneState> lanes_;
   // Of the Step at hand; members so that a Step allocates nothing.
   std::vector<Operand> operands_;

@@ -35,6 +35,13 @@ struct Shape {
 /// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the longer of the two.
 enum class Buffer : uint8_t { None, Input, Output, Scratch };
 
+struct Chunks {
+  int input;
+  int output;
+};
+/// This table; `parts` is C where that leaves a choice.
+Chunks chunks_of(const Shape& shape, int parts);
+
 struct Ref {
   Buffer buffer = Buffer::None;
   int chunk = 0;
@@ -119,15 +126,12 @@ struct Schedule {
   std::vector<Lane> lanes;
   std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets have one index
 
-  /// A Schedule without steps, its chunks as Buffer's table says; `parts` is C where that leaves a choice.
+  /// A Schedule without steps, its chunks as chunks_of() says.
   Schedule(const Shape& shape, int rank, int parts = 1, int scratch_chunks = 0);
 
   /// Appends to a lane (made where it is missing, with its index as port); returns the Step's index.
   int add(int lane, const Move& move);
   int add(const Move& move) { return add(0, move); }
-
-  /// The most chunks that one slot must hold: the same at all ranks.
-  int max_count() const { return slot_chunks; }
 };
 
 /// "recv 3 + input[2] -> output[2], send 1": for people.
