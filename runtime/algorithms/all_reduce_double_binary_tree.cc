@@ -1,12 +1,13 @@
 // All-reduce over two binary trees: each half of the vector goes up and down a tree of its own.
 //
-//     half 0:       3                half 1:       2            a rank that is inside one tree is a leaf of
-//     the
-//                ┌──┴──┐                        ┌──┴──┐         other, so the work is even: over many tiles
-//                each 1     5                        0     4         rank sends and receives about two
-//                vectors, after
-//               ┌┴┐   ┌┘                        └┐   ┌┴┐        only 2 log2 n rounds
+//     half 0:       3                half 1:       2
+//                ┌──┴──┐                        ┌──┴──┐
+//                1     5                        0     4
+//               ┌┴┐   ┌┘                        └┐   ┌┴┐
 //               0 2   4                          1   3 5
+//
+// A rank that is inside one tree is a leaf of the other, so the work is even: over many tiles each rank sends
+// and receives about two vectors, after only 2 log2 n rounds.
 //
 // Four lanes: up and down of each tree, so that a tile goes down while the next one comes up. The second tree
 // is the first one mirrored, or shifted by a rank where n is odd and the reduction commutes; in-order trees,

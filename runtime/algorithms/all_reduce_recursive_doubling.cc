@@ -3,8 +3,8 @@
 //     distance 1:   0 ◄─► 1   2 ◄─► 3          both fold  lower + upper, so all get the same bits
 //     distance 2:   0 ◄─► 2   1 ◄─► 3
 //
-//     where n is not a power of two, the first ranks work in pairs:   1 ─► 0,  3 ─► 2  before,  0 ─► 1,  2 ─►
-//     3  after
+//     where n is not a power of two, the first ranks work in pairs:
+//     1 ─► 0,  3 ─► 2  before,  0 ─► 1,  2 ─► 3  after
 //
 // log2 n rounds (two more for other n) of the whole vector: for short ones. Runs of consecutive ranks are
 // joined, so the fold is in rank order. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)

@@ -1,12 +1,11 @@
 // All-reduce in two shots: a direct reduce-scatter, then a direct all-gather.
 //
-//     shot 1: rank r gets part r of every vector and folds it      shot 2: rank r sends its folded part to
-//     all
+//     shot 1: rank r folds part r of every vector        shot 2: rank r sends it to all
 //
-//          part 0   part 1   part 2                                     part 0   part 1   part 2
-//     0   [fold  ]  ──► 1    ──► 2                                  0   ──► 1,2
-//     1   ──► 0    [fold  ]  ──► 2                                  1            ──► 0,2
-//     2   ──► 0    ──► 1    [fold  ]                                2                     ──► 0,1
+//          part 0    part 1    part 2                         part 0   part 1   part 2
+//     0   [fold  ]   ──► 1     ──► 2                      0   ──► 1,2
+//     1    ──► 0    [fold  ]   ──► 2                      1            ──► 0,2
+//     2    ──► 0     ──► 1    [fold  ]                    2                     ──► 0,1
 //
 // Two rounds, and the least volume possible, 2 (n - 1) / n, at the price of n - 1 connections a rank. Each
 // part is folded once, in rank order. (Rabenseifner's decomposition with direct exchanges: R. Rabenseifner,

@@ -84,4 +84,15 @@ int most_children(int n, int root) {
   return std::max(most, of_root);
 }
 
+bool supports_subtrees(const Shape& shape) {
+  return !shape.varying && fits(shape, ceil_log2(shape.nranks) + 2);
+}
+
+Cost subtrees_cost(const Shape& shape) {
+  const double n = shape.nranks;
+  return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n, (n - 1) / n};
+}
+
+int most_subtree_blocks(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
+
 }  // namespace rondo

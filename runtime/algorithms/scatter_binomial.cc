@@ -5,8 +5,6 @@
 //
 // log2 n messages from the root instead of n - 1, for short blocks. Ranks on the way must know the lengths,
 // so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005; halving_tree.h draws the tree.)
-#include <algorithm>
-
 #include "halving_tree.h"
 #include "parts.h"
 #include "rows.h"
@@ -14,21 +12,12 @@
 namespace rondo {
 namespace {
 
-bool supports(const Shape& shape) { return !shape.varying && fits(shape, ceil_log2(shape.nranks) + 2); }
-
-Cost cost(const Shape& shape) {
-  const double n = shape.nranks;
-  return {static_cast<double>(halving_depth(shape.nranks, shape.root)), (n - 1) / n, (n - 1) / n};
-}
-
-int most_count(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
-
 Schedule build(const Shape& shape, int rank) {
   const TreePlace place = halving_tree(shape.nranks, shape.root, rank);
   const bool is_root = rank == shape.root;
   const bool is_leaf = place.children.empty();
   Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
-  schedule.slot_chunks = most_count(shape);
+  schedule.slot_chunks = most_subtree_blocks(shape);
   if (is_leaf && !is_root) {
     schedule.add({.recv = {place.parent}, .dst = output(0)});
     return schedule;
@@ -47,10 +36,10 @@ Algorithm scatter_binomial() {
   return {.name = "binomial",
           .kind = CollectiveKind::Scatter,
           .summary = "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)",
-          .supports = supports,
-          .cost = cost,
+          .supports = supports_subtrees,
+          .cost = subtrees_cost,
           .build = build,
-          .most_count = most_count};
+          .most_count = most_subtree_blocks};
 }
 
 }  // namespace rondo

@@ -22,22 +22,6 @@ std::shared_ptr<Session> Session::alone() {
   return session;
 }
 
-Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms) {
-  auto gathering = Gathering::claim(id.credentials.session);
-  const Deadline deadline = Deadline::in_ms(timeout_ms);
-  std::shared_ptr<Session> session(new Session);
-  RONDO_TRY_ASSIGN(session->context_, Context::get());
-  session->gathering_ = std::move(gathering);
-  session->credentials_ = id.credentials;
-  session->rank_ = rank;
-  session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
-    raw->admit(purpose, std::move(fd));
-  });
-  RONDO_TRY(session->register_with_root(id, nranks, deadline));
-  RONDO_TRY(session->grow_edges(deadline));
-  return session;
-}
-
 Session::~Session() {
   if (context_ == nullptr) return;
   context_->close(credentials_.session, rank_);
@@ -50,104 +34,6 @@ Session::~Session() {
     root_.reset();
   });
   gathering_.reset();  // before the Context that it works on
-}
-
-// --- joining ---
-
-Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
-  const Purpose purpose{.kind = PurposeKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
-  std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
-  for (const IpAddress& ip : by_nearness(id.addresses, context_->interfaces()))
-    addresses.push_back(Address::tcp(ip, id.tcp_port));
-  Status last;
-  for (const Address& address : addresses) {
-    auto fd = rondo::dial(address, id.credentials, purpose, deadline, {});
-    if (fd.ok()) return fd;
-    last = fd.status();
-  }
-  return error(last.code() == Code::RemoteError ? Code::SystemError : last.code(),
-               "the process that made the unique id cannot be reached: {}", last.message());
-}
-
-Status Session::register_with_root(const UniqueId& id, int nranks, const Deadline& deadline) {
-  RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline));
-  Member self = context_->self();
-  self.rank = rank_;
-  self.nranks = nranks;
-  ByteWriter registration;
-  self.write(registration);
-  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}));
-  constexpr int64_t kGrace_ms = 2000;  // the root's own deadline comes first, and it knows who is missing
-  auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), {});
-  if (!reply.ok()) return reply.status().within("the root of the start died or does not answer");
-  RONDO_TRY(read_table(reply.value(), nranks));
-  context_->poller().call([&] {
-    root_ = std::make_unique<MessageSocket>(
-        context_->poller(), std::move(fd), [this](const Message& message) { on_root_message(message); },
-        [this] {
-          start_health_.fail(
-              Status(Code::RemoteError, "the root of the start died while the ranks were starting"));
-          changed_.notify_all();
-          context_->poller().post([root = std::shared_ptr<MessageSocket>(std::move(root_))] {});
-        });
-  });
-  return {};
-}
-
-Status Session::read_table(const Message& message, int nranks) {
-  ByteReader reader(message.body);
-  if (message.type == MessageType::Refusal) return Notice::read(reader).status();
-  if (message.type == MessageType::Table && reader.get<int>() == nranks)
-    for (int i = 0; i < nranks; ++i) members_.push_back(Member::read(reader));
-  if (members_.empty() || !reader.ok())
-    return Status(Code::RemoteError, "the root of the start sent nonsense");
-  return {};
-}
-
-Status Session::grow_edges(const Deadline& deadline) {
-  std::vector<uint64_t> hosts;
-  for (const Member& member : members_) hosts.push_back(member.endpoint.host);
-  tree_ = control_tree(hosts, rank_);
-  context_->poller().call([this] {
-    seated_ = true;
-    for (auto& [child, fd] : early_edges_) add_edge(child, std::move(fd));
-    early_edges_.clear();
-  });
-  if (tree_.parent >= 0) {
-    const bool same_host = member(tree_.parent).endpoint.host == member(rank_).endpoint.host;
-    const auto failed = [this] { return start_health_.cause(); };
-    auto fd = dial(tree_.parent, same_host ? Route::Unix : Route::Tcp, Purpose{.kind = PurposeKind::Control},
-                   deadline, failed);
-    if (!fd.ok()) return first_news(fd.status());
-    auto shared = std::make_shared<Fd>(fd.take());
-    context_->poller().post([this, shared] { add_edge(tree_.parent, std::move(*shared)); });
-  }
-  std::unique_lock lock(mutex_);
-  const auto stands = [this] {
-    return standing_.size() == tree_.children.size() + (tree_.parent >= 0 ? 1 : 0);
-  };
-  while (!stands() && !start_health_.failed()) {
-    if (changed_.wait_for(lock, std::chrono::milliseconds(deadline.left_ms())) == std::cv_status::timeout &&
-        deadline.passed())
-      break;
-  }
-  if (start_health_.failed()) return start_health_.cause();
-  if (!stands())
-    return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
-  lock.unlock();
-  context_->poller().post([this] {
-    if (root_) root_->send(MessageType::Ready, ByteWriter());
-    root_.reset();
-  });
-  return {};
-}
-
-/// Who finds its parent gone may be about to hear why.
-Status Session::first_news(const Status& failure) {
-  constexpr auto kNewsMayTake = std::chrono::milliseconds(300);
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kNewsMayTake, [this] { return start_health_.failed(); });
-  return start_health_.failed() ? start_health_.cause() : failure;
 }
 
 // --- sockets to other ranks ---

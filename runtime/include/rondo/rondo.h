@@ -150,7 +150,8 @@ RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcom
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
 
 /** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
- * Works in every state; NULL is allowed.
+ * Works in every state; NULL is allowed. A rank whose last communicator had failed leaves the job at
+ * once, and what communicators the others still have with it fail as well.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
 
