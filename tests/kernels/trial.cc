@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/reduce.h"
-
 namespace rondo {
 namespace {
 
@@ -14,8 +12,8 @@ constexpr uint8_t kPoison = 0xA5;
 // Elements at some offset from alignment, with nothing behind them, so that AddressSanitizer sees every read
 // too far.
 struct Placed {
-  Placed(ElementType type, size_t bytes, std::mt19937_64& random)
-      : offset(random() % 64), memory(offset + bytes) {
+  Placed(ElementType type, size_t bytes, size_t alignment, std::mt19937_64& random)
+      : offset(random() % 64 / alignment * alignment), memory(offset + bytes) {
     fill_samples(std::span(memory).subspan(offset), type, random);
   }
   const uint8_t* data() const { return memory.data() + offset; }
@@ -61,14 +59,14 @@ std::string first_difference(const TrialCall& call, const uint8_t* got, const ui
 
 }  // namespace
 
-std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random) {
+std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random, const Reducer& reducer) {
   const size_t bytes = call.count * element_info(call.type).bytes;
   std::vector<Placed> sources;
   sources.reserve(static_cast<size_t>(call.sources));
-  for (int k = 0; k < call.sources; ++k) sources.emplace_back(call.type, bytes, random);
+  for (int k = 0; k < call.sources; ++k) sources.emplace_back(call.type, bytes, call.alignment, random);
   const std::vector<Placed> before = sources;
-  const Placed scalar(call.type, element_info(call.type).bytes, random);
-  Guarded out(bytes, random() % 64), expected(bytes, 0);
+  const Placed scalar(call.type, element_info(call.type).bytes, call.alignment, random);
+  Guarded out(bytes, random() % 64 / call.alignment * call.alignment), expected(bytes, 0);
 
   std::vector<const void*> pointers;
   pointers.reserve(sources.size());
@@ -89,7 +87,7 @@ std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& ran
     if (bytes != 0) std::memcpy(out.data(), sources[static_cast<size_t>(call.aliased)].data(), bytes);
     pointers[static_cast<size_t>(call.aliased)] = out.data();
   }
-  reduce(args);
+  reducer(args);
 
   if (bytes != 0 && std::memcmp(out.data(), expected.data(), bytes) != 0) {
     return first_difference(call, out.data(), expected.data(), before);

@@ -1,11 +1,13 @@
-// One random call, run by reduce() and by reduce_reference(), with everything around the result watched.
+// One random call, run by a reduction and by reduce_reference(), with everything around the result watched.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kernels/reduce.h"
 #include "samples.h"
 
 namespace rondo {
@@ -18,11 +20,14 @@ struct TrialCall {
   int sources = 2;
   int aliased = -1;  // the source that is also `out`
   int divisor = 1;
-  int scaled = -1;  // the source that is multiplied by a random scalar
+  int scaled = -1;       // the source that is multiplied by a random scalar
+  size_t alignment = 1;  // of all pointers, in bytes, at most 64
 };
 
 /// Draws sources at random offsets from alignment, runs the call by both and compares the results bit by bit,
 /// the bytes around `out`, and the sources. What is wrong, if anything.
-std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random);
+using Reducer = std::function<void(const ReduceArgs&)>;
+std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random,
+                                     const Reducer& reducer = reduce);
 
 }  // namespace rondo

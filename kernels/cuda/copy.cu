@@ -1,0 +1,63 @@
+// The fold of one source with nothing to compute: its bytes, in the widest words that all pointers allow.
+#include "fold.h"
+
+namespace rondo::device {
+namespace {
+
+constexpr int kInFlight = 8;
+
+template <class Word>
+RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t words, Lane lane) {
+  const auto* from =
+      reinterpret_cast<const Word*>(static_cast<const unsigned char*>(task.sources[0]) + first_byte);
+  const auto to = [&](int k) {
+    return reinterpret_cast<Word*>(static_cast<unsigned char*>(task.outs[k]) + first_byte);
+  };
+  uint64_t word = lane.index;
+  for (; word + (kInFlight - 1) * uint64_t{lane.count} < words; word += kInFlight * uint64_t{lane.count}) {
+    Word loaded[kInFlight];
+    for (int u = 0; u < kInFlight; ++u) loaded[u] = from[word + u * uint64_t{lane.count}];
+    for (int k = 0; k < task.nouts; ++k)
+      for (int u = 0; u < kInFlight; ++u) to(k)[word + u * uint64_t{lane.count}] = loaded[u];
+  }
+  for (; word < words; word += lane.count)
+    for (int k = 0; k < task.nouts; ++k) to(k)[word] = from[word];
+}
+
+/// The bytes up to a boundary of Word, then Words, then the rest; false where pointers lie differently to it.
+template <class Word>
+RONDO_DEVICE bool copy_by(const FoldTask& task, uint64_t bytes, Lane lane) {
+  const uint64_t place = bits_as<uint64_t>(task.sources[0]) % sizeof(Word);
+  for (int k = 0; k < task.nouts; ++k)
+    if (bits_as<uint64_t>(task.outs[k]) % sizeof(Word) != place) return false;
+  const uint64_t to_boundary = (sizeof(Word) - place) % sizeof(Word);
+  const uint64_t head = to_boundary < bytes ? to_boundary : bytes;
+  const uint64_t words = (bytes - head) / sizeof(Word);
+  const uint64_t tail = head + words * sizeof(Word);
+  copy_words<unsigned char>(task, 0, head, lane);
+  copy_words<Word>(task, head, words, lane);
+  copy_words<unsigned char>(task, tail, bytes - tail, lane);
+  return true;
+}
+
+RONDO_DEVICE uint64_t element_bytes(ElementType type) {
+  switch (type) {
+#define X(enumerator, number, name, storage, accumulator, kind) \
+  case ElementType::enumerator: return sizeof(storage);
+    RONDO_ELEMENT_TYPES(X)
+#undef X
+  }
+  return 1;
+}
+
+}  // namespace
+
+RONDO_DEVICE_CALLED void copy(const FoldTask& task, Lane lane) {
+  const uint64_t bytes = task.count * element_bytes(task.type);
+  if (copy_by<Pack>(task, bytes, lane) || copy_by<uint64_t>(task, bytes, lane) ||
+      copy_by<uint32_t>(task, bytes, lane) || copy_by<uint16_t>(task, bytes, lane))
+    return;
+  copy_words<unsigned char>(task, 0, bytes, lane);
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,28 @@
+#include "fold.h"
+
+namespace rondo::device {
+
+RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane) {
+  if (task.nsources == 1 && task.scaled_source != 0 && task.divisor == 1) return copy(task, lane);
+  switch (task.type) {
+    case ElementType::Int8:
+    case ElementType::UInt8:
+    case ElementType::Int16:
+    case ElementType::UInt16:
+    case ElementType::Bool: return fold_short_integers(task, lane);
+    case ElementType::Int32:
+    case ElementType::UInt32:
+    case ElementType::Int64:
+    case ElementType::UInt64: return fold_long_integers(task, lane);
+    case ElementType::Float16:
+    case ElementType::BFloat16:
+    case ElementType::Float8E4M3:
+    case ElementType::Float8E5M2: return fold_small_floats(task, lane);
+    case ElementType::Float32:
+    case ElementType::Float64:
+    case ElementType::Complex64:
+    case ElementType::Complex128: return fold_floats(task, lane);
+  }
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,44 @@
+// Fold on the device: combines sources into one or more results, by all lanes of a block or of a grid
+// together. Device code, which also compiles for the host (see twin/device.h). What it computes is what
+// kernels/reduce.h says.
+#pragma once
+
+#include "base/element.h"
+#include "base/reduction.h"
+#include "device.h"
+
+namespace rondo::device {
+
+/// outs[k][i] = finish(sources[0][i] (op) sources[1][i] (op) ...), from left to right, for all k. Pointers
+/// are aligned to their elements, complex ones to their parts. Results may be sources, but not overlap one
+/// otherwise.
+struct FoldTask {
+  const void* const* sources = nullptr;
+  int nsources = 1;
+  void* const* outs = nullptr;
+  int nouts = 1;
+  uint64_t count = 0;  // elements
+  ElementType type = ElementType::Float32;
+  Reduction op = Reduction::Sum;           // Avg combines as Sum
+  int divisor = 1;                         // finish: divide by this
+  int scaled_source = -1;                  // this source is multiplied by the scalar first
+  alignas(16) unsigned char scalar[16]{};  // one element
+};
+
+/// One of `count` lanes that carry out a task together. They need no barrier: each handles elements of its
+/// own.
+struct Lane {
+  uint32_t index = 0;
+  uint32_t count = 1;
+};
+
+RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane);
+
+// The parts of fold() by type, each in a file of its own.
+RONDO_DEVICE_CALLED void fold_short_integers(const FoldTask& task, Lane lane);  // 8 and 16 bits, bool
+RONDO_DEVICE_CALLED void fold_long_integers(const FoldTask& task, Lane lane);   // 32 and 64 bits
+RONDO_DEVICE_CALLED void fold_floats(const FoldTask& task, Lane lane);          // 32 and 64 bits, complex
+RONDO_DEVICE_CALLED void fold_small_floats(const FoldTask& task, Lane lane);    // 8 and 16 bits
+RONDO_DEVICE_CALLED void copy(const FoldTask& task, Lane lane);
+
+}  // namespace rondo::device

@@ -1,0 +1,14 @@
+#include "fold_lanes.h"
+
+namespace rondo::device {
+
+RONDO_DEVICE_CALLED void fold_floats(const FoldTask& task, Lane lane) {
+  switch (task.type) {
+    case ElementType::Float32: return fold_ordered<float>(task, lane);
+    case ElementType::Float64: return fold_ordered<double>(task, lane);
+    case ElementType::Complex64: return fold_arithmetic<Complex<float>>(task, lane);
+    default: return fold_arithmetic<Complex<double>>(task, lane);
+  }
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,161 @@
+// The loops of fold(), for one type and operation. Where all pointers lie alike in their 16 bytes, lanes move
+// whole Packs and only the ends go element by element. Several Packs are loaded before the first is used,
+// since a lane that waits for memory does nothing else.
+#pragma once
+
+#include "arithmetic.h"
+#include "fold.h"
+
+namespace rondo::device {
+
+inline constexpr int kAnyNumber = 0;  // of sources
+
+template <class T, Reduction kOp, int kSources>
+class Folding {
+ public:
+  RONDO_DEVICE Folding(const FoldTask& task, Lane lane) : task_(task), lane_(lane) {}
+
+  RONDO_DEVICE void run() {
+    const uint64_t head = elements_to_boundary();
+    const uint64_t packs = (task_.count - head) / kElements;
+    const uint64_t tail = head + packs * kElements;
+    for (uint64_t i = lane_.index; i < head; i += lane_.count) fold_element(i);
+    fold_packs(head, packs);
+    for (uint64_t i = tail + lane_.index; i < task_.count; i += lane_.count) fold_element(i);
+  }
+
+ private:
+  using Math = Element<T>;
+  using Accumulator = typename Math::Accumulator;
+  static constexpr int kElements = sizeof(Pack) / sizeof(T);
+  static constexpr int kInFlight = kSources == kAnyNumber || kElements > 8 ? 2 : 4;  // Packs of each source
+
+  RONDO_DEVICE int nsources() const { return kSources == kAnyNumber ? task_.nsources : kSources; }
+  RONDO_DEVICE const T* source(int k) const { return static_cast<const T*>(task_.sources[k]); }
+  RONDO_DEVICE T* out(int k) const { return static_cast<T*>(task_.outs[k]); }
+
+  /// Elements before the first boundary of a Pack; all of them, where pointers lie differently to it.
+  RONDO_DEVICE uint64_t elements_to_boundary() const {
+    const uint64_t place = bits_as<uint64_t>(task_.outs[0]) % sizeof(Pack);
+    bool alike = place % sizeof(T) == 0;
+    for (int k = 1; k < task_.nouts; ++k) alike &= bits_as<uint64_t>(task_.outs[k]) % sizeof(Pack) == place;
+    for (int k = 0; k < nsources(); ++k) alike &= bits_as<uint64_t>(task_.sources[k]) % sizeof(Pack) == place;
+    const uint64_t head = (sizeof(Pack) - place) % sizeof(Pack) / sizeof(T);
+    return alike && head < task_.count ? head : task_.count;
+  }
+
+  RONDO_DEVICE Accumulator scaled(int k, Accumulator value) const {
+    if (k != task_.scaled_source) return value;
+    T scalar;
+    memcpy(&scalar, task_.scalar, sizeof scalar);
+    return Math::combine(Reduction::Prod, value, Math::read(scalar));
+  }
+  RONDO_DEVICE T finished(Accumulator value) const {
+    return Math::write(task_.divisor == 1 ? value : Math::divide(value, task_.divisor));
+  }
+
+  RONDO_DEVICE void fold_element(uint64_t i) const {
+    Accumulator value = scaled(0, Math::read(source(0)[i]));
+    for (int k = 1; k < nsources(); ++k)
+      value = Math::combine(kOp, value, scaled(k, Math::read(source(k)[i])));
+    const T result = finished(value);
+    for (int k = 0; k < task_.nouts; ++k) out(k)[i] = result;
+  }
+
+  /// A Pack as its elements' accumulators.
+  struct Values {
+    Accumulator of[kElements];
+  };
+
+  RONDO_DEVICE Pack load_pack(int k, uint64_t element) const {
+    return load(reinterpret_cast<const Pack*>(source(k) + element));
+  }
+  RONDO_DEVICE Values read(int k, const Pack& pack) const {
+    T elements[kElements];
+    memcpy(elements, &pack, sizeof pack);
+    Values values;
+    for (int i = 0; i < kElements; ++i) values.of[i] = scaled(k, Math::read(elements[i]));
+    return values;
+  }
+  RONDO_DEVICE void write(const Values& values, uint64_t element) const {
+    T elements[kElements];
+    for (int i = 0; i < kElements; ++i) elements[i] = finished(values.of[i]);
+    Pack pack;
+    memcpy(&pack, elements, sizeof pack);
+    for (int k = 0; k < task_.nouts; ++k) store(reinterpret_cast<Pack*>(out(k) + element), pack);
+  }
+
+  /// kCount Packs, `stride` elements apart.
+  template <int kCount>
+  RONDO_DEVICE void fold_some(uint64_t element, uint64_t stride) const {
+    Pack loaded[kCount];
+    Values values[kCount];
+    for (int u = 0; u < kCount; ++u) loaded[u] = load_pack(0, element + u * stride);
+    for (int u = 0; u < kCount; ++u) values[u] = read(0, loaded[u]);
+    for (int k = 1; k < nsources(); ++k) {
+      for (int u = 0; u < kCount; ++u) loaded[u] = load_pack(k, element + u * stride);
+      for (int u = 0; u < kCount; ++u) {
+        const Values operand = read(k, loaded[u]);
+        for (int i = 0; i < kElements; ++i)
+          values[u].of[i] = Math::combine(kOp, values[u].of[i], operand.of[i]);
+      }
+    }
+    for (int u = 0; u < kCount; ++u) write(values[u], element + u * stride);
+  }
+
+  RONDO_DEVICE void fold_packs(uint64_t first, uint64_t packs) const {
+    const uint64_t stride = uint64_t{lane_.count} * kElements;
+    uint64_t pack = lane_.index;
+    for (; pack + (kInFlight - 1) * uint64_t{lane_.count} < packs; pack += kInFlight * uint64_t{lane_.count})
+      fold_some<kInFlight>(first + pack * kElements, stride);
+    for (; pack < packs; pack += lane_.count) fold_some<1>(first + pack * kElements, stride);
+  }
+
+  const FoldTask& task_;
+  Lane lane_;
+};
+
+/// Two sources are a step of a ring or a tree, many a fan-in.
+template <class T, Reduction kOp>
+RONDO_DEVICE_CALLED void fold_with(const FoldTask& task, Lane lane) {
+  if (task.nsources == 2)
+    Folding<T, kOp, 2>(task, lane).run();
+  else
+    Folding<T, kOp, kAnyNumber>(task, lane).run();
+}
+
+/// One source is combined with nothing: any operation will do.
+template <class T>
+RONDO_DEVICE_CALLED void fold_one(const FoldTask& task, Lane lane) {
+  Folding<T, Reduction::Sum, 1>(task, lane).run();
+}
+
+template <class T>
+RONDO_DEVICE void fold_arithmetic(const FoldTask& task, Lane lane) {
+  if (task.nsources == 1) return fold_one<T>(task, lane);
+  if (task.op == Reduction::Prod) return fold_with<T, Reduction::Prod>(task, lane);
+  fold_with<T, Reduction::Sum>(task, lane);
+}
+
+template <class T>
+RONDO_DEVICE void fold_ordered(const FoldTask& task, Lane lane) {
+  if (task.nsources != 1 && task.op == Reduction::Min) return fold_with<T, Reduction::Min>(task, lane);
+  if (task.nsources != 1 && task.op == Reduction::Max) return fold_with<T, Reduction::Max>(task, lane);
+  fold_arithmetic<T>(task, lane);
+}
+
+template <class T>
+RONDO_DEVICE void fold_integers(const FoldTask& task, Lane lane) {
+  if (task.nsources == 1) return fold_one<T>(task, lane);
+  switch (task.op) {
+    case Reduction::BitAnd: return fold_with<T, Reduction::BitAnd>(task, lane);
+    case Reduction::BitOr: return fold_with<T, Reduction::BitOr>(task, lane);
+    case Reduction::BitXor: return fold_with<T, Reduction::BitXor>(task, lane);
+    case Reduction::LogicalAnd: return fold_with<T, Reduction::LogicalAnd>(task, lane);
+    case Reduction::LogicalOr: return fold_with<T, Reduction::LogicalOr>(task, lane);
+    case Reduction::LogicalXor: return fold_with<T, Reduction::LogicalXor>(task, lane);
+    default: return fold_ordered<T>(task, lane);
+  }
+}
+
+}  // namespace rondo::device

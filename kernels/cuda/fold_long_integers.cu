@@ -1,0 +1,14 @@
+#include "fold_lanes.h"
+
+namespace rondo::device {
+
+RONDO_DEVICE_CALLED void fold_long_integers(const FoldTask& task, Lane lane) {
+  switch (task.type) {
+    case ElementType::Int32: return fold_integers<int32_t>(task, lane);
+    case ElementType::UInt32: return fold_integers<uint32_t>(task, lane);
+    case ElementType::Int64: return fold_integers<int64_t>(task, lane);
+    default: return fold_integers<uint64_t>(task, lane);
+  }
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,32 @@
+#include "fold_lanes.h"
+
+namespace rondo::device {
+namespace {
+
+/// Every operation on truth values is one of three.
+RONDO_DEVICE void fold_booleans(const FoldTask& task, Lane lane) {
+  if (task.nsources == 1) return fold_one<Bool8>(task, lane);
+  switch (task.op) {
+    case Reduction::Prod:
+    case Reduction::Min:
+    case Reduction::BitAnd:
+    case Reduction::LogicalAnd: return fold_with<Bool8, Reduction::LogicalAnd>(task, lane);
+    case Reduction::BitXor:
+    case Reduction::LogicalXor: return fold_with<Bool8, Reduction::LogicalXor>(task, lane);
+    default: return fold_with<Bool8, Reduction::LogicalOr>(task, lane);
+  }
+}
+
+}  // namespace
+
+RONDO_DEVICE_CALLED void fold_short_integers(const FoldTask& task, Lane lane) {
+  switch (task.type) {
+    case ElementType::Int8: return fold_integers<int8_t>(task, lane);
+    case ElementType::UInt8: return fold_integers<uint8_t>(task, lane);
+    case ElementType::Int16: return fold_integers<int16_t>(task, lane);
+    case ElementType::UInt16: return fold_integers<uint16_t>(task, lane);
+    default: return fold_booleans(task, lane);
+  }
+}
+
+}  // namespace rondo::device

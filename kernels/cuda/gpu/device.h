@@ -1,0 +1,72 @@
+// The seam between device code and the machine, as nvcc sees it: what a lane is, and how it reads and writes
+// memory. twin/device.h is the same for g++. Device code names no CUDA built-in and no PTX but through this
+// file.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+#include "base/element.h"
+
+/// A function that runs on the device, always inlined; one that is called.
+#define RONDO_DEVICE __device__ __forceinline__
+#define RONDO_DEVICE_CALLED __device__ __noinline__
+
+namespace rondo::device {
+
+/// The 16 bytes that a lane moves at once.
+struct alignas(16) Pack {
+  uint32_t words[4];
+};
+
+RONDO_DEVICE Pack load(const Pack* at) {
+  const uint4 value = *reinterpret_cast<const uint4*>(at);
+  return {{value.x, value.y, value.z, value.w}};
+}
+RONDO_DEVICE void store(Pack* at, const Pack& pack) {
+  *reinterpret_cast<uint4*>(at) = make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]);
+}
+
+template <class To, class From>
+RONDO_DEVICE To bits_as(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+/// Small floats to float32, exactly, and back, rounded to nearest even. Every NaN becomes the positive quiet
+/// one on the way back; what is too large becomes infinity, or +-448 in float8_e4m3.
+RONDO_DEVICE float widen(Float16 value) { return __half2float(__ushort_as_half(value.bits)); }
+RONDO_DEVICE float widen(BFloat16 value) { return __uint_as_float(static_cast<uint32_t>(value.bits) << 16); }
+RONDO_DEVICE float widen(Float8E4M3 value) {
+  return __half2float(__half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E4M3)));
+}
+RONDO_DEVICE float widen(Float8E5M2 value) {
+  return __half2float(__half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E5M2)));
+}
+
+template <class T>
+RONDO_DEVICE T narrow(float value);
+template <>
+RONDO_DEVICE Float16 narrow<Float16>(float value) {
+  return {isnan(value) ? uint16_t{0x7E00} : __half_as_ushort(__float2half_rn(value))};
+}
+template <>
+RONDO_DEVICE BFloat16 narrow<BFloat16>(float value) {
+  if (isnan(value)) return {0x7FC0};
+  const uint32_t bits = __float_as_uint(value);
+  return {static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)};
+}
+template <>
+RONDO_DEVICE Float8E4M3 narrow<Float8E4M3>(float value) {
+  return {isnan(value) ? uint8_t{0x7F} : __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3)};
+}
+template <>
+RONDO_DEVICE Float8E5M2 narrow<Float8E5M2>(float value) {
+  return {isnan(value) ? uint8_t{0x7E} : __nv_cvt_float_to_fp8(value, __NV_NOSAT, __NV_E5M2)};
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,131 @@
+// The device's fold(), compiled for the host, gives the bits of reduce_reference(), however many lanes share
+// the work.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "catch.h"
+#include "fold.h"
+#include "trial.h"
+
+namespace rondo {
+namespace {
+
+constexpr uint64_t kSeed = 20261121;
+
+/// What pointers are aligned to on a device.
+size_t device_alignment(ElementType type) {
+  const ElementInfo& info = element_info(type);
+  return info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
+}
+
+device::FoldTask task_of(const ReduceArgs& args, void* const* outs, int nouts) {
+  device::FoldTask task{.sources = args.sources.data(),
+                        .nsources = static_cast<int>(args.sources.size()),
+                        .outs = outs,
+                        .nouts = nouts,
+                        .count = args.count,
+                        .type = args.type,
+                        .op = args.op,
+                        .divisor = args.divisor,
+                        .scaled_source = args.scaled_source};
+  if (args.scaled_source >= 0) std::memcpy(task.scalar, args.scalar, element_info(args.type).bytes);
+  return task;
+}
+
+/// The lanes one after the other, in any order: they do not depend on one another.
+void run_lanes(const device::FoldTask& task, uint32_t lanes, std::mt19937_64& random) {
+  std::vector<uint32_t> order(lanes);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const uint32_t lane : order) device::fold(task, {lane, lanes});
+}
+
+void require_trial(TrialCall call, std::mt19937_64& random) {
+  static constexpr std::array<uint32_t, 4> kLanes{1, 3, 32, 130};
+  call.alignment = random() % 3 == 0 ? 64 : device_alignment(call.type);
+  const uint32_t lanes = kLanes[random() % kLanes.size()];
+  const auto fault = run_trial(call, random, [&](const ReduceArgs& args) {
+    void* const out = args.out;
+    run_lanes(task_of(args, &out, 1), lanes, random);
+  });
+  if (fault) FAIL(*fault << ", by " << lanes << " lanes");
+}
+
+int random_alias(int sources, std::mt19937_64& random) {
+  return static_cast<int>(random() % static_cast<uint64_t>(sources + 1)) - 1;
+}
+
+}  // namespace
+
+TEST_CASE("the device's fold of every type and operation equals the reference at every size and alignment") {
+  std::mt19937_64 random(kSeed);
+  CAPTURE(kSeed);
+  for (const ElementType type : all_types())
+    for (const Reduction op : reductions_of(type))
+      for (const size_t count : {0u, 1u, 2u, 7u, 15u, 16u, 17u, 63u, 64u, 65u, 257u, 1009u, 5003u})
+        for (int sources = 1; sources <= 5; ++sources)
+          require_trial({.type = type,
+                         .op = op,
+                         .count = count,
+                         .sources = sources,
+                         .aliased = random_alias(sources, random)},
+                        random);
+}
+
+TEST_CASE("the device's fold scales and divides like the reference") {
+  std::mt19937_64 random(kSeed + 1);
+  CAPTURE(kSeed);
+  for (const ElementType type : all_types())
+    for (const Reduction op : {Reduction::Sum, Reduction::Avg, Reduction::Prod}) {
+      if (!reduction_takes(op, type)) continue;
+      for (const int divisor : {1, 2, 3, 7, 8, 127, 128, 255, 1000, 65536, 0x7FFFFFFF})
+        for (int sources = 1; sources <= 4; ++sources)
+          for (int scaled = -1; scaled < sources; ++scaled)
+            require_trial({.type = type,
+                           .op = op,
+                           .count = random() % 300,
+                           .sources = sources,
+                           .aliased = random_alias(sources, random),
+                           .divisor = divisor,
+                           .scaled = scaled},
+                          random);
+    }
+}
+
+TEST_CASE("the device's fold writes one value to several results") {
+  std::mt19937_64 random(kSeed + 2);
+  CAPTURE(kSeed);
+  for (const ElementType type : all_types()) {
+    const size_t bytes = element_info(type).bytes;
+    for (const int nouts : {2, 3, 7}) {
+      for (const int sources : {1, 2, 3}) {
+        const size_t count = random() % 2000;
+        std::vector<Bytes> in(static_cast<size_t>(sources), Bytes(count * bytes));
+        std::vector<const void*> pointers;
+        for (Bytes& source : in) {
+          fill_samples(source, type, random);
+          pointers.push_back(source.data());
+        }
+        Bytes expected(count * bytes);
+        ReduceArgs args{.out = expected.data(), .sources = pointers, .count = count, .type = type};
+        reduce_reference(args);
+        std::vector<Bytes> results(static_cast<size_t>(nouts), Bytes(count * bytes));
+        std::vector<void*> outs;
+        for (Bytes& result : results) outs.push_back(result.data());
+        run_lanes(task_of(args, outs.data(), nouts), 7, random);
+        for (const Bytes& result : results) REQUIRE(result == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the device copies bytes of any alignment") {
+  std::mt19937_64 random(kSeed + 3);
+  CAPTURE(kSeed);
+  for (int i = 0; i < 3000; ++i)
+    require_trial({.type = ElementType::UInt8, .count = random() % 5000, .sources = 1}, random);
+}
+
+}  // namespace rondo
