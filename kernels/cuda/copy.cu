@@ -4,7 +4,7 @@
 namespace rondo::device {
 namespace {
 
-constexpr int kInFlight = 8;
+constexpr uint32_t kInFlight = 8;
 
 template <class Word>
 RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t words, Lane lane) {
@@ -16,9 +16,9 @@ RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t
   uint64_t word = lane.index;
   for (; word + (kInFlight - 1) * uint64_t{lane.count} < words; word += kInFlight * uint64_t{lane.count}) {
     Word loaded[kInFlight];
-    for (int u = 0; u < kInFlight; ++u) loaded[u] = from[word + u * uint64_t{lane.count}];
+    for (uint32_t u = 0; u < kInFlight; ++u) loaded[u] = from[word + u * uint64_t{lane.count}];
     for (int k = 0; k < task.nouts; ++k)
-      for (int u = 0; u < kInFlight; ++u) to(k)[word + u * uint64_t{lane.count}] = loaded[u];
+      for (uint32_t u = 0; u < kInFlight; ++u) to(k)[word + u * uint64_t{lane.count}] = loaded[u];
   }
   for (; word < words; word += lane.count)
     for (int k = 0; k < task.nouts; ++k) to(k)[word] = from[word];

@@ -28,7 +28,8 @@ class Folding {
   using Math = Element<T>;
   using Accumulator = typename Math::Accumulator;
   static constexpr int kElements = sizeof(Pack) / sizeof(T);
-  static constexpr int kInFlight = kSources == kAnyNumber || kElements > 8 ? 2 : 4;  // Packs of each source
+  static constexpr uint32_t kInFlight =
+      kSources == kAnyNumber || kElements > 8 ? 2 : 4;  // Packs of each source
 
   RONDO_DEVICE int nsources() const { return kSources == kAnyNumber ? task_.nsources : kSources; }
   RONDO_DEVICE const T* source(int k) const { return static_cast<const T*>(task_.sources[k]); }
@@ -86,21 +87,21 @@ class Folding {
   }
 
   /// kCount Packs, `stride` elements apart.
-  template <int kCount>
+  template <uint32_t kCount>
   RONDO_DEVICE void fold_some(uint64_t element, uint64_t stride) const {
     Pack loaded[kCount];
     Values values[kCount];
-    for (int u = 0; u < kCount; ++u) loaded[u] = load_pack(0, element + u * stride);
-    for (int u = 0; u < kCount; ++u) values[u] = read(0, loaded[u]);
+    for (uint32_t u = 0; u < kCount; ++u) loaded[u] = load_pack(0, element + u * stride);
+    for (uint32_t u = 0; u < kCount; ++u) values[u] = read(0, loaded[u]);
     for (int k = 1; k < nsources(); ++k) {
-      for (int u = 0; u < kCount; ++u) loaded[u] = load_pack(k, element + u * stride);
-      for (int u = 0; u < kCount; ++u) {
+      for (uint32_t u = 0; u < kCount; ++u) loaded[u] = load_pack(k, element + u * stride);
+      for (uint32_t u = 0; u < kCount; ++u) {
         const Values operand = read(k, loaded[u]);
         for (int i = 0; i < kElements; ++i)
           values[u].of[i] = Math::combine(kOp, values[u].of[i], operand.of[i]);
       }
     }
-    for (int u = 0; u < kCount; ++u) write(values[u], element + u * stride);
+    for (uint32_t u = 0; u < kCount; ++u) write(values[u], element + u * stride);
   }
 
   RONDO_DEVICE void fold_packs(uint64_t first, uint64_t packs) const {
