@@ -4,6 +4,7 @@
 
 #include "base/element.h"
 #include "base/reduction.h"
+#include "base/status.h"
 
 namespace rondo {
 namespace {

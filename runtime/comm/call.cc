@@ -182,13 +182,9 @@ Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_element
   const auto lay = [&](Side side, const Blocks& blocks, int chunks) {
     if (sides.input == Side::One && sides.output == Side::One)
       return BufferLayout::parts(call.count, bytes, chunks, tile_elements);
-    if (side == Side::All && call.varying) {
-      // A rank that is not told the lengths (gather_v away from the root) has none to move.
-      const std::vector<size_t> none(static_cast<size_t>(chunks), 0);
-      const bool told = !blocks.counts.empty();
-      return BufferLayout::varying(told ? blocks.counts : none, told ? blocks.offsets : none, bytes,
-                                   tile_elements);
-    }
+    // A rank that is not told the lengths (gather_v away from the root) has none to move.
+    if (side == Side::All && call.varying)
+      return BufferLayout::varying(blocks.counts, blocks.offsets, bytes, chunks, tile_elements);
     return BufferLayout::blocks(call.count, bytes, chunks, tile_elements);
   };
   Layout layout{lay(sides.input, call.send_blocks, schedule.input_chunks),

@@ -9,11 +9,6 @@
 #include "comm/inquiry.h"
 
 namespace rondo {
-namespace {
-
-constexpr IpAddress kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-
-}  // namespace
 
 std::shared_ptr<Session> Session::alone() {
   std::shared_ptr<Session> session(new Session);

@@ -106,6 +106,7 @@ bool is_loopback(const IpAddress& ip) {
 }
 
 Result<std::vector<IpAddress>> resolve(const std::string& host) {
+  if (host == "localhost") return std::vector{kLoopback};  // a bare container may have no /etc/hosts
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;

@@ -64,16 +64,14 @@ Ref Run::sizing(const Step& step) const {
 size_t Run::step_bytes(const Step& step, size_t tile) const {
   const Ref ref = sizing(step);
   size_t bytes = 0;
-  for (int i = 0; i < step.count; ++i)
-    bytes += binding_.layout.piece(program_.schedule(), tile, ref.buffer, ref.chunk + i).bytes;
+  for (int i = 0; i < step.count; ++i) bytes += binding_.layout.piece(tile, ref.buffer, ref.chunk + i).bytes;
   return bytes;
 }
 
 uint64_t Run::step_elements(const Step& step) const {
   const Ref ref = sizing(step);
   uint64_t elements = 0;
-  for (int i = 0; i < step.count; ++i)
-    elements += binding_.layout.elements(program_.schedule(), ref.buffer, ref.chunk + i);
+  for (int i = 0; i < step.count; ++i) elements += binding_.layout.elements(ref.buffer, ref.chunk + i);
   return elements;
 }
 
@@ -150,9 +148,9 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
 }
 
 bool Run::contiguous(const Step& step, size_t tile, Ref place) const {
-  Piece all = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk);
+  Piece all = binding_.layout.piece(tile, place.buffer, place.chunk);
   for (int i = 1; i < step.count; ++i) {
-    const Piece next = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk + i);
+    const Piece next = binding_.layout.piece(tile, place.buffer, place.chunk + i);
     if (next.bytes != 0 && next.offset != all.offset + all.bytes) return false;
     all.bytes += next.bytes;
   }
@@ -174,10 +172,8 @@ void Run::compute(const Step& step, size_t tile) {
   for (int i = 0; i < step.count; ++i) {
     Piece src;
     Piece dst;
-    const Schedule& schedule = program_.schedule();
-    if (step.src() != Buffer::None)
-      src = binding_.layout.piece(schedule, tile, step.src(), step.src_chunk + i);
-    if (step.has(kCopy)) dst = binding_.layout.piece(schedule, tile, step.dst(), step.dst_chunk + i);
+    if (step.src() != Buffer::None) src = binding_.layout.piece(tile, step.src(), step.src_chunk + i);
+    if (step.has(kCopy)) dst = binding_.layout.piece(tile, step.dst(), step.dst_chunk + i);
     const size_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
     if (bytes != 0) compute_piece(step, src, dst, slot_offset, bytes);
     slot_offset += bytes;
@@ -222,7 +218,7 @@ void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
       target.connection->commit(bytes, message_);
     } else {
       const Ref place = sizing(step);
-      const Piece piece = binding_.layout.piece(program_.schedule(), tile, place.buffer, place.chunk);
+      const Piece piece = binding_.layout.piece(tile, place.buffer, place.chunk);
       target.connection->post(address(place.buffer, piece.offset), bytes, message_);
     }
   }

@@ -64,7 +64,8 @@ void judge(const Trial& trial, int rank, const Draw& drawn, int64_t killed_ns, P
   // A rank that comes when the start has failed already finds nobody there who could tell it why.
   const bool root =
       died_in <= Phase::Joining && (error.find("the root of the start") != std::string::npos ||
-                                    error.find("the process that made the unique id") != std::string::npos);
+                                    error.find("the process that made the unique id") != std::string::npos ||
+                                    error.find("rank 0 was not found within") != std::string::npos);
   const bool names_victim =
       error.find(victim) != std::string::npos || error.find(missing) != std::string::npos;
   REQUIRE((names_victim || root));

@@ -113,7 +113,7 @@ TEST_CASE("varying blocks are covered exactly, wherever they lie") {
       end += counts[chunk];
     }
     CAPTURE(seed, d.element, d.chunks, d.tile);
-    const BufferLayout layout = BufferLayout::varying(counts, offsets, d.element, d.tile);
+    const BufferLayout layout = BufferLayout::varying(counts, offsets, d.element, d.chunks, d.tile);
     REQUIRE(covers_exactly(all_pieces(layout, d.chunks, layout.tiles()), end * d.element));
     for (int chunk = 0; chunk < d.chunks; ++chunk) {
       size_t bytes = 0;
@@ -139,11 +139,11 @@ TEST_CASE("both ends of a connection give a block the same length in every tile"
       end = offsets.back() + counts.back();
     }
     CAPTURE(seed, d.element, d.chunks, d.tile);
-    const BufferLayout all = BufferLayout::varying(counts, offsets, d.element, d.tile);
+    const BufferLayout all = BufferLayout::varying(counts, offsets, d.element, d.chunks, d.tile);
     for (int chunk = 0; chunk < d.chunks; ++chunk) {
       const std::vector<size_t> own_count = {counts[static_cast<size_t>(chunk)]};
       const std::vector<size_t> own_offset = {0};
-      const BufferLayout own = BufferLayout::varying(own_count, own_offset, d.element, d.tile);
+      const BufferLayout own = BufferLayout::varying(own_count, own_offset, d.element, 1, d.tile);
       for (size_t tile = 0; tile < all.tiles(); ++tile)
         REQUIRE(own.piece(tile, 0).bytes == all.piece(tile, chunk).bytes);
     }
@@ -173,20 +173,18 @@ TEST_CASE("parts of a large tile begin at cache lines") {
 }
 
 TEST_CASE("a scratch chunk has the length of its chunk of the longer buffer and a place of its own") {
-  const Shape shape{CollectiveKind::ReduceScatter, 3};
-  const Schedule schedule(shape, 1, 1, 6);
   const std::vector<size_t> counts = {5, 0, 9};
   const std::vector<size_t> offsets = {0, 5, 5};
   Layout layout;
-  layout.input = BufferLayout::varying(counts, offsets, 4, 4);
-  layout.output = BufferLayout::varying(std::vector<size_t>{0}, std::vector<size_t>{0}, 4, 4);
+  layout.input = BufferLayout::varying(counts, offsets, 4, 3, 4);
+  layout.output = BufferLayout::varying({}, {}, 4, 1, 4);
   layout.scratch_chunk_bytes = 64;
   for (size_t tile = 0; tile < 3; ++tile)
     for (int chunk = 0; chunk < 6; ++chunk) {
-      const Piece piece = layout.piece(schedule, tile, Buffer::Scratch, chunk);
-      CHECK(piece.bytes == layout.piece(schedule, tile, Buffer::Input, chunk % 3).bytes);
+      const Piece piece = layout.piece(tile, Buffer::Scratch, chunk);
+      CHECK(piece.bytes == layout.piece(tile, Buffer::Input, chunk % 3).bytes);
       CHECK(piece.offset == static_cast<size_t>(chunk) * 64);
     }
-  CHECK(layout.elements(schedule, Buffer::Scratch, 5) == 9);
-  CHECK(layout.piece(schedule, 0, Buffer::None, 0).bytes == 0);
+  CHECK(layout.elements(Buffer::Scratch, 5) == 9);
+  CHECK(layout.piece(0, Buffer::None, 0).bytes == 0);
 }

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/status.h"
+#include "schedule/fifo_layout.h"
 #include "transports/connection.h"
-#include "transports/fifo_layout.h"
 
 namespace rondo {
 

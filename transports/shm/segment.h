@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/status.h"
 #include "common/params.h"
-#include "transports/fifo_layout.h"
+#include "schedule/fifo_layout.h"
 
 namespace rondo::shm {
 

@@ -29,6 +29,41 @@ RONDO_DEVICE void store(Pack* at, const Pack& pack) {
   *reinterpret_cast<uint4*>(at) = make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]);
 }
 
+/// Words that other blocks, devices and the host write or read, whatever the memory: with what comes before
+/// or after them in order, or (relaxed) alone.
+RONDO_DEVICE uint64_t load_acquire(const uint64_t* at) {
+  uint64_t value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+RONDO_DEVICE void store_release(uint64_t* at, uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
+  uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+RONDO_DEVICE void store_relaxed(uint64_t* at, uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
+RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
+  return atomicExch_system(reinterpret_cast<unsigned long long*>(at), value);
+}
+
+/// The threads of a block. What each has read and written before barrier() or any(), all see after it.
+class Block {
+ public:
+  RONDO_DEVICE uint32_t thread() const { return threadIdx.x; }
+  RONDO_DEVICE uint32_t threads() const { return blockDim.x; }
+  RONDO_DEVICE void barrier() { __syncthreads(); }
+  /// Whether any thread says so.
+  RONDO_DEVICE bool any(bool so) { return __syncthreads_or(so) != 0; }
+  /// While a thread waits for a word.
+  RONDO_DEVICE void pause() {}
+};
+
 template <class To, class From>
 RONDO_DEVICE To bits_as(const From& from) {
   static_assert(sizeof(To) == sizeof(From));

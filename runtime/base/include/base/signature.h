@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/status.h"
-
 namespace rondo {
+
+class Status;
 
 // X(enumerator, name): what a caller can ask for. The _v forms are the same kind with the flag `varying`.
 #define RONDO_COLLECTIVES(X)         \

@@ -44,7 +44,7 @@ struct Call {
 /// can be derived (offsets that were left out).
 Status check(Call& call, int rank, int nranks);
 
-/// The layouts of the call's buffers for chunks of at most `tile_elements`.
+/// The layouts of the call's buffers for chunks of at most `tile_elements`; the call outlives them.
 Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_elements);
 
 /// Whether input and output share memory, as InPlace says.

@@ -20,6 +20,7 @@ namespace rondo {
 
 /// An IPv6 address; IPv4 ones are mapped into it.
 using IpAddress = std::array<uint8_t, 16>;
+inline constexpr IpAddress kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
 
 /// Where something listens: an IP address and port, or a name in the abstract Unix namespace, which belongs
 /// to the network namespace, leaves nothing in the file system and vanishes with its socket.

@@ -1,14 +1,15 @@
 // Layout: turns (tile, buffer, chunk) of a Schedule into bytes, for one call.
 //
-// A call runs its whole Schedule once per tile; in a tile every chunk is at most `tile_bytes` long, so that a
-// Step's chunks fit a slot and no ring stops with everybody sending. Both ends of a connection compute the
-// same lengths. From the second tile on, both leave out a Step that has no bytes; in the first tile it is
-// carried out all the same, because its slot's header carries the call's signature. Immutable: any thread.
+// A call runs its whole Schedule once per tile; in a tile every chunk is at most `tile_elements` long, so
+// that a Step's chunks fit a slot and no ring stops with everybody sending. Both ends of a connection compute
+// the same lengths. From the second tile on, both leave out a Step that has no bytes; in the first tile it is
+// carried out all the same, because its slot's header carries the call's signature. Plain data and
+// arithmetic, which host threads and CUDA blocks share; immutable: any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "schedule/schedule.h"
 
@@ -21,31 +22,85 @@ struct Piece {
 };
 
 /// How one buffer of a call is divided into chunks.
-class BufferLayout {
- public:
+struct BufferLayout {
+  enum class Form : uint8_t { Parts, Blocks, Varying };
+  static constexpr size_t kPartAlignment = 64;  // bytes: parts begin at cache lines of the buffer
+
+  Form form = Form::Parts;
+  int chunks = 1;
+  size_t count = 0;  // elements: of the vector, of a block, of the longest block
+  size_t element_bytes = 1;
+  size_t tile_elements = 1;
+  const size_t* counts = nullptr;   // Varying: elements of each block; null: none has any
+  const size_t* offsets = nullptr;  // Varying: where each begins, in elements
+
   /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and
   /// the parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
-  static BufferLayout parts(size_t count, size_t element_bytes, int chunks, size_t tile_elements);
+  static constexpr BufferLayout parts(size_t count, size_t element_bytes, int chunks, size_t tile_elements) {
+    return {.form = Form::Parts,
+            .chunks = chunks,
+            .count = count,
+            .element_bytes = element_bytes,
+            .tile_elements = tile_elements};
+  }
   /// `chunks` blocks of `count` elements, one after the other; a tile is a stretch of each block.
-  static BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements);
-  /// Blocks of their own lengths and offsets, in elements.
-  static BufferLayout varying(std::span<const size_t> counts, std::span<const size_t> offsets,
-                              size_t element_bytes, size_t tile_elements);
+  static constexpr BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements) {
+    BufferLayout layout = parts(count, element_bytes, chunks, tile_elements);
+    layout.form = Form::Blocks;
+    return layout;
+  }
+  /// Blocks of their own lengths and offsets, in elements, which outlive the layout; or `chunks` empty ones,
+  /// where the spans are.
+  static constexpr BufferLayout varying(std::span<const size_t> counts, std::span<const size_t> offsets,
+                                        size_t element_bytes, int chunks, size_t tile_elements) {
+    BufferLayout layout = parts(0, element_bytes, chunks, tile_elements);
+    layout.form = Form::Varying;
+    if (counts.empty()) return layout;
+    layout.counts = counts.data();
+    layout.offsets = offsets.data();
+    for (const size_t one : counts) layout.count = one > layout.count ? one : layout.count;
+    return layout;
+  }
 
-  Piece piece(size_t tile, int chunk) const;
+  constexpr size_t tiles() const {
+    const size_t all =
+        divide_up(count, form == Form::Parts ? tile_elements * static_cast<size_t>(chunks) : tile_elements);
+    return all == 0 ? 1 : all;
+  }
+
   /// Elements of a block over all tiles (of the vector, where chunks are its parts).
-  size_t elements(int chunk) const;
-  size_t tiles() const;
+  constexpr size_t elements(int chunk) const {
+    if (form != Form::Varying) return count;
+    return counts == nullptr ? 0 : counts[chunk];
+  }
+
+  constexpr Piece piece(size_t tile, int chunk) const {
+    if (form == Form::Parts) return part(tile, static_cast<size_t>(chunk));
+    const size_t length = elements(chunk);
+    const size_t begin = lesser(length, tile * tile_elements);
+    const size_t end = lesser(length, begin + tile_elements);
+    return {(block_begin(chunk) + begin) * element_bytes, (end - begin) * element_bytes};
+  }
 
  private:
-  enum class Form { Parts, Blocks, Varying };
-  Form form_ = Form::Parts;
-  size_t count_ = 0;
-  size_t element_bytes_ = 1;
-  int chunks_ = 1;
-  size_t tile_elements_ = 1;
-  std::vector<size_t> counts_;
-  std::vector<size_t> offsets_;
+  static constexpr size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
+  static constexpr size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
+
+  constexpr size_t block_begin(int chunk) const {
+    if (form == Form::Blocks) return static_cast<size_t>(chunk) * count;
+    return offsets == nullptr ? 0 : offsets[chunk];
+  }
+  constexpr Piece part(size_t tile, size_t index) const {
+    const size_t most = tile_elements * static_cast<size_t>(chunks);
+    if (tile * most >= count) return {count * element_bytes, 0};
+    const size_t length = lesser(count - tile * most, most);
+    size_t each = divide_up(length, static_cast<size_t>(chunks));
+    const size_t line = kPartAlignment > element_bytes ? kPartAlignment / element_bytes : 1;
+    if (const size_t aligned = divide_up(each, line) * line; aligned <= tile_elements) each = aligned;
+    const size_t begin = lesser(length, index * each);
+    const size_t end = lesser(length, begin + each);
+    return {(tile * most + begin) * element_bytes, (end - begin) * element_bytes};
+  }
 };
 
 /// The layouts of a call's three buffers.
@@ -56,9 +111,26 @@ struct Layout {
   size_t tiles = 1;
 
   /// The bytes of a chunk. A scratch chunk's length is that of its chunk of the vector, see Buffer.
-  Piece piece(const Schedule& schedule, size_t tile, Buffer buffer, int chunk) const;
+  constexpr Piece piece(size_t tile, Buffer buffer, int chunk) const {
+    switch (buffer) {
+      case Buffer::Input: return input.piece(tile, chunk);
+      case Buffer::Output: return output.piece(tile, chunk);
+      case Buffer::Scratch:
+        return {static_cast<size_t>(chunk) * scratch_chunk_bytes,
+                longer().piece(tile, chunk % longer().chunks).bytes};
+      case Buffer::None: break;
+    }
+    return {};
+  }
   /// The chunk's BufferLayout::elements().
-  size_t elements(const Schedule& schedule, Buffer buffer, int chunk) const;
+  constexpr size_t elements(Buffer buffer, int chunk) const {
+    if (buffer == Buffer::Input) return input.elements(chunk);
+    if (buffer == Buffer::Output) return output.elements(chunk);
+    return longer().elements(chunk % longer().chunks);
+  }
+
+ private:
+  constexpr const BufferLayout& longer() const { return input.chunks >= output.chunks ? input : output; }
 };
 
 }  // namespace rondo

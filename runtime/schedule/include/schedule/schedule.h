@@ -90,9 +90,9 @@ struct Step {
   uint16_t wait_lane = kNone;  // do not start before (wait_lane, wait_step) of this rank and tile is done
   uint16_t wait_step = 0;
 
-  bool has(Verb verb) const { return (verbs & verb) != 0; }
-  Buffer src() const { return static_cast<Buffer>(buffers & 15); }
-  Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
+  constexpr bool has(Verb verb) const { return (verbs & verb) != 0; }
+  constexpr Buffer src() const { return static_cast<Buffer>(buffers & 15); }
+  constexpr Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
 };
 static_assert(sizeof(Step) == 16);
 

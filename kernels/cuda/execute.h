@@ -1,0 +1,236 @@
+// The device executor: a block carries out one lane of a Program for one call, a Step at a time, as Run does
+// on a host thread (runtime/exec/run.h). Device code.
+#pragma once
+
+#include "fold.h"
+#include "program.h"
+
+namespace rondo::device {
+
+/// What the threads of a block share: where the slots of the Step at hand are, by member of its peer sets,
+/// and the operands and results of the piece at hand.
+struct Shared {
+  const std::byte* received[kMostPeers];
+  std::byte* slots[kMostPeers];
+  const void* sources[kMostPeers];
+  void* outs[kMostPeers + 1];
+};
+
+/// All threads of the block call it alike. Returns early when the call is stopped.
+class LaneRun {
+ public:
+  RONDO_DEVICE LaneRun(const Program& program, uint32_t lane, const Call& call, Block& block, Shared& shared)
+      : program_(program), lane_(program.lanes[lane]), call_(call), block_(block), shared_(shared) {}
+
+  RONDO_DEVICE void run() {
+    uint64_t done = call_.tiles_before * lane_.nsteps;
+    for (size_t tile = 0; tile < call_.layout.tiles; ++tile) {
+      for (uint32_t i = 0; i < lane_.nsteps; ++i) {
+        if (!run_step(lane_.steps[i], tile)) return;
+        // Pairs with the acquire load in lane_is_there(); the barrier that ends a Step comes before it.
+        if (block_.thread() == 0) store_release(lane_.progress, ++done);
+      }
+    }
+  }
+
+ private:
+  /// False: the call is stopped.
+  RONDO_DEVICE bool run_step(const Step& step, size_t tile) {
+    const Place sizing =
+        step.has(kCopy) ? Place{step.dst(), step.dst_chunk} : Place{step.src(), step.src_chunk};
+    uint64_t bytes = 0;
+    uint64_t elements = 0;
+    for (int i = 0; i < step.count; ++i) {
+      bytes += call_.layout.piece(tile, sizing.buffer, sizing.chunk + i).bytes;
+      elements += call_.layout.elements(sizing.buffer, sizing.chunk + i);
+    }
+    const bool left_out = bytes == 0 && tile > 0;  // at the other end as well
+    Signature signature = call_.signature;
+    if (signature.varying != 0) signature.count = elements;
+
+    bool stopped = !lane_is_there(step, tile);
+    if (!left_out) {
+      const PeerSet receives = set_of(step, kRecv, step.recv_set);
+      const PeerSet sends = set_of(step, kSend, step.send_set);
+      for (uint32_t k = block_.thread(); k < receives.count; k += block_.threads())
+        stopped |= !take(receives, k, bytes, signature);
+      for (uint32_t k = block_.thread(); k < sends.count; k += block_.threads())
+        stopped |= !find_room(sends, k);
+    }
+    if (block_.any(stopped)) return false;
+    if (left_out) return true;
+    compute(step, tile);
+    hand_over(step, bytes, signature);
+    block_.barrier();  // before the next Step looks at the same connections
+    return true;
+  }
+
+  struct Place {
+    Buffer buffer;
+    int chunk;
+  };
+
+  RONDO_DEVICE PeerSet set_of(const Step& step, Verb verb, uint16_t index) const {
+    return step.has(verb) ? lane_.peer_sets[index] : PeerSet{};
+  }
+  RONDO_DEVICE int32_t member(const PeerSet& set, uint32_t k) const {
+    return program_.members[set.first + k];
+  }
+
+  RONDO_DEVICE bool stopped() const { return load_relaxed(&call_.health->stop) != 0; }
+
+  /// Waits for the Step of another lane that this one depends on; false where the call is stopped.
+  RONDO_DEVICE bool lane_is_there(const Step& step, size_t tile) {
+    if (step.wait_lane == Step::kNone || block_.thread() != 0) return true;
+    const ProgramLane& other = program_.lanes[step.wait_lane];
+    const uint64_t needed = (call_.tiles_before + tile) * other.nsteps + step.wait_step + 1;
+    while (load_acquire(other.progress) < needed) {  // pairs with the release store in run()
+      if (stopped()) return false;
+      block_.pause();
+    }
+    return true;
+  }
+
+  /// Waits for the message of a member of the receive set, checks it and notes where it is.
+  RONDO_DEVICE bool take(const PeerSet& set, uint32_t k, uint64_t bytes, const Signature& signature) {
+    const int32_t index = member(set, k);
+    if (index == kSelf) return true;
+    const LaneConnection& connection = program_.connections[index];
+    const FifoLayout& fifo = connection.in;
+    const uint64_t slot = connection.received % fifo.slots;
+    const SlotHeader& header = fifo.headers[slot];
+    while (load_acquire(&header.ready) != connection.received + 1) {  // pairs with send()
+      if (stopped()) return false;
+      block_.pause();
+    }
+    if (header.bytes != bytes || !same(header.signature, signature)) {
+      report(index, header, bytes);
+      return false;
+    }
+    shared_.received[k] = fifo.memory + slot * fifo.stride_bytes;
+    return true;
+  }
+
+  /// Waits until a member of the send set has room for a message, and notes where.
+  RONDO_DEVICE bool find_room(const PeerSet& set, uint32_t k) {
+    const LaneConnection& connection = program_.connections[member(set, k)];
+    const FifoLayout& fifo = connection.out;
+    while (connection.sent - load_acquire(&fifo.released->value) >= fifo.slots) {  // pairs with give_back()
+      if (stopped()) return false;
+      block_.pause();
+    }
+    shared_.slots[k] = fifo.memory + connection.sent % fifo.slots * fifo.stride_bytes;
+    return true;
+  }
+
+  RONDO_DEVICE static bool same(const Signature& a, const Signature& b) {
+    return a.count == b.count && a.plan == b.plan && a.sequence == b.sequence && a.type == b.type &&
+           a.type_bytes == b.type_bytes && a.op == b.op && a.root == b.root && a.kind == b.kind &&
+           a.varying == b.varying;
+  }
+
+  /// The first mismatch is kept; whoever comes later finds the call stopped.
+  RONDO_DEVICE void report(int32_t connection, const SlotHeader& header, uint64_t expected) {
+    CallHealth& health = *call_.health;
+    if (exchange(&health.mismatch, 1) == 0) {
+      health.connection = static_cast<uint64_t>(connection);
+      health.bytes = header.bytes;
+      health.expected = expected;
+      health.signature = header.signature;
+    }
+    store_release(&health.stop, 1);  // pairs with the host's acquire load, which then reads the rest
+  }
+
+  RONDO_DEVICE std::byte* address(Buffer buffer, size_t offset) const {
+    switch (buffer) {
+      case Buffer::Input: return const_cast<std::byte*>(call_.input) + offset;  // read only
+      case Buffer::Output: return call_.output + offset;
+      case Buffer::Scratch: return call_.scratch + offset;
+      case Buffer::None: break;
+    }
+    return nullptr;
+  }
+
+  RONDO_DEVICE void compute(const Step& step, size_t tile) {
+    uint64_t slot_offset = 0;
+    for (int i = 0; i < step.count; ++i) {
+      Piece src;
+      Piece dst;
+      if (step.src() != Buffer::None) src = call_.layout.piece(tile, step.src(), step.src_chunk + i);
+      if (step.has(kCopy)) dst = call_.layout.piece(tile, step.dst(), step.dst_chunk + i);
+      const uint64_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
+      if (bytes == 0) continue;
+      FoldTask task = task_of(step, bytes);
+      point(step, task, address(step.src(), src.offset), address(step.dst(), dst.offset), slot_offset);
+      block_.barrier();  // the pointers are there
+      fold(task, {block_.thread(), block_.threads()});
+      block_.barrier();  // all is read and written: pointers may change, slots go back and out
+      slot_offset += bytes;
+    }
+  }
+
+  RONDO_DEVICE FoldTask task_of(const Step& step, uint64_t bytes) const {
+    FoldTask task;
+    task.sources = shared_.sources;
+    task.outs = shared_.outs;
+    task.count = bytes / call_.type_bytes;
+    task.type = call_.type;
+    task.op = call_.op;
+    if (step.has(kFinish)) task.divisor = call_.divisor;
+    memcpy(task.scalar, call_.scalar, sizeof task.scalar);
+    return task;
+  }
+
+  /// Lists operands in the order of the receive set, and results: the destination, then the slots.
+  RONDO_DEVICE void point(const Step& step, FoldTask& task, const std::byte* src, std::byte* dst,
+                          uint64_t slot_offset) const {
+    const PeerSet receives = set_of(step, kRecv, step.recv_set);
+    const PeerSet sends = set_of(step, kSend, step.send_set);
+    const uint32_t stored = step.has(kCopy) ? 1 : 0;
+    task.nsources = receives.count == 0 ? 1 : static_cast<int>(receives.count);
+    task.nouts = static_cast<int>(stored + sends.count);
+    const bool scales = call_.scales_input && step.src() == Buffer::Input;
+    if (receives.count == 0) {
+      if (scales) task.scaled_source = 0;
+      if (block_.thread() == 0) shared_.sources[0] = src;
+    }
+    for (uint32_t k = 0; k < receives.count; ++k)
+      if (scales && member(receives, k) == kSelf) task.scaled_source = static_cast<int>(k);
+    for (uint32_t k = block_.thread(); k < receives.count; k += block_.threads())
+      shared_.sources[k] = member(receives, k) == kSelf ? src : shared_.received[k] + slot_offset;
+    if (stored != 0 && block_.thread() == 0) shared_.outs[0] = dst;
+    for (uint32_t k = block_.thread(); k < sends.count; k += block_.threads())
+      shared_.outs[stored + k] = shared_.slots[k] + slot_offset;
+  }
+
+  /// Sends what was computed and gives the received slots back. A thread a peer.
+  RONDO_DEVICE void hand_over(const Step& step, uint64_t bytes, const Signature& signature) {
+    const PeerSet receives = set_of(step, kRecv, step.recv_set);
+    const PeerSet sends = set_of(step, kSend, step.send_set);
+    for (uint32_t k = block_.thread(); k < sends.count; k += block_.threads())
+      send(program_.connections[member(sends, k)], bytes, signature);
+    for (uint32_t k = block_.thread(); k < receives.count; k += block_.threads())
+      if (member(receives, k) != kSelf) give_back(program_.connections[member(receives, k)]);
+  }
+
+  RONDO_DEVICE void send(LaneConnection& connection, uint64_t bytes, const Signature& signature) {
+    SlotHeader& header = connection.out.headers[connection.sent % connection.out.slots];
+    header.bytes = bytes;
+    header.signature = signature;
+    // Pairs with the acquire load in take(): with the barrier before it, it publishes what all threads wrote.
+    store_release(&header.ready, ++connection.sent);
+  }
+
+  RONDO_DEVICE void give_back(LaneConnection& connection) {
+    // Pairs with the acquire load in find_room(): all threads have read the slot before the barrier.
+    store_release(&connection.in.released->value, ++connection.received);
+  }
+
+  const Program& program_;
+  const ProgramLane& lane_;
+  const Call& call_;
+  Block& block_;
+  Shared& shared_;
+};
+
+}  // namespace rondo::device

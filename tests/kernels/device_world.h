@@ -1,0 +1,61 @@
+// DeviceWorld: all ranks of a communicator carried out by device code compiled for the host. A block is a
+// group of threads; connections are FIFOs in plain memory. Used by one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "program.h"
+#include "schedule/schedule.h"
+
+namespace rondo {
+
+class DeviceWorld {
+ public:
+  struct Options {
+    uint32_t threads = 2;  // of a block
+    size_t slot_bytes = 256;
+    size_t slots = 2;
+  };
+  /// `ranks`: the Schedules of an algorithm.
+  DeviceWorld(const std::vector<Schedule>& ranks, const Options& options);
+
+  /// One call, calls[r] being rank r's; returns when all blocks have. Fills in `tiles_before` and `scratch`.
+  void run(std::vector<device::Call> calls);
+
+ private:
+  struct Fifo {
+    Fifo(const Options& options);
+    FifoLayout layout();
+    Options options;
+    std::vector<SlotHeader> headers;
+    ReleasedCounter released;
+    std::vector<std::byte> memory;
+  };
+  struct Rank {
+    std::vector<device::LaneConnection> connections;
+    std::vector<int32_t> members;
+    std::vector<std::vector<device::PeerSet>> peer_sets;  // by lane
+    std::vector<device::ProgramLane> lanes;
+    std::vector<uint64_t> progress;
+    std::vector<std::byte> scratch;
+    device::Program program;
+  };
+  struct Key {
+    int from, to, port;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  FifoLayout fifo(int from, int to, int port);
+  void bind(Rank& rank, const Schedule& schedule);
+  int32_t connect(Rank& rank, std::map<Key, int32_t>& known, int self, int peer, int port);
+
+  Options options_;
+  const std::vector<Schedule>& schedules_;
+  std::map<Key, std::unique_ptr<Fifo>> fifos_;
+  std::vector<Rank> ranks_;
+  uint64_t tiles_ = 0;  // of all calls so far
+};
+
+}  // namespace rondo
