@@ -130,11 +130,13 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   Remembered& last = choices_[static_cast<size_t>(call.kind)];
   const bool same = last.choice.decision.algorithm != nullptr && !call.varying && !last.varying &&
                     last.count == call.count && last.type_bytes == call.type.bytes &&
-                    last.root == call.root && last.commutative == call.op.commutative;
+                    last.unit_bytes == call.unit_bytes() && last.root == call.root &&
+                    last.commutative == call.op.commutative;
   if (same) return &last.choice;
   RONDO_TRY_ASSIGN(const Decision decision,
                    options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
-  last = {call.count, call.type.bytes, call.root, call.op.commutative, call.varying, {decision, nullptr}};
+  last = {call.count,          call.type.bytes, call.unit_bytes(),  call.root,
+          call.op.commutative, call.varying,    {decision, nullptr}};
   return &last.choice;
 }
 
@@ -162,7 +164,7 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.input = static_cast<const std::byte*>(call.send);
   binding.output = static_cast<std::byte*>(call.recv);
   binding.in_place = is_in_place(call, self_);
-  binding.layout = layout_of(call, schedule, choice->decision.tile_elements);
+  binding.layout = layout_of(call, schedule, choice->decision.tile_units);
   binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
   binding.type = call.type;
   binding.op = call.op;

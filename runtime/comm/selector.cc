@@ -18,10 +18,9 @@ std::optional<CollectiveKind> kind_by_name(std::string_view name) {
 
 /// The longest chunk. How many chunks share a slot may differ from rank to rank; the chunk's size may not.
 /// 0: a slot has not even room for an element of each.
-size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, const CallType& type,
-                      size_t slot_bytes) {
-  const size_t elements = slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / type.bytes;
-  const size_t line = std::max<size_t>(1, kChunkAlignment / type.bytes);
+size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t unit_bytes, size_t slot_bytes) {
+  const size_t elements = slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / unit_bytes;
+  const size_t line = std::max<size_t>(1, kChunkAlignment / unit_bytes);
   return elements > line ? elements - elements % line : elements;
 }
 
@@ -75,8 +74,9 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
   double best_us = std::numeric_limits<double>::infinity();
   for (const Algorithm& row : algorithms()) {
     if (row.kind != shape.kind || !row.supports(shape)) continue;
-    const double us = predicted_us(row, shape, bytes,
-                                   chunk_elements(row, shape, call.type, slot_bytes) * call.type.bytes, cost);
+    const double us =
+        predicted_us(row, shape, bytes,
+                     chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes(), cost);
     if (best == nullptr || us < best_us) {
       best_us = us;
       best = &row;
@@ -93,13 +93,15 @@ Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& 
   const Shape shape = call.shape(nranks);
   Decision decision;
   RONDO_TRY_ASSIGN(decision.algorithm, choose(call, shape, cost, slot_bytes));
-  decision.tile_elements = chunk_elements(*decision.algorithm, shape, call.type, slot_bytes);
-  if (decision.tile_elements == 0)
-    return error(Code::Unsupported, "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes",
+  decision.tile_units = chunk_elements(*decision.algorithm, shape, call.unit_bytes(), slot_bytes);
+  if (decision.tile_units == 0)
+    return error(Code::Unsupported,
+                 "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes "
+                 "(RONDO_SLOT_BYTES)",
                  collective_name(call.kind), decision.algorithm->name, decision.algorithm->most_count(shape),
                  call.type.bytes, slot_bytes);
   decision.plan =
-      mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), decision.tile_elements);
+      mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), decision.tile_units);
   return decision;
 }
 

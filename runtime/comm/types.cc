@@ -7,8 +7,8 @@
 namespace rondo {
 namespace {
 
-constexpr int kFirstHandle = 1024;  // far from the built-in ones
-constexpr size_t kMostTypeBytes = 64 * 1024;
+constexpr int kFirstHandle = 1024;                  // far from the built-in ones
+constexpr size_t kMostTypeBytes = size_t{1} << 30;  // the most that a slot can be made to hold
 
 struct UserOp {
   CallOp op;

@@ -251,8 +251,9 @@ enum {
 RONDO_API rondo_status_t rondo_type_size(rondo_type_t type, size_t* bytes);
 
 /** Makes a type of any size: contiguous bytes that Rondo moves and never looks into. Reductions of it
- * need a user-defined operation.
- * @param bytes size, at least 1 and at most 64 KiB
+ * need a user-defined operation, and an element must fit a slot then (RONDO_SLOT_BYTES, 64 KiB unless
+ * it is set).
+ * @param bytes size, at least 1 and at most 1 GiB
  * @param[out] type the new type */
 RONDO_API rondo_status_t rondo_type_create(size_t bytes, rondo_type_t* type);
 

@@ -33,6 +33,8 @@ struct Call {
   Blocks recv_blocks;  // _v: where the kind has blocks to receive
 
   Shape shape(int nranks) const;
+  /// What a message may not cut: an element that is combined. Those of a user's type are bytes otherwise.
+  size_t unit_bytes() const { return reduces(kind) || type.built_in() ? type.bytes : 1; }
   /// As it rides in slot headers; sequence and plan are the communicator's to fill in.
   Signature signature() const;
   /// Bytes of a rank's vector, the longer of input and output, as far as every rank knows it: what the choice
@@ -44,8 +46,9 @@ struct Call {
 /// can be derived (offsets that were left out).
 Status check(Call& call, int rank, int nranks);
 
-/// The layouts of the call's buffers for chunks of at most `tile_elements`; the call outlives them.
-Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_elements);
+/// The layouts of the call's buffers for chunks of at most `tile_units` of unit_bytes(); the call outlives
+/// them.
+Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_units);
 
 /// Whether input and output share memory, as InPlace says.
 bool is_in_place(const Call& call, int rank);

@@ -117,6 +117,7 @@ class Communicator {
   struct Remembered {
     size_t count = 0;
     uint32_t type_bytes = 0;
+    size_t unit_bytes = 0;
     int root = 0;
     bool commutative = true;
     bool varying = false;

@@ -44,8 +44,8 @@ struct Credentials {
   Secret secret;
 };
 
-/// Connects, proves, states the purpose. The socket is non-blocking. RemoteError where nobody listens or nobody
-/// knows the session, InvalidUsage where versions or secrets differ, Timeout at the deadline.
+/// Connects, proves, states the purpose. The socket is non-blocking. RemoteError where nobody listens or
+/// nobody knows the session, InvalidUsage where versions or secrets differ, Timeout at the deadline.
 Result<Fd> dial(const Address& address, const Credentials& credentials, const Purpose& purpose,
                 const Deadline& deadline, const Interrupt& interrupt);
 

@@ -19,8 +19,8 @@ struct LinkCost {
 
 struct Decision {
   const Algorithm* algorithm = nullptr;
-  size_t tile_elements = 1;  // the longest chunk
-  uint64_t plan = 0;         // for Signature: equal where ranks decided alike
+  size_t tile_units = 1;  // the longest chunk, in the call's unit_bytes()
+  uint64_t plan = 0;      // for Signature: equal where ranks decided alike
 };
 
 class Selector {

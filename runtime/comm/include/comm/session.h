@@ -23,8 +23,8 @@ namespace rondo {
 
 class Session {
  public:
-  /// Joins; returns when all ranks have registered and this rank's edges of the control tree stand. SystemError
-  /// where the process that made the id cannot be reached (any more).
+  /// Joins; returns when all ranks have registered and this rank's edges of the control tree stand.
+  /// SystemError where the process that made the id cannot be reached (any more).
   static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms);
   /// A session of one rank, which needs nobody.
   static std::shared_ptr<Session> alone();

@@ -31,8 +31,9 @@ struct BufferLayout {
   size_t count = 0;  // elements: of the vector, of a block, of the longest block
   size_t element_bytes = 1;
   size_t tile_elements = 1;
-  const size_t* counts = nullptr;   // Varying: elements of each block; null: none has any
-  const size_t* offsets = nullptr;  // Varying: where each begins, in elements
+  const size_t* counts = nullptr;   // Varying: lengths of the blocks; null: none has any
+  const size_t* offsets = nullptr;  // Varying: where each begins
+  size_t scale = 1;                 // elements in one of the caller's, which counts and offsets are in
 
   /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and
   /// the parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
@@ -52,13 +53,15 @@ struct BufferLayout {
   /// Blocks of their own lengths and offsets, in elements, which outlive the layout; or `chunks` empty ones,
   /// where the spans are.
   static constexpr BufferLayout varying(std::span<const size_t> counts, std::span<const size_t> offsets,
-                                        size_t element_bytes, int chunks, size_t tile_elements) {
+                                        size_t element_bytes, int chunks, size_t tile_elements,
+                                        size_t scale = 1) {
     BufferLayout layout = parts(0, element_bytes, chunks, tile_elements);
+    layout.scale = scale;
     layout.form = Form::Varying;
     if (counts.empty()) return layout;
     layout.counts = counts.data();
     layout.offsets = offsets.data();
-    for (const size_t one : counts) layout.count = one > layout.count ? one : layout.count;
+    for (const size_t one : counts) layout.count = one * scale > layout.count ? one * scale : layout.count;
     return layout;
   }
 
@@ -68,15 +71,15 @@ struct BufferLayout {
     return all == 0 ? 1 : all;
   }
 
-  /// Elements of a block over all tiles (of the vector, where chunks are its parts).
+  /// The caller's elements of a block over all tiles (of the vector, where chunks are its parts).
   constexpr size_t elements(int chunk) const {
-    if (form != Form::Varying) return count;
+    if (form != Form::Varying) return count / scale;
     return counts == nullptr ? 0 : counts[chunk];
   }
 
   constexpr Piece piece(size_t tile, int chunk) const {
     if (form == Form::Parts) return part(tile, static_cast<size_t>(chunk));
-    const size_t length = elements(chunk);
+    const size_t length = elements(chunk) * scale;
     const size_t begin = lesser(length, tile * tile_elements);
     const size_t end = lesser(length, begin + tile_elements);
     return {(block_begin(chunk) + begin) * element_bytes, (end - begin) * element_bytes};
@@ -88,7 +91,7 @@ struct BufferLayout {
 
   constexpr size_t block_begin(int chunk) const {
     if (form == Form::Blocks) return static_cast<size_t>(chunk) * count;
-    return offsets == nullptr ? 0 : offsets[chunk];
+    return offsets == nullptr ? 0 : offsets[chunk] * scale;
   }
   constexpr Piece part(size_t tile, size_t index) const {
     const size_t most = tile_elements * static_cast<size_t>(chunks);
