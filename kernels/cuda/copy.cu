@@ -16,12 +16,12 @@ RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t
   uint64_t word = lane.index;
   for (; word + (kInFlight - 1) * uint64_t{lane.count} < words; word += kInFlight * uint64_t{lane.count}) {
     Word loaded[kInFlight];
-    for (uint32_t u = 0; u < kInFlight; ++u) loaded[u] = from[word + u * uint64_t{lane.count}];
+    for (uint32_t u = 0; u < kInFlight; ++u) loaded[u] = read(from + word + u * uint64_t{lane.count});
     for (int k = 0; k < task.nouts; ++k)
-      for (uint32_t u = 0; u < kInFlight; ++u) to(k)[word + u * uint64_t{lane.count}] = loaded[u];
+      for (uint32_t u = 0; u < kInFlight; ++u) write(to(k) + word + u * uint64_t{lane.count}, loaded[u]);
   }
   for (; word < words; word += lane.count)
-    for (int k = 0; k < task.nouts; ++k) to(k)[word] = from[word];
+    for (int k = 0; k < task.nouts; ++k) write(to(k) + word, read(from + word));
 }
 
 /// The bytes up to a boundary of Word, then Words, then the rest; false where pointers lie differently to it.

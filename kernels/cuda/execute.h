@@ -28,7 +28,7 @@ class LaneRun {
       for (uint32_t i = 0; i < lane_.nsteps; ++i) {
         if (!run_step(lane_.steps[i], tile)) return;
         // Pairs with the acquire load in lane_is_there(); the barrier that ends a Step comes before it.
-        if (block_.thread() == 0) store_release(lane_.progress, ++done);
+        if (block_.thread() == 0) store_release(Word::Progress, lane_.progress, ++done);
       }
     }
   }
@@ -57,9 +57,8 @@ class LaneRun {
       for (uint32_t k = block_.thread(); k < sends.count; k += block_.threads())
         stopped |= !find_room(sends, k);
     }
-    if (block_.any(stopped)) return false;
-    if (left_out) return true;
-    compute(step, tile);
+    if (left_out) return !block_.any(stopped);
+    if (!compute(step, tile, stopped)) return false;
     hand_over(step, bytes, signature);
     block_.barrier();  // before the next Step looks at the same connections
     return true;
@@ -84,7 +83,7 @@ class LaneRun {
     if (step.wait_lane == Step::kNone || block_.thread() != 0) return true;
     const ProgramLane& other = program_.lanes[step.wait_lane];
     const uint64_t needed = (call_.tiles_before + tile) * other.nsteps + step.wait_step + 1;
-    while (load_acquire(other.progress) < needed) {  // pairs with the release store in run()
+    while (load_acquire(Word::Progress, other.progress) < needed) {  // pairs with the release store in run()
       if (stopped()) return false;
       block_.pause();
     }
@@ -99,11 +98,11 @@ class LaneRun {
     const FifoLayout& fifo = connection.in;
     const uint64_t slot = connection.received % fifo.slots;
     const SlotHeader& header = fifo.headers[slot];
-    while (load_acquire(&header.ready) != connection.received + 1) {  // pairs with send()
+    while (load_acquire(Word::Ready, &header.ready) != connection.received + 1) {  // pairs with send()
       if (stopped()) return false;
       block_.pause();
     }
-    if (header.bytes != bytes || !same(header.signature, signature)) {
+    if (read(&header.bytes) != bytes || !same(read(&header.signature), signature)) {
       report(index, header, bytes);
       return false;
     }
@@ -115,7 +114,8 @@ class LaneRun {
   RONDO_DEVICE bool find_room(const PeerSet& set, uint32_t k) {
     const LaneConnection& connection = program_.connections[member(set, k)];
     const FifoLayout& fifo = connection.out;
-    while (connection.sent - load_acquire(&fifo.released->value) >= fifo.slots) {  // pairs with give_back()
+    while (connection.sent - load_acquire(Word::Released, &fifo.released->value) >=
+           fifo.slots) {  // pairs with give_back()
       if (stopped()) return false;
       block_.pause();
     }
@@ -133,12 +133,13 @@ class LaneRun {
   RONDO_DEVICE void report(int32_t connection, const SlotHeader& header, uint64_t expected) {
     CallHealth& health = *call_.health;
     if (exchange(&health.mismatch, 1) == 0) {
-      health.connection = static_cast<uint64_t>(connection);
-      health.bytes = header.bytes;
-      health.expected = expected;
-      health.signature = header.signature;
+      write(&health.connection, static_cast<uint64_t>(connection));
+      write(&health.bytes, read(&header.bytes));
+      write(&health.expected, expected);
+      write(&health.signature, read(&header.signature));
     }
-    store_release(&health.stop, 1);  // pairs with the host's acquire load, which then reads the rest
+    store_release(Word::Stop, &health.stop,
+                  1);  // pairs with the host's acquire load, which then reads the rest
   }
 
   RONDO_DEVICE std::byte* address(Buffer buffer, size_t offset) const {
@@ -151,7 +152,9 @@ class LaneRun {
     return nullptr;
   }
 
-  RONDO_DEVICE void compute(const Step& step, size_t tile) {
+  /// False, before anything is written, where a thread says that the call is stopped.
+  RONDO_DEVICE bool compute(const Step& step, size_t tile, bool stopped) {
+    bool all_there = false;
     uint64_t slot_offset = 0;
     for (int i = 0; i < step.count; ++i) {
       Piece src;
@@ -162,11 +165,13 @@ class LaneRun {
       if (bytes == 0) continue;
       FoldTask task = task_of(step, bytes);
       point(step, task, address(step.src(), src.offset), address(step.dst(), dst.offset), slot_offset);
-      block_.barrier();  // the pointers are there
+      if (block_.any(stopped)) return false;  // the pointers are there, and what they point to
       fold(task, {block_.thread(), block_.threads()});
       block_.barrier();  // all is read and written: pointers may change, slots go back and out
       slot_offset += bytes;
+      all_there = true;
     }
+    return all_there || !block_.any(stopped);
   }
 
   RONDO_DEVICE FoldTask task_of(const Step& step, uint64_t bytes) const {
@@ -215,15 +220,15 @@ class LaneRun {
 
   RONDO_DEVICE void send(LaneConnection& connection, uint64_t bytes, const Signature& signature) {
     SlotHeader& header = connection.out.headers[connection.sent % connection.out.slots];
-    header.bytes = bytes;
-    header.signature = signature;
+    write(&header.bytes, bytes);
+    write(&header.signature, signature);
     // Pairs with the acquire load in take(): with the barrier before it, it publishes what all threads wrote.
-    store_release(&header.ready, ++connection.sent);
+    store_release(Word::Ready, &header.ready, ++connection.sent);
   }
 
   RONDO_DEVICE void give_back(LaneConnection& connection) {
     // Pairs with the acquire load in find_room(): all threads have read the slot before the barrier.
-    store_release(&connection.in.released->value, ++connection.received);
+    store_release(Word::Released, &connection.in.released->value, ++connection.received);
   }
 
   const Program& program_;

@@ -56,11 +56,11 @@ class Folding {
   }
 
   RONDO_DEVICE void fold_element(uint64_t i) const {
-    Accumulator value = scaled(0, Math::read(source(0)[i]));
+    Accumulator value = scaled(0, Math::read(device::read(source(0) + i)));
     for (int k = 1; k < nsources(); ++k)
-      value = Math::combine(kOp, value, scaled(k, Math::read(source(k)[i])));
+      value = Math::combine(kOp, value, scaled(k, Math::read(device::read(source(k) + i))));
     const T result = finished(value);
-    for (int k = 0; k < task_.nouts; ++k) out(k)[i] = result;
+    for (int k = 0; k < task_.nouts; ++k) device::write(out(k) + i, result);
   }
 
   /// A Pack as its elements' accumulators.
@@ -69,7 +69,7 @@ class Folding {
   };
 
   RONDO_DEVICE Pack load_pack(int k, uint64_t element) const {
-    return load(reinterpret_cast<const Pack*>(source(k) + element));
+    return device::read(reinterpret_cast<const Pack*>(source(k) + element));
   }
   RONDO_DEVICE Values read(int k, const Pack& pack) const {
     T elements[kElements];
@@ -83,7 +83,7 @@ class Folding {
     for (int i = 0; i < kElements; ++i) elements[i] = finished(values.of[i]);
     Pack pack;
     memcpy(&pack, elements, sizeof pack);
-    for (int k = 0; k < task_.nouts; ++k) store(reinterpret_cast<Pack*>(out(k) + element), pack);
+    for (int k = 0; k < task_.nouts; ++k) device::write(reinterpret_cast<Pack*>(out(k) + element), pack);
   }
 
   /// kCount Packs, `stride` elements apart.

@@ -1,7 +1,5 @@
 #include "device_world.h"
 
-#include <thread>
-
 #include "execute.h"
 
 namespace rondo {
@@ -59,30 +57,20 @@ void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
                   .connections = rank.connections.data()};
 }
 
-void DeviceWorld::run(std::vector<device::Call> calls) {
-  struct BlockState {
-    explicit BlockState(uint32_t threads) : meeting(threads) {}
-    device::BlockMeeting meeting;
-    device::Shared shared{};
-  };
-  std::vector<std::unique_ptr<BlockState>> blocks;
-  std::vector<std::thread> threads;
+void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
   for (size_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
     device::Call& call = calls[r];
     rank.scratch.resize(static_cast<size_t>(schedules_[r].scratch_chunks) * call.layout.scratch_chunk_bytes);
     call.scratch = rank.scratch.data();
     call.tiles_before = tiles_;
-    for (uint32_t lane = 0; lane < rank.program.nlanes; ++lane) {
-      BlockState& block = *blocks.emplace_back(std::make_unique<BlockState>(options_.threads));
-      for (uint32_t t = 0; t < options_.threads; ++t)
-        threads.emplace_back([&rank, &call, &block, lane, t] {
-          device::Block self(block.meeting, t);
-          device::LaneRun(rank.program, lane, call, self, block.shared).run();
-        });
-    }
+    for (uint32_t lane = 0; lane < rank.program.nlanes; ++lane)
+      blocks.add(static_cast<int>(r), options_.threads,
+                 [&rank, &call, lane, shared = std::make_shared<device::Shared>()](device::Block& block) {
+                   device::LaneRun(rank.program, lane, call, block, *shared).run();
+                 });
   }
-  for (std::thread& thread : threads) thread.join();
+  blocks.run();
   tiles_ += calls.front().layout.tiles;
 }
 

@@ -1,11 +1,12 @@
-// DeviceWorld: all ranks of a communicator carried out by device code compiled for the host. A block is a
-// group of threads; connections are FIFOs in plain memory. Used by one thread.
+// DeviceWorld: all ranks of a communicator carried out by device code compiled for the host, each on a device
+// of its own. Connections are FIFOs in plain memory. Used by one thread.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "blocks.h"
 #include "program.h"
 #include "schedule/schedule.h"
 
@@ -21,8 +22,9 @@ class DeviceWorld {
   /// `ranks`: the Schedules of an algorithm.
   DeviceWorld(const std::vector<Schedule>& ranks, const Options& options);
 
-  /// One call, calls[r] being rank r's; returns when all blocks have. Fills in `tiles_before` and `scratch`.
-  void run(std::vector<device::Call> calls);
+  /// One call, calls[r] being rank r's, by blocks of either twin; returns when all have ended. Fills in
+  /// `tiles_before` and `scratch`.
+  void run(std::vector<device::Call> calls, device::Blocks& blocks);
 
  private:
   struct Fifo {

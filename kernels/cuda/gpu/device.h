@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/element.h"
+#include "word.h"
 
 /// A function that runs on the device, always inlined; one that is called.
 #define RONDO_DEVICE __device__ __forceinline__
@@ -21,22 +22,29 @@ struct alignas(16) Pack {
   uint32_t words[4];
 };
 
-RONDO_DEVICE Pack load(const Pack* at) {
+/// Memory that other lanes may read or write: in no order but what barriers and the words below make.
+template <class T>
+RONDO_DEVICE T read(const T* at) {
+  return *at;
+}
+template <class T>
+RONDO_DEVICE void write(T* at, const T& value) {
+  *at = value;
+}
+RONDO_DEVICE Pack read(const Pack* at) {
   const uint4 value = *reinterpret_cast<const uint4*>(at);
   return {{value.x, value.y, value.z, value.w}};
 }
-RONDO_DEVICE void store(Pack* at, const Pack& pack) {
+RONDO_DEVICE void write(Pack* at, const Pack& pack) {
   *reinterpret_cast<uint4*>(at) = make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]);
 }
 
-/// Words that other blocks, devices and the host write or read, whatever the memory: with what comes before
-/// or after them in order, or (relaxed) alone.
-RONDO_DEVICE uint64_t load_acquire(const uint64_t* at) {
+RONDO_DEVICE uint64_t load_acquire(Word, const uint64_t* at) {
   uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
-RONDO_DEVICE void store_release(uint64_t* at, uint64_t value) {
+RONDO_DEVICE void store_release(Word, uint64_t* at, uint64_t value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {

@@ -11,6 +11,7 @@
 
 #include "base/element.h"
 #include "kernels/small_float.h"
+#include "word.h"
 
 #define RONDO_DEVICE inline
 #define RONDO_DEVICE_CALLED
@@ -23,13 +24,19 @@ struct alignas(16) Pack {
   uint32_t words[4];
 };
 
-RONDO_DEVICE Pack load(const Pack* at) { return *at; }
-RONDO_DEVICE void store(Pack* at, const Pack& pack) { *at = pack; }
+template <class T>
+RONDO_DEVICE T read(const T* at) {
+  return *at;
+}
+template <class T>
+RONDO_DEVICE void write(T* at, const T& value) {
+  *at = value;
+}
 
-RONDO_DEVICE uint64_t load_acquire(const uint64_t* at) {
+RONDO_DEVICE uint64_t load_acquire(Word, const uint64_t* at) {
   return std::atomic_ref(*const_cast<uint64_t*>(at)).load(std::memory_order_acquire);
 }
-RONDO_DEVICE void store_release(uint64_t* at, uint64_t value) {
+RONDO_DEVICE void store_release(Word, uint64_t* at, uint64_t value) {
   std::atomic_ref(*at).store(value, std::memory_order_release);
 }
 RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {

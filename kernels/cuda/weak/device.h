@@ -1,0 +1,82 @@
+// The seam between device code and the machine, for g++: the twin of gpu/device.h on a simulated machine
+// whose writes are weak (machine.h).
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+
+#include "base/element.h"
+#include "kernels/small_float.h"
+#include "machine.h"
+
+#define RONDO_DEVICE inline
+#define RONDO_DEVICE_CALLED
+
+namespace rondo::device {
+
+using std::isnan;
+
+struct alignas(16) Pack {
+  uint32_t words[4];
+};
+
+template <class T>
+RONDO_DEVICE T read(const T* at) {
+  T value;
+  weak::Machine::current().read(at, &value, sizeof value);
+  return value;
+}
+template <class T>
+RONDO_DEVICE void write(T* at, const T& value) {
+  weak::Machine::current().write(at, &value, sizeof value);
+}
+
+RONDO_DEVICE uint64_t load_acquire(Word, const uint64_t* at) { return weak::Machine::current().load(at); }
+RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) { return weak::Machine::current().load(at); }
+RONDO_DEVICE void store_release(Word word, uint64_t* at, uint64_t value) {
+  weak::Machine::current().release(weak::Scope::Sys, word);
+  weak::Machine::current().store(at, value);
+}
+RONDO_DEVICE void store_relaxed(uint64_t* at, uint64_t value) { weak::Machine::current().store(at, value); }
+RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
+  const uint64_t before = *at;
+  *at = value;
+  return before;
+}
+
+class Block {
+ public:
+  Block(uint32_t thread, uint32_t threads) : thread_(thread), threads_(threads) {}
+  uint32_t thread() const { return thread_; }
+  uint32_t threads() const { return threads_; }
+  void barrier(std::source_location where = std::source_location::current()) {
+    weak::Machine::current().barrier(false, static_cast<int>(where.line()));
+  }
+  bool any(bool so, std::source_location where = std::source_location::current()) {
+    return weak::Machine::current().barrier(so, static_cast<int>(where.line()));
+  }
+  void pause() { weak::Machine::current().yield(); }
+
+ private:
+  uint32_t thread_;
+  uint32_t threads_;
+};
+
+template <class To, class From>
+RONDO_DEVICE To bits_as(const From& from) {
+  return std::bit_cast<To>(from);
+}
+
+template <SmallFloat T>
+RONDO_DEVICE float widen(T value) {
+  return to_float(value);
+}
+template <SmallFloat T>
+RONDO_DEVICE T narrow(float value) {
+  return round_to<T>(value);
+}
+
+}  // namespace rondo::device

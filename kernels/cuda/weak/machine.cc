@@ -1,0 +1,168 @@
+#include "machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace rondo::weak {
+namespace {
+
+constexpr size_t kStackBytes = 256 * 1024;
+constexpr uint64_t kMostTurns = 300'000;  // of a run; far beyond what one takes that ends
+
+Machine* the_machine = nullptr;
+
+void move_all(std::vector<auto>& from, auto& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
+}
+
+}  // namespace
+
+Machine& Machine::current() { return *the_machine; }
+
+void Machine::add_block(int device, uint32_t threads, std::function<void(uint32_t)> body) {
+  Block& block = *blocks_.emplace_back(std::make_unique<Block>());
+  block.device = device;
+  block.threads = threads;
+  if (devices_.size() <= static_cast<size_t>(device)) devices_.resize(static_cast<size_t>(device) + 1);
+  for (uint32_t thread = 0; thread < threads; ++thread) {
+    Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
+    lane.block = &block;
+    lane.body = [body, thread] { body(thread); };
+  }
+}
+
+void Machine::enter() {
+  Lane& lane = *the_machine->running_;
+  lane.body();
+  lane.over = true;
+  swapcontext(&lane.context, &the_machine->scheduler_);
+}
+
+void Machine::run() {
+  the_machine = this;
+  for (const auto& lane : lanes_) {
+    lane->stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+    getcontext(&lane->context);
+    lane->context.uc_stack.ss_sp = lane->stack.get();
+    lane->context.uc_stack.ss_size = kStackBytes;
+    makecontext(&lane->context, enter, 0);
+  }
+  std::vector<Lane*> alive;
+  for (const auto& lane : lanes_) alive.push_back(lane.get());
+  for (uint64_t turn = 0; !alive.empty(); ++turn) {
+    if (turn == kMostTurns) throw Stuck("lanes wait for one another, or for ever");
+    running_ = alive[random_() % alive.size()];
+    swapcontext(&scheduler_, &running_->context);
+    if (running_->over) std::erase(alive, running_);
+    drain_something();
+  }
+  for (const auto& lane : lanes_) std::for_each(lane->buffer.begin(), lane->buffer.end(), apply);
+  for (const auto& block : blocks_) std::for_each(block->buffer.begin(), block->buffer.end(), apply);
+  for (const StoreBuffer& device : devices_) std::for_each(device.begin(), device.end(), apply);
+}
+
+// --- memory ---
+
+void Machine::apply(const Store& store) { std::memcpy(store.at, store.bytes.data(), store.bytes.size()); }
+
+/// Puts what the buffer holds of [at, at + bytes) into `to`, the latest last.
+void Machine::overlay(const StoreBuffer& buffer, const std::byte* at, std::byte* to, size_t bytes) {
+  for (const Store& store : buffer) {
+    const std::byte* begin = std::max<const std::byte*>(at, store.at);
+    const std::byte* end = std::min<const std::byte*>(at + bytes, store.at + store.bytes.size());
+    if (begin < end)
+      std::memcpy(to + (begin - at), store.bytes.data() + (begin - store.at),
+                  static_cast<size_t>(end - begin));
+  }
+}
+
+void Machine::read(const void* at, void* to, size_t bytes) {
+  const auto* from = static_cast<const std::byte*>(at);
+  auto* result = static_cast<std::byte*>(to);
+  std::memcpy(result, from, bytes);
+  const Block& block = *running_->block;
+  overlay(devices_[static_cast<size_t>(block.device)], from, result, bytes);
+  overlay(block.buffer, from, result, bytes);
+  overlay(running_->buffer, from, result, bytes);
+}
+
+void Machine::write(void* at, const void* from, size_t bytes) {
+  const auto* data = static_cast<const std::byte*>(from);
+  running_->buffer.push_back({static_cast<std::byte*>(at), {data, data + bytes}});
+  maybe_yield();
+}
+
+uint64_t Machine::load(const uint64_t* at) {
+  maybe_yield();
+  return *at;
+}
+
+void Machine::store(uint64_t* at, uint64_t value) {
+  *at = value;
+  maybe_yield();
+}
+
+/// Whether nothing before it in its buffer goes to the same bytes.
+bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) const {
+  const Store& store = buffer[index];
+  return std::none_of(
+      buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(index), [&](const Store& earlier) {
+        return earlier.at < store.at + store.bytes.size() && store.at < earlier.at + earlier.bytes.size();
+      });
+}
+
+/// Now and then a store becomes visible before it must.
+void Machine::drain_something() {
+  if (random_() % 16 != 0) return;
+  Lane& lane = *lanes_[random_() % lanes_.size()];
+  if (lane.buffer.empty()) return;
+  const size_t index = random_() % lane.buffer.size();
+  if (!may_go_first(lane.buffer, index)) return;
+  lane.block->buffer.push_back(std::move(lane.buffer[index]));
+  lane.buffer.erase(lane.buffer.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void Machine::release(Scope scope, device::Word word) {
+  const bool here = mutation_.which == static_cast<int>(word);
+  if (here && mutation_.kind == Mutation::Kind::DropRelease) return;
+  if (here && mutation_.kind == Mutation::Kind::NarrowRelease) scope = Scope::Gpu;
+  Block& block = *running_->block;
+  StoreBuffer& device = devices_[static_cast<size_t>(block.device)];
+  move_all(running_->buffer, block.buffer);
+  move_all(block.buffer, device);
+  if (scope == Scope::Gpu) return;
+  std::for_each(device.begin(), device.end(), apply);
+  device.clear();
+}
+
+// --- lanes ---
+
+void Machine::yield() {
+  Lane* lane = running_;
+  swapcontext(&lane->context, &scheduler_);
+}
+
+void Machine::maybe_yield() {
+  if (random_() % 4 == 0) yield();
+}
+
+bool Machine::barrier(bool so, int line) {
+  barriers_.insert(line);
+  if (mutation_.kind == Mutation::Kind::SkipBarrier && mutation_.which == line) return so;
+  Block& block = *running_->block;
+  move_all(running_->buffer, block.buffer);
+  block.said |= so;
+  const uint64_t round = block.round;
+  if (++block.arrived == block.threads) {
+    block.arrived = 0;
+    block.answer = block.said;
+    block.said = false;
+    ++block.round;
+  }
+  while (block.round == round) yield();
+  return block.answer;
+}
+
+}  // namespace rondo::weak

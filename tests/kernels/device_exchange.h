@@ -1,0 +1,125 @@
+// One collective of all ranks by device code compiled for the host, and what is right afterwards.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.h"
+#include "device_world.h"
+#include "shapes.h"
+
+namespace rondo {
+
+/// What rank `rank` has at `index`: small, so that sums are exact in every type.
+template <class T>
+T operand(int rank, size_t index) {
+  return static_cast<T>((static_cast<size_t>(rank) * 7 + index * 3 + 1) % 13);
+}
+
+template <class T>
+T sum_of(int first, int end, size_t index) {
+  T sum{};
+  for (int rank = first; rank < end; ++rank) sum = static_cast<T>(sum + operand<T>(rank, index));
+  return sum;
+}
+
+inline size_t input_elements(const Shape& shape, size_t count) {
+  const Chunks chunks = chunks_of(shape, 1);
+  return count * static_cast<size_t>(chunks.input);
+}
+inline size_t output_elements(const Shape& shape, size_t count) {
+  const Chunks chunks = chunks_of(shape, 1);
+  return count * static_cast<size_t>(chunks.output);
+}
+
+/// What is right at `index` of the rank's output; nothing where that is left as it was.
+template <class T>
+std::optional<T> expected(const Shape& shape, int rank, size_t count, size_t index) {
+  const int n = shape.nranks;
+  const size_t own = static_cast<size_t>(rank) * count + index;
+  const bool at_root = rank == shape.root;
+  const auto block = [&] { return operand<T>(static_cast<int>(index / count), index % count); };
+  switch (shape.kind) {
+    case CollectiveKind::AllReduce: return sum_of<T>(0, n, index);
+    case CollectiveKind::Reduce: return at_root ? std::optional(sum_of<T>(0, n, index)) : std::nullopt;
+    case CollectiveKind::Broadcast: return operand<T>(shape.root, index);
+    case CollectiveKind::AllGather: return block();
+    case CollectiveKind::Gather: return at_root ? std::optional(block()) : std::nullopt;
+    case CollectiveKind::ReduceScatter: return sum_of<T>(0, n, own);
+    case CollectiveKind::Scatter: return operand<T>(shape.root, own);
+    case CollectiveKind::AllToAll:
+      return operand<T>(static_cast<int>(index / count), static_cast<size_t>(rank) * count + index % count);
+    case CollectiveKind::Scan: return sum_of<T>(0, rank + 1, index);
+    case CollectiveKind::Exscan: return rank > 0 ? std::optional(sum_of<T>(0, rank, index)) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+/// One call of all ranks on buffers of their own.
+template <class T>
+class Exchange {
+ public:
+  Exchange(const Algorithm& algorithm, const Shape& shape, size_t count, ElementType type,
+           const DeviceWorld::Options& options)
+      : shape_(shape), count_(count), health_(static_cast<size_t>(shape.nranks)) {
+    const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / sizeof(T);
+    const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
+    for (int rank = 0; rank < shape.nranks; ++rank) {
+      inputs_.emplace_back(input_elements(shape, count) + 1);
+      outputs_.emplace_back(output_elements(shape, count) + 1, kUntouched);
+      for (size_t i = 0; i < inputs_.back().size(); ++i) inputs_.back()[i] = operand<T>(rank, i);
+      device::Call call;
+      call.input = reinterpret_cast<const std::byte*>(inputs_.back().data());
+      call.output = reinterpret_cast<std::byte*>(outputs_.back().data());
+      call.layout = {lay(chunks.input, chunk), lay(chunks.output, chunk), chunk * sizeof(T), 1};
+      call.layout.tiles = std::max(call.layout.input.tiles(), call.layout.output.tiles());
+      if (reduces(shape.kind)) {
+        call.type = type;
+        call.type_bytes = sizeof(T);
+      }
+      call.signature.count = count;
+      call.signature.kind = shape.kind;
+      call.health = &health_[static_cast<size_t>(rank)];
+      calls_.push_back(call);
+    }
+  }
+
+  std::vector<device::Call>& calls() { return calls_; }
+  device::CallHealth& health(int rank) { return health_[static_cast<size_t>(rank)]; }
+
+  /// The first element that is wrong, if one is.
+  std::string fault() const {
+    for (int rank = 0; rank < shape_.nranks; ++rank) {
+      const auto& output = outputs_[static_cast<size_t>(rank)];
+      for (size_t i = 0; i < output.size(); ++i) {
+        const bool behind = i + 1 == output.size();
+        const T right = behind ? kUntouched : expected<T>(shape_, rank, count_, i).value_or(kUntouched);
+        if (output[i] != right)
+          return "rank " + std::to_string(rank) + ", element " + std::to_string(i) + " is " +
+                 std::to_string(output[i]) + " instead of " + std::to_string(right);
+      }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr T kUntouched = T(119);
+
+  BufferLayout lay(int chunks, size_t tile_elements) const {
+    const Chunks blocks = chunks_of(shape_, 1);
+    return blocks.input == 1 && blocks.output == 1
+               ? BufferLayout::parts(count_, sizeof(T), chunks, tile_elements)
+               : BufferLayout::blocks(count_, sizeof(T), chunks, tile_elements);
+  }
+
+  Shape shape_;
+  size_t count_;
+  std::vector<std::vector<T>> inputs_;
+  std::vector<std::vector<T>> outputs_;
+  std::vector<device::CallHealth> health_;
+  std::vector<device::Call> calls_;
+};
+
+}  // namespace rondo
