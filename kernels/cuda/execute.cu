@@ -3,23 +3,21 @@
 namespace rondo::device {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kMostThreads = 512;
 
-/// A block for each lane.
-__global__ void __launch_bounds__(kThreads)
-    execute_kernel(const __grid_constant__ Program program, const __grid_constant__ Call call) {
+__global__ void __launch_bounds__(kMostThreads) execute_kernel(const Job* jobs) {
   __shared__ Shared shared;
+  const Job& job = jobs[blockIdx.x];
   Block block;
-  LaneRun(program, blockIdx.x, call, block, shared).run();
+  LaneRun(*job.program, job.lane, *job.call, block, shared).run();
 }
 
 }  // namespace
 
-int launch_execute(const Program& program, const Call& call, void* stream) {
-  Program program_copy = program;
-  Call call_copy = call;
-  void* arguments[] = {&program_copy, &call_copy};
-  return cudaLaunchCooperativeKernel(execute_kernel, dim3(program.nlanes), dim3(kThreads), arguments, 0,
+int launch_execute(const Job* jobs, uint32_t njobs, uint32_t threads, void* stream) {
+  if (njobs == 0) return cudaSuccess;
+  void* arguments[] = {&jobs};
+  return cudaLaunchCooperativeKernel(execute_kernel, dim3(njobs), dim3(threads), arguments, 0,
                                      static_cast<cudaStream_t>(stream));
 }
 

@@ -67,8 +67,16 @@ struct Call {
   CallHealth* health = nullptr;
 };
 
-/// Carries out the call on the current device, a block a lane, all of them resident at once (lanes wait for
-/// one another). A cudaError_t; `stream` is a cudaStream_t.
-int launch_execute(const Program& program, const Call& call, void* stream);
+/// What one block does: a lane of a rank's call. Ranks that share a device share a launch.
+struct Job {
+  const Program* program = nullptr;
+  const Call* call = nullptr;
+  uint32_t lane = 0;
+};
+
+/// Carries out jobs on the current device, a block each, all of them resident at once, since they wait for
+/// one another; cudaErrorCooperativeLaunchTooLarge where the device has no room for that. `jobs` and what
+/// they point to is memory that the device can read. A cudaError_t; `stream` is a cudaStream_t.
+int launch_execute(const Job* jobs, uint32_t njobs, uint32_t threads, void* stream);
 
 }  // namespace rondo::device

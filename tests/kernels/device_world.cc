@@ -1,7 +1,5 @@
 #include "device_world.h"
 
-#include "execute.h"
-
 namespace rondo {
 
 DeviceWorld::Fifo::Fifo(const Options& of)
@@ -65,10 +63,7 @@ void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
     call.scratch = rank.scratch.data();
     call.tiles_before = tiles_;
     for (uint32_t lane = 0; lane < rank.program.nlanes; ++lane)
-      blocks.add(static_cast<int>(r), options_.threads,
-                 [&rank, &call, lane, shared = std::make_shared<device::Shared>()](device::Block& block) {
-                   device::LaneRun(rank.program, lane, call, block, *shared).run();
-                 });
+      blocks.add(static_cast<int>(r), options_.threads, rank.program, call, lane);
   }
   blocks.run();
   tiles_ += calls.front().layout.tiles;

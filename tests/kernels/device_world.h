@@ -1,5 +1,6 @@
-// DeviceWorld: all ranks of a communicator carried out by device code compiled for the host, each on a device
-// of its own. Connections are FIFOs in plain memory. Used by one thread.
+// DeviceWorld: all ranks of a communicator carried out by device code, on a GPU or by one of its twins, each
+// rank on a device of its own where there are many. Connections are FIFOs in plain memory. Used by one
+// thread.
 #pragma once
 
 #include <map>

@@ -1,39 +1,40 @@
 // Blocks whose threads are threads of the host.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "device.h"
+#include "execute.h"
 
 namespace rondo::device {
 
 class Blocks {
  public:
-  /// A block of `threads` threads, which run body(its Block).
-  void add(int /*device*/, uint32_t threads, std::function<void(Block&)> body) {
-    blocks_.push_back({std::make_unique<BlockMeeting>(threads), std::move(body)});
+  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
+  void add(int /*device*/, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
+    blocks_.push_back(std::make_unique<Started>(threads, Job{&program, &call, lane}));
   }
   /// Runs all of them to their ends.
   void run() {
     std::vector<std::thread> threads;
-    for (const Started& block : blocks_)
-      for (uint32_t thread = 0; thread < block.meeting->threads; ++thread)
-        threads.emplace_back([&block, thread] {
-          Block self(*block.meeting, thread);
-          block.body(self);
+    for (const auto& block : blocks_)
+      for (uint32_t thread = 0; thread < block->meeting.threads; ++thread)
+        threads.emplace_back([&started = *block, thread] {
+          Block self(started.meeting, thread);
+          LaneRun(*started.job.program, started.job.lane, *started.job.call, self, started.shared).run();
         });
     for (std::thread& thread : threads) thread.join();
   }
 
  private:
   struct Started {
-    std::unique_ptr<BlockMeeting> meeting;
-    std::function<void(Block&)> body;
+    Started(uint32_t threads, const Job& of) : meeting(threads), job(of) {}
+    BlockMeeting meeting;
+    Job job;
+    Shared shared{};
   };
-  std::vector<Started> blocks_;
+  std::vector<std::unique_ptr<Started>> blocks_;
 };
 
 }  // namespace rondo::device

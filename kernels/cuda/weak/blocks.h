@@ -2,8 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
-#include "device.h"
+#include "execute.h"
 
 namespace rondo::device {
 
@@ -11,6 +12,13 @@ class Blocks {
  public:
   explicit Blocks(uint64_t seed, weak::Mutation mutation = {}) : machine_(seed, mutation) {}
 
+  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
+  void add(int device, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
+    add(device, threads, [&program, &call, lane, shared = std::make_shared<Shared>()](Block& block) {
+      LaneRun(program, lane, call, block, *shared).run();
+    });
+  }
+  /// A block of something else, the host for one.
   void add(int device, uint32_t threads, std::function<void(Block&)> body) {
     machine_.add_block(device, threads, [threads, body = std::move(body)](uint32_t thread) {
       Block self(thread, threads);
