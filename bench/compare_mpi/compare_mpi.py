@@ -60,8 +60,9 @@ def mpi_options():
     return (["--allow-run-as-root"] if os.geteuid() == 0 else []) + options
 
 
-def run(command):
-    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def run(command, **variables):
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                            env=dict(os.environ, **variables))
     if result.returncode != 0:
         sys.exit(f"compare_mpi: {' '.join(command)} failed with {result.returncode}:\n{result.stdout}{result.stderr}")
     return result.stdout
@@ -77,7 +78,8 @@ def time_rondo(arguments, ranks, part, folder):
     first, last, iterations, warmup = part
     path = os.path.join(folder, "rows.json")
     run([arguments.perf, "all_reduce", "--ranks", str(ranks), "-b", str(first), "-e", str(last), "-f", "2",
-         "-n", str(iterations), "-w", str(warmup), "--transport", arguments.transport, "--json", path])
+         "-n", str(iterations), "-w", str(warmup), "--transport", arguments.transport, "--json", path],
+        RONDO_PIN="1")  # as mpirun binds its processes
     with open(path, encoding="utf-8") as file:
         return {row["bytes"]: row["out_of_place_us"] for row in json.load(file)}
 

@@ -16,7 +16,7 @@ struct Common {
   rondo_stream_t stream;
 };
 
-Status submit_call(const Common& common, Call call, std::optional<rondo_op_t> op) {
+Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> op) {
   RONDO_TRY_ASSIGN(Communicator * communicator, api::live(common.comm));
   RONDO_TRY_ASSIGN(Queue * queue, api::queue_of(common.stream));
   RONDO_TRY_ASSIGN(call.type, find_type(common.type));
@@ -27,7 +27,7 @@ Status submit_call(const Common& common, Call call, std::optional<rondo_op_t> op
   return submit({communicator, std::move(call), queue, {}});
 }
 
-rondo_status_t collective(const Common& common, Call call, std::optional<rondo_op_t> op = {}) {
+rondo_status_t collective(const Common& common, Call&& call, std::optional<rondo_op_t> op = {}) {
   return guarded(common.name, common.comm, [&] { return submit_call(common, std::move(call), op); });
 }
 

@@ -1,10 +1,9 @@
 #include "comm/communicator.h"
 
-#include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -15,12 +14,17 @@ namespace {
 constexpr LinkCost kSharedMemory{0.5, 2e-4};
 constexpr LinkCost kNetwork{15, 5e-4};
 
-int allowed_cpus() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0
-             ? CPU_COUNT(&allowed)
-             : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+/// Whether these ranks of one host outnumber the CPUs that they may use. Where a launcher has bound each to
+/// one, they do where two have the same.
+bool outnumber_cpus(const std::vector<const Member*>& ranks) {
+  int32_t most = 0;
+  std::set<int32_t> bound_to;
+  for (const Member* rank : ranks) {
+    most = std::max(most, rank->allowed_cpus);
+    bound_to.insert(rank->first_cpu);
+  }
+  const size_t cpus = most == 1 ? bound_to.size() : static_cast<size_t>(most);
+  return ranks.size() > cpus;
 }
 
 Result<ConnectionParams> params_from_settings() {
@@ -77,19 +81,17 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   std::unique_ptr<Communicator> made(
       new Communicator(std::move(session), id, std::move(ranks), self, std::move(options)));
   const Session& all = *made->session_;
-  int here = 0;
-  bool one_host = true;
-  for (const int rank : made->ranks_) {
-    const bool same_host = all.member(rank).endpoint.host == all.member(all.rank()).endpoint.host;
-    here += same_host ? 1 : 0;
-    one_host = one_host && same_host;
-  }
+  std::vector<const Member*> here;
+  for (const int rank : made->ranks_)
+    if (all.member(rank).endpoint.host == all.member(all.rank()).endpoint.host)
+      here.push_back(&all.member(rank));
+  const bool one_host = here.size() == made->ranks_.size();
   for (int rank = 0; rank < made->size(); ++rank)
     if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
   const bool by_network =
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
-  made->crowded_ = here > allowed_cpus();
+  made->crowded_ = outnumber_cpus(here);
   made->session_->attach({id, made->ranks_, made->health_, made->board_});
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -20,15 +21,13 @@ constexpr int64_t kNewsMayTake_ms = 300;
 /// What one communicator has to do in a group.
 class Part {
  public:
-  explicit Part(Communicator& communicator) : communicator_(communicator) {}
+  /// `items`: of all communicators of the group.
+  Part(Communicator& communicator, std::span<const Item> items) : communicator_(communicator), items_(items) {
+    for (const Item& item : items_)
+      if (item.communicator == &communicator_) std::visit([this](const auto& what) { add(what); }, item.what);
+  }
 
   Communicator& communicator() { return communicator_; }
-  void add(const Call& call) { calls_.push_back(&call); }
-  template <typename Request>
-  void add(const std::shared_ptr<Request>& request) {
-    if (!messages_) messages_.emplace(communicator_.messages());
-    messages_->add(request);
-  }
 
   /// Done and Failed are final.
   Progress advance();
@@ -38,6 +37,13 @@ class Part {
   bool over() const { return over_; }
 
  private:
+  void add(const Call&) {}  // looked for when it is its turn
+  template <typename Request>
+  void add(const std::shared_ptr<Request>& request) {
+    if (!messages_) messages_.emplace(communicator_.messages());
+    messages_->add(request);
+  }
+  const Call* next_call();
   Progress advance_calls();
   Progress fail(const Status& cause);
   Status first_cause(const Status& cause);
@@ -45,8 +51,8 @@ class Part {
   void give_up();
 
   Communicator& communicator_;
-  std::vector<const Call*> calls_;
-  size_t next_ = 0;       // the first of calls_ that is not over
+  std::span<const Item> items_;
+  size_t next_ = 0;       // the first of them that is not over, where it is a call of this communicator
   Task* call_ = nullptr;  // that one, once it runs
   std::optional<PointToPointTask> messages_;
   std::optional<Deadline> deadline_;  // of the call at hand, from its first wait on
@@ -71,10 +77,19 @@ Progress Part::advance() {
   return moved ? Progress::Moved : Progress::Stuck;
 }
 
+/// The next call of this communicator; null where there is none left.
+const Call* Part::next_call() {
+  for (; next_ != items_.size(); ++next_)
+    if (const Call* call = std::get_if<Call>(&items_[next_].what);
+        call && items_[next_].communicator == &communicator_)
+      return call;
+  return nullptr;
+}
+
 Progress Part::advance_calls() {
-  while (next_ != calls_.size()) {
+  while (const Call* next = next_call()) {
     if (call_ == nullptr) {
-      auto prepared = communicator_.prepare(*calls_[next_]);
+      auto prepared = communicator_.prepare(*next);
       if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
         if (status_.ok()) status_ = prepared.status();
         ++next_;
@@ -148,23 +163,10 @@ void Part::give_up() {
              diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause));
 }
 
-Part& part_of(std::vector<Part>& parts, Communicator& communicator) {
-  for (Part& part : parts)
-    if (&part.communicator() == &communicator) return part;
-  return parts.emplace_back(communicator);
-}
-
-}  // namespace
-
-Status drive(std::span<const Item> items) {
-  std::vector<Part> parts;
-  parts.reserve(items.size());  // so that they stay where they are
+/// Runs them to their ends.
+void run_parts(std::span<Part> parts) {
   bool crowded = false;
-  for (const Item& item : items) {
-    Part& part = part_of(parts, *item.communicator);
-    std::visit([&](const auto& what) { part.add(what); }, item.what);
-    crowded = crowded || item.communicator->crowded();
-  }
+  for (Part& part : parts) crowded = crowded || part.communicator().crowded();
   Patience patience(crowded);
   for (bool all_over = false; !all_over;) {
     bool moved = false;
@@ -180,10 +182,32 @@ Status drive(std::span<const Item> items) {
       for (Part& part : parts) part.look(patience.waited_ns());
     }
   }
-  Status first;
-  for (const Part& part : parts)
-    if (first.ok()) first = part.status();
-  if (!first.ok()) return first;
+}
+
+Status run_group(std::span<const Item> items) {
+  std::vector<Part> parts;
+  parts.reserve(items.size());  // so that they stay where they are
+  for (const Item& item : items) {
+    const bool known = std::any_of(parts.begin(), parts.end(),
+                                   [&](Part& part) { return &part.communicator() == item.communicator; });
+    if (!known) parts.emplace_back(*item.communicator, items);
+  }
+  run_parts(parts);
+  for (const Part& part : parts) RONDO_TRY(part.status());
+  return {};
+}
+
+/// What most calls are: no memory is needed for it.
+Status run_one(const Item& item) {
+  Part part(*item.communicator, {&item, 1});
+  run_parts({&part, 1});
+  return part.status();
+}
+
+}  // namespace
+
+Status drive(std::span<const Item> items) {
+  RONDO_TRY(items.size() == 1 ? run_one(items.front()) : run_group(items));
   for (const Item& item : items)
     if (item.finish) item.finish();
   return {};

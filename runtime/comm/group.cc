@@ -55,8 +55,11 @@ Status carry_out(std::span<const Item> items, std::span<const Turn> turns) {
   return drive(items);
 }
 
-/// On the caller's thread.
-Status issue_here(std::span<const Item> items) { return carry_out(items, take_turns(items)); }
+/// One alone, on the caller's thread: what most calls are.
+Status issue_here(const Item& item) {
+  const Turn turn{item.communicator, item.communicator->take_turn()};
+  return carry_out({&item, 1}, {&turn, 1});
+}
 
 Status issue(std::vector<Item> items) {
   std::vector<Queue*> queues;
@@ -67,7 +70,7 @@ Status issue(std::vector<Item> items) {
     else if (std::find(queues.begin(), queues.end(), one.queue) == queues.end())
       queues.push_back(one.queue);
   }
-  if (queues.empty()) return issue_here(items);
+  if (queues.empty()) return carry_out(items, take_turns(items));
   auto shared = std::make_shared<std::vector<Item>>(std::move(items));
   auto result = std::make_shared<Status>();
   Event done;
@@ -95,7 +98,7 @@ Status group_end() {
 }
 
 Status submit(Item item) {
-  if (group_depth == 0 && item.queue == nullptr) return issue_here({&item, 1});
+  if (group_depth == 0 && item.queue == nullptr) return issue_here(item);
   if (group_depth == 0) {
     std::vector<Item> one;
     one.push_back(std::move(item));

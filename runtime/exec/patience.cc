@@ -10,7 +10,7 @@
 namespace rondo {
 namespace {
 
-constexpr uint32_t kCrowdedSpins = 16;
+constexpr uint32_t kCrowdedSpins = 1;
 constexpr uint32_t kLeastSpins = 64;
 constexpr uint32_t kMostSpins = 2048;
 constexpr uint32_t kFewYields = 2;
@@ -27,6 +27,7 @@ thread_local uint32_t learned_spins = kMostSpins;
 uint32_t Patience::spins() const { return crowded_ ? kCrowdedSpins : learned_spins; }
 
 void Patience::learn() const {
+  if (crowded_) return;
   if (turns_ < spins())
     learned_spins = std::min(learned_spins * 2, kMostSpins);
   else if (turns_ < spins() + kFewYields)

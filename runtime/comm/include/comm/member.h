@@ -17,6 +17,8 @@ struct Member {
   Endpoint endpoint;   // its host and process
   int32_t pid = 0;
   uint16_t tcp_port = 0;
+  int32_t allowed_cpus = 1;  // of the thread that joined
+  int32_t first_cpu = 0;     // of those
   std::vector<IpAddress> addresses;
   std::string host_name;
 

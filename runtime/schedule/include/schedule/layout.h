@@ -66,9 +66,8 @@ struct BufferLayout {
   }
 
   constexpr size_t tiles() const {
-    const size_t all =
-        divide_up(count, form == Form::Parts ? tile_elements * static_cast<size_t>(chunks) : tile_elements);
-    return all == 0 ? 1 : all;
+    const size_t most = form == Form::Parts ? tile_elements * static_cast<size_t>(chunks) : tile_elements;
+    return count <= most ? 1 : divide_up(count, most);  // short calls, for which a division counts, have one
   }
 
   /// The caller's elements of a block over all tiles (of the vector, where chunks are its parts).
@@ -97,6 +96,7 @@ struct BufferLayout {
     const size_t most = tile_elements * static_cast<size_t>(chunks);
     if (tile * most >= count) return {count * element_bytes, 0};
     const size_t length = lesser(count - tile * most, most);
+    if (chunks == 1) return {tile * most * element_bytes, length * element_bytes};
     size_t each = divide_up(length, static_cast<size_t>(chunks));
     const size_t line = kPartAlignment > element_bytes ? kPartAlignment / element_bytes : 1;
     if (const size_t aligned = divide_up(each, line) * line; aligned <= tile_elements) each = aligned;
