@@ -172,7 +172,7 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.op = call.op;
   binding.nranks = size();
   binding.reduces = reduces(call.kind);
-  choice->plan->run.begin(std::move(binding));
+  choice->plan->run.begin(binding);
   return &choice->plan->run;
 }
 

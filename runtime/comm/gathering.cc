@@ -58,7 +58,8 @@ void Gathering::admit(Fd fd) {
   if (timer_ == 0) timer_ = context_->poller().after_ms(timeout_ms_, [this] { on_timeout(); });
   const uint64_t arrival = next_arrival_++;
   arrivals_[arrival].socket = std::make_unique<MessageSocket>(
-      context_->poller(), std::move(fd), [this, arrival](Message message) { on_message(arrival, message); },
+      context_->poller(), std::move(fd),
+      [this, arrival](const Message& message) { on_message(arrival, message); },
       [this, arrival] { on_closed(arrival); });
 }
 

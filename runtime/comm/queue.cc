@@ -98,7 +98,7 @@ void Event::synchronize() {
   wait(*state_, number);
 }
 
-void push_jointly(const std::vector<Queue*>& queues, std::function<Status()> work) {
+void push_jointly(const std::vector<Queue*>& queues, const std::function<Status()>& work) {
   struct Meeting {
     std::mutex mutex;
     std::condition_variable changed;

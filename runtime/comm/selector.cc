@@ -7,7 +7,7 @@ namespace rondo {
 namespace {
 
 /// Where ranks cannot all know how long a _v form is, they choose as for this many bytes.
-constexpr size_t kUnknownBytes = 64 * 1024;
+constexpr size_t kUnknownBytes = size_t{64} * 1024;
 constexpr size_t kChunkAlignment = 64;  // bytes
 
 std::optional<CollectiveKind> kind_by_name(std::string_view name) {

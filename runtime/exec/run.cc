@@ -9,14 +9,14 @@ namespace rondo {
 namespace {
 
 /// Below this a copy into a slot costs less than waiting for the peer to have read the original.
-constexpr size_t kLeastPosted = 8 * 1024;
+constexpr size_t kLeastPosted = size_t{8} * 1024;
 
 }  // namespace
 
 Run::Run(const Program& program) : program_(program), lanes_(program.schedule().lanes.size()) {}
 
-void Run::begin(Binding binding) {
-  binding_ = std::move(binding);
+void Run::begin(const Binding& binding) {
+  binding_ = binding;
   std::fill(lanes_.begin(), lanes_.end(), LaneState());
   message_ = binding_.signature;
   failure_ = Status();

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <source_location>
 
 #include "base/element.h"
 #include "kernels/small_float.h"
@@ -52,12 +51,8 @@ class Block {
   Block(uint32_t thread, uint32_t threads) : thread_(thread), threads_(threads) {}
   uint32_t thread() const { return thread_; }
   uint32_t threads() const { return threads_; }
-  void barrier(std::source_location where = std::source_location::current()) {
-    weak::Machine::current().barrier(false, static_cast<int>(where.line()));
-  }
-  bool any(bool so, std::source_location where = std::source_location::current()) {
-    return weak::Machine::current().barrier(so, static_cast<int>(where.line()));
-  }
+  void barrier(int line = __builtin_LINE()) { weak::Machine::current().barrier(false, line); }
+  bool any(bool so, int line = __builtin_LINE()) { return weak::Machine::current().barrier(so, line); }
   void pause() { weak::Machine::current().yield(); }
 
  private:

@@ -7,12 +7,13 @@
 namespace rondo::weak {
 namespace {
 
-constexpr size_t kStackBytes = 256 * 1024;
+constexpr size_t kStackBytes = size_t{256} * 1024;
 constexpr uint64_t kMostTurns = 300'000;  // of a run; far beyond what one takes that ends
 
 Machine* the_machine = nullptr;
 
-void move_all(std::vector<auto>& from, auto& to) {
+template <class T>
+void move_all(std::vector<T>& from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   from.clear();
 }
@@ -21,7 +22,7 @@ void move_all(std::vector<auto>& from, auto& to) {
 
 Machine& Machine::current() { return *the_machine; }
 
-void Machine::add_block(int device, uint32_t threads, std::function<void(uint32_t)> body) {
+void Machine::add_block(int device, uint32_t threads, const std::function<void(uint32_t)>& body) {
   Block& block = *blocks_.emplace_back(std::make_unique<Block>());
   block.device = device;
   block.threads = threads;

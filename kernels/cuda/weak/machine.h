@@ -45,7 +45,7 @@ class Machine {
   static Machine& current();
 
   /// A block of `threads` lanes, which run `body(thread)`.
-  void add_block(int device, uint32_t threads, std::function<void(uint32_t)> body);
+  void add_block(int device, uint32_t threads, const std::function<void(uint32_t)>& body);
   /// Runs all lanes to their ends; throws Stuck where that does not come. Everything is in memory then.
   void run();
   /// The lines of the barriers that lanes came by.

@@ -49,7 +49,7 @@ class Link {
 
 /// Sizes of a connection; the same at both ends, or connecting fails with both named.
 struct ConnectionParams {
-  size_t slot_bytes = 64 * 1024;
+  size_t slot_bytes = size_t{64} * 1024;
   int slots = 4;
   int sockets = 2;  // of a tcp connection
   uint64_t sim_seed = 0;

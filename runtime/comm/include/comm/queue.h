@@ -60,6 +60,6 @@ class Event {
 };
 
 /// Runs `work` once, when all the queues have come to it; those after it in any of them wait for it.
-void push_jointly(const std::vector<Queue*>& queues, std::function<Status()> work);
+void push_jointly(const std::vector<Queue*>& queues, const std::function<Status()>& work);
 
 }  // namespace rondo

@@ -36,7 +36,7 @@ class Run final : public Task {
   /// The Program outlives the Run.
   explicit Run(const Program& program);
   /// Begins a call; what was left of the one before is forgotten.
-  void begin(Binding binding);
+  void begin(const Binding& binding);
 
   Progress advance() override;
   Status status() const override { return failure_; }
