@@ -114,8 +114,8 @@ class LaneRun {
   RONDO_DEVICE bool find_room(const PeerSet& set, uint32_t k) {
     const LaneConnection& connection = program_.connections[member(set, k)];
     const FifoLayout& fifo = connection.out;
-    while (connection.sent - load_acquire(Word::Released, &fifo.released->value) >=
-           fifo.slots) {  // pairs with give_back()
+    // Pairs with the release store in give_back().
+    while (connection.sent - load_acquire(Word::Released, &fifo.released->value) >= fifo.slots) {
       if (stopped()) return false;
       block_.pause();
     }
@@ -138,8 +138,8 @@ class LaneRun {
       write(&health.expected, expected);
       write(&health.signature, read(&header.signature));
     }
-    store_release(Word::Stop, &health.stop,
-                  1);  // pairs with the host's acquire load, which then reads the rest
+    // Pairs with the host's acquire load, which then reads the rest.
+    store_release(Word::Stop, &health.stop, 1);
   }
 
   RONDO_DEVICE std::byte* address(Buffer buffer, size_t offset) const {

@@ -46,13 +46,17 @@ class HandlePool {
   }
   Handle* take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return &all_.emplace_back();
+    if (free_.empty()) {
+      // So that give_back() needs no memory.
+      if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 16);
+      return &all_.emplace_back();
+    }
     Handle* handle = free_.back();
     free_.pop_back();
     return handle;
   }
   /// The handle is empty and unmarked.
-  void give_back(Handle* handle) {
+  void give_back(Handle* handle) noexcept {
     const std::lock_guard lock(mutex_);
     free_.push_back(handle);
   }

@@ -14,12 +14,6 @@ namespace {
 
 constexpr uint64_t kSeed = 20261121;
 
-/// What pointers are aligned to on a device.
-size_t device_alignment(ElementType type) {
-  const ElementInfo& info = element_info(type);
-  return info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
-}
-
 device::FoldTask task_of(const ReduceArgs& args, void* const* outs, int nouts) {
   device::FoldTask task{.sources = args.sources.data(),
                         .nsources = static_cast<int>(args.sources.size()),

@@ -58,11 +58,6 @@ void reduce_on_gpu(const ReduceArgs& args) {
   out->read_to(args.out);
 }
 
-size_t device_alignment(ElementType type) {
-  const ElementInfo& info = element_info(type);
-  return info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
-}
-
 void require_trial(TrialCall call, std::mt19937_64& random) {
   call.alignment = random() % 3 == 0 ? 64 : device_alignment(call.type);
   call.aliased = static_cast<int>(random() % static_cast<uint64_t>(call.sources + 1)) - 1;

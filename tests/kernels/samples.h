@@ -28,6 +28,12 @@ inline std::vector<ElementType> all_types() {
   return types;
 }
 
+/// What pointers to elements are aligned to on a device.
+inline size_t device_alignment(ElementType type) {
+  const ElementInfo& info = element_info(type);
+  return info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
+}
+
 inline std::vector<Reduction> reductions_of(ElementType type) {
   std::vector<Reduction> reductions;
   for (int i = 0; i < kReductions; ++i) {

@@ -16,6 +16,8 @@
 namespace rondo::test {
 namespace {
 
+constexpr uint32_t kVersion = 2;  // of the protocol, as this suite knows it
+
 UniqueId parse(const rondo_unique_id_t& id) {
   auto read = UniqueId::read(std::as_bytes(std::span(id.internal)));
   REQUIRE(read.ok());
@@ -95,7 +97,7 @@ TEST_CASE("who does not know the secret is refused, and so is who does not prove
   // A dialler that goes on without having checked the listener's proof: magic, version, session, then no
   // proof.
   std::vector<std::byte> forged(32 + 64);
-  const uint32_t head[2] = {0x4f444e52, 1};
+  const uint32_t head[2] = {0x4f444e52, kVersion};
   std::memcpy(forged.data(), head, sizeof head);
   std::memcpy(forged.data() + 8, &id.credentials.session, 8);
   say(id, forged);
@@ -120,7 +122,7 @@ TEST_CASE("another version of the protocol is told apart") {
   std::array<uint32_t, 3> answer{};  // magic, version, verdict
   REQUIRE(receive_all(fd.value(), std::as_writable_bytes(std::span(answer)), deadline, {}).ok());
   CHECK(answer[0] == 0x4f444e52);
-  CHECK(answer[1] == 1);
+  CHECK(answer[1] == kVersion);
   CHECK(answer[2] == 1);
   rondo_comm_t alone = nullptr;
   REQUIRE(rondo_init_rank(&alone, 1, &raw, 0, nullptr) == RONDO_OK);

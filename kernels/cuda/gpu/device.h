@@ -52,9 +52,6 @@ RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
-RONDO_DEVICE void store_relaxed(uint64_t* at, uint64_t value) {
-  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
 
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   return atomicExch_system(reinterpret_cast<unsigned long long*>(at), value);

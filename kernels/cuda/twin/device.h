@@ -1,28 +1,16 @@
-// The seam between device code and the machine, for g++: the host twin of gpu/device.h, line for line.
+// The seam between device code and the machine, for g++: the twin of gpu/device.h in which the
+// threads of a block are threads of the host.
 #pragma once
 
 #include <atomic>
 #include <barrier>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <thread>
 
-#include "base/element.h"
-#include "kernels/small_float.h"
+#include "host_values.h"
 #include "word.h"
 
-#define RONDO_DEVICE inline
-#define RONDO_DEVICE_CALLED
-
 namespace rondo::device {
-
-using std::isnan;
-
-struct alignas(16) Pack {
-  uint32_t words[4];
-};
 
 template <class T>
 RONDO_DEVICE T read(const T* at) {
@@ -41,9 +29,6 @@ RONDO_DEVICE void store_release(Word, uint64_t* at, uint64_t value) {
 }
 RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
   return std::atomic_ref(*const_cast<uint64_t*>(at)).load(std::memory_order_relaxed);
-}
-RONDO_DEVICE void store_relaxed(uint64_t* at, uint64_t value) {
-  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
 }
 
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
@@ -79,19 +64,5 @@ class Block {
   BlockMeeting& meeting_;
   uint32_t thread_;
 };
-
-template <class To, class From>
-RONDO_DEVICE To bits_as(const From& from) {
-  return std::bit_cast<To>(from);
-}
-
-template <SmallFloat T>
-RONDO_DEVICE float widen(T value) {
-  return to_float(value);
-}
-template <SmallFloat T>
-RONDO_DEVICE T narrow(float value) {
-  return round_to<T>(value);
-}
 
 }  // namespace rondo::device

@@ -2,25 +2,12 @@
 // whose writes are weak (machine.h).
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
-#include "base/element.h"
-#include "kernels/small_float.h"
+#include "host_values.h"
 #include "machine.h"
 
-#define RONDO_DEVICE inline
-#define RONDO_DEVICE_CALLED
-
 namespace rondo::device {
-
-using std::isnan;
-
-struct alignas(16) Pack {
-  uint32_t words[4];
-};
 
 template <class T>
 RONDO_DEVICE T read(const T* at) {
@@ -39,7 +26,6 @@ RONDO_DEVICE void store_release(Word word, uint64_t* at, uint64_t value) {
   weak::Machine::current().release(weak::Scope::Sys, word);
   weak::Machine::current().store(at, value);
 }
-RONDO_DEVICE void store_relaxed(uint64_t* at, uint64_t value) { weak::Machine::current().store(at, value); }
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   const uint64_t before = *at;
   *at = value;
@@ -59,19 +45,5 @@ class Block {
   uint32_t thread_;
   uint32_t threads_;
 };
-
-template <class To, class From>
-RONDO_DEVICE To bits_as(const From& from) {
-  return std::bit_cast<To>(from);
-}
-
-template <SmallFloat T>
-RONDO_DEVICE float widen(T value) {
-  return to_float(value);
-}
-template <SmallFloat T>
-RONDO_DEVICE T narrow(float value) {
-  return round_to<T>(value);
-}
 
 }  // namespace rondo::device
