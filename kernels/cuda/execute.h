@@ -182,7 +182,8 @@ class LaneRun {
     task.type = call_.type;
     task.op = call_.op;
     if (step.has(kFinish)) task.divisor = call_.divisor;
-    memcpy(task.scalar, call_.scalar, sizeof task.scalar);
+    task.scalars = &call_.scalar;
+    task.scalar_step = 0;
     return task;
   }
 
@@ -196,11 +197,11 @@ class LaneRun {
     task.nouts = static_cast<int>(stored + sends.count);
     const bool scales = call_.scales_input && step.src() == Buffer::Input;
     if (receives.count == 0) {
-      if (scales) task.scaled_source = 0;
+      if (scales) task.scaled = 1;
       if (block_.thread() == 0) shared_.sources[0] = src;
     }
     for (uint32_t k = 0; k < receives.count; ++k)
-      if (scales && member(receives, k) == kSelf) task.scaled_source = static_cast<int>(k);
+      if (scales && member(receives, k) == kSelf) task.scaled = uint64_t{1} << k;
     for (uint32_t k = block_.thread(); k < receives.count; k += block_.threads())
       shared_.sources[k] = member(receives, k) == kSelf ? src : shared_.received[k] + slot_offset;
     if (stored != 0 && block_.thread() == 0) shared_.outs[0] = dst;

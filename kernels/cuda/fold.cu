@@ -3,7 +3,7 @@
 namespace rondo::device {
 
 RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane) {
-  if (task.nsources == 1 && task.scaled_source != 0 && task.divisor == 1) return copy(task, lane);
+  if (task.nsources == 1 && task.scaled == 0 && task.divisor == 1) return copy(task, lane);
   switch (task.type) {
     case ElementType::Int8:
     case ElementType::UInt8:

@@ -6,6 +6,7 @@
 #include "base/element.h"
 #include "base/reduction.h"
 #include "device.h"
+#include "fold_list.h"
 
 namespace rondo::device {
 
@@ -19,10 +20,11 @@ struct FoldTask {
   int nouts = 1;
   uint64_t count = 0;  // elements
   ElementType type = ElementType::Float32;
-  Reduction op = Reduction::Sum;           // Avg combines as Sum
-  int divisor = 1;                         // finish: divide by this
-  int scaled_source = -1;                  // this source is multiplied by the scalar first
-  alignas(16) unsigned char scalar[16]{};  // one element
+  Reduction op = Reduction::Sum;    // Avg combines as Sum
+  int divisor = 1;                  // finish: divide by this
+  uint64_t scaled = 0;              // bit k: source k is multiplied by scalars[k * scalar_step] first
+  const Scalar* scalars = nullptr;  // only where any is
+  int scalar_step = 1;              // 0: all by the same
 };
 
 /// One of `count` lanes that carry out a task together. They need no barrier: each handles elements of its
@@ -33,6 +35,9 @@ struct Lane {
 };
 
 RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane);
+
+/// All of them, one after the other.
+RONDO_DEVICE_CALLED void fold_all(const FoldList& list, Lane lane);
 
 // The parts of fold() by type, each in a file of its own.
 RONDO_DEVICE_CALLED void fold_short_integers(const FoldTask& task, Lane lane);  // 8 and 16 bits, bool

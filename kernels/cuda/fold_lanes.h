@@ -46,9 +46,9 @@ class Folding {
   }
 
   RONDO_DEVICE Accumulator scaled(int k, Accumulator value) const {
-    if (k != task_.scaled_source) return value;
+    if ((task_.scaled >> k & 1) == 0) return value;
     T scalar;
-    memcpy(&scalar, task_.scalar, sizeof scalar);
+    memcpy(&scalar, task_.scalars[k * task_.scalar_step].bytes, sizeof scalar);
     return Math::combine(Reduction::Prod, value, Math::read(scalar));
   }
   RONDO_DEVICE T finished(Accumulator value) const {

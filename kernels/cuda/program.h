@@ -4,6 +4,7 @@
 
 #include "base/element.h"
 #include "base/reduction.h"
+#include "fold_list.h"
 #include "schedule/fifo_layout.h"
 #include "schedule/layout.h"
 #include "schedule/schedule.h"
@@ -61,7 +62,7 @@ struct Call {
   Reduction op = Reduction::Sum;
   int divisor = 1;  // of values that are finished: the ranks, for avg
   bool scales_input = false;
-  alignas(16) unsigned char scalar[16]{};
+  Scalar scalar{};
   Signature signature;
   uint64_t tiles_before = 0;  // of all calls of this Program before: `progress` counts on
   CallHealth* health = nullptr;
@@ -74,9 +75,9 @@ struct Job {
   uint32_t lane = 0;
 };
 
-/// Carries out jobs on the current device, a block each, all of them resident at once, since they wait for
-/// one another; cudaErrorCooperativeLaunchTooLarge where the device has no room for that. `jobs` and what
-/// they point to is memory that the device can read. A cudaError_t; `stream` is a cudaStream_t.
-int launch_execute(const Job* jobs, uint32_t njobs, uint32_t threads, void* stream);
+/// What one launch does, a block a job. All that is pointed to is memory that the device can read.
+struct JobList {
+  const Job* jobs = nullptr;
+};
 
 }  // namespace rondo::device

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kSeed = 20261121;
 
-device::FoldTask task_of(const ReduceArgs& args, void* const* outs, int nouts) {
+/// `scalar` is where the task finds the scalar.
+device::FoldTask task_of(const ReduceArgs& args, void* const* outs, int nouts, device::Scalar& scalar) {
   device::FoldTask task{.sources = args.sources.data(),
                         .nsources = static_cast<int>(args.sources.size()),
                         .outs = outs,
@@ -23,8 +24,11 @@ device::FoldTask task_of(const ReduceArgs& args, void* const* outs, int nouts) {
                         .type = args.type,
                         .op = args.op,
                         .divisor = args.divisor,
-                        .scaled_source = args.scaled_source};
-  if (args.scaled_source >= 0) std::memcpy(task.scalar, args.scalar, element_info(args.type).bytes);
+                        .scalars = &scalar,
+                        .scalar_step = 0};
+  if (args.scaled_source < 0) return task;
+  task.scaled = uint64_t{1} << args.scaled_source;
+  std::memcpy(scalar.bytes, args.scalar, element_info(args.type).bytes);
   return task;
 }
 
@@ -42,7 +46,8 @@ void require_trial(TrialCall call, std::mt19937_64& random) {
   const uint32_t lanes = kLanes[random() % kLanes.size()];
   const auto fault = run_trial(call, random, [&](const ReduceArgs& args) {
     void* const out = args.out;
-    run_lanes(task_of(args, &out, 1), lanes, random);
+    device::Scalar scalar;
+    run_lanes(task_of(args, &out, 1, scalar), lanes, random);
   });
   if (fault) FAIL(*fault << ", by " << lanes << " lanes");
 }
@@ -108,7 +113,8 @@ TEST_CASE("the device's fold writes one value to several results") {
         std::vector<Bytes> results(static_cast<size_t>(nouts), Bytes(count * bytes));
         std::vector<void*> outs;
         for (Bytes& result : results) outs.push_back(result.data());
-        run_lanes(task_of(args, outs.data(), nouts), 7, random);
+        device::Scalar scalar;
+        run_lanes(task_of(args, outs.data(), nouts, scalar), 7, random);
         for (const Bytes& result : results) REQUIRE(result == expected);
       }
     }

@@ -1,0 +1,40 @@
+// FoldList: several folds of one call, as the host hands them to a kernel. Plain data, copied at the launch.
+#pragma once
+
+#include <cstdint>
+
+#include "base/element.h"
+#include "base/reduction.h"
+
+namespace rondo::device {
+
+/// One element, whatever its type.
+struct alignas(16) Scalar {
+  unsigned char bytes[16];
+};
+
+/// Folds that do not depend on one another. Each is a FoldTask of its own (fold.h).
+struct FoldList {
+  static constexpr uint32_t kMostFolds = 32;
+  static constexpr uint32_t kMostPointers = 128;
+  static constexpr uint32_t kMostSources = 64;  // of a fold
+
+  struct Fold {
+    uint64_t count;    // elements
+    uint64_t scaled;   // bit k: source k is multiplied by scalars[k]
+    uint16_t sources;  // the first, in `pointers`
+    uint16_t nsources;
+    uint16_t outs;  // likewise
+    uint16_t nouts;
+  };
+  ElementType type;
+  Reduction op;
+  int32_t divisor;
+  uint32_t nfolds;
+  Fold folds[kMostFolds];
+  void* pointers[kMostPointers];
+  Scalar scalars[kMostSources];
+};
+static_assert(sizeof(FoldList) <= 4096, "what a launch can take on every GPU");
+
+}  // namespace rondo::device

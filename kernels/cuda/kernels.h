@@ -1,0 +1,17 @@
+// The kernels by name. Each takes one struct, by value, and any grid of blocks of at most kMostThreads.
+#pragma once
+
+#include "fold_list.h"
+#include "program.h"
+
+namespace rondo::device {
+
+inline constexpr uint32_t kMostThreads = 512;
+
+/// FoldList: fold_all() by all threads of the grid. Its blocks do not wait for one another.
+inline constexpr const char* kFoldListKernel = "rondo_fold_list";
+
+/// JobList: block b carries out jobs[b]. Blocks wait for one another: the launch must be cooperative.
+inline constexpr const char* kExecuteKernel = "rondo_execute";
+
+}  // namespace rondo::device

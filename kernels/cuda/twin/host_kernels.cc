@@ -1,0 +1,37 @@
+#include "host_kernels.h"
+
+#include <array>
+
+#include "blocks.h"
+#include "kernels.h"
+
+namespace rondo::device {
+namespace {
+
+/// One thread does it all: folds by several need no barrier, and there is nothing to find.
+void run_fold_list(const void* argument, uint32_t /*blocks*/, uint32_t /*threads*/) {
+  fold_all(*static_cast<const FoldList*>(argument), {0, 1});
+}
+
+constexpr uint32_t kMostHostThreads = 2;  // that stand for a block
+
+void run_execute(const void* argument, uint32_t blocks, uint32_t threads) {
+  const auto& list = *static_cast<const JobList*>(argument);
+  Blocks all;
+  for (uint32_t block = 0; block < blocks; ++block) {
+    const Job& job = list.jobs[block];
+    all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *job.program, *job.call, job.lane);
+  }
+  all.run();
+}
+
+constexpr std::array kKernels = {
+    HostKernel{kFoldListKernel, sizeof(FoldList), run_fold_list},
+    HostKernel{kExecuteKernel, sizeof(JobList), run_execute},
+};
+
+}  // namespace
+
+std::span<const HostKernel> host_kernels() { return kKernels; }
+
+}  // namespace rondo::device
