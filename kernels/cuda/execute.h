@@ -126,7 +126,7 @@ class LaneRun {
   RONDO_DEVICE static bool same(const Signature& a, const Signature& b) {
     return a.count == b.count && a.plan == b.plan && a.sequence == b.sequence && a.type == b.type &&
            a.type_bytes == b.type_bytes && a.op == b.op && a.root == b.root && a.kind == b.kind &&
-           a.varying == b.varying;
+           a.varying == b.varying && a.on_gpu == b.on_gpu;
   }
 
   /// The first mismatch is kept; whoever comes later finds the call stopped.

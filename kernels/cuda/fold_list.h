@@ -31,6 +31,7 @@ struct FoldList {
   Reduction op;
   int32_t divisor;
   uint32_t nfolds;
+  uint32_t npointers;
   Fold folds[kMostFolds];
   void* pointers[kMostPointers];
   Scalar scalars[kMostSources];

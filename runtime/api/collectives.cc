@@ -1,5 +1,6 @@
 // The C API's collectives: each describes its call; one function checks and submits it.
 #include "comm/group.h"
+#include "comm/placement.h"
 #include "comm/types.h"
 #include "handles.h"
 
@@ -18,12 +19,13 @@ struct Common {
 
 Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> op) {
   RONDO_TRY_ASSIGN(Communicator * communicator, api::live(common.comm));
-  RONDO_TRY_ASSIGN(Queue * queue, api::queue_of(common.stream));
+  RONDO_TRY_ASSIGN(Queue * queue, api::place_of(common.stream, call.place));
   RONDO_TRY_ASSIGN(call.type, find_type(common.type));
   if (op) {
     RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
+  RONDO_TRY(place(call, communicator->rank(), communicator->size(), communicator->device()));
   return submit({communicator, std::move(call), queue, {}});
 }
 

@@ -20,7 +20,11 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                    config->size);
     std::memcpy(&known, config, std::min(config->size, sizeof known));
   }
-  return Communicator::options(known.transport, known.algorithm, known.timeout_ms, known.name);
+  return Communicator::options({.transport = known.transport,
+                                .algorithm = known.algorithm,
+                                .timeout_ms = known.timeout_ms,
+                                .name = known.name,
+                                .device = known.device});
 }
 
 rondo_comm_t handle_of(CommunicatorPtr communicator) {

@@ -5,6 +5,13 @@ namespace {
 
 thread_local std::string last_error_of_thread;
 
+/// Handles of CUDA streams are their addresses with this bit, which no address has.
+constexpr uintptr_t kCudaStreamBit = 1;
+
+bool is_cuda_stream(rondo_stream_t stream) {
+  return (reinterpret_cast<uintptr_t>(stream) & kCudaStreamBit) != 0;
+}
+
 }  // namespace
 
 Result<Communicator*> live(rondo_comm_t comm) {
@@ -20,10 +27,19 @@ Result<Communicator*> live(rondo_comm_t comm) {
 
 Result<Queue*> queue_of(rondo_stream_t stream) {
   if (stream == nullptr) return static_cast<Queue*>(nullptr);
+  if (is_cuda_stream(stream))
+    return Status(Code::InvalidArgument, "stream is a CUDA stream, which is not possible here");
   if (stream->mark != kStreamMark)
     return Status(Code::InvalidArgument,
                   "stream is not a queue from rondo_queue_create(), or one that was destroyed");
   return stream->queue.get();
+}
+
+Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
+  if (!is_cuda_stream(stream)) return queue_of(stream);
+  place.on_stream = true;
+  place.stream = reinterpret_cast<gpu::Stream>(reinterpret_cast<uintptr_t>(stream) & ~kCudaStreamBit);
+  return static_cast<Queue*>(nullptr);
 }
 
 Status check_event(rondo_event_t event) {
@@ -48,6 +64,11 @@ rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm)
 }  // namespace rondo::api
 
 using rondo::api::last_error_of_thread;
+
+rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
+  return reinterpret_cast<rondo_stream_t>(reinterpret_cast<uintptr_t>(cuda_stream) |
+                                          rondo::api::kCudaStreamBit);
+}
 
 const char* rondo_last_error(rondo_comm_t comm) {
   if (comm == nullptr || comm->mark != rondo::api::kCommMark) return last_error_of_thread.c_str();

@@ -71,6 +71,8 @@ class HandlePool {
 Result<Communicator*> live(rondo_comm_t comm);
 /// The queue of a handle; null for NULL.
 Result<Queue*> queue_of(rondo_stream_t stream);
+/// The same, or the CUDA stream that the handle stands for, which `place` notes.
+Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
 

@@ -37,13 +37,14 @@ std::string_view collective_name(CollectiveKind kind) {
 std::string describe(const Signature& s) {
   std::string text(collective_name(s.kind));
   if (s.varying) text += "_v";
-  if (s.kind == CollectiveKind::Barrier) return fmt::format("{}(), call {}", text, s.sequence);
+  const char* where = s.on_gpu != 0 ? " on GPUs" : "";
+  if (s.kind == CollectiveKind::Barrier) return fmt::format("{}(){}, call {}", text, where, s.sequence);
   text += s.varying ? fmt::format("({} elements in this message, ", s.count)
                     : fmt::format("(count={}, ", s.count);
   text += type_text(s);
   if (reduces(s.kind)) text += ", " + op_text(s);
   if (has_root(s.kind)) text += fmt::format(", root={}", s.root);
-  return text + fmt::format("), call {}", s.sequence);
+  return text + fmt::format("){}, call {}", where, s.sequence);
 }
 
 Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) {

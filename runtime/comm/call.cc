@@ -25,12 +25,6 @@ Sides sides_of(CollectiveKind kind) {
   }
 }
 
-/// A buffer of the call as bytes.
-struct Extent {
-  const std::byte* begin = nullptr;
-  size_t bytes = 0;
-};
-
 size_t blocks_end(const Blocks& blocks) {
   size_t end = 0;
   for (size_t i = 0; i < blocks.counts.size(); ++i)
@@ -132,6 +126,7 @@ Signature Call::signature() const {
   signature.root = has_root(kind) ? root : -1;
   signature.kind = kind;
   signature.varying = varying ? 1 : 0;
+  signature.on_gpu = place.on_gpu ? 1 : 0;
   return signature;
 }
 
@@ -155,6 +150,14 @@ bool is_in_place(const Call& call, int rank) {
   return in == out;
 }
 
+Extent used_input(const Call& call, int rank, int nranks) {
+  return reads_input(call, rank) ? extent(call, true, nranks) : Extent{};
+}
+
+Extent used_output(const Call& call, int rank, int nranks) {
+  return writes_output(call, rank) ? extent(call, false, nranks) : Extent{};
+}
+
 Status check(Call& call, int rank, int nranks) {
   const auto kind = collective_name(call.kind);
   if (has_root(call.kind) && (call.root < 0 || call.root >= nranks))
@@ -169,8 +172,8 @@ Status check(Call& call, int rank, int nranks) {
   }
   if (call.count > SIZE_MAX / 2 / call.type.bytes / static_cast<size_t>(nranks))
     return error(Code::InvalidArgument, "{}: count is {}, more than memory can hold", kind, call.count);
-  const Extent in = reads_input(call, rank) ? extent(call, true, nranks) : Extent{};
-  const Extent out = writes_output(call, rank) ? extent(call, false, nranks) : Extent{};
+  const Extent in = used_input(call, rank, nranks);
+  const Extent out = used_output(call, rank, nranks);
   RONDO_TRY(check_extent(call, "sendbuf", in));
   RONDO_TRY(check_extent(call, "recvbuf", out));
   return check_overlap(call, rank, in, out);

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "comm/device_choice.h"
+#include "gpu/device.h"
 
 namespace rondo {
 namespace {
@@ -46,21 +48,23 @@ Result<ConnectionParams> params_from_settings() {
 
 }  // namespace
 
-Result<Communicator::Options> Communicator::options(const char* transport, const char* algorithm,
-                                                    int64_t timeout_ms, const char* name) {
+Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
   Options options;
-  if (timeout_ms < 0)
-    return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", timeout_ms);
+  if (wishes.timeout_ms < 0)
+    return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", wishes.timeout_ms);
   RONDO_TRY_ASSIGN(options.timeout_ms, seconds_setting_ms(Setting::Timeout, options.timeout_ms));
-  if (timeout_ms != 0) options.timeout_ms = timeout_ms;
+  if (wishes.timeout_ms != 0) options.timeout_ms = wishes.timeout_ms;
   RONDO_TRY_ASSIGN(options.params, params_from_settings());
-  const std::string transport_name = transport ? transport : setting(Setting::Transport).value_or("");
+  const auto wish = [](const char* wished, Setting otherwise) {
+    return wished ? std::string(wished) : setting(otherwise).value_or("");
+  };
+  const std::string transport_name = wish(wishes.transport, Setting::Transport);
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
-  RONDO_TRY_ASSIGN(options.selector,
-                   Selector::parse(algorithm ? algorithm : setting(Setting::Algorithm).value_or("")));
-  if (name != nullptr) options.name = name;
+  RONDO_TRY_ASSIGN(options.selector, Selector::parse(wish(wishes.algorithm, Setting::Algorithm)));
+  RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));
+  if (wishes.name != nullptr) options.name = wishes.name;
   return options;
 }
 
@@ -92,8 +96,31 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
+  made->no_gpu_calls_ = made->join_on_gpus();
   made->session_->attach({id, made->ranks_, made->health_, made->board_});
   return made;
+}
+
+/// Why GPU calls cannot be made on this communicator, if they cannot.
+Status Communicator::join_on_gpus() {
+  const Member& self = session_->member(session_rank(self_));
+  if (self.device.ordinal < 0) return {};  // placement says so, call by call
+  if (size() > Joint::kMostRanks)
+    return error(Code::Unsupported, "GPU memory: at most {} ranks, not {}", Joint::kMostRanks, size());
+  for (int rank = 0; rank < size(); ++rank) {
+    const Member& other = session_->member(session_rank(rank));
+    if (other.device.ordinal < 0)
+      return error(Code::Unsupported, "GPU memory: {} uses no GPU, {} does", other.text(), self.text());
+    if (other.endpoint.process != self.endpoint.process || other.endpoint.host != self.endpoint.host)
+      return error(Code::Unsupported, "GPU memory: {} and {} are different processes", self.text(),
+                   other.text());
+    if (!gpu::can_reach(self.device.ordinal, other.device.ordinal))
+      return error(Code::Unsupported, "GPU memory: GPU {} cannot reach the memory of GPU {}",
+                   self.device.ordinal, other.device.ordinal);
+    RONDO_TRY(gpu::reach(self.device.ordinal, other.device.ordinal));
+  }
+  joint_run_.emplace(Joint::of(session_->id(), id_, size()), self_, self.device.ordinal);
+  return {};
 }
 
 Communicator::~Communicator() {
@@ -152,6 +179,7 @@ std::byte* Communicator::scratch(size_t bytes) {
 }
 
 Result<Task*> Communicator::prepare(const Call& call) {
+  if (call.place.on_gpu) return prepare_on_gpu(call);
   RONDO_TRY_ASSIGN(Choice * choice, choose(call));
   Binding binding;
   binding.signature = call.signature();
@@ -174,6 +202,16 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.reduces = reduces(call.kind);
   choice->plan->run.begin(binding);
   return &choice->plan->run;
+}
+
+Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
+  if (!joint_run_) return no_gpu_calls_;
+  Signature signature = call.signature();
+  signature.sequence = ++sequence_;
+  board_->begin(signature);
+  latest_algorithm_.store("joint", std::memory_order_relaxed);
+  RONDO_TRY(joint_run_->begin(call, signature));
+  return &*joint_run_;
 }
 
 Result<const char*> Communicator::transport_to(int rank) const {

@@ -45,6 +45,7 @@ class Part {
   }
   const Call* next_call();
   Progress advance_calls();
+  void refuse(const Status& why);
   Progress fail(const Status& cause);
   Status first_cause(const Status& cause);
   int blocked_on() const;
@@ -91,8 +92,7 @@ Progress Part::advance_calls() {
     if (call_ == nullptr) {
       auto prepared = communicator_.prepare(*next);
       if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
-        if (status_.ok()) status_ = prepared.status();
-        ++next_;
+        refuse(prepared.status());
         continue;
       }
       if (!prepared.ok()) return fail(prepared.status());
@@ -100,6 +100,11 @@ Progress Part::advance_calls() {
       deadline_.reset();
     }
     const Progress progress = call_->advance();
+    if (progress == Progress::Failed && call_->refused()) {
+      communicator_.board().end();
+      refuse(call_->status());
+      continue;
+    }
     if (progress == Progress::Failed) return fail(call_->status());
     if (progress != Progress::Done) return progress;
     communicator_.board().end();
@@ -107,6 +112,13 @@ Progress Part::advance_calls() {
     ++next_;
   }
   return Progress::Done;
+}
+
+/// The call at hand is not made; those after it are.
+void Part::refuse(const Status& why) {
+  if (status_.ok()) status_ = why;
+  call_ = nullptr;
+  ++next_;
 }
 
 /// Where a connection broke because its other end died, the news of the death names the rank better.

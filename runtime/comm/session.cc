@@ -10,9 +10,10 @@
 
 namespace rondo {
 
-std::shared_ptr<Session> Session::alone() {
+std::shared_ptr<Session> Session::alone(const MemberDevice& device) {
   std::shared_ptr<Session> session(new Session);
   session->members_.resize(1);
+  session->members_.front().device = device;
   session->credentials_.session = random_u64();
   return session;
 }

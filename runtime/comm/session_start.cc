@@ -4,7 +4,8 @@
 
 namespace rondo {
 
-Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms) {
+Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
+                                               const MemberDevice& device, int64_t timeout_ms) {
   auto gathering = Gathering::claim(id.credentials.session);
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   std::shared_ptr<Session> session(new Session);
@@ -15,7 +16,7 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
   session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
     raw->admit(purpose, std::move(fd));
   });
-  RONDO_TRY(session->register_with_root(id, nranks, deadline));
+  RONDO_TRY(session->register_with_root(id, nranks, device, deadline));
   RONDO_TRY(session->grow_edges(deadline));
   return session;
 }
@@ -35,11 +36,13 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
                "the process that made the unique id cannot be reached: {}", last.message());
 }
 
-Status Session::register_with_root(const UniqueId& id, int nranks, const Deadline& deadline) {
+Status Session::register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
+                                   const Deadline& deadline) {
   RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline));
   Member self = context_->self();
   self.rank = rank_;
   self.nranks = nranks;
+  self.device = device;
   ByteWriter registration;
   self.write(registration);
   RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/settings.h"
+#include "comm/device_choice.h"
 #include "comm/group.h"
 #include "comm/rendezvous.h"
 #include "topology/binding.h"
@@ -41,6 +42,16 @@ Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator:
   return Communicator::make(std::move(session), kWorld, std::move(ranks), self, std::move(options));
 }
 
+/// The GPU of the rank that joins.
+Result<MemberDevice> device_of(const Communicator::Options& options) {
+  return open_device(options.devices.empty() ? -1 : options.devices.front());
+}
+
+Result<CommunicatorPtr> alone(Communicator::Options options) {
+  RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
+  return world_of(Session::alone(device), std::move(options));
+}
+
 /// What each rank says in a split.
 struct Choice {
   int32_t color;
@@ -74,10 +85,11 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
     return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
   if (nranks == 1) {
     Gathering::claim(id.credentials.session);  // nobody else will come
-    return world_of(Session::alone(), std::move(options));
+    return alone(std::move(options));
   }
+  RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
   RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
-  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, timeout_ms));
+  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, device, timeout_ms));
   return world_of(std::move(session), std::move(options));
 }
 
@@ -89,7 +101,9 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
   std::vector<std::thread> threads;
   for (int rank = 0; rank < nranks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto one = join(id, nranks, rank, options);
+      Communicator::Options own = options;
+      if (!own.devices.empty()) own.devices = {own.devices[static_cast<size_t>(rank) % own.devices.size()]};
+      auto one = join(id, nranks, rank, std::move(own));
       outcomes[static_cast<size_t>(rank)] = one.status();
       if (one.ok()) joined[static_cast<size_t>(rank)] = one.take();
     });
@@ -103,7 +117,7 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
 
 Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Options options) {
   RONDO_TRY_ASSIGN(const Method method, parse_method(text));
-  if (method.launch.size == 1) return world_of(Session::alone(), std::move(options));
+  if (method.launch.size == 1) return alone(std::move(options));
   RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
   RONDO_TRY_ASSIGN(Meeting meeting, meet(method, timeout_ms, nullptr));
   for (;;) {

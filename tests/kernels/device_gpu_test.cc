@@ -1,44 +1,48 @@
-// device_reduce() on a GPU gives the bits of reduce_reference(). Skipped where there is no GPU.
-#include <cuda_runtime_api.h>
-
+// Folds on a GPU give the bits of reduce_reference(). Skipped where there is no GPU.
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "catch.h"
-#include "kernels/device_reduce.h"
+#include "gpu/device.h"
+#include "gpu/memory.h"
+#include "kernels/device_folds.h"
 #include "trial.h"
 
 namespace rondo {
 namespace {
 
 constexpr uint64_t kSeed = 20261121;
+constexpr int kDevice = 0;
 
-void check(cudaError_t outcome) {
-  if (outcome != cudaSuccess) FAIL(cudaGetErrorString(outcome));
+void check(const Status& status) {
+  if (!status.ok()) FAIL(status.message());
 }
 
 /// Memory of the device that lies to its alignment as some memory of the host does.
 class Mirror {
  public:
   Mirror(const void* host, size_t bytes) : bytes_(bytes) {
-    check(cudaMalloc(&memory_, bytes + 64));
-    data_ = static_cast<std::byte*>(memory_) + reinterpret_cast<uintptr_t>(host) % 64;
-    check(cudaMemcpy(data_, host, bytes, cudaMemcpyHostToDevice));
+    auto memory = gpu::Memory::allocate(gpu::MemoryKind::Device, kDevice, bytes + 64);
+    check(memory.status());
+    memory_ = memory.take();
+    data_ = memory_.data() + reinterpret_cast<uintptr_t>(host) % 64;
+    check(gpu::copy(data_, host, bytes));
   }
-  Mirror(const Mirror&) = delete;
-  Mirror& operator=(const Mirror&) = delete;
-  ~Mirror() { cudaFree(memory_); }
 
   void* data() const { return data_; }
-  void read_to(void* host) const { check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost)); }
+  void read_to(void* host) const { check(gpu::copy(host, data_, bytes_)); }
 
  private:
   size_t bytes_;
-  void* memory_ = nullptr;
+  gpu::Memory memory_;
   std::byte* data_ = nullptr;
 };
 
 void reduce_on_gpu(const ReduceArgs& args) {
+  const gpu::Current current(kDevice);
+  check(current.status());
   const size_t bytes = args.count * element_info(args.type).bytes;
   std::vector<std::unique_ptr<Mirror>> mirrors;
   std::vector<const void*> sources;
@@ -49,12 +53,17 @@ void reduce_on_gpu(const ReduceArgs& args) {
     if (source == args.out) out = mirrors.back().get();
   }
   if (out == nullptr) out = mirrors.emplace_back(std::make_unique<Mirror>(args.out, bytes)).get();
-  ReduceArgs there = args;
-  there.sources = sources;
-  there.out = out->data();
-  const Status status = device_reduce(there, nullptr);
-  if (!status.ok()) FAIL(status.message());
-  check(cudaDeviceSynchronize());
+  DeviceFolds folds(args.type, args.op, args.divisor);
+  if (args.scaled_source >= 0) {
+    std::vector<DeviceFolds::Scalar> scalars(sources.size());
+    std::memcpy(&scalars[static_cast<size_t>(args.scaled_source)], args.scalar,
+                element_info(args.type).bytes);
+    folds.scale(uint64_t{1} << args.scaled_source, scalars);
+  }
+  void* const outs[] = {out->data()};
+  folds.add(sources, outs, args.count);
+  check(folds.launch(kDevice, gpu::kLegacyStream));
+  check(gpu::synchronize(gpu::kLegacyStream));
   out->read_to(args.out);
 }
 
@@ -65,10 +74,9 @@ void require_trial(TrialCall call, std::mt19937_64& random) {
 }
 
 bool no_gpu() {
-  int devices = 0;
-  const cudaError_t outcome = cudaGetDeviceCount(&devices);
-  if (outcome == cudaSuccess && devices > 0) return false;
-  WARN("skipped: no CUDA device (" << cudaGetErrorString(outcome) << ")");
+  const Status status = gpu::device_count().status();
+  if (status.ok()) return false;
+  WARN("skipped: " << status.message());
   return true;
 }
 
@@ -104,10 +112,28 @@ TEST_CASE("the GPU scales and divides like the reference") {
     }
 }
 
-TEST_CASE("what a GPU cannot do is refused in words") {
-  const std::vector<const void*> many(65);
-  CHECK(device_reduce({.sources = many}, nullptr).message() ==
-        "a reduction on a device takes 1 to 64 sources, not 65");
+TEST_CASE("many folds are carried out by as few launches as hold them") {
+  if (no_gpu()) return;
+  const gpu::Current current(kDevice);
+  check(current.status());
+  constexpr size_t kBlocks = 200;
+  constexpr size_t kCount = 37;
+  std::vector<int32_t> values(kBlocks * kCount);
+  std::iota(values.begin(), values.end(), 0);
+  const Mirror in(values.data(), values.size() * sizeof(int32_t));
+  const Mirror out(std::vector<int32_t>(values.size(), -1).data(), values.size() * sizeof(int32_t));
+  DeviceFolds folds(ElementType::Int32, Reduction::Sum);
+  for (size_t block = 0; block < kBlocks; ++block) {  // each block goes to the place of its mirror image
+    const void* const from[] = {static_cast<int32_t*>(in.data()) + block * kCount};
+    void* const to[] = {static_cast<int32_t*>(out.data()) + (kBlocks - 1 - block) * kCount};
+    folds.add(from, to, kCount);
+  }
+  check(folds.launch(kDevice, gpu::kLegacyStream));
+  check(gpu::synchronize(gpu::kLegacyStream));
+  std::vector<int32_t> got(values.size());
+  out.read_to(got.data());
+  for (size_t i = 0; i < got.size(); ++i)
+    REQUIRE(got[i] == static_cast<int32_t>((kBlocks - 1 - i / kCount) * kCount + i % kCount));
 }
 
 }  // namespace rondo

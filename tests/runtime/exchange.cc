@@ -95,6 +95,29 @@ Exchange::Exchange(const Rank& rank, const Trial& trial)
       send_(send_table(rank.rank)),
       recv_(recv_table(rank.rank)) {
   place_buffers();
+  if (rank_.memory != nullptr) send_abroad();
+}
+
+/// Copies the buffers to the memory that the call is to work on.
+void Exchange::send_abroad() {
+  const auto move = [this](Guarded& home, std::shared_ptr<std::byte>& abroad, auto*& pointer) {
+    const auto all = home.memory();
+    const bool points_here = pointer >= all.data() && pointer < all.data() + all.size();
+    if (abroad == nullptr) {
+      abroad = rank_.memory->allocate(all.size());
+      rank_.memory->copy(abroad.get(), all.data(), all.size());
+    }
+    if (points_here) pointer = abroad.get() + (pointer - all.data());
+  };
+  move(input_, foreign_input_, sendbuf_);
+  move(output_, foreign_output_, sendbuf_);
+  move(input_, foreign_input_, recvbuf_);
+  move(output_, foreign_output_, recvbuf_);
+}
+
+void Exchange::bring_home() {
+  rank_.memory->copy(input_.memory().data(), foreign_input_.get(), input_.memory().size());
+  rank_.memory->copy(output_.memory().data(), foreign_output_.get(), output_.memory().size());
 }
 
 /// Elements that go from one rank to another.
@@ -260,6 +283,7 @@ void Exchange::judge_reduction(std::span<const std::byte> got) const {
 }
 
 void Exchange::verify() {
+  if (rank_.memory != nullptr) bring_home();
   const Guarded& result = in_input_ ? input_ : output_;
   std::vector<std::byte> expected = expected_moves(before_);
   if (reduces(trial_.kind) && trial_.type_bytes == 0 && results() != 0) {

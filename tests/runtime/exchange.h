@@ -73,6 +73,8 @@ class Exchange {
   BlockTable table(int rank, bool sends) const;
   std::vector<std::byte> input(int rank) const;
   void place_buffers();
+  void send_abroad();
+  void bring_home();
   std::vector<std::byte> expected_moves(std::vector<std::byte> content) const;
   void judge_reduction(std::span<const std::byte> got) const;
   size_t first_operand() const;
@@ -93,6 +95,8 @@ class Exchange {
   size_t result_offset_ = 0;  // elements, within the buffer that has the result
   const std::byte* sendbuf_ = nullptr;
   std::byte* recvbuf_ = nullptr;
+  std::shared_ptr<std::byte> foreign_input_;  // of rank_.memory, in the place of input_ and output_
+  std::shared_ptr<std::byte> foreign_output_;
   std::vector<std::byte> before_;  // the buffer that has the result, as it was
 };
 

@@ -24,6 +24,8 @@ class Guarded {
   void fill(std::span<const std::byte> content, size_t offset = 0) {
     std::copy(content.begin(), content.end(), data() + offset);
   }
+  /// All of it, guards included.
+  std::span<std::byte> memory() { return memory_; }
   bool guards_intact() const {
     const auto poisoned = [](std::byte byte) { return byte == kPoison; };
     const auto begin = memory_.begin() + static_cast<std::ptrdiff_t>(begin_);

@@ -19,11 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-rondo_config_t config_of(const WorldOptions& options) {
+rondo_config_t config_of(const WorldOptions& options, int rank) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.timeout_ms = options.call_timeout_ms;
   if (!options.transport.empty()) config.transport = options.transport.c_str();
   if (!options.algorithm.empty()) config.algorithm = options.algorithm.c_str();
+  if (!options.devices.empty())
+    config.device = options.devices[static_cast<size_t>(rank) % options.devices.size()].c_str();
   return config;
 }
 
@@ -32,7 +34,7 @@ std::string live(const WorldOptions& options, const Body& body, Rank& rank,
                  const std::function<rondo_status_t(const rondo_config_t&)>& join) {
   std::string failure;
   try {
-    check(join(config_of(options)));
+    check(join(config_of(options, rank.rank)));
     body(rank);
   } catch (const std::exception& thrown) {
     failure = thrown.what();

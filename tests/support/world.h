@@ -12,17 +12,25 @@
 #include <rondo/rondo.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace rondo::test {
 
+/// Memory that calls work on instead of the host's.
+struct ForeignMemory {
+  std::function<std::shared_ptr<std::byte>(size_t bytes)> allocate;  // aligned to 256 bytes; throws
+  std::function<void(void* to, const void* from, size_t bytes)> copy;
+};
+
 struct WorldOptions {
   int nranks = 2;
-  std::string transport = {};  // empty: the best
-  std::string algorithm = {};  // as RONDO_ALGORITHM
-  bool threads = false;        // ranks are threads of one process instead of processes
-  int timeout_s = 60;          // longer is a hang
+  std::string transport = {};             // empty: the best
+  std::string algorithm = {};             // as RONDO_ALGORITHM
+  std::vector<std::string> devices = {};  // by rank in turn, as RONDO_DEVICE; empty: the library's choice
+  bool threads = false;                   // ranks are threads of one process instead of processes
+  int timeout_s = 60;                     // longer is a hang
   int64_t call_timeout_ms = 30'000;
   std::vector<std::pair<std::string, std::string>> environment = {};  // of the ranks (processes only)
 };
@@ -31,6 +39,7 @@ struct Rank {
   rondo_comm_t comm = nullptr;
   int rank = 0;
   int size = 1;
+  const ForeignMemory* memory = nullptr;  // null: the host's
 };
 
 struct Outcome {

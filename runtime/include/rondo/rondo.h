@@ -9,7 +9,13 @@
  * - Counts are numbers of elements of the given data type, never bytes, and may exceed 2^31. A count
  *   of 0 is legal everywhere, and then buffers may be NULL.
  * - `stream` selects how a call runs: NULL runs it on the caller's thread and returns when it is
- *   done; a queue from rondo_queue_create() makes it asynchronous, in the order of the queue.
+ *   done; a queue from rondo_queue_create() makes it asynchronous, in the order of the queue; a
+ *   CUDA stream (rondo_cuda_stream()) makes it part of that stream.
+ * - Buffers lie in host memory or, where the rank has a GPU (::rondo_config_t::device), in memory
+ *   that this GPU reaches. A collective is the GPU's where a buffer is GPU or managed memory, where
+ *   it is put on a CUDA stream, or, on a rank with a GPU, where no buffer says otherwise; it is the
+ *   GPU's at all ranks or at none. With a NULL stream or a queue it comes after what the device's
+ *   default stream was given. Buffers of reductions are then aligned to their elements.
  * - In place: all_reduce, broadcast, reduce, scan, exscan with `sendbuf == recvbuf`; all_gather and
  *   gather with `sendbuf == recvbuf + rank * count`; reduce_scatter and scatter with
  *   `recvbuf == sendbuf + rank * count` (elements; the _v forms use their displacements). Any
@@ -92,10 +98,13 @@ typedef struct {
   const char* transport; /**< "local", "shm", "tcp", ...; NULL: RONDO_TRANSPORT or the best. */
   const char* algorithm; /**< As RONDO_ALGORITHM, for example "all_reduce=ring"; NULL: that. */
   const char* name;      /**< Used in messages; NULL: a name is made. */
+  const char* device;    /**< The rank's GPU: "host" (none), "cuda:N", "cuda" (the thread's current device,
+                              or the first), "cuda:0,1" (those, for rondo_init_all()'s ranks in turn);
+                              NULL: RONDO_DEVICE, or the current device of a thread that has one. */
 } rondo_config_t;
 
 /** A ::rondo_config_t with every setting at its default. */
-#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL}
+#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL}
 
 /** Makes a unique id and starts listening for the ranks that will use it. The process that called
  * this must live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.
@@ -567,6 +576,14 @@ RONDO_API rondo_status_t rondo_queue_query(rondo_stream_t queue);
 /** Completes what is on the queue and frees it; NULL is allowed.
  * @param queue the queue */
 RONDO_API rondo_status_t rondo_queue_destroy(rondo_stream_t queue);
+
+/** The handle of a CUDA stream, for the `stream` of a collective on GPU memory. The call takes its
+ * place in the stream and returns at once; it may be captured into a CUDA graph. Ranks that share
+ * a process wait for one another on the host until all of them have made the call (ranks of one
+ * thread: make it in a group), and are captured into one graph. Needs no freeing.
+ * @param cuda_stream a cudaStream_t or CUstream of the rank's device; NULL: its default stream
+ * @return the handle; it is none of a queue */
+RONDO_API rondo_stream_t rondo_cuda_stream(void* cuda_stream);
 
 /** A point in a queue. */
 typedef struct rondo_event* rondo_event_t;

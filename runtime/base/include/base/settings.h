@@ -18,6 +18,7 @@ namespace rondo {
   X(NcclDebug, "NCCL_DEBUG", "log level where RONDO_LOG is not set: INFO or TRACE")                  \
   X(Timeout, "RONDO_TIMEOUT", "deadline of a call, in seconds")                                      \
   X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long a start waits for all ranks, in seconds")           \
+  X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                     \
   X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")       \
   X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;broadcast=chain")       \
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                   \

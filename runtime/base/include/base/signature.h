@@ -56,7 +56,8 @@ struct Signature {
   int32_t root = -1;        // -1 where there is none
   CollectiveKind kind = CollectiveKind::Barrier;
   uint8_t varying = 0;  // 1: the _v form
-  uint16_t reserved = 0;
+  uint8_t on_gpu = 0;   // 1: made by the ranks' GPUs
+  uint8_t reserved = 0;
 
   friend bool operator==(const Signature&, const Signature&) = default;
 };

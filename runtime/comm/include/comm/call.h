@@ -9,6 +9,7 @@
 #include "base/signature.h"
 #include "base/status.h"
 #include "exec/run.h"
+#include "gpu/stream.h"
 #include "schedule/layout.h"
 #include "schedule/schedule.h"
 
@@ -18,6 +19,19 @@ namespace rondo {
 struct Blocks {
   std::vector<size_t> counts;
   std::vector<size_t> offsets;
+};
+
+/// Who makes a call.
+struct CallPlace {
+  bool on_gpu = false;
+  bool on_stream = false;  // on the CUDA stream `stream`; false: whoever issues it waits for its end
+  gpu::Stream stream = gpu::kLegacyStream;
+};
+
+/// A buffer of a call as bytes.
+struct Extent {
+  const std::byte* begin = nullptr;
+  size_t bytes = 0;
 };
 
 struct Call {
@@ -31,6 +45,7 @@ struct Call {
   bool varying = false;
   Blocks send_blocks;  // _v: where the kind has blocks to send
   Blocks recv_blocks;  // _v: where the kind has blocks to receive
+  CallPlace place;
 
   Shape shape(int nranks) const;
   /// What a message may not cut: an element that is combined. Those of a user's type are bytes otherwise.
@@ -45,6 +60,10 @@ struct Call {
 /// InvalidArgument with a sentence that names the argument, what it was and what is allowed. Fills in what
 /// can be derived (offsets that were left out).
 Status check(Call& call, int rank, int nranks);
+
+/// What a rank reads and writes in a checked call; no bytes where it does not.
+Extent used_input(const Call& call, int rank, int nranks);
+Extent used_output(const Call& call, int rank, int nranks);
 
 /// The layouts of the call's buffers for chunks of at most `tile_units` of unit_bytes(); the call outlives
 /// them.

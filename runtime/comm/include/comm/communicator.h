@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -13,6 +14,7 @@
 #include "comm/company.h"
 #include "comm/connections.h"
 #include "comm/health.h"
+#include "comm/joint.h"
 #include "comm/memory.h"
 #include "comm/selector.h"
 #include "comm/session.h"
@@ -29,10 +31,18 @@ class Communicator {
     ConnectionParams params;
     Selector selector;
     std::string name;
+    std::vector<int> devices;  // GPUs, by the ranks of this call in turn; empty: none
   };
-  /// From the environment, overridden by what is not null or 0; InvalidArgument names what is wrong.
-  static Result<Options> options(const char* transport, const char* algorithm, int64_t timeout_ms,
-                                 const char* name);
+  /// What a caller can ask for; null and 0: what the environment says.
+  struct Wishes {
+    const char* transport = nullptr;
+    const char* algorithm = nullptr;
+    int64_t timeout_ms = 0;
+    const char* name = nullptr;
+    const char* device = nullptr;
+  };
+  /// InvalidArgument names what is wrong.
+  static Result<Options> options(const Wishes& wishes);
 
   /// `ranks`: the session's ranks of this communicator, in its order; `self` is the own place among them.
   static Result<std::unique_ptr<Communicator>> make(std::shared_ptr<Session> session, uint64_t id,
@@ -47,6 +57,8 @@ class Communicator {
   int session_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   std::string rank_text(int rank) const { return session_->member(session_rank(rank)).text(); }
   bool crowded() const { return crowded_; }
+  /// The GPU of this rank; -1: it uses none.
+  int device() const { return session_->member(session_rank(self_)).device.ordinal; }
   Registrations& registrations() { return registrations_; }
 
   Health& health() { return *health_; }
@@ -103,6 +115,8 @@ class Communicator {
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
+  Status join_on_gpus();
+  Result<Task*> prepare_on_gpu(const Call& call);
   std::byte* scratch(size_t bytes);
 
   std::shared_ptr<Session> session_;
@@ -130,6 +144,8 @@ class Communicator {
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
+  std::optional<JointRun> joint_run_;  // of GPU calls, where all ranks live in this process
+  Status no_gpu_calls_;                // why there are none otherwise
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;

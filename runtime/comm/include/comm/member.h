@@ -1,6 +1,7 @@
 // Member: what every rank of a session knows of every other. Plain data.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@
 
 namespace rondo {
 
+/// A rank's GPU.
+struct MemberDevice {
+  int32_t ordinal = -1;  // in its process; -1: it uses none
+  int32_t processors = 0;
+  std::array<std::byte, 16> uuid{};  // the same in all processes
+};
+
 struct Member {
   int32_t rank = 0;
   int32_t nranks = 1;  // as that rank was told
@@ -19,6 +27,7 @@ struct Member {
   uint16_t tcp_port = 0;
   int32_t allowed_cpus = 1;  // of the thread that joined
   int32_t first_cpu = 0;     // of those
+  MemberDevice device;
   std::vector<IpAddress> addresses;
   std::string host_name;
 

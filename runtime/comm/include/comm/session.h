@@ -23,11 +23,12 @@ namespace rondo {
 
 class Session {
  public:
-  /// Joins; returns when all ranks have registered and this rank's edges of the control tree stand.
-  /// SystemError where the process that made the id cannot be reached (any more).
-  static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank, int64_t timeout_ms);
+  /// Joins, with a GPU or none; returns when all ranks have registered and this rank's edges of the control
+  /// tree stand. SystemError where the process that made the id cannot be reached (any more).
+  static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank,
+                                               const MemberDevice& device, int64_t timeout_ms);
   /// A session of one rank, which needs nobody.
-  static std::shared_ptr<Session> alone();
+  static std::shared_ptr<Session> alone(const MemberDevice& device);
   ~Session();
 
   uint64_t id() const { return credentials_.session; }
@@ -70,7 +71,8 @@ class Session {
   };
 
   Session() = default;
-  Status register_with_root(const UniqueId& id, int nranks, const Deadline& deadline);
+  Status register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
+                            const Deadline& deadline);
   Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline);
   Status read_table(const Message& message, int nranks);
   Status grow_edges(const Deadline& deadline);

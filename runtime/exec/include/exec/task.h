@@ -19,6 +19,8 @@ class Task {
   virtual Progress advance() = 0;
   /// Why it failed.
   virtual Status status() const = 0;
+  /// Where it failed: whether all ranks failed alike before anything was done, so that they may go on.
+  virtual bool refused() const { return false; }
   /// The rank whose data or room the task waits for; -1 where it is not known.
   virtual int blocked_on() const = 0;
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.

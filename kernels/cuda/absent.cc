@@ -1,0 +1,21 @@
+// What a build without nvcc says: it has no kernels.
+#include "fold_list.h"
+#include "kernels/device_folds.h"
+
+namespace rondo {
+namespace {
+
+Status absent() { return Status(Code::Unsupported, "this librondo was built without CUDA"); }
+
+}  // namespace
+
+Status load_device_kernels(int) { return absent(); }
+DeviceFolds::DeviceFolds(ElementType type, Reduction op, int divisor)
+    : type_(type), op_(op), divisor_(divisor) {}
+DeviceFolds::DeviceFolds(DeviceFolds&&) noexcept = default;
+DeviceFolds::~DeviceFolds() = default;
+void DeviceFolds::scale(uint64_t, std::span<const Scalar>) {}
+void DeviceFolds::add(std::span<const void* const>, std::span<void* const>, size_t) {}
+Status DeviceFolds::launch(int, gpu::Stream) const { return absent(); }
+
+}  // namespace rondo

@@ -1,0 +1,74 @@
+#include "kernels/device_folds.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "device_kernels.h"
+#include "kernels.h"
+
+namespace rondo {
+namespace {
+
+constexpr uint64_t kLeastBytes = 8 * 1024;  // of a block: below, starting it costs more than it brings
+
+uint64_t bytes_of(const device::FoldList& list) {
+  uint64_t elements = 0;
+  for (uint32_t i = 0; i < list.nfolds; ++i) elements += list.folds[i].count;
+  return elements * element_info(list.type).bytes;
+}
+
+}  // namespace
+
+DeviceFolds::DeviceFolds(ElementType type, Reduction op, int divisor)
+    : type_(type), op_(op), divisor_(divisor) {}
+DeviceFolds::DeviceFolds(DeviceFolds&&) noexcept = default;
+DeviceFolds::~DeviceFolds() = default;
+
+void DeviceFolds::scale(uint64_t scaled, std::span<const Scalar> scalars) {
+  scaled_ = scaled;
+  scalars_.assign(scalars.begin(), scalars.end());
+}
+
+device::FoldList& DeviceFolds::list_with_room(size_t pointers) {
+  using device::FoldList;
+  if (!lists_.empty()) {
+    FoldList& last = lists_.back();
+    if (last.nfolds < FoldList::kMostFolds && last.npointers + pointers <= FoldList::kMostPointers)
+      return last;
+  }
+  FoldList& list = lists_.emplace_back();
+  list.type = type_;
+  list.op = op_;
+  list.divisor = divisor_;
+  static_assert(sizeof(Scalar) == sizeof(device::Scalar));
+  if (!scalars_.empty()) std::memcpy(list.scalars, scalars_.data(), scalars_.size() * sizeof(Scalar));
+  return list;
+}
+
+void DeviceFolds::add(std::span<const void* const> sources, std::span<void* const> outs, size_t count) {
+  if (count == 0 || outs.empty()) return;
+  device::FoldList& list = list_with_room(sources.size() + outs.size());
+  device::FoldList::Fold& fold = list.folds[list.nfolds++];
+  fold.count = count;
+  fold.scaled = scaled_;
+  fold.sources = static_cast<uint16_t>(list.npointers);
+  fold.nsources = static_cast<uint16_t>(sources.size());
+  for (const void* source : sources)
+    list.pointers[list.npointers++] = const_cast<void*>(source);  // read only
+  fold.outs = static_cast<uint16_t>(list.npointers);
+  fold.nouts = static_cast<uint16_t>(outs.size());
+  for (void* out : outs) list.pointers[list.npointers++] = out;
+}
+
+Status DeviceFolds::launch(int device, gpu::Stream stream) const {
+  RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::FoldList, device));
+  for (const device::FoldList& list : lists_) {
+    const uint64_t wanted = (bytes_of(list) + kLeastBytes - 1) / kLeastBytes;
+    const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted, kernel.resident_blocks));
+    RONDO_TRY(gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMostThreads}, stream, &list));
+  }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,49 @@
+#include "device_kernels.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+
+#include "kernels.h"
+#include "kernels/device_folds.h"
+
+// The image, which image.S brings in.
+extern "C" const std::byte rondo_device_image[];
+extern "C" const std::byte rondo_device_image_end[];
+
+namespace rondo {
+namespace {
+
+using Loaded = std::array<LoadedKernel, 2>;  // by DeviceKernel
+
+Result<Loaded> load(int device) {
+  static const auto& image =
+      *new Result<gpu::Image>(gpu::Image::load({rondo_device_image, rondo_device_image_end}));
+  RONDO_TRY(image.status());
+  Loaded loaded;
+  for (const auto which : {DeviceKernel::FoldList, DeviceKernel::Execute}) {
+    LoadedKernel& one = loaded[static_cast<size_t>(which)];
+    const char* name = which == DeviceKernel::FoldList ? device::kFoldListKernel : device::kExecuteKernel;
+    RONDO_TRY_ASSIGN(one.kernel, image.value().find(name));
+    RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device, device::kMostThreads));
+  }
+  return loaded;
+}
+
+}  // namespace
+
+Result<LoadedKernel> device_kernel(DeviceKernel which, int device) {
+  static auto& mutex = *new std::mutex;
+  static auto& by_device = *new std::map<int, Loaded>;
+  const std::lock_guard lock(mutex);
+  auto found = by_device.find(device);
+  if (found == by_device.end()) {
+    RONDO_TRY_ASSIGN(const Loaded loaded, load(device));
+    found = by_device.emplace(device, loaded).first;
+  }
+  return found->second[static_cast<size_t>(which)];
+}
+
+Status load_device_kernels(int device) { return device_kernel(DeviceKernel::FoldList, device).status(); }
+
+}  // namespace rondo

@@ -1,0 +1,80 @@
+#include "comm/placement.h"
+
+#include "gpu/device.h"
+#include "gpu/memory.h"
+
+namespace rondo {
+namespace {
+
+using Kind = gpu::Place::Kind;
+
+struct Argument {
+  const char* name;
+  const void* pointer;
+  gpu::Place place;
+
+  bool used() const { return pointer != nullptr; }
+  bool on_gpu() const { return used() && (place.kind == Kind::Device || place.kind == Kind::Managed); }
+  bool on_host() const { return used() && !on_gpu(); }
+};
+
+Argument argument(const char* name, const Extent& extent) {
+  if (extent.bytes == 0) return {name, nullptr, {}};
+  return {name, extent.begin, gpu::place_of(extent.begin)};
+}
+
+Status check_reachable(const Call& call, const Argument& buffer, int device) {
+  if (!buffer.used()) return {};
+  const auto kind = collective_name(call.kind);
+  if (buffer.place.kind == Kind::Pageable)
+    return error(
+        Code::InvalidArgument,
+        "{}: {} is host memory that the GPU cannot reach (or memory that was freed); use GPU memory, or "
+        "host memory of cudaMallocHost() or cudaHostRegister()",
+        kind, buffer.name);
+  if (buffer.place.kind == Kind::Device && buffer.place.device != device)
+    return error(Code::InvalidArgument, "{}: {} is memory of GPU {}, but the rank uses GPU {}", kind,
+                 buffer.name, buffer.place.device, device);
+  return {};
+}
+
+Status check_alignment(const Call& call, const Argument& buffer) {
+  if (!buffer.used() || !reduces(call.kind)) return {};
+  const ElementInfo& info = element_info(call.type.element());
+  const size_t unit = info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
+  if (reinterpret_cast<uintptr_t>(buffer.pointer) % unit == 0) return {};
+  return error(Code::InvalidArgument,
+               "{}: {} is not aligned to its elements, which a reduction of GPU memory needs",
+               collective_name(call.kind), buffer.name);
+}
+
+}  // namespace
+
+Status place(Call& call, int rank, int nranks, int device) {
+  if (device < 0 && !gpu::in_use()) return {};
+  const Argument send = argument("sendbuf", used_input(call, rank, nranks));
+  const Argument recv = argument("recvbuf", used_output(call, rank, nranks));
+  const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
+  const bool by_default = device >= 0 && !send.on_host() && !recv.on_host();
+  if (!wanted && !by_default) return {};
+  call.place.on_gpu = true;
+  const auto kind = collective_name(call.kind);
+  if (device < 0)
+    return error(
+        Code::InvalidArgument,
+        "{}: {}, but this rank uses no GPU: make one current (cudaSetDevice()) before the communicator is "
+        "made, or name it (rondo_config_t.device, RONDO_DEVICE)",
+        kind, call.place.on_stream ? "stream is a CUDA stream" : "a buffer is GPU memory");
+  if (reduces(call.kind) && (call.op.function != nullptr || !call.type.built_in()))
+    return error(Code::Unsupported, "{}: a user-defined op runs on the CPU and cannot combine GPU memory",
+                 kind);
+  for (const Argument* buffer : {&send, &recv}) {
+    RONDO_TRY(check_reachable(call, *buffer, device));
+    RONDO_TRY(check_alignment(call, *buffer));
+  }
+  const gpu::Current current(device);
+  RONDO_TRY(current.status());
+  return call.place.on_stream ? gpu::check_stream(call.place.stream, device) : Status();
+}
+
+}  // namespace rondo

@@ -1,0 +1,77 @@
+#include "driver.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <memory>
+
+#include "gpu/device.h"
+
+namespace rondo::gpu {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+#define RONDO_NAME_OF(name) #name  // after cuda.h's macros
+
+/// Null, or the first function that the library lacks.
+const char* look_up(void* library, Driver& functions) {
+#define X(name)                                                                                       \
+  functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, RONDO_NAME_OF(name))); \
+  if (functions.name == nullptr) return RONDO_NAME_OF(name);
+  RONDO_DRIVER_FUNCTIONS(X)
+#undef X
+  return nullptr;
+}
+
+Result<const Driver*> load() {
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // stays loaded
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    return error(Code::Unsupported, "there is no CUDA driver: {}", why ? why : kLibrary);
+  }
+  auto functions = std::make_unique<Driver>();
+  if (const char* missing = look_up(library, *functions))
+    return error(Code::Unsupported, "the CUDA driver is too old: it has no {}", missing);
+  const CUresult result = functions->cuInit(0);
+  if (result != CUDA_SUCCESS) {
+    const char* words = nullptr;
+    functions->cuGetErrorString(result, &words);
+    return error(Code::Unsupported, "CUDA cannot be used: {}", words ? words : "an unknown error");
+  }
+  return static_cast<const Driver*>(functions.release());
+}
+
+}  // namespace
+
+Result<const Driver*> driver() {
+  static const auto& loaded = *new Result<const Driver*>(load());
+  return loaded;
+}
+
+bool in_use() {
+  static std::atomic<bool> seen{false};
+  if (seen.load(std::memory_order_relaxed)) return true;
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  const auto get = reinterpret_cast<decltype(&::cuCtxGetCurrent)>(::dlsym(library, "cuCtxGetCurrent"));
+  ::dlclose(library);
+  CUcontext context = nullptr;
+  if (get == nullptr || get(&context) == CUDA_ERROR_NOT_INITIALIZED) return false;
+  seen.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+Status outcome(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return {};
+  const char* name = nullptr;
+  const char* words = nullptr;
+  if (const auto loaded = driver(); loaded.ok()) {
+    loaded.value()->cuGetErrorName(result, &name);
+    loaded.value()->cuGetErrorString(result, &words);
+  }
+  const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::OutOfMemory : Code::SystemError;
+  return error(code, "{}: {} ({})", what, words ? words : "CUDA says nothing", name ? name : "unknown");
+}
+
+}  // namespace rondo::gpu

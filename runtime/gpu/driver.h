@@ -1,0 +1,58 @@
+// The driver's functions, looked up at run time. Which of an ABI's versions is meant, cuda.h's macros say.
+#pragma once
+
+#include <cuda.h>
+
+#include "base/status.h"
+
+namespace rondo::gpu {
+
+#define RONDO_DRIVER_FUNCTIONS(X)                \
+  X(cuInit)                                      \
+  X(cuGetErrorName)                              \
+  X(cuGetErrorString)                            \
+  X(cuDeviceGetCount)                            \
+  X(cuDeviceGetName)                             \
+  X(cuDeviceGetUuid)                             \
+  X(cuDeviceGetAttribute)                        \
+  X(cuDeviceCanAccessPeer)                       \
+  X(cuDevicePrimaryCtxRetain)                    \
+  X(cuCtxGetCurrent)                             \
+  X(cuCtxGetDevice)                              \
+  X(cuCtxPushCurrent)                            \
+  X(cuCtxPopCurrent)                             \
+  X(cuCtxEnablePeerAccess)                       \
+  X(cuStreamGetCtx)                              \
+  X(cuStreamSynchronize)                         \
+  X(cuStreamWaitEvent)                           \
+  X(cuStreamGetCaptureInfo)                         \
+  X(cuEventCreate)                               \
+  X(cuEventDestroy)                              \
+  X(cuEventRecord)                               \
+  X(cuEventQuery)                                \
+  X(cuMemAlloc)                                  \
+  X(cuMemFree)                                   \
+  X(cuMemAllocManaged)                           \
+  X(cuMemHostAlloc)                              \
+  X(cuMemFreeHost)                               \
+  X(cuMemcpy)                                    \
+  X(cuPointerGetAttributes)                      \
+  X(cuLibraryLoadData)                           \
+  X(cuLibraryGetKernel)                          \
+  X(cuKernelGetFunction)                         \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(cuLaunchKernelEx)
+
+struct Driver {
+#define X(name) decltype(&::name) name = nullptr;
+  RONDO_DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+/// Loads and initialises the driver the first time; Unsupported, with the reason, where that fails.
+Result<const Driver*> driver();
+
+/// Ok for CUDA_SUCCESS; else what failed and CUDA's own words.
+Status outcome(CUresult result, const char* what);
+
+}  // namespace rondo::gpu

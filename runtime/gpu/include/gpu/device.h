@@ -1,0 +1,48 @@
+// CUDA's devices and which of them a thread uses. The driver is looked for when something here first needs
+// it, so that one binary serves machines with and without a GPU. Any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+
+namespace rondo::gpu {
+
+/// The number of devices that this process may use; Unsupported, with the reason, where there is none.
+Result<int> device_count();
+
+/// Whether this process has used CUDA already. Does not load anything.
+bool in_use();
+
+/// The device that is current on the calling thread; nothing where it has none.
+std::optional<int> current_device();
+
+struct DeviceInfo {
+  std::string name;
+  std::array<std::byte, 16> uuid{};  // the same in all processes
+  int processors = 0;                // multiprocessors
+};
+Result<DeviceInfo> device_info(int device);
+
+/// Whether kernels of `device` can be made to reach memory of `peer`.
+bool can_reach(int device, int peer);
+/// Lets them; also where they can already.
+Status reach(int device, int peer);
+
+/// Makes a device's primary context the calling thread's while it lives; check status() before anything else.
+class Current {
+ public:
+  explicit Current(int device);
+  ~Current();
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+}  // namespace rondo::gpu

@@ -1,0 +1,44 @@
+// Kernels: loading the images that hold them and launching them. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "gpu/stream.h"
+
+struct CUlib_st;
+struct CUkern_st;
+
+namespace rondo::gpu {
+
+struct Kernel {
+  CUkern_st* kernel = nullptr;
+};
+
+/// Device code for several architectures. Loaded once and kept while the process lives.
+class Image {
+ public:
+  static Result<Image> load(std::span<const std::byte> code);
+  /// InternalError where the image has none of that name.
+  Result<Kernel> find(const char* name) const;
+
+ private:
+  CUlib_st* library_ = nullptr;
+};
+
+/// Blocks of that many threads that the device runs at the same time. Brings the kernel onto the device, so
+/// that no launch has to.
+Result<uint32_t> resident_blocks(const Kernel& kernel, int device, uint32_t threads);
+
+struct Grid {
+  uint32_t blocks = 1;
+  uint32_t threads = 1;
+  bool cooperative = false;  // all blocks run at the same time, or the launch fails
+};
+
+/// The kernel takes one argument, which is copied. The device's context is current.
+Status launch(const Kernel& kernel, const Grid& grid, Stream stream, const void* argument);
+
+}  // namespace rondo::gpu

@@ -1,0 +1,48 @@
+// Memory of devices, and memory of the host that devices reach. Any thread.
+#pragma once
+
+#include <cstddef>
+
+#include "base/status.h"
+
+namespace rondo::gpu {
+
+/// Where a pointer leads.
+struct Place {
+  enum class Kind {
+    Pageable,  // host memory that no device reaches; also what CUDA does not know, freed memory above all
+    Pinned,    // host memory that all devices reach
+    Device,
+    Managed,  // moves between host and devices by itself
+  };
+  Kind kind = Kind::Pageable;
+  int device = -1;    // Device, Managed: whose
+  bool plain = true;  // Device: of cudaMalloc(), so that peers reach it; false: of a pool or mapped by hand
+};
+Place place_of(const void* pointer);
+
+enum class MemoryKind { Device, Pinned, Managed };
+
+/// Owned memory of one kind.
+class Memory {
+ public:
+  Memory() = default;
+  static Result<Memory> allocate(MemoryKind kind, int device, size_t bytes);
+  ~Memory();
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  MemoryKind kind_ = MemoryKind::Device;
+  int device_ = 0;
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Copies between any two places, and returns when it is done.
+Status copy(void* to, const void* from, size_t bytes);
+
+}  // namespace rondo::gpu

@@ -1,0 +1,98 @@
+// Every collective on GPU memory, in all its forms, against the oracle: ranks are threads that share a GPU, or have
+// one each.
+#include <array>
+
+#include "exchange.h"
+#include "gpu.h"
+#include "oracle.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
+                               Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
+                               Kind::Barrier,       Kind::Scan,      Kind::Exscan};
+
+/// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
+Trial aligned(Trial trial) {
+  const size_t unit = 2 * type_bytes(trial.type);
+  if (reduces(trial.kind)) trial.shift = trial.shift / 4 * unit;
+  return trial;
+}
+
+void run_here(Rank rank, int device, gpu::MemoryKind kind, const Trial& trial) {
+  const ForeignMemory memory = foreign_memory(kind, device);
+  rank.memory = &memory;
+  run_trial(rank, aligned(trial));
+}
+
+WorldOptions threads(int nranks, std::vector<std::string> devices) {
+  WorldOptions options{.nranks = nranks, .devices = std::move(devices), .threads = true};
+  return options;
+}
+
+void every_kind(const Rank& rank, int device) {
+  for (const Kind kind : kAllKinds) {
+    Trial trial{.kind = kind};
+    for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root)
+      for (const size_t count : {0u, 1u, 13u, 1009u}) {
+        trial.count = count;
+        trial.seed = mix(count, static_cast<uint64_t>(trial.root));
+        trial.varying = has_varying_form(kind) && trial.seed % 2 == 0;
+        trial.in_place = may_be_in_place(kind) && trial.seed % 3 == 0;
+        trial.shift = trial.seed % 5;
+        run_here(rank, device, gpu::MemoryKind::Device, trial);
+      }
+  }
+}
+
+void every_type_and_operation(const Rank& rank) {
+  for (const Kind kind : kAllKinds)
+    for (rondo_type_t type = 0; type < kTypes; ++type)
+      for (rondo_op_t op = 0; op < (reduces(kind) ? kOps : 1); ++op) {
+        if (reduces(kind) && !op_takes(op, type)) continue;
+        if (op == RONDO_AVG && (kind == Kind::Scan || kind == Kind::Exscan)) continue;
+        const auto root = static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
+        run_here(rank, 0, gpu::MemoryKind::Device,
+                 {.kind = kind, .count = 37, .type = type, .op = op, .root = root, .seed = 1});
+      }
+}
+
+TEST_CASE("ranks that share a GPU make every collective right") {
+  if (lacks_gpus()) return;
+  for (int nranks = 1; nranks <= 9; ++nranks) {
+    INFO(nranks << " ranks");
+    expect_success(run_world(threads(nranks, {"cuda:0"}), [](Rank& rank) { every_kind(rank, 0); }));
+  }
+}
+
+TEST_CASE("ranks with a GPU each make every collective right") {
+  if (lacks_gpus(2)) return;
+  for (const int nranks : {2, 3, 5}) {
+    INFO(nranks << " ranks");
+    expect_success(run_world(threads(nranks, {"cuda:0", "cuda:1"}),
+                             [](Rank& rank) { every_kind(rank, rank.rank % 2); }));
+  }
+}
+
+TEST_CASE("every type and operation is right in every collective on a GPU") {
+  if (lacks_gpus()) return;
+  expect_success(run_world(threads(3, {"cuda:0"}), every_type_and_operation));
+}
+
+TEST_CASE("random calls in device, pinned and managed memory are right") {
+  if (lacks_gpus()) return;
+  constexpr uint64_t kFirstSeed = 5000;
+  for (const int nranks : {2, 4, 7})
+    expect_success(run_world(threads(nranks, {"cuda:0"}), [](Rank& rank) {
+      for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 60; ++seed) {
+        const Trial trial = random_trial(seed, rank.size, 5000);
+        // With pinned memory alone a call would be the host's.
+        const bool managed = mix(seed, 3) % 3 == 0;
+        run_here(rank, 0, managed ? gpu::MemoryKind::Managed : gpu::MemoryKind::Device, trial);
+      }
+    }));
+}
+
+}  // namespace
+}  // namespace rondo::test
