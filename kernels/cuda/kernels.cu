@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
   __shared__ Shared shared;
   const Job& job = list.jobs[blockIdx.x];
   Block block;
-  LaneRun(*job.program, job.lane, *job.call, block, shared).run();
+  LaneRun(*job.program, job.channel, job.lane, *job.call, block, shared).run();
 }
 
 }  // namespace rondo::device

@@ -13,7 +13,7 @@ namespace rondo::device {
 
 inline constexpr int kMostPeers = 64;  // in a peer set
 
-/// A lane's connection with one peer. A lane is carried out by one block, so nobody else touches it.
+/// A lane's connection with one peer, in one channel. One block carries that out, so nobody else touches it.
 struct LaneConnection {
   FifoLayout out;
   FifoLayout in;
@@ -31,14 +31,19 @@ struct ProgramLane {
   const Step* steps = nullptr;
   uint32_t nsteps = 0;
   const PeerSet* peer_sets = nullptr;  // the Schedule's, by its indices
-  uint64_t* progress = nullptr;        // Steps done, in all calls: what other lanes wait for
 };
 
+/// Channel c carries out tiles c, c + channels, c + 2 * channels, ... of a call. Tiles are disjoint, so
+/// channels need nothing of one another: each has connections and progress words of its own.
 struct Program {
   const ProgramLane* lanes = nullptr;
   uint32_t nlanes = 0;
-  const int32_t* members = nullptr;  // of peer sets: an index of `connections`, or kSelf
-  LaneConnection* connections = nullptr;
+  uint32_t channels = 1;
+  uint32_t scratch_chunks = 0;            // of a channel
+  const int32_t* members = nullptr;       // of peer sets: k of `connections`, or kSelf
+  LaneConnection* connections = nullptr;  // [channel * nconnections + k]
+  uint32_t nconnections = 0;
+  uint64_t* progress = nullptr;  // [channel * nlanes + lane]: Steps done, in all calls
 };
 
 /// What stops a call. `stop` is set by whoever comes upon a failure, the host among them, and read by every
@@ -55,7 +60,7 @@ struct CallHealth {
 struct Call {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
-  std::byte* scratch = nullptr;
+  std::byte* scratch = nullptr;  // of all channels, one after the other
   Layout layout;
   ElementType type = ElementType::UInt8;  // UInt8 where nothing is combined, whatever the elements are
   uint32_t type_bytes = 1;                // of `type`
@@ -64,14 +69,14 @@ struct Call {
   bool scales_input = false;
   Scalar scalar{};
   Signature signature;
-  uint64_t tiles_before = 0;  // of all calls of this Program before: `progress` counts on
   CallHealth* health = nullptr;
 };
 
-/// What one block does: a lane of a rank's call. Ranks that share a device share a launch.
+/// What one block does: a lane of a rank's call, in one channel. Ranks that share a device share a launch.
 struct Job {
   const Program* program = nullptr;
   const Call* call = nullptr;
+  uint32_t channel = 0;
   uint32_t lane = 0;
 };
 

@@ -16,7 +16,8 @@ void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, 
   const auto draw = [&](size_t below) { return random() % below; };
   const DeviceWorld::Options options{.threads = static_cast<uint32_t>(1 + draw(3)),
                                      .slot_bytes = sizeof(T) * 16 * (1 + draw(4)),
-                                     .slots = 1 + draw(3)};
+                                     .slots = 1 + draw(3),
+                                     .channels = static_cast<uint32_t>(1 + draw(3))};
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
   for (uint32_t sequence = 1; sequence <= 3;
@@ -29,7 +30,8 @@ void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, 
     world.run(exchange.calls(), blocks);
     INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << element_info(type).name << ", count "
                             << count << ", " << options.threads << " threads, " << options.slots
-                            << " slots of " << options.slot_bytes << " bytes");
+                            << " slots of " << options.slot_bytes << " bytes, " << options.channels
+                            << " channels");
     REQUIRE(exchange.fault() == "");
   }
 }

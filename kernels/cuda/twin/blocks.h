@@ -11,9 +11,11 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
-  void add(int /*device*/, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
-    blocks_.push_back(std::make_unique<Started>(threads, Job{&program, &call, lane}));
+  /// A block of `threads` threads that carries out a lane of the call in a channel; program and call outlive
+  /// run().
+  void add(int /*device*/, uint32_t threads, const Program& program, const Call& call, uint32_t channel,
+           uint32_t lane) {
+    blocks_.push_back(std::make_unique<Started>(threads, Job{&program, &call, channel, lane}));
   }
   /// Runs all of them to their ends.
   void run() {
@@ -22,7 +24,8 @@ class Blocks {
       for (uint32_t thread = 0; thread < block->meeting.threads; ++thread)
         threads.emplace_back([&started = *block, thread] {
           Block self(started.meeting, thread);
-          LaneRun(*started.job.program, started.job.lane, *started.job.call, self, started.shared).run();
+          const Job& job = started.job;
+          LaneRun(*job.program, job.channel, job.lane, *job.call, self, started.shared).run();
         });
     for (std::thread& thread : threads) thread.join();
   }

@@ -20,7 +20,8 @@ void run_execute(const void* argument, uint32_t blocks, uint32_t threads) {
   Blocks all;
   for (uint32_t block = 0; block < blocks; ++block) {
     const Job& job = list.jobs[block];
-    all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *job.program, *job.call, job.lane);
+    all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *job.program, *job.call, job.channel,
+            job.lane);
   }
   all.run();
 }

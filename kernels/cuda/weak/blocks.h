@@ -12,10 +12,12 @@ class Blocks {
  public:
   explicit Blocks(uint64_t seed, weak::Mutation mutation = {}) : machine_(seed, mutation) {}
 
-  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
-  void add(int device, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
-    add(device, threads, [&program, &call, lane, shared = std::make_shared<Shared>()](Block& block) {
-      LaneRun(program, lane, call, block, *shared).run();
+  /// A block of `threads` threads that carries out a lane of the call in a channel; program and call outlive
+  /// run().
+  void add(int device, uint32_t threads, const Program& program, const Call& call, uint32_t channel,
+           uint32_t lane) {
+    add(device, threads, [&program, &call, channel, lane, shared = std::make_shared<Shared>()](Block& block) {
+      LaneRun(program, channel, lane, call, block, *shared).run();
     });
   }
   /// A block of something else, the host for one.
