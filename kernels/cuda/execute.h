@@ -259,4 +259,14 @@ class LaneRun {
   Shared& shared_;
 };
 
+/// What block `index` of a launch does.
+RONDO_DEVICE void execute(const CallList& list, uint32_t index, Block& block, Shared& shared) {
+  uint32_t i = list.ncalls - 1;
+  while (index < list.calls[i].first_block) --i;
+  const CallList::Entry& entry = list.calls[i];
+  const uint32_t lanes = entry.program->nlanes;
+  const uint32_t place = index - entry.first_block;
+  LaneRun(*entry.program, place / lanes, place % lanes, entry.call, block, shared).run();
+}
+
 }  // namespace rondo::device

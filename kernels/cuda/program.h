@@ -2,6 +2,8 @@
 // host writes and blocks read; every pointer is one that the device can follow.
 #pragma once
 
+#include <type_traits>
+
 #include "base/element.h"
 #include "base/reduction.h"
 #include "fold_list.h"
@@ -72,17 +74,21 @@ struct Call {
   CallHealth* health = nullptr;
 };
 
-/// What one block does: a lane of a rank's call, in one channel. Ranks that share a device share a launch.
-struct Job {
-  const Program* program = nullptr;
-  const Call* call = nullptr;
-  uint32_t channel = 0;
-  uint32_t lane = 0;
-};
+/// What one launch does: the calls of ranks that share a device. Copied at the launch, so that a CUDA graph
+/// holds all of it; what it points to is memory that the device can read. A call has a block for each lane of
+/// each channel: first_block + channel * lanes + lane.
+struct CallList {
+  static constexpr uint32_t kMostCalls = 8;
 
-/// What one launch does, a block a job. All that is pointed to is memory that the device can read.
-struct JobList {
-  const Job* jobs = nullptr;
+  struct Entry {
+    const Program* program = nullptr;
+    uint32_t first_block = 0;  // ascending: those of the calls before
+    Call call;
+  };
+  uint32_t ncalls = 0;
+  Entry calls[kMostCalls];
 };
+static_assert(sizeof(CallList) <= 4096, "what a launch can take on every GPU");
+static_assert(std::is_trivially_copyable_v<CallList>);
 
 }  // namespace rondo::device

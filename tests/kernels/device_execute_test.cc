@@ -17,7 +17,8 @@ void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, 
   const DeviceWorld::Options options{.threads = static_cast<uint32_t>(1 + draw(3)),
                                      .slot_bytes = sizeof(T) * 16 * (1 + draw(4)),
                                      .slots = 1 + draw(3),
-                                     .channels = static_cast<uint32_t>(1 + draw(3))};
+                                     .channels = static_cast<uint32_t>(1 + draw(3)),
+                                     .ranks_per_device = static_cast<uint32_t>(1 + draw(8))};
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
   for (uint32_t sequence = 1; sequence <= 3;

@@ -67,15 +67,19 @@ void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
 }
 
 void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
-  for (size_t r = 0; r < ranks_.size(); ++r) {
-    Rank& rank = ranks_[r];
-    device::Call& call = calls[r];
-    rank.scratch.resize(size_t{options_.channels} * rank.program.scratch_chunks *
-                        call.layout.scratch_chunk_bytes);
-    call.scratch = rank.scratch.data();
-    for (uint32_t channel = 0; channel < options_.channels; ++channel)
-      for (uint32_t lane = 0; lane < rank.program.nlanes; ++lane)
-        blocks.add(static_cast<int>(r), options_.threads, rank.program, call, channel, lane);
+  const auto ranks = static_cast<uint32_t>(ranks_.size());
+  for (uint32_t first = 0; first < ranks; first += options_.ranks_per_device) {
+    device::CallList list;
+    uint32_t nblocks = 0;
+    for (uint32_t r = first; r < std::min(ranks, first + options_.ranks_per_device); ++r) {
+      Rank& rank = ranks_[r];
+      rank.scratch.resize(size_t{options_.channels} * rank.program.scratch_chunks *
+                          calls[r].layout.scratch_chunk_bytes);
+      calls[r].scratch = rank.scratch.data();
+      list.calls[list.ncalls++] = {.program = &rank.program, .first_block = nblocks, .call = calls[r]};
+      nblocks += options_.channels * rank.program.nlanes;
+    }
+    blocks.add(static_cast<int>(first / options_.ranks_per_device), options_.threads, list, nblocks);
   }
   blocks.run();
 }

@@ -21,6 +21,7 @@ class DeviceWorld {
     size_t slot_bytes = 256;
     size_t slots = 2;
     uint32_t channels = 1;
+    uint32_t ranks_per_device = 1;  // at most CallList::kMostCalls
   };
   /// `ranks`: the Schedules of an algorithm; they outlive the world.
   DeviceWorld(const std::vector<Schedule>& ranks, const Options& options);
