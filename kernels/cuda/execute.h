@@ -16,7 +16,7 @@ struct Shared {
   void* outs[kMostPeers + 1];
 };
 
-/// All threads of the block call it alike. Returns early when the call is stopped.
+/// All threads of the block call it alike.
 class LaneRun {
  public:
   RONDO_DEVICE LaneRun(const Program& program, uint32_t channel, uint32_t lane, const Call& call,
@@ -33,7 +33,15 @@ class LaneRun {
         shared_(shared) {}
 
   RONDO_DEVICE void run() {
-    if (lane_.nsteps == 0) return;
+    if (block_.thread() == 0) add(&call_.health->started, 1);
+    if (lane_.nsteps != 0) run_tiles();
+    if (block_.thread() == 0) add(&call_.health->finished, 1);
+  }
+
+ private:
+  /// Returns early when the call is stopped.
+  RONDO_DEVICE void run_tiles() {
+    stopped_before_ = block_.thread() == 0 && stopped();
     uint64_t done = load_relaxed(own_progress_);
     rounds_ = done / lane_.nsteps;
     for (uint64_t tile = channel_; tile < call_.layout.tiles; tile += program_.channels, ++rounds_) {
@@ -45,7 +53,6 @@ class LaneRun {
     }
   }
 
- private:
   /// False: the call is stopped.
   RONDO_DEVICE bool run_step(const Step& step, size_t tile) {
     const Place sizing =
@@ -60,7 +67,7 @@ class LaneRun {
     Signature signature = call_.signature;
     if (signature.varying != 0) signature.count = elements;
 
-    bool stopped = !lane_is_there(step);
+    bool stopped = stopped_before_ || !lane_is_there(step);
     if (!left_out) {
       const PeerSet receives = set_of(step, kRecv, step.recv_set);
       const PeerSet sends = set_of(step, kSend, step.send_set);
@@ -141,10 +148,11 @@ class LaneRun {
            a.varying == b.varying;
   }
 
-  /// The first mismatch is kept; whoever comes later finds the call stopped.
+  /// The first mismatch is kept. What comes after a failure means nothing: calls that were stopped leave
+  /// messages behind.
   RONDO_DEVICE void report(int32_t connection, const SlotHeader& header, uint64_t expected) {
     CallHealth& health = *call_.health;
-    if (exchange(&health.mismatch, 1) == 0) {
+    if (!stopped() && exchange(&health.mismatch, 1) == 0) {
       write(&health.connection, static_cast<uint64_t>(connection));
       write(&health.bytes, read(&header.bytes));
       write(&health.expected, expected);
@@ -253,6 +261,7 @@ class LaneRun {
   // Tiles that the channel has done, in all calls. Each lane has done all of them when a launch begins, so
   // its own word tells it those of all; a launch has no constant in it that a replay would find wrong.
   uint64_t rounds_ = 0;
+  bool stopped_before_ = false;  // found set at the start; the block learns of it with the first Step's waits
   const Call& call_;
   std::byte* scratch_;  // the channel's
   Block& block_;

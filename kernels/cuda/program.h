@@ -48,9 +48,13 @@ struct Program {
   uint64_t* progress = nullptr;  // [channel * nlanes + lane]: Steps done, in all calls
 };
 
-/// What stops a call. `stop` is set by whoever comes upon a failure, the host among them, and read by every
-/// wait.
+/// What a rank's blocks and its host tell one another, in all calls; in memory of the host that both reach.
+/// `stop` is set by whoever comes upon a failure, the host among them, and stays: every wait reads it, and a
+/// block that finds it set ends at once. A call that hangs has blocks that started and do not finish. Blocks
+/// of one device alone add and exchange, which is atomic among them even where PCIe has no atomics.
 struct CallHealth {
+  uint64_t started = 0;   // blocks, in all calls
+  uint64_t finished = 0;  // likewise
   uint64_t stop = 0;
   uint64_t mismatch = 0;     // 1: what follows is filled in
   uint64_t connection = 0;   // whose message it was

@@ -66,6 +66,10 @@ void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
                   .progress = rank.progress.data()};
 }
 
+uint32_t DeviceWorld::blocks_of(int rank) const {
+  return options_.channels * ranks_[static_cast<size_t>(rank)].program.nlanes;
+}
+
 void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
   const auto ranks = static_cast<uint32_t>(ranks_.size());
   for (uint32_t first = 0; first < ranks; first += options_.ranks_per_device) {
@@ -77,7 +81,7 @@ void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
                           calls[r].layout.scratch_chunk_bytes);
       calls[r].scratch = rank.scratch.data();
       list.calls[list.ncalls++] = {.program = &rank.program, .first_block = nblocks, .call = calls[r]};
-      nblocks += options_.channels * rank.program.nlanes;
+      nblocks += blocks_of(static_cast<int>(r));
     }
     blocks.add(static_cast<int>(first / options_.ranks_per_device), options_.threads, list, nblocks);
   }

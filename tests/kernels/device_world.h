@@ -29,6 +29,8 @@ class DeviceWorld {
   /// One call, calls[r] being rank r's, by blocks of either twin; returns when all have ended. Fills in
   /// `scratch`.
   void run(std::vector<device::Call> calls, device::Blocks& blocks);
+  /// That carry out a call of the rank.
+  uint32_t blocks_of(int rank) const;
 
  private:
   struct Fifo {
