@@ -1,5 +1,5 @@
-// The device executor: a block carries out one lane of a Program for one call, a Step at a time, as Run does
-// on a host thread (runtime/exec/run.h). Device code.
+// The device executor: a block carries out one lane of a Program for one call, in one channel, a Step at a
+// time, as Run does on a host thread (runtime/exec/run.h). Device code.
 #pragma once
 
 #include "fold.h"
@@ -16,24 +16,43 @@ struct Shared {
   void* outs[kMostPeers + 1];
 };
 
-/// All threads of the block call it alike. Returns early when the call is stopped.
+/// All threads of the block call it alike.
 class LaneRun {
  public:
-  RONDO_DEVICE LaneRun(const Program& program, uint32_t lane, const Call& call, Block& block, Shared& shared)
-      : program_(program), lane_(program.lanes[lane]), call_(call), block_(block), shared_(shared) {}
+  RONDO_DEVICE LaneRun(const Program& program, uint32_t channel, uint32_t lane, const Call& call,
+                       Block& block, Shared& shared)
+      : program_(program),
+        channel_(channel),
+        lane_(program.lanes[lane]),
+        connections_(program.connections + uint64_t{channel} * program.nconnections),
+        progress_(program.progress + uint64_t{channel} * program.nlanes),
+        own_progress_(progress_ + lane),
+        call_(call),
+        scratch_(call.scratch + uint64_t{channel} * program.scratch_chunks * call.layout.scratch_chunk_bytes),
+        block_(block),
+        shared_(shared) {}
 
   RONDO_DEVICE void run() {
-    uint64_t done = call_.tiles_before * lane_.nsteps;
-    for (size_t tile = 0; tile < call_.layout.tiles; ++tile) {
+    if (block_.thread() == 0) add(&call_.health->started, 1);
+    if (lane_.nsteps != 0) run_tiles();
+    if (block_.thread() == 0) add(&call_.health->finished, 1);
+  }
+
+ private:
+  /// Returns early when the call is stopped.
+  RONDO_DEVICE void run_tiles() {
+    stopped_before_ = block_.thread() == 0 && stopped();
+    uint64_t done = load_relaxed(own_progress_);
+    rounds_ = done / lane_.nsteps;
+    for (uint64_t tile = channel_; tile < call_.layout.tiles; tile += program_.channels, ++rounds_) {
       for (uint32_t i = 0; i < lane_.nsteps; ++i) {
         if (!run_step(lane_.steps[i], tile)) return;
         // Pairs with the acquire load in lane_is_there(); the barrier that ends a Step comes before it.
-        if (block_.thread() == 0) store_release(Word::Progress, lane_.progress, ++done);
+        if (block_.thread() == 0) store_release(Word::Progress, own_progress_, ++done);
       }
     }
   }
 
- private:
   /// False: the call is stopped.
   RONDO_DEVICE bool run_step(const Step& step, size_t tile) {
     const Place sizing =
@@ -48,7 +67,7 @@ class LaneRun {
     Signature signature = call_.signature;
     if (signature.varying != 0) signature.count = elements;
 
-    bool stopped = !lane_is_there(step, tile);
+    bool stopped = stopped_before_ || !lane_is_there(step);
     if (!left_out) {
       const PeerSet receives = set_of(step, kRecv, step.recv_set);
       const PeerSet sends = set_of(step, kSend, step.send_set);
@@ -79,11 +98,11 @@ class LaneRun {
   RONDO_DEVICE bool stopped() const { return load_relaxed(&call_.health->stop) != 0; }
 
   /// Waits for the Step of another lane that this one depends on; false where the call is stopped.
-  RONDO_DEVICE bool lane_is_there(const Step& step, size_t tile) {
+  RONDO_DEVICE bool lane_is_there(const Step& step) {
     if (step.wait_lane == Step::kNone || block_.thread() != 0) return true;
-    const ProgramLane& other = program_.lanes[step.wait_lane];
-    const uint64_t needed = (call_.tiles_before + tile) * other.nsteps + step.wait_step + 1;
-    while (load_acquire(Word::Progress, other.progress) < needed) {  // pairs with the release store in run()
+    const uint64_t needed = rounds_ * program_.lanes[step.wait_lane].nsteps + step.wait_step + 1;
+    // Pairs with the release store in run().
+    while (load_acquire(Word::Progress, progress_ + step.wait_lane) < needed) {
       if (stopped()) return false;
       block_.pause();
     }
@@ -94,7 +113,7 @@ class LaneRun {
   RONDO_DEVICE bool take(const PeerSet& set, uint32_t k, uint64_t bytes, const Signature& signature) {
     const int32_t index = member(set, k);
     if (index == kSelf) return true;
-    const LaneConnection& connection = program_.connections[index];
+    const LaneConnection& connection = connections_[index];
     const FifoLayout& fifo = connection.in;
     const uint64_t slot = connection.received % fifo.slots;
     const SlotHeader& header = fifo.headers[slot];
@@ -112,7 +131,7 @@ class LaneRun {
 
   /// Waits until a member of the send set has room for a message, and notes where.
   RONDO_DEVICE bool find_room(const PeerSet& set, uint32_t k) {
-    const LaneConnection& connection = program_.connections[member(set, k)];
+    const LaneConnection& connection = connections_[member(set, k)];
     const FifoLayout& fifo = connection.out;
     // Pairs with the release store in give_back().
     while (connection.sent - load_acquire(Word::Released, &fifo.released->value) >= fifo.slots) {
@@ -129,10 +148,11 @@ class LaneRun {
            a.varying == b.varying && a.on_gpu == b.on_gpu;
   }
 
-  /// The first mismatch is kept; whoever comes later finds the call stopped.
+  /// The first mismatch is kept. What comes after a failure means nothing: calls that were stopped leave
+  /// messages behind.
   RONDO_DEVICE void report(int32_t connection, const SlotHeader& header, uint64_t expected) {
     CallHealth& health = *call_.health;
-    if (exchange(&health.mismatch, 1) == 0) {
+    if (!stopped() && exchange(&health.mismatch, 1) == 0) {
       write(&health.connection, static_cast<uint64_t>(connection));
       write(&health.bytes, read(&header.bytes));
       write(&health.expected, expected);
@@ -146,7 +166,7 @@ class LaneRun {
     switch (buffer) {
       case Buffer::Input: return const_cast<std::byte*>(call_.input) + offset;  // read only
       case Buffer::Output: return call_.output + offset;
-      case Buffer::Scratch: return call_.scratch + offset;
+      case Buffer::Scratch: return scratch_ + offset;
       case Buffer::None: break;
     }
     return nullptr;
@@ -214,9 +234,9 @@ class LaneRun {
     const PeerSet receives = set_of(step, kRecv, step.recv_set);
     const PeerSet sends = set_of(step, kSend, step.send_set);
     for (uint32_t k = block_.thread(); k < sends.count; k += block_.threads())
-      send(program_.connections[member(sends, k)], bytes, signature);
+      send(connections_[member(sends, k)], bytes, signature);
     for (uint32_t k = block_.thread(); k < receives.count; k += block_.threads())
-      if (member(receives, k) != kSelf) give_back(program_.connections[member(receives, k)]);
+      if (member(receives, k) != kSelf) give_back(connections_[member(receives, k)]);
   }
 
   RONDO_DEVICE void send(LaneConnection& connection, uint64_t bytes, const Signature& signature) {
@@ -233,10 +253,29 @@ class LaneRun {
   }
 
   const Program& program_;
+  uint32_t channel_;
   const ProgramLane& lane_;
+  LaneConnection* connections_;  // the channel's
+  uint64_t* progress_;           // likewise, by lane
+  uint64_t* own_progress_;
+  // Tiles that the channel has done, in all calls. Each lane has done all of them when a launch begins, so
+  // its own word tells it those of all; a launch has no constant in it that a replay would find wrong.
+  uint64_t rounds_ = 0;
+  bool stopped_before_ = false;  // found set at the start; the block learns of it with the first Step's waits
   const Call& call_;
+  std::byte* scratch_;  // the channel's
   Block& block_;
   Shared& shared_;
 };
+
+/// What block `index` of a launch does.
+RONDO_DEVICE void execute(const CallList& list, uint32_t index, Block& block, Shared& shared) {
+  uint32_t i = list.ncalls - 1;
+  while (index < list.calls[i].first_block) --i;
+  const CallList::Entry& entry = list.calls[i];
+  const uint32_t lanes = entry.program->nlanes;
+  const uint32_t place = index - entry.first_block;
+  LaneRun(*entry.program, place / lanes, place % lanes, entry.call, block, shared).run();
+}
 
 }  // namespace rondo::device

@@ -10,11 +10,10 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
 }
 
 extern "C" __global__ void __launch_bounds__(kMostThreads)
-    rondo_execute(const __grid_constant__ JobList list) {
+    rondo_execute(const __grid_constant__ CallList list) {
   __shared__ Shared shared;
-  const Job& job = list.jobs[blockIdx.x];
   Block block;
-  LaneRun(*job.program, job.lane, *job.call, block, shared).run();
+  execute(list, blockIdx.x, block, shared);
 }
 
 }  // namespace rondo::device

@@ -11,7 +11,8 @@ inline constexpr uint32_t kMostThreads = 512;
 /// FoldList: fold_all() by all threads of the grid. Its blocks do not wait for one another.
 inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 
-/// JobList: block b carries out jobs[b]. Blocks wait for one another: the launch must be cooperative.
+/// CallList: in each call a block for each lane of each channel. Blocks wait for one another: the launch must
+/// be cooperative.
 inline constexpr const char* kExecuteKernel = "rondo_execute";
 
 }  // namespace rondo::device

@@ -2,6 +2,8 @@
 // host writes and blocks read; every pointer is one that the device can follow.
 #pragma once
 
+#include <type_traits>
+
 #include "base/element.h"
 #include "base/reduction.h"
 #include "fold_list.h"
@@ -13,7 +15,7 @@ namespace rondo::device {
 
 inline constexpr int kMostPeers = 64;  // in a peer set
 
-/// A lane's connection with one peer. A lane is carried out by one block, so nobody else touches it.
+/// A lane's connection with one peer, in one channel. One block carries that out, so nobody else touches it.
 struct LaneConnection {
   FifoLayout out;
   FifoLayout in;
@@ -31,19 +33,28 @@ struct ProgramLane {
   const Step* steps = nullptr;
   uint32_t nsteps = 0;
   const PeerSet* peer_sets = nullptr;  // the Schedule's, by its indices
-  uint64_t* progress = nullptr;        // Steps done, in all calls: what other lanes wait for
 };
 
+/// Channel c carries out tiles c, c + channels, c + 2 * channels, ... of a call. Tiles are disjoint, so
+/// channels need nothing of one another: each has connections and progress words of its own.
 struct Program {
   const ProgramLane* lanes = nullptr;
   uint32_t nlanes = 0;
-  const int32_t* members = nullptr;  // of peer sets: an index of `connections`, or kSelf
-  LaneConnection* connections = nullptr;
+  uint32_t channels = 1;
+  uint32_t scratch_chunks = 0;            // of a channel
+  const int32_t* members = nullptr;       // of peer sets: k of `connections`, or kSelf
+  LaneConnection* connections = nullptr;  // [channel * nconnections + k]
+  uint32_t nconnections = 0;
+  uint64_t* progress = nullptr;  // [channel * nlanes + lane]: Steps done, in all calls
 };
 
-/// What stops a call. `stop` is set by whoever comes upon a failure, the host among them, and read by every
-/// wait.
+/// What a rank's blocks and its host tell one another, in all calls; in memory of the host that both reach.
+/// `stop` is set by whoever comes upon a failure, the host among them, and stays: every wait reads it, and a
+/// block that finds it set ends at once. A call that hangs has blocks that started and do not finish. Blocks
+/// of one device alone add and exchange, which is atomic among them even where PCIe has no atomics.
 struct CallHealth {
+  uint64_t started = 0;   // blocks, in all calls
+  uint64_t finished = 0;  // likewise
   uint64_t stop = 0;
   uint64_t mismatch = 0;     // 1: what follows is filled in
   uint64_t connection = 0;   // whose message it was
@@ -55,7 +66,7 @@ struct CallHealth {
 struct Call {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
-  std::byte* scratch = nullptr;
+  std::byte* scratch = nullptr;  // of all channels, one after the other
   Layout layout;
   ElementType type = ElementType::UInt8;  // UInt8 where nothing is combined, whatever the elements are
   uint32_t type_bytes = 1;                // of `type`
@@ -64,20 +75,24 @@ struct Call {
   bool scales_input = false;
   Scalar scalar{};
   Signature signature;
-  uint64_t tiles_before = 0;  // of all calls of this Program before: `progress` counts on
   CallHealth* health = nullptr;
 };
 
-/// What one block does: a lane of a rank's call. Ranks that share a device share a launch.
-struct Job {
-  const Program* program = nullptr;
-  const Call* call = nullptr;
-  uint32_t lane = 0;
-};
+/// What one launch does: the calls of ranks that share a device. Copied at the launch, so that a CUDA graph
+/// holds all of it; what it points to is memory that the device can read. A call has a block for each lane of
+/// each channel: first_block + channel * lanes + lane.
+struct CallList {
+  static constexpr uint32_t kMostCalls = 8;
 
-/// What one launch does, a block a job. All that is pointed to is memory that the device can read.
-struct JobList {
-  const Job* jobs = nullptr;
+  struct Entry {
+    const Program* program = nullptr;
+    uint32_t first_block = 0;  // ascending: those of the calls before
+    Call call;
+  };
+  uint32_t ncalls = 0;
+  Entry calls[kMostCalls];
 };
+static_assert(sizeof(CallList) <= 4096, "what a launch can take on every GPU");
+static_assert(std::is_trivially_copyable_v<CallList>);
 
 }  // namespace rondo::device

@@ -89,6 +89,11 @@ class Exchange {
   std::vector<device::Call>& calls() { return calls_; }
   device::CallHealth& health(int rank) { return health_[static_cast<size_t>(rank)]; }
 
+  /// Whether nothing was written to the rank's output.
+  bool untouched(int rank) const {
+    const auto& output = outputs_[static_cast<size_t>(rank)];
+    return std::all_of(output.begin(), output.end(), [](T value) { return value == kUntouched; });
+  }
   /// The first element that is wrong, if one is.
   std::string fault() const {
     for (int rank = 0; rank < shape_.nranks; ++rank) {

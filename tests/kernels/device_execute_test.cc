@@ -16,7 +16,9 @@ void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, 
   const auto draw = [&](size_t below) { return random() % below; };
   const DeviceWorld::Options options{.threads = static_cast<uint32_t>(1 + draw(3)),
                                      .slot_bytes = sizeof(T) * 16 * (1 + draw(4)),
-                                     .slots = 1 + draw(3)};
+                                     .slots = 1 + draw(3),
+                                     .channels = static_cast<uint32_t>(1 + draw(3)),
+                                     .ranks_per_device = static_cast<uint32_t>(1 + draw(8))};
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
   for (uint32_t sequence = 1; sequence <= 3;
@@ -29,8 +31,13 @@ void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, 
     world.run(exchange.calls(), blocks);
     INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << element_info(type).name << ", count "
                             << count << ", " << options.threads << " threads, " << options.slots
-                            << " slots of " << options.slot_bytes << " bytes");
+                            << " slots of " << options.slot_bytes << " bytes, " << options.channels
+                            << " channels");
     REQUIRE(exchange.fault() == "");
+    for (int rank = 0; rank < shape.nranks; ++rank) {
+      REQUIRE(exchange.health(rank).started == world.blocks_of(rank));
+      REQUIRE(exchange.health(rank).finished == world.blocks_of(rank));
+    }
   }
 }
 
@@ -100,6 +107,22 @@ TEST_CASE("a wait for a rank that never comes ends when the host says so") {
   world.run(exchange.calls(), blocks);
   host.join();
   CHECK(exchange.health(0).mismatch == 0);
+  CHECK(exchange.health(0).finished == exchange.health(0).started);
+}
+
+TEST_CASE("a rank that was stopped carries out no further call") {
+  const Algorithm& chain = *algorithm_by_name(CollectiveKind::Broadcast, "chain").value();
+  const Shape shape{CollectiveKind::Broadcast, 2};
+  const auto schedules = build_all(chain, shape);
+  DeviceWorld world(schedules, {});
+  Exchange<int32_t> exchange(chain, shape, 10, ElementType::Int32, {});
+  exchange.health(0).stop = exchange.health(1).stop = 1;
+  device::Blocks blocks;
+  world.run(exchange.calls(), blocks);
+  CHECK(exchange.untouched(0));
+  CHECK(exchange.untouched(1));
+  CHECK(exchange.health(0).finished == world.blocks_of(0));
+  CHECK(exchange.health(1).finished == world.blocks_of(1));
 }
 
 }  // namespace rondo

@@ -23,8 +23,11 @@ struct Outcome {
 Outcome try_calls(const Algorithm& algorithm, const Shape& shape, uint64_t seed,
                   weak::Mutation mutation = {}) {
   std::mt19937_64 random(seed);
-  const DeviceWorld::Options options{
-      .threads = static_cast<uint32_t>(1 + random() % 3), .slot_bytes = 64, .slots = 1 + random() % 2};
+  const DeviceWorld::Options options{.threads = static_cast<uint32_t>(1 + random() % 3),
+                                     .slot_bytes = 64,
+                                     .slots = 1 + random() % 2,
+                                     .channels = static_cast<uint32_t>(1 + random() % 2),
+                                     .ranks_per_device = static_cast<uint32_t>(1 + random() % 2)};
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
   Outcome outcome;

@@ -1,5 +1,7 @@
 #include "device_world.h"
 
+#include <algorithm>
+
 namespace rondo {
 
 DeviceWorld::Fifo::Fifo(const Options& of)
@@ -15,58 +17,75 @@ FifoLayout DeviceWorld::Fifo::layout() {
 }
 
 DeviceWorld::DeviceWorld(const std::vector<Schedule>& ranks, const Options& options)
-    : options_(options), schedules_(ranks), ranks_(ranks.size()) {
+    : options_(options), ranks_(ranks.size()) {
   for (size_t r = 0; r < ranks.size(); ++r) bind(ranks_[r], ranks[r]);
 }
 
-FifoLayout DeviceWorld::fifo(int from, int to, int port) {
-  auto& made = fifos_[{from, to, port}];
+FifoLayout DeviceWorld::fifo(uint32_t channel, const Wire& wire) {
+  auto& made = fifos_[{channel, wire}];
   if (made == nullptr) made = std::make_unique<Fifo>(options_);
   return made->layout();
 }
 
-int32_t DeviceWorld::connect(Rank& rank, std::map<Key, int32_t>& known, int self, int peer, int port) {
-  const auto [found, is_new] =
-      known.insert({{self, peer, port}, static_cast<int32_t>(rank.connections.size())});
-  if (is_new) rank.connections.push_back({.out = fifo(self, peer, port), .in = fifo(peer, self, port)});
-  return found->second;
+void DeviceWorld::connect(Rank& rank, const std::vector<Wire>& wires) {
+  for (uint32_t channel = 0; channel < options_.channels; ++channel)
+    for (const Wire& wire : wires)
+      rank.connections.push_back(
+          {.out = fifo(channel, wire), .in = fifo(channel, {wire.to, wire.from, wire.port})});
 }
 
 void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
-  std::map<Key, int32_t> known;
+  std::vector<Wire> wires;  // from this rank
+  const auto index_of = [&](const Wire& wire) {
+    const auto at = static_cast<size_t>(std::find(wires.begin(), wires.end(), wire) - wires.begin());
+    if (at == wires.size()) wires.push_back(wire);
+    return static_cast<int32_t>(at);
+  };
   for (const Lane& lane : schedule.lanes) {
     auto& sets = rank.peer_sets.emplace_back();
     for (const auto& peers : schedule.peer_sets) {
       sets.push_back({static_cast<uint32_t>(rank.members.size()), static_cast<uint32_t>(peers.size())});
       for (const int peer : peers)
         rank.members.push_back(peer == schedule.rank ? device::kSelf
-                                                     : connect(rank, known, schedule.rank, peer, lane.port));
+                                                     : index_of({schedule.rank, peer, lane.port}));
     }
   }
-  rank.progress.resize(schedule.lanes.size());
+  connect(rank, wires);
+  rank.progress.resize(options_.channels * schedule.lanes.size());
   for (size_t i = 0; i < schedule.lanes.size(); ++i)
     rank.lanes.push_back({.steps = schedule.lanes[i].steps.data(),
                           .nsteps = static_cast<uint32_t>(schedule.lanes[i].steps.size()),
-                          .peer_sets = rank.peer_sets[i].data(),
-                          .progress = &rank.progress[i]});
+                          .peer_sets = rank.peer_sets[i].data()});
   rank.program = {.lanes = rank.lanes.data(),
                   .nlanes = static_cast<uint32_t>(rank.lanes.size()),
+                  .channels = options_.channels,
+                  .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
                   .members = rank.members.data(),
-                  .connections = rank.connections.data()};
+                  .connections = rank.connections.data(),
+                  .nconnections = static_cast<uint32_t>(wires.size()),
+                  .progress = rank.progress.data()};
+}
+
+uint32_t DeviceWorld::blocks_of(int rank) const {
+  return options_.channels * ranks_[static_cast<size_t>(rank)].program.nlanes;
 }
 
 void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
-  for (size_t r = 0; r < ranks_.size(); ++r) {
-    Rank& rank = ranks_[r];
-    device::Call& call = calls[r];
-    rank.scratch.resize(static_cast<size_t>(schedules_[r].scratch_chunks) * call.layout.scratch_chunk_bytes);
-    call.scratch = rank.scratch.data();
-    call.tiles_before = tiles_;
-    for (uint32_t lane = 0; lane < rank.program.nlanes; ++lane)
-      blocks.add(static_cast<int>(r), options_.threads, rank.program, call, lane);
+  const auto ranks = static_cast<uint32_t>(ranks_.size());
+  for (uint32_t first = 0; first < ranks; first += options_.ranks_per_device) {
+    device::CallList list;
+    uint32_t nblocks = 0;
+    for (uint32_t r = first; r < std::min(ranks, first + options_.ranks_per_device); ++r) {
+      Rank& rank = ranks_[r];
+      rank.scratch.resize(size_t{options_.channels} * rank.program.scratch_chunks *
+                          calls[r].layout.scratch_chunk_bytes);
+      calls[r].scratch = rank.scratch.data();
+      list.calls[list.ncalls++] = {.program = &rank.program, .first_block = nblocks, .call = calls[r]};
+      nblocks += blocks_of(static_cast<int>(r));
+    }
+    blocks.add(static_cast<int>(first / options_.ranks_per_device), options_.threads, list, nblocks);
   }
   blocks.run();
-  tiles_ += calls.front().layout.tiles;
 }
 
 }  // namespace rondo

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "blocks.h"
@@ -19,13 +20,17 @@ class DeviceWorld {
     uint32_t threads = 2;  // of a block
     size_t slot_bytes = 256;
     size_t slots = 2;
+    uint32_t channels = 1;
+    uint32_t ranks_per_device = 1;  // at most CallList::kMostCalls
   };
-  /// `ranks`: the Schedules of an algorithm.
+  /// `ranks`: the Schedules of an algorithm; they outlive the world.
   DeviceWorld(const std::vector<Schedule>& ranks, const Options& options);
 
   /// One call, calls[r] being rank r's, by blocks of either twin; returns when all have ended. Fills in
-  /// `tiles_before` and `scratch`.
+  /// `scratch`.
   void run(std::vector<device::Call> calls, device::Blocks& blocks);
+  /// That carry out a call of the rank.
+  uint32_t blocks_of(int rank) const;
 
  private:
   struct Fifo {
@@ -45,20 +50,18 @@ class DeviceWorld {
     std::vector<std::byte> scratch;
     device::Program program;
   };
-  struct Key {
+  struct Wire {
     int from, to, port;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Wire&) const = default;
   };
 
-  FifoLayout fifo(int from, int to, int port);
+  FifoLayout fifo(uint32_t channel, const Wire& wire);
   void bind(Rank& rank, const Schedule& schedule);
-  int32_t connect(Rank& rank, std::map<Key, int32_t>& known, int self, int peer, int port);
+  void connect(Rank& rank, const std::vector<Wire>& wires);
 
   Options options_;
-  const std::vector<Schedule>& schedules_;
-  std::map<Key, std::unique_ptr<Fifo>> fifos_;
+  std::map<std::pair<uint32_t, Wire>, std::unique_ptr<Fifo>> fifos_;
   std::vector<Rank> ranks_;
-  uint64_t tiles_ = 0;  // of all calls so far
 };
 
 }  // namespace rondo

@@ -56,6 +56,9 @@ RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   return atomicExch_system(reinterpret_cast<unsigned long long*>(at), value);
 }
+RONDO_DEVICE void add(uint64_t* at, uint64_t value) {
+  atomicAdd_system(reinterpret_cast<unsigned long long*>(at), value);
+}
 
 /// The threads of a block. What each has read and written before barrier() or any(), all see after it.
 class Block {

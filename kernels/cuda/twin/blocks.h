@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "execute.h"
@@ -11,9 +12,11 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
-  void add(int /*device*/, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
-    blocks_.push_back(std::make_unique<Started>(threads, Job{&program, &call, lane}));
+  /// The blocks of a launch, of `threads` threads each.
+  void add(int /*device*/, uint32_t threads, const CallList& list, uint32_t blocks) {
+    const auto shared_list = std::make_shared<CallList>(list);
+    for (uint32_t index = 0; index < blocks; ++index)
+      blocks_.push_back(std::make_unique<Started>(threads, shared_list, index));
   }
   /// Runs all of them to their ends.
   void run() {
@@ -22,16 +25,18 @@ class Blocks {
       for (uint32_t thread = 0; thread < block->meeting.threads; ++thread)
         threads.emplace_back([&started = *block, thread] {
           Block self(started.meeting, thread);
-          LaneRun(*started.job.program, started.job.lane, *started.job.call, self, started.shared).run();
+          execute(*started.list, started.index, self, started.shared);
         });
     for (std::thread& thread : threads) thread.join();
   }
 
  private:
   struct Started {
-    Started(uint32_t threads, const Job& of) : meeting(threads), job(of) {}
+    Started(uint32_t threads, std::shared_ptr<const CallList> of, uint32_t at)
+        : meeting(threads), list(std::move(of)), index(at) {}
     BlockMeeting meeting;
-    Job job;
+    std::shared_ptr<const CallList> list;
+    uint32_t index;
     Shared shared{};
   };
   std::vector<std::unique_ptr<Started>> blocks_;

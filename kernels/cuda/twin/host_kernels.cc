@@ -16,18 +16,15 @@ void run_fold_list(const void* argument, uint32_t /*blocks*/, uint32_t /*threads
 constexpr uint32_t kMostHostThreads = 2;  // that stand for a block
 
 void run_execute(const void* argument, uint32_t blocks, uint32_t threads) {
-  const auto& list = *static_cast<const JobList*>(argument);
   Blocks all;
-  for (uint32_t block = 0; block < blocks; ++block) {
-    const Job& job = list.jobs[block];
-    all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *job.program, *job.call, job.lane);
-  }
+  all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *static_cast<const CallList*>(argument),
+          blocks);
   all.run();
 }
 
 constexpr std::array kKernels = {
     HostKernel{kFoldListKernel, sizeof(FoldList), run_fold_list},
-    HostKernel{kExecuteKernel, sizeof(JobList), run_execute},
+    HostKernel{kExecuteKernel, sizeof(CallList), run_execute},
 };
 
 }  // namespace

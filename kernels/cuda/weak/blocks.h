@@ -12,11 +12,13 @@ class Blocks {
  public:
   explicit Blocks(uint64_t seed, weak::Mutation mutation = {}) : machine_(seed, mutation) {}
 
-  /// A block of `threads` threads that carries out a lane of the call; program and call outlive run().
-  void add(int device, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
-    add(device, threads, [&program, &call, lane, shared = std::make_shared<Shared>()](Block& block) {
-      LaneRun(program, lane, call, block, *shared).run();
-    });
+  /// The blocks of a launch, of `threads` threads each.
+  void add(int device, uint32_t threads, const CallList& list, uint32_t blocks) {
+    const auto shared_list = std::make_shared<CallList>(list);
+    for (uint32_t index = 0; index < blocks; ++index)
+      add(device, threads, [shared_list, index, shared = std::make_shared<Shared>()](Block& block) {
+        execute(*shared_list, index, block, *shared);
+      });
   }
   /// A block of something else, the host for one.
   void add(int device, uint32_t threads, std::function<void(Block&)> body) {

@@ -31,6 +31,7 @@ RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   *at = value;
   return before;
 }
+RONDO_DEVICE void add(uint64_t* at, uint64_t value) { *at += value; }
 
 class Block {
  public:
