@@ -1,0 +1,51 @@
+# shellcheck shell=bash
+# Sourced by tools/quickstart, tools/test and tools/gpu-check, after packages.sh: finds CUDA's compiler, or fetches it
+# from PyPI into .cuda/ of this tree. A machine where that does not work builds Rondo without CUDA.
+
+# nvcc, its front end's headers, its back end, cuda.h, and the headers that cuda_fp16.h includes. The first version of
+# CUDA 13, because a driver loads no PTX of a later version than its own.
+CUDA_WHEELS=("nvidia-cuda-nvcc==13.0.*" "nvidia-cuda-crt==13.0.*" "nvidia-nvvm==13.0.*"
+  "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cccl==13.0.*")
+
+have_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
+
+# fetch_nvcc LOG: whole or not at all, so that a run which is cut short leaves nothing that looks like a compiler.
+fetch_nvcc() {
+  local log=$1 folder outcome=0
+  if ! python3 -m pip --version > "$log" 2>&1; then
+    command -v apt-get > /dev/null && install_with_apt "$log" python3 python3-pip || return 1
+  fi
+  folder=$(mktemp -d .cuda.XXXXXX) || return 1
+  python3 -m pip --disable-pip-version-check --no-input install --quiet --no-deps --only-binary :all: \
+    --timeout 30 --retries 1 --target "$folder" "${CUDA_WHEELS[@]}" > "$log" 2>&1 || outcome=1
+  if [ "$outcome" = 0 ]; then
+    chmod 755 "$folder"
+    printf '%s\n' "${CUDA_WHEELS[*]}" > "$folder/wheels"
+    rm -rf .cuda
+    mv "$folder" .cuda
+  fi
+  rm -rf "$folder"
+  return "$outcome"
+}
+
+# have_nvcc: succeeds where there is a CUDA compiler in the end. RONDO_CUDA=0: never; 1: without one it is an error.
+have_nvcc() {
+  local log why outcome=0
+  case ${RONDO_CUDA:-} in
+    '' | 1) ;;
+    0) return 1 ;;
+    *) fail "RONDO_CUDA is '$RONDO_CUDA': it must be 0 (no CUDA) or 1 (it must be there)" ;;
+  esac
+  log=$(mktemp)
+  tools/cuda/find_nvcc . > /dev/null 2> "$log" || outcome=1
+  if [ "$outcome" = 1 ] && [ "$(cat .cuda/wheels 2> /dev/null)" != "${CUDA_WHEELS[*]}" ]; then
+    say "No CUDA toolkit here: fetching nvcc from PyPI into .cuda/ (100 MB, once; RONDO_CUDA=0 does without) ..."
+    fetch_nvcc "$log" && tools/cuda/find_nvcc . > /dev/null 2> "$log" && outcome=0
+  fi
+  why=$(grep -v WARNING "$log" | tail -n 1) || why=''
+  rm -f "$log"
+  [ "$outcome" = 1 ] || return 0
+  [ "${RONDO_CUDA:-}" != 1 ] || fail "RONDO_CUDA=1, and there is no nvcc${why:+: $why}"
+  say "Building without CUDA: there is no nvcc${why:+ ($why)}"
+  return 1
+}
