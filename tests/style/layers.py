@@ -6,20 +6,21 @@ import re
 LAYERS = [
     # folder                  include name  may include
     ("runtime/base", "base", ()),
+    ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
     ("topology", "topology", ("base", "schedule")),
-    ("kernels", "kernels", ("base", "schedule")),
-    ("transports", "transports", ("base", "schedule")),
+    ("kernels", "kernels", ("base", "gpu", "schedule")),
+    ("transports", "transports", ("base", "gpu", "schedule")),
     ("runtime/algorithms", "algorithms", ("base", "schedule", "topology")),
-    ("runtime/exec", "exec", ("base", "schedule", "topology", "kernels", "transports", "algorithms")),
+    ("runtime/exec", "exec", ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms")),
     ("runtime/comm", "comm",
-     ("base", "schedule", "topology", "kernels", "transports", "algorithms", "exec")),
+     ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms", "exec")),
     ("runtime/api", "api",
-     ("base", "schedule", "topology", "kernels", "transports", "algorithms", "exec", "comm", "rondo")),
+     ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms", "exec", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
-    ("bench/kernels", None, ("base", "kernels")),  # micro-benchmarks, below the C API
-    ("bench", None, ("rondo",)),
+    ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
+    ("bench", None, ("base", "gpu", "rondo")),  # gpu: memory, streams and events of its own
     ("tools", None, ("rondo",)),
     ("examples", None, ("rondo",)),
 ]
