@@ -1,0 +1,66 @@
+// DeviceMemory: bytes of a device, which are a memfd, so that other processes can open them; and Mapping:
+// where such bytes, or none yet, are seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace rondo::standin {
+
+struct Device;
+
+inline constexpr size_t kPage = 4096;
+inline constexpr unsigned char kPoison = 0xA5;  // what new memory is full of
+
+inline size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+class DeviceMemory {
+ public:
+  /// Null where the device has not so much.
+  static std::shared_ptr<DeviceMemory> create(Device& device, uint64_t number, size_t bytes);
+  /// Takes a descriptor; null where it is not a DeviceMemory's, or its device is not visible.
+  static std::shared_ptr<DeviceMemory> adopt(int fd);
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();
+
+  Device& device() const { return device_; }
+  size_t bytes() const { return bytes_; }
+  int fd() const { return fd_; }
+  /// What tells it from all others in the machine.
+  const std::string& name() const { return name_; }
+
+ private:
+  DeviceMemory(Device& device, int fd, size_t bytes, std::string name, bool counted)
+      : device_(device), fd_(fd), bytes_(bytes), name_(std::move(name)), counted_(counted) {}
+  Device& device_;
+  int fd_;
+  size_t bytes_;
+  std::string name_;
+  bool counted_;  // against the device's memory
+};
+
+class Mapping {
+ public:
+  Mapping() = default;
+  /// Addresses that nobody can use; null() where there are none.
+  static Mapping reserve(size_t bytes, size_t alignment = kPage);
+  static Mapping of(const DeviceMemory& memory);
+  static Mapping of_host(size_t bytes);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  bool null() const { return begin_ == nullptr; }
+  unsigned char* begin() const { return begin_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Mapping(void* begin, size_t bytes);
+  unsigned char* begin_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+}  // namespace rondo::standin

@@ -1,0 +1,16 @@
+// User objects: what a graph keeps alive. Guarded by Driver::mutex.
+#pragma once
+
+#include <cuda.h>
+
+struct CUuserObject_st {
+  CUuserObject_st(void* of, CUhostFn with) : object(of), destroy(with) {}
+  CUuserObject_st(const CUuserObject_st&) = delete;
+  CUuserObject_st& operator=(const CUuserObject_st&) = delete;
+  /// Destroys the object on another thread, as CUDA does, where the driver must not be called.
+  ~CUuserObject_st();
+
+  void* object;
+  CUhostFn destroy;
+  unsigned user_references = 0;
+};

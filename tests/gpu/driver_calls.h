@@ -1,0 +1,51 @@
+// The driver as Rondo finds it: loaded by its name, functions by the names that cuda.h gives them.
+#pragma once
+
+#include <cuda.h>
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rondo {
+
+/// Of libcuda.so.1; ends the program where there is none.
+void* driver_symbol(const char* name);
+
+#define DRIVER_TEXT_OF(name) #name
+#define DRIVER_TEXT(name) DRIVER_TEXT_OF(name)
+/// CU(cuMemAlloc)(...) calls cuMemAlloc_v2.
+#define CU(name) (reinterpret_cast<decltype(&::name)>(::rondo::driver_symbol(DRIVER_TEXT(name))))
+#define CHECK_CU(name, ...) CHECK(CU(name)(__VA_ARGS__) == CUDA_SUCCESS)
+#define REQUIRE_CU(name, ...) REQUIRE(CU(name)(__VA_ARGS__) == CUDA_SUCCESS)
+
+/// A primary context that is current in this thread.
+class Current {
+ public:
+  explicit Current(int device = 0);
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current();
+
+  CUcontext context() const { return context_; }
+
+ private:
+  int device_;
+  CUcontext context_ = nullptr;
+};
+
+CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING);
+CUdeviceptr make_memory(size_t bytes);
+template <class T>
+T* at(CUdeviceptr address) {
+  return reinterpret_cast<T*>(address);
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// The test case of that name in a process of its own; its exit status, 0 where it passed. Killed, with a
+/// status that is not 0, after `limit_s`.
+int run_case(const std::string& name, const Variables& variables = {}, int limit_s = 30);
+
+}  // namespace rondo
