@@ -24,8 +24,8 @@ Result<Loaded> load(int device) {
   for (const auto which : {DeviceKernel::FoldList, DeviceKernel::Execute}) {
     LoadedKernel& one = loaded[static_cast<size_t>(which)];
     const char* name = which == DeviceKernel::FoldList ? device::kFoldListKernel : device::kExecuteKernel;
-    RONDO_TRY_ASSIGN(one.kernel, image.value().find(name));
-    RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device, device::kMostThreads));
+    RONDO_TRY_ASSIGN(one.kernel, image.value().find(name, device));
+    RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMostThreads));
   }
   return loaded;
 }

@@ -3,11 +3,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
+#include "comm/joint.h"
 #include "gpu/device.h"
 
 namespace rondo {
@@ -105,8 +107,8 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 Status Communicator::join_on_gpus() {
   const Member& self = session_->member(session_rank(self_));
   if (self.device.ordinal < 0) return {};  // placement says so, call by call
-  if (size() > Joint::kMostRanks)
-    return error(Code::Unsupported, "GPU memory: at most {} ranks, not {}", Joint::kMostRanks, size());
+  if (size() > kMostJointRanks)
+    return error(Code::Unsupported, "GPU memory: at most {} ranks, not {}", kMostJointRanks, size());
   for (int rank = 0; rank < size(); ++rank) {
     const Member& other = session_->member(session_rank(rank));
     if (other.device.ordinal < 0)
@@ -119,7 +121,9 @@ Status Communicator::join_on_gpus() {
                    self.device.ordinal, other.device.ordinal);
     RONDO_TRY(gpu::reach(self.device.ordinal, other.device.ordinal));
   }
-  joint_run_.emplace(Joint::of(session_->id(), id_, size()), self_, self.device.ordinal);
+  std::vector<int> all(ranks_.size());
+  std::iota(all.begin(), all.end(), 0);
+  joint_run_.emplace(Crew::of(session_->id(), id_, all.size()), all, self_, self.device.ordinal, issue_joint);
   return {};
 }
 
@@ -210,7 +214,7 @@ Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
   signature.sequence = ++sequence_;
   board_->begin(signature);
   latest_algorithm_.store("joint", std::memory_order_relaxed);
-  RONDO_TRY(joint_run_->begin(call, signature));
+  RONDO_TRY(joint_run_->begin(call, signature, nullptr));
   return &*joint_run_;
 }
 

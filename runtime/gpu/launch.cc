@@ -14,24 +14,26 @@ Result<Image> Image::load(std::span<const std::byte> code) {
   return image;
 }
 
-Result<Kernel> Image::find(const char* name) const {
-  Kernel found;
-  const CUresult result = driver().value()->cuLibraryGetKernel(&found.kernel, library_, name);
-  if (result != CUDA_SUCCESS) return error(Code::InternalError, "there is no kernel {}", name);
-  return found;
-}
-
-Result<uint32_t> resident_blocks(const Kernel& kernel, int device, uint32_t threads) {
+Result<Kernel> Image::find(const char* name, int device) const {
   const Driver& cuda = *driver().value();
   const Current current(device);
   RONDO_TRY(current.status());
-  CUfunction function = nullptr;
-  RONDO_TRY(outcome(cuda.cuKernelGetFunction(&function, kernel.kernel), "bringing a kernel onto a GPU"));
+  CUkernel kernel = nullptr;
+  if (cuda.cuLibraryGetKernel(&kernel, library_, name) != CUDA_SUCCESS)
+    return error(Code::InternalError, "there is no kernel {}", name);
+  Kernel found{.device = device};
+  RONDO_TRY(outcome(cuda.cuKernelGetFunction(&found.function, kernel), "bringing a kernel onto a GPU"));
+  return found;
+}
+
+Result<uint32_t> resident_blocks(const Kernel& kernel, uint32_t threads) {
+  const Current current(kernel.device);
+  RONDO_TRY(current.status());
   int each = 0;
-  RONDO_TRY(
-      outcome(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, function, static_cast<int>(threads), 0),
-              "asking how many blocks a GPU runs at once"));
-  RONDO_TRY_ASSIGN(const DeviceInfo info, device_info(device));
+  RONDO_TRY(outcome(driver().value()->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                        &each, kernel.function, static_cast<int>(threads), 0),
+                    "asking how many blocks a GPU runs at once"));
+  RONDO_TRY_ASSIGN(const DeviceInfo info, device_info(kernel.device));
   return static_cast<uint32_t>(each * info.processors);
 }
 
@@ -48,8 +50,7 @@ Status launch(const Kernel& kernel, const Grid& grid, Stream stream, const void*
   config.attrs = &cooperative;
   config.numAttrs = grid.cooperative ? 1 : 0;
   void* arguments[] = {const_cast<void*>(argument)};  // read only
-  return outcome(driver().value()->cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel.kernel),
-                                                    arguments, nullptr),
+  return outcome(driver().value()->cuLaunchKernelEx(&config, kernel.function, arguments, nullptr),
                  "launching a kernel");
 }
 

@@ -70,6 +70,8 @@ Status Event::hold(Stream stream) const {
 }
 
 Result<bool> Event::complete() const {
+  const Current current(device_);
+  RONDO_TRY(current.status());
   const CUresult result = driver().value()->cuEventQuery(event_);
   if (result == CUDA_ERROR_NOT_READY) return false;
   RONDO_TRY(outcome(result, "waiting for the GPU"));

@@ -1,5 +1,5 @@
-// Every collective on GPU memory, in all its forms, against the oracle: ranks are threads that share a GPU, or have
-// one each.
+// Every collective on GPU memory, in all its forms, against the oracle: ranks are threads that share a GPU,
+// or have one each.
 #include <array>
 
 #include "exchange.h"
@@ -52,7 +52,8 @@ void every_type_and_operation(const Rank& rank) {
       for (rondo_op_t op = 0; op < (reduces(kind) ? kOps : 1); ++op) {
         if (reduces(kind) && !op_takes(op, type)) continue;
         if (op == RONDO_AVG && (kind == Kind::Scan || kind == Kind::Exscan)) continue;
-        const auto root = static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
+        const auto root =
+            static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
         run_here(rank, 0, gpu::MemoryKind::Device,
                  {.kind = kind, .count = 37, .type = type, .op = op, .root = root, .seed = 1});
       }

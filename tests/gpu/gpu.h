@@ -1,5 +1,5 @@
-// What tests of the C API on GPU memory share. They run on a GPU where there is one, and on the stand-in for CUDA's
-// driver everywhere.
+// What tests of the C API on GPU memory share. They run on a GPU where there is one, and on the stand-in for
+// CUDA's driver everywhere.
 #pragma once
 
 #include <memory>

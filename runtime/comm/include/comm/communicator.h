@@ -13,8 +13,8 @@
 #include "comm/call.h"
 #include "comm/company.h"
 #include "comm/connections.h"
+#include "comm/crew.h"
 #include "comm/health.h"
-#include "comm/joint.h"
 #include "comm/memory.h"
 #include "comm/selector.h"
 #include "comm/session.h"
@@ -144,8 +144,8 @@ class Communicator {
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
-  std::optional<JointRun> joint_run_;  // of GPU calls, where all ranks live in this process
-  Status no_gpu_calls_;                // why there are none otherwise
+  std::optional<CrewRun> joint_run_;  // of GPU calls, where all ranks live in this process
+  Status no_gpu_calls_;               // why there are none otherwise
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;

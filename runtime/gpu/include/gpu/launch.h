@@ -9,12 +9,14 @@
 #include "gpu/stream.h"
 
 struct CUlib_st;
-struct CUkern_st;
+struct CUfunc_st;
 
 namespace rondo::gpu {
 
+/// On one device, brought there so that no launch has to.
 struct Kernel {
-  CUkern_st* kernel = nullptr;
+  CUfunc_st* function = nullptr;
+  int device = 0;
 };
 
 /// Device code for several architectures. Loaded once and kept while the process lives.
@@ -22,15 +24,14 @@ class Image {
  public:
   static Result<Image> load(std::span<const std::byte> code);
   /// InternalError where the image has none of that name.
-  Result<Kernel> find(const char* name) const;
+  Result<Kernel> find(const char* name, int device) const;
 
  private:
   CUlib_st* library_ = nullptr;
 };
 
-/// Blocks of that many threads that the device runs at the same time. Brings the kernel onto the device, so
-/// that no launch has to.
-Result<uint32_t> resident_blocks(const Kernel& kernel, int device, uint32_t threads);
+/// Blocks of that many threads that the device runs at the same time.
+Result<uint32_t> resident_blocks(const Kernel& kernel, uint32_t threads);
 
 struct Grid {
   uint32_t blocks = 1;

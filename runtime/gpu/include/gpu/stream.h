@@ -1,5 +1,5 @@
-// Streams of the user and of Rondo, events that order them. The device's context is current where they are
-// used (gpu::Current). Any thread.
+// Streams of the user and of Rondo, and events that order them. Where a stream is used, its device's context is
+// current (gpu::Current). Any thread.
 #pragma once
 
 #include <cstdint>
