@@ -45,7 +45,7 @@ have_nvcc() {
   why=$(grep -v WARNING "$log" | tail -n 1) || why=''
   rm -f "$log"
   [ "$outcome" = 1 ] || return 0
-  [ "${RONDO_CUDA:-}" != 1 ] || fail "RONDO_CUDA=1, and there is no nvcc${why:+: $why}"
+  [ "${RONDO_CUDA:-}" != 1 ] || fail "CUDA is asked for, and there is no nvcc${why:+: $why}"
   say "Building without CUDA: there is no nvcc${why:+ ($why)}"
   return 1
 }

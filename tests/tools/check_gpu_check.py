@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""tools/gpu-check without a GPU: bundles of this build and of a made one, with and without a stand-in for the driver.
+
+Usage: check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF SOME_DRIVER
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT, BUILD, PERF, SOME_DRIVER = (os.path.abspath(path) for path in sys.argv[1:])
+del sys.argv[1:]
+GPU_CHECK = os.path.join(ROOT, "tools/gpu-check")
+PARTS = ["tests", "kernels", "collectives", "sanitizer"]
+
+# The made build: what its programs do.
+TESTS = {
+    "device_gpu": "echo 'skipped: needs two GPUs'; echo 'All tests passed (9 assertions in 3 test cases)'",
+    "two_of_three": "echo 'test cases: 3 | 2 passed | 1 failed'; exit 1",
+    "wants_more": "echo 'it needs two GPUs'; exit 77",
+    "hangs": "sleep 1000 & wait",
+    "crashes": "kill -SEGV $$",
+    "told": 'echo "$FOLDER_OF_TEST"; [ "$1" = --fast ] && cat "$2"',
+}
+BENCHMARK = """for option; do case $option in --benchmark_out=*) out=${option#*=} ;; esac; done
+echo '{"benchmarks": [{"name": "copy/8", "real_time": 2.5, "time_unit": "us", "iterations": 3},
+ {"name": "copy/9", "error_occurred": true, "error_message": "out of memory"}]}' > "$out"
+"""
+PERF_ROWS = """while [ "$1" != --json ]; do case $1 in --ranks) ranks=$2 ;; esac; shift; done
+wrong=0; [ "${ranks:-0}" = 4 ] && wrong=7
+echo '[{"out_of_place_us": 5, "busbw": 12, "wrong": '$wrong'}, {"out_of_place_us": 9, "busbw": 3, "wrong": 0}]' > "$2"
+[ "$wrong" = 0 ]
+"""
+
+
+def run(*command, **variables):
+    # A machine that has a GPU must look like one that has none.
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **variables}
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL,
+                          env={name: value for name, value in environment.items() if value is not None})
+
+
+def with_driver(*command, **variables):
+    return run(*command, LD_LIBRARY_PATH=os.path.dirname(SOME_DRIVER), **variables)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.realpath(folder.name)
+        self.bundle = os.path.join(self.folder, "bundle")
+
+    def at(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def program(self, path, text):
+        os.makedirs(os.path.dirname(self.at(path)), exist_ok=True)
+        with open(self.at(path), "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\n" + text)
+        os.chmod(self.at(path), 0o755)
+        return self.at(path)
+
+    def describe(self, tests, programs):
+        """What meson would say of the folder build/."""
+        os.mkdir(self.at("build/meson-info"))
+        targets = [{"type": "executable", "filename": [path]} for path in programs]
+        for name, text in (("tests", tests), ("targets", targets)):
+            with open(self.at(f"build/meson-info/intro-{name}.json"), "w", encoding="utf-8") as file:
+                json.dump(text, file)
+
+
+class ThisBuild(Folder):
+    """The real programs, where this build has any for a GPU."""
+
+    def test_a_bundle_has_all_that_it_needs(self):
+        made = run(GPU_CHECK, "bundle", self.bundle, "--build", BUILD)
+        with open(os.path.join(BUILD, "meson-info/intro-tests.json"), encoding="utf-8") as file:
+            names = [test["name"] for test in json.load(file) if any(s.split(":")[-1] == "gpu" for s in test["suite"])
+                     and "LD_LIBRARY_PATH" not in test["env"]]
+        if not names:
+            self.assertEqual(made.returncode, 1, made.stdout)
+            self.assertIn("has no test that needs a GPU", made.stderr)
+            return
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with open(os.path.join(self.bundle, "check/manifest.json"), encoding="utf-8") as file:
+            self.assertEqual([test["name"] for test in json.load(file)["tests"]], names)
+        for name in os.listdir(os.path.join(self.bundle, "bin")):
+            path = os.path.join(self.bundle, "bin", name)
+            needs = run("ldd", path, LD_LIBRARY_PATH=os.path.join(self.bundle, "lib")).stdout
+            self.assertNotIn("not found", needs)
+            self.assertNotIn(BUILD, needs.replace(self.bundle, ""))
+        self.no_gpu(run(os.path.join(self.bundle, "gpu-check"), SOME_DRIVER="none"))
+
+    def test_a_real_program_is_stripped_and_finds_its_libraries(self):
+        os.mkdir(self.at("build"))
+        perf = self.at("build/rondo-perf")
+        os.symlink(PERF, perf)
+        self.describe([{"name": "perf", "suite": ["rondo:gpu"], "timeout": 30, "env": {}, "cmd": [perf, "--help"]}],
+                      [perf])
+        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        bundled = os.path.join(self.bundle, "bin/rondo-perf")
+        self.assertLess(os.path.getsize(bundled), os.path.getsize(PERF))
+        self.assertTrue(any(name.startswith("librondo.so") for name in os.listdir(os.path.join(self.bundle, "lib"))))
+        self.assertFalse(any(name.startswith("libc.") for name in os.listdir(os.path.join(self.bundle, "lib"))))
+        done = with_driver(os.path.join(self.bundle, "gpu-check"), "--only", "tests", "--out", self.at("out.json"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def no_gpu(self, result):
+        self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
+        self.assertRegex(result.stderr, r"^gpu-check: there is no GPU here: \w+")
+
+
+class MadeBuild(Folder):
+    """How the parts run, with programs that are scripts."""
+
+    def setUp(self):
+        super().setUp()
+        self.program("build/some_gpu_bench", BENCHMARK)
+        self.program("build/rondo-perf", PERF_ROWS)
+        self.program("build/data.txt", "data")
+        tests = [{"name": name, "suite": ["rondo:gpu"], "timeout": 1, "env": {"FOLDER_OF_TEST": "x"},
+                  "cmd": [self.program(f"build/{name}", text)]} for name, text in TESTS.items()]
+        tests[-1]["cmd"] += ["--fast", self.at("build/data.txt")]
+        tests.append({**tests[0], "name": "no_gpu", "suite": ["rondo:kernels"]})
+        tests.append({**tests[0], "name": "own_driver", "env": {"LD_LIBRARY_PATH": self.at("build")}})
+        self.describe(tests, [self.at("build", name) for name in ("some_gpu_bench", "rondo-perf", "device_gpu")])
+        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        os.rename(self.at("build"), self.at("gone"))  # a bundle stands alone
+        self.check = os.path.join(self.bundle, "gpu-check")
+
+    def report(self, *options, code, **variables):
+        path = self.at("out.json")
+        result = with_driver(self.check, "--out", path, *options, **variables)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file), result.stdout
+
+    def test_a_failure_in_one_part_stops_no_other(self):
+        self.program("path/compute-sanitizer", 'echo "$*"; shift 4; exec "$@"')
+        start = time.monotonic()
+        report, said = self.report(code=1, PATH=self.at("path") + ":" + os.environ["PATH"])
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(list(report["parts"]), PARTS)
+        counts = {name: (part["passed"], part["failed"], part["skipped"]) for name, part in report["parts"].items()}
+        self.assertEqual(counts["tests"], (2 + 2 + 1, 1 + 1 + 1, 1 + 1))
+        self.assertEqual(counts["kernels"], (1, 1, 0))
+        self.assertEqual(counts["sanitizer"], (1, 0, 0))
+        passed, failed, skipped = (sum(count[i] for count in counts.values()) for i in range(3))
+        self.assertEqual(said.splitlines()[-1], f"{passed} passed, {failed} failed, {skipped} skipped")
+
+        tests = {row["name"]: row for row in report["parts"]["tests"]["commands"]}
+        self.assertEqual(sorted(tests), sorted(TESTS))
+        self.assertIn("still running after 1 s", tests["hangs"]["why"])
+        self.assertEqual(tests["crashes"]["why"], "ended by SIGSEGV")
+        self.assertEqual(tests["wants_more"]["why"], "it needs two GPUs")
+        self.assertEqual(tests["device_gpu"]["notes"], ["skipped: needs two GPUs"])
+        self.assertEqual(tests["told"]["command"], "bin/told --fast bin/data.txt")
+        self.assertEqual(report["parts"]["kernels"]["commands"][0]["figures"][0],
+                         {"name": "copy/8", "real_time": 2.5, "time_unit": "us"})
+        for row in report["parts"]["collectives"]["commands"]:
+            self.assertRegex(row["command"], r"^bin/rondo-perf \w+ --memory cuda ")
+            self.assertEqual((row["passed"], row["failed"]), (1, 1) if "--ranks 4" in row["command"] else (2, 0))
+            self.assertEqual(len(row["figures"]), 2)
+
+    def test_programs_that_measure_nothing_or_write_nonsense_have_failed(self):
+        self.program("bundle/bin/rondo-perf", "exit 0")
+        self.program("bundle/bin/some_gpu_bench", BENCHMARK.replace('"benchmarks"', '"others"'))
+        report, _ = self.report("--only", "kernels", "--only", "collectives", code=1)
+        self.assertIn("KeyError", report["parts"]["kernels"]["commands"][-1]["why"])
+        for row in report["parts"]["collectives"]["commands"]:
+            self.assertEqual((row["passed"], row["failed"], row["why"]), (0, 1, "it measured nothing"))
+
+    def test_what_the_report_says_of_the_machine(self):
+        report, said = self.report("--only", "sanitizer", code=0, PATH="/usr/bin:/bin")
+        self.assertEqual((report["gpu"], report["cuda"]), ("Some GPU 80GB", "13.2"))
+        self.assertRegex(report["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
+        self.assertEqual(sorted(report["host"]), ["cores", "cpu", "kernel", "system"])
+        self.assertEqual(sorted({"commit", "dirty", "driver"} - set(report)), [])
+        self.assertEqual(list(report["parts"]), ["sanitizer"])
+
+    def test_parts_by_themselves(self):
+        for part in ("kernels", "collectives"):
+            self.assertEqual(list(self.report("--only", part, code=1)[0]["parts"]), [part])
+        listed = run(self.check, "--list")
+        self.assertEqual((listed.returncode, [line.split()[0] for line in listed.stdout.splitlines()]), (0, PARTS))
+
+    def test_without_a_gpu(self):
+        result = with_driver(self.check, SOME_DRIVER="none")
+        self.assertEqual((result.returncode, result.stderr),
+                         (77, "gpu-check: there is no GPU here: cuInit says CUDA_ERROR_NO_DEVICE (100)\n"))
+
+    def test_on_a_machine_that_it_is_not_for(self):
+        path = os.path.join(self.bundle, "check/manifest.json")
+        with open(path, encoding="utf-8") as file:
+            manifest = json.load(file)
+        for key, value, said in (("glibc", [9, 9], "need glibc 9.9"), ("machine", "vax", "are for vax")):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({**manifest, key: value}, file)
+            result = with_driver(self.check)
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertIn(said, result.stderr)
+
+    def test_a_bundle_is_replaced_and_another_folder_is_not(self):
+        again = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("gone"))
+        self.assertIn("needs " + self.at("build"), again.stderr)
+        result = run(GPU_CHECK, "bundle", self.folder, "--build", self.at("gone"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("neither empty nor an earlier bundle", result.stderr)
+
+    def test_bad_options(self):
+        for command, said in (((self.check, "--only", "x"), "--only is 'x'"), ((self.check, "y"), "y"),
+                              ((self.check, "--out", "/nowhere/x.json"), "--out is '/nowhere/x.json'"),
+                              ((GPU_CHECK, "bundle"), "bundle needs a folder"),
+                              ((GPU_CHECK, "bundle", "a", "b"), "one folder is enough"),
+                              ((GPU_CHECK, "bundle", "a", "--build"), "--build needs a folder"),
+                              ((GPU_CHECK, "--nonsense"), "--nonsense")):
+            result = with_driver(*command)
+            self.assertEqual(result.returncode, 2, (command, result.stdout + result.stderr))
+            self.assertIn(said, result.stderr)
+        nothing = run(GPU_CHECK, "bundle", self.at("new"), "--build", self.at("path"))
+        self.assertEqual(nothing.returncode, 1)
+        self.assertIn("is no build folder of meson", nothing.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,32 @@
+"""What gpu-check runs: the one place to change when programs get other options, or a part takes too long."""
+
+# Part, seconds that it may take, what it is. Together they stay below 8 minutes.
+PARTS = (
+    ("tests", 180, "every test of suite 'gpu'"),
+    ("kernels", 80, "the benchmarks of single kernels (programs named *_gpu_bench)"),
+    ("collectives", 140, "rondo-perf on GPU memory: ranks as threads and as processes, all on one GPU"),
+    ("sanitizer", 70, "a short test under compute-sanitizer"),
+)
+
+TEST_SECONDS = 60  # at most for each test, so that one which hangs leaves time for the others
+
+BENCHMARK_SUFFIX = "_gpu_bench"
+BENCHMARK_ARGUMENTS = "--benchmark_min_time=0.05"  # Google Benchmark's; --benchmark_out is added
+
+# Arguments of rondo-perf; --json is added. Each takes at most COLLECTIVE_SECONDS.
+COLLECTIVE_SECONDS = 40
+COLLECTIVES = (
+    "all_reduce --memory cuda -t 2 -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda -t 4 -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda -t 8 -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda -t 4 -b 8 -e 64M -f 8 -d bfloat16",
+    "all_reduce --memory cuda --ranks 2 -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda --ranks 4 -b 8 -e 64M -f 8",
+    "all --memory cuda -t 4 -b 8 -e 8M -f 1024",
+    "all --memory cuda --ranks 4 -b 8 -e 8M -f 1024",
+)
+
+# Tools of compute-sanitizer, the test that each of them watches (its name in meson), and arguments for the test.
+SANITIZER = (
+    ("memcheck", "device_gpu", ""),
+)
