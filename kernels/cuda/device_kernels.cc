@@ -7,24 +7,36 @@
 #include "kernels.h"
 #include "kernels/device_folds.h"
 
-// The image, which image.S brings in.
-extern "C" const std::byte rondo_device_image[];
-extern "C" const std::byte rondo_device_image_end[];
+/// What embed.py has put into the library: the linked code, then the parts that it was linked from; the last
+/// one is empty.
+struct EmbeddedCode {
+  const std::byte* begin;
+  const std::byte* end;
+};
+extern "C" const EmbeddedCode rondo_device_code[];
 
 namespace rondo {
 namespace {
 
+gpu::Image& image() {
+  static auto& made = *[] {
+    const auto code = [](const EmbeddedCode& one) { return gpu::Image::Code(one.begin, one.end); };
+    std::vector<gpu::Image::Code> parts;
+    for (const EmbeddedCode* one = rondo_device_code + 1; one->begin != nullptr; ++one)
+      parts.push_back(code(*one));
+    return new gpu::Image(code(rondo_device_code[0]), std::move(parts));
+  }();
+  return made;
+}
+
 using Loaded = std::array<LoadedKernel, 2>;  // by DeviceKernel
 
 Result<Loaded> load(int device) {
-  static const auto& image =
-      *new Result<gpu::Image>(gpu::Image::load({rondo_device_image, rondo_device_image_end}));
-  RONDO_TRY(image.status());
   Loaded loaded;
   for (const auto which : {DeviceKernel::FoldList, DeviceKernel::Execute}) {
     LoadedKernel& one = loaded[static_cast<size_t>(which)];
     const char* name = which == DeviceKernel::FoldList ? device::kFoldListKernel : device::kExecuteKernel;
-    RONDO_TRY_ASSIGN(one.kernel, image.value().find(name, device));
+    RONDO_TRY_ASSIGN(one.kernel, image().find(name, device));
     RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMostThreads));
   }
   return loaded;
