@@ -35,21 +35,26 @@ CUresult launch(CUfunction function, CUstream stream, device::FoldList list) {
   return CU(cuLaunchKernel)(function, 2, 1, 1, 64, 1, 1, 0, stream, arguments, nullptr);
 }
 
-SpinningKernel::SpinningKernel(uint32_t blocks) {
-  step_.wait_lane = 1;  // which no block carries out
-  lanes_ = {{.steps = &step_, .nsteps = 1, .progress = &progress_[0]},
-            {.nsteps = 1, .progress = &progress_[1]}};
+SpinningKernel::SpinningKernel(uint32_t blocks) : blocks_(blocks) {
+  program_.channels = (blocks + 1) / 2;
+  progress_.resize(2 * program_.channels);
+  for (uint16_t lane = 0; lane < 2; ++lane) {
+    steps_[lane].wait_lane = static_cast<uint16_t>(1 - lane);
+    lanes_[lane] = {.steps = &steps_[lane], .nsteps = 1};
+  }
   program_.lanes = lanes_.data();
   program_.nlanes = 2;
-  call_.health = &health_;
-  jobs_.assign(blocks, {.program = &program_, .call = &call_, .lane = 0});
+  program_.progress = progress_.data();
 }
 
 CUresult SpinningKernel::launch(CUfunction execute, CUstream stream) {
-  device::JobList list{jobs_.data()};
+  device::CallList list;
+  list.ncalls = 1;
+  list.calls[0].program = &program_;
+  list.calls[0].call.health = &health_;
+  list.calls[0].call.layout.tiles = program_.channels;
   void* arguments[] = {&list};
-  const auto blocks = static_cast<unsigned>(jobs_.size());
-  return CU(cuLaunchCooperativeKernel)(execute, blocks, 1, 1, 512, 1, 1, 0, stream, arguments);
+  return CU(cuLaunchCooperativeKernel)(execute, blocks_, 1, 1, 512, 1, 1, 0, stream, arguments);
 }
 
 void SpinningKernel::stop() { std::atomic_ref(health_.stop).store(1, std::memory_order_release); }

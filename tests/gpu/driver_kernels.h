@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <vector>
 
 #include "kernels.h"
@@ -24,13 +25,12 @@ class SpinningKernel {
   void stop();
 
  private:
-  Step step_;
-  std::vector<device::ProgramLane> lanes_;
-  uint64_t progress_[2] = {};
+  uint32_t blocks_;
+  std::array<Step, 2> steps_;  // of two lanes, each of which waits for the other
+  std::array<device::ProgramLane, 2> lanes_;
+  std::vector<uint64_t> progress_;
   device::Program program_;
   device::CallHealth health_;
-  device::Call call_;
-  std::vector<device::Job> jobs_;
 };
 
 }  // namespace rondo
