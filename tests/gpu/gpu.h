@@ -2,6 +2,9 @@
 // CUDA's driver everywhere.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -21,6 +24,19 @@ inline bool lacks_gpus(int needed = 1) {
   const auto count = gpu::device_count();
   if (count.ok() && count.value() >= needed) return false;
   WARN("skipped: " << (count.ok() ? "needs " + std::to_string(needed) + " GPUs" : count.status().message()));
+  return true;
+}
+
+/// The same for ranks that are forked processes: a process that has used CUDA itself has no children that
+/// can.
+inline bool children_lack_gpus(int needed = 1) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(gpu::device_count().ok() ? gpu::device_count().value() : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const int count = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (count >= needed) return false;
+  WARN("skipped: needs " << needed << " GPUs, there are " << count);
   return true;
 }
 
