@@ -67,22 +67,26 @@ Result<std::unique_ptr<DeviceCalls>> DeviceCalls::make(const Settings& settings,
 
 DeviceCalls::~DeviceCalls() { Proxy::get().remove(this); }
 
-Result<DeviceProgram::Link> DeviceCalls::link(int peer, uint16_t port) {
+Result<device::LaneConnection*> DeviceCalls::link(int peer, uint16_t port) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = links_.find({peer, port}); known != links_.end())
-      return DeviceProgram::Link{known->second.relay.outgoing(), known->second.relay.incoming()};
+    if (const auto known = links_.find({peer, port}); known != links_.end()) return known->second.on_device();
   }
   RONDO_TRY_ASSIGN(Connection * connection, owner_.connect(peer, port));
   const size_t bytes = Relay::memory_bytes(settings_.params);
+  RONDO_TRY_ASSIGN(gpu::Memory fifos, gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
+  std::memset(fifos.data(), 0, bytes);
+  Relay relay(*connection, fifos.data(), settings_.params);
+  const device::LaneConnection initial{.out = relay.outgoing(), .in = relay.incoming()};
   RONDO_TRY_ASSIGN(gpu::Memory memory,
-                   gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
-  std::memset(memory.data(), 0, bytes);
-  Relay relay(*connection, memory.data(), settings_.params);
-  const DeviceProgram::Link made{relay.outgoing(), relay.incoming()};
+                   gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device, sizeof initial));
+  const gpu::Current current(settings_.device);
+  RONDO_TRY(current.status());
+  RONDO_TRY(gpu::copy(memory.data(), &initial, sizeof initial));
   const std::lock_guard lock(mutex_);
-  links_.emplace(std::pair(peer, port), Link{std::move(memory), std::move(relay)});
-  return made;
+  const auto made =
+      links_.emplace(std::pair(peer, port), Link{std::move(fifos), std::move(memory), std::move(relay)});
+  return made.first->second.on_device();
 }
 
 Result<DeviceProgram*> DeviceCalls::plan(const Algorithm& algorithm, const Shape& shape) {

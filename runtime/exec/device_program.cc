@@ -82,11 +82,11 @@ Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, int device, 
                                           size_t slot_bytes, const Connect& connect) {
   RONDO_TRY(check_sets(schedule));
   const Wiring wiring(schedule);
-  std::vector<device::LaneConnection> connections;
+  std::vector<device::LaneConnection*> connections;
   for (uint32_t channel = 0; channel < channels; ++channel)
     for (const Wiring::Peer& peer : wiring.peers) {
-      RONDO_TRY_ASSIGN(const Link link, connect(peer.rank, peer.port, channel));
-      connections.push_back({.out = link.out, .in = link.in});
+      RONDO_TRY_ASSIGN(device::LaneConnection * connection, connect(peer.rank, peer.port, channel));
+      connections.push_back(connection);
     }
   const size_t nlanes = schedule.lanes.size();
   std::vector<device::ProgramLane> lanes(nlanes);
@@ -119,7 +119,7 @@ Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, int device, 
                 .channels = channels,
                 .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
                 .members = reinterpret_cast<const int32_t*>(base + members_at),
-                .connections = reinterpret_cast<device::LaneConnection*>(base + connections_at),
+                .connections = reinterpret_cast<device::LaneConnection* const*>(base + connections_at),
                 .nconnections = static_cast<uint32_t>(wiring.peers.size()),
                 .progress = reinterpret_cast<uint64_t*>(base + progress_at)};
   image.replace(lanes_at, lanes);

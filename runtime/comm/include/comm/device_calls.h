@@ -59,8 +59,13 @@ class DeviceCalls final : public Proxy::Work {
  private:
   using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
   struct Link {
-    gpu::Memory memory;
+    gpu::Memory fifos;  // of the relay
+    gpu::Memory connection;
     Relay relay;
+
+    device::LaneConnection* on_device() const {
+      return reinterpret_cast<device::LaneConnection*>(connection.data());
+    }
   };
   /// The lengths and offsets of a _v call, where the GPU reads them.
   struct Tables {
@@ -71,7 +76,7 @@ class DeviceCalls final : public Proxy::Work {
   };
   DeviceCalls(const Settings& settings, Owner owner);
   Result<DeviceProgram*> plan(const Algorithm& algorithm, const Shape& shape);
-  Result<DeviceProgram::Link> link(int peer, uint16_t port);
+  Result<device::LaneConnection*> link(int peer, uint16_t port);
   Status copy_tables(Layout& layout);
   Result<Tables*> free_tables(size_t bytes);
   friend Status issue_device_calls(std::span<const Crew::Seat> seats);

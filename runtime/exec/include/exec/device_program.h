@@ -6,23 +6,19 @@
 #include <vector>
 
 #include "gpu/memory.h"
-#include "schedule/fifo_layout.h"
 #include "schedule/schedule.h"
 
 namespace rondo {
 
 namespace device {
+struct LaneConnection;
 struct Program;
 }
 
 class DeviceProgram {
  public:
-  /// The two directions between this rank and a peer, where the GPU reaches them.
-  struct Link {
-    FifoLayout out;
-    FifoLayout in;
-  };
-  using Connect = std::function<Result<Link>(int peer, uint16_t port, uint32_t channel)>;
+  /// A connection, in the device's memory; it outlives the program.
+  using Connect = std::function<Result<device::LaneConnection*>(int peer, uint16_t port, uint32_t channel)>;
 
   static Result<DeviceProgram> make(const Schedule& schedule, int device, uint32_t channels,
                                     size_t slot_bytes, const Connect& connect);
