@@ -74,7 +74,8 @@ Result<device::LaneConnection*> DeviceCalls::link(int peer, uint16_t port) {
   }
   RONDO_TRY_ASSIGN(Connection * connection, owner_.connect(peer, port));
   const size_t bytes = Relay::memory_bytes(settings_.params);
-  RONDO_TRY_ASSIGN(gpu::Memory fifos, gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
+  RONDO_TRY_ASSIGN(gpu::Memory fifos,
+                   gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
   std::memset(fifos.data(), 0, bytes);
   Relay relay(*connection, fifos.data(), settings_.params);
   const device::LaneConnection initial{.out = relay.outgoing(), .in = relay.incoming()};

@@ -13,7 +13,7 @@ namespace rondo {
 namespace device {
 struct LaneConnection;
 struct Program;
-}
+}  // namespace device
 
 class DeviceProgram {
  public:
