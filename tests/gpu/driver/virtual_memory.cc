@@ -251,7 +251,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
     CUmemAllocationProp prop{};
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {memory->device().ordinal}};
+    prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, memory->device().ordinal};
     *handle = add_physical(std::move(memory), prop);
     return CUDA_SUCCESS;
   });
