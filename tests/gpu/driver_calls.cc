@@ -20,7 +20,7 @@ void* driver_symbol(const char* name) {
   void* const found = library == nullptr ? nullptr : ::dlsym(library, name);
   if (found == nullptr) {
     std::fprintf(stderr, "no %s: %s\n", name, ::dlerror());
-    std::abort();
+    std::_Exit(2);
   }
   return found;
 }

@@ -1,5 +1,6 @@
 // What holds for a whole process: its beginning and end, its devices, faults that are asked for, and hardware
 // queues.
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -119,8 +120,9 @@ TEST_CASE("in a process where a kernel fails", "[.]") {
   const CUstream stream = make_stream();
   const CUstream waiting = make_stream();
   const CUdeviceptr memory = make_memory(400);
+  const CUdeviceptr word = make_memory(4);
   const CUfunction fold = find_function(device::kFoldListKernel);
-  REQUIRE_CU(cuStreamWaitValue32, waiting, memory, 1, CU_STREAM_WAIT_VALUE_EQ);
+  REQUIRE_CU(cuStreamWaitValue32, waiting, word, 1, CU_STREAM_WAIT_VALUE_EQ);
   REQUIRE(launch(fold, stream, doubling(memory, memory, 100)) == CUDA_SUCCESS);
   REQUIRE_CU(cuStreamSynchronize, stream);
   REQUIRE(launch(fold, stream, doubling(memory, memory, 100)) == CUDA_SUCCESS);
@@ -173,7 +175,7 @@ TEST_CASE("streams share hardware queues where that is asked for") {
 TEST_CASE("in a process that ends with work pending", "[.]") {
   const Current current;
   const CUfunction execute = find_function(device::kExecuteKernel);
-  static SpinningKernel spinning;
+  static auto& spinning = *new SpinningKernel;  // which outlives what exit() destroys
   static CUevent event = nullptr;
   REQUIRE_CU(cuEventCreate, &event, 0);
   REQUIRE(spinning.launch(execute, make_stream()) == CUDA_SUCCESS);
@@ -199,6 +201,31 @@ TEST_CASE("in a process with delays", "[.]") {
 }
 TEST_CASE("work may be delayed") {
   CHECK(run_case("in a process with delays", {{"RONDO_STANDIN_SEED", "3"}}) == 0);
+}
+
+TEST_CASE("in a process with guarded memory", "[.]") {
+  const Current current;
+  const CUstream stream = make_stream();
+  const CUdeviceptr memory = make_memory(8000);
+  const CUdeviceptr word = make_memory(4);
+  const CUfunction fold = find_function(device::kFoldListKernel);
+  std::vector<float> out(1000);
+  REQUIRE_CU(cuMemsetD32Async, memory, 0x3F800000, 1000, stream);
+  REQUIRE(launch(fold, stream, doubling(memory, memory, 1000)) == CUDA_SUCCESS);
+  REQUIRE_CU(cuStreamWriteValue32, stream, word, 1, 0);
+  REQUIRE_CU(cuStreamWaitValue32, stream, word, 1, CU_STREAM_WAIT_VALUE_EQ);
+  REQUIRE_CU(cuMemcpyDtoHAsync, out.data(), memory, 4000, stream);
+  REQUIRE_CU(cuStreamSynchronize, stream);
+  CHECK(out.back() == 2.0F);
+  CUdeviceptr managed = 0;
+  REQUIRE_CU(cuMemAllocManaged, &managed, 4, CU_MEM_ATTACH_GLOBAL);
+  *at<int>(managed) = 1;
+
+  std::signal(SIGSEGV, [](int) { std::_Exit(9); });
+  *at<int>(memory) = 1;
+}
+TEST_CASE("the host cannot use device memory where it is guarded") {
+  CHECK(run_case("in a process with guarded memory", {{"RONDO_STANDIN_GUARD", "1"}}) == 9);
 }
 
 TEST_CASE("functions are found by their names, errors have some") {

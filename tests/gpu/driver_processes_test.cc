@@ -134,7 +134,7 @@ TEST_CASE("another process maps a descriptor and writes") {
   CUmemAllocationProp prop{};
   prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr address = 0;
   int fd = -1;

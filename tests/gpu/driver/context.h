@@ -45,8 +45,8 @@ namespace rondo::standin {
 using Context = CUctx_st;
 
 struct Device {
-  Device(int number, int in_machine, const std::string& turn_path)
-      : ordinal(number), physical(in_machine), turn(turn_path) {
+  Device(int number, int in_machine, bool alone, const std::string& turn_path)
+      : ordinal(number), physical(in_machine), turn(alone, turn_path) {
     context.device = this;
   }
   int ordinal;

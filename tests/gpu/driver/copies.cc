@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph.h"
+#include "guard.h"
 #include "stream.h"
 
 namespace rondo::standin {
@@ -44,10 +45,10 @@ Operation operation_of(const Copy& copy, Context* context) {
   KernelTurn* const turn = from != nullptr && from == device_of(copy.dst) ? &from->turn : nullptr;
   return [copy, context, turn] {
     if (context->failed()) return;
-    const bool alone = turn != nullptr && !driver().settings.concurrent;
-    if (alone) turn->lock();
+    std::unique_lock<KernelTurn> alone;
+    if (turn != nullptr) alone = std::unique_lock(*turn);
+    const DeviceAccess access;
     std::memmove(reinterpret_cast<void*>(copy.dst), reinterpret_cast<const void*>(copy.src), copy.bytes);
-    if (alone) turn->unlock();
   };
 }
 
@@ -94,10 +95,9 @@ CUresult fill(CUdeviceptr dst, T value, size_t count, CUstream handle) {
   STANDIN_REQUIRE(dst % sizeof(T) == 0, CUDA_ERROR_INVALID_VALUE);
   return submit(*stream, CU_GRAPH_NODE_TYPE_MEMSET, [context, dst, value, count] {
     if (context->failed()) return;
-    const bool alone = !driver().settings.concurrent;
-    if (alone) context->device->turn.lock();
+    const std::lock_guard alone(context->device->turn);
+    const DeviceAccess access;
     std::fill_n(reinterpret_cast<T*>(dst), count, value);
-    if (alone) context->device->turn.unlock();
   });
 }
 

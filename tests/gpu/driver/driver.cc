@@ -25,7 +25,8 @@ void start(Driver& self) {
   for (const int physical : self.settings.visible) {
     const std::string path =
         self.settings.folder.empty() ? "" : self.settings.folder + "/device-" + std::to_string(physical);
-    self.devices.push_back(std::make_unique<Device>(static_cast<int>(self.devices.size()), physical, path));
+    self.devices.push_back(std::make_unique<Device>(static_cast<int>(self.devices.size()), physical,
+                                                    !self.settings.concurrent, path));
   }
   std::atexit(end);
   pthread_atfork(nullptr, nullptr, become_foreign);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph.h"
+#include "guard.h"
 #include "stream.h"
 
 namespace rondo::standin {
@@ -58,6 +59,7 @@ CUresult open(CUdeviceptr* pointer, const Handle& handle, Context& context) {
     made.context = &context;
     made.memory = std::move(memory);
     opened = &driver().allocations.add(std::move(made));
+    protect(*opened);
   }
   ++opened->opened;
   *pointer = opened->base;

@@ -8,17 +8,19 @@
 
 namespace rondo::standin {
 
-KernelTurn::KernelTurn(const std::string& path) {
-  if (!path.empty()) file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+KernelTurn::KernelTurn(bool alone, const std::string& path) : alone_(alone) {
+  if (alone && !path.empty()) file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
 void KernelTurn::lock() {
+  if (!alone_) return;
   mutex_.lock();
   while (file_ >= 0 && ::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
   }
 }
 
 void KernelTurn::unlock() {
+  if (!alone_) return;
   if (file_ >= 0) ::flock(file_, LOCK_UN);
   mutex_.unlock();
 }

@@ -9,8 +9,8 @@ namespace rondo::standin {
 
 class KernelTurn {
  public:
-  /// `path`: a file that processes lock in turn; empty: there is one process only.
-  explicit KernelTurn(const std::string& path);
+  /// `path`: a file that processes lock in turn; empty: there is one process only. Not `alone`: nobody waits.
+  KernelTurn(bool alone, const std::string& path);
   KernelTurn(const KernelTurn&) = delete;
   KernelTurn& operator=(const KernelTurn&) = delete;
 
@@ -20,6 +20,7 @@ class KernelTurn {
   void leave_to_parent();
 
  private:
+  const bool alone_;
   std::mutex mutex_;
   int file_ = -1;
 };

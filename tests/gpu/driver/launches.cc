@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "graph.h"
+#include "guard.h"
 #include "kernels.h"
 #include "library.h"
 #include "occupancy.h"
@@ -35,13 +36,12 @@ CUresult check_size(const CUfunc_st& function, const Launch& launch) {
 void run_kernel(Context& context, const device::HostKernel& kernel, const void* argument, uint32_t blocks,
                 uint32_t threads) {
   if (context.failed()) return;
-  const bool alone = !driver().settings.concurrent;
-  if (alone) context.device->turn.lock();
+  const std::lock_guard alone(context.device->turn);
+  const DeviceAccess access;
   if (const CUresult fault = asked_fault(kernel.name); fault != CUDA_SUCCESS)
     context.error = static_cast<int>(fault);
   else
     kernel.run(argument, blocks, threads);
-  if (alone) context.device->turn.unlock();
 }
 
 /// The argument is read before the call returns.

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "graph.h"
+#include "guard.h"
 #include "stream.h"
 
 namespace rondo::standin {
@@ -31,7 +32,9 @@ CUresult allocate(Lock& lock, CUdeviceptr* pointer, size_t bytes, Allocation::Ki
   made.context = context;
   made.memory = std::move(memory);
   made.mapping = std::move(mapping);
-  *pointer = driver().allocations.add(std::move(made)).base;
+  const Allocation& added = driver().allocations.add(std::move(made));
+  protect(added);
+  *pointer = added.base;
   return CUDA_SUCCESS;
 }
 

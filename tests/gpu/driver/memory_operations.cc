@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "graph.h"
+#include "guard.h"
 #include "stream.h"
 
 namespace rondo::standin {
@@ -23,11 +24,16 @@ bool holds(T found, T value, unsigned condition) {
 }
 
 template <class T>
+T load(CUdeviceptr address) {
+  const DeviceAccess access;
+  return std::atomic_ref<T>(*reinterpret_cast<T*>(address)).load(std::memory_order_acquire);
+}
+
+template <class T>
 Operation wait_operation(Context* context, CUdeviceptr address, T value, unsigned flags) {
   const unsigned condition = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
   return [=] {
-    const std::atomic_ref<T> word(*reinterpret_cast<T*>(address));
-    while (!holds(word.load(std::memory_order_acquire), value, condition)) {
+    while (!holds(load<T>(address), value, condition)) {
       if (context->failed() || driver().ended) return;
       std::this_thread::sleep_for(kPollInterval);
     }
@@ -38,6 +44,7 @@ template <class T>
 Operation write_operation(Context* context, CUdeviceptr address, T value) {
   return [=] {
     if (context->failed()) return;
+    const DeviceAccess access;
     std::atomic_ref<T>(*reinterpret_cast<T*>(address)).store(value, std::memory_order_release);
   };
 }
@@ -81,7 +88,7 @@ CUresult plan_batched(Context* context, const CUstreamBatchMemOpParams& params, 
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
       return plan_write<uint64_t>(context, write.address, write.value64, write.flags, made);
     case CU_STREAM_MEM_OP_BARRIER:
-      made = [] { std::atomic_thread_fence(std::memory_order_seq_cst); };
+      made = [] {};  // each operation is ordered behind those before
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }

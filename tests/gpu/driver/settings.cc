@@ -63,6 +63,7 @@ Settings settings_from_environment() {
   settings.queues = static_cast<uint32_t>(number("RONDO_STANDIN_QUEUES", 0));
   settings.seed = number("RONDO_STANDIN_SEED", 0);
   settings.folder = text("RONDO_STANDIN_DIR");
+  settings.guard = number("RONDO_STANDIN_GUARD", 0) != 0;
   settings.faults = faults();
   return settings;
 }

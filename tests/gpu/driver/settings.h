@@ -22,6 +22,7 @@ struct Settings {
   uint32_t queues = 0;        // of a context, for each priority; 0: streams do not share any
   uint64_t seed = 0;          // of delays; 0: none
   std::string folder;         // where processes take turns; empty: they do not
+  bool guard = false;         // device memory is out of the host's reach
   std::vector<Fault> faults;
 };
 

@@ -4,22 +4,29 @@
 #include "graph.h"
 #include "stream.h"
 
-using namespace rondo::standin;
+namespace rondo::standin {
+namespace {
 
-CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
-  return call(__func__, [&](Lock&) {
-    Context* context = nullptr;
-    STANDIN_REQUIRE(stream != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_REQUIRE((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(use_context(context));
-    *stream = driver().streams.add(make_stream(*context, flags, std::clamp(priority, -5, 0)));
-    return CUDA_SUCCESS;
-  });
+CUresult create(CUstream* stream, unsigned flags, int priority) {
+  Context* context = nullptr;
+  STANDIN_REQUIRE(stream != nullptr, CUDA_ERROR_INVALID_VALUE);
+  STANDIN_REQUIRE((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0, CUDA_ERROR_INVALID_VALUE);
+  STANDIN_TRY(use_context(context));
+  *stream = driver().streams.add(make_stream(*context, flags, std::clamp(priority, -5, 0)));
+  return CUDA_SUCCESS;
 }
 
+}  // namespace
+}  // namespace rondo::standin
+
+using namespace rondo::standin;
+
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  STANDIN_TRY(admit(__func__));
-  return cuStreamCreateWithPriority(stream, flags, 0);
+  return call(__func__, [&](Lock&) { return create(stream, flags, 0); });
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return call(__func__, [&](Lock&) { return create(stream, flags, priority); });
 }
 
 CUresult cuStreamDestroy(CUstream handle) {

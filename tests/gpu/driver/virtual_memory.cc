@@ -6,6 +6,7 @@
 #include <map>
 
 #include "graph.h"
+#include "guard.h"
 
 namespace rondo::standin {
 namespace {
@@ -83,9 +84,7 @@ CUresult give_access(Allocation& mapping, const CUmemAccessDesc& access) {
     mapping.devices_allowed &= ~bit;
   else
     mapping.devices_allowed |= bit;
-  const int protection = mapping.devices_allowed == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
-  STANDIN_REQUIRE(::mprotect(reinterpret_cast<void*>(mapping.base), mapping.bytes, protection) == 0,
-                  CUDA_ERROR_OPERATING_SYSTEM);
+  STANDIN_REQUIRE(protect(mapping), CUDA_ERROR_OPERATING_SYSTEM);
   return CUDA_SUCCESS;
 }
 
@@ -252,7 +251,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
     CUmemAllocationProp prop{};
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {memory->device().ordinal}};
+    prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, memory->device().ordinal};
     *handle = add_physical(std::move(memory), prop);
     return CUDA_SUCCESS;
   });
