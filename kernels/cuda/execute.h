@@ -28,15 +28,15 @@ class LaneRun {
   RONDO_DEVICE void run_tiles() {
     const bool is_first = work_.block.thread() == 0;
     const bool is_waited_for = work_.program.nlanes > 1;  // by other lanes, or by none
-    stopped_before_ = is_first && is_stopped(*work_.call.health);
-    uint64_t done = load_relaxed(work_.own_progress);
+    stopped_ = is_first && is_stopped(*work_.call.health);
+    uint64_t done = is_first ? load_relaxed(work_.own_progress) : 0;
     rounds_ = done / work_.lane.nsteps;
     for (uint64_t tile = work_.channel; tile < work_.call.layout.tiles; tile += work_.program.channels) {
       for (uint32_t i = 0; i < work_.lane.nsteps; ++i) {
         if (!run_step(work_.lane.steps[i], tile)) return;
         ++done;
         // Pairs with the acquire load in lane_is_there(); the barrier that ends a Step comes before it.
-        if (is_waited_for && is_first) store_release(Word::Progress, work_.own_progress, done);
+        if (is_waited_for && is_first && !stopped_) store_release(Word::Progress, work_.own_progress, done);
       }
       ++rounds_;
     }
@@ -46,12 +46,11 @@ class LaneRun {
   /// False: the call is stopped.
   RONDO_DEVICE bool run_step(const Step& step, uint64_t tile) {
     const Message message = message_of(step, tile);
-    bool stopped = stopped_before_ || !lane_is_there(step);
-    // The other end leaves it out as well.
-    if (message.bytes == 0 && tile > 0) return !work_.block.any(stopped);
+    stopped_ |= !lane_is_there(step);
+    if (message.bytes == 0 && tile > 0) return true;  // the other end leaves it out as well
     const StepAt at{step, tile, set_of(step, kRecv, step.recv_set), set_of(step, kSend, step.send_set)};
-    stopped |= !peers_.meet(at, message);
-    if (!Computation<P>(work_, at).run(stopped)) return false;
+    stopped_ |= !peers_.meet(at, message);
+    if (!Computation<P>(work_, at).run(stopped_)) return false;
     peers_.part(at, message);
     work_.block.barrier();  // before the next Step looks at the same connections
     return true;
@@ -93,9 +92,10 @@ class LaneRun {
   Peers<P> peers_;
   uint64_t call_hash_;
   // Tiles that the channel has done, in all calls. Each lane has done all of them when a launch begins, so
-  // its own word tells it those of all; a launch has no constant in it that a replay would find wrong.
+  // its own word tells it those of all; a launch has no constant in it that a replay would find wrong. Only
+  // the block's first thread counts.
   uint64_t rounds_ = 0;
-  bool stopped_before_ = false;  // found set at the start; the block learns of it with the first Step's waits
+  bool stopped_ = false;  // as far as this thread knows; the block agrees on it in each Computation
 };
 
 /// What block `index` of a launch does.

@@ -12,7 +12,7 @@ inline constexpr uint32_t kMostThreads = 512;
 inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 
 /// CallList: in each call a block for each lane of each channel. Blocks wait for one another: the launch must
-/// be cooperative.
+/// be cooperative. Threads of a block are whole warps.
 inline constexpr const char* kExecuteKernel = "rondo_execute";
 
 }  // namespace rondo::device

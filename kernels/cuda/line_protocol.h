@@ -15,11 +15,10 @@ struct LineProtocol {
   static constexpr uint64_t kBefore = kOpeningBytes;  // bytes of a slot before the data
 
   /// Waits for the message's opening and checks it; false where the call is stopped.
-  static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t index, const Message& message,
-                                Wait wait, CallHealth& health) {
-    const FifoLayout& fifo = connection.in;
+  static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t slot, uint64_t index,
+                                const Message& message, Wait wait, CallHealth& health) {
     const auto* opening =
-        reinterpret_cast<const Words*>(fifo.memory + connection.received % fifo.slots * fifo.stride_bytes);
+        reinterpret_cast<const Words*>(connection.in.memory + slot * connection.in.stride_bytes);
     const uint32_t flag = word_flag(connection.received);
     Words came = load_words(opening);
     for (; flag_of(came.first) != flag || flag_of(came.second) != flag; came = load_words(opening))
@@ -36,15 +35,14 @@ struct LineProtocol {
     return false;
   }
 
-  static RONDO_DEVICE void open(const LaneConnection& connection, const Message& message) {
-    const FifoLayout& fifo = connection.out;
-    auto* opening = reinterpret_cast<Words*>(fifo.memory + connection.sent % fifo.slots * fifo.stride_bytes);
+  static RONDO_DEVICE void open(const LaneConnection& connection, std::byte* slot, const Message& message) {
     const uint32_t flag = word_flag(connection.sent);
-    store_words(opening, {flagged(message.hash, flag), flagged(static_cast<uint32_t>(message.bytes), flag)});
+    store_words(reinterpret_cast<Words*>(slot),
+                {flagged(message.hash, flag), flagged(static_cast<uint32_t>(message.bytes), flag)});
   }
 
-  static RONDO_DEVICE void send(const LaneConnection&, const Message&) {
-  }  // lines say themselves that they came
+  /// Lines say themselves that they have come.
+  static RONDO_DEVICE void send(const LaneConnection&, const Message&) {}
 
   /// Of the data in message k of a connection.
   static RONDO_DEVICE uint64_t flag(uint64_t k) { return kWhich == Protocol::LL ? word_flag(k) : k + 1; }

@@ -44,9 +44,10 @@ class Peers {
     // Pairs with the store in give_back().
     while (to.sent - load_before_writes(&fifo.released->value) >= fifo.slots)
       if (wait.stopped()) return false;
-    work_.shared.slots[k] = fifo.memory + to.sent % fifo.slots * fifo.stride_bytes + P::kBefore;
+    std::byte* slot = fifo.memory + to.sent % fifo.slots * fifo.stride_bytes;
+    work_.shared.slots[k] = slot + P::kBefore;
     work_.shared.out_flags[k] = P::flag(to.sent);
-    P::open(to, message);
+    P::open(to, slot, message);
     return true;
   }
 
@@ -55,10 +56,11 @@ class Peers {
     if (index == kSelf) return true;
     const LaneConnection& from = work_.connection(index);
     const FifoLayout& fifo = from.in;
-    work_.shared.received[k] = fifo.memory + from.received % fifo.slots * fifo.stride_bytes + P::kBefore;
+    const uint64_t slot = from.received % fifo.slots;
+    work_.shared.received[k] = fifo.memory + slot * fifo.stride_bytes + P::kBefore;
     work_.shared.source_flags[k] = P::flag(from.received);
     CallHealth& health = *work_.call.health;
-    return P::take(from, work_.first_connection + static_cast<uint64_t>(index), message,
+    return P::take(from, slot, work_.first_connection + static_cast<uint64_t>(index), message,
                    Wait(work_.block, health), health);
   }
 

@@ -12,10 +12,9 @@ struct SimpleProtocol {
   static constexpr uint64_t kBefore = 0;  // bytes of a slot before the data
 
   /// Waits for the message and checks it; false where the call is stopped.
-  static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t index, const Message& message,
-                                Wait wait, CallHealth& health) {
-    const FifoLayout& fifo = connection.in;
-    const SlotHeader& header = fifo.headers[connection.received % fifo.slots];
+  static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t slot, uint64_t index,
+                                const Message& message, Wait wait, CallHealth& health) {
+    const SlotHeader& header = connection.in.headers[slot];
     while (load_acquire(Word::Ready, &header.ready) != connection.received + 1)  // pairs with send()
       if (wait.stopped()) return false;
     if (read(&header.bytes) == message.bytes && same(read(&header.signature), message.signature)) return true;
@@ -27,7 +26,7 @@ struct SimpleProtocol {
     return false;
   }
 
-  static RONDO_DEVICE void open(const LaneConnection&, const Message&) {}
+  static RONDO_DEVICE void open(const LaneConnection&, std::byte*, const Message&) {}
 
   static RONDO_DEVICE void send(const LaneConnection& connection, const Message& message) {
     SlotHeader& header = connection.out.headers[connection.sent % connection.out.slots];

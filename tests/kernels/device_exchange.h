@@ -89,6 +89,10 @@ class Exchange {
   std::vector<device::Call>& calls() { return calls_; }
   device::CallHealth& health(int rank) { return health_[static_cast<size_t>(rank)]; }
 
+  /// As if there had been no call.
+  void forget() {
+    for (auto& output : outputs_) std::fill(output.begin(), output.end(), kUntouched);
+  }
   /// Whether nothing was written to the rank's output.
   bool untouched(int rank) const {
     const auto& output = outputs_[static_cast<size_t>(rank)];

@@ -99,6 +99,26 @@ TEST_CASE("the device executor carries out every algorithm over any number of ra
           if (shape.root == 0 || shape.root == n - 1) try_shape(algorithm, shape, protocol, random);
 }
 
+TEST_CASE("a launch can be replayed") {
+  const Algorithm& trees = *algorithm_by_name(CollectiveKind::AllReduce, "double_binary_tree").value();
+  const Shape shape{CollectiveKind::AllReduce, 4};
+  const auto schedules = build_all(trees, shape);
+  for (const Protocol protocol : kProtocols) {
+    const DeviceWorld::Options options{.protocol = protocol, .channels = 2};
+    DeviceWorld world(schedules, options);
+    Exchange<int32_t> exchange(trees, shape, 500, ElementType::Int32, options);
+    constexpr uint32_t kReplays = 3;
+    for (uint32_t replay = 0; replay < kReplays; ++replay) {
+      exchange.forget();
+      device::Blocks blocks;
+      world.run(exchange.calls(), blocks);
+      REQUIRE(exchange.fault() == "");
+    }
+    for (int rank = 0; rank < 4; ++rank)
+      CHECK(exchange.health(rank).finished == kReplays * world.blocks_of(rank));
+  }
+}
+
 TEST_CASE("no line keeps its flag until that comes round again") {
   const Algorithm& chain = *algorithm_by_name(CollectiveKind::Broadcast, "chain").value();
   const Shape shape{CollectiveKind::Broadcast, 2};

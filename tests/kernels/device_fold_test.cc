@@ -1,12 +1,13 @@
 // The device's fold(), compiled for the host, gives the bits of reduce_reference(), however many lanes share
-// the work.
+// the work, from plain memory and from lines.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "catch.h"
-#include "fold.h"
+#include "line_task.h"
 #include "trial.h"
 
 namespace rondo {
@@ -119,6 +120,110 @@ TEST_CASE("the device's fold writes one value to several results") {
       }
     }
   }
+}
+
+namespace {
+
+/// A fold some of whose sources and results are lines, by a block.
+class LineTrial {
+ public:
+  LineTrial(device::Protocol protocol, ElementType type, size_t count)
+      : protocol_(protocol),
+        type_(type),
+        count_(count),
+        type_bytes_(element_info(type).bytes),
+        footprint_(device::piece_footprint(protocol, count * type_bytes_, type_bytes_)) {}
+
+  /// The same as args, whose sources are copied into lines, all or one but the first, and its result too.
+  void reduce(const ReduceArgs& args, device::Scalar& scalar, bool first_is_plain) {
+    std::vector<Lines> lines(args.sources.size());
+    std::vector<const void*> sources;
+    std::vector<uint64_t> flags;
+    for (size_t k = 0; k < lines.size(); ++k) {
+      const bool plain = k == 0 && first_is_plain;
+      if (!plain) copy(args.sources[k], 0, fresh(lines[k]), 10 + k);
+      sources.push_back(plain ? args.sources[k] : lines[k].data());
+      flags.push_back(plain ? 0 : 10 + k);
+    }
+    Lines result;
+    void* const outs[] = {fresh(result), args.out};
+    const uint64_t out_flags[] = {99, 0};
+    device::FoldTask task = task_of(args, outs, 2, scalar);
+    task.sources = sources.data();
+    run(task, flags.data(), out_flags);
+    Bytes read_back(count_ * type_bytes_);
+    copy(result.data(), 99, read_back.data(), 0);
+    REQUIRE(std::memcmp(read_back.data(), args.out, read_back.size()) == 0);
+  }
+
+ private:
+  struct alignas(128) Line {
+    std::byte bytes[128];
+  };
+  using Lines = std::vector<Line>;
+
+  Line* fresh(Lines& lines) const {
+    lines.assign(footprint_ / sizeof(Line) + 1, Line{});
+    return lines.data();
+  }
+
+  void copy(const void* from, uint64_t from_flag, void* to, uint64_t to_flag) const {
+    device::FoldTask task{
+        .sources = &from, .nsources = 1, .outs = &to, .nouts = 1, .count = count_, .type = type_};
+    run(task, &from_flag, &to_flag);
+  }
+
+  void run(device::FoldTask task, const uint64_t* source_flags, const uint64_t* out_flags) const {
+    constexpr uint32_t kThreads = device::kLineLanes + 1;  // one is left over by LL128
+    device::BlockMeeting meeting(kThreads);
+    const device::CallHealth health;
+    std::vector<std::thread> threads;
+    for (uint32_t thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&, thread] {
+        device::Block block(meeting, thread);
+        device::LineTask lines;
+        lines.protocol = protocol_;
+        lines.source_flags = source_flags;
+        lines.out_flags = out_flags;
+        lines.type_bytes = static_cast<uint32_t>(type_bytes_);
+        lines.block = &block;
+        lines.health = &health;
+        device::FoldTask own = task;
+        own.lines = &lines;
+        device::fold(own, {thread, kThreads});
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  device::Protocol protocol_;
+  ElementType type_;
+  size_t count_;
+  size_t type_bytes_;
+  uint64_t footprint_;
+};
+
+}  // namespace
+
+TEST_CASE("the device's fold of lines gives the same bits") {
+  std::mt19937_64 random(kSeed + 4);
+  CAPTURE(kSeed);
+  for (const auto protocol : {device::Protocol::LL, device::Protocol::LL128})
+    for (const ElementType type : all_types())
+      for (const Reduction op : reductions_of(type))
+        for (int sources = 1; sources <= 6; ++sources) {
+          const TrialCall call{.type = type,
+                               .op = op,
+                               .count = random() % 100,
+                               .sources = sources,
+                               .divisor = op == Reduction::Avg ? sources : 1,
+                               .alignment = device_alignment(type)};
+          LineTrial trial(protocol, type, call.count);
+          const auto fault = run_trial(call, random, [&](const ReduceArgs& args) {
+            device::Scalar scalar;
+            trial.reduce(args, scalar, random() % 2 == 0);
+          });
+          if (fault) FAIL(*fault << ", by lines of protocol " << static_cast<int>(protocol));
+        }
 }
 
 TEST_CASE("the device copies bytes of any alignment") {

@@ -57,8 +57,12 @@ class Block {
   Block(uint32_t thread, uint32_t threads) : thread_(thread), threads_(threads) {}
   uint32_t thread() const { return thread_; }
   uint32_t threads() const { return threads_; }
-  void barrier(int line = __builtin_LINE()) { weak::Machine::current().barrier(false, line); }
-  bool any(bool so, int line = __builtin_LINE()) { return weak::Machine::current().barrier(so, line); }
+  void barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    weak::Machine::current().barrier(false, {file, line});
+  }
+  bool any(bool so, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return weak::Machine::current().barrier(so, {file, line});
+  }
   void pause() { weak::Machine::current().yield(); }
 
   void load_line(const Pack* line, Pack (&mine)[kLinePacks]) {

@@ -223,9 +223,9 @@ void Machine::maybe_yield() {
   if (random_() % 4 == 0) yield();
 }
 
-bool Machine::barrier(bool so, int line) {
-  barriers_.insert(line);
-  if (mutation_.kind == Mutation::Kind::SkipBarrier && mutation_.which == line) return so;
+bool Machine::barrier(bool so, Site site) {
+  barriers_.insert(site);
+  if (mutation_.kind == Mutation::Kind::SkipBarrier && mutation_.site == site) return so;
   Block& block = *running_->block;
   move_all(running_->buffer, block.buffer);
   block.said |= so;

@@ -23,7 +23,9 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "word.h"
@@ -32,6 +34,9 @@ namespace rondo::weak {
 
 enum class Scope { Gpu, Sys };
 
+/// A place in the source: its file and line.
+using Site = std::pair<std::string_view, int>;
+
 /// What is wrong with the device code that runs.
 struct Mutation {
   enum class Kind {
@@ -39,11 +44,12 @@ struct Mutation {
     DropRelease,    // of the Word `which`
     NarrowRelease,  // likewise: its scope
     DropAcquire,    // likewise
-    SkipBarrier,    // at the line `which` of the source
+    SkipBarrier,    // at `site`
     FlagFirst,      // the words of a line of LL, or the Packs of one of LL128, arrive in parts
     NarrowLines,    // the scope of lines
   } kind = Kind::None;
   int which = 0;
+  Site site = {};
 };
 
 using LineBytes = std::array<std::byte, 128>;
@@ -63,8 +69,8 @@ class Machine {
   void add_block(int device, uint32_t threads, const std::function<void(uint32_t)>& body);
   /// Runs all lanes to their ends; throws Stuck where that does not come. Everything is in memory then.
   void run();
-  /// The lines of the barriers that lanes came by.
-  const std::set<int>& barriers() const { return barriers_; }
+  /// The barriers that lanes came by.
+  const std::set<Site>& barriers() const { return barriers_; }
 
   // What device code does, on the lane that runs:
   void read(const void* at, void* to, size_t bytes);
@@ -76,7 +82,7 @@ class Machine {
   /// A store that arrives in its own time.
   void send_off(uint64_t* at, uint64_t value);
   /// Whether any lane of the block says so.
-  bool barrier(bool so, int line);
+  bool barrier(bool so, Site site);
   void yield();
 
   // What `lanes` lanes of a block do together, group by group: a line at one moment, the value of one.
@@ -141,7 +147,7 @@ class Machine {
 
   std::mt19937_64 random_;
   Mutation mutation_;
-  std::set<int> barriers_;
+  std::set<Site> barriers_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<StoreBuffer> devices_;
