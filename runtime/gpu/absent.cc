@@ -1,6 +1,9 @@
 // What a build without CUDA's headers says: there is no GPU.
 #include "gpu/device.h"
+#include "gpu/graph.h"
 #include "gpu/memory.h"
+#include "gpu/owned_stream.h"
+#include "gpu/stopwatch.h"
 #include "gpu/stream.h"
 
 namespace rondo::gpu {
@@ -11,6 +14,7 @@ Status absent() { return Status(Code::Unsupported, "this librondo was built with
 }  // namespace
 
 Result<int> device_count() { return absent(); }
+Result<int> driver_version() { return absent(); }
 bool in_use() { return false; }
 std::optional<int> current_device() { return std::nullopt; }
 Result<DeviceInfo> device_info(int) { return absent(); }
@@ -25,6 +29,8 @@ Memory::~Memory() = default;
 Memory::Memory(Memory&&) noexcept {}
 Memory& Memory::operator=(Memory&&) noexcept { return *this; }
 Status copy(void*, const void*, size_t) { return absent(); }
+Status copy(void*, const void*, size_t, Stream) { return absent(); }
+Status fill(void*, std::byte, size_t, Stream) { return absent(); }
 
 Status check_stream(Stream, int) { return absent(); }
 Result<uint64_t> capture_of(Stream) { return absent(); }
@@ -36,5 +42,25 @@ Event& Event::operator=(Event&&) noexcept { return *this; }
 Status Event::record(Stream) { return absent(); }
 Status Event::hold(Stream) const { return absent(); }
 Result<bool> Event::complete() const { return absent(); }
+
+Result<OwnedStream> OwnedStream::create(int) { return absent(); }
+OwnedStream::~OwnedStream() = default;
+OwnedStream::OwnedStream(OwnedStream&&) noexcept {}
+OwnedStream& OwnedStream::operator=(OwnedStream&&) noexcept { return *this; }
+
+Result<Stopwatch> Stopwatch::create(int) { return absent(); }
+Stopwatch::~Stopwatch() = default;
+Stopwatch::Stopwatch(Stopwatch&&) noexcept {}
+Stopwatch& Stopwatch::operator=(Stopwatch&&) noexcept { return *this; }
+Status Stopwatch::start(Stream) { return absent(); }
+Status Stopwatch::stop(Stream) { return absent(); }
+Result<double> Stopwatch::elapsed_us() const { return absent(); }
+
+Status begin_capture(Stream) { return absent(); }
+Result<Graph> Graph::end_capture(Stream) { return absent(); }
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept {}
+Graph& Graph::operator=(Graph&&) noexcept { return *this; }
+Status Graph::launch(Stream) const { return absent(); }
 
 }  // namespace rondo::gpu

@@ -32,6 +32,13 @@ Result<int> device_count() {
   return count;
 }
 
+Result<int> driver_version() {
+  RONDO_TRY_ASSIGN(const Driver* cuda, driver());
+  int version = 0;
+  RONDO_TRY(outcome(cuda->cuDriverGetVersion(&version), "asking for the driver's version"));
+  return version;
+}
+
 std::optional<int> current_device() {
   if (!in_use() || !driver().ok()) return std::nullopt;
   const Driver& cuda = *driver().value();

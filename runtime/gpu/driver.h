@@ -9,6 +9,7 @@ namespace rondo::gpu {
 
 #define RONDO_DRIVER_FUNCTIONS(X)                \
   X(cuInit)                                      \
+  X(cuDriverGetVersion)                          \
   X(cuGetErrorName)                              \
   X(cuGetErrorString)                            \
   X(cuDeviceGetCount)                            \
@@ -22,20 +23,32 @@ namespace rondo::gpu {
   X(cuCtxPushCurrent)                            \
   X(cuCtxPopCurrent)                             \
   X(cuCtxEnablePeerAccess)                       \
+  X(cuStreamCreate)                              \
+  X(cuStreamDestroy)                             \
   X(cuStreamGetCtx)                              \
   X(cuStreamSynchronize)                         \
   X(cuStreamWaitEvent)                           \
-  X(cuStreamGetCaptureInfo)                         \
+  X(cuStreamGetCaptureInfo)                      \
+  X(cuStreamBeginCapture)                        \
+  X(cuStreamEndCapture)                          \
+  X(cuGraphInstantiate)                          \
+  X(cuGraphLaunch)                               \
+  X(cuGraphDestroy)                              \
+  X(cuGraphExecDestroy)                          \
   X(cuEventCreate)                               \
   X(cuEventDestroy)                              \
   X(cuEventRecord)                               \
   X(cuEventQuery)                                \
+  X(cuEventSynchronize)                          \
+  X(cuEventElapsedTime)                          \
   X(cuMemAlloc)                                  \
   X(cuMemFree)                                   \
   X(cuMemAllocManaged)                           \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
   X(cuMemcpy)                                    \
+  X(cuMemcpyAsync)                               \
+  X(cuMemsetD8Async)                             \
   X(cuPointerGetAttributes)                      \
   X(cuLibraryLoadData)                           \
   X(cuLibraryGetKernel)                          \

@@ -81,4 +81,16 @@ Status copy(void* to, const void* from, size_t bytes) {
   return outcome(cuda->cuMemcpy(address(to), address(from), bytes), "copying memory");
 }
 
+Status copy(void* to, const void* from, size_t bytes, Stream stream) {
+  if (bytes == 0) return {};
+  return outcome(driver().value()->cuMemcpyAsync(address(to), address(from), bytes, stream),
+                 "copying memory");
+}
+
+Status fill(void* at, std::byte value, size_t bytes, Stream stream) {
+  if (bytes == 0) return {};
+  const auto byte = static_cast<unsigned char>(value);
+  return outcome(driver().value()->cuMemsetD8Async(address(at), byte, bytes, stream), "filling memory");
+}
+
 }  // namespace rondo::gpu

@@ -14,6 +14,9 @@ namespace rondo::gpu {
 /// The number of devices that this process may use; Unsupported, with the reason, where there is none.
 Result<int> device_count();
 
+/// The newest version of CUDA that the driver knows: major * 1000 + minor * 10.
+Result<int> driver_version();
+
 /// Whether this process has used CUDA already. Does not load anything.
 bool in_use();
 

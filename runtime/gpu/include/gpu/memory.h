@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/status.h"
+#include "gpu/stream.h"
 
 namespace rondo::gpu {
 
@@ -44,5 +45,9 @@ class Memory {
 
 /// Copies between any two places, and returns when it is done.
 Status copy(void* to, const void* from, size_t bytes);
+
+/// The same, and setting every byte to `value`, in the stream's order. The device's context is current.
+Status copy(void* to, const void* from, size_t bytes, Stream stream);
+Status fill(void* at, std::byte value, size_t bytes, Stream stream);
 
 }  // namespace rondo::gpu

@@ -1,0 +1,42 @@
+#include "gpu/graph.h"
+
+#include <utility>
+
+#include "driver.h"
+
+namespace rondo::gpu {
+
+Status begin_capture(Stream stream) {
+  RONDO_TRY_ASSIGN(const Driver* cuda, driver());
+  // Relaxed: other threads record into the same graph, and what they do besides is no concern of it.
+  return outcome(cuda->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+                 "beginning to capture a graph");
+}
+
+Result<Graph> Graph::end_capture(Stream stream) {
+  const Driver& cuda = *driver().value();
+  CUgraph recorded = nullptr;
+  RONDO_TRY(outcome(cuda.cuStreamEndCapture(stream, &recorded), "capturing a graph"));
+  Graph graph;
+  const CUresult made = cuda.cuGraphInstantiate(&graph.graph_, recorded, 0);
+  cuda.cuGraphDestroy(recorded);
+  RONDO_TRY(outcome(made, "making a graph ready to launch"));
+  return graph;
+}
+
+Graph::~Graph() {
+  if (graph_ != nullptr) driver().value()->cuGraphExecDestroy(graph_);
+}
+
+Graph::Graph(Graph&& other) noexcept { *this = std::move(other); }
+
+Graph& Graph::operator=(Graph&& other) noexcept {
+  std::swap(graph_, other.graph_);
+  return *this;
+}
+
+Status Graph::launch(Stream stream) const {
+  return outcome(driver().value()->cuGraphLaunch(graph_, stream), "launching a graph");
+}
+
+}  // namespace rondo::gpu
