@@ -1,12 +1,14 @@
-/* Device code, linked, as bytes of the library. */
+/* Device code, linked, as bytes of the library: from NAME to NAME_end. */
+#define JOINED(a, b) a##b
+#define END(name) JOINED(name, _end)
   .section .rodata
   .balign 64
-  .hidden rondo_device_image
-  .globl rondo_device_image
-rondo_device_image:
+  .hidden NAME
+  .globl NAME
+NAME:
   .incbin IMAGE
-  .hidden rondo_device_image_end
-  .globl rondo_device_image_end
-rondo_device_image_end:
+  .hidden END(NAME)
+  .globl END(NAME)
+END(NAME):
   .byte 0
   .section .note.GNU-stack, "", %progbits
