@@ -1,5 +1,6 @@
 // What a build without nvcc says: it has no kernels.
 #include "fold_list.h"
+#include "kernels/device_call.h"
 #include "kernels/device_folds.h"
 
 namespace rondo {
@@ -8,6 +9,9 @@ namespace {
 Status absent() { return Status(Code::Unsupported, "this librondo was built without CUDA"); }
 
 }  // namespace
+
+Result<uint32_t> resident_blocks(int) { return absent(); }
+Status launch_calls(std::span<const DeviceCall* const>, int, gpu::Stream) { return absent(); }
 
 Status load_device_kernels(int) { return absent(); }
 DeviceFolds::DeviceFolds(ElementType type, Reduction op, int divisor)

@@ -1,5 +1,6 @@
 // The fold of one source with nothing to compute: its bytes, in the widest words that all pointers allow.
-#include "fold.h"
+#include "line_folding.h"
+#include "pack_math.h"
 
 namespace rondo::device {
 namespace {
@@ -52,12 +53,14 @@ RONDO_DEVICE uint64_t element_bytes(ElementType type) {
 
 }  // namespace
 
-RONDO_DEVICE_CALLED void copy(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool copy(const FoldTask& task, Lane lane) {
+  if (task.lines != nullptr) return fold_lines<PackCopy>(task, lane);
   const uint64_t bytes = task.count * element_bytes(task.type);
   if (copy_by<Pack>(task, bytes, lane) || copy_by<uint64_t>(task, bytes, lane) ||
       copy_by<uint32_t>(task, bytes, lane) || copy_by<uint16_t>(task, bytes, lane))
-    return;
+    return true;
   copy_words<unsigned char>(task, 0, bytes, lane);
+  return true;
 }
 
 }  // namespace rondo::device

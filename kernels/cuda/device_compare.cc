@@ -2,13 +2,11 @@
 #include <map>
 #include <mutex>
 
-#include "gpu/launch.h"
+#include "embedded_code.h"
 #include "kernels.h"
 #include "kernels/compare.h"
 
-// The image, which image.S brings in.
-extern "C" const std::byte rondo_compare_image[];
-extern "C" const std::byte rondo_compare_image_end[];
+extern "C" const rondo::EmbeddedCode rondo_compare_code[];
 
 namespace rondo {
 namespace {
@@ -16,15 +14,13 @@ namespace {
 constexpr uint64_t kMostBlocks = 1024;  // more than fill a GPU: each does its share in a loop
 
 Result<gpu::Kernel> kernel_on(int device) {
-  static const auto& image =
-      *new Result<gpu::Image>(gpu::Image::load({rondo_compare_image, rondo_compare_image_end}));
+  static auto& image = image_of(rondo_compare_code);
   static auto& mutex = *new std::mutex;
   static auto& by_device = *new std::map<int, gpu::Kernel>;
-  RONDO_TRY(image.status());
   const std::lock_guard lock(mutex);
   const auto found = by_device.find(device);
   if (found != by_device.end()) return found->second;
-  RONDO_TRY_ASSIGN(const auto kernel, image.value().find(device::kCompareKernel, device));
+  RONDO_TRY_ASSIGN(const auto kernel, image.find(device::kCompareKernel, device));
   return by_device.emplace(device, kernel).first->second;
 }
 

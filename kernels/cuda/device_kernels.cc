@@ -4,27 +4,28 @@
 #include <map>
 #include <mutex>
 
+#include "embedded_code.h"
 #include "kernels.h"
 #include "kernels/device_folds.h"
 
-// The image, which image.S brings in.
-extern "C" const std::byte rondo_device_image[];
-extern "C" const std::byte rondo_device_image_end[];
+extern "C" const rondo::EmbeddedCode rondo_device_code[];
 
 namespace rondo {
 namespace {
 
+gpu::Image& image() {
+  static auto& loaded = image_of(rondo_device_code);
+  return loaded;
+}
+
 using Loaded = std::array<LoadedKernel, 2>;  // by DeviceKernel
 
 Result<Loaded> load(int device) {
-  static const auto& image =
-      *new Result<gpu::Image>(gpu::Image::load({rondo_device_image, rondo_device_image_end}));
-  RONDO_TRY(image.status());
   Loaded loaded;
   for (const auto which : {DeviceKernel::FoldList, DeviceKernel::Execute}) {
     LoadedKernel& one = loaded[static_cast<size_t>(which)];
     const char* name = which == DeviceKernel::FoldList ? device::kFoldListKernel : device::kExecuteKernel;
-    RONDO_TRY_ASSIGN(one.kernel, image.value().find(name, device));
+    RONDO_TRY_ASSIGN(one.kernel, image().find(name, device));
     RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMostThreads));
   }
   return loaded;

@@ -2,7 +2,7 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold(const FoldTask& task, Lane lane) {
   if (task.nsources == 1 && task.scaled == 0 && task.divisor == 1) return copy(task, lane);
   switch (task.type) {
     case ElementType::Int8:
@@ -23,6 +23,7 @@ RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane) {
     case ElementType::Complex64:
     case ElementType::Complex128: return fold_floats(task, lane);
   }
+  return true;
 }
 
 }  // namespace rondo::device

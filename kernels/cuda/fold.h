@@ -10,6 +10,8 @@
 
 namespace rondo::device {
 
+struct LineTask;
+
 /// outs[k][i] = finish(sources[0][i] (op) sources[1][i] (op) ...), from left to right, for all k. Pointers
 /// are aligned to their elements, complex ones to their parts. Results may be sources, but not overlap one
 /// otherwise.
@@ -25,6 +27,7 @@ struct FoldTask {
   uint64_t scaled = 0;              // bit k: source k is multiplied by scalars[k * scalar_step] first
   const Scalar* scalars = nullptr;  // only where any is
   int scalar_step = 1;              // 0: all by the same
+  const LineTask* lines = nullptr;  // where sources or results are lines
 };
 
 /// One of `count` lanes that carry out a task together. They need no barrier: each handles elements of its
@@ -34,16 +37,17 @@ struct Lane {
   uint32_t count = 1;
 };
 
-RONDO_DEVICE_CALLED void fold(const FoldTask& task, Lane lane);
+/// False: the call was stopped before all lines had come.
+RONDO_DEVICE_CALLED bool fold(const FoldTask& task, Lane lane);
 
 /// All of them, one after the other.
 RONDO_DEVICE_CALLED void fold_all(const FoldList& list, Lane lane);
 
 // The parts of fold() by type, each in a file of its own.
-RONDO_DEVICE_CALLED void fold_short_integers(const FoldTask& task, Lane lane);  // 8 and 16 bits, bool
-RONDO_DEVICE_CALLED void fold_long_integers(const FoldTask& task, Lane lane);   // 32 and 64 bits
-RONDO_DEVICE_CALLED void fold_floats(const FoldTask& task, Lane lane);          // 32 and 64 bits, complex
-RONDO_DEVICE_CALLED void fold_small_floats(const FoldTask& task, Lane lane);    // 8 and 16 bits
-RONDO_DEVICE_CALLED void copy(const FoldTask& task, Lane lane);
+RONDO_DEVICE_CALLED bool fold_short_integers(const FoldTask& task, Lane lane);  // 8 and 16 bits, bool
+RONDO_DEVICE_CALLED bool fold_long_integers(const FoldTask& task, Lane lane);   // 32 and 64 bits
+RONDO_DEVICE_CALLED bool fold_floats(const FoldTask& task, Lane lane);          // 32 and 64 bits, complex
+RONDO_DEVICE_CALLED bool fold_small_floats(const FoldTask& task, Lane lane);    // 8 and 16 bits
+RONDO_DEVICE_CALLED bool copy(const FoldTask& task, Lane lane);
 
 }  // namespace rondo::device

@@ -2,7 +2,7 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold_floats(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_floats(const FoldTask& task, Lane lane) {
   switch (task.type) {
     case ElementType::Float32: return fold_ordered<float>(task, lane);
     case ElementType::Float64: return fold_ordered<double>(task, lane);

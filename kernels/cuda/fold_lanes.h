@@ -1,10 +1,10 @@
-// The loops of fold(), for one type and operation. Where all pointers lie alike in their 16 bytes, lanes move
-// whole Packs and only the ends go element by element. Several Packs are loaded before the first is used,
-// since a lane that waits for memory does nothing else.
+// The loops of fold() over plain memory, for one type and operation. Where all pointers lie alike in their 16
+// bytes, lanes move whole Packs and only the ends go element by element. Several Packs are loaded before the
+// first is used, since a lane that waits for memory does nothing else.
 #pragma once
 
-#include "arithmetic.h"
-#include "fold.h"
+#include "line_folding.h"
+#include "pack_math.h"
 
 namespace rondo::device {
 
@@ -13,7 +13,7 @@ inline constexpr int kAnyNumber = 0;  // of sources
 template <class T, Reduction kOp, int kSources>
 class Folding {
  public:
-  RONDO_DEVICE Folding(const FoldTask& task, Lane lane) : task_(task), lane_(lane) {}
+  RONDO_DEVICE Folding(const FoldTask& task, Lane lane) : math_(task), task_(task), lane_(lane) {}
 
   RONDO_DEVICE void run() {
     const uint64_t head = elements_to_boundary();
@@ -25,9 +25,9 @@ class Folding {
   }
 
  private:
-  using Math = Element<T>;
-  using Accumulator = typename Math::Accumulator;
-  static constexpr int kElements = sizeof(Pack) / sizeof(T);
+  using Math = PackMath<T, kOp>;
+  using Values = typename Math::Values;
+  static constexpr int kElements = Math::kElements;
   static constexpr uint32_t kInFlight =
       kSources == kAnyNumber || kElements > 8 ? 2 : 4;  // Packs of each source
 
@@ -45,44 +45,19 @@ class Folding {
     return alike && head < task_.count ? head : task_.count;
   }
 
-  RONDO_DEVICE Accumulator scaled(int k, Accumulator value) const {
-    if ((task_.scaled >> k & 1) == 0) return value;
-    T scalar;
-    memcpy(&scalar, task_.scalars[k * task_.scalar_step].bytes, sizeof scalar);
-    return Math::combine(Reduction::Prod, value, Math::read(scalar));
-  }
-  RONDO_DEVICE T finished(Accumulator value) const {
-    return Math::write(task_.divisor == 1 ? value : Math::divide(value, task_.divisor));
-  }
-
   RONDO_DEVICE void fold_element(uint64_t i) const {
-    Accumulator value = scaled(0, Math::read(device::read(source(0) + i)));
+    auto value = math_.read(0, device::read(source(0) + i));
     for (int k = 1; k < nsources(); ++k)
-      value = Math::combine(kOp, value, scaled(k, Math::read(device::read(source(k) + i))));
-    const T result = finished(value);
+      value = math_.combine(value, math_.read(k, device::read(source(k) + i)));
+    const T result = math_.finished(value);
     for (int k = 0; k < task_.nouts; ++k) device::write(out(k) + i, result);
   }
-
-  /// A Pack as its elements' accumulators.
-  struct Values {
-    Accumulator of[kElements];
-  };
 
   RONDO_DEVICE Pack load_pack(int k, uint64_t element) const {
     return device::read(reinterpret_cast<const Pack*>(source(k) + element));
   }
-  RONDO_DEVICE Values read(int k, const Pack& pack) const {
-    T elements[kElements];
-    memcpy(elements, &pack, sizeof pack);
-    Values values;
-    for (int i = 0; i < kElements; ++i) values.of[i] = scaled(k, Math::read(elements[i]));
-    return values;
-  }
   RONDO_DEVICE void write(const Values& values, uint64_t element) const {
-    T elements[kElements];
-    for (int i = 0; i < kElements; ++i) elements[i] = finished(values.of[i]);
-    Pack pack;
-    memcpy(&pack, elements, sizeof pack);
+    const Pack pack = math_.pack_of(values);
     for (int k = 0; k < task_.nouts; ++k) device::write(reinterpret_cast<Pack*>(out(k) + element), pack);
   }
 
@@ -92,14 +67,11 @@ class Folding {
     Pack loaded[kCount];
     Values values[kCount];
     for (uint32_t u = 0; u < kCount; ++u) loaded[u] = load_pack(0, element + u * stride);
-    for (uint32_t u = 0; u < kCount; ++u) values[u] = read(0, loaded[u]);
+    for (uint32_t u = 0; u < kCount; ++u) values[u] = math_.values_of(0, loaded[u]);
     for (int k = 1; k < nsources(); ++k) {
       for (uint32_t u = 0; u < kCount; ++u) loaded[u] = load_pack(k, element + u * stride);
-      for (uint32_t u = 0; u < kCount; ++u) {
-        const Values operand = read(k, loaded[u]);
-        for (int i = 0; i < kElements; ++i)
-          values[u].of[i] = Math::combine(kOp, values[u].of[i], operand.of[i]);
-      }
+      for (uint32_t u = 0; u < kCount; ++u)
+        values[u] = math_.combine(values[u], math_.values_of(k, loaded[u]));
     }
     for (uint32_t u = 0; u < kCount; ++u) write(values[u], element + u * stride);
   }
@@ -112,41 +84,46 @@ class Folding {
     for (; pack < packs; pack += lane_.count) fold_some<1>(first + pack * kElements, stride);
   }
 
+  Math math_;
   const FoldTask& task_;
   Lane lane_;
 };
 
 /// Two sources are a step of a ring or a tree, many a fan-in.
 template <class T, Reduction kOp>
-RONDO_DEVICE_CALLED void fold_with(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_with(const FoldTask& task, Lane lane) {
+  if (task.lines != nullptr) return fold_lines<PackMath<T, kOp>>(task, lane);
   if (task.nsources == 2)
     Folding<T, kOp, 2>(task, lane).run();
   else
     Folding<T, kOp, kAnyNumber>(task, lane).run();
+  return true;
 }
 
 /// One source is combined with nothing: any operation will do.
 template <class T>
-RONDO_DEVICE_CALLED void fold_one(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_one(const FoldTask& task, Lane lane) {
+  if (task.lines != nullptr) return fold_lines<PackMath<T, Reduction::Sum>>(task, lane);
   Folding<T, Reduction::Sum, 1>(task, lane).run();
+  return true;
 }
 
 template <class T>
-RONDO_DEVICE void fold_arithmetic(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_arithmetic(const FoldTask& task, Lane lane) {
   if (task.nsources == 1) return fold_one<T>(task, lane);
   if (task.op == Reduction::Prod) return fold_with<T, Reduction::Prod>(task, lane);
-  fold_with<T, Reduction::Sum>(task, lane);
+  return fold_with<T, Reduction::Sum>(task, lane);
 }
 
 template <class T>
-RONDO_DEVICE void fold_ordered(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_ordered(const FoldTask& task, Lane lane) {
   if (task.nsources != 1 && task.op == Reduction::Min) return fold_with<T, Reduction::Min>(task, lane);
   if (task.nsources != 1 && task.op == Reduction::Max) return fold_with<T, Reduction::Max>(task, lane);
-  fold_arithmetic<T>(task, lane);
+  return fold_arithmetic<T>(task, lane);
 }
 
 template <class T>
-RONDO_DEVICE void fold_integers(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_integers(const FoldTask& task, Lane lane) {
   if (task.nsources == 1) return fold_one<T>(task, lane);
   switch (task.op) {
     case Reduction::BitAnd: return fold_with<T, Reduction::BitAnd>(task, lane);

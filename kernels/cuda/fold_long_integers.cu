@@ -2,7 +2,7 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold_long_integers(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_long_integers(const FoldTask& task, Lane lane) {
   switch (task.type) {
     case ElementType::Int32: return fold_integers<int32_t>(task, lane);
     case ElementType::UInt32: return fold_integers<uint32_t>(task, lane);

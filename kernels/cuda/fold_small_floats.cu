@@ -2,7 +2,7 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold_small_floats(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_small_floats(const FoldTask& task, Lane lane) {
   switch (task.type) {
     case ElementType::Float16: return fold_ordered<Float16>(task, lane);
     case ElementType::BFloat16: return fold_ordered<BFloat16>(task, lane);

@@ -20,6 +20,18 @@ struct alignas(16) Pack {
   uint32_t words[4];
 };
 
+/// Two words, each of which arrives whole.
+struct alignas(16) Words {
+  uint64_t first;
+  uint64_t second;
+};
+
+inline constexpr uint32_t kLooksPerStop = 4;  // see gpu/device.h
+
+/// How many threads of a block move a line of LL128 together, and how many Packs each: few, as blocks are.
+inline constexpr uint32_t kLineLanes = 2;
+inline constexpr uint32_t kLinePacks = 4;
+
 template <class To, class From>
 RONDO_DEVICE To bits_as(const From& from) {
   return std::bit_cast<To>(from);

@@ -7,6 +7,7 @@
 #include "base/element.h"
 #include "base/reduction.h"
 #include "fold_list.h"
+#include "lines.h"
 #include "schedule/fifo_layout.h"
 #include "schedule/layout.h"
 #include "schedule/schedule.h"
@@ -17,7 +18,7 @@ inline constexpr int kMostPeers = 64;  // in a peer set
 
 /// A lane's connection with one peer, in one channel. One block carries that out, so nobody else touches it.
 struct LaneConnection {
-  FifoLayout out;
+  FifoLayout out;  // `headers` are Simple's alone; slots of lines are as slot_footprint() says (lines.h)
   FifoLayout in;
   uint64_t sent = 0;      // messages, in all calls
   uint64_t received = 0;  // likewise
@@ -41,9 +42,10 @@ struct Program {
   const ProgramLane* lanes = nullptr;
   uint32_t nlanes = 0;
   uint32_t channels = 1;
+  Protocol protocol = Protocol::Simple;   // of all connections, at all ranks
   uint32_t scratch_chunks = 0;            // of a channel
-  const int32_t* members = nullptr;       // of peer sets: k of `connections`, or kSelf
-  LaneConnection* connections = nullptr;  // [channel * nconnections + k]
+  const int32_t* members = nullptr;              // of peer sets: k of `connections`, or kSelf
+  LaneConnection* const* connections = nullptr;  // [channel * nconnections + k]; Programs of a rank share them
   uint32_t nconnections = 0;
   uint64_t* progress = nullptr;  // [channel * nlanes + lane]: Steps done, in all calls
 };
@@ -57,10 +59,12 @@ struct CallHealth {
   uint64_t finished = 0;  // likewise
   uint64_t stop = 0;
   uint64_t mismatch = 0;     // 1: what follows is filled in
-  uint64_t connection = 0;   // whose message it was
+  uint64_t connection = 0;   // whose message it was: its index in Program::connections
   uint64_t bytes = 0;        // that came
   uint64_t expected = 0;     // that should have
   Signature signature = {};  // that came
+  uint64_t hashed = 0;       // 1: only the message_hash() of it came, since the protocol has no header
+  uint64_t hash = 0;
 };
 
 struct Call {

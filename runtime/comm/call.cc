@@ -179,20 +179,20 @@ Status check(Call& call, int rank, int nranks) {
   return check_overlap(call, rank, in, out);
 }
 
-Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_units) {
+Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units) {
   const size_t bytes = call.unit_bytes();
   const size_t scale = call.type.bytes / bytes;
   const Sides sides = sides_of(call.kind);
-  const auto lay = [&](Side side, const Blocks& blocks, int chunks) {
+  const auto lay = [&](Side side, const Blocks& blocks, int count) {
     if (sides.input == Side::One && sides.output == Side::One)
-      return BufferLayout::parts(call.count * scale, bytes, chunks, tile_units);
+      return BufferLayout::parts(call.count * scale, bytes, count, tile_units);
     // A rank that is not told the lengths (gather_v away from the root) has none to move.
     if (side == Side::All && call.varying)
-      return BufferLayout::varying(blocks.counts, blocks.offsets, bytes, chunks, tile_units, scale);
-    return BufferLayout::blocks(call.count * scale, bytes, chunks, tile_units);
+      return BufferLayout::varying(blocks.counts, blocks.offsets, bytes, count, tile_units, scale);
+    return BufferLayout::blocks(call.count * scale, bytes, count, tile_units);
   };
-  Layout layout{lay(sides.input, call.send_blocks, schedule.input_chunks),
-                lay(sides.output, call.recv_blocks, schedule.output_chunks), tile_units * bytes, 1};
+  Layout layout{lay(sides.input, call.send_blocks, chunks.input),
+                lay(sides.output, call.recv_blocks, chunks.output), tile_units * bytes, 1};
   layout.input.scale = layout.output.scale = scale;
   layout.tiles = std::max(layout.input.tiles(), layout.output.tiles());
   return layout;

@@ -3,14 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
-#include "comm/joint.h"
-#include "gpu/device.h"
 
 namespace rondo {
 namespace {
@@ -98,33 +95,9 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
-  made->no_gpu_calls_ = made->join_on_gpus();
+  RONDO_TRY(made->plan_gpu_calls());
   made->session_->attach({id, made->ranks_, made->health_, made->board_});
   return made;
-}
-
-/// Why GPU calls cannot be made on this communicator, if they cannot.
-Status Communicator::join_on_gpus() {
-  const Member& self = session_->member(session_rank(self_));
-  if (self.device.ordinal < 0) return {};  // placement says so, call by call
-  if (size() > kMostJointRanks)
-    return error(Code::Unsupported, "GPU memory: at most {} ranks, not {}", kMostJointRanks, size());
-  for (int rank = 0; rank < size(); ++rank) {
-    const Member& other = session_->member(session_rank(rank));
-    if (other.device.ordinal < 0)
-      return error(Code::Unsupported, "GPU memory: {} uses no GPU, {} does", other.text(), self.text());
-    if (other.endpoint.process != self.endpoint.process || other.endpoint.host != self.endpoint.host)
-      return error(Code::Unsupported, "GPU memory: {} and {} are different processes", self.text(),
-                   other.text());
-    if (!gpu::can_reach(self.device.ordinal, other.device.ordinal))
-      return error(Code::Unsupported, "GPU memory: GPU {} cannot reach the memory of GPU {}",
-                   self.device.ordinal, other.device.ordinal);
-    RONDO_TRY(gpu::reach(self.device.ordinal, other.device.ordinal));
-  }
-  std::vector<int> all(ranks_.size());
-  std::iota(all.begin(), all.end(), 0);
-  joint_run_.emplace(Crew::of(session_->id(), id_, all.size()), all, self_, self.device.ordinal, issue_joint);
-  return {};
 }
 
 Communicator::~Communicator() {
@@ -198,7 +171,8 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.input = static_cast<const std::byte*>(call.send);
   binding.output = static_cast<std::byte*>(call.recv);
   binding.in_place = is_in_place(call, self_);
-  binding.layout = layout_of(call, schedule, choice->decision.tile_units);
+  binding.layout =
+      layout_of(call, {schedule.input_chunks, schedule.output_chunks}, choice->decision.tile_units);
   binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
   binding.type = call.type;
   binding.op = call.op;
@@ -206,16 +180,6 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.reduces = reduces(call.kind);
   choice->plan->run.begin(binding);
   return &choice->plan->run;
-}
-
-Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
-  if (!joint_run_) return no_gpu_calls_;
-  Signature signature = call.signature();
-  signature.sequence = ++sequence_;
-  board_->begin(signature);
-  latest_algorithm_.store("joint", std::memory_order_relaxed);
-  RONDO_TRY(joint_run_->begin(call, signature, nullptr));
-  return &*joint_run_;
 }
 
 Result<const char*> Communicator::transport_to(int rank) const {
@@ -244,6 +208,7 @@ Status Communicator::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   drain();
+  RONDO_TRY(finish_gpu_calls());
   board_->finish();
   if (health_->failed()) return health_->cause();
   if (session_->is_last(id_)) {
@@ -253,6 +218,7 @@ Status Communicator::finalize() {
                                                         [this] { return health_->cause(); });
     if (!gone.ok()) return fail(gone);
   }
+  device_calls_.reset();
   if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
   if (messages_.unreceived() != 0)
     return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",

@@ -170,14 +170,20 @@ Progress CrewRun::advance() {
   if (arrives) meeting_ = crew_->arrive(place_, seat_, issue_);
   if (!meeting_->over.load(std::memory_order_acquire)) return arrives ? Progress::Moved : Progress::Stuck;
   if (!meeting_->outcome.ok()) return fail(meeting_->outcome);
-  if (!waits_) return Progress::Done;
-  if (!marked_) {
+  if (!marked_ && (waits_ || seat_.payload != nullptr)) {
     if (const Status recorded = record(seat_); !recorded.ok()) return fail(recorded);
     marked_ = true;
   }
+  if (!waits_) return Progress::Done;
   const auto complete = event_.complete();
   if (!complete.ok()) return fail(complete.status());
   return complete.value() ? Progress::Done : Progress::Stuck;
+}
+
+bool CrewRun::drained() const {
+  if (!marked_) return true;
+  const auto complete = event_.complete();
+  return !complete.ok() || complete.value();  // an error: it was captured into a graph, or the GPU is lost
 }
 
 int CrewRun::blocked_on() const {

@@ -10,13 +10,16 @@ namespace {
 /// A live rank's service thread answers in microseconds; a stopped process never does.
 constexpr int64_t kAnswer_ms = 500;
 
-std::string activity_text(const Communicator& communicator, int rank, const Activity& activity) {
+/// `sequence`: of the call that waits for the rank.
+std::string activity_text(const Communicator& communicator, int rank, const Activity& activity,
+                          uint32_t sequence) {
   const std::string who = communicator.rank_text(rank);
   if (activity.known == 0) return who + " has no such communicator any more";
   if (activity.latest == 0) return who + " has made no call on it yet";
-  return fmt::format("{} {} {}", who,
-                     activity.inside != 0 ? "is in" : "has not come to this call; its last was",
-                     describe(activity.last));
+  const char* does = activity.inside != 0          ? "is in"
+                     : activity.latest >= sequence ? "has put on a stream"
+                                                   : "has not come to this call; its last was";
+  return fmt::format("{} {} {}", who, does, describe(activity.last));
 }
 
 /// Lengths of messages in _v forms differ by pair; everything else must be the same.
@@ -25,9 +28,8 @@ bool same_call(Signature a, Signature b) {
   return a == b;
 }
 
-}  // namespace
-
-Diagnosis diagnose(Communicator& communicator, int blocked_on) {
+/// Follows who waits for whom, from a rank on.
+Diagnosis follow_from(Communicator& communicator, int blocked_on) {
   Diagnosis diagnosis;
   const Signature own = communicator.board().call(communicator.board().latest()).value_or(Signature());
   std::set<int> asked{communicator.rank()};
@@ -52,11 +54,32 @@ Diagnosis diagnose(Communicator& communicator, int blocked_on) {
                 communicator.rank(), describe(own), rank);
       return diagnosis;
     }
-    diagnosis.cause = activity_text(communicator, rank, does);
+    diagnosis.cause = activity_text(communicator, rank, does, own.sequence);
+    diagnosis.late = does.latest < own.sequence;
     const bool follow = does.known != 0 && does.inside != 0 && does.latest == own.sequence;
     rank = follow ? does.waiting_for : -1;
   }
   return diagnosis;
+}
+
+}  // namespace
+
+Diagnosis diagnose(Communicator& communicator, int blocked_on) {
+  if (blocked_on >= 0) return follow_from(communicator, blocked_on);
+  Diagnosis found;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    if (rank == communicator.rank()) continue;
+    Diagnosis one = follow_from(communicator, rank);
+    if (!one.mismatch.ok() || one.late) return one;
+    if (found.cause.empty()) found = std::move(one);
+  }
+  return found;
+}
+
+Status overdue(Communicator& communicator, const std::string& what, const Diagnosis& diagnosis) {
+  return error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
+               static_cast<double>(communicator.options().timeout_ms) / 1000, communicator.rank(),
+               diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause);
 }
 
 }  // namespace rondo

@@ -170,9 +170,7 @@ void Part::give_up() {
   const std::string what =
       call_ ? describe(communicator_.board().call(communicator_.board().latest()).value_or(Signature()))
             : std::string("a send or receive");
-  fail(error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
-             static_cast<double>(communicator_.options().timeout_ms) / 1000, communicator_.rank(),
-             diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause));
+  fail(overdue(communicator_, what, diagnosis));
 }
 
 /// Runs them to their ends.

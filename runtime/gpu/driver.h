@@ -52,6 +52,10 @@ namespace rondo::gpu {
   X(cuPointerGetAttributes)                      \
   X(cuLibraryLoadData)                           \
   X(cuLibraryGetKernel)                          \
+  X(cuLinkCreate)                                \
+  X(cuLinkAddData)                               \
+  X(cuLinkComplete)                              \
+  X(cuLinkDestroy)                               \
   X(cuKernelGetFunction)                         \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)

@@ -4,25 +4,63 @@
 #include "gpu/device.h"
 
 namespace rondo::gpu {
+namespace {
 
-Result<Image> Image::load(std::span<const std::byte> code) {
-  RONDO_TRY_ASSIGN(const Driver* cuda, driver());
-  Image image;
-  RONDO_TRY(
-      outcome(cuda->cuLibraryLoadData(&image.library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-              "loading the kernels"));
-  return image;
+CUresult load(const void* code, CUlibrary& library) {
+  return driver().value()->cuLibraryLoadData(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0);
 }
 
-Result<Kernel> Image::find(const char* name, int device) const {
+/// Brings the kernel onto the current device.
+CUresult look_up(CUlibrary library, const char* name, CUfunction& function) {
   const Driver& cuda = *driver().value();
+  CUkernel kernel = nullptr;
+  const CUresult result = cuda.cuLibraryGetKernel(&kernel, library, name);
+  return result == CUDA_SUCCESS ? cuda.cuKernelGetFunction(&function, kernel) : result;
+}
+
+/// Compiles the parts for the current device.
+class Linker {
+ public:
+  ~Linker() {
+    if (state_ != nullptr) driver().value()->cuLinkDestroy(state_);
+  }
+  Result<CUlibrary> link(std::span<const Image::Code> parts) {
+    const Driver& cuda = *driver().value();
+    constexpr const char* kWhat = "compiling the kernels for this GPU";
+    RONDO_TRY(outcome(cuda.cuLinkCreate(0, nullptr, nullptr, &state_), kWhat));
+    for (const Image::Code part : parts)
+      RONDO_TRY(
+          outcome(cuda.cuLinkAddData(state_, CU_JIT_INPUT_FATBINARY, const_cast<std::byte*>(part.data()),
+                                     part.size(), "rondo", 0, nullptr, nullptr),
+                  kWhat));
+    void* code = nullptr;
+    size_t bytes = 0;
+    RONDO_TRY(outcome(cuda.cuLinkComplete(state_, &code, &bytes), kWhat));
+    CUlibrary library = nullptr;
+    RONDO_TRY(outcome(load(code, library), kWhat));
+    return library;
+  }
+
+ private:
+  CUlinkState state_ = nullptr;
+};
+
+}  // namespace
+
+Result<Kernel> Image::find(const char* name, int device) {
+  RONDO_TRY(driver().status());
   const Current current(device);
   RONDO_TRY(current.status());
-  CUkernel kernel = nullptr;
-  if (cuda.cuLibraryGetKernel(&kernel, library_, name) != CUDA_SUCCESS)
-    return error(Code::InternalError, "there is no kernel {}", name);
+  const std::lock_guard lock(mutex_);
+  CUlibrary& library = libraries_[device];
   Kernel found{.device = device};
-  RONDO_TRY(outcome(cuda.cuKernelGetFunction(&found.function, kernel), "bringing a kernel onto a GPU"));
+  CUresult result = library != nullptr ? CUDA_SUCCESS : load(linked_.data(), library);
+  if (result == CUDA_SUCCESS) result = look_up(library, name, found.function);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+    RONDO_TRY_ASSIGN(library, Linker().link(parts_));
+    result = look_up(library, name, found.function);
+  }
+  RONDO_TRY(outcome(result, fmt::format("loading the kernel {}", name).c_str()));
   return found;
 }
 

@@ -83,8 +83,7 @@ Status copy(void* to, const void* from, size_t bytes) {
 
 Status copy(void* to, const void* from, size_t bytes, Stream stream) {
   if (bytes == 0) return {};
-  return outcome(driver().value()->cuMemcpyAsync(address(to), address(from), bytes, stream),
-                 "copying memory");
+  return outcome(driver().value()->cuMemcpyAsync(address(to), address(from), bytes, stream), "copying memory");
 }
 
 Status fill(void* at, std::byte value, size_t bytes, Stream stream) {

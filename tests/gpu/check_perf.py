@@ -2,7 +2,7 @@
 """rondo-perf on GPU memory as a user drives it: ranks that share a GPU and ranks that do not, every kind of memory,
 graphs, limits, and what it says when results are wrong. Runs on a GPU, or over the stand-in for CUDA's driver.
 
-Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY
+Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY [CLASS...]
 """
 import json
 import os

@@ -2,9 +2,7 @@
 // or have one each.
 #include <array>
 
-#include "exchange.h"
-#include "gpu.h"
-#include "oracle.h"
+#include "random_calls.h"
 
 namespace rondo::test {
 namespace {
@@ -12,13 +10,6 @@ namespace {
 constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
                                Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
                                Kind::Barrier,       Kind::Scan,      Kind::Exscan};
-
-/// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
-Trial aligned(Trial trial) {
-  const size_t unit = 2 * type_bytes(trial.type);
-  if (reduces(trial.kind)) trial.shift = trial.shift / 4 * unit;
-  return trial;
-}
 
 void run_here(Rank rank, int device, gpu::MemoryKind kind, const Trial& trial) {
   const ForeignMemory memory = foreign_memory(kind, device);

@@ -1,6 +1,8 @@
 #include "driver_calls.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,17 +48,58 @@ CUdeviceptr make_memory(size_t bytes) {
   return memory;
 }
 
-int run_case(const std::string& name, const Variables& variables, int limit_s) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    for (const auto& [variable, value] : variables) ::setenv(variable.c_str(), value.c_str(), 1);
-    ::alarm(static_cast<unsigned>(limit_s));
-    ::execl("/proc/self/exe", "driver_test", name.c_str(), nullptr);
-    ::_exit(127);
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+void Gate::into(CUstream stream) {
+  const CUhostFn wait = [](void* self) {
+    while (!static_cast<Gate*>(self)->open) sleep_ms(1);
+  };
+  REQUIRE_CU(cuLaunchHostFunc, stream, wait, this);
+}
+
+namespace {
+
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
+  for (const auto& [name, value] : variables) {
+    std::erase_if(all,
+                  [&, prefix = name + "="](const std::string& one) { return one.rfind(prefix, 0) == 0; });
+    all.push_back(name + "=" + value);
   }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (std::string& text : texts) found.push_back(text.data());
+  found.push_back(nullptr);
+  return found;
+}
+
+}  // namespace
+
+Process start_case(const std::string& name, const Variables& variables) {
+  std::vector<std::string> arguments{"driver_test", name};
+  std::vector<std::string> environment = environment_with(variables);
+  pid_t id = -1;
+  ::posix_spawn(&id, "/proc/self/exe", nullptr, nullptr, pointers(arguments).data(),
+                pointers(environment).data());
+  return Process(id);
+}
+
+int Process::wait(int limit_s) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limit_s);
   int status = 0;
-  if (::waitpid(child, &status, 0) != child) return -1;
+  while (::waitpid(id_, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) ::kill(id_, SIGKILL);
+    sleep_ms(2);
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run_case(const std::string& name, const Variables& variables, int limit_s) {
+  return start_case(name, variables).wait(limit_s);
 }
 
 }  // namespace rondo

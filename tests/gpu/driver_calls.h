@@ -3,7 +3,9 @@
 
 #include <cuda.h>
 
-#include <initializer_list>
+#include <sys/types.h>
+
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +46,25 @@ T* at(CUdeviceptr address) {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// The test case of that name in a process of its own; its exit status, 0 where it passed. Killed, with a
-/// status that is not 0, after `limit_s`.
+/// A test case in a process of its own.
+class Process {
+ public:
+  explicit Process(pid_t id) : id_(id) {}
+  /// Its exit status, 0 where it passed; killed after `limit_s`.
+  int wait(int limit_s = 30);
+
+ private:
+  pid_t id_;
+};
+Process start_case(const std::string& name, const Variables& variables);
 int run_case(const std::string& name, const Variables& variables = {}, int limit_s = 30);
+
+/// A host function that waits until the test lets it go on.
+struct Gate {
+  std::atomic<bool> open = false;
+  void into(CUstream stream);
+};
+
+void sleep_ms(int ms);
 
 }  // namespace rondo

@@ -2,13 +2,19 @@
 // CUDA's driver everywhere.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "catch.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
+#include "gpu/owned_stream.h"
 #include "world.h"
 
 namespace rondo::test {
@@ -18,6 +24,19 @@ inline bool lacks_gpus(int needed = 1) {
   const auto count = gpu::device_count();
   if (count.ok() && count.value() >= needed) return false;
   WARN("skipped: " << (count.ok() ? "needs " + std::to_string(needed) + " GPUs" : count.status().message()));
+  return true;
+}
+
+/// The same for ranks that are forked processes: a process that has used CUDA itself has no children that
+/// can.
+inline bool children_lack_gpus(int needed = 1) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(gpu::device_count().ok() ? gpu::device_count().value() : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const int count = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (count >= needed) return false;
+  WARN("skipped: needs " << needed << " GPUs, there are " << count);
   return true;
 }
 
@@ -39,5 +58,53 @@ inline ForeignMemory foreign_memory(gpu::MemoryKind kind, int device) {
                 require_ok(gpu::copy(to, from, bytes));
               }};
 }
+
+/// Ranks of this process that one thread drives, each with a stream.
+class Party {
+ public:
+  Party(int nranks, const std::string& devices, int64_t timeout_ms = 30'000)
+      : comms_(static_cast<size_t>(nranks)) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.device = devices.c_str();
+    config.timeout_ms = timeout_ms;
+    check(rondo_init_all(comms_.data(), nranks, &config));
+    const int ndevices = 1 + static_cast<int>(std::count(devices.begin(), devices.end(), ','));
+    for (int rank = 0; rank < nranks; ++rank) {
+      devices_.push_back(rank % ndevices);
+      memories_.push_back(foreign_memory(gpu::MemoryKind::Device, devices_.back()));
+      auto stream = gpu::OwnedStream::create(devices_.back());
+      require_ok(stream.status());
+      streams_.push_back(stream.take());
+    }
+  }
+  ~Party() {
+    for (const rondo_comm_t comm : comms_) rondo_destroy(comm);
+  }
+  Party(const Party&) = delete;
+  Party& operator=(const Party&) = delete;
+
+  int size() const { return static_cast<int>(comms_.size()); }
+  rondo_comm_t comm(int rank) const { return comms_[index(rank)]; }
+  int device(int rank) const { return devices_[index(rank)]; }
+  gpu::Stream stream(int rank) const { return streams_[index(rank)].get(); }
+  rondo_stream_t handle(int rank) const { return rondo_cuda_stream(stream(rank)); }
+  const ForeignMemory& memory(int rank) const { return memories_[index(rank)]; }
+  Rank rank(int rank) const { return {comm(rank), rank, size(), &memory(rank)}; }
+
+  void synchronize() const {
+    for (int rank = 0; rank < size(); ++rank) {
+      const gpu::Current current(device(rank));
+      require_ok(current.status());
+      require_ok(gpu::synchronize(stream(rank)));
+    }
+  }
+
+ private:
+  static size_t index(int rank) { return static_cast<size_t>(rank); }
+  std::vector<rondo_comm_t> comms_;
+  std::vector<int> devices_;
+  std::vector<ForeignMemory> memories_;
+  std::vector<gpu::OwnedStream> streams_;
+};
 
 }  // namespace rondo::test

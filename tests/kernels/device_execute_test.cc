@@ -1,62 +1,122 @@
 // The device executor, compiled for the host: every algorithm gives the right results, with slots so small
 // that they wrap, and a call that cannot go on stops everywhere.
+#include <complex>
+#include <memory>
 #include <random>
 #include <thread>
 
 #include "algorithms/algorithm.h"
 #include "catch.h"
 #include "device_exchange.h"
+#include "device_varying.h"
 #include "shapes.h"
 
 namespace rondo {
 namespace {
 
-template <class T>
-void try_call(const Algorithm& algorithm, const Shape& shape, ElementType type, std::mt19937_64& random) {
+using device::Protocol;
+
+std::string to_string(const DeviceWorld::Options& options) {
+  static constexpr const char* kProtocols[] = {"Simple", "LL", "LL128"};
+  return std::string(kProtocols[static_cast<int>(options.protocol)]) + ", " +
+         std::to_string(options.threads) + " threads, " + std::to_string(options.slots) + " slots of " +
+         std::to_string(options.slot_bytes) + " bytes, " + std::to_string(options.channels) + " channels, " +
+         std::to_string(options.ranks_per_device) + " ranks a device";
+}
+
+/// Slots so small that they wrap.
+DeviceWorld::Options draw_options(Protocol protocol, size_t type_bytes, std::mt19937_64& random) {
   const auto draw = [&](size_t below) { return random() % below; };
-  const DeviceWorld::Options options{.threads = static_cast<uint32_t>(1 + draw(3)),
-                                     .slot_bytes = sizeof(T) * 16 * (1 + draw(4)),
-                                     .slots = 1 + draw(3),
-                                     .channels = static_cast<uint32_t>(1 + draw(3)),
-                                     .ranks_per_device = static_cast<uint32_t>(1 + draw(8))};
+  return {.protocol = protocol,
+          .threads = static_cast<uint32_t>((protocol == Protocol::LL128 ? device::kLineLanes : 1) + draw(3)),
+          .slot_bytes = type_bytes * 16 * (1 + draw(4)),
+          .slots = 1 + draw(3),
+          .channels = static_cast<uint32_t>(1 + draw(3)),
+          .ranks_per_device = static_cast<uint32_t>(1 + draw(8))};
+}
+
+/// Some calls, one after the other on the same connections. `exchange_of(sequence, options)` makes them.
+template <class ExchangeOf>
+void try_calls(const Algorithm& algorithm, const Shape& shape, const DeviceWorld::Options& options,
+               ExchangeOf exchange_of) {
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
-  for (uint32_t sequence = 1; sequence <= 3;
-       ++sequence) {  // one call after the other on the same connections
-    const size_t most = shape.kind == CollectiveKind::Barrier ? 1 : sequence == 1 ? 3 : 200;
-    const size_t count = draw(most);
-    Exchange<T> exchange(algorithm, shape, count, type, options);
-    for (device::Call& call : exchange.calls()) call.signature.sequence = sequence;
+  for (uint32_t sequence = 1; sequence <= 3; ++sequence) {
+    auto exchange = exchange_of(sequence);
+    for (device::Call& call : exchange->calls()) call.signature.sequence = sequence;
     device::Blocks blocks;
-    world.run(exchange.calls(), blocks);
-    INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << element_info(type).name << ", count "
-                            << count << ", " << options.threads << " threads, " << options.slots
-                            << " slots of " << options.slot_bytes << " bytes, " << options.channels
-                            << " channels");
-    REQUIRE(exchange.fault() == "");
+    world.run(exchange->calls(), blocks);
+    INFO(name_of(algorithm) << ", " << to_string(shape) << ", call " << sequence << ", "
+                            << to_string(options));
+    REQUIRE(exchange->fault() == "");
     for (int rank = 0; rank < shape.nranks; ++rank) {
-      REQUIRE(exchange.health(rank).started == world.blocks_of(rank));
-      REQUIRE(exchange.health(rank).finished == world.blocks_of(rank));
+      const device::CallHealth& health = *exchange->calls()[static_cast<size_t>(rank)].health;
+      REQUIRE(health.started == world.blocks_of(rank));
+      REQUIRE(health.finished == world.blocks_of(rank));
     }
   }
 }
 
+template <class T>
+void try_type(const Algorithm& algorithm, const Shape& shape, ElementType type, Protocol protocol,
+              std::mt19937_64& random) {
+  const auto options = draw_options(protocol, sizeof(T), random);
+  const auto most = [&](uint32_t sequence) -> size_t {
+    return shape.kind == CollectiveKind::Barrier ? 1 : sequence == 1 ? 3 : 200;
+  };
+  INFO(element_info(type).name);
+  if (shape.varying)
+    return try_calls(algorithm, shape, options, [&](uint32_t sequence) {
+      return std::make_unique<VaryingExchange<T>>(algorithm, shape, most(sequence), type, options, random);
+    });
+  try_calls(algorithm, shape, options, [&](uint32_t sequence) {
+    return std::make_unique<Exchange<T>>(algorithm, shape, random() % most(sequence), type, options);
+  });
+}
+
+void try_shape(const Algorithm& algorithm, const Shape& shape, Protocol protocol, std::mt19937_64& random) {
+  switch (random() % 4) {
+    case 0: return try_type<int32_t>(algorithm, shape, ElementType::Int32, protocol, random);
+    case 1: return try_type<double>(algorithm, shape, ElementType::Float64, protocol, random);
+    case 2:
+      return try_type<std::complex<double>>(algorithm, shape, ElementType::Complex128, protocol, random);
+    default: return try_type<uint8_t>(algorithm, shape, ElementType::UInt8, protocol, random);
+  }
+}
+
+constexpr Protocol kProtocols[] = {Protocol::Simple, Protocol::LL, Protocol::LL128};
+
 }  // namespace
 
-TEST_CASE("the device executor carries out every algorithm over any number of ranks") {
+TEST_CASE("the device executor carries out every algorithm over any number of ranks by every protocol") {
   constexpr uint64_t kSeed = 1;
   std::mt19937_64 random(kSeed);
   CAPTURE(kSeed);
-  for (const Algorithm& algorithm : algorithms())
-    for (int n = 1; n <= 8; ++n)
-      for (Shape shape : supported_shapes(algorithm, n)) {
-        if (shape.varying || (shape.root != 0 && shape.root != n - 1)) continue;
-        switch (random() % 3) {
-          case 0: try_call<int32_t>(algorithm, shape, ElementType::Int32, random); break;
-          case 1: try_call<double>(algorithm, shape, ElementType::Float64, random); break;
-          default: try_call<uint8_t>(algorithm, shape, ElementType::UInt8, random); break;
-        }
-      }
+  for (const Protocol protocol : kProtocols)
+    for (const Algorithm& algorithm : algorithms())
+      for (int n = 1; n <= 8; ++n)
+        for (const Shape& shape : supported_shapes(algorithm, n))
+          if (shape.root == 0 || shape.root == n - 1) try_shape(algorithm, shape, protocol, random);
+}
+
+TEST_CASE("no line keeps its flag until that comes round again") {
+  const Algorithm& chain = *algorithm_by_name(CollectiveKind::Broadcast, "chain").value();
+  const Shape shape{CollectiveKind::Broadcast, 2};
+  const DeviceWorld::Options options{.protocol = Protocol::LL, .slot_bytes = 256, .slots = 2};
+  const auto schedules = build_all(chain, shape);
+  DeviceWorld world(schedules, options);
+  const auto call = [&](uint64_t message, size_t elements) {
+    world.skip_to(message);
+    Exchange<int32_t> exchange(chain, shape, elements, ElementType::Int32, options);
+    device::Blocks blocks;
+    world.run(exchange.calls(), blocks);
+    return exchange.fault();
+  };
+  REQUIRE(call(12345, 64) == "");
+  CHECK(world.has_words_of(12345));
+  for (uint64_t k = (1 << 30) - 3; k < (1 << 30) + 3; ++k) REQUIRE(call(k, 1) == "");
+  CHECK_FALSE(world.has_words_of(12345));
+  for (uint64_t k = 0xFFFFFFFF - 3; k < 0xFFFFFFFFu + 3; ++k) REQUIRE(call(k, 40) == "");
 }
 
 TEST_CASE("ranks that make different calls stop, and one of them knows why") {

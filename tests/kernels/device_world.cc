@@ -4,26 +4,29 @@
 
 namespace rondo {
 
-DeviceWorld::Fifo::Fifo(const Options& of)
-    : options(of), headers(of.slots), memory(of.slots * of.slot_bytes, std::byte{0xA5}) {}
+DeviceWorld::Fifo::Fifo(const Options& of, int slot_chunks)
+    : options(of),
+      stride_bytes(slot_footprint(of.protocol, of.slot_bytes, static_cast<uint64_t>(slot_chunks))),
+      headers(of.protocol == device::Protocol::Simple ? of.slots : 0),
+      memory(of.slots * stride_bytes / sizeof(Line)) {}
 
 FifoLayout DeviceWorld::Fifo::layout() {
   return {.headers = headers.data(),
           .released = &released,
-          .memory = memory.data(),
-          .stride_bytes = options.slot_bytes,
+          .memory = memory.front().bytes,
+          .stride_bytes = stride_bytes,
           .slot_bytes = options.slot_bytes,
           .slots = options.slots};
 }
 
 DeviceWorld::DeviceWorld(const std::vector<Schedule>& ranks, const Options& options)
-    : options_(options), ranks_(ranks.size()) {
+    : options_(options), slot_chunks_(ranks.front().slot_chunks), ranks_(ranks.size()) {
   for (size_t r = 0; r < ranks.size(); ++r) bind(ranks_[r], ranks[r]);
 }
 
 FifoLayout DeviceWorld::fifo(uint32_t channel, const Wire& wire) {
   auto& made = fifos_[{channel, wire}];
-  if (made == nullptr) made = std::make_unique<Fifo>(options_);
+  if (made == nullptr) made = std::make_unique<Fifo>(options_, slot_chunks_);
   return made->layout();
 }
 
@@ -32,6 +35,7 @@ void DeviceWorld::connect(Rank& rank, const std::vector<Wire>& wires) {
     for (const Wire& wire : wires)
       rank.connections.push_back(
           {.out = fifo(channel, wire), .in = fifo(channel, {wire.to, wire.from, wire.port})});
+  for (device::LaneConnection& connection : rank.connections) rank.connection_pointers.push_back(&connection);
 }
 
 void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
@@ -59,15 +63,32 @@ void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
   rank.program = {.lanes = rank.lanes.data(),
                   .nlanes = static_cast<uint32_t>(rank.lanes.size()),
                   .channels = options_.channels,
+                  .protocol = options_.protocol,
                   .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
                   .members = rank.members.data(),
-                  .connections = rank.connections.data(),
+                  .connections = rank.connection_pointers.data(),
                   .nconnections = static_cast<uint32_t>(wires.size()),
                   .progress = rank.progress.data()};
 }
 
 uint32_t DeviceWorld::blocks_of(int rank) const {
   return options_.channels * ranks_[static_cast<size_t>(rank)].program.nlanes;
+}
+
+void DeviceWorld::skip_to(uint64_t messages) {
+  for (Rank& rank : ranks_)
+    for (device::LaneConnection& connection : rank.connections)
+      connection.sent = connection.received = messages;
+  for (const auto& [key, fifo] : fifos_) fifo->released.value = messages;
+}
+
+bool DeviceWorld::has_words_of(uint64_t k) const {
+  return std::any_of(fifos_.begin(), fifos_.end(), [k](const auto& entry) {
+    const auto& lines = entry.second->memory;
+    const auto* words = reinterpret_cast<const uint64_t*>(lines.data());
+    return std::any_of(words, words + lines.size() * sizeof(Fifo::Line) / sizeof *words,
+                       [k](uint64_t word) { return device::flag_of(word) == device::word_flag(k); });
+  });
 }
 
 void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {

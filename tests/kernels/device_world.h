@@ -17,6 +17,7 @@ namespace rondo {
 class DeviceWorld {
  public:
   struct Options {
+    device::Protocol protocol = device::Protocol::Simple;
     uint32_t threads = 2;  // of a block
     size_t slot_bytes = 256;
     size_t slots = 2;
@@ -31,18 +32,27 @@ class DeviceWorld {
   void run(std::vector<device::Call> calls, device::Blocks& blocks);
   /// That carry out a call of the rank.
   uint32_t blocks_of(int rank) const;
+  /// As if every connection had carried `messages` messages.
+  void skip_to(uint64_t messages);
+  /// Whether words of LL in some slot are flagged as of message k.
+  bool has_words_of(uint64_t k) const;
 
  private:
   struct Fifo {
-    Fifo(const Options& options);
+    Fifo(const Options& options, int slot_chunks);
     FifoLayout layout();
+    struct alignas(128) Line {
+      std::byte bytes[128] = {};
+    };
     Options options;
+    uint64_t stride_bytes;
     std::vector<SlotHeader> headers;
     ReleasedCounter released;
-    std::vector<std::byte> memory;
+    std::vector<Line> memory;
   };
   struct Rank {
     std::vector<device::LaneConnection> connections;
+    std::vector<device::LaneConnection*> connection_pointers;
     std::vector<int32_t> members;
     std::vector<std::vector<device::PeerSet>> peer_sets;  // by lane
     std::vector<device::ProgramLane> lanes;
@@ -60,6 +70,7 @@ class DeviceWorld {
   void connect(Rank& rank, const std::vector<Wire>& wires);
 
   Options options_;
+  int slot_chunks_;
   std::map<std::pair<uint32_t, Wire>, std::unique_ptr<Fifo>> fifos_;
   std::vector<Rank> ranks_;
 };

@@ -22,6 +22,27 @@ struct alignas(16) Pack {
   uint32_t words[4];
 };
 
+template <class To, class From>
+RONDO_DEVICE To bits_as(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+/// Two words, each of which arrives whole.
+struct alignas(16) Words {
+  uint64_t first;
+  uint64_t second;
+};
+
+/// How many threads of a block move a line of LL128 together, and how many Packs each.
+inline constexpr uint32_t kLineLanes = 8;
+inline constexpr uint32_t kLinePacks = 1;
+
+/// While a thread waits, how many looks it takes for one at the host's memory, which takes a microsecond.
+inline constexpr uint32_t kLooksPerStop = 1000;
+
 /// Memory that other lanes may read or write: in no order but what barriers and the words below make.
 template <class T>
 RONDO_DEVICE T read(const T* at) {
@@ -39,18 +60,48 @@ RONDO_DEVICE void write(Pack* at, const Pack& pack) {
   *reinterpret_cast<uint4*>(at) = make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]);
 }
 
-RONDO_DEVICE uint64_t load_acquire(Word, const uint64_t* at) {
+RONDO_DEVICE uint64_t load_acquire(Word word, const uint64_t* at) {
   uint64_t value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  if (stays_on_device(word))
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  else
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
-RONDO_DEVICE void store_release(Word, uint64_t* at, uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+RONDO_DEVICE void store_release(Word word, uint64_t* at, uint64_t value) {
+  if (stays_on_device(word))
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  else
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
   uint64_t value;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
+}
+
+/// Released keeps the writes of a later message behind the reads of an earlier one, no more. That takes no
+/// fence, which would wait for all that the block has sent: a load's value was used before the barrier that
+/// the store comes after, and no store goes out before the branch that it depends on. PTX promises it to
+/// releases and acquires only; GPUs do it.
+RONDO_DEVICE void store_after_reads(uint64_t* at, uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+RONDO_DEVICE uint64_t load_before_writes(const uint64_t* at) { return load_relaxed(at); }
+
+/// Lines of LL need no fence, since each word has its flag in it. To PTX a vector is as many scalar accesses
+/// in any order, and one of 64 bits is single: each word is there whole or not at all, but not both together.
+RONDO_DEVICE Words load_words(const Words* at) {
+  Words words;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(words.first), "=l"(words.second)
+               : "l"(at)
+               : "memory");
+  return words;
+}
+RONDO_DEVICE void store_words(Words* at, const Words& words) {
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(words.first), "l"(words.second)
+               : "memory");
 }
 
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
@@ -70,15 +121,29 @@ class Block {
   RONDO_DEVICE bool any(bool so) { return __syncthreads_or(so) != 0; }
   /// While a thread waits for a word.
   RONDO_DEVICE void pause() {}
-};
 
-template <class To, class From>
-RONDO_DEVICE To bits_as(const From& from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  memcpy(&to, &from, sizeof to);
-  return to;
-}
+  // What kLineLanes threads do together, the first of them a multiple of that:
+
+  /// A line of LL128, of which each thread has its Packs. That the eight accesses of an aligned line are one,
+  /// and are seen as one at the other end, is no promise of PTX, but what memory and NVLink do on the GPUs
+  /// for which LL128 may be chosen.
+  RONDO_DEVICE void load_line(const Pack* line, Pack (&mine)[kLinePacks]) {
+    __syncwarp(group());
+    mine[0] = bits_as<Pack>(load_words(reinterpret_cast<const Words*>(line) + place()));
+  }
+  RONDO_DEVICE void store_line(Pack* line, const Pack (&mine)[kLinePacks]) {
+    __syncwarp(group());
+    store_words(reinterpret_cast<Words*>(line) + place(), bits_as<Words>(mine[0]));
+  }
+  /// The value that the last of them has.
+  RONDO_DEVICE uint64_t of_last(uint64_t value) {
+    return __shfl_sync(group(), value, kLineLanes - 1, kLineLanes);
+  }
+
+ private:
+  static RONDO_DEVICE uint32_t place() { return threadIdx.x % kLineLanes; }
+  static RONDO_DEVICE uint32_t group() { return 0xFFu << (threadIdx.x % 32 - place()); }
+};
 
 /// Small floats to float32, exactly, and back, rounded to nearest even. Every NaN becomes the positive quiet
 /// one on the way back; what is too large becomes infinity, or +-448 in float8_e4m3.

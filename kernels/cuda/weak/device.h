@@ -20,12 +20,31 @@ RONDO_DEVICE void write(T* at, const T& value) {
   weak::Machine::current().write(at, &value, sizeof value);
 }
 
-RONDO_DEVICE uint64_t load_acquire(Word, const uint64_t* at) { return weak::Machine::current().load(at); }
+RONDO_DEVICE uint64_t load_acquire(Word word, const uint64_t* at) {
+  return weak::Machine::current().acquire(at, word);
+}
 RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) { return weak::Machine::current().load(at); }
 RONDO_DEVICE void store_release(Word word, uint64_t* at, uint64_t value) {
-  weak::Machine::current().release(weak::Scope::Sys, word);
+  using weak::Scope;
+  weak::Machine::current().release(stays_on_device(word) ? Scope::Gpu : Scope::Sys, word);
   weak::Machine::current().store(at, value);
 }
+RONDO_DEVICE void store_after_reads(uint64_t* at, uint64_t value) {
+  weak::Machine::current().store(at, value);
+}
+RONDO_DEVICE uint64_t load_before_writes(const uint64_t* at) { return load_relaxed(at); }
+
+RONDO_DEVICE Words load_words(const Words* at) {
+  auto& machine = weak::Machine::current();
+  const uint64_t first = machine.load(&at->first);
+  return {first, machine.load(&at->second)};
+}
+RONDO_DEVICE void store_words(Words* at, const Words& words) {
+  auto& machine = weak::Machine::current();
+  machine.send_off(&at->first, words.first);
+  machine.send_off(&at->second, words.second);
+}
+
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   const uint64_t before = *at;
   *at = value;
@@ -42,7 +61,22 @@ class Block {
   bool any(bool so, int line = __builtin_LINE()) { return weak::Machine::current().barrier(so, line); }
   void pause() { weak::Machine::current().yield(); }
 
+  void load_line(const Pack* line, Pack (&mine)[kLinePacks]) {
+    weak::LineBytes all;
+    weak::Machine::current().load_line(line, group(), kLineLanes, all);
+    std::memcpy(mine, all.data() + place() * sizeof mine, sizeof mine);
+  }
+  void store_line(Pack* line, const Pack (&mine)[kLinePacks]) {
+    weak::Machine::current().store_line(line, group(), kLineLanes, place() * sizeof mine, mine, sizeof mine);
+  }
+  uint64_t of_last(uint64_t value) {
+    return weak::Machine::current().share(value, place() == kLineLanes - 1, group(), kLineLanes);
+  }
+
  private:
+  uint32_t place() const { return thread_ % kLineLanes; }
+  uint32_t group() const { return thread_ / kLineLanes; }
+
   uint32_t thread_;
   uint32_t threads_;
 };

@@ -58,7 +58,10 @@ void Machine::run() {
     swapcontext(&scheduler_, &running_->context);
     if (running_->over) std::erase(alive, running_);
     drain_something();
+    arrive_something();
+    ++time_;
   }
+  std::for_each(in_flight_.begin(), in_flight_.end(), apply);
   for (const auto& lane : lanes_) std::for_each(lane->buffer.begin(), lane->buffer.end(), apply);
   for (const auto& block : blocks_) std::for_each(block->buffer.begin(), block->buffer.end(), apply);
   for (const StoreBuffer& device : devices_) std::for_each(device.begin(), device.end(), apply);
@@ -82,11 +85,33 @@ void Machine::overlay(const StoreBuffer& buffer, const std::byte* at, std::byte*
 void Machine::read(const void* at, void* to, size_t bytes) {
   const auto* from = static_cast<const std::byte*>(at);
   auto* result = static_cast<std::byte*>(to);
-  std::memcpy(result, from, bytes);
-  const Block& block = *running_->block;
-  overlay(devices_[static_cast<size_t>(block.device)], from, result, bytes);
-  overlay(block.buffer, from, result, bytes);
+  read_cached(from, result, bytes);
+  overlay(running_->block->buffer, from, result, bytes);
   overlay(running_->buffer, from, result, bytes);
+}
+
+/// What all blocks of the device can see now.
+void Machine::read_shared(const std::byte* at, std::byte* to, size_t bytes) {
+  std::memcpy(to, at, bytes);
+  overlay(devices_[static_cast<size_t>(running_->block->device)], at, to, bytes);
+}
+
+/// What the block's cache has, unless the lane knows that it is too old.
+void Machine::read_cached(const std::byte* at, std::byte* to, size_t bytes) {
+  constexpr size_t kGrain = sizeof(Kept::bytes);
+  for (size_t done = 0; done < bytes;) {
+    const auto address = reinterpret_cast<uintptr_t>(at + done);
+    const size_t skipped = address % kGrain;
+    const size_t part = std::min(bytes - done, kGrain - skipped);
+    const auto [found, is_new] = running_->block->cache.try_emplace(address - skipped);
+    Kept& kept = found->second;
+    if (is_new || kept.time < running_->knows) {
+      read_shared(at + done - skipped, kept.bytes.data(), kGrain);
+      kept.time = time_;
+    }
+    std::memcpy(to + done, kept.bytes.data() + skipped, part);
+    done += part;
+  }
 }
 
 void Machine::write(void* at, const void* from, size_t bytes) {
@@ -97,7 +122,16 @@ void Machine::write(void* at, const void* from, size_t bytes) {
 
 uint64_t Machine::load(const uint64_t* at) {
   maybe_yield();
-  return *at;
+  uint64_t value;
+  read_shared(reinterpret_cast<const std::byte*>(at), reinterpret_cast<std::byte*>(&value), sizeof value);
+  return value;
+}
+
+uint64_t Machine::acquire(const uint64_t* at, device::Word word) {
+  const uint64_t value = load(at);
+  const bool here = mutation_.which == static_cast<int>(word);
+  if (!here || mutation_.kind != Mutation::Kind::DropAcquire) running_->knows = time_;
+  return value;
 }
 
 void Machine::store(uint64_t* at, uint64_t value) {
@@ -106,10 +140,10 @@ void Machine::store(uint64_t* at, uint64_t value) {
 }
 
 /// Whether nothing before it in its buffer goes to the same bytes.
-bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) const {
+bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) {
   const Store& store = buffer[index];
   return std::none_of(
-      buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(index), [&](const Store& earlier) {
+      buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(index), [&store](const Store& earlier) {
         return earlier.at < store.at + store.bytes.size() && store.at < earlier.at + earlier.bytes.size();
       });
 }
@@ -125,6 +159,46 @@ void Machine::drain_something() {
   lane.buffer.erase(lane.buffer.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
+void Machine::arrive_something() {
+  if (in_flight_.empty() || random_() % 2 != 0) return;
+  const size_t index = random_() % in_flight_.size();
+  if (!may_go_first(in_flight_, index)) return;
+  apply(in_flight_[index]);
+  in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void Machine::send(Store store) {
+  if (mutation_.kind == Mutation::Kind::NarrowLines)
+    devices_[static_cast<size_t>(running_->block->device)].push_back(std::move(store));
+  else
+    in_flight_.push_back(std::move(store));
+}
+
+void Machine::send_off(uint64_t* at, uint64_t value) {
+  auto* to = reinterpret_cast<std::byte*>(at);
+  std::array<std::byte, sizeof value> bytes;
+  std::memcpy(bytes.data(), &value, sizeof value);
+  const auto middle = bytes.begin() + sizeof value / 2;
+  if (mutation_.kind == Mutation::Kind::FlagFirst) {
+    send({to + sizeof value / 2, {middle, bytes.end()}});
+    send({to, {bytes.begin(), middle}});
+  } else {
+    send({to, {bytes.begin(), bytes.end()}});
+  }
+  maybe_yield();
+}
+
+/// What a block's lanes wrote up to a barrier becomes visible to its device, and the block's cache follows.
+void Machine::hand_over(Block& block) {
+  constexpr size_t kGrain = sizeof(Kept::bytes);
+  for (const Store& store : block.buffer) {
+    const auto begin = reinterpret_cast<uintptr_t>(store.at);
+    for (uintptr_t at = begin / kGrain * kGrain; at < begin + store.bytes.size(); at += kGrain)
+      block.cache.erase(at);
+  }
+  move_all(block.buffer, devices_[static_cast<size_t>(block.device)]);
+}
+
 void Machine::release(Scope scope, device::Word word) {
   const bool here = mutation_.which == static_cast<int>(word);
   if (here && mutation_.kind == Mutation::Kind::DropRelease) return;
@@ -132,7 +206,7 @@ void Machine::release(Scope scope, device::Word word) {
   Block& block = *running_->block;
   StoreBuffer& device = devices_[static_cast<size_t>(block.device)];
   move_all(running_->buffer, block.buffer);
-  move_all(block.buffer, device);
+  hand_over(block);
   if (scope == Scope::Gpu) return;
   std::for_each(device.begin(), device.end(), apply);
   device.clear();
@@ -155,6 +229,7 @@ bool Machine::barrier(bool so, int line) {
   Block& block = *running_->block;
   move_all(running_->buffer, block.buffer);
   block.said |= so;
+  block.knows = std::max(block.knows, running_->knows);
   const uint64_t round = block.round;
   if (++block.arrived == block.threads) {
     block.arrived = 0;
@@ -163,7 +238,52 @@ bool Machine::barrier(bool so, int line) {
     ++block.round;
   }
   while (block.round == round) yield();
+  running_->knows = std::max(running_->knows, block.knows);
   return block.answer;
+}
+
+// --- groups of lanes ---
+
+/// Waits for all lanes of the group; the last one acts for all.
+template <class Action>
+void Machine::meet(Group& group, uint32_t lanes, Action action) {
+  const uint64_t round = group.round;
+  if (++group.arrived == lanes) {
+    group.arrived = 0;
+    action();
+    ++group.round;
+  }
+  while (group.round == round) yield();
+}
+
+void Machine::load_line(const void* line, uint32_t group, uint32_t lanes, LineBytes& to) {
+  Group& all = running_->block->groups[group];
+  maybe_yield();
+  meet(all, lanes, [&] { read_shared(static_cast<const std::byte*>(line), all.loaded.data(), to.size()); });
+  to = all.loaded;
+}
+
+void Machine::store_line(void* line, uint32_t group, uint32_t lanes, size_t offset, const void* from,
+                         size_t bytes) {
+  Group& all = running_->block->groups[group];
+  std::memcpy(all.stored.data() + offset, from, bytes);
+  meet(all, lanes, [&] {
+    auto* to = static_cast<std::byte*>(line);
+    const bool in_parts = mutation_.kind == Mutation::Kind::FlagFirst;
+    const size_t part = in_parts ? 16 : all.stored.size();
+    for (size_t end = all.stored.size(); end > 0; end -= part)
+      send({to + end - part,
+            {all.stored.begin() + static_cast<std::ptrdiff_t>(end - part),
+             all.stored.begin() + static_cast<std::ptrdiff_t>(end)}});
+  });
+  maybe_yield();
+}
+
+uint64_t Machine::share(uint64_t value, bool is_its, uint32_t group, uint32_t lanes) {
+  Group& all = running_->block->groups[group];
+  if (is_its) all.given = value;
+  meet(all, lanes, [&] { all.shared = all.given; });
+  return all.shared;
 }
 
 }  // namespace rondo::weak

@@ -6,19 +6,24 @@
 //     lane's buffer ── barrier ──► block's buffer ── release, gpu ──► device's buffer ── release, sys ──►
 //     memory
 //
-// Reads look through the buffers of the lane, its block and its device, then at memory. One can be broken on
-// purpose: a fence left out, a scope narrowed, a barrier skipped. Used by one thread.
+// Lines (../lines.h) are different: their words, or whole lines of LL128, go to memory one by one, in their
+// own time and any order. Reads look through the buffers of the lane and its block, then at what the block's
+// cache has kept, which may be old unless an acquire has come in between, then at the device's buffer and
+// memory. One thing can be broken on purpose (Mutation). Used by one thread.
 #pragma once
 
 #include <ucontext.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <unordered_map>
 #include <vector>
 
 #include "word.h"
@@ -27,11 +32,21 @@ namespace rondo::weak {
 
 enum class Scope { Gpu, Sys };
 
-/// What is wrong with the device code that runs: the release of a word, or the barrier at a line.
+/// What is wrong with the device code that runs.
 struct Mutation {
-  enum class Kind { None, DropRelease, NarrowRelease, SkipBarrier } kind = Kind::None;
+  enum class Kind {
+    None,
+    DropRelease,    // of the Word `which`
+    NarrowRelease,  // likewise: its scope
+    DropAcquire,    // likewise
+    SkipBarrier,    // at the line `which` of the source
+    FlagFirst,      // the words of a line of LL, or the Packs of one of LL128, arrive in parts
+    NarrowLines,    // the scope of lines
+  } kind = Kind::None;
   int which = 0;
 };
+
+using LineBytes = std::array<std::byte, 128>;
 
 /// Nobody can go on, or nobody ever ends.
 struct Stuck : std::runtime_error {
@@ -55,11 +70,19 @@ class Machine {
   void read(const void* at, void* to, size_t bytes);
   void write(void* at, const void* from, size_t bytes);
   uint64_t load(const uint64_t* at);
+  uint64_t acquire(const uint64_t* at, device::Word word);
   void store(uint64_t* at, uint64_t value);
   void release(Scope scope, device::Word word);
+  /// A store that arrives in its own time.
+  void send_off(uint64_t* at, uint64_t value);
   /// Whether any lane of the block says so.
   bool barrier(bool so, int line);
   void yield();
+
+  // What `lanes` lanes of a block do together, group by group: a line at one moment, the value of one.
+  void load_line(const void* line, uint32_t group, uint32_t lanes, LineBytes& to);
+  void store_line(void* line, uint32_t group, uint32_t lanes, size_t offset, const void* from, size_t bytes);
+  uint64_t share(uint64_t value, bool is_its, uint32_t group, uint32_t lanes);
 
  private:
   struct Store {
@@ -67,6 +90,19 @@ class Machine {
     std::vector<std::byte> bytes;
   };
   using StoreBuffer = std::vector<Store>;
+  /// Eight bytes as they were at that time.
+  struct Kept {
+    std::array<std::byte, 8> bytes;
+    uint64_t time;
+  };
+  struct Group {
+    uint32_t arrived = 0;
+    uint64_t round = 0;
+    LineBytes stored;  // by the lanes, until all have come
+    LineBytes loaded;
+    uint64_t given = 0;
+    uint64_t shared = 0;
+  };
   struct Block {
     int device = 0;
     uint32_t threads = 0;
@@ -74,7 +110,10 @@ class Machine {
     uint64_t round = 0;  // barriers passed
     bool said = false;
     bool answer = false;
+    uint64_t knows = 0;  // the latest of its lanes that came to the barrier
     StoreBuffer buffer;
+    std::unordered_map<uintptr_t, Kept> cache;  // by address
+    std::map<uint32_t, Group> groups;
   };
   struct Lane {
     Block* block = nullptr;
@@ -83,13 +122,21 @@ class Machine {
     std::unique_ptr<std::byte[]> stack;
     ucontext_t context{};
     bool over = false;
+    uint64_t knows = 0;  // until when it has acquired: what the cache kept before that is too old
   };
 
   static void enter();
   static void apply(const Store& store);
   static void overlay(const StoreBuffer& buffer, const std::byte* at, std::byte* to, size_t bytes);
   void drain_something();
-  bool may_go_first(const StoreBuffer& buffer, size_t index) const;
+  void arrive_something();
+  static bool may_go_first(const StoreBuffer& buffer, size_t index);
+  void hand_over(Block& block);
+  void read_shared(const std::byte* at, std::byte* to, size_t bytes);
+  void read_cached(const std::byte* at, std::byte* to, size_t bytes);
+  void send(Store store);
+  template <class Action>
+  void meet(Group& group, uint32_t lanes, Action action);
   void maybe_yield();
 
   std::mt19937_64 random_;
@@ -98,6 +145,8 @@ class Machine {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<StoreBuffer> devices_;
+  StoreBuffer in_flight_;  // lines
+  uint64_t time_ = 0;
   Lane* running_ = nullptr;
   ucontext_t scheduler_{};
 };

@@ -67,7 +67,7 @@ Extent used_output(const Call& call, int rank, int nranks);
 
 /// The layouts of the call's buffers for chunks of at most `tile_units` of unit_bytes(); the call outlives
 /// them.
-Layout layout_of(const Call& call, const Schedule& schedule, size_t tile_units);
+Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units);
 
 /// Whether input and output share memory, as InPlace says.
 bool is_in_place(const Call& call, int rank);

@@ -14,6 +14,7 @@
 #include "comm/company.h"
 #include "comm/connections.h"
 #include "comm/crew.h"
+#include "comm/device_calls.h"
 #include "comm/health.h"
 #include "comm/memory.h"
 #include "comm/selector.h"
@@ -115,8 +116,13 @@ class Communicator {
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
-  Status join_on_gpus();
+  Status plan_gpu_calls();
+  Status check_joint() const;
+  Status check_device_calls() const;
   Result<Task*> prepare_on_gpu(const Call& call);
+  Result<Task*> prepare_device_call(const Call& call, Signature signature);
+  Result<DeviceCalls*> device_calls();
+  Status finish_gpu_calls();
   std::byte* scratch(size_t bytes);
 
   std::shared_ptr<Session> session_;
@@ -144,8 +150,11 @@ class Communicator {
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
-  std::optional<CrewRun> joint_run_;  // of GPU calls, where all ranks live in this process
-  Status no_gpu_calls_;               // why there are none otherwise
+  // GPU calls: joint ones where all ranks live in this process, by the device's executor otherwise.
+  std::optional<CrewRun> joint_run_;
+  std::optional<CrewRun> device_run_;
+  Status no_device_calls_;                     // why there are none, if so
+  std::unique_ptr<DeviceCalls> device_calls_;  // made when first needed; before the connections that it uses
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;

@@ -75,6 +75,9 @@ class CrewRun final : public Task {
   /// ends when the GPU has done it.
   Status begin(const Call& call, const Signature& signature, const void* payload);
 
+  /// Whether the GPU has done the latest call; only of calls with a payload.
+  bool drained() const;
+
   Progress advance() override;
   Status status() const override { return failure_; }
   bool refused() const override { return failure_.code() == Code::InvalidUsage; }

@@ -1,5 +1,6 @@
 // Diagnosis: finds out why a wait lasts, by asking the rank that is waited for, then the one which that rank
-// waits for, and so on. Used by the thread that waits.
+// waits for, and so on. Any
+// thread.
 #pragma once
 
 #include "comm/communicator.h"
@@ -9,9 +10,13 @@ namespace rondo {
 struct Diagnosis {
   Status mismatch;    // not Ok: ranks disagree about a call; no use in waiting on
   std::string cause;  // a sentence about whoever is at the end of the chain
+  bool late = false;  // who has not come to the call
 };
 
-/// `blocked_on`: the rank that this rank waits for; -1 where it is not known.
+/// `blocked_on`: the rank that this rank waits for; -1 where it is not known, and all are asked.
 Diagnosis diagnose(Communicator& communicator, int blocked_on);
+
+/// The error of a call, named by `what`, whose deadline has passed.
+Status overdue(Communicator& communicator, const std::string& what, const Diagnosis& diagnosis);
 
 }  // namespace rondo

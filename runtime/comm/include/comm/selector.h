@@ -29,6 +29,8 @@ class Selector {
   static Result<Selector> parse(const std::string& text);
 
   /// Unsupported where no algorithm can do it, with the reason.
+  /// Whether an algorithm was asked for.
+  bool forces(CollectiveKind kind) const { return forced_.contains(kind); }
   Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes) const;
 
  private:

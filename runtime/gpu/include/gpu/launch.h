@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <span>
+#include <vector>
 
 #include "base/status.h"
 #include "gpu/stream.h"
@@ -19,15 +22,20 @@ struct Kernel {
   int device = 0;
 };
 
-/// Device code for several architectures. Loaded once and kept while the process lives.
+/// Device code. What was linked for some architectures is loaded as it is; for later ones the driver compiles and
+/// links the parts it was made of. Loaded once a device and kept while the process lives.
 class Image {
  public:
-  static Result<Image> load(std::span<const std::byte> code);
-  /// InternalError where the image has none of that name.
-  Result<Kernel> find(const char* name, int device) const;
+  using Code = std::span<const std::byte>;
+  /// All of it stays where it is.
+  Image(Code linked, std::vector<Code> parts) : linked_(linked), parts_(std::move(parts)) {}
+  Result<Kernel> find(const char* name, int device);
 
  private:
-  CUlib_st* library_ = nullptr;
+  Code linked_;
+  std::vector<Code> parts_;
+  std::mutex mutex_;
+  std::map<int, CUlib_st*> libraries_;  // by device
 };
 
 /// Blocks of that many threads that the device runs at the same time.

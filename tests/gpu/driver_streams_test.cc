@@ -1,30 +1,12 @@
 // Order of work in streams, and events.
 #include <atomic>
-#include <chrono>
-#include <thread>
+#include <vector>
 
 #include "catch.h"
 #include "driver_calls.h"
 
 namespace rondo {
 namespace {
-
-using std::chrono::milliseconds;
-
-void sleep(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
-
-/// A host function that waits until the test lets it go on.
-struct Gate {
-  std::atomic<bool> open = false;
-  void into(CUstream stream) {
-    REQUIRE_CU(
-        cuLaunchHostFunc, stream,
-        [](void* self) {
-          while (!static_cast<Gate*>(self)->open) sleep(1);
-        },
-        this);
-  }
-};
 
 TEST_CASE("a stream does its work in order") {
   const Current current;
@@ -56,7 +38,7 @@ TEST_CASE("streams wait for events of one another") {
   gate.into(first);
   REQUIRE_CU(cuEventRecord, event, first);
   REQUIRE_CU(cuStreamWaitEvent, second, event, 0);
-  sleep(10);
+  sleep_ms(10);
   CHECK(CU(cuEventQuery)(event) == CUDA_ERROR_NOT_READY);
   CHECK(CU(cuStreamQuery)(second) == CUDA_ERROR_NOT_READY);
   gate.open = true;
@@ -85,7 +67,7 @@ TEST_CASE("the legacy stream waits for blocking streams, and they for it") {
   Gate legacy;
   legacy.into(nullptr);
   REQUIRE_CU(cuMemsetD8Async, memory, 1, 64, blocking);
-  sleep(10);
+  sleep_ms(10);
   CHECK(CU(cuStreamQuery)(blocking) == CUDA_ERROR_NOT_READY);
   legacy.open = true;
   CHECK_CU(cuCtxSynchronize);
@@ -102,7 +84,7 @@ TEST_CASE("time passes between events") {
   CHECK(CU(cuEventElapsedTime)(&elapsed_ms, start, end) == CUDA_ERROR_INVALID_HANDLE);
   REQUIRE_CU(cuEventRecord, start, stream);
   REQUIRE_CU(
-      cuLaunchHostFunc, stream, [](void*) { sleep(20); }, nullptr);
+      cuLaunchHostFunc, stream, [](void*) { sleep_ms(20); }, nullptr);
   REQUIRE_CU(cuEventRecord, end, stream);
   CHECK(CU(cuEventElapsedTime)(&elapsed_ms, start, end) == CUDA_ERROR_NOT_READY);
   REQUIRE_CU(cuEventSynchronize, end);
@@ -131,7 +113,7 @@ TEST_CASE("streams wait for words of memory and write them") {
   REQUIRE_CU(cuMemsetD32Async, word, 0xFFFFFFFF, 1, first);
   REQUIRE_CU(cuStreamSynchronize, first);
   REQUIRE_CU(cuStreamWaitValue32, second, word, 2, CU_STREAM_WAIT_VALUE_GEQ);  // cyclic: -1 is less
-  sleep(5);
+  sleep_ms(5);
   CHECK(CU(cuStreamQuery)(second) == CUDA_ERROR_NOT_READY);
   REQUIRE_CU(cuStreamWriteValue32, first, word, 3, 0);
   CHECK_CU(cuStreamSynchronize, second);

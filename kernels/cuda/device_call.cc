@@ -1,0 +1,31 @@
+#include "kernels/device_call.h"
+
+#include "device_kernels.h"
+#include "kernels.h"
+
+namespace rondo {
+
+Result<uint32_t> resident_blocks(int device) {
+  RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::Execute, device));
+  return kernel.resident_blocks;
+}
+
+Status launch_calls(std::span<const DeviceCall* const> calls, int device, gpu::Stream stream) {
+  RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::Execute, device));
+  if (calls.size() > device::CallList::kMostCalls)
+    return error(Code::Unsupported, "{} ranks of one process share GPU {}; at most {} can", calls.size(),
+                 device, device::CallList::kMostCalls);
+  device::CallList list;
+  uint32_t blocks = 0;
+  for (const DeviceCall* one : calls) {
+    list.calls[list.ncalls++] = {.program = one->program, .first_block = blocks, .call = one->call};
+    blocks += one->blocks;
+  }
+  if (blocks > kernel.resident_blocks)
+    return error(Code::Unsupported, "the call needs {} blocks at the same time, and GPU {} runs {}", blocks,
+                 device, kernel.resident_blocks);
+  return gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMostThreads, .cooperative = true},
+                     stream, &list);
+}
+
+}  // namespace rondo

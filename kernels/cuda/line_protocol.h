@@ -1,0 +1,53 @@
+// The protocols LL and LL128, but for their data, which fold() sends and receives line by line
+// (line_folding.h). A message's opening goes out as soon as there is room, while the data may be on its way
+// yet, so that it costs no time of its own. What the one thread does that sees to a connection. Device code.
+#pragma once
+
+#include "lines.h"
+#include "message.h"
+#include "wait.h"
+
+namespace rondo::device {
+
+template <Protocol kWhich>
+struct LineProtocol {
+  static constexpr Protocol kProtocol = kWhich;
+  static constexpr uint64_t kBefore = kOpeningBytes;  // bytes of a slot before the data
+
+  /// Waits for the message's opening and checks it; false where the call is stopped.
+  static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t index, const Message& message,
+                                Wait wait, CallHealth& health) {
+    const FifoLayout& fifo = connection.in;
+    const auto* opening =
+        reinterpret_cast<const Words*>(fifo.memory + connection.received % fifo.slots * fifo.stride_bytes);
+    const uint32_t flag = word_flag(connection.received);
+    Words came = load_words(opening);
+    for (; flag_of(came.first) != flag || flag_of(came.second) != flag; came = load_words(opening))
+      if (wait.stopped()) return false;
+    const uint32_t hash = data_of(came.first);
+    const uint32_t bytes = data_of(came.second);
+    if (hash == message.hash && bytes == static_cast<uint32_t>(message.bytes)) return true;
+    report_mismatch(health, index, [&] {
+      write(&health.bytes, uint64_t{bytes});
+      write(&health.expected, message.bytes);
+      write(&health.hashed, uint64_t{1});
+      write(&health.hash, uint64_t{hash});
+    });
+    return false;
+  }
+
+  static RONDO_DEVICE void open(const LaneConnection& connection, const Message& message) {
+    const FifoLayout& fifo = connection.out;
+    auto* opening = reinterpret_cast<Words*>(fifo.memory + connection.sent % fifo.slots * fifo.stride_bytes);
+    const uint32_t flag = word_flag(connection.sent);
+    store_words(opening, {flagged(message.hash, flag), flagged(static_cast<uint32_t>(message.bytes), flag)});
+  }
+
+  static RONDO_DEVICE void send(const LaneConnection&, const Message&) {
+  }  // lines say themselves that they came
+
+  /// Of the data in message k of a connection.
+  static RONDO_DEVICE uint64_t flag(uint64_t k) { return kWhich == Protocol::LL ? word_flag(k) : k + 1; }
+};
+
+}  // namespace rondo::device

@@ -1,0 +1,70 @@
+// PackMath: the arithmetic of a FoldTask on 16 bytes at a time, for one type and operation. Device code.
+#pragma once
+
+#include "arithmetic.h"
+#include "fold.h"
+
+namespace rondo::device {
+
+template <class T, Reduction kOp>
+class PackMath {
+ public:
+  using Math = Element<T>;
+  using Accumulator = typename Math::Accumulator;
+  static constexpr int kElements = sizeof(Pack) / sizeof(T);
+
+  /// A Pack as its elements' accumulators.
+  struct Values {
+    Accumulator of[kElements];
+  };
+
+  explicit RONDO_DEVICE PackMath(const FoldTask& task) : task_(task) {}
+
+  /// An element of source k, and one of a result.
+  RONDO_DEVICE Accumulator read(int k, T element) const {
+    const Accumulator value = Math::read(element);
+    if ((task_.scaled >> k & 1) == 0) return value;
+    T scalar;
+    memcpy(&scalar, task_.scalars[k * task_.scalar_step].bytes, sizeof scalar);
+    return Math::combine(Reduction::Prod, value, Math::read(scalar));
+  }
+  RONDO_DEVICE T finished(Accumulator value) const {
+    return Math::write(task_.divisor == 1 ? value : Math::divide(value, task_.divisor));
+  }
+  RONDO_DEVICE Accumulator combine(Accumulator a, Accumulator b) const { return Math::combine(kOp, a, b); }
+
+  RONDO_DEVICE Values values_of(int k, const Pack& pack) const {
+    T elements[kElements];
+    memcpy(elements, &pack, sizeof pack);
+    Values values;
+    for (int i = 0; i < kElements; ++i) values.of[i] = read(k, elements[i]);
+    return values;
+  }
+  RONDO_DEVICE Pack pack_of(const Values& values) const {
+    T elements[kElements];
+    for (int i = 0; i < kElements; ++i) elements[i] = finished(values.of[i]);
+    Pack pack;
+    memcpy(&pack, elements, sizeof pack);
+    return pack;
+  }
+  RONDO_DEVICE Values combine(const Values& a, const Values& b) const {
+    Values values;
+    for (int i = 0; i < kElements; ++i) values.of[i] = combine(a.of[i], b.of[i]);
+    return values;
+  }
+
+ private:
+  const FoldTask& task_;
+};
+
+/// That of a single source with nothing to compute.
+class PackCopy {
+ public:
+  using Values = Pack;
+  explicit RONDO_DEVICE PackCopy(const FoldTask&) {}
+  RONDO_DEVICE Values values_of(int, const Pack& pack) const { return pack; }
+  RONDO_DEVICE Pack pack_of(const Values& values) const { return values; }
+  RONDO_DEVICE Values combine(const Values& a, const Values&) const { return a; }
+};
+
+}  // namespace rondo::device

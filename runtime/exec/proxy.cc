@@ -1,0 +1,73 @@
+#include "exec/proxy.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "exec/patience.h"
+
+namespace rondo {
+namespace {
+
+constexpr long kIdle_ns = 2'000'000;  // between two looks while no work is busy
+
+}  // namespace
+
+Proxy& Proxy::get() {
+  static auto& proxy = *new Proxy;  // communicators may outlive everything else in the process
+  return proxy;
+}
+
+void Proxy::add(Work* work) {
+  const std::lock_guard starting(thread_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(work);
+  }
+  if (thread_.joinable()) return;
+  // The host program's signal handlers must not run on this thread.
+  sigset_t every;
+  sigset_t before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  thread_ = std::thread([this] { loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Proxy::remove(Work* work) {
+  const std::lock_guard ending(thread_mutex_);
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(all_, work);
+    last = all_.empty();
+  }
+  if (last && thread_.joinable()) thread_.join();
+}
+
+void Proxy::loop() {
+  Patience patience(true);
+  for (;;) {
+    bool moved = false;
+    bool busy = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (all_.empty()) return;
+      for (Work* work : all_) {
+        moved = work->advance() || moved;
+        busy = busy || work->busy();
+      }
+    }
+    if (moved) {
+      patience.reset();
+    } else if (busy) {
+      patience.wait();
+    } else {
+      const timespec nap{0, kIdle_ns};
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,184 @@
+// Calls on CUDA streams: their order, groups of ranks that one thread drives, and graphs.
+#include <functional>
+#include <memory>
+
+#include "exchange.h"
+#include "gpu.h"
+#include "gpu/graph.h"
+#include "oracle.h"
+
+namespace rondo::test {
+namespace {
+
+/// One call of all ranks of the party, in a group, on their streams.
+class PartyCall {
+ public:
+  PartyCall(const Party& party, const Trial& trial) : party_(party) {
+    for (int rank = 0; rank < party.size(); ++rank)
+      exchanges_.push_back(std::make_unique<Exchange>(party.rank(rank), trial));
+  }
+  void start() const {
+    check(rondo_group_start());
+    for (int rank = 0; rank < party_.size(); ++rank)
+      check(exchanges_[static_cast<size_t>(rank)]->start(party_.handle(rank)));
+    check(rondo_group_end());
+  }
+  void verify() const {
+    for (const auto& one : exchanges_) one->verify();
+  }
+
+ private:
+  const Party& party_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+};
+
+void random_groups(const std::string& devices, int nranks) {
+  INFO(nranks << " ranks on " << devices);
+  const Party party(nranks, devices);
+  constexpr uint64_t kFirstSeed = 900;
+  for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 40; ++seed) {
+    Trial trial = random_trial(seed, nranks, 3000);
+    trial.shift = 0;
+    const PartyCall call(party, trial);
+    call.start();
+    party.synchronize();
+    call.verify();
+  }
+}
+
+TEST_CASE("one thread drives ranks on their streams") {
+  if (lacks_gpus()) return;
+  for (const int nranks : {1, 2, 5}) random_groups("cuda:0", nranks);
+  if (!lacks_gpus(2)) random_groups("cuda:0,1", 4);
+}
+
+/// Device memory of `count` numbers.
+struct Numbers {
+  Numbers(const ForeignMemory& memory, size_t count, int32_t value) : memory_(memory), count_(count) {
+    data = memory.allocate(count * sizeof(int32_t));
+    set(value);
+  }
+  void set(int32_t value) const {
+    const std::vector<int32_t> values(count_, value);
+    memory_.copy(data.get(), values.data(), count_ * sizeof(int32_t));
+  }
+  /// The value of all of them.
+  int32_t get() const {
+    std::vector<int32_t> values(count_);
+    memory_.copy(values.data(), data.get(), count_ * sizeof(int32_t));
+    for (const int32_t value : values) REQUIRE(value == values.front());
+    return values.front();
+  }
+  std::shared_ptr<std::byte> data;
+
+ private:
+  const ForeignMemory& memory_;
+  size_t count_;
+};
+
+/// Each rank adds up all ranks' numbers in place; `sums` all-reduces, one after the other.
+void add_up(const Party& party, const std::vector<Numbers>& numbers, size_t count, int sums) {
+  for (int i = 0; i < sums; ++i) {
+    check(rondo_group_start());
+    for (int rank = 0; rank < party.size(); ++rank) {
+      void* data = numbers[static_cast<size_t>(rank)].data.get();
+      check(
+          rondo_all_reduce(data, data, count, RONDO_INT32, RONDO_SUM, party.comm(rank), party.handle(rank)));
+    }
+    check(rondo_group_end());
+  }
+}
+
+std::vector<Numbers> numbers_of(const Party& party, size_t count) {
+  std::vector<Numbers> numbers;
+  for (int rank = 0; rank < party.size(); ++rank) numbers.emplace_back(party.memory(rank), count, 1);
+  return numbers;
+}
+
+TEST_CASE("calls on a stream come one after the other") {
+  if (lacks_gpus()) return;
+  constexpr size_t kCount = 5000;
+  const Party party(3, "cuda:0");
+  const auto numbers = numbers_of(party, kCount);
+  add_up(party, numbers, kCount, 10);
+  party.synchronize();
+  for (const Numbers& one : numbers) CHECK(one.get() == 59049);  // 3 to the 10th
+}
+
+/// What comes to one stream waits for what another has.
+void order(const Party& party, int earlier, int later) {
+  auto event = gpu::Event::create(party.device(earlier));
+  require_ok(event.status());
+  {
+    const gpu::Current current(party.device(earlier));
+    require_ok(event.value().record(party.stream(earlier)));
+  }
+  const gpu::Current current(party.device(later));
+  require_ok(event.value().hold(party.stream(later)));
+}
+
+/// What `body` puts on the streams of all ranks, as a graph.
+gpu::Graph capture(const Party& party, const std::function<void()>& body) {
+  const gpu::Current current(party.device(0));
+  require_ok(gpu::begin_capture(party.stream(0)));
+  for (int rank = 1; rank < party.size(); ++rank) order(party, 0, rank);
+  body();
+  for (int rank = 1; rank < party.size(); ++rank) order(party, rank, 0);
+  auto graph = gpu::Graph::end_capture(party.stream(0));
+  require_ok(graph.status());
+  return graph.take();
+}
+
+int32_t power(int base, int exponent) {
+  int32_t value = 1;
+  for (int i = 0; i < exponent; ++i) value *= base;
+  return value;
+}
+
+void replay(const std::string& devices, int nranks) {
+  INFO(nranks << " ranks on " << devices);
+  constexpr size_t kCount = 300;
+  constexpr int kReplays = 1000;
+  constexpr int kRun = 4;  // replays between which the numbers start again
+  const Party party(nranks, devices);
+  const auto numbers = numbers_of(party, kCount);
+  const gpu::Graph graph = capture(party, [&] { add_up(party, numbers, kCount, 2); });
+  const gpu::Current current(party.device(0));
+  for (int done = 0; done < kReplays; done += kRun) {
+    for (const Numbers& one : numbers) one.set(1);
+    add_up(party, numbers, kCount, 1);  // a call that is no part of the graph
+    party.synchronize();
+    for (int i = 0; i < kRun; ++i) require_ok(graph.launch(party.stream(0)));
+    require_ok(gpu::synchronize(party.stream(0)));
+    for (const Numbers& one : numbers) REQUIRE(one.get() == power(nranks, 1 + 2 * kRun));
+  }
+}
+
+TEST_CASE("a captured graph is replayed, also between other calls of its communicator") {
+  if (lacks_gpus()) return;
+  replay("cuda:0", 1);
+  replay("cuda:0", 3);
+  if (!lacks_gpus(2)) replay("cuda:0,1", 2);
+}
+
+TEST_CASE("streams of which only some are captured are refused, and the communicator stays usable") {
+  if (lacks_gpus()) return;
+  constexpr size_t kCount = 10;
+  const Party party(2, "cuda:0");
+  const auto numbers = numbers_of(party, kCount);
+  const gpu::Current current(party.device(0));
+  require_ok(gpu::begin_capture(party.stream(0)));
+  check(rondo_group_start());
+  for (int rank = 0; rank < 2; ++rank) {
+    void* data = numbers[static_cast<size_t>(rank)].data.get();
+    check(rondo_all_reduce(data, data, kCount, RONDO_INT32, RONDO_SUM, party.comm(rank), party.handle(rank)));
+  }
+  check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"captured", "rank"});
+  require_ok(gpu::Graph::end_capture(party.stream(0)).status());
+  add_up(party, numbers, kCount, 1);
+  party.synchronize();
+  for (const Numbers& one : numbers) CHECK(one.get() == 2);
+}
+
+}  // namespace
+}  // namespace rondo::test

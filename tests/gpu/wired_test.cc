@@ -1,0 +1,59 @@
+// GPU collectives by the device's executor, over connections that the proxy serves: every algorithm,
+// transport and form, against the oracle.
+#include <array>
+
+#include "exchange.h"
+#include "gpu.h"
+#include "random_calls.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+TEST_CASE("ranks of one process make random calls over every transport") {
+  if (lacks_gpus()) return;
+  const Environment slots("RONDO_SLOT_BYTES", "512");
+  for (const char* transport : {"shm", "tcp", "sim"})
+    for (const int nranks : {2, 3}) {
+      INFO(transport << ", " << nranks << " ranks");
+      expect_success(
+          run_world({.nranks = nranks, .transport = transport, .devices = {"cuda:0"}, .threads = true},
+                    [&](Rank& rank) { random_calls(rank, 0, 70'000, 25); }));
+    }
+}
+
+TEST_CASE("every algorithm of every collective is carried out by the GPU") {
+  if (lacks_gpus()) return;
+  constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce,   Kind::ReduceScatter, Kind::AllGather,
+                                 Kind::Broadcast, Kind::AllToAll, Kind::Gather,        Kind::Scatter,
+                                 Kind::Scan,      Kind::Exscan};
+  const Environment slots("RONDO_SLOT_BYTES", "512");
+  for (const Kind kind : kReducing)
+    for (const std::string& name : algorithms_of(kind_name(kind))) {
+      const std::string algorithm = std::string(kind_name(kind)) + "=" + name;
+      INFO(algorithm);
+      expect_success(run_world({.nranks = 4, .algorithm = algorithm, .devices = {"cuda:0"}, .threads = true},
+                               [&](Rank rank) {
+                                 const ForeignMemory memory = foreign_memory(gpu::MemoryKind::Device, 0);
+                                 rank.memory = &memory;
+                                 run_trial(rank, {.kind = kind, .count = 301, .root = 1});
+                                 const char* used = nullptr;
+                                 check(rondo_last_algorithm(rank.comm, &used), rank.comm);
+                                 require(used == name, used);
+                               }));
+    }
+}
+
+TEST_CASE("ranks that make different calls over connections are told both") {
+  if (lacks_gpus()) return;
+  expect_success(run_world(
+      {.nranks = 2, .transport = "tcp", .devices = {"cuda:0", "cuda:0"}, .threads = true}, [](Rank& rank) {
+        const auto memory = foreign_memory(gpu::MemoryKind::Device, 0).allocate(4096);
+        const int root = rank.rank;
+        check_fails(rondo_broadcast(memory.get(), memory.get(), 100, RONDO_INT32, root, rank.comm, nullptr),
+                    RONDO_MISMATCH, {"root=0", "root=1"}, rank.comm);
+      }));
+}
+
+}  // namespace
+}  // namespace rondo::test
