@@ -12,8 +12,6 @@ namespace rondo::perf {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kGuard = 512;  // bytes on each side; longer than any vector or cache line
-constexpr std::byte kGuardByte{0x5C};
 
 }  // namespace
 

@@ -21,19 +21,26 @@ const Pattern& Checker::pattern(const Piece& piece) {
 }
 
 void Checker::fill(const Layout& layout, std::byte* send, uint64_t round) {
-  for (const Piece& piece : layout.send)
-    pattern(piece).fill(send + piece.offset * type_->bytes, piece.index, piece.count, salt(round));
+  for (const Piece& piece : layout.send) write(piece, send + piece.offset * type_->bytes, round);
 }
 
+void Checker::write(const Piece& piece, std::byte* out, uint64_t round) {
+  if (piece.from == Piece::From::Untouched)
+    std::fill_n(out, piece.count * type_->bytes, kPoison);
+  else
+    pattern(piece).fill(out, piece.index, piece.count, salt(round));
+}
+
+// Only where zeros can cancel does their sign depend on the order of the operands.
+bool Checker::exact() const { return !reduces_ || op_ == Op::Min || op_ == Op::Max; }
+
 size_t Checker::count_wrong(const std::vector<Piece>& pieces, const std::byte* buffer, uint64_t round) {
-  // Only where zeros can cancel does their sign depend on the order of the operands.
-  const bool exact = !reduces_ || op_ == Op::Min || op_ == Op::Max;
   size_t wrong = 0;
   for (const Piece& piece : pieces) {
     const std::byte* at = buffer + piece.offset * type_->bytes;
     wrong += piece.from == Piece::From::Untouched
                  ? count_touched(at, piece.count, type_->bytes)
-                 : pattern(piece).count_wrong(at, piece.index, piece.count, salt(round), exact);
+                 : pattern(piece).count_wrong(at, piece.index, piece.count, salt(round), exact());
   }
   return wrong;
 }

@@ -17,8 +17,15 @@ class Checker {
   /// Puts a rank's contribution where `layout` says; each `round` gives other data.
   void fill(const Layout& layout, std::byte* send, uint64_t round);
 
+  /// What a piece, at `out`, has to hold.
+  void write(const Piece& piece, std::byte* out, uint64_t round);
+
   /// Elements that are not as `pieces` say.
   size_t count_wrong(const std::vector<Piece>& pieces, const std::byte* buffer, uint64_t round);
+
+  const Type& type() const { return *type_; }
+  /// Whether elements must agree in their bits; otherwise +0 and -0 are alike.
+  bool exact() const;
 
  private:
   const Pattern& pattern(const Piece& piece);

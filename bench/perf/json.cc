@@ -12,6 +12,18 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+void add_setup(const Setup& setup, Json& object) {
+  object["memory"] = setup.memory;
+  object["calls"] = setup.calls;
+  object["graph_launches"] = setup.graph_launches;
+  object["clock"] = setup.clock;
+  object["gpu"] = text_or_null(setup.gpu);
+  object["driver"] = text_or_null(setup.driver);
+  object["copy_gbs"] = or_null(setup.copy_gbs);
+}
+
 // Times of a form that does not exist are null, and so is #wrong where nothing was checked.
 Json to_object(const Row& row) {
   Json object;
@@ -37,15 +49,39 @@ Json to_object(const Row& row) {
   object["wrong"] = out.wrong ? Json(*out.wrong + in.wrong.value_or(0)) : Json(nullptr);
   object["out_of_place_wrong"] = or_null(out.wrong);
   object["in_place_wrong"] = or_null(in.wrong);
+  object["out_of_place_limit_us"] = or_null(out.limit_us);
+  object["in_place_limit_us"] = or_null(in.limit_us);
+  add_setup(row.setup, object);
   return object;
 }
 
-Timing timing_from(const Json& object, const std::string& prefix, const char* time, const char* wrong) {
+std::string text_from(const Json& value) { return value.is_null() ? "" : value.get<std::string>(); }
+
+template <typename T>
+std::optional<T> number_from(const Json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
+}
+
+Setup setup_from(const Json& object) {
+  Setup setup;
+  setup.memory = object.at("memory");
+  setup.calls = object.at("calls");
+  setup.graph_launches = object.at("graph_launches");
+  setup.clock = object.at("clock");
+  setup.gpu = text_from(object.at("gpu"));
+  setup.driver = text_from(object.at("driver"));
+  setup.copy_gbs = number_from<double>(object.at("copy_gbs"));
+  return setup;
+}
+
+// `bandwidths` and `others`: what comes before the names of the form's fields.
+Timing timing_from(const Json& object, const std::string& bandwidths, const std::string& others) {
   Timing timing;
-  timing.time_us = object.at(time);
-  timing.algbw = object.at(prefix + "algbw");
-  timing.busbw = object.at(prefix + "busbw");
-  if (!object.at(wrong).is_null()) timing.wrong = object.at(wrong).get<size_t>();
+  timing.time_us = object.at(others + "us");
+  timing.algbw = object.at(bandwidths + "algbw");
+  timing.busbw = object.at(bandwidths + "busbw");
+  timing.wrong = number_from<size_t>(object.at(others + "wrong"));
+  timing.limit_us = number_from<double>(object.at(others + "limit_us"));
   return timing;
 }
 
@@ -67,10 +103,9 @@ std::optional<Row> row_from_json(std::string_view line) {
     row.type = object.at("type");
     row.op = object.at("op");
     row.root = object.at("root");
-    if (!object.at("out_of_place_us").is_null())
-      row.out_of_place = timing_from(object, "", "out_of_place_us", "out_of_place_wrong");
-    if (!object.at("in_place_us").is_null())
-      row.in_place = timing_from(object, "in_place_", "in_place_us", "in_place_wrong");
+    row.setup = setup_from(object);
+    if (!object.at("out_of_place_us").is_null()) row.out_of_place = timing_from(object, "", "out_of_place_");
+    if (!object.at("in_place_us").is_null()) row.in_place = timing_from(object, "in_place_", "in_place_");
     return row;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms.h"
+#include "gpus.h"
 #include "json.h"
 #include "options.h"
 #include "plot.h"
@@ -39,7 +40,7 @@ int list_algorithms(const Options& options) {
 }
 
 int run(int argc, char** argv) {
-  const Parsed parsed = parse_options(argc, argv);
+  const Parsed parsed = parse_options(argc, argv, visible_gpus);
   if (!parsed.run) {
     fmt::print(parsed.code == 0 ? stdout : stderr, "{}", parsed.message);
     return parsed.code;

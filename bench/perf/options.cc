@@ -3,43 +3,26 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
-#include <optional>
 
+#include "exit_code.h"
 #include "rondo/rondo.h"
+#include "words.h"
 
 namespace rondo::perf {
 namespace {
 
 constexpr int kMostRanks = 4096;
-constexpr int kBadOptions = 2;
 
 // The command line as text, before it is understood.
 struct Words {
   std::string collective, min_bytes = "32M", max_bytes = "32M", step_bytes = "1M";
   double factor = 0;
   std::string ranks, types = "float", ops = "sum", root = "0", algorithms;
-  int gpus = 1, graph = 0, registering = 0, average = 1, blocking = 0;
+  int registering = 0, average = 1, blocking = 0;
   int parallel_init = 0, cpu_time = 0, timestamps = 0, memory = 0;
+  GpuWords gpus;
 };
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t start = 0; start <= list.size();) {
-    const size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) parts.push_back(list.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
-std::optional<int> whole_number(const std::string& text) {
-  int value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Each of the following turns words into options and returns a sentence where it cannot; an empty one is
 // success.
@@ -152,9 +135,9 @@ std::string read_roots(const std::string& text, Options& options) {
   const auto root = whole_number(text);
   if (!root || *root < 0) return fmt::format("-r is '{}': give a rank, or all", text);
   for (const int count : options.ranks) {
-    if (*root >= count * options.threads)
-      return fmt::format("-r is {}: with {} ranks the last one is {}", *root, count * options.threads,
-                         count * options.threads - 1);
+    const int ranks = count * options.threads * options.gpu.per_thread;
+    if (*root >= ranks)
+      return fmt::format("-r is {}: with {} ranks the last one is {}", *root, ranks, ranks - 1);
   }
   options.roots = {*root};
   return "";
@@ -172,16 +155,11 @@ std::string read_algorithms(const std::string& list, Options& options) {
   return "";
 }
 
-std::string check_gpu_options(const Words& words) {
-  if (words.gpus != 1) return "-g: ranks are not GPUs here; say how many with --ranks or -t";
-  if (words.graph != 0)
-    return "-G: CUDA graphs need CUDA memory, which this benchmark does not use; leave it at 0";
-  return "";
-}
-
 std::string check_numbers(const Options& options) {
   if (options.threads < 1 || options.threads > kMostRanks)
     return fmt::format("-t is {}: give 1 to {} threads", options.threads, kMostRanks);
+  if (options.gpu.per_thread < 1 || options.gpu.per_thread > kMostRanks)
+    return fmt::format("-g is {}: give 1 to {} GPUs", options.gpu.per_thread, kMostRanks);
   const struct {
     const char* option;
     int value;
@@ -235,7 +213,6 @@ std::string understand(const Words& words, std::string_view program, Options& op
       [](const Words& w, std::string_view, Options& o) { return read_roots(w.root, o); },
       [](const Words& w, std::string_view, Options& o) { return read_algorithms(w.algorithms, o); },
       [](const Words& w, std::string_view, Options& o) { return read_switches(w, o); },
-      [](const Words& w, std::string_view, Options&) { return check_gpu_options(w); },
   };
   for (const Reader read : readers) {
     std::string wrong = read(words, program, options);
@@ -264,7 +241,6 @@ void declare_sizes(CLI::App& app, Words& words, Options& options) {
 void declare_ranks(CLI::App& app, Words& words, Options& options) {
   app.add_option("--ranks", words.ranks, "start that many processes; 2,3,4: one table each")->group("Ranks");
   app.add_option("-t,--nthreads", options.threads, "ranks as threads of each process (1)")->group("Ranks");
-  app.add_option("-g,--ngpus", words.gpus, "only 1 here: ranks are not GPUs")->group("Ranks");
   app.add_option("-p,--parallel_init", words.parallel_init, "1: each thread joins by itself")->group("Ranks");
 }
 
@@ -293,8 +269,8 @@ void declare_memory(CLI::App& app, Words& words, Options& options) {
       ->group("Memory");
   app.add_option("-u,--unalign", options.unalign, "start buffers that many elements past a page (0)")
       ->group("Memory");
-  app.add_option("-M,--memory", words.memory, "1: report memory after each table (0)")->group("Memory");
-  app.add_option("-G,--cudagraph", words.graph, "only 0 here: CUDA graphs need CUDA memory")->group("Memory");
+  app.add_option("-M,--memory_report", words.memory, "1: report memory after each table (0)")
+      ->group("Memory");
 }
 
 void declare_results(CLI::App& app, Words& words, Options& options) {
@@ -310,7 +286,7 @@ void declare_results(CLI::App& app, Words& words, Options& options) {
 
 }  // namespace
 
-Parsed parse_options(int argc, const char* const* argv) {
+Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_gpus) {
   Words words;
   Parsed parsed;
   CLI::App app("Times collectives and checks their results.", "rondo-perf");
@@ -319,6 +295,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   declare_ranks(app, words, parsed.options);
   declare_timing(app, words, parsed.options);
   declare_memory(app, words, parsed.options);
+  declare_gpus(app, words.gpus, parsed.options.gpu);
   declare_results(app, words, parsed.options);
   app.set_version_flag("-V,--version", fmt::format("rondo-perf {}.{}.{}", RONDO_VERSION / 10000,
                                                    RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
@@ -333,11 +310,13 @@ Parsed parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& wrong) {
     parsed.message = wrong.what();
   }
-  if (parsed.message.empty()) parsed.message = understand(words, argv[0], parsed.options);
-  parsed.run = parsed.message.empty();
+  Refusal refusal{parsed.message, kBadOptions};
+  if (refusal.sentence.empty()) refusal.sentence = understand(words, argv[0], parsed.options);
+  if (refusal.sentence.empty()) refusal = read_gpus(words.gpus, count_gpus, parsed.options);
+  parsed.run = refusal.sentence.empty();
   if (!parsed.run) {
-    parsed.code = kBadOptions;
-    parsed.message = fmt::format("rondo-perf: {} (rondo-perf --help lists the options)\n", parsed.message);
+    parsed.code = refusal.code;
+    parsed.message = fmt::format("rondo-perf: {} (rondo-perf --help lists the options)\n", refusal.sentence);
   }
   return parsed;
 }

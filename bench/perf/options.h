@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collective.h"
+#include "gpu_options.h"
 #include "sizes.h"
 #include "types.h"
 
@@ -47,9 +48,11 @@ struct Options {
   size_t unalign = 0;  // elements
   uint64_t seed = 1;
 
+  GpuOptions gpu;
+
   bool cpu_time = false;
   bool timestamps = false;
-  bool memory = false;
+  bool memory = false;  // reported
   bool startup = false;
   bool list_algorithms = false;
   std::string json_file;
@@ -64,6 +67,7 @@ struct Parsed {
   std::string message;
 };
 
-Parsed parse_options(int argc, const char* const* argv);
+Parsed parse_options(
+    int argc, const char* const* argv, const CountGpus& count_gpus = [] { return Gpus(); });
 
 }  // namespace rondo::perf

@@ -1,4 +1,4 @@
-// What memory holds that nobody has written. Pure functions: any thread.
+// What memory holds that nobody has written, and the guards around a buffer. Pure functions: any thread.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 namespace rondo::perf {
 
 inline constexpr std::byte kPoison{0xA5};
+inline constexpr std::byte kGuardByte{0x5C};
+inline constexpr size_t kGuard = 512;  // bytes on each side; longer than any vector or cache line
 
 inline bool holds_only(const std::byte* at, size_t bytes, std::byte value) {
   return std::all_of(at, at + bytes, [value](std::byte byte) { return byte == value; });

@@ -1,12 +1,11 @@
 #include "report.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "host_clock.h"
 #include "memory.h"
 #include "try.h"
 
@@ -42,40 +41,44 @@ std::string sizes_line(const Options& options) {
       options.checks);
 }
 
+// Nothing where no GPU is used.
+std::string setup_line(const Setup& setup) {
+  if (setup.gpu.empty()) return "";
+  std::string text = fmt::format("# memory: {} calls: {} clock: {} driver: CUDA {}\n", setup.memory,
+                                 setup.calls, setup.clock, setup.driver);
+  if (setup.graph_launches > 0) text += fmt::format("# graph launches: {}\n", setup.graph_launches);
+  if (setup.copy_gbs)
+    text += fmt::format("# copy rate of rank 0's GPU: {:.2f} GB/s read and written\n", *setup.copy_gbs);
+  return text;
+}
+
 }  // namespace
 
-rondo_status_t report_ranks(const RankContext& rank, const ProcessFacts& process) {
-  struct Who {
-    int32_t pid;
-    char host[60];
-  } who{};
-  who.pid = getpid();
-  gethostname(who.host, sizeof(who.host) - 1);
-  std::vector<Who> all(static_cast<size_t>(rank.nranks));
-  PERF_TRY(rondo_all_gather(&who, all.data(), sizeof(who), RONDO_UINT8, rank.control, nullptr));
-  if (rank.rank != 0) return RONDO_OK;
+rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const Setup& setup) {
+  if (!team.prints()) return RONDO_OK;
   int version = 0;
   PERF_TRY(rondo_version(&version));
   std::string text = fmt::format("# rondo-perf, Rondo {}.{}.{}, {} ranks ({} a process)\n", version / 10000,
-                                 version / 100 % 100, version % 100, rank.nranks, process.ranks);
-  text += sizes_line(*rank.options);
+                                 version / 100 % 100, version % 100, team.nranks, process.ranks);
+  text += sizes_line(*team.options) + setup_line(setup);
   text += "#\n# Using ranks\n";
-  for (int r = 0; r < std::min(rank.nranks, kMostRanksListed); ++r) {
-    const Who& one = all[static_cast<size_t>(r)];
-    text += fmt::format("#  Rank {:2}  Pid {:6} on {}\n", r, one.pid, one.host);
+  for (int r = 0; r < std::min(team.nranks, kMostRanksListed); ++r) {
+    const Who& one = team.roster[static_cast<size_t>(r)];
+    const std::string gpu = one.device < 0 ? "" : fmt::format(" device {:2} [{}]", one.device, one.gpu);
+    text += fmt::format("#  Rank {:2}  Pid {:6} on {}{}\n", r, one.pid, one.host, gpu);
   }
-  if (rank.nranks > kMostRanksListed) text += fmt::format("#  and {} more\n", rank.nranks - kMostRanksListed);
+  if (team.nranks > kMostRanksListed) text += fmt::format("#  and {} more\n", team.nranks - kMostRanksListed);
   fmt::print("{}#\n", text);
   std::fflush(stdout);
   return RONDO_OK;
 }
 
-rondo_status_t report_memory(const RankContext& rank, const ProcessFacts& process) {
+rondo_status_t report_memory(const Team& team, const ProcessFacts& process) {
   const ProcessMemory memory = memory_of(getpid());
   std::vector<double> all;
   const double ranks = process.ranks;
-  PERF_TRY(collect(rank, {memory.peak_kib / ranks, memory.proportional_kib / ranks}, all));
-  if (rank.rank == 0) {
+  PERF_TRY(collect(team, {memory.peak_kib / ranks, memory.proportional_kib / ranks}, all));
+  if (team.prints()) {
     const ProcessMemory bare = memory_of_bare_process();
     const Spread peak = spread(all, 0, 2), share = spread(all, 1, 2);
     fmt::print("# Memory a rank        : peak resident {} (most {}), proportional {} (most {})\n",
@@ -88,22 +91,19 @@ rondo_status_t report_memory(const RankContext& rank, const ProcessFacts& proces
     std::fflush(stdout);
   }
   // The numbers of a rank hold only as long as its neighbours still share their pages with it.
-  return rondo_barrier(rank.control, nullptr);
+  return rondo_barrier(team.control, nullptr);
 }
 
-rondo_status_t report_startup(const RankContext& rank, const ProcessFacts& process) {
-  PERF_TRY(rondo_barrier(rank.control, nullptr));
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const double now_us = static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+rondo_status_t report_startup(const Team& team, const ProcessFacts& process) {
+  PERF_TRY(rondo_barrier(team.control, nullptr));
   std::vector<double> all;
-  PERF_TRY(collect(rank, {now_us - process.start_us}, all));
-  if (rank.rank == 0) {
+  PERF_TRY(collect(team, {now_us() - process.start_us}, all));
+  if (team.prints()) {
     const Spread time = spread(all, 0, 1);
     fmt::print("# Start to first barrier: {:.3f} s with {} ranks (the slowest; mean {:.3f} s)\n",
-               time.most * 1e-6, rank.nranks, time.mean * 1e-6);
+               time.most * 1e-6, team.nranks, time.mean * 1e-6);
   }
-  return report_memory(rank, process);
+  return report_memory(team, process);
 }
 
 }  // namespace rondo::perf

@@ -2,7 +2,8 @@
 // every rank calls these; rank 0 prints.
 #pragma once
 
-#include "measure.h"
+#include "row.h"
+#include "team.h"
 
 namespace rondo::perf {
 
@@ -13,12 +14,12 @@ struct ProcessFacts {
 };
 
 /// The comment lines at the top.
-rondo_status_t report_ranks(const RankContext& rank, const ProcessFacts& process);
+rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const Setup& setup);
 
 /// Enters a barrier, the first, and prints when all were through it and what a rank then holds in memory.
-rondo_status_t report_startup(const RankContext& rank, const ProcessFacts& process);
+rondo_status_t report_startup(const Team& team, const ProcessFacts& process);
 
 /// What a rank holds in memory now.
-rondo_status_t report_memory(const RankContext& rank, const ProcessFacts& process);
+rondo_status_t report_memory(const Team& team, const ProcessFacts& process);
 
 }  // namespace rondo::perf

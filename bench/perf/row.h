@@ -7,12 +7,24 @@
 
 namespace rondo::perf {
 
+/// What was used besides the library.
+struct Setup {
+  std::string memory = "host";     // where buffers are
+  std::string calls = "calls";     // how they were made: "calls" that block, "queue", "stream" or "graph"
+  std::string clock = "host";      // "host", "cpu" or "events"
+  int graph_launches = 0;          // of a graph of all iterations
+  std::string gpu;                 // rank 0's; empty: none
+  std::string driver;              // the newest version of CUDA that it knows
+  std::optional<double> copy_gbs;  // rank 0's GPU, bytes read and written
+};
+
 /// One way of calling, out of place or in place.
 struct Timing {
   double time_us = 0;
   double algbw = 0;  // GB/s, 1e9 bytes
   double busbw = 0;
-  std::optional<size_t> wrong;  // nothing where results were not checked
+  std::optional<size_t> wrong;     // nothing where results were not checked
+  std::optional<double> limit_us;  // the least time that memory allows; nothing where that was not asked for
 };
 
 struct Row {
@@ -26,6 +38,7 @@ struct Row {
   std::string type;
   std::string op;
   int root = -1;
+  Setup setup;
   std::optional<Timing> out_of_place;
   std::optional<Timing> in_place;  // nothing where the collective has no such form
 };

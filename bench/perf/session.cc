@@ -6,14 +6,19 @@
 
 #include <algorithm>
 #include <ctime>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "algorithms.h"
+#include "cases.h"
+#include "failure.h"
+#include "gpu/device.h"
 #include "measure.h"
+#include "memory_limit.h"
 #include "table.h"
+#include "team_buffers.h"
+#include "team_start.h"
 #include "try.h"
 #include "values.h"
 #include "watchdog.h"
@@ -24,61 +29,53 @@ namespace {
 constexpr double kWatchdogGrace_s =
     1;  // the library's own deadline comes first: it can say who did not answer
 
-// What a table of rows has in common.
-struct Table {
-  Collective collective;
-  std::string algorithm;  // empty: the library's choice
-  bool varying = false;
-};
-
-// One line of the sweep within a table, for all sizes.
-struct Combination {
-  int type = RONDO_FLOAT32;
-  Op op = Op::Sum;
-  int root = 0;
-};
-
 class Session {
  public:
   explicit Session(const SessionInput& input) : input_(input), options_(*input.options) {
-    rank_.options = input.options;
-    rank_.comm = rank_.control = input.comm;
-    rank_.rank = input.rank;
-    rank_.nranks = input.nranks;
+    team_.options = input.options;
+    team_.control = input.comm;
+    team_.thread = input.thread;
+    team_.nthreads = input.nthreads;
+    team_.graphs = input.graphs;
+    const int each = options_.gpu.per_thread;
+    team_.nranks = input.nthreads * each;
+    team_.members.resize(static_cast<size_t>(each));
+    for (int i = 0; i < each; ++i) team_.members[static_cast<size_t>(i)].rank = input.thread * each + i;
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() { rondo_queue_destroy(rank_.stream); }
 
   rondo_status_t run();
-  bool wrong() const { return rank_.wrong_here > 0 || wrong_anywhere_; }
+  void end(bool failed);
+  bool wrong() const { return team_.wrong_here > 0 || wrong_anywhere_; }
   bool nothing_to_run() const { return nothing_; }
 
  private:
   void say(const std::string& text) const {
-    if (rank_.rank != 0) return;
+    if (!team_.prints()) return;
     fmt::print("{}", text);
     std::fflush(stdout);
   }
+  rondo_status_t run_tables();
   rondo_status_t run_collective(Collective collective);
   rondo_status_t run_algorithm(const Table& table);
   rondo_status_t run_table(const Table& table);
   rondo_status_t run_combination(const Table& table, const Combination& combination);
-  rondo_status_t run_sizes(const Table& table, const Combination& combination, rondo_op_t op);
-  rondo_status_t run_row(const Table& table, const Combination& combination, Call call, Checker& checker);
+  rondo_status_t run_sizes(const Table& table, const Combination& combination,
+                           const std::vector<rondo_op_t>& ops);
+  rondo_status_t run_row(const Table& table, const Combination& combination, std::vector<Trial> trials,
+                         Checker& checker);
+  rondo_status_t find_setup();
   rondo_status_t find_transports();
-  rondo_status_t open_comm(const Table& table);
-  rondo_status_t open_buffers(const Call& largest, size_t element_bytes);
-  rondo_status_t close_buffers();
-  std::vector<Combination> combinations(Collective collective) const;
   void finish_row(Row& row);
-  Call make_call(const Table& table, const Combination& combination, rondo_op_t op, size_t bytes) const;
+  std::vector<Trial> make_trials(const Table& table, const Combination& combination,
+                                 const std::vector<rondo_op_t>& ops, size_t bytes) const;
 
   const SessionInput& input_;
   const Options& options_;
-  RankContext rank_;
-  std::unique_ptr<Buffers> buffers_;
-  std::vector<void*> registered_;
+  Team team_;
+  Setup setup_;
+  TeamBuffers buffers_;
   std::vector<Row> rows_;  // of the table under way
   std::string transports_;
   bool wrong_anywhere_ = false;
@@ -92,86 +89,26 @@ std::string timestamp() {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
 }
 
-TableStyle style_of(const Options& options) { return {options.cpu_time, options.timestamps}; }
-
-std::string name_of(const Table& table) {
-  return std::string(collective_info(table.collective).name) + (table.varying ? "_v" : "");
+TableStyle style_of(const Options& options) {
+  return {options.cpu_time, options.timestamps, options.gpu.limits};
 }
 
-// Operations that the collective and the type have in common; an operation that is not used stands for all.
-std::vector<Op> ops_for(const Options& options, Collective collective, const Type& type) {
-  if (!collective_info(collective).reduces) return {Op::Sum};
-  const bool prefix = collective == Collective::Scan || collective == Collective::Exscan;
-  std::vector<Op> ops;
-  for (const Op op : options.ops) {
-    if (op_takes(op, type) && !(prefix && op == Op::Avg)) ops.push_back(op);
-  }
-  return ops;
-}
-
-std::vector<Combination> Session::combinations(Collective collective) const {
-  std::vector<int> roots{0};
-  if (collective_info(collective).has_root) {
-    roots = options_.roots;
-    for (int root = 0; options_.roots.empty() && root < rank_.nranks; ++root) roots.push_back(root);
-  }
-  if (collective == Collective::Barrier) return {{}};
-  std::vector<Combination> all;
-  for (const int type : options_.types) {
-    for (const Op op : ops_for(options_, collective, type_info(type))) {
-      for (const int root : roots) all.push_back({type, op, root});
-    }
-  }
-  return all;
-}
-
-Call Session::make_call(const Table& table, const Combination& combination, rondo_op_t op,
-                        size_t bytes) const {
-  Call call;
+std::vector<Trial> Session::make_trials(const Table& table, const Combination& combination,
+                                        const std::vector<rondo_op_t>& ops, size_t bytes) const {
   const Type& type = type_info(combination.type);
-  call.shape = {table.collective,
-                rank_.nranks,
-                rank_.rank,
-                combination.root,
-                elements_for(table.collective, bytes, type.bytes, rank_.nranks),
-                table.varying};
-  call.layout = make_layout(call.shape);
-  call.type = combination.type;
-  call.op = op;
-  call.comm = rank_.comm;
-  call.stream = rank_.stream;
-  return call;
-}
-
-rondo_status_t register_buffer(rondo_comm_t comm, Buffer& buffer, std::vector<void*>& handles) {
-  if (buffer.capacity() == 0) return RONDO_OK;
-  void* handle = nullptr;
-  PERF_TRY(rondo_register(comm, buffer.data(), buffer.capacity(), &handle));
-  handles.push_back(handle);
-  return RONDO_OK;
-}
-
-rondo_status_t Session::open_buffers(const Call& largest, size_t element_bytes) {
-  const auto memory = options_.shared_memory ? Buffer::Memory::Shared : Buffer::Memory::Plain;
-  const size_t send = largest.layout.send_extent * element_bytes;
-  const size_t recv = std::max(send, largest.layout.recv_extent * element_bytes);  // in place it holds both
-  const size_t unalign = options_.unalign * element_bytes;
-  buffers_ = std::make_unique<Buffers>();
-  if (!buffers_->send.allocate(send, unalign, memory) || !buffers_->recv.allocate(recv, unalign, memory)) {
-    fmt::print(stderr, "rondo-perf: rank {}: no memory for buffers of {} and {} bytes\n", rank_.rank, send,
-               recv);
-    return RONDO_OUT_OF_MEMORY;
+  const size_t count = elements_for(table.collective, bytes, type.bytes, team_.nranks);
+  std::vector<Trial> trials(team_.members.size());
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const Member& member = team_.members[i];
+    Call& call = trials[i].call;
+    call.shape = {table.collective, team_.nranks, member.rank, combination.root, count, table.varying};
+    call.layout = make_layout(call.shape);
+    call.type = combination.type;
+    call.op = ops[i];
+    call.comm = member.comm;
+    call.stream = member.stream;
   }
-  if (!options_.register_buffers) return RONDO_OK;
-  PERF_TRY(register_buffer(rank_.comm, buffers_->send, registered_));
-  return register_buffer(rank_.comm, buffers_->recv, registered_);
-}
-
-rondo_status_t Session::close_buffers() {
-  for (void* handle : registered_) PERF_TRY(rondo_deregister(rank_.comm, handle));
-  registered_.clear();
-  buffers_.reset();
-  return RONDO_OK;
+  return trials;
 }
 
 // Adds a measured row to the table, rank 0 prints it.
@@ -179,109 +116,89 @@ void Session::finish_row(Row& row) {
   for (const auto& timing : {row.out_of_place, row.in_place})
     wrong_anywhere_ |= timing && timing->wrong.value_or(0) > 0;
   say(table_row(row, style_of(options_), options_.timestamps ? timestamp() : ""));
-  if (rank_.rank == 0 && input_.on_row) input_.on_row(row);
+  if (team_.prints() && input_.on_row) input_.on_row(row);
   rows_.push_back(row);
 }
 
-rondo_status_t Session::run_row(const Table& table, const Combination& combination, Call call,
+rondo_status_t Session::run_row(const Table& table, const Combination& combination, std::vector<Trial> trials,
                                 Checker& checker) {
-  const CollectiveInfo& info = collective_info(table.collective);
-  const Type& type = type_info(combination.type);
-  const bool barrier = table.collective == Collective::Barrier;
-  Row row;
-  row.collective = name_of(table);
+  Row row = blank_row(table, combination, trials[0].call.shape.count, team_.nranks);
+  row.setup = setup_;
   row.transport = transports_;
-  row.ranks = rank_.nranks;
-  row.count = call.shape.count;
-  row.bytes =
-      barrier ? 0 : call.shape.count * type.bytes * (info.in_blocks ? static_cast<size_t>(rank_.nranks) : 1);
-  row.type = barrier ? "none" : type.name;
-  row.op = info.reduces ? op_info(combination.op).name : "none";
-  row.root = info.has_root ? combination.root : -1;
+  for (size_t i = 0; i < trials.size(); ++i) trials[i].buffers = buffers_.of(i);
   if (input_.watches && options_.timeout_s > 0) watch_row(options_.timeout_s + kWatchdogGrace_s);
-  PERF_TRY(measure(rank_, call, checker, *buffers_, row));
+  PERF_TRY(measure(team_, std::move(trials), checker, row));
   if (input_.watches && options_.timeout_s > 0) watch_row(0);
-  row.algorithm = table.collective == Collective::SendRecv ? "none" : rank_.algorithm;
-  row.automatic = table.algorithm.empty();
+  row.algorithm = table.collective == Collective::SendRecv ? "none" : team_.algorithm;
   finish_row(row);
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_sizes(const Table& table, const Combination& combination, rondo_op_t op) {
+rondo_status_t Session::run_sizes(const Table& table, const Combination& combination,
+                                  const std::vector<rondo_op_t>& ops) {
   const Type& type = type_info(combination.type);
   std::vector<size_t> sizes = sweep_sizes(options_.sweep);
   if (table.collective == Collective::Barrier) sizes = {0};
-  Checker checker(type, combination.op, collective_info(table.collective).reduces, rank_.nranks,
+  Checker checker(type, combination.op, collective_info(table.collective).reduces, team_.nranks,
                   options_.seed);
-  PERF_TRY(open_buffers(make_call(table, combination, op, sizes.back()), type.bytes));
+  PERF_TRY(buffers_.open(team_, make_trials(table, combination, ops, sizes.back()), type.bytes));
   for (const size_t bytes : sizes)
-    PERF_TRY(run_row(table, combination, make_call(table, combination, op, bytes), checker));
-  return close_buffers();
+    PERF_TRY(run_row(table, combination, make_trials(table, combination, ops, bytes), checker));
+  return buffers_.close();
 }
 
 rondo_status_t Session::run_combination(const Table& table, const Combination& combination) {
-  if (combination.op != Op::MulSum)
-    return run_sizes(table, combination, static_cast<rondo_op_t>(combination.op));
+  std::vector<rondo_op_t> ops(team_.members.size(), static_cast<rondo_op_t>(combination.op));
+  if (combination.op != Op::MulSum) return run_sizes(table, combination, ops);
   alignas(16) std::byte scalar[16];
   const Type& type = type_info(combination.type);
-  store(type, scalar_value(type, rank_.rank), scalar);
-  rondo_op_t op = 0;
-  PERF_TRY(rondo_op_create_premul_sum(scalar, type.id, &op));
-  PERF_TRY(run_sizes(table, combination, op));
-  return rondo_op_destroy(op);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    store(type, scalar_value(type, team_.members[i].rank), scalar);
+    PERF_TRY(rondo_op_create_premul_sum(scalar, type.id, &ops[i]));
+  }
+  PERF_TRY(run_sizes(table, combination, ops));
+  for (const rondo_op_t op : ops) PERF_TRY(rondo_op_destroy(op));
+  return RONDO_OK;
 }
 
 rondo_status_t Session::run_table(const Table& table) {
   rows_.clear();
   PERF_TRY(find_transports());
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
-  say(fmt::format("# {}, {} ranks{}, transport {}\n#\n{}", name_of(table), rank_.nranks, algorithm,
+  say(fmt::format("# {}, {} ranks{}, transport {}\n#\n{}", name_of(table), team_.nranks, algorithm,
                   transports_, table_header(style_of(options_))));
-  for (const Combination& combination : combinations(table.collective))
+  for (const Combination& combination : combinations(options_, table.collective, team_.nranks))
     PERF_TRY(run_combination(table, combination));
   say(table_footer(rows_));
-  return options_.memory ? report_memory(rank_, input_.process) : RONDO_OK;
+  return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
 
-// What carries data between this rank and the others: "shm", or "local+shm".
+// What carries data between this thread's ranks and the others: "shm", or "local+shm".
 rondo_status_t Session::find_transports() {
   std::set<std::string> names;
-  for (int peer = 0; peer < rank_.nranks; ++peer) {
-    const char* name = nullptr;
-    PERF_TRY(rondo_transport(rank_.comm, peer, &name));
-    if (peer != rank_.rank || rank_.nranks == 1) names.insert(name);
+  for (const Member& member : team_.members) {
+    for (int peer = 0; peer < team_.nranks; ++peer) {
+      const char* name = nullptr;
+      PERF_TRY(rondo_transport(member.comm, peer, &name));
+      if (peer != member.rank || team_.nranks == 1) names.insert(name);
+    }
   }
   transports_ = fmt::format("{}", fmt::join(names, "+"));
   return RONDO_OK;
 }
 
-// The communicator that uses the table's algorithm.
-rondo_status_t Session::open_comm(const Table& table) {
-  const std::string choice = fmt::format("{}={}", collective_info(table.collective).name, table.algorithm);
-  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-  config.timeout_ms = static_cast<int64_t>(options_.timeout_s * 1000);
-  config.algorithm = choice.c_str();
-  if (!options_.transport.empty()) config.transport = options_.transport.c_str();
-  return rondo_split(rank_.control, 0, rank_.rank, &rank_.comm, &config);
-}
-
 rondo_status_t Session::run_algorithm(const Table& table) {
   if (table.algorithm.empty()) return run_table(table);
-  PERF_TRY(open_comm(table));
+  PERF_TRY(
+      use_algorithm(team_, fmt::format("{}={}", collective_info(table.collective).name, table.algorithm)));
   const rondo_status_t status = run_table(table);
-  if (status == RONDO_OK) {
-    const rondo_status_t destroyed = rondo_destroy(rank_.comm);
-    rank_.comm = rank_.control;
-    return destroyed;
-  }
+  if (status == RONDO_OK) return use_joined(team_);
   if (status != RONDO_UNSUPPORTED) return status;
   // Legal, but not for this algorithm (so many ranks, say): the same at every rank, and the next one may do
   // it.
-  say(fmt::format("# left out: {}\n#\n", rondo_last_error(nullptr)));
-  buffers_.reset();
-  registered_.clear();
-  static_cast<void>(rondo_destroy(rank_.comm));
-  rank_.comm = rank_.control;
+  say(fmt::format("# left out: {}\n#\n", take_failure()));
+  buffers_.drop();
+  static_cast<void>(use_joined(team_));
   return RONDO_OK;
 }
 
@@ -290,6 +207,10 @@ rondo_status_t Session::run_collective(Collective collective) {
   if (options_.varying && !varying) {
     say(fmt::format("# left out: {} has no form with a length for each rank\n#\n",
                     collective_info(collective).name));
+    return RONDO_OK;
+  }
+  if (collective == Collective::SendRecv && options_.gpu.used()) {
+    say("# left out: send_recv works on memory of the host only\n#\n");
     return RONDO_OK;
   }
   const std::vector<std::string> names = algorithm_names(collective);
@@ -304,39 +225,73 @@ rondo_status_t Session::run_collective(Collective collective) {
   return RONDO_OK;
 }
 
-rondo_status_t Session::run() {
-  if (options_.startup) PERF_TRY(report_startup(rank_, input_.process));
-  if (options_.collectives.empty()) return RONDO_OK;
-  PERF_TRY(report_ranks(rank_, input_.process));
-  if (options_.queue) PERF_TRY(rondo_queue_create(&rank_.stream));
+// What rows and the lines above them say of memory, calls and clock.
+rondo_status_t Session::find_setup() {
+  const GpuOptions& gpu = options_.gpu;
+  setup_.memory = space_name(gpu.space);
+  setup_.calls = options_.queue           ? "queue"
+                 : gpu.graph_launches > 0 ? "graph"
+                 : gpu.used()             ? "stream"
+                                          : "calls";
+  setup_.clock = times_by_events(options_) ? "events" : options_.cpu_time ? "cpu" : "host";
+  setup_.graph_launches = gpu.graph_launches;
+  if (!gpu.used()) return RONDO_OK;
+  PERF_TRY_ASSIGN(const int version, gpu::driver_version());
+  setup_.driver = fmt::format("{}.{}", version / 1000, version / 10 % 100);
+  setup_.gpu = team_.roster[0].gpu;
+  if (!team_.copy_rates.empty()) setup_.copy_gbs = team_.copy_rates[0] * 1e-3;
+  return RONDO_OK;
+}
+
+rondo_status_t Session::run_tables() {
+  if (options_.gpu.limits) PERF_TRY(measure_copy_rates(team_));
+  PERF_TRY(find_setup());
+  PERF_TRY(report_ranks(team_, input_.process, setup_));
   nothing_ = true;
   for (int cycle = 0; options_.cycles == 0 || cycle < options_.cycles; ++cycle) {
     for (const Collective collective : options_.collectives) PERF_TRY(run_collective(collective));
   }
-  return rondo_barrier(rank_.control, nullptr);  // nobody leaves while another still has work
+  return rondo_barrier(team_.control, nullptr);  // nobody leaves while another still has work
+}
+
+rondo_status_t Session::run() {
+  PERF_TRY(start_team(team_));
+  if (options_.startup) PERF_TRY(report_startup(team_, input_.process));
+  return options_.collectives.empty() ? RONDO_OK : run_tables();
+}
+
+void Session::end(bool failed) {
+  if (failed) release_others(team_);
+  buffers_.drop();
+  end_team(team_);
 }
 
 }  // namespace
 
 int report_failure(int rank, rondo_status_t status) {
-  const std::string text = rondo_last_error(nullptr);
+  const std::string text = take_failure();
   fmt::print(stderr, "rondo-perf: rank {}: {}: {}\n", rank, rondo_status_string(status),
              text.empty() ? "the library says no more" : text);
   return kLibraryFailed;
 }
 
 int run_session(const SessionInput& input) {
-  const bool root_missing = std::any_of(input.options->roots.begin(), input.options->roots.end(),
-                                        [&](int root) { return root >= input.nranks; });
+  const Options& options = *input.options;
+  const int nranks = input.nthreads * options.gpu.per_thread;
+  const bool root_missing =
+      std::any_of(options.roots.begin(), options.roots.end(), [&](int root) { return root >= nranks; });
   if (root_missing) {
-    if (input.rank == 0)
-      fmt::print(stderr, "rondo-perf: -r is {}: with {} ranks the last one is {}\n", input.options->roots[0],
-                 input.nranks, input.nranks - 1);
+    if (input.thread == 0)
+      fmt::print(stderr, "rondo-perf: -r is {}: with {} ranks the last one is {}\n", options.roots[0], nranks,
+                 nranks - 1);
     return kBadOptions;
   }
   Session session(input);
   const rondo_status_t status = session.run();
-  if (status != RONDO_OK) return report_failure(input.rank, status);
+  const int code =
+      status == RONDO_OK ? kAllRight : report_failure(input.thread * options.gpu.per_thread, status);
+  session.end(status != RONDO_OK);
+  if (code != kAllRight) return code;
   if (session.nothing_to_run()) return kBadOptions;
   return session.wrong() ? kWrongValues : kAllRight;
 }

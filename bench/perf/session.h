@@ -1,9 +1,10 @@
-// One rank's part of the benchmark, from joined to finished: every table that the options ask for. Runs on
-// the thread that uses the communicator.
+// One thread's part of the benchmark, from joined to finished: every table that the options ask for, with all
+// ranks that the thread drives.
 #pragma once
 
 #include <functional>
 
+#include "exit_code.h"
 #include "options.h"
 #include "report.h"
 #include "rondo/rondo.h"
@@ -11,15 +12,13 @@
 
 namespace rondo::perf {
 
-/// The exit codes of rondo-perf.
-enum ExitCode { kAllRight = 0, kWrongValues = 1, kBadOptions = 2, kLibraryFailed = 3 };
-
 struct SessionInput {
   const Options* options = nullptr;
-  rondo_comm_t comm = nullptr;
-  int rank = 0;
-  int nranks = 1;
-  bool watches = true;  // this rank keeps its process's watchdog
+  rondo_comm_t comm = nullptr;  // of all threads
+  int thread = 0;               // in it
+  int nthreads = 1;
+  bool watches = true;             // this thread keeps its process's watchdog
+  GraphMeeting* graphs = nullptr;  // its process's
   ProcessFacts process;
   std::function<void(const Row&)> on_row;  // called at rank 0
 };

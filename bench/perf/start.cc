@@ -1,16 +1,17 @@
 #include "start.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
 #include <vector>
 
+#include "host_clock.h"
 #include "json.h"
 #include "processes.h"
 #include "session.h"
+#include "team_start.h"
 
 namespace rondo::perf {
 namespace {
@@ -18,19 +19,6 @@ namespace {
 using OnRow = std::function<void(const Row&)>;
 
 constexpr int kDefaultRanks = 2;
-
-double now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
-}
-
-rondo_config_t make_config(const Options& options) {
-  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-  config.timeout_ms = static_cast<int64_t>(options.timeout_s * 1000);
-  if (!options.transport.empty()) config.transport = options.transport.c_str();
-  return config;
-}
 
 // A wrong --transport shows here first: that is the user's mistake, not the library's.
 int start_failure(int rank, rondo_status_t status) {
@@ -41,21 +29,27 @@ int start_failure(int rank, rondo_status_t status) {
 // The worst of what the threads of a process returned.
 int worst(const std::vector<int>& codes) { return *std::max_element(codes.begin(), codes.end()); }
 
-struct Place {
-  int first_rank = 0;  // of this process
-  int nranks = 1;
+// The threads of this process among all.
+struct Threads {
+  int first = 0;
+  int all = 1;
+  double start_us = 0;
+  GraphMeeting* graphs = nullptr;
 };
 
-// One rank on the current thread, once its communicator exists.
-int run_rank(const Options& options, rondo_comm_t comm, const Place& place, int thread, double start_us,
-             const OnRow& on_row) {
+int first_rank(const Options& options, int thread) { return thread * options.gpu.per_thread; }
+
+// One thread's ranks, once the threads' communicator exists.
+int run_thread(const Options& options, rondo_comm_t comm, const Threads& threads, int thread,
+               const OnRow& on_row) {
   SessionInput input;
   input.options = &options;
   input.comm = comm;
-  input.rank = place.first_rank + thread;
-  input.nranks = place.nranks;
+  input.thread = threads.first + thread;
+  input.nthreads = threads.all;
   input.watches = thread == 0;
-  input.process = {options.threads, start_us};
+  input.graphs = threads.graphs;
+  input.process = {options.threads * options.gpu.per_thread, threads.start_us};
   input.on_row = on_row;
   const int code = run_session(input);
   // Threads of one process die together: release those that still wait.
@@ -75,26 +69,25 @@ int on_threads(int threads, const std::function<int(int)>& body) {
 }
 
 // Every thread joins by itself.
-int join_by_id(const Options& options, const rondo_unique_id_t& id, const Place& place, double start_us,
+int join_by_id(const Options& options, const rondo_unique_id_t& id, const Threads& threads,
                const OnRow& on_row) {
   return on_threads(options.threads, [&](int thread) {
     const rondo_config_t config = make_config(options);
     rondo_comm_t comm = nullptr;
-    const int rank = place.first_rank + thread;
-    const rondo_status_t status = rondo_init_rank(&comm, place.nranks, &id, rank, &config);
-    if (status != RONDO_OK) return start_failure(rank, status);
-    const int code = run_rank(options, comm, place, thread, start_us, on_row);
+    const int number = threads.first + thread;
+    const rondo_status_t status = rondo_init_rank(&comm, threads.all, &id, number, &config);
+    if (status != RONDO_OK) return start_failure(first_rank(options, number), status);
+    const int code = run_thread(options, comm, threads, thread, on_row);
     static_cast<void>(rondo_destroy(comm));
     return code;
   });
 }
 
-int run_threads(const Options& options, double start_us, const OnRow& on_row) {
-  const Place place{0, options.threads};
+int run_threads(const Options& options, const Threads& threads, const OnRow& on_row) {
   if (options.parallel_init) {
     rondo_unique_id_t id;
     const rondo_status_t status = rondo_get_unique_id(&id);
-    return status == RONDO_OK ? join_by_id(options, id, place, start_us, on_row) : start_failure(0, status);
+    return status == RONDO_OK ? join_by_id(options, id, threads, on_row) : start_failure(0, status);
   }
   const rondo_config_t config = make_config(options);
   std::vector<rondo_comm_t> comms(static_cast<size_t>(options.threads));
@@ -103,14 +96,14 @@ int run_threads(const Options& options, double start_us, const OnRow& on_row) {
   // A communicator is destroyed where it was used: the end, too, is something that ranks do together.
   return on_threads(options.threads, [&](int thread) {
     rondo_comm_t comm = comms[static_cast<size_t>(thread)];
-    const int code = run_rank(options, comm, place, thread, start_us, on_row);
+    const int code = run_thread(options, comm, threads, thread, on_row);
     static_cast<void>(rondo_destroy(comm));
     return code;
   });
 }
 
 // In a process that run_processes() started: the id comes from the first one.
-int run_child(const Options& options, int processes, int number, const ChildPipes& pipes, double start_us) {
+int run_child(const Options& options, int processes, int number, const ChildPipes& pipes, Threads threads) {
   rondo_unique_id_t id;
   if (number == 0) {
     const rondo_status_t status = rondo_get_unique_id(&id);
@@ -121,19 +114,20 @@ int run_child(const Options& options, int processes, int number, const ChildPipe
   } else if (!read_all(pipes.id_in, &id, sizeof(id))) {
     return kLibraryFailed;  // the first process has failed, and said why
   }
-  const Place place{number * options.threads, processes * options.threads};
-  return join_by_id(options, id, place, start_us, [&](const Row& row) {
+  threads.first = number * options.threads;
+  threads.all = processes * options.threads;
+  return join_by_id(options, id, threads, [&](const Row& row) {
     const std::string line = row_to_json(row) + "\n";
     write_all(pipes.rows_out, line.data(), line.size());
   });
 }
 
-int run_started(const Options& options, int processes, const OnRow& on_row) {
-  const double start_us = now_us();
+int run_started(const Options& options, int processes, Threads threads, const OnRow& on_row) {
+  threads.start_us = now_us();
   return run_processes(
       processes,
       [&](int number, const ChildPipes& pipes) {
-        return run_child(options, processes, number, pipes, start_us);
+        return run_child(options, processes, number, pipes, threads);
       },
       [&](const std::string& line) {
         if (const auto row = row_from_json(line)) on_row(*row);
@@ -141,7 +135,7 @@ int run_started(const Options& options, int processes, const OnRow& on_row) {
 }
 
 // The launcher's processes, each with several threads: they share an id over a communicator of the processes.
-int run_launched_threads(const Options& options, rondo_comm_t processes, double start_us,
+int run_launched_threads(const Options& options, rondo_comm_t processes, Threads threads,
                          const OnRow& on_row) {
   int number = 0, count = 0;
   rondo_unique_id_t id{};
@@ -149,24 +143,24 @@ int run_launched_threads(const Options& options, rondo_comm_t processes, double 
   if (status == RONDO_OK) status = rondo_size(processes, &count);
   if (status == RONDO_OK && number == 0) status = rondo_get_unique_id(&id);
   if (status == RONDO_OK) status = rondo_broadcast(&id, &id, sizeof(id), RONDO_UINT8, 0, processes, nullptr);
-  if (status != RONDO_OK) return start_failure(number * options.threads, status);
-  return join_by_id(options, id, {number * options.threads, count * options.threads}, start_us, on_row);
+  threads.first = number * options.threads;
+  threads.all = count * options.threads;
+  if (status != RONDO_OK) return start_failure(first_rank(options, threads.first), status);
+  return join_by_id(options, id, threads, on_row);
 }
 
-int run_launched(const Options& options, double start_us, const OnRow& on_row) {
+int run_launched(const Options& options, Threads threads, const OnRow& on_row) {
   const rondo_config_t config = make_config(options);
   rondo_comm_t comm = nullptr;
   rondo_status_t status = rondo_init(&comm, nullptr, &config);
   if (status != RONDO_OK) return start_failure(0, status);
   int code = kAllRight;
   if (options.threads > 1) {
-    code = run_launched_threads(options, comm, start_us, on_row);
+    code = run_launched_threads(options, comm, threads, on_row);
   } else {
-    Place place;
-    status = rondo_rank(comm, &place.first_rank);
-    if (status == RONDO_OK) status = rondo_size(comm, &place.nranks);
-    code =
-        status == RONDO_OK ? run_rank(options, comm, place, 0, start_us, on_row) : start_failure(0, status);
+    status = rondo_rank(comm, &threads.first);
+    if (status == RONDO_OK) status = rondo_size(comm, &threads.all);
+    code = status == RONDO_OK ? run_thread(options, comm, threads, 0, on_row) : start_failure(0, status);
   }
   static_cast<void>(rondo_destroy(comm));
   return code;
@@ -181,9 +175,11 @@ bool launched() {
 }
 
 int run_benchmark(const Options& options, const OnRow& on_row) {
-  const double start_us = now_us();
-  if (options.ranks.empty() && launched()) return run_launched(options, start_us, on_row);
-  if (options.ranks.empty() && options.threads > 1) return run_threads(options, start_us, on_row);
+  GraphMeeting graphs(static_cast<size_t>(options.threads * options.gpu.per_thread));
+  const Threads threads{0, options.threads, now_us(), &graphs};
+  if (options.ranks.empty() && launched()) return run_launched(options, threads, on_row);
+  const bool several = options.threads > 1 || options.gpu.per_thread > 1;
+  if (options.ranks.empty() && several) return run_threads(options, threads, on_row);
   std::vector<int> counts = options.ranks;
   if (counts.empty()) {
     counts = {kDefaultRanks};
@@ -191,7 +187,7 @@ int run_benchmark(const Options& options, const OnRow& on_row) {
   }
   int code = kAllRight;
   for (const int processes : counts) {
-    const int one = run_started(options, processes, on_row);
+    const int one = run_started(options, processes, threads, on_row);
     if (one != kAllRight && one != kWrongValues) return one;
     code = std::max(code, one);
   }

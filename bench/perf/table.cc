@@ -8,6 +8,7 @@ namespace {
 // Wide enough for "complex128", otherwise nccl-tests' widths.
 constexpr const char* kColumns = "{:>12}  {:>12}  {:>10}  {:>6}  {:>6}";
 constexpr const char* kTimings = "  {:>7}  {:>6}  {:>6}  {:>6}";
+constexpr const char* kLimits = "  {:>9}  {:>7}";
 constexpr int kTimestamp = 19;  // characters
 
 std::string line(const char* first, const char* second, const char* type, const char* op, const char* root,
@@ -17,10 +18,21 @@ std::string line(const char* first, const char* second, const char* type, const 
   return text + timings;
 }
 
+std::string limit_columns(const std::optional<Timing>& timing) {
+  if (!timing || !timing->limit_us || !(timing->time_us > 0))
+    return fmt::format(fmt::runtime(kLimits), "N/A", "N/A");
+  return fmt::format(fmt::runtime(kLimits), fitted(*timing->limit_us, 9),
+                     fitted(100 * *timing->limit_us / timing->time_us, 7));
+}
+
 std::string timing_columns(const std::optional<Timing>& timing) {
   if (!timing) return fmt::format(fmt::runtime(kTimings), "N/A", "N/A", "N/A", "N/A");
   return fmt::format(fmt::runtime(kTimings), fitted(timing->time_us, 7), fitted(timing->algbw, 6),
                      fitted(timing->busbw, 6), timing->wrong ? fmt::format("{}", *timing->wrong) : "N/A");
+}
+
+std::string form_columns(const std::optional<Timing>& timing, const TableStyle& style) {
+  return timing_columns(timing) + (style.limits ? limit_columns(timing) : "");
 }
 
 }  // namespace
@@ -35,9 +47,11 @@ std::string fitted(double value, int width) {
 }
 
 std::string table_header(const TableStyle& style) {
-  const std::string titles =
+  std::string titles =
       fmt::format(fmt::runtime(kTimings), style.cpu_time ? "cputime" : "time", "algbw", "busbw", "#wrong");
-  const std::string units = fmt::format(fmt::runtime(kTimings), "(us)", "(GB/s)", "(GB/s)", "");
+  std::string units = fmt::format(fmt::runtime(kTimings), "(us)", "(GB/s)", "(GB/s)", "");
+  if (style.limits) titles += fmt::format(fmt::runtime(kLimits), "limit", "reached");
+  if (style.limits) units += fmt::format(fmt::runtime(kLimits), "(us)", "(%)");
   const std::string above = fmt::format("{:^{}}", "out-of-place", titles.size());
   const std::string beside = fmt::format("{:^{}}", "in-place", titles.size());
   const char* when = style.timestamps ? "  timestamp" : "";
@@ -48,7 +62,7 @@ std::string table_header(const TableStyle& style) {
 
 std::string table_row(const Row& row, const TableStyle& style, const std::string& timestamp) {
   std::string text = fmt::format(fmt::runtime(kColumns), row.bytes, row.count, row.type, row.op, row.root) +
-                     timing_columns(row.out_of_place) + timing_columns(row.in_place);
+                     form_columns(row.out_of_place, style) + form_columns(row.in_place, style);
   if (style.timestamps) text += fmt::format("  {:>{}}", timestamp, kTimestamp);
   return text + "\n";
 }

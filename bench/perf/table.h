@@ -11,6 +11,7 @@ namespace rondo::perf {
 struct TableStyle {
   bool cpu_time = false;
   bool timestamps = false;
+  bool limits = false;
 };
 
 /// The three lines above the rows.

@@ -4,29 +4,18 @@
 #include <map>
 #include <mutex>
 
+#include "embedded_code.h"
 #include "kernels.h"
 #include "kernels/device_folds.h"
 
-/// What embed.py has put into the library: the linked code, then the parts that it was linked from; the last
-/// one is empty.
-struct EmbeddedCode {
-  const std::byte* begin;
-  const std::byte* end;
-};
-extern "C" const EmbeddedCode rondo_device_code[];
+extern "C" const rondo::EmbeddedCode rondo_device_code[];
 
 namespace rondo {
 namespace {
 
 gpu::Image& image() {
-  static auto& made = *[] {
-    const auto code = [](const EmbeddedCode& one) { return gpu::Image::Code(one.begin, one.end); };
-    std::vector<gpu::Image::Code> parts;
-    for (const EmbeddedCode* one = rondo_device_code + 1; one->begin != nullptr; ++one)
-      parts.push_back(code(*one));
-    return new gpu::Image(code(rondo_device_code[0]), std::move(parts));
-  }();
-  return made;
+  static auto& loaded = image_of(rondo_device_code);
+  return loaded;
 }
 
 using Loaded = std::array<LoadedKernel, 2>;  // by DeviceKernel

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""embed.py OUT LINKED PART...: writes the assembler file that puts device code into the library.
+"""embed.py OUT NAME LINKED PART...: writes the assembler file that puts device code into the library.
 
-LINKED is the code for the architectures that were asked for, PARTs are the files it was linked from, which hold code
-that a driver compiles for later ones. kernels/cuda/image.h says what the symbols are.
+NAME is the symbol. LINKED is the code for the architectures that were asked for, PARTs are the files it was linked from, which hold code
+that a driver compiles for later ones. embedded_code.h says how they lie there.
 """
 import sys
 
 
 def main():
-    out, *paths = sys.argv[1:]
+    out, symbol, *paths = sys.argv[1:]
     with open(out, "w", encoding="utf-8") as file:
         file.write(".section .rodata\n")
         for index, path in enumerate(paths):
             file.write(f'.balign 64\n.Lbegin{index}: .incbin "{path}"\n.Lend{index}: .byte 0\n')
         file.write(".section .data.rel.ro, \"aw\"\n.balign 8\n")
-        file.write(".globl rondo_device_code\n.hidden rondo_device_code\nrondo_device_code:\n")
+        file.write(f".globl {symbol}\n.hidden {symbol}\n{symbol}:\n")
         for index in range(len(paths)):
             file.write(f".quad .Lbegin{index}, .Lend{index}\n")
         file.write(".quad 0, 0\n.section .note.GNU-stack, \"\", %progbits\n")

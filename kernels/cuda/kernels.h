@@ -1,6 +1,7 @@
 // The kernels by name. Each takes one struct, by value, and any grid of blocks of at most kMostThreads.
 #pragma once
 
+#include "comparison.h"
 #include "fold_list.h"
 #include "program.h"
 
@@ -14,5 +15,8 @@ inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 /// CallList: in each call a block for each lane of each channel. Blocks wait for one another: the launch must
 /// be cooperative. Threads of a block are whole warps.
 inline constexpr const char* kExecuteKernel = "rondo_execute";
+
+/// Comparison: by all threads of the grid. Its blocks do not wait for one another.
+inline constexpr const char* kCompareKernel = "rondo_compare";
 
 }  // namespace rondo::device

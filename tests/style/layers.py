@@ -20,7 +20,7 @@ LAYERS = [
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
-    ("bench", None, ("base", "gpu", "rondo")),  # gpu: memory, streams and events of its own
+    ("bench", None, ("base", "gpu", "kernels", "rondo")),  # memory, streams and checks on GPUs, of its own
     ("tools", None, ("rondo",)),
     ("examples", None, ("rondo",)),
 ]

@@ -1,10 +1,12 @@
 // Stands before librondo (LD_PRELOAD) and spoils what it does, as BROKEN says, so that a test can see
-// rondo-perf notice it. Calls of rank 1 only; every other function is the library's own.
+// rondo-perf notice it. Calls of rank 1 only; every other function is the library's own. What a call on a
+// CUDA stream does is spoiled in that stream.
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 
 #include "rondo/rondo.h"
@@ -27,9 +29,52 @@ Function real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-void flip(void* buffer, size_t byte) { static_cast<unsigned char*>(buffer)[byte] ^= 0x20; }
+/// A CUDA stream, as CUDA knows it, of each handle of this thread's.
+thread_local std::map<rondo_stream_t, void*> cuda_streams;
+
+template <typename Function>
+Function of_driver(const char* name) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<Function>(dlsym(driver, name));
+}
+
+/// Whether the stream is one of that device's, which then does it.
+bool set_by(int device, void* cuda_stream, void* at, unsigned char byte, size_t bytes) {
+  void* context = nullptr;
+  if (of_driver<int (*)(void**, int)>("cuDevicePrimaryCtxRetain")(&context, device) != 0) std::abort();
+  of_driver<int (*)(void*)>("cuCtxPushCurrent_v2")(context);
+  const auto fill = of_driver<int (*)(void*, unsigned char, size_t, void*)>("cuMemsetD8Async");
+  const bool done = fill(at, byte, bytes, cuda_stream) == 0;
+  of_driver<int (*)(void**)>("cuCtxPopCurrent_v2")(&context);
+  return done;
+}
+
+/// In a stream bytes are set to what no sum of small numbers has: its driver cannot change single bits.
+void set_in_stream(void* cuda_stream, void* at, unsigned char byte, size_t bytes) {
+  int device = 0;
+  while (!set_by(device, cuda_stream, at, byte, bytes)) ++device;
+}
+
+void flip(rondo_stream_t stream, void* at) {
+  if (const auto found = cuda_streams.find(stream); found != cuda_streams.end())
+    return set_in_stream(found->second, at, 0x7F, 1);
+  *static_cast<unsigned char*>(at) ^= 0x20;
+}
+
+void poison(rondo_stream_t stream, void* at, size_t bytes) {
+  if (const auto found = cuda_streams.find(stream); found != cuda_streams.end())
+    return set_in_stream(found->second, at, 0xA5, bytes);
+  std::memset(at, 0xA5, bytes);
+}
 
 }  // namespace
+
+extern "C" RONDO_API rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
+  using CudaStream = rondo_stream_t (*)(void*);
+  const rondo_stream_t stream = real<CudaStream>("rondo_cuda_stream")(cuda_stream);
+  cuda_streams[stream] = cuda_stream;
+  return stream;
+}
 
 extern "C" RONDO_API rondo_status_t rondo_all_reduce(const void* sendbuf, void* recvbuf, size_t count,
                                                      rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
@@ -42,11 +87,12 @@ extern "C" RONDO_API rondo_status_t rondo_all_reduce(const void* sendbuf, void* 
   size_t bytes = 0;
   rondo_type_size(type, &bytes);
   if (count == 0 || status != RONDO_OK) return status;
-  if (broken("value", comm)) flip(recvbuf, (count - 1) * bytes);
-  if (broken("before", comm)) flip(static_cast<char*>(recvbuf) - 1, 0);
-  if (broken("after", comm)) flip(recvbuf, count * bytes);
-  if (broken("input", comm) && sendbuf != recvbuf) flip(const_cast<void*>(sendbuf), 0);
-  if (broken("nothing", comm)) std::memset(recvbuf, 0xA5, count * bytes);
+  auto* out = static_cast<char*>(recvbuf);
+  if (broken("value", comm)) flip(stream, out + (count - 1) * bytes);
+  if (broken("before", comm)) flip(stream, out - 1);
+  if (broken("after", comm)) flip(stream, out + count * bytes);
+  if (broken("input", comm) && sendbuf != recvbuf) flip(stream, const_cast<void*>(sendbuf));
+  if (broken("nothing", comm)) poison(stream, recvbuf, count * bytes);
   return status;
 }
 
@@ -56,6 +102,6 @@ extern "C" RONDO_API rondo_status_t rondo_reduce(const void* sendbuf, void* recv
   using Reduce = rondo_status_t (*)(const void*, void*, size_t, rondo_type_t, rondo_op_t, int, rondo_comm_t,
                                     rondo_stream_t);
   const auto status = real<Reduce>("rondo_reduce")(sendbuf, recvbuf, count, type, op, root, comm, stream);
-  if (count > 0 && broken("elsewhere", comm) && root != 1) flip(recvbuf, 0);
+  if (count > 0 && broken("elsewhere", comm) && root != 1) flip(stream, recvbuf);
   return status;
 }

@@ -97,6 +97,34 @@ TEST_CASE("A form that does not exist has no numbers") {
   REQUIRE(object["wrong"].is_null());
 }
 
+TEST_CASE("Limits have columns of their own, under their titles") {
+  TableStyle style;
+  style.limits = true;
+  Row row = example_row(1048576);
+  row.out_of_place->limit_us = 2.5;
+  const std::string header = table_header(style);
+  const std::string text = table_row(row, style, "");
+  REQUIRE(text.size() == header.find('\n') + 1);
+  REQUIRE(text.find("2.50    20.00") != std::string::npos);  // a fifth of the time
+  REQUIRE(count_of(text, "N/A") == 2);
+  REQUIRE(count_of(header, "reached") == 2);
+  REQUIRE(table_header({}).find("reached") == std::string::npos);
+}
+
+TEST_CASE("What was used besides the library is part of a row") {
+  Row row = example_row(8);
+  const auto host = nlohmann::json::parse(row_to_json(row));
+  REQUIRE((host["memory"] == "host" && host["calls"] == "calls" && host["clock"] == "host"));
+  REQUIRE((host["gpu"].is_null() && host["driver"].is_null() && host["copy_gbs"].is_null()));
+  REQUIRE((host["out_of_place_limit_us"].is_null() && host["in_place_limit_us"].is_null()));
+  row.setup = {"managed", "graph", "events", 7, "Some GPU", "13.0", 2000.5};
+  row.in_place->limit_us = 1.5;
+  const auto gpu = nlohmann::json::parse(row_to_json(row));
+  REQUIRE((gpu["gpu"] == "Some GPU" && gpu["driver"] == "13.0" && gpu["graph_launches"] == 7));
+  REQUIRE((gpu["copy_gbs"] == 2000.5 && gpu["in_place_limit_us"] == 1.5));
+  REQUIRE(row_to_json(*row_from_json(row_to_json(row))) == row_to_json(row));
+}
+
 TEST_CASE("Rows survive the way through JSON, and the file is an array of them") {
   const Row row = example_row(4096);
   const auto copy = row_from_json(row_to_json(row));

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "blocks.h"
+#include "compare.h"
 #include "kernels.h"
 
 namespace rondo::device {
@@ -22,9 +23,14 @@ void run_execute(const void* argument, uint32_t blocks, uint32_t threads) {
   all.run();
 }
 
+void run_compare(const void* argument, uint32_t /*blocks*/, uint32_t /*threads*/) {
+  compare(*static_cast<const Comparison*>(argument), 0, 1);
+}
+
 constexpr std::array kKernels = {
     HostKernel{kFoldListKernel, sizeof(FoldList), run_fold_list},
     HostKernel{kExecuteKernel, sizeof(CallList), run_execute},
+    HostKernel{kCompareKernel, sizeof(Comparison), run_compare},
 };
 
 }  // namespace

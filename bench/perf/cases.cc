@@ -1,0 +1,55 @@
+#include "cases.h"
+
+namespace rondo::perf {
+namespace {
+
+// Operations that the collective and the type have in common; an operation that is not used stands for all.
+std::vector<Op> ops_for(const Options& options, Collective collective, const Type& type) {
+  if (!collective_info(collective).reduces) return {Op::Sum};
+  const bool prefix = collective == Collective::Scan || collective == Collective::Exscan;
+  std::vector<Op> ops;
+  for (const Op op : options.ops) {
+    if (op_takes(op, type) && !(prefix && op == Op::Avg)) ops.push_back(op);
+  }
+  return ops;
+}
+
+}  // namespace
+
+std::string name_of(const Table& table) {
+  return std::string(collective_info(table.collective).name) + (table.varying ? "_v" : "");
+}
+
+std::vector<Combination> combinations(const Options& options, Collective collective, int nranks) {
+  std::vector<int> roots{0};
+  if (collective_info(collective).has_root) {
+    roots = options.roots;
+    for (int root = 0; options.roots.empty() && root < nranks; ++root) roots.push_back(root);
+  }
+  if (collective == Collective::Barrier) return {{}};
+  std::vector<Combination> all;
+  for (const int type : options.types) {
+    for (const Op op : ops_for(options, collective, type_info(type))) {
+      for (const int root : roots) all.push_back({type, op, root});
+    }
+  }
+  return all;
+}
+
+Row blank_row(const Table& table, const Combination& combination, size_t count, int nranks) {
+  const CollectiveInfo& info = collective_info(table.collective);
+  const Type& type = type_info(combination.type);
+  const bool barrier = table.collective == Collective::Barrier;
+  Row row;
+  row.collective = name_of(table);
+  row.automatic = table.algorithm.empty();
+  row.ranks = nranks;
+  row.count = count;
+  row.bytes = barrier ? 0 : count * type.bytes * (info.in_blocks ? static_cast<size_t>(nranks) : 1);
+  row.type = barrier ? "none" : type.name;
+  row.op = info.reduces ? op_info(combination.op).name : "none";
+  row.root = info.has_root ? combination.root : -1;
+  return row;
+}
+
+}  // namespace rondo::perf

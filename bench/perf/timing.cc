@@ -1,0 +1,91 @@
+#include "timing.h"
+
+#include "failure.h"
+#include "gpu/device.h"
+#include "graph_replay.h"
+#include "host_clock.h"
+#include "try.h"
+
+namespace rondo::perf {
+namespace {
+
+bool has_barrier(Pace pace) { return pace == Pace::BarrierEachCall || pace == Pace::UntimedBarrier; }
+
+rondo_status_t note_algorithm(Team& team) {
+  return rondo_last_algorithm(team.members[0].comm, &team.algorithm);
+}
+
+// All iterations by the host's clock.
+rondo_status_t by_host(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
+  const Options& options = *team.options;
+  const clockid_t clock = clock_for(options.cpu_time);
+  double untimed = 0;
+  const double start = now_us(clock);
+  for (int i = 1; i <= options.iterations; ++i) {
+    PERF_TRY(make_calls(trials, options.aggregate));
+    const bool last = i == options.iterations;
+    if (options.pace == Pace::Free && !last) continue;
+    PERF_TRY(wait_for(team));
+    const double done = now_us(clock);
+    if (last) PERF_TRY(note_algorithm(team));
+    if (has_barrier(options.pace)) PERF_TRY(rondo_barrier(team.control, nullptr));
+    if (options.pace == Pace::UntimedBarrier) untimed += now_us(clock) - done;
+  }
+  times_us.assign(trials.size(), now_us(clock) - start - untimed);
+  return RONDO_OK;
+}
+
+template <typename Body>
+rondo_status_t at_each(Team& team, Body body) {
+  for (Member& member : team.members) {
+    const gpu::Current current(member.device);
+    PERF_TRY(noted(current.status()));
+    PERF_TRY(noted(body(member)));
+  }
+  return RONDO_OK;
+}
+
+// All iterations by events in the ranks' streams.
+rondo_status_t by_events(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
+  const Options& options = *team.options;
+  PERF_TRY(at_each(team, [](Member& one) { return one.stopwatch.start(one.cuda_stream.get()); }));
+  for (int i = 0; i < options.iterations; ++i) PERF_TRY(make_calls(trials, options.aggregate));
+  PERF_TRY(at_each(team, [](Member& one) { return one.stopwatch.stop(one.cuda_stream.get()); }));
+  PERF_TRY(wait_for(team));
+  times_us.clear();
+  PERF_TRY(at_each(team, [&](Member& one) -> Status {
+    RONDO_TRY_ASSIGN(const double elapsed_us, one.stopwatch.elapsed_us());
+    times_us.push_back(elapsed_us);
+    return {};
+  }));
+  return note_algorithm(team);
+}
+
+// All iterations as one graph, launched several times.
+rondo_status_t by_graph(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
+  const Options& options = *team.options;
+  const int launches = options.gpu.graph_launches;
+  const auto iterations = [&] {
+    for (int i = 0; i < options.iterations; ++i) PERF_TRY(make_calls(trials, options.aggregate));
+    return RONDO_OK;
+  };
+  double elapsed_us = 0;
+  PERF_TRY(replay(team, iterations, {.untimed = 1, .timed = launches}, elapsed_us));
+  times_us.assign(trials.size(), elapsed_us / launches);
+  return note_algorithm(team);
+}
+
+}  // namespace
+
+rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
+  const Options& options = *team.options;
+  for (int i = 0; i < options.warmup; ++i) PERF_TRY(make_calls(trials, options.aggregate));
+  PERF_TRY(wait_for(team));
+  PERF_TRY(rondo_barrier(team.control, nullptr));
+  const auto how = options.gpu.graph_launches > 0 ? by_graph : times_by_events(options) ? by_events : by_host;
+  PERF_TRY(how(team, trials, times_us));
+  for (double& time_us : times_us) time_us /= options.iterations * options.aggregate;
+  return RONDO_OK;
+}
+
+}  // namespace rondo::perf

@@ -1,0 +1,13 @@
+// How long calls take. Collective: every thread calls this.
+#pragma once
+
+#include <vector>
+
+#include "trial.h"
+
+namespace rondo::perf {
+
+/// Microseconds a call of each rank of the team, after the warm-up.
+rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us);
+
+}  // namespace rondo::perf

@@ -1,0 +1,12 @@
+// The kernel of rondo-perf's check, in an image of its own (kernels.h).
+#include "compare.h"
+#include "kernels.h"
+
+namespace rondo::device {
+
+extern "C" __global__ void __launch_bounds__(kMostThreads)
+    rondo_compare(const __grid_constant__ Comparison task) {
+  compare(task, uint64_t{blockIdx.x} * blockDim.x + threadIdx.x, uint64_t{gridDim.x} * blockDim.x);
+}
+
+}  // namespace rondo::device
