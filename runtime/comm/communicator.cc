@@ -105,30 +105,73 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 
 /// Why GPU calls cannot be made on this communicator, if they cannot.
 Status Communicator::join_on_gpus() {
+  if (device() < 0) return {};  // placement says so, call by call
+  RONDO_TRY(check_gpus());
+  if (!reach_one_another()) return join_processes();
+  for (int rank = 0; rank < size(); ++rank)
+    RONDO_TRY(gpu::reach(device(), session_->member(session_rank(rank)).device.ordinal));
+  join_crew();
+  return {};
+}
+
+Status Communicator::check_gpus() const {
   const Member& self = session_->member(session_rank(self_));
-  if (self.device.ordinal < 0) return {};  // placement says so, call by call
   if (size() > kMostJointRanks)
     return error(Code::Unsupported, "GPU memory: at most {} ranks, not {}", kMostJointRanks, size());
   for (int rank = 0; rank < size(); ++rank) {
     const Member& other = session_->member(session_rank(rank));
     if (other.device.ordinal < 0)
       return error(Code::Unsupported, "GPU memory: {} uses no GPU, {} does", other.text(), self.text());
-    if (other.endpoint.process != self.endpoint.process || other.endpoint.host != self.endpoint.host)
-      return error(Code::Unsupported, "GPU memory: {} and {} are different processes", self.text(),
+    if (other.endpoint.host != self.endpoint.host)
+      return error(Code::Unsupported, "GPU memory: {} and {} are on different hosts", self.text(),
                    other.text());
-    if (!gpu::can_reach(self.device.ordinal, other.device.ordinal))
-      return error(Code::Unsupported, "GPU memory: GPU {} cannot reach the memory of GPU {}",
-                   self.device.ordinal, other.device.ordinal);
-    RONDO_TRY(gpu::reach(self.device.ordinal, other.device.ordinal));
   }
+  return {};
+}
+
+/// Whether kernels of any rank can use the users' buffers of any other.
+bool Communicator::reach_one_another() const {
+  std::set<int> devices;
+  for (const int rank : ranks_) {
+    const Member& member = session_->member(rank);
+    if (member.endpoint.process != session_->member(session_rank(self_)).endpoint.process) return false;
+    devices.insert(member.device.ordinal);
+  }
+  for (const int from : devices)
+    for (const int to : devices)
+      if (!gpu::can_reach(from, to)) return false;
+  return true;
+}
+
+void Communicator::join_crew() {
   std::vector<int> all(ranks_.size());
   std::iota(all.begin(), all.end(), 0);
-  joint_run_.emplace(Crew::of(session_->id(), id_, all.size()), all, self_, self.device.ordinal, issue_joint);
+  joint_run_.emplace(Crew::of(session_->id(), id_, all.size()), all, self_, device(), issue_joint);
+}
+
+Status Communicator::join_processes() {
+  RONDO_TRY_ASSIGN(const size_t staging_bytes, staging_bytes_setting(size()));
+  std::vector<int> here;
+  for (int rank = 0; rank < size(); ++rank)
+    if (session_->member(session_rank(rank)).endpoint.process ==
+        session_->member(session_rank(self_)).endpoint.process)
+      here.push_back(rank);
+  phased_ = std::make_unique<Phased>(*this,
+                                     Introduction::Parties{.session = session_,
+                                                           .communicator = id_,
+                                                           .ranks = ranks_,
+                                                           .self = self_,
+                                                           .device = device(),
+                                                           .health = health_,
+                                                           .timeout_ms = options_.timeout_ms,
+                                                           .staging_bytes = staging_bytes},
+                                     here);
   return {};
 }
 
 Communicator::~Communicator() {
   drain();  // a queue's thread may still be in a call, which may still fail
+  phased_.reset();
   session_->detach(id_);
 }
 
@@ -209,10 +252,15 @@ Result<Task*> Communicator::prepare(const Call& call) {
 }
 
 Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
-  if (!joint_run_) return no_gpu_calls_;
+  if (!joint_run_ && phased_ == nullptr) return no_gpu_calls_;
   Signature signature = call.signature();
   signature.sequence = ++sequence_;
   board_->begin(signature);
+  if (phased_ != nullptr) {
+    latest_algorithm_.store("phased", std::memory_order_relaxed);
+    phased_->begin(call, signature);
+    return phased_.get();
+  }
   latest_algorithm_.store("joint", std::memory_order_relaxed);
   RONDO_TRY(joint_run_->begin(call, signature, nullptr));
   return &*joint_run_;
@@ -244,6 +292,9 @@ Status Communicator::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   drain();
+  if (phased_ != nullptr && !phased_->settle(Deadline::in_ms(options_.timeout_ms)))
+    return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
+                      static_cast<double>(options_.timeout_ms) / 1000));
   board_->finish();
   if (health_->failed()) return health_->cause();
   if (session_->is_last(id_)) {

@@ -25,7 +25,9 @@ namespace rondo::gpu {
   X(cuStreamGetCtx)                              \
   X(cuStreamSynchronize)                         \
   X(cuStreamWaitEvent)                           \
-  X(cuStreamGetCaptureInfo)                         \
+  X(cuStreamGetCaptureInfo)                      \
+  X(cuStreamBatchMemOp)                          \
+  X(cuThreadExchangeStreamCaptureMode)           \
   X(cuEventCreate)                               \
   X(cuEventDestroy)                              \
   X(cuEventRecord)                               \
@@ -35,6 +37,19 @@ namespace rondo::gpu {
   X(cuMemAllocManaged)                           \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
+  X(cuMemHostRegister)                           \
+  X(cuMemHostUnregister)                         \
+  X(cuMemHostGetDevicePointer)                   \
+  X(cuMemGetAllocationGranularity)               \
+  X(cuMemCreate)                                 \
+  X(cuMemRelease)                                \
+  X(cuMemAddressReserve)                         \
+  X(cuMemAddressFree)                            \
+  X(cuMemMap)                                    \
+  X(cuMemUnmap)                                  \
+  X(cuMemSetAccess)                              \
+  X(cuMemExportToShareableHandle)                \
+  X(cuMemImportFromShareableHandle)              \
   X(cuMemcpy)                                    \
   X(cuPointerGetAttributes)                      \
   X(cuLibraryLoadData)                           \

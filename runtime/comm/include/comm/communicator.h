@@ -16,6 +16,7 @@
 #include "comm/crew.h"
 #include "comm/health.h"
 #include "comm/memory.h"
+#include "comm/phased.h"
 #include "comm/selector.h"
 #include "comm/session.h"
 #include "exec/point_to_point.h"
@@ -116,6 +117,10 @@ class Communicator {
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   Status join_on_gpus();
+  Status check_gpus() const;
+  bool reach_one_another() const;
+  void join_crew();
+  Status join_processes();
   Result<Task*> prepare_on_gpu(const Call& call);
   std::byte* scratch(size_t bytes);
 
@@ -145,6 +150,7 @@ class Communicator {
   Registrations registrations_;
   uint32_t sequence_ = 0;
   std::optional<CrewRun> joint_run_;  // of GPU calls, where all ranks live in this process
+  std::unique_ptr<Phased> phased_;    // where they live in several of one host
   Status no_gpu_calls_;               // why there are none otherwise
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
