@@ -20,6 +20,7 @@ DeviceFolds::DeviceFolds(DeviceFolds&&) noexcept = default;
 DeviceFolds::~DeviceFolds() = default;
 void DeviceFolds::scale(uint64_t, std::span<const Scalar>) {}
 void DeviceFolds::add(std::span<const void* const>, std::span<void* const>, size_t) {}
+void DeviceFolds::stamp(const StampPlan&) {}
 Status DeviceFolds::launch(int, gpu::Stream) const { return absent(); }
 
 }  // namespace rondo

@@ -37,13 +37,33 @@ device::FoldList& DeviceFolds::list_with_room(size_t pointers) {
     if (last.nfolds < FoldList::kMostFolds && last.npointers + pointers <= FoldList::kMostPointers)
       return last;
   }
-  FoldList& list = lists_.emplace_back();
+  return add_list();
+}
+
+device::FoldList& DeviceFolds::add_list() {
+  device::FoldList& list = lists_.emplace_back();
   list.type = type_;
   list.op = op_;
   list.divisor = divisor_;
   static_assert(sizeof(Scalar) == sizeof(device::Scalar));
   if (!scalars_.empty()) std::memcpy(list.scalars, scalars_.data(), scalars_.size() * sizeof(Scalar));
+  if (stamps_ != nullptr) list.stamps = *stamps_;
   return list;
+}
+
+void DeviceFolds::stamp(const StampPlan& plan) {
+  static_assert(StampPlan::kMostStamps == device::StampList::kMostStamps);
+  stamps_ = std::make_unique<device::StampList>();
+  stamps_->signature = plan.signature;
+  stamps_->rank = static_cast<uint64_t>(plan.rank);
+  stamps_->ticks = plan.ticks;
+  stamps_->note = plan.note;
+  stamps_->nstamps = static_cast<uint32_t>(plan.entries.size());
+  stamps_->writes = plan.writes ? 1 : 0;
+  for (size_t i = 0; i < plan.entries.size(); ++i)
+    stamps_->entries[i] = {plan.entries[i].stamp, plan.entries[i].count};
+  if (lists_.empty() && !plan.entries.empty()) add_list();
+  for (device::FoldList& list : lists_) list.stamps = *stamps_;
 }
 
 void DeviceFolds::add(std::span<const void* const> sources, std::span<void* const> outs, size_t count) {
@@ -64,7 +84,7 @@ void DeviceFolds::add(std::span<const void* const> sources, std::span<void* cons
 Status DeviceFolds::launch(int device, gpu::Stream stream) const {
   RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::FoldList, device));
   for (const device::FoldList& list : lists_) {
-    const uint64_t wanted = (bytes_of(list) + kLeastBytes - 1) / kLeastBytes;
+    const uint64_t wanted = std::max<uint64_t>(1, (bytes_of(list) + kLeastBytes - 1) / kLeastBytes);
     const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted, kernel.resident_blocks));
     RONDO_TRY(gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMostThreads}, stream, &list));
   }

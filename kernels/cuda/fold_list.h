@@ -5,12 +5,30 @@
 
 #include "base/element.h"
 #include "base/reduction.h"
+#include "kernels/stamp.h"
 
 namespace rondo::device {
 
 /// One element, whatever its type.
 struct alignas(16) Scalar {
   unsigned char bytes[16];
+};
+
+/// Stamps that a launch writes, or checks before it does anything else (stamps.h).
+struct StampList {
+  static constexpr uint32_t kMostStamps = 64;
+
+  struct Entry {
+    Stamp* stamp;
+    uint64_t count;  // of the signature
+  };
+  Signature signature;  // but its count
+  uint64_t rank;        // own
+  uint64_t* ticks;      // counts launches, so that the host sees that the call goes on; null: no need
+  MismatchNote* note;
+  uint32_t nstamps;
+  uint32_t writes;  // 0: checks
+  Entry entries[kMostStamps];
 };
 
 /// Folds that do not depend on one another. Each is a FoldTask of its own (fold.h).
@@ -35,6 +53,7 @@ struct FoldList {
   Fold folds[kMostFolds];
   void* pointers[kMostPointers];
   Scalar scalars[kMostSources];
+  StampList stamps;
 };
 static_assert(sizeof(FoldList) <= 4096, "what a launch can take on every GPU");
 

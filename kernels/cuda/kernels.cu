@@ -1,11 +1,14 @@
 // The kernels: what the host launches, by these names (kernels.h). Each takes one struct, by value.
 #include "execute.h"
 #include "kernels.h"
+#include "stamps.h"
 
 namespace rondo::device {
 
 extern "C" __global__ void __launch_bounds__(kMostThreads)
     rondo_fold_list(const __grid_constant__ FoldList list) {
+  Block block;
+  if (!pass(list.stamps, blockIdx.x, block)) return;
   fold_all(list, {blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x});
 }
 

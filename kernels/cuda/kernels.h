@@ -9,7 +9,7 @@ namespace rondo::device {
 
 inline constexpr uint32_t kMostThreads = 512;
 
-/// FoldList: fold_all() by all threads of the grid. Its blocks do not wait for one another.
+/// FoldList: its stamps, then fold_all() by all threads of the grid. Its blocks do not wait for one another.
 inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 
 /// CallList: in each call a block for each lane of each channel. Blocks wait for one another: the launch must

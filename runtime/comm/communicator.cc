@@ -102,6 +102,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 
 Communicator::~Communicator() {
   drain();  // a queue's thread may still be in a call, which may still fail
+  phased_.reset();
   session_->detach(id_);
 }
 

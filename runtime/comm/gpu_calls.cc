@@ -1,6 +1,6 @@
 // A communicator's calls on GPU memory: which way they are made, and that.
 #include <algorithm>
-#include <numeric>
+#include <set>
 #include <thread>
 
 #include "base/log.h"
@@ -21,74 +21,101 @@ bool same_process(const Member& a, const Member& b) {
 
 }  // namespace
 
-/// Why not all ranks can reach one another's memory, if they cannot.
-Status Communicator::check_joint() const {
+Status Communicator::check_gpus() const {
   const Member& self = session_->member(session_rank(self_));
-  if (size() > kMostJointRanks) return error(Code::Unsupported, "more than {} ranks", kMostJointRanks);
-  for (int rank = 0; rank < size(); ++rank) {
-    const Member& other = session_->member(session_rank(rank));
-    if (!same_process(self, other))
-      return error(Code::Unsupported, "{} and {} are different processes", self.text(), other.text());
-    for (const auto& [from, to] : {std::pair(self, other), std::pair(other, self)})
-      if (!gpu::can_reach(from.device.ordinal, to.device.ordinal))
-        return error(Code::Unsupported, "GPU {} cannot reach the memory of GPU {}", from.device.ordinal,
-                     to.device.ordinal);
+  for (const int rank : ranks_) {
+    const Member& other = session_->member(rank);
+    if (other.device.ordinal < 0)
+      return error(Code::Unsupported, "GPU memory: {} uses no GPU, {} does", other.text(), self.text());
   }
   return {};
 }
 
 /// Blocks that wait for one another run at the same time: in one launch, or on different GPUs.
 Status Communicator::check_device_calls() const {
-  for (int a = 0; a < size(); ++a) {
-    const Member& one = session_->member(session_rank(a));
-    if (one.device.ordinal < 0)
-      return error(Code::Unsupported, "GPU memory: {} uses no GPU, other ranks of the communicator do",
-                   one.text());
+  for (int a = 0; a < size(); ++a)
     for (int b = 0; b < a; ++b) {
+      const Member& one = session_->member(session_rank(a));
       const Member& other = session_->member(session_rank(b));
       if (one.device.uuid == other.device.uuid && !same_process(one, other))
-        return error(Code::Unsupported, "GPU memory: {} and {} are different processes that share a GPU",
+        return error(Code::Unsupported,
+                     "GPU memory over connections: {} and {} are different processes that share a GPU",
                      other.text(), one.text());
     }
-  }
   return {};
+}
+
+/// Whether kernels of any rank can use the users' buffers of any other.
+bool Communicator::reach_one_another() const {
+  std::set<int> devices;
+  for (const int rank : ranks_) {
+    const Member& member = session_->member(rank);
+    if (!same_process(member, session_->member(session_rank(self_)))) return false;
+    devices.insert(member.device.ordinal);
+  }
+  for (const int from : devices)
+    for (const int to : devices)
+      if (!gpu::can_reach(from, to)) return false;
+  return size() <= kMostJointRanks;
 }
 
 Status Communicator::plan_gpu_calls() {
   const int gpu = device();
   if (gpu < 0) return {};  // placement says so, call by call
+  no_gpu_calls_ = check_gpus();
+  if (!no_gpu_calls_.ok()) return {};
   no_device_calls_ = check_device_calls();
-  if (!no_device_calls_.ok() && no_device_calls_.code() != Code::Unsupported) return no_device_calls_;
   const Member& self = session_->member(session_rank(self_));
-  std::vector<int> crew;
-  for (int rank = 0; rank < size(); ++rank)
-    if (same_process(self, session_->member(session_rank(rank)))) crew.push_back(rank);
-  const auto meeting = Crew::of(session_->id(), id_, crew.size());
-  device_run_.emplace(meeting, crew, self_, gpu, issue_device_calls);
-  const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
-  if (!no_device_calls_.ok() || wired) return {};
-  if (const Status joint = check_joint(); !joint.ok()) {
-    log().info("communicator {}, rank {}: GPU calls go over connections: {}", options_.name, self_,
-               joint.message());
-    return {};
+  std::vector<int> here;
+  bool one_host = true;
+  for (int rank = 0; rank < size(); ++rank) {
+    const Member& other = session_->member(session_rank(rank));
+    if (same_process(self, other)) here.push_back(rank);
+    one_host = one_host && other.endpoint.host == self.endpoint.host;
   }
-  for (const int rank : crew) RONDO_TRY(gpu::reach(gpu, session_->member(session_rank(rank)).device.ordinal));
-  joint_run_.emplace(meeting, crew, self_, gpu, issue_joint);
+  const auto crew = Crew::of(session_->id(), id_, here.size());
+  device_run_.emplace(crew, here, self_, gpu, issue_device_calls);
+  const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
+  if (wired || !one_host) return {};
+  if (!reach_one_another()) return join_processes(here);
+  for (const int rank : here) RONDO_TRY(gpu::reach(gpu, session_->member(session_rank(rank)).device.ordinal));
+  joint_run_.emplace(crew, here, self_, gpu, issue_joint);
+  return {};
+}
+
+Status Communicator::join_processes(const std::vector<int>& here) {
+  RONDO_TRY_ASSIGN(const size_t staging_bytes, staging_bytes_setting(size()));
+  phased_ = std::make_unique<Phased>(*this,
+                                     Introduction::Parties{.session = session_,
+                                                           .communicator = id_,
+                                                           .ranks = ranks_,
+                                                           .self = self_,
+                                                           .device = device(),
+                                                           .health = health_,
+                                                           .timeout_ms = options_.timeout_ms,
+                                                           .staging_bytes = staging_bytes},
+                                     here);
   return {};
 }
 
 Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
-  if (!no_device_calls_.ok()) return no_device_calls_;
+  if (!no_gpu_calls_.ok()) return no_gpu_calls_;
   Signature signature = call.signature();
-  if (!joint_run_ || options_.selector.forces(call.kind)) return prepare_device_call(call, signature);
+  const bool by_executor = (!joint_run_ && phased_ == nullptr) || options_.selector.forces(call.kind);
+  if (by_executor) return prepare_device_call(call, signature);
   signature.sequence = ++sequence_;
   board_->begin(signature);
-  latest_algorithm_.store("joint", std::memory_order_relaxed);
+  latest_algorithm_.store(joint_run_ ? "joint" : "phased", std::memory_order_relaxed);
+  if (!joint_run_) {
+    phased_->begin(call, signature);
+    return phased_.get();
+  }
   RONDO_TRY(joint_run_->begin(call, signature, nullptr));
   return &*joint_run_;
 }
 
 Result<Task*> Communicator::prepare_device_call(const Call& call, Signature signature) {
+  if (!no_device_calls_.ok()) return no_device_calls_;
   RONDO_TRY_ASSIGN(const Choice* choice, choose(call));
   RONDO_TRY_ASSIGN(DeviceCalls * calls, device_calls());
   signature.sequence = ++sequence_;
@@ -128,11 +155,15 @@ Result<DeviceCalls*> Communicator::device_calls() {
 
 /// Waits for what streams still have of this communicator.
 Status Communicator::finish_gpu_calls() {
-  if (device_calls_ == nullptr) return {};
   const Deadline deadline = Deadline::in_ms(options_.timeout_ms);
+  if (phased_ != nullptr && !phased_->settle(deadline))
+    return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
+                      static_cast<double>(options_.timeout_ms) / 1000));
+  if (device_calls_ == nullptr) return {};
   while (!device_run_->drained() && !health_->failed()) {
     if (deadline.passed())
-      return fail(error(Code::Timeout, "rank {}'s GPU did not finish its calls in time", self_));
+      return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
+                        static_cast<double>(options_.timeout_ms) / 1000));
     std::this_thread::yield();
   }
   const Status left = device_calls_->drain(deadline);

@@ -4,7 +4,9 @@
 #include "gpu/memory.h"
 #include "gpu/owned_stream.h"
 #include "gpu/stopwatch.h"
+#include "gpu/shared_memory.h"
 #include "gpu/stream.h"
+#include "gpu/words.h"
 
 namespace rondo::gpu {
 namespace {
@@ -32,6 +34,19 @@ Status copy(void*, const void*, size_t) { return absent(); }
 Status copy(void*, const void*, size_t, Stream) { return absent(); }
 Status fill(void*, std::byte, size_t, Stream) { return absent(); }
 
+Result<SharedMemory> SharedMemory::create(int, size_t) { return absent(); }
+Result<SharedMemory> SharedMemory::open(const Fd&, size_t, int) { return absent(); }
+SharedMemory::~SharedMemory() = default;
+SharedMemory::SharedMemory(SharedMemory&&) noexcept {}
+SharedMemory& SharedMemory::operator=(SharedMemory&&) noexcept { return *this; }
+Result<Fd> SharedMemory::exported() const { return absent(); }
+Result<HostWindow> HostWindow::open(int, void*, size_t) { return absent(); }
+HostWindow::~HostWindow() = default;
+HostWindow::HostWindow(HostWindow&&) noexcept {}
+HostWindow& HostWindow::operator=(HostWindow&&) noexcept { return *this; }
+OutsideCapture::OutsideCapture() = default;
+OutsideCapture::~OutsideCapture() = default;
+
 Status check_stream(Stream, int) { return absent(); }
 Result<uint64_t> capture_of(Stream) { return absent(); }
 Status synchronize(Stream) { return absent(); }
@@ -40,6 +55,7 @@ Event::~Event() = default;
 Event::Event(Event&&) noexcept {}
 Event& Event::operator=(Event&&) noexcept { return *this; }
 Status Event::record(Stream) { return absent(); }
+Status operate(Stream, std::span<const WordOperation>) { return absent(); }
 Status Event::hold(Stream) const { return absent(); }
 Result<bool> Event::complete() const { return absent(); }
 

@@ -35,6 +35,8 @@ namespace rondo::gpu {
   X(cuGraphLaunch)                               \
   X(cuGraphDestroy)                              \
   X(cuGraphExecDestroy)                          \
+  X(cuStreamBatchMemOp)                          \
+  X(cuThreadExchangeStreamCaptureMode)           \
   X(cuEventCreate)                               \
   X(cuEventDestroy)                              \
   X(cuEventRecord)                               \
@@ -46,6 +48,19 @@ namespace rondo::gpu {
   X(cuMemAllocManaged)                           \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
+  X(cuMemHostRegister)                           \
+  X(cuMemHostUnregister)                         \
+  X(cuMemHostGetDevicePointer)                   \
+  X(cuMemGetAllocationGranularity)               \
+  X(cuMemCreate)                                 \
+  X(cuMemRelease)                                \
+  X(cuMemAddressReserve)                         \
+  X(cuMemAddressFree)                            \
+  X(cuMemMap)                                    \
+  X(cuMemUnmap)                                  \
+  X(cuMemSetAccess)                              \
+  X(cuMemExportToShareableHandle)                \
+  X(cuMemImportFromShareableHandle)              \
   X(cuMemcpy)                                    \
   X(cuMemcpyAsync)                               \
   X(cuMemsetD8Async)                             \

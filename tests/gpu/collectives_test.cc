@@ -1,40 +1,13 @@
 // Every collective on GPU memory, in all its forms, against the oracle: ranks are threads that share a GPU,
 // or have one each.
-#include <array>
-
-#include "random_calls.h"
+#include "calls.h"
 
 namespace rondo::test {
 namespace {
 
-constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
-                               Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
-                               Kind::Barrier,       Kind::Scan,      Kind::Exscan};
-
-void run_here(Rank rank, int device, gpu::MemoryKind kind, const Trial& trial) {
-  const ForeignMemory memory = foreign_memory(kind, device);
-  rank.memory = &memory;
-  run_trial(rank, aligned(trial));
-}
-
 WorldOptions threads(int nranks, std::vector<std::string> devices) {
   WorldOptions options{.nranks = nranks, .devices = std::move(devices), .threads = true};
   return options;
-}
-
-void every_kind(const Rank& rank, int device) {
-  for (const Kind kind : kAllKinds) {
-    Trial trial{.kind = kind};
-    for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root)
-      for (const size_t count : {0u, 1u, 13u, 1009u}) {
-        trial.count = count;
-        trial.seed = mix(count, static_cast<uint64_t>(trial.root));
-        trial.varying = has_varying_form(kind) && trial.seed % 2 == 0;
-        trial.in_place = may_be_in_place(kind) && trial.seed % 3 == 0;
-        trial.shift = trial.seed % 5;
-        run_here(rank, device, gpu::MemoryKind::Device, trial);
-      }
-  }
 }
 
 void every_type_and_operation(const Rank& rank) {

@@ -1,17 +1,9 @@
 // Random collectives on GPU memory, for ranks of any kind of world.
 #pragma once
 
-#include "exchange.h"
-#include "gpu.h"
-#include "oracle.h"
+#include "calls.h"
 
 namespace rondo::test {
-
-/// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
-inline Trial aligned(Trial trial) {
-  if (reduces(trial.kind)) trial.shift = trial.shift / 4 * 2 * type_bytes(trial.type);
-  return trial;
-}
 
 inline void random_calls(Rank rank, int device, uint64_t first_seed, int calls) {
   const ForeignMemory memory = foreign_memory(gpu::MemoryKind::Device, device);

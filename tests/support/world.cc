@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -50,7 +51,34 @@ struct Child {
   int pipe = -1;
 };
 
-Child fork_rank(const WorldOptions& options, const Body& body, int rank, const std::string& id_path) {
+/// A rank of a process, from its start to its end; what went wrong.
+std::string live_in_process(const WorldOptions& options, const Body& body, int rank, const std::string& id_path) {
+  Rank self{nullptr, rank, options.nranks};
+  const std::string method =
+      "file://" + id_path + "?rank=" + std::to_string(rank) + "&size=" + std::to_string(options.nranks);
+  return live(options, body, self, [&](const rondo_config_t& config) {
+    return rondo_init(&self.comm, method.c_str(), &config);
+  });
+}
+
+/// All ranks of a process, each in a thread where there are several.
+std::string live_together(const WorldOptions& options, const Body& body, int first, const std::string& id_path) {
+  if (options.ranks_each == 1) return live_in_process(options, body, first, id_path);
+  const int end = std::min(first + options.ranks_each, options.nranks);
+  std::vector<std::string> failures(static_cast<size_t>(end - first));
+  std::vector<std::thread> threads;
+  for (int rank = first; rank < end; ++rank)
+    threads.emplace_back([&, rank] {
+      failures[static_cast<size_t>(rank - first)] = live_in_process(options, body, rank, id_path);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::string all;
+  for (size_t i = 0; i < failures.size(); ++i)
+    if (!failures[i].empty()) all += "rank " + std::to_string(static_cast<size_t>(first) + i) + ": " + failures[i] + "; ";
+  return all;
+}
+
+Child fork_ranks(const WorldOptions& options, const Body& body, int first, const std::string& id_path) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const pid_t pid = ::fork();
@@ -61,12 +89,7 @@ Child fork_rank(const WorldOptions& options, const Body& body, int rank, const s
   }
   ::close(ends[0]);
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  Rank self{nullptr, rank, options.nranks};
-  const std::string method =
-      "file://" + id_path + "?rank=" + std::to_string(rank) + "&size=" + std::to_string(options.nranks);
-  const std::string failure = live(options, body, self, [&](const rondo_config_t& config) {
-    return rondo_init(&self.comm, method.c_str(), &config);
-  });
+  const std::string failure = live_together(options, body, first, id_path);
   [[maybe_unused]] const auto written = ::write(ends[1], failure.data(), failure.size());
   ::close(ends[1]);
   std::_Exit(failure.empty() ? 0 : 1);
@@ -101,8 +124,8 @@ std::vector<Outcome> run_processes(const WorldOptions& options, const Body& body
   REQUIRE(::mkdtemp(directory.data()) != nullptr);
   const std::string id_path = directory + "/id";
   std::vector<Child> children;
-  for (int rank = 0; rank < options.nranks; ++rank)
-    children.push_back(fork_rank(options, body, rank, id_path));
+  for (int rank = 0; rank < options.nranks; rank += options.ranks_each)
+    children.push_back(fork_ranks(options, body, rank, id_path));
   const auto deadline = Clock::now() + std::chrono::seconds(options.timeout_s);
   std::vector<Outcome> outcomes;
   for (const Child& child : children) outcomes.push_back(collect(child, deadline));

@@ -30,6 +30,7 @@ struct WorldOptions {
   std::string algorithm = {};             // as RONDO_ALGORITHM
   std::vector<std::string> devices = {};  // by rank in turn, as RONDO_DEVICE; empty: the library's choice
   bool threads = false;                   // ranks are threads of one process instead of processes
+  int ranks_each = 1;                     // threads of each process that are ranks, where there are processes
   int timeout_s = 60;                     // longer is a hang
   int64_t call_timeout_ms = 30'000;
   std::vector<std::pair<std::string, std::string>> environment = {};  // of the ranks (processes only)
@@ -52,7 +53,7 @@ struct Outcome {
 using Body = std::function<void(Rank&)>;
 
 /// Each rank joins, runs the body and destroys its communicator (also after a failure; that must work as
-/// well).
+/// well). An outcome for each process, or for each thread where there is one process.
 std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.

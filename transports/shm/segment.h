@@ -2,16 +2,17 @@
 //
 //     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, headers, slots
 //
-// It is a memfd: it has no name, so it is gone with its last user however that one ends. Its size is sealed,
-// so that no end can pull memory away from under the other. Slots begin at pages, and pages that are never
-// used are never allocated. Used by the shm transport, on the connection's thread.
+// Slots begin at pages, and pages that are never used are never allocated. Used by the shm transport, on the
+// connection's thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/fd.h"
+#include "base/shared_segment.h"
 #include "base/status.h"
 #include "common/params.h"
 #include "schedule/fifo_layout.h"
@@ -40,11 +41,8 @@ struct SegmentHead {
 class Segment {
  public:
   Segment() = default;
-  Segment(Segment&& other) noexcept;
-  Segment& operator=(Segment&& other) noexcept;
-  ~Segment();
 
-  SegmentHead* head() const { return static_cast<SegmentHead*>(base_); }
+  SegmentHead* head() const { return reinterpret_cast<SegmentHead*>(memory_.data()); }
   /// 0: from the dialling end to the accepting one; 1: back.
   FifoLayout fifo(int direction, const AgreedParams& params) const;
 
@@ -57,11 +55,9 @@ class Segment {
   static Status refuse(const Fd& memfd, const AgreedParams& own);
 
  private:
-  Segment(void* base, size_t bytes) : base_(base), bytes_(bytes) {}
-  static Result<Segment> map_bytes(const Fd& memfd, size_t bytes);
+  explicit Segment(SharedSegment memory) : memory_(std::move(memory)) {}
 
-  void* base_ = nullptr;
-  size_t bytes_ = 0;
+  SharedSegment memory_;
 };
 
 struct Segment::Made {

@@ -13,15 +13,32 @@
 #include "base/reduction.h"
 #include "base/status.h"
 #include "gpu/stream.h"
+#include "kernels/stamp.h"
 
 namespace rondo {
 
 namespace device {
 struct FoldList;
+struct StampList;
 }
 
 /// Brings the kernels onto a device, so that no call has to. Unsupported where the build has none for it.
 Status load_device_kernels(int device);
+
+/// Stamps of one launch: where they are, and the elements that each speaks of.
+struct StampPlan {
+  static constexpr size_t kMostStamps = 64;
+  struct Entry {
+    Stamp* stamp = nullptr;
+    uint64_t count = 0;
+  };
+  bool writes = false;  // false: checks them, before anything is written; what differs goes to `note`
+  Signature signature;  // of the own call; counts are the entries'
+  int rank = 0;         // own
+  uint64_t* ticks = nullptr;  // counts launches
+  MismatchNote* note = nullptr;
+  std::vector<Entry> entries;  // at most kMostStamps
+};
 
 /// Folds of one call that do not depend on one another:
 ///     outs[k][i] = finish(sources[0][i] (op) sources[1][i] (op) ...), from left to right, for all k
@@ -43,17 +60,22 @@ class DeviceFolds {
   /// At most kMostSources and kMostOuts; the spans are read now.
   void add(std::span<const void* const> sources, std::span<void* const> outs, size_t count);
 
+  /// Every launch writes or checks these stamps. Where there are any, there is a launch, folds or not.
+  void stamp(const StampPlan& plan);
+
   /// All of them, in the stream's order; the device's context is current.
   Status launch(int device, gpu::Stream stream) const;
 
  private:
   device::FoldList& list_with_room(size_t pointers);
+  device::FoldList& add_list();
   ElementType type_;
   Reduction op_;
   int divisor_;
   uint64_t scaled_ = 0;
   std::vector<Scalar> scalars_;
   std::vector<device::FoldList> lists_;
+  std::unique_ptr<device::StampList> stamps_;  // null: none
 };
 
 }  // namespace rondo

@@ -17,6 +17,7 @@
 #include "comm/device_calls.h"
 #include "comm/health.h"
 #include "comm/memory.h"
+#include "comm/phased.h"
 #include "comm/selector.h"
 #include "comm/session.h"
 #include "exec/point_to_point.h"
@@ -117,8 +118,10 @@ class Communicator {
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   Status plan_gpu_calls();
-  Status check_joint() const;
+  Status check_gpus() const;
   Status check_device_calls() const;
+  bool reach_one_another() const;
+  Status join_processes(const std::vector<int>& here);
   Result<Task*> prepare_on_gpu(const Call& call);
   Result<Task*> prepare_device_call(const Call& call, Signature signature);
   Result<DeviceCalls*> device_calls();
@@ -150,11 +153,15 @@ class Communicator {
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
-  // GPU calls: joint ones where all ranks live in this process, by the device's executor otherwise.
+  // GPU calls: joint ones where all ranks live in this process, phased ones where they live on this host, by
+  // the device's executor otherwise.
   std::optional<CrewRun> joint_run_;
+  std::unique_ptr<Phased> phased_;
   std::optional<CrewRun> device_run_;
-  Status no_device_calls_;                     // why there are none, if so
-  std::unique_ptr<DeviceCalls> device_calls_;  // made when first needed; before the connections that it uses
+  std::unique_ptr<DeviceCalls>
+      device_calls_;        // made when first needed; gone before the connections that it uses
+  Status no_gpu_calls_;     // why there are none, if so
+  Status no_device_calls_;  // why there are none by the device's executor
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;

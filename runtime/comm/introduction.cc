@@ -1,0 +1,252 @@
+#include "comm/introduction.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "gpu/device.h"
+
+namespace rondo {
+namespace {
+
+constexpr uint16_t kStagingPort = 0xfffe;  // lanes count from 0, and messages have the last
+constexpr uint32_t kMagic = 0x67747352;    // "Rstg"
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& message) {
+  return std::as_bytes(std::span(&message, 1));
+}
+
+}  // namespace
+
+struct Introduction::Offer {
+  uint32_t magic = kMagic;
+  uint32_t on_host = 0;
+  uint64_t staging_bytes = 0;  // that were asked for
+  uint64_t size = 0;           // that are there; 0: none
+};
+
+struct Introduction::Verdict {
+  uint32_t magic = kMagic;
+  uint32_t can = 0;
+  char objection[240] = "";
+};
+
+Introduction::Introduction(Parties parties) : parties_(std::move(parties)) {}
+
+Progress Introduction::advance() {
+  const gpu::OutsideCapture outside;
+  const auto moved = step();
+  if (!moved.ok()) {
+    failure_ = moved.status();
+    sockets_.clear();
+    return Progress::Failed;
+  }
+  if (!moved.value()) return Progress::Stuck;
+  return sockets_.empty() ? Progress::Done : Progress::Moved;
+}
+
+Result<bool> Introduction::step() {
+  switch (stage_) {
+    case Stage::Offer: {
+      RONDO_TRY_ASSIGN(const bool all_there, find_sockets());
+      if (!all_there) return false;
+      RONDO_TRY(offer());
+      stage_ = Stage::HearOffers;
+      return true;
+    }
+    case Stage::HearOffers: {
+      RONDO_TRY_ASSIGN(const bool all_there, hear_offers());
+      if (!all_there) return false;
+      RONDO_TRY(judge());
+      stage_ = Stage::HearVerdicts;
+      return true;
+    }
+    case Stage::HearVerdicts: {
+      RONDO_TRY_ASSIGN(const bool all_there, hear_verdicts());
+      if (!all_there) return false;
+      return conclude();
+    }
+  }
+  return false;
+}
+
+int Introduction::blocked_on() const {
+  const bool meeting = stage_ == Stage::Offer;
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != parties_.self && !(meeting ? sockets_.contains(rank) : heard_.contains(rank))) return rank;
+  return -1;
+}
+
+/// The higher rank dials.
+Result<bool> Introduction::find_sockets() {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == parties_.self || sockets_.contains(rank)) continue;
+    Purpose purpose{.kind = PurposeKind::Data, .communicator = parties_.communicator, .port = kStagingPort};
+    Fd fd;
+    if (rank < parties_.self) {
+      RONDO_TRY_ASSIGN(fd, parties_.session->dial(parties_.ranks[static_cast<size_t>(rank)], Route::Unix, purpose,
+                                                  Deadline::in_ms(parties_.timeout_ms),
+                                                  [this] { return parties_.health->cause(); }));
+    } else {
+      purpose.from_rank = parties_.ranks[static_cast<size_t>(rank)];
+      fd = parties_.session->arrived(purpose);
+    }
+    if (fd.valid()) sockets_[rank] = std::move(fd);
+  }
+  return static_cast<int>(sockets_.size()) + 1 == size();
+}
+
+void Introduction::keep(int rank, SharedSegment segment) {
+  auto window = gpu::HostWindow::open(parties_.device, segment.data(), segment.bytes());
+  if (!window.ok()) {
+    objection_ = window.status().message();
+    return;
+  }
+  if (rank >= 0) made_->staging[static_cast<size_t>(rank)] = window.value().data();
+  made_->windows.push_back(window.take());
+  made_->host_memory.push_back(std::move(segment));
+}
+
+Status Introduction::make_staging() {
+  const size_t bytes = made_->geometry.bytes();
+  if (on_host_) {
+    RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
+    staging_fd_ = std::move(made.memfd);
+    staging_size_ = bytes;
+    keep(parties_.self, std::move(made.segment));
+    return {};
+  }
+  RONDO_TRY_ASSIGN(gpu::SharedMemory memory, gpu::SharedMemory::create(parties_.device, bytes));
+  RONDO_TRY_ASSIGN(staging_fd_, memory.exported());
+  staging_size_ = memory.bytes();
+  made_->staging[static_cast<size_t>(parties_.self)] = memory.data();
+  made_->device_memory.push_back(std::move(memory));
+  return {};
+}
+
+/// The first rank makes the words of all.
+Status Introduction::make_words() {
+  if (parties_.self != 0) return {};
+  RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(WordTable::bytes(size())));
+  words_fd_ = std::move(made.memfd);
+  made_->host_words = WordTable(made.segment.data(), size());
+  keep(-1, std::move(made.segment));
+  if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+  return {};
+}
+
+Status Introduction::make_own() {
+  made_ = std::make_unique<Neighbourhood>();
+  made_->geometry = StagingGeometry(size(), parties_.staging_bytes);
+  made_->on_host = on_host_;
+  made_->staging.resize(parties_.ranks.size());
+  staging_size_ = 0;
+  objection_.clear();
+  RONDO_TRY(make_words());
+  const Status staged = make_staging();
+  if (!staged.ok()) objection_ = staged.message();
+  return {};
+}
+
+Status Introduction::offer() {
+  RONDO_TRY(make_own());
+  heard_.clear();
+  const Offer own{.on_host = on_host_ ? 1u : 0u, .staging_bytes = parties_.staging_bytes, .size = staging_size_};
+  std::vector<int> descriptors;
+  if (words_fd_.valid()) descriptors.push_back(words_fd_.get());
+  if (staging_size_ != 0) descriptors.push_back(staging_fd_.get());
+  for (const auto& [rank, socket] : sockets_) RONDO_TRY(send_descriptors(socket, bytes_of(own), descriptors));
+  return {};
+}
+
+Result<bool> Introduction::hear_offers() {
+  for (const auto& [rank, socket] : sockets_) {
+    if (heard_.contains(rank)) continue;
+    Offer offer;
+    RONDO_TRY_ASSIGN(auto arrived,
+                     receive_descriptors(socket, std::as_writable_bytes(std::span(&offer, 1))));
+    if (!arrived) continue;
+    if (arrived->bytes != sizeof offer || offer.magic != kMagic)
+      return error(Code::RemoteError, "{} left while GPU memory was shared", member(rank).text());
+    RONDO_TRY(believe(rank, offer, std::move(arrived->attached)));
+    heard_[rank] = "";
+  }
+  return all_heard();
+}
+
+Status Introduction::believe(int rank, const Offer& offer, std::vector<Fd> attached) {
+  if (offer.staging_bytes != parties_.staging_bytes)
+    return error(Code::Mismatch, "RONDO_STAGING_BYTES is {} at {}, but {} at {}; it must be the same",
+                 offer.staging_bytes, member(rank).text(), parties_.staging_bytes,
+                 member(parties_.self).text());
+  const size_t expected = (rank == 0 ? 1 : 0) + (offer.size != 0 ? 1 : 0);
+  if (attached.size() != expected)
+    return error(Code::RemoteError, "{} shared {} descriptors of memory where {} belong", member(rank).text(),
+                 attached.size(), expected);
+  if (rank == 0) {
+    RONDO_TRY_ASSIGN(SharedSegment words, SharedSegment::map(attached.front(), WordTable::bytes(size())));
+    made_->host_words = WordTable(words.data(), size());
+    keep(-1, std::move(words));
+    if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+  }
+  if (offer.size == 0) return {};
+  if (on_host_) {
+    RONDO_TRY_ASSIGN(SharedSegment staging, SharedSegment::map(attached.back(), made_->geometry.bytes()));
+    keep(rank, std::move(staging));
+    return {};
+  }
+  auto opened = gpu::SharedMemory::open(attached.back(), offer.size, parties_.device);
+  if (!opened.ok()) {
+    objection_ = fmt::format("its GPU cannot reach that of {}: {}", member(rank).text(), opened.status().message());
+    return {};
+  }
+  made_->staging[static_cast<size_t>(rank)] = opened.value().data();
+  made_->device_memory.push_back(opened.take());
+  return {};
+}
+
+Status Introduction::judge() {
+  heard_.clear();
+  staging_fd_.close();
+  words_fd_.close();
+  Verdict own{.can = objection_.empty() ? 1u : 0u};
+  std::strncpy(own.objection, objection_.c_str(), sizeof own.objection - 1);
+  for (const auto& [rank, socket] : sockets_) RONDO_TRY(send_descriptors(socket, bytes_of(own), {}));
+  return {};
+}
+
+Result<bool> Introduction::hear_verdicts() {
+  for (const auto& [rank, socket] : sockets_) {
+    if (heard_.contains(rank)) continue;
+    Verdict verdict;
+    RONDO_TRY_ASSIGN(auto arrived,
+                     receive_descriptors(socket, std::as_writable_bytes(std::span(&verdict, 1))));
+    if (!arrived) continue;
+    if (arrived->bytes != sizeof verdict || verdict.magic != kMagic)
+      return error(Code::RemoteError, "{} left while GPU memory was shared", member(rank).text());
+    verdict.objection[sizeof verdict.objection - 1] = 0;
+    heard_[rank] = verdict.can != 0 ? "" : fmt::format("{}: {}", member(rank).text(), verdict.objection);
+  }
+  return all_heard();
+}
+
+/// Where GPUs cannot reach one another's memory, they can reach the host's.
+Result<bool> Introduction::conclude() {
+  if (!objection_.empty())
+    heard_[parties_.self] = fmt::format("{}: {}", member(parties_.self).text(), objection_);
+  const auto objects = std::find_if(heard_.begin(), heard_.end(), [](const auto& one) { return !one.second.empty(); });
+  if (objects == heard_.end()) {
+    sockets_.clear();
+    return true;
+  }
+  made_.reset();
+  if (on_host_) return error(Code::Unsupported, "GPU memory cannot be shared between processes: {}", objects->second);
+  log().info("rank {}: data for GPUs of other processes goes through memory of the host, because of {}",
+             parties_.self, objects->second);
+  on_host_ = true;
+  stage_ = Stage::Offer;
+  return true;
+}
+
+}  // namespace rondo

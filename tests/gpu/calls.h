@@ -1,0 +1,44 @@
+// Calls on GPU memory that several tests make.
+#pragma once
+
+#include <array>
+
+#include "exchange.h"
+#include "gpu.h"
+#include "oracle.h"
+
+namespace rondo::test {
+
+inline constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
+                                      Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
+                                      Kind::Barrier,       Kind::Scan,      Kind::Exscan};
+
+/// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
+inline Trial aligned(Trial trial) {
+  const size_t unit = 2 * type_bytes(trial.type);
+  if (reduces(trial.kind)) trial.shift = trial.shift / 4 * unit;
+  return trial;
+}
+
+inline void run_here(Rank rank, int device, gpu::MemoryKind kind, const Trial& trial) {
+  const ForeignMemory memory = foreign_memory(kind, device);
+  rank.memory = &memory;
+  run_trial(rank, aligned(trial));
+}
+
+inline void every_kind(const Rank& rank, int device) {
+  for (const Kind kind : kAllKinds) {
+    Trial trial{.kind = kind};
+    for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root)
+      for (const size_t count : {0u, 1u, 13u, 1009u}) {
+        trial.count = count;
+        trial.seed = mix(count, static_cast<uint64_t>(trial.root));
+        trial.varying = has_varying_form(kind) && trial.seed % 2 == 0;
+        trial.in_place = may_be_in_place(kind) && trial.seed % 3 == 0;
+        trial.shift = trial.seed % 5;
+        run_here(rank, device, gpu::MemoryKind::Device, trial);
+      }
+  }
+}
+
+}  // namespace rondo::test
