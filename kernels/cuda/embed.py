@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """embed.py OUT NAME LINKED PART...: writes the assembler file that puts device code into the library.
 
-NAME is the symbol. LINKED is the code for the architectures that were asked for, PARTs are the files it was linked from, which hold code
-that a driver compiles for later ones. embedded_code.h says how they lie there.
+NAME is the symbol. LINKED is the code for the architectures that were asked for, PARTs are the files it was linked
+from, which hold code that a driver compiles for later ones. embedded_code.h says what reads it.
 """
 import sys
 
