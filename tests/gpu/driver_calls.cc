@@ -63,15 +63,17 @@ std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
   for (const auto& [name, value] : variables) {
-    std::erase_if(all,
-                  [&, prefix = name + "="](const std::string& one) { return one.rfind(prefix, 0) == 0; });
-    all.push_back(name + "=" + value);
+    std::string prefix = name;
+    prefix += '=';
+    std::erase_if(all, [&](const std::string& one) { return one.rfind(prefix, 0) == 0; });
+    all.push_back(prefix.append(value));
   }
   return all;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> found;
+  found.reserve(texts.size() + 1);
   for (std::string& text : texts) found.push_back(text.data());
   found.push_back(nullptr);
   return found;

@@ -41,7 +41,7 @@ CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING);
 CUdeviceptr make_memory(size_t bytes);
 template <class T>
 T* at(CUdeviceptr address) {
-  return reinterpret_cast<T*>(address);
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>;

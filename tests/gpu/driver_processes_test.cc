@@ -32,6 +32,12 @@ class Folder {
   std::string path_;
 };
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  REQUIRE(value != nullptr);
+  return value == nullptr ? "" : value;
+}
+
 std::string hex(const CUipcMemHandle& handle) {
   std::string text;
   for (const char byte : handle.reserved) {
@@ -42,10 +48,10 @@ std::string hex(const CUipcMemHandle& handle) {
   return text;
 }
 
-CUipcMemHandle handle_from(const char* text) {
+CUipcMemHandle handle_from(const std::string& text) {
   CUipcMemHandle handle{};
   for (size_t i = 0; i < sizeof handle.reserved; ++i)
-    handle.reserved[i] = static_cast<char>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
+    handle.reserved[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
   return handle;
 }
 
@@ -65,7 +71,7 @@ TEST_CASE("a handle does not open in its own process") {
 
 TEST_CASE("in a process that opens a handle", "[.]") {
   const Current current;
-  const CUipcMemHandle handle = handle_from(std::getenv("TEST_HANDLE"));
+  const CUipcMemHandle handle = handle_from(variable("TEST_HANDLE"));
   CUdeviceptr opened = 0;
   CUdeviceptr again = 0;
   REQUIRE_CU(cuIpcOpenMemHandle, &opened, handle, kFlags);
@@ -92,7 +98,7 @@ TEST_CASE("in a process that opens a handle", "[.]") {
 TEST_CASE("in a process that opens a handle too late", "[.]") {
   const Current current;
   CUdeviceptr opened = 0;
-  CHECK(CU(cuIpcOpenMemHandle)(&opened, handle_from(std::getenv("TEST_HANDLE")), kFlags) ==
+  CHECK(CU(cuIpcOpenMemHandle)(&opened, handle_from(variable("TEST_HANDLE")), kFlags) ==
         CUDA_ERROR_MAP_FAILED);
 }
 
@@ -115,9 +121,8 @@ TEST_CASE("in a process that maps a descriptor", "[.]") {
   const Current current;
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr address = 0;
-  const intptr_t fd = std::atoi(std::getenv("TEST_DESCRIPTOR"));
-  REQUIRE_CU(cuMemImportFromShareableHandle, &handle, reinterpret_cast<void*>(fd),
-             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  const auto fd = static_cast<CUdeviceptr>(std::stoi(variable("TEST_DESCRIPTOR")));
+  REQUIRE_CU(cuMemImportFromShareableHandle, &handle, at<void>(fd), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   CUmemAllocationProp prop{};
   REQUIRE_CU(cuMemGetAllocationPropertiesFromHandle, &prop, handle);
   CHECK(prop.location.id == 0);  // 1 in the other process, which sees two devices
@@ -158,7 +163,7 @@ void hear(const std::string& path) {
 
 TEST_CASE("in a process whose kernel holds a device", "[.]") {
   const Current current;
-  const std::string folder = std::getenv("RONDO_STANDIN_DIR");
+  const std::string folder = variable("RONDO_STANDIN_DIR");
   SpinningKernel spinning;
   const CUstream stream = make_stream();
   REQUIRE(spinning.launch(find_function(device::kExecuteKernel), stream) == CUDA_SUCCESS);
@@ -171,7 +176,7 @@ TEST_CASE("in a process whose kernel holds a device", "[.]") {
 
 TEST_CASE("in a process whose kernel waits for its turn", "[.]") {
   const Current current;
-  const std::string folder = std::getenv("RONDO_STANDIN_DIR");
+  const std::string folder = variable("RONDO_STANDIN_DIR");
   const CUdeviceptr memory = make_memory(400);
   const CUstream stream = make_stream();
   hear(folder + "/held");

@@ -107,7 +107,7 @@ TEST_CASE("memory leaves the process by a descriptor, where that was asked for")
   REQUIRE_CU(cuMemExportToShareableHandle, &fd, handle, kType, 0);
   CUmemGenericAllocationHandle imported = 0;
   const auto import = [&](int from) {
-    return CU(cuMemImportFromShareableHandle)(&imported, reinterpret_cast<void*>(intptr_t{from}), kType);
+    return CU(cuMemImportFromShareableHandle)(&imported, at<void>(static_cast<CUdeviceptr>(from)), kType);
   };
   CHECK(import(STDIN_FILENO) == CUDA_ERROR_INVALID_VALUE);
   REQUIRE(import(fd) == CUDA_SUCCESS);

@@ -48,7 +48,7 @@ Operation operation_of(const Copy& copy, Context* context) {
     std::unique_lock<KernelTurn> alone;
     if (turn != nullptr) alone = std::unique_lock(*turn);
     const DeviceAccess access;
-    std::memmove(reinterpret_cast<void*>(copy.dst), reinterpret_cast<const void*>(copy.src), copy.bytes);
+    std::memmove(at(copy.dst), at(copy.src), copy.bytes);
   };
 }
 
@@ -97,7 +97,7 @@ CUresult fill(CUdeviceptr dst, T value, size_t count, CUstream handle) {
     if (context->failed()) return;
     const std::lock_guard alone(context->device->turn);
     const DeviceAccess access;
-    std::fill_n(reinterpret_cast<T*>(dst), count, value);
+    std::fill_n(at<T>(dst), count, value);
   });
 }
 

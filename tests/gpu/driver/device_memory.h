@@ -16,6 +16,12 @@ inline constexpr unsigned char kPoison = 0xA5;  // what new memory is full of
 
 inline size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+/// Addresses of the driver API are numbers.
+template <class T = void>
+T* at(uintptr_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 class DeviceMemory {
  public:
   /// Null where the device has not so much.

@@ -24,7 +24,7 @@ bool protect(const Allocation& allocation) {
   const bool is_virtual = allocation.kind == Allocation::Kind::Virtual;
   const bool open =
       (!is_virtual || allocation.devices_allowed != 0) && (!driver().settings.guard || accesses > 0);
-  void* const begin = is_virtual ? reinterpret_cast<void*>(allocation.base) : allocation.mapping.begin();
+  void* const begin = is_virtual ? at(allocation.base) : allocation.mapping.begin();
   const size_t bytes = is_virtual ? allocation.bytes : allocation.mapping.bytes();
   return ::mprotect(begin, bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }

@@ -25,7 +25,7 @@ CUresult allocate(void** pointer, size_t bytes) {
   made.base = reinterpret_cast<uintptr_t>(made.mapping.begin());
   made.bytes = bytes;
   made.context = context;
-  *pointer = reinterpret_cast<void*>(driver().allocations.add(std::move(made)).base);
+  *pointer = at(driver().allocations.add(std::move(made)).base);
   return CUDA_SUCCESS;
 }
 

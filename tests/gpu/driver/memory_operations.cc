@@ -26,7 +26,7 @@ bool holds(T found, T value, unsigned condition) {
 template <class T>
 T load(CUdeviceptr address) {
   const DeviceAccess access;
-  return std::atomic_ref<T>(*reinterpret_cast<T*>(address)).load(std::memory_order_acquire);
+  return std::atomic_ref<T>(*at<T>(address)).load(std::memory_order_acquire);
 }
 
 template <class T>
@@ -45,7 +45,7 @@ Operation write_operation(Context* context, CUdeviceptr address, T value) {
   return [=] {
     if (context->failed()) return;
     const DeviceAccess access;
-    std::atomic_ref<T>(*reinterpret_cast<T*>(address)).store(value, std::memory_order_release);
+    std::atomic_ref<T>(*at<T>(address)).store(value, std::memory_order_release);
   };
 }
 

@@ -10,7 +10,7 @@ using Kind = Allocation::Kind;
 
 template <class T>
 CUresult say(void* out, T value) {
-  std::memcpy(out, &value, sizeof value);
+  *static_cast<T*>(out) = value;
   return CUDA_SUCCESS;
 }
 

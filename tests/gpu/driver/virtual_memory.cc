@@ -99,9 +99,8 @@ CUresult map(uintptr_t begin, size_t bytes, const Physical& physical) {
                   CUDA_ERROR_INVALID_VALUE);
   STANDIN_REQUIRE(reserved(begin, bytes), CUDA_ERROR_INVALID_VALUE);
   STANDIN_REQUIRE(!all.overlaps(begin, bytes), CUDA_ERROR_ALREADY_MAPPED);
-  void* const at = ::mmap(reinterpret_cast<void*>(begin), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
-                          physical.memory->fd(), 0);
-  STANDIN_REQUIRE(at != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
+  void* const mapped = ::mmap(at(begin), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, physical.memory->fd(), 0);
+  STANDIN_REQUIRE(mapped != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
   Allocation made;
   made.kind = Allocation::Kind::Virtual;
   made.base = begin;
@@ -193,9 +192,9 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes) {
     STANDIN_TRY(check_unsafe());
     const std::vector<Allocation*> found = mapped_in(pointer, bytes);
     STANDIN_REQUIRE(!found.empty(), CUDA_ERROR_INVALID_VALUE);
-    void* const at = ::mmap(reinterpret_cast<void*>(pointer), bytes, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    STANDIN_REQUIRE(at != MAP_FAILED, CUDA_ERROR_UNMAP_FAILED);
+    void* const mapped =
+        ::mmap(at(pointer), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    STANDIN_REQUIRE(mapped != MAP_FAILED, CUDA_ERROR_UNMAP_FAILED);
     for (const Allocation* mapping : found) driver().allocations.take(mapping->base);
     return CUDA_SUCCESS;
   });
