@@ -95,8 +95,12 @@ TEST_CASE("the device executor carries out every algorithm over any number of ra
   for (const Protocol protocol : kProtocols)
     for (const Algorithm& algorithm : algorithms())
       for (int n = 1; n <= 8; ++n)
-        for (const Shape& shape : supported_shapes(algorithm, n))
-          if (shape.root == 0 || shape.root == n - 1) try_shape(algorithm, shape, protocol, random);
+        for (const Shape& shape : supported_shapes(algorithm, n)) {
+          const bool plain = shape.root == 0 && shape.commutative;
+          // Lines see nothing of roots and orders; some of them will do.
+          if (plain || (shape.root == n - 1 && (protocol == Protocol::Simple || n == 5)))
+            try_shape(algorithm, shape, protocol, random);
+        }
 }
 
 TEST_CASE("a launch can be replayed") {
