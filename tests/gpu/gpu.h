@@ -62,11 +62,12 @@ inline ForeignMemory foreign_memory(gpu::MemoryKind kind, int device) {
 /// Ranks of this process that one thread drives, each with a stream.
 class Party {
  public:
-  Party(int nranks, const std::string& devices, int64_t timeout_ms = 30'000)
+  explicit Party(int nranks, const std::string& devices, const char* transport = nullptr)
       : comms_(static_cast<size_t>(nranks)) {
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.device = devices.c_str();
-    config.timeout_ms = timeout_ms;
+    config.transport = transport;
+    config.timeout_ms = 30'000;
     check(rondo_init_all(comms_.data(), nranks, &config));
     const int ndevices = 1 + static_cast<int>(std::count(devices.begin(), devices.end(), ','));
     for (int rank = 0; rank < nranks; ++rank) {

@@ -135,12 +135,12 @@ int32_t power(int base, int exponent) {
   return value;
 }
 
-void replay(const std::string& devices, int nranks) {
-  INFO(nranks << " ranks on " << devices);
+void replay(const std::string& devices, int nranks, const char* transport = nullptr) {
+  INFO(nranks << " ranks on " << devices << ", " << (transport ? transport : "joint"));
   constexpr size_t kCount = 300;
   constexpr int kReplays = 1000;
   constexpr int kRun = 4;  // replays between which the numbers start again
-  const Party party(nranks, devices);
+  const Party party(nranks, devices, transport);
   const auto numbers = numbers_of(party, kCount);
   const gpu::Graph graph = capture(party, [&] { add_up(party, numbers, kCount, 2); });
   const gpu::Current current(party.device(0));
@@ -159,6 +159,7 @@ TEST_CASE("a captured graph is replayed, also between other calls of its communi
   replay("cuda:0", 1);
   replay("cuda:0", 3);
   if (!lacks_gpus(2)) replay("cuda:0,1", 2);
+  replay("cuda:0", 2, "shm");
 }
 
 TEST_CASE("streams of which only some are captured are refused, and the communicator stays usable") {

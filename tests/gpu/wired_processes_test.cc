@@ -1,4 +1,8 @@
 // GPU collectives over connections between processes. Nothing here uses CUDA before ranks are forked.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "random_calls.h"
 #include "worlds.h"
 
@@ -22,6 +26,89 @@ TEST_CASE("processes that share a GPU over connections are refused with the reas
     check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
                 RONDO_UNSUPPORTED, {"rank 0", "rank 1", "share a GPU"}, rank.comm);
   }));
+}
+
+/// A call of rank 0 on a stream, for which rank 1 never comes.
+class LonelyCall {
+ public:
+  explicit LonelyCall(const Rank& rank) : memory_(foreign_memory(gpu::MemoryKind::Device, 0).allocate(4096)) {
+    auto stream = gpu::OwnedStream::create(0);
+    require_ok(stream.status());
+    stream_ = stream.take();
+    check(rondo_all_reduce(memory_.get(), memory_.get(), 100, RONDO_INT32, RONDO_SUM, rank.comm,
+                           rondo_cuda_stream(stream_.get())),
+          rank.comm);
+  }
+  /// How long the stream still takes.
+  double drain_ms() const {
+    const gpu::Current current(0);
+    require_ok(current.status());
+    const auto begin = std::chrono::steady_clock::now();
+    require_ok(gpu::synchronize(stream_.get()));
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  gpu::OwnedStream stream_;
+};
+
+rondo_status_t async_error(const Rank& rank) {
+  rondo_status_t status = RONDO_OK;
+  check(rondo_async_error(rank.comm, &status));
+  return status;
+}
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+constexpr double kSoon_ms = 2000;  // much less than the deadlines here; the machine may be busy
+
+TEST_CASE("an abort frees the streams of a GPU that waits") {
+  if (children_lack_gpus(2)) return;
+  expect_success(
+      run_world({.nranks = 2, .transport = "shm", .devices = {"cuda:0", "cuda:1"}}, [](Rank& rank) {
+        if (rank.rank == 1) {
+          while (async_error(rank) == RONDO_OK) sleep_ms(1);
+          require(async_error(rank) == RONDO_ABORTED, "not aborted");
+          return;
+        }
+        const LonelyCall call(rank);
+        sleep_ms(50);
+        check(rondo_abort(rank.comm));
+        require(call.drain_ms() < kSoon_ms, "the stream went on waiting");
+      }));
+}
+
+TEST_CASE("a GPU that waits for a rank which does not come is freed at the deadline, and names it") {
+  if (children_lack_gpus(2)) return;
+  const WorldOptions options{
+      .nranks = 2, .transport = "tcp", .devices = {"cuda:0", "cuda:1"}, .call_timeout_ms = 300};
+  expect_success(run_world(options, [](Rank& rank) {
+    if (rank.rank == 1) {
+      while (async_error(rank) == RONDO_OK) sleep_ms(1);
+      return;
+    }
+    const LonelyCall call(rank);
+    require(call.drain_ms() < kSoon_ms, "the stream went on waiting");
+    check_fails(rondo_barrier(rank.comm, nullptr), RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
+  }));
+}
+
+TEST_CASE("a GPU that waits for a process which dies is freed, and names it") {
+  if (children_lack_gpus(2)) return;
+  const auto outcomes =
+      run_world({.nranks = 2, .transport = "shm", .devices = {"cuda:0", "cuda:1"}}, [](Rank& rank) {
+        if (rank.rank == 1) {
+          sleep_ms(50);
+          ::raise(SIGKILL);
+        }
+        const LonelyCall call(rank);
+        require(call.drain_ms() < kSoon_ms, "the stream went on waiting");
+        check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 1"}, rank.comm);
+      });
+  CHECK(outcomes[1].signal == SIGKILL);
+  INFO(outcomes[0].error);
+  CHECK(outcomes[0].ok);
 }
 
 }  // namespace
