@@ -6,6 +6,7 @@
 #include <map>
 
 #include "gpu/device.h"
+#include "gpu/shared_memory.h"
 
 namespace rondo {
 namespace {
@@ -149,6 +150,7 @@ Status CrewRun::begin(const Call& call, const Signature& signature, const void* 
   marked_ = false;
   waits_ = !call.place.on_stream;
   if (!has_event_) {
+    const gpu::OutsideCapture outside;
     RONDO_TRY_ASSIGN(event_, gpu::Event::create(seat_.device));
     has_event_ = true;
   }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gpu/device.h"
+#include "gpu/shared_memory.h"
 
 namespace rondo {
 namespace {
@@ -81,9 +82,7 @@ Result<device::LaneConnection*> DeviceCalls::link(int peer, uint16_t port) {
   const device::LaneConnection initial{.out = relay.outgoing(), .in = relay.incoming()};
   RONDO_TRY_ASSIGN(gpu::Memory memory,
                    gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device, sizeof initial));
-  const gpu::Current current(settings_.device);
-  RONDO_TRY(current.status());
-  RONDO_TRY(gpu::copy(memory.data(), &initial, sizeof initial));
+  RONDO_TRY(gpu::upload(settings_.device, memory.data(), &initial, sizeof initial));
   const std::lock_guard lock(mutex_);
   const auto made =
       links_.emplace(std::pair(peer, port), Link{std::move(fifos), std::move(memory), std::move(relay)});
@@ -101,6 +100,7 @@ Result<DeviceProgram*> DeviceCalls::plan(const Algorithm& algorithm, const Shape
 }
 
 Status DeviceCalls::prepare(const Call& call, const Decision& decision, const Signature& signature) {
+  const gpu::OutsideCapture outside;
   const Shape shape = call.shape(settings_.nranks);
   RONDO_TRY_ASSIGN(DeviceProgram * program, plan(*decision.algorithm, shape));
   Layout layout = layout_of(call, program->chunks(), decision.tile_units);

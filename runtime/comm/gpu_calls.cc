@@ -8,6 +8,7 @@
 #include "comm/diagnosis.h"
 #include "comm/joint.h"
 #include "gpu/device.h"
+#include "gpu/shared_memory.h"
 
 namespace rondo {
 namespace {
@@ -129,6 +130,7 @@ Result<Task*> Communicator::prepare_device_call(const Call& call, Signature sign
 
 Result<DeviceCalls*> Communicator::device_calls() {
   if (device_calls_ != nullptr) return device_calls_.get();
+  const gpu::OutsideCapture outside;
   const auto own_call = [this] { return board_->call(board_->latest()).value_or(Signature()); };
   DeviceCalls::Owner owner{
       .connect =

@@ -17,9 +17,9 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr microseconds kIdle{20'000};     // no call is in a stream; replays of graphs come without a word
-constexpr microseconds kBusy{2'000};      // a call is
-constexpr microseconds kReleasing{50};    // streams of a failed communicator wait
+constexpr microseconds kIdle{20'000};   // no call is in a stream; replays of graphs come without a word
+constexpr microseconds kBusy{2'000};    // a call is
+constexpr microseconds kReleasing{50};  // streams of a failed communicator wait
 constexpr int64_t kFirstLook_ns = 1'000'000'000;
 
 template <class T>

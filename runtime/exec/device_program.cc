@@ -4,32 +4,30 @@
 #include <map>
 #include <vector>
 
-#include "gpu/device.h"
 #include "kernels/device_call.h"
 
 namespace rondo {
 namespace {
 
-/// Arrays one after the other, as they will lie in the device's memory.
+/// Arrays one after the other, as they will lie at `base` in the device's memory.
 class Image {
  public:
-  /// Where the array begins.
+  explicit Image(std::byte* base) : base_(base) {}
+
+  /// Where the array will begin.
   template <class T>
-  size_t append(const std::vector<T>& items) {
+  T* append(const std::vector<T>& items) {
     static_assert(std::is_trivially_copyable_v<T>);
     const size_t at = bytes_.size();
     bytes_.resize(at + (items.size() * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment);
-    replace(at, items);
-    return at;
-  }
-  template <class T>
-  void replace(size_t at, const std::vector<T>& items) {
     if (!items.empty()) std::memcpy(bytes_.data() + at, items.data(), items.size() * sizeof(T));
+    return reinterpret_cast<T*>(base_ + at);
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
   static constexpr size_t kAlignment = 16;
+  std::byte* base_;
   std::vector<std::byte> bytes_;
 };
 
@@ -76,62 +74,57 @@ Status check_sets(const Schedule& schedule) {
   return {};
 }
 
+/// Of a Schedule, by channel and then as Wiring counts them.
+using Connections = std::vector<device::LaneConnection*>;
+
+/// Puts everything that the Program points to, and then itself, into the image.
+const device::Program* assemble(Image& image, const Schedule& schedule, const Wiring& wiring,
+                                const Connections& connections, uint32_t channels) {
+  std::vector<device::ProgramLane> lanes;
+  for (size_t lane = 0; lane < schedule.lanes.size(); ++lane) {
+    const std::vector<Step>& steps = schedule.lanes[lane].steps;
+    lanes.push_back({.steps = image.append(steps),
+                     .nsteps = static_cast<uint32_t>(steps.size()),
+                     .peer_sets = image.append(wiring.peer_sets[lane])});
+  }
+  const device::Program program{.lanes = image.append(lanes),
+                                .nlanes = static_cast<uint32_t>(lanes.size()),
+                                .channels = channels,
+                                .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
+                                .members = image.append(wiring.members),
+                                .connections = image.append(connections),
+                                .nconnections = static_cast<uint32_t>(wiring.peers.size()),
+                                .progress = image.append(std::vector<uint64_t>(channels * lanes.size()))};
+  return image.append(std::vector{program});
+}
+
 }  // namespace
 
 Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, int device, uint32_t channels,
                                           size_t slot_bytes, const Connect& connect) {
   RONDO_TRY(check_sets(schedule));
   const Wiring wiring(schedule);
-  std::vector<device::LaneConnection*> connections;
+  Connections connections;
   for (uint32_t channel = 0; channel < channels; ++channel)
     for (const Wiring::Peer& peer : wiring.peers) {
       RONDO_TRY_ASSIGN(device::LaneConnection * connection, connect(peer.rank, peer.port, channel));
       connections.push_back(connection);
     }
-  const size_t nlanes = schedule.lanes.size();
-  std::vector<device::ProgramLane> lanes(nlanes);
-  std::vector<device::Program> program(1);
-  Image image;
-  const size_t program_at = image.append(program);
-  const size_t lanes_at = image.append(lanes);
-  const size_t members_at = image.append(wiring.members);
-  const size_t connections_at = image.append(connections);
-  const size_t progress_at = image.append(std::vector<uint64_t>(channels * nlanes));
-  std::vector<size_t> steps_at;
-  std::vector<size_t> sets_at;
-  for (size_t lane = 0; lane < nlanes; ++lane) {
-    steps_at.push_back(image.append(schedule.lanes[lane].steps));
-    sets_at.push_back(image.append(wiring.peer_sets[lane]));
-  }
-  const size_t scratch_at = image.bytes().size();
+  Image draft(nullptr);  // which shows how long it is
+  assemble(draft, schedule, wiring, connections, channels);
+  const size_t bytes = draft.bytes().size();
   const size_t scratch_bytes = channels * static_cast<size_t>(schedule.scratch_chunks) * slot_bytes;
 
   DeviceProgram made;
   RONDO_TRY_ASSIGN(made.memory_,
-                   gpu::Memory::allocate(gpu::MemoryKind::Device, device, scratch_at + scratch_bytes));
-  std::byte* const base = made.memory_.data();
-  for (size_t lane = 0; lane < nlanes; ++lane)
-    lanes[lane] = {.steps = reinterpret_cast<const Step*>(base + steps_at[lane]),
-                   .nsteps = static_cast<uint32_t>(schedule.lanes[lane].steps.size()),
-                   .peer_sets = reinterpret_cast<const device::PeerSet*>(base + sets_at[lane])};
-  program[0] = {.lanes = reinterpret_cast<const device::ProgramLane*>(base + lanes_at),
-                .nlanes = static_cast<uint32_t>(nlanes),
-                .channels = channels,
-                .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
-                .members = reinterpret_cast<const int32_t*>(base + members_at),
-                .connections = reinterpret_cast<device::LaneConnection* const*>(base + connections_at),
-                .nconnections = static_cast<uint32_t>(wiring.peers.size()),
-                .progress = reinterpret_cast<uint64_t*>(base + progress_at)};
-  image.replace(lanes_at, lanes);
-  image.replace(program_at, program);
-  const gpu::Current current(device);
-  RONDO_TRY(current.status());
-  RONDO_TRY(gpu::copy(base, image.bytes().data(), image.bytes().size()));
-  made.program_ = reinterpret_cast<const device::Program*>(base + program_at);
-  made.scratch_ = base + scratch_at;
-  made.blocks_ = channels * static_cast<uint32_t>(nlanes);
+                   gpu::Memory::allocate(gpu::MemoryKind::Device, device, bytes + scratch_bytes));
+  Image image(made.memory_.data());
+  made.program_ = assemble(image, schedule, wiring, connections, channels);
+  made.scratch_ = made.memory_.data() + bytes;
+  made.blocks_ = channels * static_cast<uint32_t>(schedule.lanes.size());
   made.chunks_ = {schedule.input_chunks, schedule.output_chunks};
   for (const Wiring::Peer& peer : wiring.peers) made.peers_.push_back(peer.rank);
+  RONDO_TRY(gpu::upload(device, made.memory_.data(), image.bytes().data(), bytes));
   return made;
 }
 

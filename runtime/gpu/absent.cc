@@ -33,6 +33,7 @@ Memory& Memory::operator=(Memory&&) noexcept { return *this; }
 Status copy(void*, const void*, size_t) { return absent(); }
 Status copy(void*, const void*, size_t, Stream) { return absent(); }
 Status fill(void*, std::byte, size_t, Stream) { return absent(); }
+Status upload(int, void*, const void*, size_t) { return absent(); }
 
 Result<SharedMemory> SharedMemory::create(int, size_t) { return absent(); }
 Result<SharedMemory> SharedMemory::open(const Fd&, size_t, int) { return absent(); }

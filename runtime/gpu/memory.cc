@@ -6,6 +6,8 @@
 
 #include "driver.h"
 #include "gpu/device.h"
+#include "gpu/owned_stream.h"
+#include "gpu/shared_memory.h"
 
 namespace rondo::gpu {
 namespace {
@@ -83,13 +85,23 @@ Status copy(void* to, const void* from, size_t bytes) {
 
 Status copy(void* to, const void* from, size_t bytes, Stream stream) {
   if (bytes == 0) return {};
-  return outcome(driver().value()->cuMemcpyAsync(address(to), address(from), bytes, stream), "copying memory");
+  return outcome(driver().value()->cuMemcpyAsync(address(to), address(from), bytes, stream),
+                 "copying memory");
 }
 
 Status fill(void* at, std::byte value, size_t bytes, Stream stream) {
   if (bytes == 0) return {};
   const auto byte = static_cast<unsigned char>(value);
   return outcome(driver().value()->cuMemsetD8Async(address(at), byte, bytes, stream), "filling memory");
+}
+
+Status upload(int device, void* to, const void* from, size_t bytes) {
+  const OutsideCapture outside;
+  RONDO_TRY_ASSIGN(const OwnedStream stream, OwnedStream::create(device));
+  const Current current(device);
+  RONDO_TRY(current.status());
+  RONDO_TRY(copy(to, from, bytes, stream.get()));
+  return synchronize(stream.get());
 }
 
 }  // namespace rondo::gpu
