@@ -36,13 +36,16 @@ CUresult launch(CUfunction function, CUstream stream, device::FoldList list) {
 }
 
 SpinningKernel::SpinningKernel(uint32_t blocks) {
-  step_.wait_lane = 1;  // which no block carries out
-  lanes_ = {{.steps = &step_, .nsteps = 1, .progress = &progress_[0]},
-            {.nsteps = 1, .progress = &progress_[1]}};
+  // Block 0 carries out lane 0, the others lane 1, which waits for lane 2, which nobody carries out.
+  waits_.wait_lane = 2;
+  lanes_ = {{.steps = &passes_, .nsteps = 1, .progress = &progress_[0]},
+            {.steps = &waits_, .nsteps = 1, .progress = &progress_[1]},
+            {.nsteps = 1, .progress = &progress_[2]}};
   program_.lanes = lanes_.data();
-  program_.nlanes = 2;
+  program_.nlanes = 3;
   call_.health = &health_;
-  jobs_.assign(blocks, {.program = &program_, .call = &call_, .lane = 0});
+  jobs_.assign(blocks, {.program = &program_, .call = &call_, .lane = 1});
+  jobs_[0].lane = 0;
 }
 
 CUresult SpinningKernel::launch(CUfunction execute, CUstream stream) {
@@ -50,6 +53,11 @@ CUresult SpinningKernel::launch(CUfunction execute, CUstream stream) {
   void* arguments[] = {&list};
   const auto blocks = static_cast<unsigned>(jobs_.size());
   return CU(cuLaunchCooperativeKernel)(execute, blocks, 1, 1, 512, 1, 1, 0, stream, arguments);
+}
+
+void SpinningKernel::wait_until_it_runs() const {
+  while (std::atomic_ref(const_cast<uint64_t&>(progress_[0])).load(std::memory_order_acquire) == 0)
+    sleep_ms(1);
 }
 
 void SpinningKernel::stop() { std::atomic_ref(health_.stop).store(1, std::memory_order_release); }

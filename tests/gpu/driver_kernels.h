@@ -19,14 +19,16 @@ CUresult launch(CUfunction function, CUstream stream, device::FoldList list);
 /// A kernel that runs until it is told to stop.
 class SpinningKernel {
  public:
-  explicit SpinningKernel(uint32_t blocks = 1);
+  explicit SpinningKernel(uint32_t blocks = 2);
   CUresult launch(CUfunction execute, CUstream stream);
+  void wait_until_it_runs() const;
   void stop();
 
  private:
-  Step step_;
+  Step waits_;
+  Step passes_;
   std::vector<device::ProgramLane> lanes_;
-  uint64_t progress_[2] = {};
+  uint64_t progress_[3] = {};
   device::Program program_;
   device::CallHealth health_;
   device::Call call_;
