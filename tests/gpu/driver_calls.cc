@@ -50,6 +50,11 @@ CUdeviceptr make_memory(size_t bytes) {
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
+bool ends_within(CUstream stream, int ms) {
+  for (int i = 0; i < ms && CU(cuStreamQuery)(stream) == CUDA_ERROR_NOT_READY; ++i) sleep_ms(1);
+  return CU(cuStreamQuery)(stream) == CUDA_SUCCESS;
+}
+
 void Gate::into(CUstream stream) {
   const CUhostFn wait = [](void* self) {
     while (!static_cast<Gate*>(self)->open) sleep_ms(1);

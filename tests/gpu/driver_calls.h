@@ -67,4 +67,7 @@ struct Gate {
 
 void sleep_ms(int ms);
 
+/// Whether the stream's work is done before that time is over.
+bool ends_within(CUstream stream, int ms);
+
 }  // namespace rondo

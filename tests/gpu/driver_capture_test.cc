@@ -288,7 +288,7 @@ TEST_CASE("objects of a graph are destroyed when nothing needs them any more") {
   sleep_ms(5);
   CHECK(destroyed == 0);
   CHECK_CU(cuGraphExecDestroy, exec);
-  for (int i = 0; i < 1000 && destroyed == 0; ++i) sleep_ms(1);
+  for (int i = 0; i < 10'000 && destroyed == 0; ++i) sleep_ms(1);
   CHECK(destroyed == 1);
 }
 

@@ -57,6 +57,11 @@ CUresult SpinningKernel::launch(CUfunction execute, CUstream stream) {
   return CU(cuLaunchCooperativeKernel)(execute, blocks_, 1, 1, 512, 1, 1, 0, stream, arguments);
 }
 
+void SpinningKernel::wait_until_it_runs() const {
+  auto& started = const_cast<uint64_t&>(health_.started);
+  while (std::atomic_ref(started).load(std::memory_order_acquire) == 0) sleep_ms(1);
+}
+
 void SpinningKernel::stop() { std::atomic_ref(health_.stop).store(1, std::memory_order_release); }
 
 }  // namespace rondo

@@ -20,8 +20,9 @@ CUresult launch(CUfunction function, CUstream stream, device::FoldList list);
 /// A kernel that runs until it is told to stop.
 class SpinningKernel {
  public:
-  explicit SpinningKernel(uint32_t blocks = 1);
+  explicit SpinningKernel(uint32_t blocks = 2);
   CUresult launch(CUfunction execute, CUstream stream);
+  void wait_until_it_runs() const;
   void stop();
 
  private:

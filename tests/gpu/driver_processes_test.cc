@@ -167,7 +167,7 @@ TEST_CASE("in a process whose kernel holds a device", "[.]") {
   SpinningKernel spinning;
   const CUstream stream = make_stream();
   REQUIRE(spinning.launch(find_function(device::kExecuteKernel), stream) == CUDA_SUCCESS);
-  sleep_ms(50);
+  spinning.wait_until_it_runs();
   say(folder + "/held");
   hear(folder + "/seen");
   spinning.stop();
