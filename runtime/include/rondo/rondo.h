@@ -192,7 +192,8 @@ RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const cha
 
 /** The algorithm of the communicator's latest collective. Any thread.
  * @param comm the communicator
- * @param[out] name its name; "" before the first; static */
+ * @param[out] name its name; "joint" or "phased" for calls on GPU memory within a host that have none;
+ *   "" before the first; static */
 RONDO_API rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name);
 
 /** What carries data between the caller and another rank of the communicator. Any thread.
