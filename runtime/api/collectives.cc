@@ -25,7 +25,8 @@ Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> 
     RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
-  RONDO_TRY(place(call, communicator->rank(), communicator->size(), communicator->device()));
+  if (communicator->may_see_gpu_memory() || call.place.on_stream)
+    RONDO_TRY(place(call, communicator->rank(), communicator->size(), communicator->device()));
   return submit({communicator, std::move(call), queue, {}});
 }
 

@@ -1,6 +1,7 @@
 // The C API's sends and receives.
 #include "comm/group.h"
 #include "comm/types.h"
+#include "gpu/memory.h"
 #include "handles.h"
 
 namespace {
@@ -20,6 +21,8 @@ Status check_message(const Communicator& communicator, const void* buf, size_t c
   if (count > SIZE_MAX / 2 / type.bytes)
     return error(Code::InvalidArgument, "count is {}, more than memory can hold", count);
   if (count != 0 && buf == nullptr) return api::null_argument("buf");
+  if (count != 0 && communicator.may_see_gpu_memory() && gpu::place_of(buf).kind == gpu::Place::Kind::Device)
+    return Status(Code::Unsupported, "buf is GPU memory; sends and receives take host memory only");
   return {};
 }
 

@@ -61,8 +61,9 @@ bool Communicator::reach_one_another() const {
 }
 
 Status Communicator::plan_gpu_calls() {
-  const int gpu = device();
-  if (gpu < 0) return {};  // placement says so, call by call
+  const int own = device();
+  may_see_gpu_memory_ = own >= 0 || gpu::in_use();
+  if (own < 0) return {};  // placement says so, call by call
   no_gpu_calls_ = check_gpus();
   if (!no_gpu_calls_.ok()) return {};
   no_device_calls_ = check_device_calls();
@@ -75,12 +76,12 @@ Status Communicator::plan_gpu_calls() {
     one_host = one_host && other.endpoint.host == self.endpoint.host;
   }
   const auto crew = Crew::of(session_->id(), id_, here.size());
-  device_run_.emplace(crew, here, self_, gpu, issue_device_calls);
+  device_run_.emplace(crew, here, self_, own, issue_device_calls);
   const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
   if (wired || !one_host) return {};
   if (!reach_one_another()) return join_processes(here);
-  for (const int rank : here) RONDO_TRY(gpu::reach(gpu, session_->member(session_rank(rank)).device.ordinal));
-  joint_run_.emplace(crew, here, self_, gpu, issue_joint);
+  for (const int rank : here) RONDO_TRY(gpu::reach(own, session_->member(session_rank(rank)).device.ordinal));
+  joint_run_.emplace(crew, here, self_, own, issue_joint);
   return {};
 }
 

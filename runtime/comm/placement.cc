@@ -51,7 +51,6 @@ Status check_alignment(const Call& call, const Argument& buffer) {
 }  // namespace
 
 Status place(Call& call, int rank, int nranks, int device) {
-  if (device < 0 && !gpu::in_use()) return {};
   const Argument send = argument("sendbuf", used_input(call, rank, nranks));
   const Argument recv = argument("recvbuf", used_output(call, rank, nranks));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();

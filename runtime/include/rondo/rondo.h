@@ -503,6 +503,7 @@ RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t
 /** @} */
 
 /** @name Point to point
+ * On host memory only.
  * @{ */
 
 /** In rondo_recv(): from whichever rank. */

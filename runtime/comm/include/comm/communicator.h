@@ -61,6 +61,9 @@ class Communicator {
   bool crowded() const { return crowded_; }
   /// The GPU of this rank; -1: it uses none.
   int device() const { return session_->member(session_rank(self_)).device.ordinal; }
+  /// Whether the process used CUDA when the communicator was made: otherwise no call asks what its pointers
+  /// are.
+  bool may_see_gpu_memory() const { return may_see_gpu_memory_; }
   Registrations& registrations() { return registrations_; }
 
   Health& health() { return *health_; }
@@ -163,6 +166,7 @@ class Communicator {
   Status no_gpu_calls_;     // why there are none, if so
   Status no_device_calls_;  // why there are none by the device's executor
   std::atomic<const char*> latest_algorithm_{""};
+  bool may_see_gpu_memory_ = false;
   int children_ = 0;
   bool crowded_ = false;
   bool finalized_ = false;
