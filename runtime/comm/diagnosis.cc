@@ -10,10 +10,14 @@ namespace {
 /// A live rank's service thread answers in microseconds; a stopped process never does.
 constexpr int64_t kAnswer_ms = 500;
 
-std::string activity_text(const Communicator& communicator, int rank, const Activity& activity) {
+std::string activity_text(const Communicator& communicator, int rank, const Activity& activity,
+                          uint32_t awaited) {
   const std::string who = communicator.rank_text(rank);
   if (activity.known == 0) return who + " has no such communicator any more";
   if (activity.latest == 0) return who + " has made no call on it yet";
+  if (activity.inside == 0 && activity.latest >= awaited && activity.last.on_gpu != 0)
+    return fmt::format("{} has made {}, but its GPU has not come to the end of it", who,
+                       describe(activity.last));
   return fmt::format("{} {} {}", who,
                      activity.inside != 0 ? "is in" : "has not come to this call; its last was",
                      describe(activity.last));
@@ -52,7 +56,7 @@ Diagnosis diagnose(Communicator& communicator, int blocked_on) {
                 communicator.rank(), describe(own), rank);
       return diagnosis;
     }
-    diagnosis.cause = activity_text(communicator, rank, does);
+    diagnosis.cause = activity_text(communicator, rank, does, own.sequence);
     const bool follow = does.known != 0 && does.inside != 0 && does.latest == own.sequence;
     rank = follow ? does.waiting_for : -1;
   }

@@ -85,8 +85,8 @@ Result<bool> Introduction::find_sockets() {
     Purpose purpose{.kind = PurposeKind::Data, .communicator = parties_.communicator, .port = kStagingPort};
     Fd fd;
     if (rank < parties_.self) {
-      RONDO_TRY_ASSIGN(fd, parties_.session->dial(parties_.ranks[static_cast<size_t>(rank)], Route::Unix, purpose,
-                                                  Deadline::in_ms(parties_.timeout_ms),
+      RONDO_TRY_ASSIGN(fd, parties_.session->dial(parties_.ranks[static_cast<size_t>(rank)], Route::Unix,
+                                                  purpose, Deadline::in_ms(parties_.timeout_ms),
                                                   [this] { return parties_.health->cause(); }));
     } else {
       purpose.from_rank = parties_.ranks[static_cast<size_t>(rank)];
@@ -152,7 +152,8 @@ Status Introduction::make_own() {
 Status Introduction::offer() {
   RONDO_TRY(make_own());
   heard_.clear();
-  const Offer own{.on_host = on_host_ ? 1u : 0u, .staging_bytes = parties_.staging_bytes, .size = staging_size_};
+  const Offer own{
+      .on_host = on_host_ ? 1u : 0u, .staging_bytes = parties_.staging_bytes, .size = staging_size_};
   std::vector<int> descriptors;
   if (words_fd_.valid()) descriptors.push_back(words_fd_.get());
   if (staging_size_ != 0) descriptors.push_back(staging_fd_.get());
@@ -164,8 +165,7 @@ Result<bool> Introduction::hear_offers() {
   for (const auto& [rank, socket] : sockets_) {
     if (heard_.contains(rank)) continue;
     Offer offer;
-    RONDO_TRY_ASSIGN(auto arrived,
-                     receive_descriptors(socket, std::as_writable_bytes(std::span(&offer, 1))));
+    RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(std::span(&offer, 1))));
     if (!arrived) continue;
     if (arrived->bytes != sizeof offer || offer.magic != kMagic)
       return error(Code::RemoteError, "{} left while GPU memory was shared", member(rank).text());
@@ -198,7 +198,8 @@ Status Introduction::believe(int rank, const Offer& offer, std::vector<Fd> attac
   }
   auto opened = gpu::SharedMemory::open(attached.back(), offer.size, parties_.device);
   if (!opened.ok()) {
-    objection_ = fmt::format("its GPU cannot reach that of {}: {}", member(rank).text(), opened.status().message());
+    objection_ =
+        fmt::format("its GPU cannot reach that of {}: {}", member(rank).text(), opened.status().message());
     return {};
   }
   made_->staging[static_cast<size_t>(rank)] = opened.value().data();
@@ -235,13 +236,15 @@ Result<bool> Introduction::hear_verdicts() {
 Result<bool> Introduction::conclude() {
   if (!objection_.empty())
     heard_[parties_.self] = fmt::format("{}: {}", member(parties_.self).text(), objection_);
-  const auto objects = std::find_if(heard_.begin(), heard_.end(), [](const auto& one) { return !one.second.empty(); });
+  const auto objects =
+      std::find_if(heard_.begin(), heard_.end(), [](const auto& one) { return !one.second.empty(); });
   if (objects == heard_.end()) {
     sockets_.clear();
     return true;
   }
   made_.reset();
-  if (on_host_) return error(Code::Unsupported, "GPU memory cannot be shared between processes: {}", objects->second);
+  if (on_host_)
+    return error(Code::Unsupported, "GPU memory cannot be shared between processes: {}", objects->second);
   log().info("rank {}: data for GPUs of other processes goes through memory of the host, because of {}",
              parties_.self, objects->second);
   on_host_ = true;

@@ -13,8 +13,8 @@ using Kind = gpu::WordOperation::Kind;
 
 const PhasedPart& part_of(const Seat& seat) { return *static_cast<const PhasedPart*>(seat.payload); }
 
-/// Ranks of this process that share a device: one stream carries all of them, whose order serves them as words do
-/// others.
+/// Ranks of this process that share a device: one stream carries all of them, whose order serves them as
+/// words do others.
 class Team {
  public:
   Team(const Seat& leader, std::span<const Seat> seats) : device_(leader.device), stream_(leader.stream) {
@@ -96,7 +96,8 @@ class Team {
   std::vector<int> others(const std::vector<int>& ranks) const {
     std::vector<int> found;
     for (const int rank : ranks)
-      if (std::none_of(members_.begin(), members_.end(), [&](const Mate& mate) { return mate.rank() == rank; }))
+      if (std::none_of(members_.begin(), members_.end(),
+                       [&](const Mate& mate) { return mate.rank() == rank; }))
         found.push_back(rank);
     return found;
   }

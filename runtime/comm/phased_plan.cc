@@ -279,17 +279,18 @@ class Planner {
     if (flow.shared && !staged.empty()) staged.resize(1);
     for (const int reader : staged) stage(*flow.give[static_cast<size_t>(reader)], reader);
     if (stages_own(flow) && (!flow.shared || staged.empty())) stage(*flow.own, view_.self);
-    folds.stamp(stamps_for(flow.give, round.readers, [&](int reader) {
-      return stamp_at(view_.self, round.slot, reader);
-    }, true));
+    folds.stamp(stamps_for(
+        flow.give, round.readers, [&](int reader) { return stamp_at(view_.self, round.slot, reader); },
+        true));
     round.produce.push_back(std::move(folds));
   }
 
   void consume(const Flow& flow, size_t tile, size_t block_bytes, PhasedRound& round) {
-    const auto check = stamps_for(flow.take, round.writers, [&](int writer) {
-      return stamp_at(writer, round.slot, view_.self);
-    }, false);
-    DeviceFolds folds = flow.out ? combine(flow, tile, block_bytes, round) : copy(flow, tile, block_bytes, round);
+    const auto check = stamps_for(
+        flow.take, round.writers, [&](int writer) { return stamp_at(writer, round.slot, view_.self); },
+        false);
+    DeviceFolds folds =
+        flow.out ? combine(flow, tile, block_bytes, round) : copy(flow, tile, block_bytes, round);
     folds.stamp(check);
     round.consume.push_back(std::move(folds));
   }
@@ -328,7 +329,8 @@ class Planner {
                                     view_.geometry.stamp(slot, reader));
   }
   template <class Where>
-  StampPlan stamps_for(const Pieces& pieces, const std::vector<int>& partners, Where where, bool writes) const {
+  StampPlan stamps_for(const Pieces& pieces, const std::vector<int>& partners, Where where,
+                       bool writes) const {
     StampPlan plan{.writes = writes,
                    .signature = signature_,
                    .rank = view_.self,

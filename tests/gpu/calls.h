@@ -10,8 +10,8 @@
 namespace rondo::test {
 
 inline constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
-                               Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
-                               Kind::Barrier,       Kind::Scan,      Kind::Exscan};
+                                      Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
+                                      Kind::Barrier,       Kind::Scan,      Kind::Exscan};
 
 /// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
 inline Trial aligned(Trial trial) {

@@ -52,17 +52,18 @@ struct Child {
 };
 
 /// A rank of a process, from its start to its end; what went wrong.
-std::string live_in_process(const WorldOptions& options, const Body& body, int rank, const std::string& id_path) {
+std::string live_in_process(const WorldOptions& options, const Body& body, int rank,
+                            const std::string& id_path) {
   Rank self{nullptr, rank, options.nranks};
   const std::string method =
       "file://" + id_path + "?rank=" + std::to_string(rank) + "&size=" + std::to_string(options.nranks);
-  return live(options, body, self, [&](const rondo_config_t& config) {
-    return rondo_init(&self.comm, method.c_str(), &config);
-  });
+  return live(options, body, self,
+              [&](const rondo_config_t& config) { return rondo_init(&self.comm, method.c_str(), &config); });
 }
 
 /// All ranks of a process, each in a thread where there are several.
-std::string live_together(const WorldOptions& options, const Body& body, int first, const std::string& id_path) {
+std::string live_together(const WorldOptions& options, const Body& body, int first,
+                          const std::string& id_path) {
   if (options.ranks_each == 1) return live_in_process(options, body, first, id_path);
   const int end = std::min(first + options.ranks_each, options.nranks);
   std::vector<std::string> failures(static_cast<size_t>(end - first));
@@ -74,7 +75,8 @@ std::string live_together(const WorldOptions& options, const Body& body, int fir
   for (std::thread& thread : threads) thread.join();
   std::string all;
   for (size_t i = 0; i < failures.size(); ++i)
-    if (!failures[i].empty()) all += "rank " + std::to_string(static_cast<size_t>(first) + i) + ": " + failures[i] + "; ";
+    if (!failures[i].empty())
+      all += "rank " + std::to_string(static_cast<size_t>(first) + i) + ": " + failures[i] + "; ";
   return all;
 }
 
