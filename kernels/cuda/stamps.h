@@ -1,5 +1,5 @@
-// Stamping and checking, by the kernels that produce and consume data which one rank leaves for another. Device
-// code.
+// Stamping and checking, by the kernels that produce and consume data which one rank leaves for another.
+// Device code.
 #pragma once
 
 #include "device.h"
@@ -21,7 +21,8 @@ RONDO_DEVICE void write_note(MismatchNote& note, const Stamp& stamp, const Signa
   store_release(Word::Stop, &note.noted, 1);  // pairs with the host's acquire load
 }
 
-/// All threads of a launch call it first, alike. False: a peer makes another call, and nothing may be written.
+/// All threads of a launch call it first, alike. False: a peer makes another call, and nothing may be
+/// written.
 RONDO_DEVICE bool pass(const StampList& list, uint32_t block_index, Block& block) {
   bool differs = false;
   for (uint32_t k = block.thread(); k < list.nstamps; k += block.threads()) {

@@ -87,9 +87,13 @@ Progress Phased::advance() {
     running_ = true;
   }
   const Progress progress = run_.advance();
-  if (progress != Progress::Failed) return progress;
-  refused_ = run_.refused();
-  return fail(run_);
+  if (progress == Progress::Failed) {
+    refused_ = run_.refused();
+    return fail(run_);
+  }
+  if (progress != Progress::Done) return progress;
+  failure_ = noted_mismatch(neighbourhood_->host_words, self_);
+  return failure_.ok() ? Progress::Done : Progress::Failed;
 }
 
 int Phased::blocked_on() const {

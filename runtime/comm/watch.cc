@@ -46,6 +46,12 @@ class Looked {
 
 }  // namespace
 
+Status noted_mismatch(const WordTable& words, int rank) {
+  MismatchNote& note = words.rank(rank).note;
+  if (load(note.noted) == 0) return {};  // pairs with the kernel's release store
+  return mismatch(rank, note.own, static_cast<int>(note.peer), note.found);
+}
+
 int late_rank(const WordTable& words, int nranks, int self) {
   int late = -1;
   for (int rank = 0; rank < nranks; ++rank) {
@@ -67,7 +73,6 @@ class Watch::Watched final : public Looked {
 
  private:
   int rank() const { return communicator_.rank(); }
-  void read_note();
   void judge_wait();
   void find_out(bool gives_up);
 
@@ -86,18 +91,13 @@ microseconds Watch::Watched::look() {
     if (busy) release(words_, rank());
     return busy ? kReleasing : kBusy;
   }
-  read_note();
+  if (const Status noted = noted_mismatch(words_, rank()); !noted.ok())
+    static_cast<void>(communicator_.fail(noted));
   if (busy)
     judge_wait();
   else
     still_since_ns_ = 0;
   return busy ? kBusy : kIdle;
-}
-
-void Watch::Watched::read_note() {
-  const MismatchNote& note = words_.rank(rank()).note;
-  if (load(const_cast<uint64_t&>(note.noted)) == 0) return;  // pairs with the kernel's release store
-  static_cast<void>(communicator_.fail(mismatch(rank(), note.own, static_cast<int>(note.peer), note.found)));
 }
 
 /// A call that goes on starts kernels now and then; one whose peers have not come does not.

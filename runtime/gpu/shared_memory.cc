@@ -26,9 +26,11 @@ CUmemAllocationProp properties(int device) {
 Status SharedMemory::map(SharedMemory& memory, int device) {
   const Driver& cuda = *driver().value();
   CUdeviceptr at = 0;
-  RONDO_TRY(outcome(cuda.cuMemAddressReserve(&at, memory.bytes_, 0, 0, 0), "finding addresses for shared memory"));
+  RONDO_TRY(
+      outcome(cuda.cuMemAddressReserve(&at, memory.bytes_, 0, 0, 0), "finding addresses for shared memory"));
   memory.data_ = reinterpret_cast<std::byte*>(at);
-  RONDO_TRY(outcome(cuda.cuMemMap(at, memory.bytes_, 0, memory.handle_, 0), "mapping shared memory of a GPU"));
+  RONDO_TRY(
+      outcome(cuda.cuMemMap(at, memory.bytes_, 0, memory.handle_, 0), "mapping shared memory of a GPU"));
   memory.mapped_ = true;
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -61,10 +63,10 @@ Result<SharedMemory> SharedMemory::open(const Fd& fd, size_t bytes, int device) 
   const Current current(device);
   RONDO_TRY(current.status());
   CUmemGenericAllocationHandle handle = 0;
-  RONDO_TRY(outcome(cuda->cuMemImportFromShareableHandle(
-                        &handle, reinterpret_cast<void*>(static_cast<intptr_t>(fd.get())),
-                        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-                    "opening another process's GPU memory"));
+  RONDO_TRY(outcome(
+      cuda->cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(static_cast<intptr_t>(fd.get())),
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "opening another process's GPU memory"));
   SharedMemory memory;
   memory.bytes_ = bytes;
   memory.handle_ = handle;
@@ -111,7 +113,8 @@ Result<HostWindow> HostWindow::open(int device, void* memory, size_t bytes) {
   window.device_ = device;
   window.memory_ = memory;
   CUdeviceptr at = 0;
-  RONDO_TRY(outcome(cuda->cuMemHostGetDevicePointer(&at, memory, 0), "letting a GPU reach memory of the host"));
+  RONDO_TRY(
+      outcome(cuda->cuMemHostGetDevicePointer(&at, memory, 0), "letting a GPU reach memory of the host"));
   window.data_ = reinterpret_cast<std::byte*>(at);
   return window;
 }

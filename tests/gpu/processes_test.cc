@@ -1,54 +1,15 @@
 // Ranks in several processes of a host make GPU calls together, however many share a device and whatever else
 // keeps it busy.
-#include <cstdlib>
-
+#include "processes.h"
 #include "calls.h"
 
 namespace rondo::test {
 namespace {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
-/// Where the stand-in's processes take turns on a device, so that no kernel runs while one of another process
-/// does.
-class Folder {
- public:
-  Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
-  ~Folder() { std::system(("rm -rf " + path_).c_str()); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  Variables with(Variables more = {}) const {
-    more.emplace_back("RONDO_STANDIN_DIR", path_);
-    return more;
-  }
-
- private:
-  std::string path_ = "/tmp/rondo-gpus-XXXXXX";
-};
-
-/// So little that most calls need many tiles.
-const std::pair<std::string, std::string> kTight{"RONDO_STAGING_BYTES", "28672"};
-
-WorldOptions processes(int nranks, std::vector<std::string> devices, Variables environment = {}) {
-  return {.nranks = nranks, .devices = std::move(devices), .environment = std::move(environment)};
-}
-
 void is_phased(const Rank& rank) {
   const char* name = nullptr;
   check(rondo_last_algorithm(rank.comm, &name), rank.comm);
   require(std::string(name) == "phased", std::string("went by ") + name);
-}
-
-/// The test itself must not use the driver before it forks: a child of such a process cannot.
-bool lacks_gpus_in_child(int needed = 1) {
-  bool lacks = false;
-  const auto outcomes = run_world({.nranks = 1, .devices = {"host"}}, [needed](Rank&) {
-    const auto count = gpu::device_count();
-    require(count.ok() && count.value() >= needed, "no GPU");
-  });
-  lacks = !outcomes.front().ok;
-  if (lacks) WARN("skipped: " << outcomes.front().error);
-  return lacks;
 }
 
 TEST_CASE("processes that share a GPU make every collective right") {
@@ -85,6 +46,85 @@ TEST_CASE("processes of several ranks make every collective right") {
       is_phased(rank);
     }));
   }
+}
+
+TEST_CASE("random calls of processes are right") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  constexpr uint64_t kFirstSeed = 7000;
+  for (const int nranks : {2, 3, 4})
+    expect_success(run_world(processes(nranks, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+      for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 40; ++seed)
+        run_here(rank, 0, gpu::MemoryKind::Device, random_trial(seed, rank.size, 5000));
+    }));
+}
+
+TEST_CASE("long sums of processes are right") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  for (const auto& staging : {kTight, std::pair<std::string, std::string>{"RONDO_STAGING_BYTES", "200704"}})
+    expect_success(run_world(processes(3, {"cuda:0"}, folder.with({staging})), [](Rank& rank) {
+      for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_FLOAT16, RONDO_INT8, RONDO_COMPLEX128})
+        for (const rondo_op_t op : {RONDO_SUM, RONDO_AVG, RONDO_MAX}) {
+          if (!op_takes(op, type)) continue;
+          Trial trial{.count = 30'011, .type = type, .op = op, .seed = mix(static_cast<uint64_t>(op))};
+          run_here(rank, 0, gpu::MemoryKind::Device, trial);
+          trial.in_place = true;
+          run_here(rank, 0, gpu::MemoryKind::Device, trial);
+        }
+    }));
+}
+
+TEST_CASE("every rank's operands are multiplied by its scalar") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+    Device device(0);
+    const int64_t scalar = rank.rank + 2;
+    rondo_op_t op{};
+    check(rondo_op_create_premul_sum(&scalar, RONDO_INT64, &op));
+    for (const size_t count : {7u, 3000u, 20'000u}) {
+      int64_t* const data = device.ints(count, 10);
+      check(rondo_all_reduce(data, data, count, RONDO_INT64, op, rank.comm, nullptr), rank.comm);
+      require(device.all_are(data, count, 10 * (2 + 3 + 4)), "all_reduce");
+      int64_t* const sum = device.ints(count, -1);
+      check(rondo_reduce(data, sum, count, RONDO_INT64, op, 1, rank.comm, nullptr), rank.comm);
+      require(device.all_are(sum, count, rank.rank == 1 ? 90 * 9 : -1), "reduce");
+    }
+    check(rondo_op_destroy(op));
+  }));
+}
+
+TEST_CASE("GPUs that cannot reach one another exchange through memory of the host") {
+  if (lacks_gpus_in_child(2)) return;
+  const Folder folder;
+  const auto works = [](Rank& rank) {
+    every_kind(rank, rank.rank % 2);
+    is_phased(rank);
+  };
+  expect_success(run_world(
+      processes(3, {"cuda:0", "cuda:1"}, folder.with({kTight, {"RONDO_STANDIN_PEERS", "0"}})), works));
+  expect_success(run_world(
+      processes(2, {"cuda:0", "cuda:1"}, folder.with({kTight, {"RONDO_STANDIN_FAIL", "cuMemCreate:1:801"}})),
+      works));
+}
+
+TEST_CASE("ranks whose GPUs cannot share anything say so, and go on without") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  std::string faults;
+  for (int call = 1; call <= 8; ++call) faults += "cuMemHostRegister_v2:" + std::to_string(call) + ":801,";
+  expect_success(
+      run_world(processes(3, {"cuda:0"}, folder.with({{"RONDO_STANDIN_FAIL", faults}})), [](Rank& rank) {
+        Device device(0);
+        int64_t* const data = device.ints(10, 1);
+        for (int i = 0; i < 2; ++i)
+          check_fails(rondo_all_reduce(data, data, 10, RONDO_INT64, RONDO_SUM, rank.comm, nullptr),
+                      RONDO_UNSUPPORTED, {"GPU memory cannot be shared", "rank 0"}, rank.comm);
+        int64_t on_host = 1;
+        check(rondo_all_reduce(&on_host, &on_host, 1, RONDO_INT64, RONDO_SUM, rank.comm, nullptr), rank.comm);
+        require(on_host == rank.size, "the CPU's sum");
+      }));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ Status send_segment(const Fd& socket, const Description& description, const Fd& 
 Result<std::optional<Received>> receive_segment(const Fd& socket) {
   Received received;
   const Description& description = received.description;
-  RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(
-                                                                 std::span(&received.description, 1))));
+  RONDO_TRY_ASSIGN(auto arrived,
+                   receive_descriptors(socket, std::as_writable_bytes(std::span(&received.description, 1))));
   if (!arrived) return std::optional<Received>();
   if (arrived->bytes == 0) return error(Code::RemoteError, "the peer left before it passed shared memory");
   if (arrived->bytes != sizeof description || description.magic != kMagic)

@@ -20,7 +20,7 @@ namespace rondo {
 namespace device {
 struct FoldList;
 struct StampList;
-}
+}  // namespace device
 
 /// Brings the kernels onto a device, so that no call has to. Unsupported where the build has none for it.
 Status load_device_kernels(int device);
@@ -32,9 +32,9 @@ struct StampPlan {
     Stamp* stamp = nullptr;
     uint64_t count = 0;
   };
-  bool writes = false;  // false: checks them, before anything is written; what differs goes to `note`
-  Signature signature;  // of the own call; counts are the entries'
-  int rank = 0;         // own
+  bool writes = false;        // false: checks them, before anything is written; what differs goes to `note`
+  Signature signature;        // of the own call; counts are the entries'
+  int rank = 0;               // own
   uint64_t* ticks = nullptr;  // counts launches
   MismatchNote* note = nullptr;
   std::vector<Entry> entries;  // at most kMostStamps

@@ -1,5 +1,5 @@
-// Stamp: what a rank writes beside data that it leaves for a peer's kernel, so that the peer finds a call other than
-// its own before it touches the data. Plain data, in memory that both devices reach.
+// Stamp: what a rank writes beside data that it leaves for a peer's kernel, so that the peer finds a call
+// other than its own before it touches the data. Plain data, in memory that both devices reach.
 #pragma once
 
 #include <cstdint>

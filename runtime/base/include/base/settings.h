@@ -24,8 +24,8 @@ namespace rondo {
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                   \
   X(Slots, "RONDO_SLOTS", "slots of a connection")                                                   \
   X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                  \
-  X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")       \
-  X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                            \
+  X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")     \
+  X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                             \
   X(Secret, "RONDO_SECRET", "the job's secret, which every rank must know")                          \
   X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                           \
   X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo") \

@@ -1,6 +1,6 @@
-// SharedSegment: memory that processes share, as a memfd: it has no name, so it is gone with its last user however that
-// one ends. Its size is sealed, so that no process can pull memory away from under another. And its way, like that
-// of every descriptor, from one process to the other through a Unix socket. Any thread.
+// SharedSegment: memory that processes share, as a memfd: it has no name, so it is gone with its last user
+// however that one ends. Its size is sealed, so that no process can pull memory away from under another. And
+// its way, like that of every descriptor, from one process to the other through a Unix socket. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,8 @@ struct SharedSegment::Made {
 inline constexpr size_t kMostDescriptors = 4;  // in a message
 
 /// One message with descriptors, which the peer's kernel keeps from then on.
-Status send_descriptors(const Fd& socket, std::span<const std::byte> message, std::span<const int> descriptors);
+Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
+                        std::span<const int> descriptors);
 
 struct Descriptors {
   size_t bytes = 0;  // of the message; 0: the peer has left

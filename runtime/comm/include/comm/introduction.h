@@ -1,6 +1,7 @@
-// Introduction: how a rank's GPU gets to reach what its peers stage, in whatever process of the host they are. Each
-// pair of ranks has a socket for it, over which both say what they have and then whether they could open what the
-// others have; so all come to the same end. Used by the thread that makes the calls; nothing here waits.
+// Introduction: how a rank's GPU gets to reach what its peers stage, in whatever process of the host they
+// are. Each pair of ranks has a socket for it, over which both say what they have and then whether they could
+// open what the others have; so all come to the same end. Used by the thread that makes the calls; nothing
+// here waits.
 #pragma once
 
 #include <map>
@@ -82,8 +83,8 @@ class Introduction final : public Task {
 
   Parties parties_;
   Stage stage_ = Stage::Offer;
-  bool on_host_ = false;      // the second attempt
-  std::map<int, Fd> sockets_;  // by rank
+  bool on_host_ = false;              // the second attempt
+  std::map<int, Fd> sockets_;         // by rank
   std::map<int, std::string> heard_;  // of this stage
   std::unique_ptr<Neighbourhood> made_;
   Fd staging_fd_;

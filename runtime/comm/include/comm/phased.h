@@ -1,5 +1,6 @@
-// Phased: one rank's GPU calls on a communicator whose ranks are in several processes of a host. No kernel waits for
-// another: streams do, for words of memory, between kernels. Used by the thread that makes the calls.
+// Phased: one rank's GPU calls on a communicator whose ranks are in several processes of a host. No kernel
+// waits for another: streams do, for words of memory, between kernels. Used by the thread that makes the
+// calls.
 #pragma once
 
 #include "comm/crew.h"
@@ -33,7 +34,7 @@ class Phased final : public Task {
 
   Communicator& communicator_;
   int self_;
-  std::optional<Introduction> introduction_;       // until it is over
+  std::optional<Introduction> introduction_;  // until it is over
   std::unique_ptr<Neighbourhood> neighbourhood_;
   std::optional<Watch> watch_;
   CrewRun run_;

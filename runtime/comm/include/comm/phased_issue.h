@@ -1,9 +1,10 @@
-// Issuing of phased calls: kernels that wait for nothing, and between them words that streams write and wait for.
+// Issuing of phased calls: kernels that wait for nothing, and between them words that streams write and wait
+// for.
 //
 //     produce | ready -> readers | wait for writers' ready, back to 0 | consume | done -> writers | ...
 //
-// A slot is filled again when all its readers are done with it; at its end a call has waited for all of them, so
-// that every word is 0 again and a graph can replay it. Any thread.
+// A slot is filled again when all its readers are done with it; at its end a call has waited for all of them,
+// so that every word is 0 again and a graph can replay it. Any thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,8 @@ struct PhasedPart {
   const Neighbourhood* neighbourhood = nullptr;
   std::vector<PhasedRound> rounds;
   std::shared_ptr<StreamTail> own_tail;
-  std::shared_ptr<StreamTail>* latest_tail = nullptr;  // of the rank whose stream stands for the device; set here
+  std::shared_ptr<StreamTail>* latest_tail =
+      nullptr;  // of the rank whose stream stands for the device; set here
 };
 
 /// A Crew::Issue; payloads are PhasedParts.

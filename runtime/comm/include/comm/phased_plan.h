@@ -1,6 +1,6 @@
 // The plan of a phased call: what one rank's GPU copies into its staging, for whom, and what it makes of what
-// others have left in theirs. Operands are combined in the order of the ranks, as in joint calls. A rank's plan
-// depends on its own call alone. Pure functions: any thread.
+// others have left in theirs. Operands are combined in the order of the ranks, as in joint calls. A rank's
+// plan depends on its own call alone. Pure functions: any thread.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ struct StagingView {
   RankWords* words = nullptr;       // own
 };
 
-/// One tile: produce, tell readers that it is there; wait for writers, consume, tell them that they may write again.
+/// One tile: produce, tell readers that it is there; wait for writers, consume, tell them that they may write
+/// again.
 struct PhasedRound {
   int slot = 0;
   std::vector<int> readers;  // of the own slot

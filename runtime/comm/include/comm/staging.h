@@ -1,5 +1,5 @@
-// Staging: where a rank leaves data for its peers' GPUs, in memory that all of them reach, and the words by which
-// their streams wait for one another. Geometry: plain data, the same at all ranks of a communicator.
+// Staging: where a rank leaves data for its peers' GPUs, in memory that all of them reach, and the words by
+// which their streams wait for one another. Geometry: plain data, the same at all ranks of a communicator.
 //
 //     staging of a rank    | stamps of slot 0 | stamps of slot 1 | slot 0 | slot 1 |
 //     words of all ranks   | RankWords of each | words that rank 0 waits for | ... rank 1 ... |

@@ -1,5 +1,5 @@
-// StreamTail: where the calls of a communicator end in the streams that carried them. They share staging, so the
-// next call begins behind it, in whatever stream. Any thread.
+// StreamTail: where the calls of a communicator end in the streams that carried them. They share staging, so
+// the next call begins behind it, in whatever stream. Any thread.
 #pragma once
 
 #include <mutex>

@@ -1,11 +1,12 @@
-// Watch: the process's one thread that looks after calls which are in streams, where no thread of the host waits
-// for them. It finds calls that last too long and kernels' notes of other calls at peers, and lets the streams of a
-// communicator that has failed go on, for as long as that communicator lives. It makes no call of CUDA, which could
-// wait for the very streams that it is to free.
+// Watch: the process's one thread that looks after calls which are in streams, where no thread of the host
+// waits for them. It finds calls that last too long and kernels' notes of other calls at peers, and lets the
+// streams of a communicator that has failed go on, for as long as that communicator lives. It makes no call
+// of CUDA, which could wait for the very streams that it is to free.
 #pragma once
 
 #include <memory>
 
+#include "base/status.h"
 #include "comm/staging.h"
 
 namespace rondo {
@@ -24,6 +25,9 @@ class Watch {
   class Watched;
   std::unique_ptr<Watched> watched_;
 };
+
+/// What a kernel of the rank has noted about a call that a peer makes otherwise; Ok where nothing is noted.
+Status noted_mismatch(const WordTable& words, int rank);
 
 /// Which rank has not come as far as the others; -1: none is known to be late.
 int late_rank(const WordTable& words, int nranks, int self);

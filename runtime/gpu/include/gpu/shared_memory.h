@@ -9,8 +9,8 @@
 
 namespace rondo::gpu {
 
-/// Memory of a device, seen by another one or the same. It stays while anybody sees it, in any process, so that
-/// nobody's end pulls it away from under a kernel.
+/// Memory of a device, seen by another one or the same. It stays while anybody sees it, in any process, so
+/// that nobody's end pulls it away from under a kernel.
 class SharedMemory {
  public:
   /// At least that many bytes of a device.

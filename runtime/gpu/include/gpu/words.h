@@ -1,4 +1,5 @@
-// What streams do to words of memory by themselves. A stream that waits holds no part of the device. Any thread.
+// What streams do to words of memory by themselves. A stream that waits holds no part of the device. Any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,220 @@
+// What goes wrong between processes that make GPU calls: everybody hears what it was, soon, and streams go
+// on.
+#include <signal.h>
+
+#include <thread>
+
+#include "processes.h"
+
+namespace rondo::test {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr size_t kCount = 2000;
+constexpr double kSoon_s = 3;  // this machine may be busy; what is promised is 0.1 s
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+/// Waits for the communicator to fail.
+rondo_status_t failure_of(rondo_comm_t comm, double limit_s) {
+  const auto end = std::chrono::steady_clock::now() + Seconds(limit_s);
+  rondo_status_t status = RONDO_OK;
+  while (status == RONDO_OK && std::chrono::steady_clock::now() < end) {
+    check(rondo_async_error(comm, &status));
+    sleep_ms(1);
+  }
+  return status;
+}
+
+void sum(const Rank& rank, int64_t* data, rondo_stream_t stream) {
+  check(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, stream), rank.comm);
+}
+
+/// Rank 0 takes part in one call, then does `instead`; the others' streams wait for it in several calls more.
+void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_t expected,
+                 const std::vector<std::string>& words, double limit_s) {
+  Device device(0);
+  int64_t* const data = device.ints(kCount, 1);
+  sum(rank, data, nullptr);
+  if (rank.rank == 0) return instead();
+  for (int i = 0; i < 20; ++i) sum(rank, data, device.handle());
+  const rondo_status_t status = failure_of(rank.comm, limit_s);
+  const double drained_s = device.drain_s();
+  require(drained_s < kSoon_s, "the stream took " + std::to_string(drained_s) + " s");
+  check_fails(status, expected, words, rank.comm);
+  check_fails(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, device.handle()),
+              expected, words, rank.comm);
+}
+
+TEST_CASE("an abort lets streams go on") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+    leave_alone(
+        rank,
+        [&] {
+          sleep_ms(100);
+          check(rondo_abort(rank.comm));
+        },
+        RONDO_ABORTED, {"rank 0", "rondo_abort"}, 5);
+  }));
+}
+
+TEST_CASE("the death of a process lets streams go on") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+    leave_alone(
+        rank,
+        [] {
+          sleep_ms(50);
+          ::raise(SIGKILL);
+        },
+        RONDO_REMOTE_ERROR, {"rank 0"}, 5);
+  });
+  CHECK(outcomes.front().signal == SIGKILL);
+  outcomes.erase(outcomes.begin());
+  expect_success(outcomes);
+}
+
+TEST_CASE("a rank that never comes is named at the deadline") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
+  options.call_timeout_ms = 1500;
+  expect_success(run_world(options, [](Rank& rank) {
+    leave_alone(
+        rank, [&] { require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout"); }, RONDO_TIMEOUT,
+        {"all_reduce", "rank 0 (process"}, 10);
+  }));
+}
+
+TEST_CASE("graphs that are launched after a failure end as well") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+    Device device(0);
+    int64_t* const data = device.ints(kCount, 1);
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    require_cu(CU(cuStreamBeginCapture)(device.stream(), CU_STREAM_CAPTURE_MODE_GLOBAL), "begin");
+    sum(rank, data, device.handle());
+    require_cu(CU(cuStreamEndCapture)(device.stream(), &graph), "end");
+    require_cu(CU(cuGraphInstantiate)(&exec, graph, 0), "instantiate");
+    require_cu(CU(cuGraphLaunch)(exec, device.stream()), "launch");
+    device.drain_s();
+    if (rank.rank == 0) check(rondo_abort(rank.comm));
+    require(failure_of(rank.comm, 5) == RONDO_ABORTED, "no abort");
+    for (int i = 0; i < 10; ++i) require_cu(CU(cuGraphLaunch)(exec, device.stream()), "launch");
+    require(device.drain_s() < kSoon_s, "slow");
+  }));
+}
+
+/// What the odd rank, the last, and the others call, and what the error says.
+struct Disagreement {
+  const char* name;
+  std::function<rondo_status_t(const Rank&, int64_t* from, int64_t* to, bool odd, rondo_stream_t)> call;
+  std::vector<std::string> words;
+};
+
+rondo_status_t reduce_all(const Rank& rank, int64_t* from, int64_t* to, size_t count, rondo_type_t type,
+                          rondo_op_t op, rondo_stream_t stream) {
+  return rondo_all_reduce(from, to, count, type, op, rank.comm, stream);
+}
+
+const std::vector<Disagreement>& disagreements() {
+  static const std::vector<Disagreement> all{
+      {"count",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         return reduce_all(rank, from, to, odd ? 101 : 100, RONDO_INT64, RONDO_SUM, stream);
+       },
+       {"all_reduce(count=100, int64, sum)", "all_reduce(count=101, int64, sum)"}},
+      {"a count of two steps and one of nothing",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         return reduce_all(rank, from, to, odd ? 0 : 20'000, RONDO_INT64, RONDO_SUM, stream);
+       },
+       {"count=20000", "count=0"}},
+      {"type",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         return reduce_all(rank, from, to, 9, odd ? RONDO_FLOAT64 : RONDO_INT64, RONDO_SUM, stream);
+       },
+       {"float64", "int64"}},
+      {"operation",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         return reduce_all(rank, from, to, 9, RONDO_INT64, odd ? RONDO_MAX : RONDO_SUM, stream);
+       },
+       {"sum", "max"}},
+      {"root",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         return rondo_broadcast(from, to, 9, RONDO_INT64, odd ? 1 : 0, rank.comm, stream);
+       },
+       {"root=0", "root=1"}},
+      {"collective",
+       [](const Rank& rank, int64_t* from, int64_t* to, bool odd, rondo_stream_t stream) {
+         if (odd) return rondo_all_gather(from, to, 9, RONDO_INT64, rank.comm, stream);
+         return reduce_all(rank, from, to, 9, RONDO_INT64, RONDO_SUM, stream);
+       },
+       {"all_gather(", "all_reduce("}},
+  };
+  return all;
+}
+
+void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
+  constexpr size_t kBuffer = 20'000;
+  Device device(0);
+  int64_t* const from = device.ints(kBuffer, 5);
+  int64_t* const to = device.ints(kBuffer, 77);
+  sum(rank, device.ints(kCount, 1), nullptr);
+  rondo_status_t status =
+      one.call(rank, from, to, rank.rank == rank.size - 1, on_stream ? device.handle() : nullptr);
+  if (on_stream) {
+    check(status, rank.comm);
+    status = failure_of(rank.comm, 10);
+  }
+  check_fails(status, RONDO_MISMATCH, one.words, rank.comm);
+  require(device.drain_s() < kSoon_s, "slow");
+}
+
+TEST_CASE("ranks that make different calls hear of both") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  for (const Disagreement& one : disagreements())
+    for (const bool on_stream : {false, true}) {
+      INFO(one.name << (on_stream ? ", on streams" : ""));
+      expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})),
+                               [&](Rank& rank) { disagree(rank, one, on_stream); }));
+    }
+}
+
+TEST_CASE("nothing is written where ranks make different calls") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
+    Device device(0);
+    int64_t* const from = device.ints(kCount, 5);
+    int64_t* const to = device.ints(kCount, 77);
+    static_cast<void>(
+        reduce_all(rank, from, to, rank.rank == 0 ? 100 : 101, RONDO_INT64, RONDO_SUM, nullptr));
+    device.drain_s();
+    require(device.all_are(to, kCount, 77), "something was written");
+  }));
+}
+
+TEST_CASE("lengths that both ends of a pair know are compared") {
+  if (lacks_gpus_in_child()) return;
+  const Folder folder;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+    Device device(0);
+    int64_t* const from = device.ints(kCount, 5);
+    int64_t* const to = device.ints(kCount, 77);
+    const size_t sends[]{3, rank.rank == 0 ? size_t{900} : size_t{3}};
+    const size_t receives[]{rank.rank == 0 ? size_t{3} : size_t{901}, 3};
+    check_fails(
+        rondo_all_to_all_v(from, sends, nullptr, to, receives, nullptr, RONDO_INT64, rank.comm, nullptr),
+        RONDO_MISMATCH, {"all_to_all_v(900 elements", "all_to_all_v(901 elements"}, rank.comm);
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,92 @@
+// Ranks in processes that use GPUs, and what they have there.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+
+#include "driver_calls.h"
+#include "gpu.h"
+
+namespace rondo::test {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// Where the stand-in's processes take turns on a device, so that no kernel runs while one of another process
+/// does.
+class Folder {
+ public:
+  Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
+  ~Folder() { std::system(("rm -rf " + path_).c_str()); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  Variables with(Variables more = {}) const {
+    more.emplace_back("RONDO_STANDIN_DIR", path_);
+    return more;
+  }
+
+ private:
+  std::string path_ = "/tmp/rondo-gpus-XXXXXX";
+};
+
+/// So little that most calls need many tiles.
+inline const std::pair<std::string, std::string> kTight{"RONDO_STAGING_BYTES", "28672"};
+
+inline WorldOptions processes(int nranks, std::vector<std::string> devices, Variables environment = {}) {
+  return {.nranks = nranks, .devices = std::move(devices), .environment = std::move(environment)};
+}
+
+/// The test itself must not use the driver before it forks: a child of such a process cannot.
+inline bool lacks_gpus_in_child(int needed = 1) {
+  const auto outcomes = run_world({.nranks = 1, .devices = {"host"}}, [needed](Rank&) {
+    const auto count = gpu::device_count();
+    require(count.ok() && count.value() >= needed, "no GPU");
+  });
+  if (outcomes.front().ok) return false;
+  WARN("skipped: " << outcomes.front().error);
+  return true;
+}
+
+inline void require_cu(CUresult result, const char* what) { require(result == CUDA_SUCCESS, what); }
+
+/// A rank's GPU: current while this lives, with memory and a stream.
+class Device {
+ public:
+  explicit Device(int ordinal) : ordinal_(ordinal), current_(ordinal) {
+    require_ok(current_.status());
+    require_cu(CU(cuStreamCreate)(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  }
+
+  CUstream stream() const { return stream_; }
+  rondo_stream_t handle() const { return rondo_cuda_stream(stream_); }
+  int64_t* ints(size_t count, int64_t value) {
+    auto memory = gpu::Memory::allocate(gpu::MemoryKind::Device, ordinal_, count * sizeof(int64_t));
+    require_ok(memory.status());
+    memory_.push_back(memory.take());
+    auto* const data = reinterpret_cast<int64_t*>(memory_.back().data());
+    const std::vector<int64_t> values(count, value);
+    require_ok(gpu::copy(data, values.data(), count * sizeof(int64_t)));
+    return data;
+  }
+  std::vector<int64_t> read(const int64_t* data, size_t count) const {
+    std::vector<int64_t> values(count);
+    require_ok(gpu::copy(values.data(), data, count * sizeof(int64_t)));
+    return values;
+  }
+  bool all_are(const int64_t* data, size_t count, int64_t value) const {
+    return read(data, count) == std::vector<int64_t>(count, value);
+  }
+  /// How long the stream takes to come to its end.
+  double drain_s() const {
+    const auto start = std::chrono::steady_clock::now();
+    require_cu(CU(cuStreamSynchronize)(stream_), "cuStreamSynchronize");
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  int ordinal_;
+  gpu::Current current_;
+  CUstream stream_ = nullptr;
+  std::vector<gpu::Memory> memory_;
+};
+
+}  // namespace rondo::test
