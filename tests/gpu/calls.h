@@ -41,4 +41,11 @@ inline void every_kind(const Rank& rank, int device) {
   }
 }
 
+inline void random_calls(Rank rank, int device, uint64_t first_seed, int calls) {
+  const ForeignMemory memory = foreign_memory(gpu::MemoryKind::Device, device);
+  rank.memory = &memory;
+  for (int i = 0; i < calls; ++i)
+    run_trial(rank, aligned(random_trial(first_seed + static_cast<uint64_t>(i), rank.size, 600)));
+}
+
 }  // namespace rondo::test

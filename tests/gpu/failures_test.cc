@@ -48,7 +48,7 @@ void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_
 }
 
 TEST_CASE("an abort lets streams go on") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     leave_alone(
@@ -62,7 +62,7 @@ TEST_CASE("an abort lets streams go on") {
 }
 
 TEST_CASE("the death of a process lets streams go on") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     leave_alone(
@@ -79,7 +79,7 @@ TEST_CASE("the death of a process lets streams go on") {
 }
 
 TEST_CASE("a rank that never comes is named at the deadline") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
   options.call_timeout_ms = 1500;
@@ -91,7 +91,7 @@ TEST_CASE("a rank that never comes is named at the deadline") {
 }
 
 TEST_CASE("graphs that are launched after a failure end as well") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
@@ -177,7 +177,7 @@ void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
 }
 
 TEST_CASE("ranks that make different calls hear of both") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   for (const Disagreement& one : disagreements())
     for (const bool on_stream : {false, true}) {
@@ -188,7 +188,7 @@ TEST_CASE("ranks that make different calls hear of both") {
 }
 
 TEST_CASE("nothing is written where ranks make different calls") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
     Device device(0);
@@ -202,7 +202,7 @@ TEST_CASE("nothing is written where ranks make different calls") {
 }
 
 TEST_CASE("lengths that both ends of a pair know are compared") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);

@@ -47,13 +47,13 @@ void replay_often(Rank& rank) {
 }
 
 TEST_CASE("a captured call can be replayed any number of times") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), replay_often));
 }
 
 TEST_CASE("replays are right whatever the streams' timing is") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* seed : {"1", "2", "3"})
     expect_success(run_world(
@@ -80,7 +80,7 @@ TEST_CASE("replays are right whatever the streams' timing is") {
 }
 
 TEST_CASE("calls in different streams keep their order") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* queues : {"0", "1", "2"})
     expect_success(run_world(

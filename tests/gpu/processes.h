@@ -35,17 +35,6 @@ inline WorldOptions processes(int nranks, std::vector<std::string> devices, Vari
   return {.nranks = nranks, .devices = std::move(devices), .environment = std::move(environment)};
 }
 
-/// The test itself must not use the driver before it forks: a child of such a process cannot.
-inline bool lacks_gpus_in_child(int needed = 1) {
-  const auto outcomes = run_world({.nranks = 1, .devices = {"host"}}, [needed](Rank&) {
-    const auto count = gpu::device_count();
-    require(count.ok() && count.value() >= needed, "no GPU");
-  });
-  if (outcomes.front().ok) return false;
-  WARN("skipped: " << outcomes.front().error);
-  return true;
-}
-
 inline void require_cu(CUresult result, const char* what) { require(result == CUDA_SUCCESS, what); }
 
 /// A rank's GPU: current while this lives, with memory and a stream.

@@ -13,7 +13,7 @@ void is_phased(const Rank& rank) {
 }
 
 TEST_CASE("processes that share a GPU make every collective right") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   for (const int nranks : {2, 3, 5}) {
     INFO(nranks << " ranks");
@@ -25,7 +25,7 @@ TEST_CASE("processes that share a GPU make every collective right") {
 }
 
 TEST_CASE("processes with two GPUs make every collective right") {
-  if (lacks_gpus_in_child(2)) return;
+  if (children_lack_gpus(2)) return;
   const Folder folder;
   for (const int nranks : {2, 4}) {
     INFO(nranks << " ranks");
@@ -35,7 +35,7 @@ TEST_CASE("processes with two GPUs make every collective right") {
 }
 
 TEST_CASE("processes of several ranks make every collective right") {
-  if (lacks_gpus_in_child(2)) return;
+  if (children_lack_gpus(2)) return;
   const Folder folder;
   for (const std::vector<std::string>& devices :
        {std::vector<std::string>{"cuda:0"}, {"cuda:0", "cuda:1"}, {"cuda:0", "cuda:0", "cuda:1", "cuda:1"}}) {
@@ -49,7 +49,7 @@ TEST_CASE("processes of several ranks make every collective right") {
 }
 
 TEST_CASE("random calls of processes are right") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   constexpr uint64_t kFirstSeed = 7000;
   for (const int nranks : {2, 3, 4})
@@ -60,7 +60,7 @@ TEST_CASE("random calls of processes are right") {
 }
 
 TEST_CASE("long sums of processes are right") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   for (const auto& staging : {kTight, std::pair<std::string, std::string>{"RONDO_STAGING_BYTES", "200704"}})
     expect_success(run_world(processes(3, {"cuda:0"}, folder.with({staging})), [](Rank& rank) {
@@ -76,7 +76,7 @@ TEST_CASE("long sums of processes are right") {
 }
 
 TEST_CASE("every rank's operands are multiplied by its scalar") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
@@ -96,7 +96,7 @@ TEST_CASE("every rank's operands are multiplied by its scalar") {
 }
 
 TEST_CASE("GPUs that cannot reach one another exchange through memory of the host") {
-  if (lacks_gpus_in_child(2)) return;
+  if (children_lack_gpus(2)) return;
   const Folder folder;
   const auto works = [](Rank& rank) {
     every_kind(rank, rank.rank % 2);
@@ -110,7 +110,7 @@ TEST_CASE("GPUs that cannot reach one another exchange through memory of the hos
 }
 
 TEST_CASE("ranks whose GPUs cannot share anything say so, and go on without") {
-  if (lacks_gpus_in_child()) return;
+  if (children_lack_gpus()) return;
   const Folder folder;
   std::string faults;
   for (int call = 1; call <= 8; ++call) faults += "cuMemHostRegister_v2:" + std::to_string(call) + ":801,";

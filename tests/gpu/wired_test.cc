@@ -2,9 +2,9 @@
 // transport and form, against the oracle.
 #include <array>
 
+#include "calls.h"
 #include "exchange.h"
 #include "gpu.h"
-#include "random_calls.h"
 #include "worlds.h"
 
 namespace rondo::test {
