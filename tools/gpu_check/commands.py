@@ -16,14 +16,16 @@ BENCHMARK_ARGUMENTS = "--benchmark_min_time=0.05"  # Google Benchmark's; --bench
 # Arguments of rondo-perf; --json is added. Each takes at most COLLECTIVE_SECONDS.
 COLLECTIVE_SECONDS = 40
 COLLECTIVES = (
-    "all_reduce --memory cuda -t 2 -b 8 -e 64M -f 8",
-    "all_reduce --memory cuda -t 4 -b 8 -e 64M -f 8",
-    "all_reduce --memory cuda -t 8 -b 8 -e 64M -f 8",
-    "all_reduce --memory cuda -t 4 -b 8 -e 64M -f 8 -d bfloat16",
-    "all_reduce --memory cuda --ranks 2 -b 8 -e 64M -f 8",
-    "all_reduce --memory cuda --ranks 4 -b 8 -e 64M -f 8",
-    "all --memory cuda -t 4 -b 8 -e 8M -f 1024",
-    "all --memory cuda --ranks 4 -b 8 -e 8M -f 1024",
+    "all_reduce --memory cuda --devices 0 -t 2 -b 8 -e 8 -n 100 -G 20",  # a graph of small calls
+    "all_reduce --memory cuda --devices 0 -t 2 -b 8 -e 256M -f 8 --limits",
+    "all_reduce --memory cuda --devices 0 -t 4 -b 8 -e 256M -f 8 --limits",
+    "all_reduce --memory cuda --devices 0 -t 8 -b 8 -e 256M -f 8 --limits",
+    "all_reduce --memory cuda --devices 0 -t 4 -b 8 -e 64M -f 8 -d bfloat16",
+    "all_reduce --memory cuda --devices 0 --ranks 2 -b 8 -e 64M -f 8 --limits",
+    "all_reduce --memory cuda --devices 0 --ranks 4 -b 8 -e 64M -f 8 --limits",
+    "all_reduce --memory cuda --devices 0 -t 2 --transport tcp -b 8 -e 16M -f 8",
+    "all --memory cuda --devices 0 -t 4 -b 8 -e 8M -f 1024",
+    "all --memory cuda --devices 0 --ranks 4 -b 8 -e 8M -f 1024",
 )
 
 # Tools of compute-sanitizer, the test that each of them watches (its name in meson), and arguments for the test.
