@@ -153,7 +153,7 @@ class LineTrial {
     run(task, flags.data(), out_flags);
     Bytes read_back(count_ * type_bytes_);
     copy(result.data(), 99, read_back.data(), 0);
-    REQUIRE(std::memcmp(read_back.data(), args.out, read_back.size()) == 0);
+    if (!read_back.empty()) REQUIRE(std::memcmp(read_back.data(), args.out, read_back.size()) == 0);
   }
 
  private:
