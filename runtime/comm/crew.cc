@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 using Seat = Crew::Seat;
 using Seats = std::span<const Seat>;
+
+/// How long a call that has failed is given to let go of its buffers.
+constexpr int64_t kMostAbandon_ms = 5000;
 
 /// Streams of the same handle on different devices are different: the default ones.
 bool same_stream(const Seat& a, const Seat& b) { return a.device == b.device && a.stream == b.stream; }
@@ -194,13 +199,18 @@ int CrewRun::blocked_on() const {
   return place < ranks_.size() ? ranks_[place] : -1;
 }
 
-/// Once it is issued, the GPU uses the caller's buffers to the end.
+/// Once it is issued, the GPU uses the caller's buffers to the end, which whoever watches the call brings
+/// about.
 void CrewRun::abandon() {
   if (meeting_ == nullptr || crew_->leave(place_, *meeting_)) return;
   while (!meeting_->over.load(std::memory_order_acquire)) sched_yield();
   if (!waits_ || !meeting_->outcome.ok()) return;
-  const gpu::Current current(seat_.device);
-  if (current.status().ok()) static_cast<void>(gpu::synchronize(seat_.stream));
+  if (!marked_) marked_ = record(seat_).ok();
+  const Deadline deadline = Deadline::in_ms(kMostAbandon_ms);
+  while (!drained() && !deadline.passed()) sched_yield();
+  if (!drained())
+    log().warn("rank {}: GPU {} may still use the buffers of {}, which has failed", seat_.rank, seat_.device,
+               describe(seat_.signature));
 }
 
 }  // namespace rondo
