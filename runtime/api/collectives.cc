@@ -26,7 +26,8 @@ Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> 
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
   if (communicator->may_see_gpu_memory() || call.place.on_stream)
-    RONDO_TRY(place(call, communicator->rank(), communicator->size(), communicator->device()));
+    RONDO_TRY(place(call, communicator->rank(), communicator->size(), communicator->device(),
+                    communicator->shares_gpu_buffers()));
   return submit({communicator, std::move(call), queue, {}});
 }
 

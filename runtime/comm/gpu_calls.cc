@@ -81,6 +81,9 @@ Status Communicator::plan_gpu_calls() {
   if (wired || !one_host) return {};
   if (!reach_one_another()) return join_processes(here);
   for (const int rank : here) RONDO_TRY(gpu::reach(own, session_->member(session_rank(rank)).device.ordinal));
+  shares_gpu_buffers_ = std::any_of(here.begin(), here.end(), [&](int rank) {
+    return session_->member(session_rank(rank)).device.ordinal != own;
+  });
   joint_run_.emplace(crew, here, self_, own, issue_joint);
   return {};
 }

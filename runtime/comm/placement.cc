@@ -23,7 +23,7 @@ Argument argument(const char* name, const Extent& extent) {
   return {name, extent.begin, gpu::place_of(extent.begin)};
 }
 
-Status check_reachable(const Call& call, const Argument& buffer, int device) {
+Status check_reachable(const Call& call, const Argument& buffer, int device, bool shared) {
   if (!buffer.used()) return {};
   const auto kind = collective_name(call.kind);
   if (buffer.place.kind == Kind::Pageable)
@@ -35,6 +35,11 @@ Status check_reachable(const Call& call, const Argument& buffer, int device) {
   if (buffer.place.kind == Kind::Device && buffer.place.device != device)
     return error(Code::InvalidArgument, "{}: {} is memory of GPU {}, but the rank uses GPU {}", kind,
                  buffer.name, buffer.place.device, device);
+  if (buffer.place.kind == Kind::Device && shared && !buffer.place.plain)
+    return error(Code::InvalidArgument,
+                 "{}: {} is memory of a pool or mapped by hand, which other GPUs cannot reach; use memory of "
+                 "cudaMalloc()",
+                 kind, buffer.name);
   return {};
 }
 
@@ -50,7 +55,7 @@ Status check_alignment(const Call& call, const Argument& buffer) {
 
 }  // namespace
 
-Status place(Call& call, int rank, int nranks, int device) {
+Status place(Call& call, int rank, int nranks, int device, bool shared) {
   const Argument send = argument("sendbuf", used_input(call, rank, nranks));
   const Argument recv = argument("recvbuf", used_output(call, rank, nranks));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
@@ -68,7 +73,7 @@ Status place(Call& call, int rank, int nranks, int device) {
     return error(Code::Unsupported, "{}: a user-defined op runs on the CPU and cannot combine GPU memory",
                  kind);
   for (const Argument* buffer : {&send, &recv}) {
-    RONDO_TRY(check_reachable(call, *buffer, device));
+    RONDO_TRY(check_reachable(call, *buffer, device, shared));
     RONDO_TRY(check_alignment(call, *buffer));
   }
   const gpu::Current current(device);

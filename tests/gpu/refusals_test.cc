@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gpu.h"
+#include "gpu/shared_memory.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -60,6 +61,20 @@ TEST_CASE("memory and streams of another GPU are refused by number") {
   require_ok(stream.status());
   check_fails(sum(party, here.get(), here.get(), rondo_cuda_stream(stream.value().get())),
               RONDO_INVALID_ARGUMENT, {"stream", "another GPU"});
+}
+
+TEST_CASE("memory that other GPUs cannot reach is refused where they would use it") {
+  if (lacks_gpus(2)) return;
+  constexpr size_t kMapped = size_t{2} << 20;
+  auto mapped = gpu::SharedMemory::create(0, kMapped);
+  require_ok(mapped.status());
+  void* const data = mapped.value().data();
+  const Party alone(1, "cuda:0");
+  check(sum(alone, data, data, alone.handle(0)));
+  alone.synchronize();
+  const Party two(2, "cuda:0,1");
+  check_fails(sum(two, data, data, two.handle(0)), RONDO_INVALID_ARGUMENT,
+              {"sendbuf", "other GPUs", "cudaMalloc"});
 }
 
 TEST_CASE("a device that is not there, or not a device, is refused by its text") {

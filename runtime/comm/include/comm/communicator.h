@@ -64,6 +64,8 @@ class Communicator {
   /// Whether the process used CUDA when the communicator was made: otherwise no call asks what its pointers
   /// are.
   bool may_see_gpu_memory() const { return may_see_gpu_memory_; }
+  /// Whether GPUs of several ranks use the buffers of each.
+  bool shares_gpu_buffers() const { return shares_gpu_buffers_; }
   Registrations& registrations() { return registrations_; }
 
   Health& health() { return *health_; }
@@ -167,6 +169,7 @@ class Communicator {
   Status no_device_calls_;  // why there are none by the device's executor
   std::atomic<const char*> latest_algorithm_{""};
   bool may_see_gpu_memory_ = false;
+  bool shares_gpu_buffers_ = false;
   int children_ = 0;
   bool crowded_ = false;
   bool finalized_ = false;
