@@ -45,10 +45,11 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const MemberD
   self.device = device;
   ByteWriter registration;
   self.write(registration);
-  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}));
+  constexpr const char* kRootGone = "the root of the start died or does not answer";
+  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}).within(kRootGone));
   constexpr int64_t kGrace_ms = 2000;  // the root's own deadline comes first, and it knows who is missing
   auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), {});
-  if (!reply.ok()) return reply.status().within("the root of the start died or does not answer");
+  if (!reply.ok()) return reply.status().within(kRootGone);
   RONDO_TRY(read_table(reply.value(), nranks));
   context_->poller().call([&] {
     root_ = std::make_unique<MessageSocket>(

@@ -10,6 +10,7 @@
 
 #include "catch.h"
 #include "exchange.h"
+#include "ports.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -124,12 +125,6 @@ TEST_CASE("ranks start by an id that one of them made") {
 
 TEST_CASE("ranks start by a file, as run_world does") {
   expect_success(run_world({.nranks = 3}, [](Rank& rank) { run_trial(rank, {.count = 10}); }));
-}
-
-/// A port that nobody uses now.
-int free_port() {
-  static int port = 20'000 + static_cast<int>(::getpid() % 10'000);
-  return ++port;
 }
 
 /// Joins by a method, in a world of threads that have no communicator of their own.

@@ -5,13 +5,11 @@
 #include <cstdlib>
 
 #include "catch.h"
+#include "ports.h"
 #include "world.h"
 
 namespace rondo::test {
 namespace {
-
-/// A port that is likely to be free: nobody listens there while this process does not.
-int test_port(int offset) { return 20'000 + static_cast<int>(::getpid()) % 20'000 + offset; }
 
 /// The ranks of run_world() start a second communicator by `method`, and use it.
 void start_second(Rank& rank, const char* method) {
@@ -35,7 +33,7 @@ void set_launch(const Rank& rank, int port, bool one_host) {
 }  // namespace
 
 TEST_CASE("env:// without a secret lets processes of one user on one host meet") {
-  const int port = test_port(0);
+  const int port = free_port();
   expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
     set_launch(rank, port, true);
     start_second(rank, "env://");
@@ -44,7 +42,7 @@ TEST_CASE("env:// without a secret lets processes of one user on one host meet")
 }
 
 TEST_CASE("env:// with a secret also meets by TCP") {
-  const int port = test_port(1);
+  const int port = free_port();
   expect_success(
       run_world({.nranks = 4, .environment = {{"RONDO_SECRET", "correct horse"}}}, [&](Rank& rank) {
         set_launch(rank, port, false);
@@ -53,7 +51,7 @@ TEST_CASE("env:// with a secret also meets by TCP") {
 }
 
 TEST_CASE("tcp:// takes host and port from its text") {
-  const std::string target = "tcp://localhost:" + std::to_string(test_port(2));
+  const std::string target = "tcp://localhost:" + std::to_string(free_port());
   for (const char* secret : {"", "correct horse"}) {
     expect_success(run_world({.nranks = 3, .environment = {{"RONDO_SECRET", secret}}}, [&](Rank& rank) {
       const std::string method =
@@ -83,7 +81,7 @@ TEST_CASE("file:// gets past the file of an earlier run") {
 }
 
 TEST_CASE("another secret is turned away with a sentence that says so") {
-  const int port = test_port(3);
+  const int port = free_port();
   expect_success(run_world({.nranks = 2, .environment = {{"RONDO_INIT_TIMEOUT", "2"}}}, [&](Rank& rank) {
     ::setenv("RONDO_SECRET", rank.rank == 0 ? "correct horse" : "wrong horse", 1);
     set_launch(rank, port, false);
