@@ -62,6 +62,8 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
   RONDO_TRY_ASSIGN(options.selector, Selector::parse(wish(wishes.algorithm, Setting::Algorithm)));
+  RONDO_TRY_ASSIGN(options.protocol, protocol_setting());
+  RONDO_TRY_ASSIGN(options.channels, channels_setting());
   RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));
   if (wishes.name != nullptr) options.name = wishes.name;
   return options;
@@ -134,17 +136,11 @@ Result<Communicator::Plan*> Communicator::plan(const Algorithm& algorithm, const
 }
 
 Result<Communicator::Choice*> Communicator::choose(const Call& call) {
-  Remembered& last = choices_[static_cast<size_t>(call.kind)];
-  const bool same = last.choice.decision.algorithm != nullptr && !call.varying && !last.varying &&
-                    last.count == call.count && last.type_bytes == call.type.bytes &&
-                    last.unit_bytes == call.unit_bytes() && last.root == call.root &&
-                    last.commutative == call.op.commutative;
-  if (same) return &last.choice;
+  auto& memo = choices_[static_cast<size_t>(call.kind)];
+  if (Choice* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Decision decision,
                    options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
-  last = {call.count,          call.type.bytes, call.unit_bytes(),  call.root,
-          call.op.commutative, call.varying,    {decision, nullptr}};
-  return &last.choice;
+  return memo.keep(call, {decision, nullptr});
 }
 
 std::byte* Communicator::scratch(size_t bytes) {

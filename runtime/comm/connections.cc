@@ -9,16 +9,18 @@ namespace {
 
 constexpr uint16_t kMessagePort = 0xffff;  // lanes count from 0
 
+constexpr uint32_t kGpuRoute = 0xffff;  // in the place of a transport's index
+
 /// A transport's way to sockets between two ranks of a session.
 class SessionLink final : public Link {
  public:
   SessionLink(std::shared_ptr<Session> session, ConnectionKey key, std::shared_ptr<Health> health,
-              int64_t timeout_ms, const Transport& transport)
+              int64_t timeout_ms, uint32_t transport)
       : session_(std::move(session)),
         key_(key),
         health_(std::move(health)),
         timeout_ms_(timeout_ms),
-        transport_(static_cast<uint32_t>(&transport - transports().data())) {}
+        transport_(transport) {}
 
   const ConnectionKey& key() const override { return key_; }
   int self() const override { return session_->rank(); }
@@ -41,6 +43,7 @@ class SessionLink final : public Link {
 
  private:
   static const char* transport_name(uint32_t index) {
+    if (index == kGpuRoute) return "memory of GPUs";
     return index < transports().size() ? transports()[index].name : "an unknown one";
   }
   Purpose purpose(int index) const {
@@ -54,7 +57,7 @@ class SessionLink final : public Link {
   ConnectionKey key_;
   std::shared_ptr<Health> health_;
   int64_t timeout_ms_;
-  uint32_t transport_;
+  uint32_t transport_;  // its index in the table
 };
 
 }  // namespace
@@ -90,21 +93,32 @@ Result<const Transport*> ConnectionTable::transport_for(int rank_a, int rank_b) 
   return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
 }
 
+ConnectionKey ConnectionTable::key(int dialler, int acceptor, uint16_t port) const {
+  return {session_->id(), communicator_, port, ranks_[static_cast<size_t>(dialler)],
+          ranks_[static_cast<size_t>(acceptor)]};
+}
+
+Result<std::unique_ptr<Link>> ConnectionTable::gpu_link(int peer, uint16_t port) const {
+  return std::unique_ptr<Link>(new SessionLink(session_,
+                                               key(std::min(peer, self_), std::max(peer, self_), port),
+                                               health_, settings_.timeout_ms, kGpuRoute));
+}
+
 Result<Connection*> ConnectionTable::get(int dialler, int acceptor, uint16_t port) {
   auto& slot = connections_[{dialler, acceptor, port}];
   if (slot != nullptr) return slot.get();
   RONDO_TRY_ASSIGN(const Transport* transport, transport_for(dialler, acceptor));
-  const ConnectionKey key{session_->id(), communicator_, port, ranks_[static_cast<size_t>(dialler)],
-                          ranks_[static_cast<size_t>(acceptor)]};
-  auto link = std::make_unique<SessionLink>(session_, key, health_, settings_.timeout_ms, *transport);
+  const auto index = static_cast<uint32_t>(transport - transports().data());
+  auto link = std::make_unique<SessionLink>(session_, key(dialler, acceptor, port), health_,
+                                            settings_.timeout_ms, index);
   log().debug("connecting ranks {} and {} by {}, port {}", dialler, acceptor, transport->name, port);
   RONDO_TRY_ASSIGN(slot, transport->connect(std::move(link), settings_.params));
   return slot.get();
 }
 
 Status ConnectionTable::check_nothing_left() const {
-  for (const auto& [key, connection] : connections_) {
-    const auto& [dialler, acceptor, port] = key;
+  for (const auto& [ends, connection] : connections_) {
+    const auto& [dialler, acceptor, port] = ends;
     const int peer = dialler == self_ ? acceptor : dialler;
     const auto left = connection->peek();
     if (!left) continue;

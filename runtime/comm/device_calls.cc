@@ -54,11 +54,15 @@ Status issue_device_calls(std::span<const Crew::Seat> seats) {
   });
 }
 
-DeviceCalls::DeviceCalls(const Settings& settings, Owner owner)
-    : settings_(settings), owner_(std::move(owner)) {}
+DeviceCalls::DeviceCalls(const Settings& settings, Owner owner, CrewRun run)
+    : settings_(settings),
+      owner_(std::move(owner)),
+      links_({.device = settings.device, .channels = settings.channels, .params = settings.params},
+             owner_.ways),
+      run_(std::move(run)) {}
 
-Result<std::unique_ptr<DeviceCalls>> DeviceCalls::make(const Settings& settings, Owner owner) {
-  std::unique_ptr<DeviceCalls> made(new DeviceCalls(settings, std::move(owner)));
+Result<std::unique_ptr<DeviceCalls>> DeviceCalls::make(const Settings& settings, Owner owner, CrewRun run) {
+  std::unique_ptr<DeviceCalls> made(new DeviceCalls(settings, std::move(owner), std::move(run)));
   RONDO_TRY_ASSIGN(made->health_memory_, gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings.device,
                                                                sizeof(device::CallHealth)));
   made->health_ = new (made->health_memory_.data()) device::CallHealth;
@@ -68,43 +72,30 @@ Result<std::unique_ptr<DeviceCalls>> DeviceCalls::make(const Settings& settings,
 
 DeviceCalls::~DeviceCalls() { Proxy::get().remove(this); }
 
-Result<device::LaneConnection*> DeviceCalls::link(int peer, uint16_t port) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = links_.find({peer, port}); known != links_.end()) return known->second.on_device();
-  }
-  RONDO_TRY_ASSIGN(Connection * connection, owner_.connect(peer, port));
-  const size_t bytes = Relay::memory_bytes(settings_.params);
-  RONDO_TRY_ASSIGN(gpu::Memory fifos,
-                   gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
-  std::memset(fifos.data(), 0, bytes);
-  Relay relay(*connection, fifos.data(), settings_.params);
-  const device::LaneConnection initial{.out = relay.outgoing(), .in = relay.incoming()};
-  RONDO_TRY_ASSIGN(gpu::Memory memory,
-                   gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device, sizeof initial));
-  RONDO_TRY(gpu::upload(settings_.device, memory.data(), &initial, sizeof initial));
-  const std::lock_guard lock(mutex_);
-  const auto made =
-      links_.emplace(std::pair(peer, port), Link{std::move(fifos), std::move(memory), std::move(relay)});
-  return made.first->second.on_device();
-}
-
-Result<DeviceProgram*> DeviceCalls::plan(const Algorithm& algorithm, const Shape& shape) {
-  const PlanKey key{&algorithm, shape.root, shape.varying, shape.commutative};
+Result<DeviceProgram*> DeviceCalls::plan(const Execution& execution, const Shape& shape) {
+  const Algorithm& algorithm = *execution.decision.algorithm;
+  const PlanKey key{&algorithm,        shape.root,         shape.varying,
+                    shape.commutative, execution.protocol, execution.channels};
   if (const auto known = plans_.find(key); known != plans_.end()) return &known->second;
-  RONDO_TRY_ASSIGN(
-      auto made, DeviceProgram::make(algorithm.build(shape, settings_.rank), settings_.device, 1,
-                                     settings_.params.slot_bytes,
-                                     [this](int peer, uint16_t port, uint32_t) { return link(peer, port); }));
+  const DeviceProgram::Settings settings{.device = settings_.device,
+                                         .protocol = execution.protocol,
+                                         .channels = static_cast<uint32_t>(execution.channels),
+                                         .slot_bytes = settings_.params.slot_bytes};
+  const auto connect = [&](int peer, uint16_t port, uint32_t channel) {
+    return links_.connection(peer, port, static_cast<int>(channel), execution.protocol);
+  };
+  RONDO_TRY_ASSIGN(auto made, DeviceProgram::make(algorithm.build(shape, settings_.rank), settings, connect));
   return &plans_.emplace(key, std::move(made)).first->second;
 }
 
-Status DeviceCalls::prepare(const Call& call, const Decision& decision, const Signature& signature) {
+Status DeviceCalls::begin(const Call& call, const Execution& execution, const Signature& signature) {
   const gpu::OutsideCapture outside;
-  const Shape shape = call.shape(settings_.nranks);
-  RONDO_TRY_ASSIGN(DeviceProgram * program, plan(*decision.algorithm, shape));
-  Layout layout = layout_of(call, program->chunks(), decision.tile_units);
+  RONDO_TRY_ASSIGN(DeviceProgram * program, plan(execution, call.shape(settings_.nranks)));
+  Layout layout = layout_of(call, program->chunks(), execution.decision.tile_units);
   RONDO_TRY(copy_tables(layout));
+  asked_ = &call;
+  running_ = refused_ = false;
+  failure_ = Status();
   call_.program = program->program();
   call_.blocks = program->blocks();
   call_.call = device_call(call, layout, signature, settings_.nranks);
@@ -113,6 +104,39 @@ Status DeviceCalls::prepare(const Call& call, const Decision& decision, const Si
   const std::lock_guard lock(mutex_);
   peers_ = program->peers();
   return {};
+}
+
+Result<Progress> DeviceCalls::step() {
+  if (!running_) {
+    RONDO_TRY_ASSIGN(const bool linked, links_.stand());
+    if (!linked) return Progress::Stuck;
+    RONDO_TRY(run_.begin(*asked_, call_.call.signature, this));
+    running_ = true;
+  }
+  const Progress progress = run_.advance();
+  refused_ = run_.refused();
+  if (progress == Progress::Failed) return run_.status();
+  if (progress == Progress::Done) RONDO_TRY(outcome());
+  return progress;
+}
+
+/// Blocks that were stopped have ended like others.
+Status DeviceCalls::outcome() {
+  if (load(health_->stop) == 0) return {};
+  if (!owner_.failed()) report_mismatch();
+  return owner_.cause();
+}
+
+Progress DeviceCalls::advance() {
+  const auto progress = step();
+  failure_ = progress.status();
+  return progress.ok() ? progress.value() : Progress::Failed;
+}
+
+int DeviceCalls::blocked_on() const { return running_ ? run_.blocked_on() : links_.waits_for(); }
+
+void DeviceCalls::abandon() {
+  if (running_) run_.abandon();
 }
 
 /// Tables that nobody needs any more, or new ones.
@@ -161,33 +185,23 @@ Status DeviceCalls::issued(gpu::Stream stream) {
 
 Status DeviceCalls::drain(const Deadline& deadline) {
   for (;;) {
-    bool idle = load(health_->started) == load(health_->finished);
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto& [key, link] : links_) idle = link.relay.flushed() && idle;
-    }
+    const bool idle = run_.drained() && load(health_->started) == load(health_->finished) && links_.flushed();
     if (idle || owner_.failed()) return {};
     if (deadline.passed())
-      return error(Code::Timeout, "the messages of rank {}'s GPU did not leave in time", settings_.rank);
+      return error(Code::Timeout, "rank {}'s calls on CUDA streams did not come to their end in time",
+                   settings_.rank);
     std::this_thread::yield();
   }
 }
 
-bool DeviceCalls::pump() {
-  const std::lock_guard lock(mutex_);
-  bool moved = false;
-  for (auto& [key, link] : links_) moved = link.relay.pump() || moved;
-  return moved;
-}
-
-bool DeviceCalls::advance() {
+bool DeviceCalls::serve() {
   if (owner_.failed()) {
     // Pairs with the waits of the device's blocks, which look at nothing else then.
     std::atomic_ref(health_->stop).store(1, std::memory_order_release);
     busy_ = false;
     return false;
   }
-  const bool moved = pump();
+  const bool moved = links_.pump();
   const uint64_t finished =
       load(health_->finished);  // before `started`: they are equal only where nothing runs
   busy_ = load(health_->started) != finished;
@@ -197,13 +211,20 @@ bool DeviceCalls::advance() {
 }
 
 void DeviceCalls::report_mismatch() {
+  if (load(health_->mismatch) == 0) return;
   int peer = -1;
   {
     const std::lock_guard lock(mutex_);
-    if (load(health_->mismatch) != 0 && health_->connection < peers_.size())
-      peer = peers_[health_->connection];
+    if (!peers_.empty()) peer = peers_[health_->connection % peers_.size()];
   }
-  if (peer >= 0) owner_.fail(owner_.mismatch(peer, health_->signature));
+  if (peer < 0) return;
+  if (health_->hashed == 0) return owner_.fail(owner_.mismatch(peer, health_->signature));
+  // Nothing but a hash came: what the other call is, that rank itself can say.
+  const Status known = owner_.look(false);
+  owner_.fail(known.ok() ? error(Code::Mismatch,
+                                 "rank {} sent rank {} {} bytes of another call, where {} of this one belong",
+                                 peer, settings_.rank, health_->bytes, health_->expected)
+                         : known);
 }
 
 /// Looks after calls that last.
@@ -219,12 +240,7 @@ void DeviceCalls::watch(bool moved) {
   const bool last = waited_ns >= settings_.timeout_ms * 1'000'000;
   if (!last && waited_ns < next_look_ns_) return;
   next_look_ns_ *= 2;
-  Status broken;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, link] : links_)
-      if (broken.ok()) broken = link.relay.status();
-  }
+  Status broken = links_.status();
   if (broken.ok()) broken = owner_.look(last);
   if (!broken.ok()) owner_.fail(broken);
 }

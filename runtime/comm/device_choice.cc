@@ -60,7 +60,14 @@ Result<MemberDevice> open_device(int device) {
   if (device < 0) return MemberDevice();
   RONDO_TRY(load_device_kernels(device));
   RONDO_TRY_ASSIGN(const auto info, gpu::device_info(device));
-  return MemberDevice{.ordinal = device, .processors = info.processors, .uuid = info.uuid};
+  RONDO_TRY_ASSIGN(const int count, gpu::device_count());
+  MemberDevice opened{.ordinal = device, .processors = info.processors, .uuid = info.uuid, .linked = {}};
+  for (int other = 0; other < count; ++other)
+    if (gpu::linked(device, other)) {
+      RONDO_TRY_ASSIGN(const auto peer, gpu::device_info(other));
+      opened.linked.push_back(peer.uuid);
+    }
+  return opened;
 }
 
 }  // namespace rondo

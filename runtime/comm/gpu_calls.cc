@@ -70,23 +70,30 @@ Status Communicator::plan_gpu_calls() {
   const Member& self = session_->member(session_rank(self_));
   std::vector<int> here;
   bool one_host = true;
+  const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
   for (int rank = 0; rank < size(); ++rank) {
     const Member& other = session_->member(session_rank(rank));
     if (same_process(self, other)) here.push_back(rank);
     one_host = one_host && other.endpoint.host == self.endpoint.host;
+    execution_terms_.gpus.push_back(other.device);
   }
-  const auto crew = Crew::of(session_->id(), id_, here.size());
-  device_run_.emplace(crew, here, self_, own, issue_device_calls);
-  const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
+  gpu_crew_ = here;
+  shares_gpu_memory_ = !wired;
+  execution_terms_.shares_memory = one_host && !wired;
+  execution_terms_.protocol = options_.protocol;
+  execution_terms_.most_channels = options_.channels;
+  execution_terms_.slot_bytes = options_.params.slot_bytes;
   if (wired || !one_host) return {};
   if (!reach_one_another()) return join_processes(here);
   for (const int rank : here) RONDO_TRY(gpu::reach(own, session_->member(session_rank(rank)).device.ordinal));
   shares_gpu_buffers_ = std::any_of(here.begin(), here.end(), [&](int rank) {
     return session_->member(session_rank(rank)).device.ordinal != own;
   });
-  joint_run_.emplace(crew, here, self_, own, issue_joint);
+  joint_run_.emplace(crew(), here, self_, own, issue_joint);
   return {};
 }
+
+std::shared_ptr<Crew> Communicator::crew() const { return Crew::of(session_->id(), id_, gpu_crew_.size()); }
 
 Status Communicator::join_processes(const std::vector<int>& here) {
   RONDO_TRY_ASSIGN(const size_t staging_bytes, staging_bytes_setting(size()));
@@ -121,27 +128,43 @@ Result<Task*> Communicator::prepare_on_gpu(const Call& call) {
 
 Result<Task*> Communicator::prepare_device_call(const Call& call, Signature signature) {
   if (!no_device_calls_.ok()) return no_device_calls_;
-  RONDO_TRY_ASSIGN(const Choice* choice, choose(call));
+  RONDO_TRY_ASSIGN(const Execution* execution, choose_execution(call));
   RONDO_TRY_ASSIGN(DeviceCalls * calls, device_calls());
+  const Decision& decision = execution->decision;
   signature.sequence = ++sequence_;
-  signature.plan = choice->decision.plan;
+  signature.plan = decision.plan;
   board_->begin(signature);
-  latest_algorithm_.store(choice->decision.algorithm->name, std::memory_order_relaxed);
-  RONDO_TRY(calls->prepare(call, choice->decision, signature));
-  RONDO_TRY(device_run_->begin(call, signature, calls));
-  return &*device_run_;
+  latest_algorithm_.store(decision.algorithm->name, std::memory_order_relaxed);
+  RONDO_TRY(calls->begin(call, *execution, signature));
+  return calls;
+}
+
+Result<const Execution*> Communicator::choose_execution(const Call& call) {
+  auto& memo = executions_[static_cast<size_t>(call.kind)];
+  if (const Execution* known = memo.find(call)) return known;
+  RONDO_TRY_ASSIGN(const Execution chosen,
+                   rondo::choose_execution(options_.selector, call, link_cost_, execution_terms_));
+  return memo.keep(call, chosen);
 }
 
 Result<DeviceCalls*> Communicator::device_calls() {
   if (device_calls_ != nullptr) return device_calls_.get();
   const gpu::OutsideCapture outside;
   const auto own_call = [this] { return board_->call(board_->latest()).value_or(Signature()); };
+  const auto gpu_port = [](uint16_t port) { return static_cast<uint16_t>(kGpuPorts + port); };
+  const Member& self = session_->member(session_rank(self_));
   DeviceCalls::Owner owner{
-      .connect =
-          [this](int peer, uint16_t port) {
-            return connections_.lane(peer, static_cast<uint16_t>(kGpuPorts + port));
-          },
+      .ways = {.shares_memory =
+                   [this, &self](int peer) {
+                     return shares_gpu_memory_ &&
+                            session_->member(session_rank(peer)).endpoint.host == self.endpoint.host;
+                   },
+               .link = [=, this](int peer,
+                                 uint16_t port) { return connections_.gpu_link(peer, gpu_port(port)); },
+               .connect = [=, this](int peer,
+                                    uint16_t port) { return connections_.lane(peer, gpu_port(port)); }},
       .failed = [this] { return health_->failed(); },
+      .cause = [this] { return health_->cause(); },
       .fail = [this](const Status& cause) { static_cast<void>(fail(cause)); },
       .mismatch = [this, own_call](int peer,
                                    const Signature& came) { return mismatch(self_, own_call(), peer, came); },
@@ -150,12 +173,15 @@ Result<DeviceCalls*> Communicator::device_calls() {
         if (!diagnosis.mismatch.ok() || !last) return diagnosis.mismatch;
         return overdue(*this, describe(own_call()), diagnosis);
       }};
-  RONDO_TRY_ASSIGN(device_calls_, DeviceCalls::make({.rank = self_,
-                                                     .nranks = size(),
-                                                     .device = device(),
-                                                     .params = options_.params,
-                                                     .timeout_ms = options_.timeout_ms},
-                                                    std::move(owner)));
+  RONDO_TRY_ASSIGN(
+      device_calls_,
+      DeviceCalls::make({.rank = self_,
+                         .nranks = size(),
+                         .device = device(),
+                         .channels = options_.channels,
+                         .params = options_.params,
+                         .timeout_ms = options_.timeout_ms},
+                        std::move(owner), {crew(), gpu_crew_, self_, device(), issue_device_calls}));
   return device_calls_.get();
 }
 
@@ -166,12 +192,6 @@ Status Communicator::finish_gpu_calls() {
     return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
                       static_cast<double>(options_.timeout_ms) / 1000));
   if (device_calls_ == nullptr) return {};
-  while (!device_run_->drained() && !health_->failed()) {
-    if (deadline.passed())
-      return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
-                        static_cast<double>(options_.timeout_ms) / 1000));
-    std::this_thread::yield();
-  }
   const Status left = device_calls_->drain(deadline);
   return left.ok() ? Status() : fail(left);
 }

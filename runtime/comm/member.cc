@@ -1,6 +1,27 @@
 #include "comm/member.h"
 
+#include <algorithm>
+
 namespace rondo {
+
+bool MemberDevice::is_linked_to(const MemberDevice& other) const {
+  return std::find(linked.begin(), linked.end(), other.uuid) != linked.end();
+}
+
+void MemberDevice::write(ByteWriter& writer) const {
+  writer.put(ordinal).put(processors).put(uuid).put(static_cast<uint32_t>(linked.size()));
+  for (const Uuid& one : linked) writer.put(one);
+}
+
+MemberDevice MemberDevice::read(ByteReader& reader) {
+  MemberDevice device;
+  device.ordinal = reader.get<int32_t>();
+  device.processors = reader.get<int32_t>();
+  device.uuid = reader.get<Uuid>();
+  const auto linked = reader.get<uint32_t>();
+  for (uint32_t i = 0; i < linked && reader.ok(); ++i) device.linked.push_back(reader.get<Uuid>());
+  return device;
+}
 
 std::string Member::text() const {
   return fmt::format("rank {} (process {} on host {})", rank, pid, host_name);
@@ -8,7 +29,7 @@ std::string Member::text() const {
 
 void Member::write(ByteWriter& writer) const {
   writer.put(rank).put(nranks).put(endpoint).put(pid).put(tcp_port).put(allowed_cpus).put(first_cpu);
-  writer.put(device);
+  device.write(writer);
   writer.put(static_cast<uint32_t>(addresses.size()));
   for (const IpAddress& ip : addresses) writer.put(ip);
   writer.put_text(host_name);
@@ -23,7 +44,7 @@ Member Member::read(ByteReader& reader) {
   member.tcp_port = reader.get<uint16_t>();
   member.allowed_cpus = reader.get<int32_t>();
   member.first_cpu = reader.get<int32_t>();
-  member.device = reader.get<MemberDevice>();
+  member.device = MemberDevice::read(reader);
   const auto addresses = reader.get<uint32_t>();
   for (uint32_t i = 0; i < addresses && reader.ok(); ++i) member.addresses.push_back(reader.get<IpAddress>());
   member.host_name = reader.get_text();

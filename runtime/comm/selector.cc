@@ -35,12 +35,12 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
                         static_cast<double>(vector_bytes) * cost.us_per_byte, static_cast<double>(tiles));
 }
 
-uint64_t mix(uint64_t hash, uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccdu;
-}
-
 }  // namespace
+
+uint64_t mix_plan(uint64_t plan, uint64_t value) {
+  plan ^= value + 0x9e3779b97f4a7c15u + (plan << 6) + (plan >> 2);
+  return plan * 0xff51afd7ed558ccdu;
+}
 
 Result<Selector> Selector::parse(const std::string& text) {
   Selector selector;
@@ -91,18 +91,20 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
 Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost,
                                   size_t slot_bytes) const {
   const Shape shape = call.shape(nranks);
-  Decision decision;
-  RONDO_TRY_ASSIGN(decision.algorithm, choose(call, shape, cost, slot_bytes));
-  decision.tile_units = chunk_elements(*decision.algorithm, shape, call.unit_bytes(), slot_bytes);
-  if (decision.tile_units == 0)
+  RONDO_TRY_ASSIGN(const Algorithm* algorithm, choose(call, shape, cost, slot_bytes));
+  return cut(*algorithm, call, shape, slot_bytes);
+}
+
+Result<Decision> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes) {
+  const size_t tile_units = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes);
+  if (tile_units == 0)
     return error(Code::Unsupported,
                  "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes "
                  "(RONDO_SLOT_BYTES)",
-                 collective_name(call.kind), decision.algorithm->name, decision.algorithm->most_count(shape),
-                 call.type.bytes, slot_bytes);
-  decision.plan =
-      mix(mix(0, static_cast<uint64_t>(decision.algorithm - algorithms().data())), decision.tile_units);
-  return decision;
+                 collective_name(call.kind), algorithm.name, algorithm.most_count(shape), call.type.bytes,
+                 slot_bytes);
+  const uint64_t row = static_cast<uint64_t>(&algorithm - algorithms().data());
+  return Decision{&algorithm, tile_units, mix_plan(mix_plan(0, row), tile_units)};
 }
 
 }  // namespace rondo

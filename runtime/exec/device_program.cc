@@ -4,8 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "kernels/device_call.h"
-
 namespace rondo {
 namespace {
 
@@ -79,7 +77,7 @@ using Connections = std::vector<device::LaneConnection*>;
 
 /// Puts everything that the Program points to, and then itself, into the image.
 const device::Program* assemble(Image& image, const Schedule& schedule, const Wiring& wiring,
-                                const Connections& connections, uint32_t channels) {
+                                const Connections& connections, const DeviceProgram::Settings& settings) {
   std::vector<device::ProgramLane> lanes;
   for (size_t lane = 0; lane < schedule.lanes.size(); ++lane) {
     const std::vector<Step>& steps = schedule.lanes[lane].steps;
@@ -87,44 +85,47 @@ const device::Program* assemble(Image& image, const Schedule& schedule, const Wi
                      .nsteps = static_cast<uint32_t>(steps.size()),
                      .peer_sets = image.append(wiring.peer_sets[lane])});
   }
-  const device::Program program{.lanes = image.append(lanes),
-                                .nlanes = static_cast<uint32_t>(lanes.size()),
-                                .channels = channels,
-                                .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
-                                .members = image.append(wiring.members),
-                                .connections = image.append(connections),
-                                .nconnections = static_cast<uint32_t>(wiring.peers.size()),
-                                .progress = image.append(std::vector<uint64_t>(channels * lanes.size()))};
+  const device::Program program{
+      .lanes = image.append(lanes),
+      .nlanes = static_cast<uint32_t>(lanes.size()),
+      .channels = settings.channels,
+      .protocol = settings.protocol,
+      .scratch_chunks = static_cast<uint32_t>(schedule.scratch_chunks),
+      .members = image.append(wiring.members),
+      .connections = image.append(connections),
+      .nconnections = static_cast<uint32_t>(wiring.peers.size()),
+      .progress = image.append(std::vector<uint64_t>(settings.channels * lanes.size()))};
   return image.append(std::vector{program});
 }
 
 }  // namespace
 
-Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, int device, uint32_t channels,
-                                          size_t slot_bytes, const Connect& connect) {
+Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, const Settings& settings,
+                                          const Connect& connect) {
   RONDO_TRY(check_sets(schedule));
   const Wiring wiring(schedule);
   Connections connections;
-  for (uint32_t channel = 0; channel < channels; ++channel)
+  for (uint32_t channel = 0; channel < settings.channels; ++channel)
     for (const Wiring::Peer& peer : wiring.peers) {
       RONDO_TRY_ASSIGN(device::LaneConnection * connection, connect(peer.rank, peer.port, channel));
       connections.push_back(connection);
     }
   Image draft(nullptr);  // which shows how long it is
-  assemble(draft, schedule, wiring, connections, channels);
+  assemble(draft, schedule, wiring, connections, settings);
   const size_t bytes = draft.bytes().size();
-  const size_t scratch_bytes = channels * static_cast<size_t>(schedule.scratch_chunks) * slot_bytes;
+  const size_t scratch_bytes =
+      settings.channels * static_cast<size_t>(schedule.scratch_chunks) * settings.slot_bytes;
 
   DeviceProgram made;
   RONDO_TRY_ASSIGN(made.memory_,
-                   gpu::Memory::allocate(gpu::MemoryKind::Device, device, bytes + scratch_bytes));
+                   gpu::Memory::allocate(gpu::MemoryKind::Device, settings.device, bytes + scratch_bytes));
   Image image(made.memory_.data());
-  made.program_ = assemble(image, schedule, wiring, connections, channels);
+  made.program_ = assemble(image, schedule, wiring, connections, settings);
   made.scratch_ = made.memory_.data() + bytes;
-  made.blocks_ = channels * static_cast<uint32_t>(schedule.lanes.size());
+  made.blocks_ = settings.channels * static_cast<uint32_t>(schedule.lanes.size());
   made.chunks_ = {schedule.input_chunks, schedule.output_chunks};
   for (const Wiring::Peer& peer : wiring.peers) made.peers_.push_back(peer.rank);
-  RONDO_TRY(gpu::upload(device, made.memory_.data(), image.bytes().data(), bytes));
+  RONDO_TRY(gpu::upload(settings.device, made.memory_.data(), image.bytes().data(), bytes));
   return made;
 }
 

@@ -55,7 +55,7 @@ void Proxy::loop() {
       const std::lock_guard lock(mutex_);
       if (all_.empty()) return;
       for (Work* work : all_) {
-        moved = work->advance() || moved;
+        moved = work->serve() || moved;
         busy = busy || work->busy();
       }
     }

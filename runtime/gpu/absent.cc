@@ -3,8 +3,8 @@
 #include "gpu/graph.h"
 #include "gpu/memory.h"
 #include "gpu/owned_stream.h"
-#include "gpu/stopwatch.h"
 #include "gpu/shared_memory.h"
+#include "gpu/stopwatch.h"
 #include "gpu/stream.h"
 #include "gpu/words.h"
 
@@ -21,6 +21,7 @@ bool in_use() { return false; }
 std::optional<int> current_device() { return std::nullopt; }
 Result<DeviceInfo> device_info(int) { return absent(); }
 bool can_reach(int, int) { return false; }
+bool linked(int, int) { return false; }
 Status reach(int, int) { return absent(); }
 Current::Current(int) : status_(absent()) {}
 Current::~Current() = default;
@@ -34,6 +35,7 @@ Status copy(void*, const void*, size_t) { return absent(); }
 Status copy(void*, const void*, size_t, Stream) { return absent(); }
 Status fill(void*, std::byte, size_t, Stream) { return absent(); }
 Status upload(int, void*, const void*, size_t) { return absent(); }
+Status clear(int, void*, size_t) { return absent(); }
 
 Result<SharedMemory> SharedMemory::create(int, size_t) { return absent(); }
 Result<SharedMemory> SharedMemory::open(const Fd&, size_t, int) { return absent(); }

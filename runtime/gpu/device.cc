@@ -72,6 +72,15 @@ bool can_reach(int device, int peer) {
          can != 0;
 }
 
+bool linked(int device, int peer) {
+  if (device == peer) return true;
+  int native = 0;
+  return driver().ok() &&
+         driver().value()->cuDeviceGetP2PAttribute(&native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                                   device, peer) == CUDA_SUCCESS &&
+         native != 0;
+}
+
 Status reach(int device, int peer) {
   if (device == peer) return {};
   RONDO_TRY_ASSIGN(const CUcontext context, context_of(peer));

@@ -17,6 +17,7 @@ namespace rondo::gpu {
   X(cuDeviceGetUuid)                             \
   X(cuDeviceGetAttribute)                        \
   X(cuDeviceCanAccessPeer)                       \
+  X(cuDeviceGetP2PAttribute)                     \
   X(cuDevicePrimaryCtxRetain)                    \
   X(cuCtxGetCurrent)                             \
   X(cuCtxGetDevice)                              \

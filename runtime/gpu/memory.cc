@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "driver.h"
@@ -95,13 +96,26 @@ Status fill(void* at, std::byte value, size_t bytes, Stream stream) {
   return outcome(driver().value()->cuMemsetD8Async(address(at), byte, bytes, stream), "filling memory");
 }
 
-Status upload(int device, void* to, const void* from, size_t bytes) {
+namespace {
+
+/// Issues to a stream of its own, and waits for that.
+Status at_once(int device, const std::function<Status(Stream)>& issue) {
   const OutsideCapture outside;
   RONDO_TRY_ASSIGN(const OwnedStream stream, OwnedStream::create(device));
   const Current current(device);
   RONDO_TRY(current.status());
-  RONDO_TRY(copy(to, from, bytes, stream.get()));
+  RONDO_TRY(issue(stream.get()));
   return synchronize(stream.get());
+}
+
+}  // namespace
+
+Status upload(int device, void* to, const void* from, size_t bytes) {
+  return at_once(device, [&](Stream stream) { return copy(to, from, bytes, stream); });
+}
+
+Status clear(int device, void* at, size_t bytes) {
+  return at_once(device, [&](Stream stream) { return fill(at, std::byte{0}, bytes, stream); });
 }
 
 }  // namespace rondo::gpu

@@ -24,9 +24,9 @@ class Graph {
 };
 
 /// Each sum multiplies by the number of ranks, which is odd, so that none is without effect.
-void replay_often(Rank& rank) {
+void replay_often(Rank& rank, int ordinal) {
   constexpr int kReplays = 1000;
-  Device device(0);
+  Device device(ordinal);
   int64_t* const data = device.ints(kCount, rank.rank + 1);
   const auto sum = [&] {
     check(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, device.handle()),
@@ -49,7 +49,18 @@ void replay_often(Rank& rank) {
 TEST_CASE("a captured call can be replayed any number of times") {
   if (children_lack_gpus()) return;
   const Folder folder;
-  expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), replay_often));
+  expect_success(
+      run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) { replay_often(rank, 0); }));
+}
+
+TEST_CASE("a call over memory that GPUs share can be replayed any number of times") {
+  ::setenv("RONDO_STANDIN_DEVICES", "3", 1);
+  const bool lacks = children_lack_gpus(3);
+  ::unsetenv("RONDO_STANDIN_DEVICES");
+  if (lacks) return;
+  WorldOptions options = processes(3, {"cuda:0", "cuda:1", "cuda:2"}, {{"RONDO_STANDIN_DEVICES", "3"}});
+  options.algorithm = "all_reduce=ring";
+  expect_success(run_world(options, [](Rank& rank) { replay_often(rank, rank.rank); }));
 }
 
 TEST_CASE("replays are right whatever the streams' timing is") {

@@ -1,4 +1,6 @@
-// GPU collectives over connections between processes. Nothing here uses CUDA before ranks are forked.
+// GPU collectives by the device's executor between processes, over connections and over memory that GPUs
+// share. Nothing here uses CUDA before ranks are forked.
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -10,14 +12,100 @@
 namespace rondo::test {
 namespace {
 
+/// What makes the executor carry calls out, between two GPUs.
+WorldOptions over(const std::string& transport) {
+  WorldOptions options{.nranks = 2, .transport = transport, .devices = {"cuda:0", "cuda:1"}};
+  if (!transport.empty()) return options;
+  options.algorithm =
+      "all_reduce=ring;broadcast=chain;reduce=chain;all_gather=ring;reduce_scatter=ring;all_to_all=pairwise;"
+      "gather=linear;scatter=linear;scan=chain;exscan=chain;barrier=dissemination";
+  return options;
+}
+
+constexpr std::array kTransports{"shm", "tcp", ""};  // "": memory that GPUs share
+
+WorldOptions with(WorldOptions options, Variables environment) {
+  options.environment = std::move(environment);
+  return options;
+}
+
+bool went_by(const Rank& rank, const std::string& algorithm) {
+  const char* used = nullptr;
+  check(rondo_last_algorithm(rank.comm, &used), rank.comm);
+  return used == algorithm;
+}
+
 TEST_CASE("processes with a GPU each make random calls over every transport") {
   if (children_lack_gpus(2)) return;
   const Environment slots("RONDO_SLOT_BYTES", "1024");
-  for (const char* transport : {"shm", "tcp"}) {
+  for (const char* transport : kTransports) {
     INFO(transport);
-    expect_success(run_world({.nranks = 2, .transport = transport, .devices = {"cuda:0", "cuda:1"}},
-                             [](Rank& rank) { random_calls(rank, rank.rank, 80'000, 40); }));
+    expect_success(run_world(over(transport), [](Rank& rank) { random_calls(rank, rank.rank, 80'000, 40); }));
   }
+}
+
+TEST_CASE("processes with a GPU each make every collective by every protocol") {
+  if (children_lack_gpus(2)) return;
+  for (const char* protocol : {"simple", "ll", "ll128"}) {
+    INFO(protocol);
+    const Variables tight{{"RONDO_SLOT_BYTES", "512"}, {"RONDO_CHANNELS", "4"}, {"RONDO_PROTOCOL", protocol}};
+    expect_success(run_world(with(over(""), tight), [](Rank& rank) {
+      every_kind(rank, rank.rank);
+      require(went_by(rank, "chain"), "not by the executor");
+    }));
+  }
+}
+
+TEST_CASE("GPUs that cannot reach one another share memory of the host") {
+  if (children_lack_gpus(2)) return;
+  for (const Variables& obstacle :
+       {Variables{{"RONDO_STANDIN_PEERS", "0"}}, Variables{{"RONDO_STANDIN_FAIL", "cuMemCreate:1:801"}}})
+    expect_success(run_world(with(over(""), obstacle), [](Rank& rank) {
+      every_kind(rank, rank.rank);
+      require(went_by(rank, "chain"), "not by the executor");
+    }));
+}
+
+TEST_CASE("ranks that make different calls are told both") {
+  if (children_lack_gpus(2)) return;
+  for (const char* transport : kTransports)
+    expect_success(run_world(over(transport), [](Rank& rank) {
+      const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(4096);
+      const auto count = static_cast<size_t>(100 + rank.rank);
+      check_fails(
+          rondo_all_reduce(memory.get(), memory.get(), count, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
+          RONDO_MISMATCH, {"count=100", "count=101"}, rank.comm);
+    }));
+}
+
+TEST_CASE("ranks whose connections would differ are told how") {
+  if (children_lack_gpus(2)) return;
+  expect_success(run_world(over(""), [](Rank& rank) {
+    ::setenv("RONDO_CHANNELS", rank.rank == 0 ? "2" : "4", 1);
+    rondo_comm_t other = nullptr;
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.algorithm = "all_reduce=ring";
+    check(rondo_split(rank.comm, 0, rank.rank, &other, &config), rank.comm);
+    const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
+    check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, other, nullptr),
+                RONDO_MISMATCH, {"RONDO_CHANNELS", "2 channels", "4 channels"}, other);
+    rondo_destroy(other);
+  }));
+}
+
+TEST_CASE("a rank that never makes its first call over shared memory is named at the deadline") {
+  if (children_lack_gpus(2)) return;
+  WorldOptions options = over("");
+  options.call_timeout_ms = 300;
+  expect_success(run_world(options, [](Rank& rank) {
+    rondo_status_t status = RONDO_OK;
+    if (rank.rank == 1)
+      while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
+    if (rank.rank == 1) return;
+    const auto memory = foreign_memory(gpu::MemoryKind::Device, 0).allocate(64);
+    check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
+                RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
+  }));
 }
 
 TEST_CASE("processes that share a GPU over connections are refused with the reason") {
@@ -29,19 +117,22 @@ TEST_CASE("processes that share a GPU over connections are refused with the reas
   }));
 }
 
-/// A call of rank 0 on a stream, for which rank 1 never comes.
+/// A call of rank 0 on a stream, for which rank 1 never comes; both have made one before.
 class LonelyCall {
  public:
-  explicit LonelyCall(const Rank& rank) {
+  explicit LonelyCall(const Rank& rank) : device_(rank.rank) {
     int64_t* const data = device_.ints(kCount, 1);
-    check(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, device_.handle()),
-          rank.comm);
+    const auto sum = [&](rondo_stream_t stream) {
+      check(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, stream), rank.comm);
+    };
+    sum(nullptr);
+    if (rank.rank == 0) sum(device_.handle());
   }
   double drain_s() const { return device_.drain_s(); }
 
  private:
   static constexpr size_t kCount = 100;
-  Device device_{0};
+  Device device_;
 };
 
 rondo_status_t async_error(const Rank& rank) {
@@ -56,50 +147,53 @@ constexpr double kSoon_s = 2;  // much less than the deadlines here; the machine
 
 TEST_CASE("an abort frees the streams of a GPU that waits") {
   if (children_lack_gpus(2)) return;
-  expect_success(
-      run_world({.nranks = 2, .transport = "shm", .devices = {"cuda:0", "cuda:1"}}, [](Rank& rank) {
-        if (rank.rank == 1) {
-          while (async_error(rank) == RONDO_OK) sleep_ms(1);
-          require(async_error(rank) == RONDO_ABORTED, "not aborted");
-          return;
-        }
-        const LonelyCall call(rank);
-        sleep_ms(50);
-        check(rondo_abort(rank.comm));
-        require(call.drain_s() < kSoon_s, "the stream went on waiting");
-      }));
+  for (const char* transport : kTransports)
+    expect_success(run_world(over(transport), [](Rank& rank) {
+      const LonelyCall call(rank);
+      if (rank.rank == 1) {
+        while (async_error(rank) == RONDO_OK) sleep_ms(1);
+        require(async_error(rank) == RONDO_ABORTED, "not aborted");
+        return;
+      }
+      sleep_ms(50);
+      check(rondo_abort(rank.comm));
+      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+    }));
 }
 
 TEST_CASE("a GPU that waits for a rank which does not come is freed at the deadline, and names it") {
   if (children_lack_gpus(2)) return;
-  const WorldOptions options{
-      .nranks = 2, .transport = "tcp", .devices = {"cuda:0", "cuda:1"}, .call_timeout_ms = 300};
-  expect_success(run_world(options, [](Rank& rank) {
-    if (rank.rank == 1) {
-      while (async_error(rank) == RONDO_OK) sleep_ms(1);
-      return;
-    }
-    const LonelyCall call(rank);
-    require(call.drain_s() < kSoon_s, "the stream went on waiting");
-    check_fails(rondo_barrier(rank.comm, nullptr), RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
-  }));
+  for (const char* transport : kTransports) {
+    WorldOptions options = over(transport);
+    options.call_timeout_ms = 500;
+    expect_success(run_world(options, [](Rank& rank) {
+      const LonelyCall call(rank);
+      if (rank.rank == 1) {
+        while (async_error(rank) == RONDO_OK) sleep_ms(1);
+        return;
+      }
+      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+      check_fails(rondo_barrier(rank.comm, nullptr), RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
+    }));
+  }
 }
 
 TEST_CASE("a GPU that waits for a process which dies is freed, and names it") {
   if (children_lack_gpus(2)) return;
-  const auto outcomes =
-      run_world({.nranks = 2, .transport = "shm", .devices = {"cuda:0", "cuda:1"}}, [](Rank& rank) {
-        if (rank.rank == 1) {
-          sleep_ms(50);
-          ::raise(SIGKILL);
-        }
-        const LonelyCall call(rank);
-        require(call.drain_s() < kSoon_s, "the stream went on waiting");
-        check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 1"}, rank.comm);
-      });
-  CHECK(outcomes[1].signal == SIGKILL);
-  INFO(outcomes[0].error);
-  CHECK(outcomes[0].ok);
+  for (const char* transport : kTransports) {
+    const auto outcomes = run_world(over(transport), [](Rank& rank) {
+      const LonelyCall call(rank);
+      if (rank.rank == 1) {
+        sleep_ms(50);
+        ::raise(SIGKILL);
+      }
+      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+      check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 1"}, rank.comm);
+    });
+    CHECK(outcomes[1].signal == SIGKILL);
+    INFO(outcomes[0].error);
+    CHECK(outcomes[0].ok);
+  }
 }
 
 }  // namespace

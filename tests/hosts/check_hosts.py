@@ -2,7 +2,7 @@
 """Several hosts on one machine: network namespaces joined by veth, each with a decoy interface whose address is the
 same on every host. Ranks find one another by env:// with a secret, choose the interface that joins them, and are right.
 
-usage: check_hosts.py RONDO_PERF. Needs root and ip (iproute2); exits 77 where they are missing.
+usage: check_hosts.py RONDO_PERF [Hosts | GpuHosts]. Needs root and ip (iproute2); exits 77 where they are missing.
 """
 import os
 import shutil
@@ -19,7 +19,7 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
-class Hosts:
+class Network:
     """A bridge in a namespace of its own, and `count` namespaces connected to it."""
 
     def __init__(self, count):
@@ -50,14 +50,16 @@ class Hosts:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
-def start(hosts, ranks_a_host, words, **variables):
-    """Starts the ranks; the finished processes with their output."""
+def start(hosts, ranks_a_host, words, own_gpus=False, **variables):
+    """Starts the ranks, each with a GPU of its own if asked for; the finished processes with their output."""
     size = len(hosts.names) * ranks_a_host
     processes = []
     for rank in range(size):
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank % ranks_a_host),
                            LOCAL_WORLD_SIZE=str(ranks_a_host), MASTER_ADDR="10.77.0.1", MASTER_PORT="29600",
                            RONDO_LOG="info", **variables)
+        if own_gpus:
+            environment["RONDO_DEVICE"] = f"cuda:{rank}"
         command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], PERF, *words]
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
@@ -71,41 +73,52 @@ def start(hosts, ranks_a_host, words, **variables):
             one.stderr.close()
 
 
-class TestHosts(unittest.TestCase):
-    def run_right(self, count, words):
-        with Hosts(count) as hosts:
-            ended = start(hosts, 2, words, RONDO_SECRET="correct horse")
-        for (out, log), code in ended:
-            self.assertEqual(code, 0, out + log)
-        out = ended[0][0][0]
-        self.assertIn("# Out of bounds values : 0 OK", out)
-        return ended
+def run_right(test, count, words, **options):
+    with Network(count) as hosts:
+        ended = start(hosts, 2, words, RONDO_SECRET="correct horse", **options)
+    for (out, log), code in ended:
+        test.assertEqual(code, 0, out + log)
+    out = ended[0][0][0]
+    test.assertIn("# Out of bounds values : 0 OK", out)
+    return ended
 
+
+class Hosts(unittest.TestCase):
     def test_one_host_is_right(self):
-        self.run_right(1, ["all_reduce", "-b", "8", "-e", "64K", "-f", "8", "-n", "3"])
+        run_right(self, 1, ["all_reduce", "-b", "8", "-e", "64K", "-f", "8", "-n", "3"])
 
     def test_two_and_four_hosts_are_right_and_choose_the_fabric(self):
         for count in (2, 4):
             with self.subTest(hosts=count):
-                ended = self.run_right(count, ["all", "-b", "8", "-e", "64K", "-f", "16", "-n", "2"])
+                ended = run_right(self, count, ["all", "-b", "8", "-e", "64K", "-f", "16", "-n", "2"])
                 for rank, ((_, log), _) in enumerate(ended):
                     offers = [line for line in log.splitlines() if "network: offering" in line]
                     self.assertIn(f"offering 10.77.0.{rank // 2 + 1} of interface fabric0", offers[0])
                     self.assertFalse(any("127.0.0.1" in line for line in offers))
 
     def test_a_filter_that_names_the_wrong_interface_is_told(self):
-        with Hosts(2) as hosts:
+        with Network(2) as hosts:
             ended = start(hosts, 1, ["barrier"], RONDO_SECRET="correct horse", RONDO_SOCKET_IFNAME="wlan")
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
             self.assertIn("RONDO_SOCKET_IFNAME='wlan' admits no interface", log)
 
     def test_without_a_secret_other_hosts_are_refused_with_what_to_set(self):
-        with Hosts(2) as hosts:
+        with Network(2) as hosts:
             ended = start(hosts, 1, ["barrier"])
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
             self.assertIn("RONDO_SECRET", log)
+
+
+class GpuHosts(unittest.TestCase):
+    """GPUs of a host share memory, and reach those of others through their hosts."""
+
+    def test_two_hosts_of_two_gpus_are_right(self):
+        for algorithm in ("", "all_reduce=double_binary_tree"):
+            with self.subTest(algorithm=algorithm):
+                run_right(self, 2, ["all", "--memory", "cuda", "-b", "8", "-e", "64K", "-f", "16", "-n", "2"],
+                          own_gpus=True, RONDO_ALGORITHM=algorithm)
 
 
 def possible():

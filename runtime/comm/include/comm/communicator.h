@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "comm/call.h"
+#include "comm/call_memo.h"
 #include "comm/company.h"
 #include "comm/connections.h"
 #include "comm/crew.h"
@@ -33,7 +34,9 @@ class Communicator {
     ConnectionParams params;
     Selector selector;
     std::string name;
-    std::vector<int> devices;  // GPUs, by the ranks of this call in turn; empty: none
+    std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
+    int channels = 1;                          // likewise, at most
+    std::vector<int> devices;                  // GPUs, by the ranks of this call in turn; empty: none
   };
   /// What a caller can ask for; null and 0: what the environment says.
   struct Wishes {
@@ -129,6 +132,8 @@ class Communicator {
   Status join_processes(const std::vector<int>& here);
   Result<Task*> prepare_on_gpu(const Call& call);
   Result<Task*> prepare_device_call(const Call& call, Signature signature);
+  Result<const Execution*> choose_execution(const Call& call);
+  std::shared_ptr<Crew> crew() const;
   Result<DeviceCalls*> device_calls();
   Status finish_gpu_calls();
   std::byte* scratch(size_t bytes);
@@ -142,16 +147,7 @@ class Communicator {
   std::shared_ptr<Board> board_ = std::make_shared<Board>();
   ConnectionTable connections_;
   LinkCost link_cost_;
-  struct Remembered {
-    size_t count = 0;
-    uint32_t type_bytes = 0;
-    size_t unit_bytes = 0;
-    int root = 0;
-    bool commutative = true;
-    bool varying = false;
-    Choice choice;
-  };
-  std::array<Remembered, kCollectives> choices_;
+  std::array<CallMemo<Choice>, kCollectives> choices_;
   std::map<PlanKey, std::unique_ptr<Plan>> plans_;
   std::unique_ptr<std::byte[]> scratch_;  // of the call at hand; kept, since the next one needs it again
   size_t scratch_bytes_ = 0;
@@ -162,11 +158,14 @@ class Communicator {
   // the device's executor otherwise.
   std::optional<CrewRun> joint_run_;
   std::unique_ptr<Phased> phased_;
-  std::optional<CrewRun> device_run_;
   std::unique_ptr<DeviceCalls>
-      device_calls_;        // made when first needed; gone before the connections that it uses
-  Status no_gpu_calls_;     // why there are none, if so
-  Status no_device_calls_;  // why there are none by the device's executor
+      device_calls_;  // made when first needed; gone before the connections that it uses
+  ExecutionTerms execution_terms_;
+  std::array<CallMemo<Execution>, kCollectives> executions_;
+  std::vector<int> gpu_crew_;       // the ranks of this process
+  bool shares_gpu_memory_ = false;  // with those of the own host, for DeviceCalls
+  Status no_gpu_calls_;             // why there are none, if so
+  Status no_device_calls_;          // why there are none by the device's executor
   std::atomic<const char*> latest_algorithm_{""};
   bool may_see_gpu_memory_ = false;
   bool shares_gpu_buffers_ = false;

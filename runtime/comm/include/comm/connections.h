@@ -30,6 +30,9 @@ class ConnectionTable {
   /// rank.
   Result<Connection*> messages(int source, int destination);
 
+  /// For memory that the two ranks' GPUs share.
+  Result<std::unique_ptr<Link>> gpu_link(int peer, uint16_t port) const;
+
   /// The transport for a pair of ranks.
   Result<const Transport*> transport_for(int rank_a, int rank_b) const;
 
@@ -37,6 +40,7 @@ class ConnectionTable {
   Status check_nothing_left() const;
 
  private:
+  ConnectionKey key(int dialler, int acceptor, uint16_t port) const;
   Result<Connection*> get(int dialler, int acceptor, uint16_t port);
 
   std::shared_ptr<Session> session_;

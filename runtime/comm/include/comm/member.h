@@ -14,9 +14,15 @@ namespace rondo {
 
 /// A rank's GPU.
 struct MemberDevice {
-  int32_t ordinal = -1;  // in its process; -1: it uses none
+  using Uuid = std::array<std::byte, 16>;  // the same in all processes
+  int32_t ordinal = -1;                    // in its process; -1: it uses none
   int32_t processors = 0;
-  std::array<std::byte, 16> uuid{};  // the same in all processes
+  Uuid uuid{};
+  std::vector<Uuid> linked;  // GPUs that its process sees and NVLink joins to it, itself among them
+
+  bool is_linked_to(const MemberDevice& other) const;
+  void write(ByteWriter& writer) const;
+  static MemberDevice read(ByteReader& reader);
 };
 
 struct Member {

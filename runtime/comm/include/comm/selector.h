@@ -23,14 +23,20 @@ struct Decision {
   uint64_t plan = 0;      // for Signature: equal where ranks decided alike
 };
 
+/// A plan that some more depends on.
+uint64_t mix_plan(uint64_t plan, uint64_t value);
+
+/// By that algorithm, in the longest chunks that slots of that size hold; Unsupported where they hold none.
+Result<Decision> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes);
+
 class Selector {
  public:
   /// `text`: "all_reduce=ring;broadcast=chain", or empty; InvalidArgument names what is wrong in it.
   static Result<Selector> parse(const std::string& text);
 
-  /// Unsupported where no algorithm can do it, with the reason.
   /// Whether an algorithm was asked for.
   bool forces(CollectiveKind kind) const { return forced_.contains(kind); }
+  /// Unsupported where no algorithm can do it, with the reason.
   Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes) const;
 
  private:

@@ -16,19 +16,19 @@ class Proxy {
    public:
     virtual ~Work() = default;
     /// Does what can be done now, without blocking; whether that was anything. On the proxy's thread.
-    virtual bool advance() = 0;
+    virtual bool serve() = 0;
     /// Whether there will soon be more to do.
     virtual bool busy() const = 0;
   };
 
   static Proxy& get();
   void add(Work* work);
-  /// The work is not advanced any more once this returns.
+  /// The work is not served any more once this returns.
   void remove(Work* work);
 
  private:
   void loop();
-  std::mutex mutex_;  // held while work is advanced
+  std::mutex mutex_;  // held while work is served
   std::vector<Work*> all_;
   std::mutex thread_mutex_;  // guards starting and ending the thread
   std::thread thread_;
