@@ -209,8 +209,8 @@ rondo_status_t Session::run_collective(Collective collective) {
                     collective_info(collective).name));
     return RONDO_OK;
   }
-  if (collective == Collective::SendRecv && options_.gpu.used()) {
-    say("# left out: send_recv works on memory of the host only\n#\n");
+  if (collective == Collective::SendRecv && options_.gpu.graph_launches > 0 && team_.nthreads > 1) {
+    say("# left out: one graph cannot hold the messages of several threads (-t 1)\n#\n");
     return RONDO_OK;
   }
   const std::vector<std::string> names = algorithm_names(collective);

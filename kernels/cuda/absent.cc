@@ -2,6 +2,7 @@
 #include "fold_list.h"
 #include "kernels/device_call.h"
 #include "kernels/device_folds.h"
+#include "kernels/ticket.h"
 
 namespace rondo {
 namespace {
@@ -12,6 +13,8 @@ Status absent() { return Status(Code::Unsupported, "this librondo was built with
 
 Result<uint32_t> resident_blocks(int) { return absent(); }
 Status launch_calls(std::span<const DeviceCall* const>, int, gpu::Stream) { return absent(); }
+
+Status draw_ticket(int, gpu::Stream, uint64_t*, uint64_t*) { return absent(); }
 
 Status load_device_kernels(int) { return absent(); }
 DeviceFolds::DeviceFolds(ElementType type, Reduction op, int divisor)

@@ -18,14 +18,14 @@ gpu::Image& image() {
   return loaded;
 }
 
-using Loaded = std::array<LoadedKernel, 2>;  // by DeviceKernel
+constexpr std::array kNames{device::kFoldListKernel, device::kExecuteKernel, device::kTicketKernel};
+using Loaded = std::array<LoadedKernel, kNames.size()>;  // by DeviceKernel
 
 Result<Loaded> load(int device) {
   Loaded loaded;
-  for (const auto which : {DeviceKernel::FoldList, DeviceKernel::Execute}) {
-    LoadedKernel& one = loaded[static_cast<size_t>(which)];
-    const char* name = which == DeviceKernel::FoldList ? device::kFoldListKernel : device::kExecuteKernel;
-    RONDO_TRY_ASSIGN(one.kernel, image().find(name, device));
+  for (size_t which = 0; which < loaded.size(); ++which) {
+    LoadedKernel& one = loaded[which];
+    RONDO_TRY_ASSIGN(one.kernel, image().find(kNames[which], device));
     RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMostThreads));
   }
   return loaded;

@@ -5,7 +5,7 @@
 
 namespace rondo {
 
-enum class DeviceKernel { FoldList, Execute };
+enum class DeviceKernel { FoldList, Execute, Ticket };
 
 struct LoadedKernel {
   gpu::Kernel kernel;

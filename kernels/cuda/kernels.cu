@@ -2,6 +2,7 @@
 #include "execute.h"
 #include "kernels.h"
 #include "stamps.h"
+#include "ticket.h"
 
 namespace rondo::device {
 
@@ -18,5 +19,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
   Block block;
   execute(list, blockIdx.x, block, shared);
 }
+
+extern "C" __global__ void rondo_ticket(const __grid_constant__ Ticket ticket) { draw(ticket); }
 
 }  // namespace rondo::device

@@ -16,6 +16,13 @@ inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 /// be cooperative. Threads of a block are whole warps.
 inline constexpr const char* kExecuteKernel = "rondo_execute";
 
+struct Ticket {
+  uint64_t* counter = nullptr;  // tickets that were drawn, in memory of the device
+  uint64_t* word = nullptr;     // gets the number of this one, from 1 on; the host's
+};
+/// Ticket: by a single thread.
+inline constexpr const char* kTicketKernel = "rondo_ticket";
+
 /// Comparison: by all threads of the grid. Its blocks do not wait for one another.
 inline constexpr const char* kCompareKernel = "rondo_compare";
 

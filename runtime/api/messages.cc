@@ -1,7 +1,7 @@
 // The C API's sends and receives.
 #include "comm/group.h"
+#include "comm/placement.h"
 #include "comm/types.h"
-#include "gpu/memory.h"
 #include "handles.h"
 
 namespace {
@@ -21,9 +21,12 @@ Status check_message(const Communicator& communicator, const void* buf, size_t c
   if (count > SIZE_MAX / 2 / type.bytes)
     return error(Code::InvalidArgument, "count is {}, more than memory can hold", count);
   if (count != 0 && buf == nullptr) return api::null_argument("buf");
-  if (count != 0 && communicator.may_see_gpu_memory() && gpu::place_of(buf).kind == gpu::Place::Kind::Device)
-    return Status(Code::Unsupported, "buf is GPU memory; sends and receives take host memory only");
   return {};
+}
+
+Status find_place(const Communicator& communicator, const Extent& buffer, CallPlace& place) {
+  if (!communicator.may_see_gpu_memory() && !place.on_stream) return {};
+  return place_message(place, buffer, communicator.device());
 }
 
 }  // namespace
@@ -32,16 +35,18 @@ rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int 
                           rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_send", comm, [&]() -> Status {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
-    RONDO_TRY_ASSIGN(Queue * queue, api::queue_of(stream));
+    CallPlace place;
+    RONDO_TRY_ASSIGN(Queue * queue, api::place_of(stream, place));
     RONDO_TRY_ASSIGN(const CallType known, find_type(type));
     RONDO_TRY(check_message(*communicator, buf, count, known, peer, tag, false));
+    RONDO_TRY(find_place(*communicator, {static_cast<const std::byte*>(buf), count * known.bytes}, place));
     auto request = std::make_shared<SendRequest>();
     request->data = static_cast<const std::byte*>(buf);
     request->bytes = count * known.bytes;
     request->type_bytes = known.bytes;
     request->peer = peer;
     request->tag = tag;
-    return submit({communicator, std::move(request), queue, {}});
+    return submit({communicator, std::move(request), queue, {}, place});
   });
 }
 
@@ -49,9 +54,14 @@ rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, 
                           rondo_stream_t stream, rondo_receipt_t* receipt) {
   return guarded("rondo_recv", comm, [&]() -> Status {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
-    RONDO_TRY_ASSIGN(Queue * queue, api::queue_of(stream));
+    CallPlace place;
+    RONDO_TRY_ASSIGN(Queue * queue, api::place_of(stream, place));
     RONDO_TRY_ASSIGN(const CallType known, find_type(type));
     RONDO_TRY(check_message(*communicator, buf, count, known, peer, tag, true));
+    if (place.on_stream && receipt != nullptr)
+      return Status(Code::InvalidArgument,
+                    "receipt must be NULL on a CUDA stream: nothing has been received when the call returns");
+    RONDO_TRY(find_place(*communicator, {static_cast<const std::byte*>(buf), count * known.bytes}, place));
     auto request = std::make_shared<RecvRequest>();
     request->data = static_cast<std::byte*>(buf);
     request->capacity = count * known.bytes;
@@ -63,6 +73,6 @@ rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, 
       finish = [request, receipt] {
         *receipt = {request->source, request->got_tag, request->bytes / request->type_bytes};
       };
-    return submit({communicator, request, queue, std::move(finish)});
+    return submit({communicator, request, queue, std::move(finish), place});
   });
 }

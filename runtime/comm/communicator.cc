@@ -104,6 +104,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 
 Communicator::~Communicator() {
   drain();  // a queue's thread may still be in a call, which may still fail
+  gpu_messages_.reset();
   phased_.reset();
   session_->detach(id_);
 }
@@ -216,6 +217,7 @@ Status Communicator::finalize() {
     if (!gone.ok()) return fail(gone);
   }
   device_calls_.reset();
+  gpu_messages_.reset();
   if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
   if (messages_.unreceived() != 0)
     return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",

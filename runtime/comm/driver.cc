@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -21,10 +22,12 @@ constexpr int64_t kNewsMayTake_ms = 300;
 /// What one communicator has to do in a group.
 class Part {
  public:
-  /// `items`: of all communicators of the group.
-  Part(Communicator& communicator, std::span<const Item> items) : communicator_(communicator), items_(items) {
+  /// `items`: of all communicators of the group; `streams`: likewise.
+  Part(Communicator& communicator, std::span<const Item> items, MessageStreams& streams)
+      : communicator_(communicator), items_(items), streams_(streams) {
     for (const Item& item : items_)
-      if (item.communicator == &communicator_) std::visit([this](const auto& what) { add(what); }, item.what);
+      if (item.communicator == &communicator_)
+        std::visit([&](const auto& what) { add(what, item.place); }, item.what);
   }
 
   Communicator& communicator() { return communicator_; }
@@ -37,9 +40,14 @@ class Part {
   bool over() const { return over_; }
 
  private:
-  void add(const Call&) {}  // looked for when it is its turn
+  void add(const Call&, const CallPlace&) {}  // looked for when it is its turn
   template <typename Request>
-  void add(const std::shared_ptr<Request>& request) {
+  void add(const std::shared_ptr<Request>& request, const CallPlace& place) {
+    if (place.on_gpu) {
+      if (!gpu_messages_)
+        gpu_messages_.emplace(communicator_.gpu_messages(), communicator_.messages().mutex(), streams_);
+      return gpu_messages_->add(request, place.stream, !place.on_stream);
+    }
     if (!messages_) messages_.emplace(communicator_.messages());
     messages_->add(request);
   }
@@ -53,9 +61,11 @@ class Part {
 
   Communicator& communicator_;
   std::span<const Item> items_;
+  MessageStreams& streams_;
   size_t next_ = 0;       // the first of them that is not over, where it is a call of this communicator
   Task* call_ = nullptr;  // that one, once it runs
   std::optional<PointToPointTask> messages_;
+  std::optional<GpuMessageTask> gpu_messages_;
   std::optional<Deadline> deadline_;  // of the call at hand, from its first wait on
   int64_t next_diagnosis_ns_ = kFirstDiagnosis_ns;
   bool over_ = false;
@@ -66,14 +76,17 @@ Progress Part::advance() {
   if (communicator_.health().failed()) return fail(communicator_.health().cause());
   Progress calls = advance_calls();
   if (over_) return Progress::Failed;
-  Progress messages = Progress::Done;
-  if (messages_) messages = messages_->advance();
+  const Progress messages = messages_ ? messages_->advance() : Progress::Done;
   if (messages == Progress::Failed) return fail(messages_->status());
-  if (calls == Progress::Done && messages == Progress::Done) {
+  const Progress on_gpu = gpu_messages_ ? gpu_messages_->advance() : Progress::Done;
+  if (on_gpu == Progress::Failed) return fail(gpu_messages_->status());
+  const std::array all{calls, messages, on_gpu};
+  const auto how_many = [&](Progress one) { return std::count(all.begin(), all.end(), one); };
+  if (how_many(Progress::Done) == std::ssize(all)) {
     over_ = true;
     return Progress::Done;
   }
-  const bool moved = calls == Progress::Moved || messages == Progress::Moved;
+  const bool moved = how_many(Progress::Moved) != 0;
   if (moved) next_diagnosis_ns_ = kFirstDiagnosis_ns;
   return moved ? Progress::Moved : Progress::Stuck;
 }
@@ -134,14 +147,17 @@ Status Part::first_cause(const Status& cause) {
 Progress Part::fail(const Status& cause) {
   status_ = first_cause(cause);
   if (call_) call_->abandon();
+  if (gpu_messages_) gpu_messages_->abandon();
   communicator_.board().end();
   over_ = true;
   return Progress::Failed;
 }
 
 int Part::blocked_on() const {
-  const int by_call = call_ ? call_->blocked_on() : -1;
-  return by_call >= 0 || !messages_ ? by_call : messages_->blocked_on();
+  int rank = call_ ? call_->blocked_on() : -1;
+  if (rank < 0 && messages_) rank = messages_->blocked_on();
+  if (rank < 0 && gpu_messages_) rank = gpu_messages_->blocked_on();
+  return rank;
 }
 
 void Part::look(int64_t waited_ns) {
@@ -195,12 +211,13 @@ void run_parts(std::span<Part> parts) {
 }
 
 Status run_group(std::span<const Item> items) {
+  MessageStreams streams;
   std::vector<Part> parts;
   parts.reserve(items.size());  // so that they stay where they are
   for (const Item& item : items) {
     const bool known = std::any_of(parts.begin(), parts.end(),
                                    [&](Part& part) { return &part.communicator() == item.communicator; });
-    if (!known) parts.emplace_back(*item.communicator, items);
+    if (!known) parts.emplace_back(*item.communicator, items, streams);
   }
   run_parts(parts);
   for (const Part& part : parts) RONDO_TRY(part.status());
@@ -209,7 +226,8 @@ Status run_group(std::span<const Item> items) {
 
 /// What most calls are: no memory is needed for it.
 Status run_one(const Item& item) {
-  Part part(*item.communicator, {&item, 1});
+  MessageStreams streams;
+  Part part(*item.communicator, {&item, 1}, streams);
   run_parts({&part, 1});
   return part.status();
 }

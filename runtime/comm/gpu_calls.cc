@@ -147,6 +147,19 @@ Result<const Execution*> Communicator::choose_execution(const Call& call) {
   return memo.keep(call, chosen);
 }
 
+GpuMessages& Communicator::gpu_messages() {
+  if (gpu_messages_ != nullptr) return *gpu_messages_;
+  GpuMessages::Owner owner{.failed = [this] { return health_->failed(); },
+                           .fail = [this](const Status& cause) { static_cast<void>(fail(cause)); },
+                           .look = [this](bool last) -> Status {
+                             const Diagnosis diagnosis = diagnose(*this, -1);
+                             if (!diagnosis.mismatch.ok() || !last) return diagnosis.mismatch;
+                             return overdue(*this, "a send or receive of GPU memory", diagnosis);
+                           }};
+  gpu_messages_ = std::make_unique<GpuMessages>(device(), options_.timeout_ms, messages_, std::move(owner));
+  return *gpu_messages_;
+}
+
 Result<DeviceCalls*> Communicator::device_calls() {
   if (device_calls_ != nullptr) return device_calls_.get();
   const gpu::OutsideCapture outside;
@@ -190,6 +203,9 @@ Status Communicator::finish_gpu_calls() {
   const Deadline deadline = Deadline::in_ms(options_.timeout_ms);
   if (phased_ != nullptr && !phased_->settle(deadline))
     return fail(error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
+                      static_cast<double>(options_.timeout_ms) / 1000));
+  if (gpu_messages_ != nullptr && !gpu_messages_->settle(deadline))
+    return fail(error(Code::Timeout, "messages on CUDA streams were not over within {} s of rondo_finalize()",
                       static_cast<double>(options_.timeout_ms) / 1000));
   if (device_calls_ == nullptr) return {};
   const Status left = device_calls_->drain(deadline);

@@ -23,9 +23,8 @@ Argument argument(const char* name, const Extent& extent) {
   return {name, extent.begin, gpu::place_of(extent.begin)};
 }
 
-Status check_reachable(const Call& call, const Argument& buffer, int device, bool shared) {
+Status check_reachable(std::string_view kind, const Argument& buffer, int device, bool shared) {
   if (!buffer.used()) return {};
-  const auto kind = collective_name(call.kind);
   if (buffer.place.kind == Kind::Pageable)
     return error(
         Code::InvalidArgument,
@@ -53,6 +52,21 @@ Status check_alignment(const Call& call, const Argument& buffer) {
                collective_name(call.kind), buffer.name);
 }
 
+Status check_device(std::string_view kind, bool on_stream, int device) {
+  if (device >= 0) return {};
+  return error(
+      Code::InvalidArgument,
+      "{}: {}, but this rank uses no GPU: make one current (cudaSetDevice()) before the communicator is "
+      "made, or name it (rondo_config_t.device, RONDO_DEVICE)",
+      kind, on_stream ? "stream is a CUDA stream" : "a buffer is GPU memory");
+}
+
+Status check_stream(const CallPlace& place, int device) {
+  const gpu::Current current(device);
+  RONDO_TRY(current.status());
+  return place.on_stream ? gpu::check_stream(place.stream, device) : Status();
+}
+
 }  // namespace
 
 Status place(Call& call, int rank, int nranks, int device, bool shared) {
@@ -63,22 +77,25 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
   if (!wanted && !by_default) return {};
   call.place.on_gpu = true;
   const auto kind = collective_name(call.kind);
-  if (device < 0)
-    return error(
-        Code::InvalidArgument,
-        "{}: {}, but this rank uses no GPU: make one current (cudaSetDevice()) before the communicator is "
-        "made, or name it (rondo_config_t.device, RONDO_DEVICE)",
-        kind, call.place.on_stream ? "stream is a CUDA stream" : "a buffer is GPU memory");
+  RONDO_TRY(check_device(kind, call.place.on_stream, device));
   if (reduces(call.kind) && (call.op.function != nullptr || !call.type.built_in()))
     return error(Code::Unsupported, "{}: a user-defined op runs on the CPU and cannot combine GPU memory",
                  kind);
   for (const Argument* buffer : {&send, &recv}) {
-    RONDO_TRY(check_reachable(call, *buffer, device, shared));
+    RONDO_TRY(check_reachable(kind, *buffer, device, shared));
     RONDO_TRY(check_alignment(call, *buffer));
   }
-  const gpu::Current current(device);
-  RONDO_TRY(current.status());
-  return call.place.on_stream ? gpu::check_stream(call.place.stream, device) : Status();
+  return check_stream(call.place, device);
+}
+
+Status place_message(CallPlace& place, const Extent& buffer, int device) {
+  constexpr std::string_view kKind = "message";
+  const Argument buf = argument("buf", buffer);
+  place.on_gpu = place.on_stream || buf.on_gpu();
+  if (!place.on_gpu) return {};
+  RONDO_TRY(check_device(kKind, place.on_stream, device));
+  RONDO_TRY(check_reachable(kKind, buf, device, false));
+  return check_stream(place, device);
 }
 
 }  // namespace rondo

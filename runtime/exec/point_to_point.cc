@@ -17,23 +17,34 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
     : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
 
+Status PointToPoint::reach(const SendRequest& request) {
+  if (request.peer == self_) return {};
+  Outgoing& out = out_[request.peer];
+  if (out.connection != nullptr) return {};
+  RONDO_TRY_ASSIGN(out.connection, connect_(self_, request.peer));
+  return {};
+}
+
+Status PointToPoint::reach(const RecvRequest& request) {
+  for (int source = 0; source < nranks_; ++source)
+    if (source != self_ && (request.peer == kAny || request.peer == source)) RONDO_TRY(listen_to(source));
+  return {};
+}
+
 Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
   if (request->peer == self_) {
     to_self(request);
     return failure_;
   }
+  RONDO_TRY(reach(*request));
   Outgoing& out = out_[request->peer];
-  if (out.connection == nullptr) {
-    RONDO_TRY_ASSIGN(out.connection, connect_(self_, request->peer));
-  }
   request->id = out.next_id++;
   out.to_announce.push_back(std::move(request));
   return {};
 }
 
 Status PointToPoint::start(std::shared_ptr<RecvRequest> request) {
-  for (int source = 0; source < nranks_; ++source)
-    if (source != self_ && (request->peer == kAny || request->peer == source)) RONDO_TRY(listen_to(source));
+  RONDO_TRY(reach(*request));
   const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Message& message) {
     return (request->peer == kAny || request->peer == message.source) &&
            (request->tag == kAny || request->tag == message.header.tag);
@@ -86,7 +97,7 @@ bool PointToPoint::announce(Outgoing& out) {
   while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
-    const bool eager = request->bytes <= room;
+    const bool eager = request->bytes <= room && request->bytes <= request->ready;
     const Header header{eager ? Kind::Eager : Kind::Request,
                         request->tag,
                         request->id,
@@ -128,9 +139,8 @@ bool PointToPoint::stream(Outgoing& out) {
   for (bool any = true; any;) {
     any = false;
     for (const auto& request : out.in_flight) {
-      if (!request->granted || request->sent == request->bytes || out.connection->acquire() == nullptr)
-        continue;
-      const size_t bytes = std::min(room, request->bytes - request->sent);
+      const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
+      if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
       put(*out.connection,
           Header{Kind::Data, request->tag, request->id, request->bytes, request->sent, request->type_bytes,
                  0},
@@ -251,7 +261,9 @@ std::shared_ptr<RecvRequest> PointToPoint::match_posted(int source, const Header
 }
 
 bool PointToPoint::fits(int source, const Header& header, const RecvRequest& request) {
-  if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity) return true;
+  const bool long_enough = !request.exact || header.total_bytes == request.capacity;
+  if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity && long_enough)
+    return true;
   failure_ = error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}", source,
                    text_of(header.total_bytes, header.type_bytes, "send", self_, header.tag), self_,
                    text_of(request.capacity, request.type_bytes, "recv", request.peer, request.tag));
@@ -286,6 +298,7 @@ Status PointToPointTask::start() {
 }
 
 Progress PointToPointTask::advance() {
+  const std::lock_guard lock(engine_.mutex());
   if (!started_) failure_ = start();
   const bool moved = failure_.ok() && engine_.progress();
   if (failure_.ok()) failure_ = engine_.status();
@@ -296,7 +309,13 @@ Progress PointToPointTask::advance() {
   return moved ? Progress::Moved : Progress::Stuck;
 }
 
+Status PointToPointTask::connection_status() const {
+  const std::lock_guard lock(engine_.mutex());
+  return engine_.connection_status();
+}
+
 int PointToPointTask::blocked_on() const {
+  const std::lock_guard lock(engine_.mutex());
   for (const auto& request : recvs_)
     if (!request->done) return request->peer;
   for (const auto& request : sends_)

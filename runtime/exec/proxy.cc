@@ -1,16 +1,16 @@
 #include "exec/proxy.h"
 
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "exec/patience.h"
 
 namespace rondo {
 namespace {
 
-constexpr long kIdle_ns = 2'000'000;  // between two looks while no work is busy
+constexpr std::chrono::milliseconds kIdle{2};  // between two looks while no work is busy
 
 }  // namespace
 
@@ -51,22 +51,19 @@ void Proxy::loop() {
   for (;;) {
     bool moved = false;
     bool busy = false;
-    {
-      const std::lock_guard lock(mutex_);
-      if (all_.empty()) return;
-      for (Work* work : all_) {
-        moved = work->serve() || moved;
-        busy = busy || work->busy();
-      }
+    std::unique_lock lock(mutex_);
+    if (all_.empty()) return;
+    for (Work* work : all_) {
+      moved = work->serve() || moved;
+      busy = busy || work->busy();
     }
-    if (moved) {
+    if (moved || busy) lock.unlock();
+    if (moved)
       patience.reset();
-    } else if (busy) {
+    else if (busy)
       patience.wait();
-    } else {
-      const timespec nap{0, kIdle_ns};
-      ::nanosleep(&nap, nullptr);
-    }
+    else
+      changed_.wait_for(lock, kIdle);
   }
 }
 

@@ -107,8 +107,9 @@ RONDO_DEVICE void store_words(Words* at, const Words& words) {
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   return atomicExch_system(reinterpret_cast<unsigned long long*>(at), value);
 }
-RONDO_DEVICE void add(uint64_t* at, uint64_t value) {
-  atomicAdd_system(reinterpret_cast<unsigned long long*>(at), value);
+/// Returns what was there before.
+RONDO_DEVICE uint64_t add(uint64_t* at, uint64_t value) {
+  return atomicAdd_system(reinterpret_cast<unsigned long long*>(at), value);
 }
 
 /// The threads of a block. What each has read and written before barrier() or any(), all see after it.

@@ -48,8 +48,8 @@ RONDO_DEVICE void store_words(Words* at, const Words& words) {
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   return std::atomic_ref(*at).exchange(value, std::memory_order_relaxed);
 }
-RONDO_DEVICE void add(uint64_t* at, uint64_t value) {
-  std::atomic_ref(*at).fetch_add(value, std::memory_order_relaxed);
+RONDO_DEVICE uint64_t add(uint64_t* at, uint64_t value) {
+  return std::atomic_ref(*at).fetch_add(value, std::memory_order_relaxed);
 }
 
 /// What the host threads that stand for a block share.

@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "kernels.h"
 #include "stamps.h"
+#include "ticket.h"
 
 namespace rondo::device {
 namespace {
@@ -31,9 +32,14 @@ void run_compare(const void* argument, uint32_t /*blocks*/, uint32_t /*threads*/
   compare(*static_cast<const Comparison*>(argument), 0, 1);
 }
 
+void run_ticket(const void* argument, uint32_t /*blocks*/, uint32_t /*threads*/) {
+  draw(*static_cast<const Ticket*>(argument));
+}
+
 constexpr std::array kKernels = {
     HostKernel{kFoldListKernel, sizeof(FoldList), run_fold_list},
     HostKernel{kExecuteKernel, sizeof(CallList), run_execute},
+    HostKernel{kTicketKernel, sizeof(Ticket), run_ticket},
     HostKernel{kCompareKernel, sizeof(Comparison), run_compare},
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "host_values.h"
 #include "machine.h"
@@ -50,7 +51,7 @@ RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   *at = value;
   return before;
 }
-RONDO_DEVICE void add(uint64_t* at, uint64_t value) { *at += value; }
+RONDO_DEVICE uint64_t add(uint64_t* at, uint64_t value) { return std::exchange(*at, *at + value); }
 
 class Block {
  public:

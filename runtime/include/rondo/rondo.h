@@ -503,7 +503,10 @@ RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t
 /** @} */
 
 /** @name Point to point
- * On host memory only.
+ * A message may go from host memory to a GPU's and the other way. One that is received into GPU
+ * memory, or on a CUDA stream, has exactly the receive's length. On a CUDA stream a send takes the
+ * buffer as it is when the stream comes to it, and a receive holds what comes after it; messages
+ * that cross belong into one group there, as they do on the caller's thread.
  * @{ */
 
 /** In rondo_recv(): from whichever rank. */
@@ -526,7 +529,7 @@ typedef struct {
  * @param peer the rank to send to; may be the caller
  * @param tag at least 0
  * @param comm the communicator
- * @param stream a queue, or NULL */
+ * @param stream a queue, a CUDA stream, or NULL */
 RONDO_API rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int peer,
                                     int tag, rondo_comm_t comm, rondo_stream_t stream);
 
@@ -538,8 +541,9 @@ RONDO_API rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t 
  * @param peer the rank to receive from, or ::RONDO_ANY_SOURCE
  * @param tag the tag, or ::RONDO_ANY_TAG
  * @param comm the communicator
- * @param stream a queue, or NULL
- * @param[out] receipt what arrived, or NULL; written by the time the call is complete */
+ * @param stream a queue, a CUDA stream, or NULL
+ * @param[out] receipt what arrived, or NULL, as it must be on a CUDA stream; written by the time the
+ *   call is complete */
 RONDO_API rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
                                     rondo_comm_t comm, rondo_stream_t stream,
                                     rondo_receipt_t* receipt);

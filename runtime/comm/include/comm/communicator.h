@@ -16,6 +16,7 @@
 #include "comm/connections.h"
 #include "comm/crew.h"
 #include "comm/device_calls.h"
+#include "comm/gpu_messages.h"
 #include "comm/health.h"
 #include "comm/memory.h"
 #include "comm/phased.h"
@@ -80,6 +81,8 @@ class Communicator {
   /// The task is good until the next call is prepared.
   Result<Task*> prepare(const Call& call);
   PointToPoint& messages() { return messages_; }
+  /// Of a rank that has a GPU.
+  GpuMessages& gpu_messages();
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
@@ -160,6 +163,7 @@ class Communicator {
   std::unique_ptr<Phased> phased_;
   std::unique_ptr<DeviceCalls>
       device_calls_;  // made when first needed; gone before the connections that it uses
+  std::unique_ptr<GpuMessages> gpu_messages_;  // likewise
   ExecutionTerms execution_terms_;
   std::array<CallMemo<Execution>, kCollectives> executions_;
   std::vector<int> gpu_crew_;       // the ranks of this process

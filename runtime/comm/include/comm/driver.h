@@ -19,6 +19,7 @@ struct Item {
   std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
   Queue* queue = nullptr;        // where it was asked for; null: on the caller's thread
   std::function<void()> finish;  // after success, may be empty
+  CallPlace place = {};          // of a send or receive
 };
 
 /// Runs the items to their ends; the first error, after all that could still be done was done. Calls finish()

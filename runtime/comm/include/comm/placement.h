@@ -12,4 +12,7 @@ namespace rondo {
 /// `shared`: other GPUs use the buffers as well.
 Status place(Call& call, int rank, int nranks, int device, bool shared);
 
+/// The same for a send or receive.
+Status place_message(CallPlace& place, const Extent& buffer, int device);
+
 }  // namespace rondo

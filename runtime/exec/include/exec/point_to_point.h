@@ -3,7 +3,8 @@
 // Each ordered pair of ranks has a connection of its own, so crossed messages never wait for one another. A
 // message that fits a slot goes at once (Eager); a longer one is announced (Request), and its bytes follow
 // (Data) when the receiver has a place for them (Grant). So whatever arrives can be put somewhere, and no
-// message blocks those behind it. One engine a communicator, used by the thread that uses the communicator.
+// message blocks those behind it. One engine a communicator; whoever uses it holds its mutex(), and so do
+// those who look at requests that it has.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/element.h"
@@ -28,6 +30,7 @@ struct SendRequest {
   uint32_t type_bytes = 1;
   int peer = 0;
   int tag = 0;
+  size_t ready = SIZE_MAX;  // bytes that may be sent already; only grows
   // Kept by the engine.
   uint64_t id = 0;
   size_t sent = 0;
@@ -39,8 +42,9 @@ struct RecvRequest {
   std::byte* data = nullptr;
   size_t capacity = 0;  // bytes
   uint32_t type_bytes = 1;
-  int peer = 0;  // or kAny
-  int tag = 0;   // or kAny
+  int peer = 0;        // or kAny
+  int tag = 0;         // or kAny
+  bool exact = false;  // a shorter message is an error
   // Kept by the engine; `source`, `got_tag` and `bytes` are the receipt.
   int source = kAny;
   int got_tag = kAny;
@@ -57,6 +61,12 @@ class PointToPoint {
   using Connect = std::function<Result<Connection*>(int source, int destination)>;
   PointToPoint(int self, int nranks, Connect connect);
 
+  std::mutex& mutex() { return mutex_; }
+  int self() const { return self_; }
+
+  /// Makes the connections that it needs, which may wait for a socket.
+  Status reach(const SendRequest& request);
+  Status reach(const RecvRequest& request);
   /// Take their places in the order of the calls; the engine keeps the request until it is done.
   Status start(std::shared_ptr<SendRequest> request);
   Status start(std::shared_ptr<RecvRequest> request);
@@ -112,6 +122,7 @@ class PointToPoint {
   void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
+  std::mutex mutex_;
   int self_;
   int nranks_;
   Connect connect_;
@@ -132,7 +143,7 @@ class PointToPointTask final : public Task {
   Progress advance() override;
   Status status() const override { return failure_; }
   int blocked_on() const override;
-  Status connection_status() const override { return engine_.connection_status(); }
+  Status connection_status() const override;
 
  private:
   Status start();

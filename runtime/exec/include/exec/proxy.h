@@ -2,7 +2,7 @@
 // connections and watches over their calls. One a process, while there is work for it. It never calls CUDA.
 #pragma once
 
-#include <memory>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -25,10 +25,13 @@ class Proxy {
   void add(Work* work);
   /// The work is not served any more once this returns.
   void remove(Work* work);
+  /// There is something to do, as far as the caller knows; without it that is found out a little later.
+  void wake() { changed_.notify_one(); }
 
  private:
   void loop();
   std::mutex mutex_;  // held while work is served
+  std::condition_variable changed_;
   std::vector<Work*> all_;
   std::mutex thread_mutex_;  // guards starting and ending the thread
   std::thread thread_;

@@ -1,0 +1,185 @@
+// Sends and receives of GPU memory between processes: blocking, on streams and in graphs, beside those of
+// host memory, and what goes wrong. Nothing here uses CUDA before ranks are forked.
+#include <csignal>
+#include <thread>
+
+#include "graph.h"
+#include "message_calls.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr double kSoon_s = 3;  // the machine may be busy
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST_CASE("processes that share a GPU send one another its memory") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  for (const char* transport : {"shm", "tcp"})
+    expect_success(
+        run_world({.nranks = 3, .transport = transport, .devices = {"cuda:0"}, .environment = folder.with()},
+                  [](Rank& rank) {
+                    Device device(0);
+                    shift_all(rank, device, nullptr);
+                    shift_all(rank, device, device.handle());
+                  }));
+}
+
+TEST_CASE("messages keep the order of their streams") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  expect_success(
+      run_world(processes(2, {"cuda:0"}, folder.with({{"RONDO_STANDIN_SEED", "5"}})), [](Rank& rank) {
+        constexpr size_t kCount = 300'000;
+        Device device(0);
+        int64_t* const data = device.ints(kCount, 0);
+        for (int i = 1; i < 20; ++i) {
+          const auto byte = static_cast<std::byte>(i);
+          if (rank.rank == 0) {
+            require_ok(gpu::fill(data, byte, kCount * sizeof *data, device.stream()));
+            send(rank, data, kCount, 1, device.handle());
+            require_ok(gpu::fill(data, std::byte{0xff}, kCount * sizeof *data, device.stream()));
+          } else {
+            recv(rank, data, kCount, 0, device.handle());
+            device.drain_s();
+            require(device.all_are(data, kCount, 0x0101010101010101 * i), "message " + std::to_string(i));
+          }
+        }
+        device.drain_s();
+      }));
+}
+
+TEST_CASE("tags choose among messages, and a receipt says what came") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  expect_success(run_world(processes(3, {"cuda:0"}, folder.with()), [](Rank& rank) {
+    Device device(0);
+    if (rank.rank == 2) {
+      send(rank, device.ints(50, 21), 50, 0, nullptr, 1);
+      send(rank, device.ints(60, 22), 60, 0, nullptr, 2);
+    }
+    if (rank.rank != 0) return;
+    int64_t* const data = device.ints(60, -1);
+    recv(rank, data, 60, 2, nullptr, 2);
+    require(device.all_are(data, 60, 22), "tag 2");
+    rondo_receipt_t receipt{};
+    check(rondo_recv(data, 50, RONDO_INT64, RONDO_ANY_SOURCE, RONDO_ANY_TAG, rank.comm, nullptr, &receipt),
+          rank.comm);
+    require(device.all_are(data, 50, 21), "tag 1");
+    require(receipt.source == 2 && receipt.tag == 1 && receipt.count == 50, "the receipt");
+  }));
+}
+
+TEST_CASE("GPU memory goes to host memory and back, also of a rank without a GPU") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  for (const char* other : {"cuda:0", "host"})
+    expect_success(run_world(processes(2, {"cuda:0", other}, folder.with()), [](Rank& rank) {
+      for (const size_t count : {100u, 300'000u}) {
+        if (rank.rank == 0) {
+          Device device(0);
+          send(rank, device.ints(count, 3), count, 1, device.handle());
+          int64_t* const back = device.ints(count, -1);
+          recv(rank, back, count, 1, device.handle());
+          device.drain_s();
+          require(device.all_are(back, count, 4), "what came back");
+        } else {
+          std::vector<int64_t> data(count, -1);
+          recv(rank, data.data(), count, 0, nullptr);
+          require(data == std::vector<int64_t>(count, 3), "what came");
+          data.assign(count, 4);
+          send(rank, data.data(), count, 0, nullptr);
+        }
+      }
+    }));
+}
+
+TEST_CASE("captured messages can be replayed") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  for (const size_t count : {500u, 200'001u})
+    expect_success(run_world(processes(3, {"cuda:0"}, folder.with()), [&](Rank& rank) {
+      constexpr int kReplays = 100;
+      Device device(0);
+      int64_t* const data = device.ints(count, rank.rank);
+      int64_t* const came = device.ints(count, -1);
+      const Graph graph(device.stream(), [&] {
+        shift(rank, data, came, count, device.handle());
+        require_ok(gpu::copy(data, came, count * sizeof *data, device.stream()));
+      });
+      for (int i = 0; i < kReplays; ++i) {
+        graph.replay();
+        if (i == 40) shift(rank, data, came, count, device.handle());
+      }
+      device.drain_s();
+      const int from = (rank.rank + rank.size * kReplays - kReplays) % rank.size;
+      require(device.all_are(data, count, from), "what went round");
+    }));
+}
+
+TEST_CASE("a message of another length than its receive is told to both") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
+    Device device(0);
+    int64_t* const data = device.ints(100, rank.rank);
+    if (rank.rank == 0) send(rank, data, 99, 1, device.handle());
+    const auto status = rank.rank == 0
+                            ? rondo_barrier(rank.comm, nullptr)
+                            : rondo_recv(data, 100, RONDO_INT64, 0, kTag, rank.comm, nullptr, nullptr);
+    check_fails(status, RONDO_MISMATCH, {"send(count=99", "recv(count=100"}, rank.comm);
+  }));
+}
+
+/// Rank 0 waits in its stream for a message that does not come.
+void wait_in_vain(const Rank& rank, const std::function<void()>& instead, rondo_status_t expected,
+                  const std::vector<std::string>& words) {
+  if (rank.rank == 1) return instead();
+  Device device(0);
+  int64_t* const data = device.ints(400'000, 0);
+  recv(rank, data, 400'000, 1, device.handle());
+  require(device.drain_s() < kSoon_s, "the stream went on waiting");
+  check_fails(rondo_send(data, 1, RONDO_INT64, 1, kTag, rank.comm, device.handle()), expected, words,
+              rank.comm);
+}
+
+TEST_CASE("a stream that waits for a message goes on after an abort") {
+  if (children_lack_gpus()) return;
+  expect_success(run_world(processes(2, {"cuda:0"}), [](Rank& rank) {
+    const auto instead = [&] {
+      sleep_ms(50);
+      check(rondo_abort(rank.comm));
+    };
+    wait_in_vain(rank, instead, RONDO_ABORTED, {"rank 1"});
+  }));
+}
+
+TEST_CASE("a stream that waits for a message of a process that dies goes on") {
+  if (children_lack_gpus()) return;
+  const auto outcomes = run_world(processes(2, {"cuda:0"}), [](Rank& rank) {
+    const auto instead = [] {
+      sleep_ms(50);
+      ::raise(SIGKILL);
+    };
+    wait_in_vain(rank, instead, RONDO_REMOTE_ERROR, {"rank 1"});
+  });
+  INFO(outcomes[0].error);
+  CHECK(outcomes[0].ok);
+}
+
+TEST_CASE("a stream that waits for a message goes on at the deadline") {
+  if (children_lack_gpus()) return;
+  WorldOptions options = processes(2, {"cuda:0"});
+  options.call_timeout_ms = 300;
+  expect_success(run_world(options, [](Rank& rank) {
+    const auto instead = [&] {
+      rondo_status_t status = RONDO_OK;
+      while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
+    };
+    wait_in_vain(rank, instead, RONDO_TIMEOUT, {"receive of GPU memory", "0.3 s"});
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test
