@@ -21,9 +21,10 @@ Status check_message(const Communicator& communicator, const void* buf, size_t c
   if (count > SIZE_MAX / 2 / type.bytes)
     return error(Code::InvalidArgument, "count is {}, more than memory can hold", count);
   if (count != 0 && buf == nullptr) return api::null_argument("buf");
-  if (count != 0 && communicator.may_see_gpu_memory() && gpu::place_of(buf).kind == gpu::Place::Kind::Device)
-    return Status(Code::Unsupported, "buf is GPU memory; sends and receives take host memory only");
-  return {};
+  if (count == 0 || !communicator.may_see_gpu_memory()) return {};
+  RONDO_TRY_ASSIGN(const gpu::Place place, gpu::place_of(buf));
+  if (place.kind != gpu::Place::Kind::Device) return {};
+  return Status(Code::Unsupported, "buf is GPU memory; sends and receives take host memory only");
 }
 
 }  // namespace

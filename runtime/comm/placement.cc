@@ -1,5 +1,7 @@
 #include "comm/placement.h"
 
+#include <optional>
+
 #include "gpu/device.h"
 #include "gpu/memory.h"
 
@@ -18,9 +20,10 @@ struct Argument {
   bool on_host() const { return used() && !on_gpu(); }
 };
 
-Argument argument(const char* name, const Extent& extent) {
-  if (extent.bytes == 0) return {name, nullptr, {}};
-  return {name, extent.begin, gpu::place_of(extent.begin)};
+Result<Argument> argument(const char* name, const Extent& extent) {
+  if (extent.bytes == 0) return Argument{name, nullptr, {}};
+  RONDO_TRY_ASSIGN(const gpu::Place place, gpu::place_of(extent.begin));
+  return Argument{name, extent.begin, place};
 }
 
 Status check_reachable(const Call& call, const Argument& buffer, int device, bool shared) {
@@ -56,8 +59,11 @@ Status check_alignment(const Call& call, const Argument& buffer) {
 }  // namespace
 
 Status place(Call& call, int rank, int nranks, int device, bool shared) {
-  const Argument send = argument("sendbuf", used_input(call, rank, nranks));
-  const Argument recv = argument("recvbuf", used_output(call, rank, nranks));
+  // First: a GPU that was reset does not know its memory any more, which the CPU must not touch.
+  std::optional<gpu::Current> current;
+  if (device >= 0) RONDO_TRY(current.emplace(device).status());
+  RONDO_TRY_ASSIGN(const Argument send, argument("sendbuf", used_input(call, rank, nranks)));
+  RONDO_TRY_ASSIGN(const Argument recv, argument("recvbuf", used_output(call, rank, nranks)));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
   const bool by_default = device >= 0 && !send.on_host() && !recv.on_host();
   if (!wanted && !by_default) return {};
@@ -76,8 +82,6 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
     RONDO_TRY(check_reachable(call, *buffer, device, shared));
     RONDO_TRY(check_alignment(call, *buffer));
   }
-  const gpu::Current current(device);
-  RONDO_TRY(current.status());
   return call.place.on_stream ? gpu::check_stream(call.place.stream, device) : Status();
 }
 

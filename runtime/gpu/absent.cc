@@ -3,8 +3,8 @@
 #include "gpu/graph.h"
 #include "gpu/memory.h"
 #include "gpu/owned_stream.h"
-#include "gpu/stopwatch.h"
 #include "gpu/shared_memory.h"
+#include "gpu/stopwatch.h"
 #include "gpu/stream.h"
 #include "gpu/words.h"
 
@@ -24,8 +24,9 @@ bool can_reach(int, int) { return false; }
 Status reach(int, int) { return absent(); }
 Current::Current(int) : status_(absent()) {}
 Current::~Current() = default;
+std::optional<int> Current::device() { return std::nullopt; }
 
-Place place_of(const void*) { return {}; }
+Result<Place> place_of(const void*) { return Place{}; }
 Result<Memory> Memory::allocate(MemoryKind, int, size_t) { return absent(); }
 Memory::~Memory() = default;
 Memory::Memory(Memory&&) noexcept {}

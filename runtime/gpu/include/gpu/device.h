@@ -35,7 +35,8 @@ bool can_reach(int device, int peer);
 /// Lets them; also where they can already.
 Status reach(int device, int peer);
 
-/// Makes a device's primary context the calling thread's while it lives; check status() before anything else.
+/// Makes a device's primary context the calling thread's while it lives; check status() before anything else:
+/// SystemError where the device was reset since this process first used it.
 class Current {
  public:
   explicit Current(int device);
@@ -43,9 +44,12 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   const Status& status() const { return status_; }
+  /// The calling thread's; nothing where none lives.
+  static std::optional<int> device();
 
  private:
   Status status_;
+  int before_ = -1;  // the thread's, until now; -1: none
 };
 
 }  // namespace rondo::gpu
