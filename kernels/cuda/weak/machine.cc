@@ -8,7 +8,7 @@ namespace rondo::weak {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} * 1024;
-constexpr uint64_t kMostTurns = 300'000;  // of a run; far beyond what one takes that ends
+constexpr uint64_t kMostTurns = 120'000;  // of a run; three times what the longest takes that ends
 constexpr uint64_t kTurnsPerHold = 64;
 constexpr uint64_t kMostHeld = 300;  // turns
 constexpr uint64_t kLooksPerGuess = 8;
