@@ -22,8 +22,8 @@ Status check_message(const Communicator& communicator, const void* buf, size_t c
     return error(Code::InvalidArgument, "count is {}, more than memory can hold", count);
   if (count != 0 && buf == nullptr) return api::null_argument("buf");
   if (count == 0 || !communicator.may_see_gpu_memory()) return {};
-  RONDO_TRY_ASSIGN(const gpu::Place place, gpu::place_of(buf));
-  if (place.kind != gpu::Place::Kind::Device) return {};
+  const auto place = gpu::place_of(buf);
+  if (!place.ok() || place.value().kind != gpu::Place::Kind::Device) return {};
   return Status(Code::Unsupported, "buf is GPU memory; sends and receives take host memory only");
 }
 

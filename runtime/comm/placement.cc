@@ -20,10 +20,12 @@ struct Argument {
   bool on_host() const { return used() && !on_gpu(); }
 };
 
-Result<Argument> argument(const char* name, const Extent& extent) {
+/// A rank without a GPU goes on although the process has broken one.
+Result<Argument> argument(const char* name, const Extent& extent, int device) {
   if (extent.bytes == 0) return Argument{name, nullptr, {}};
-  RONDO_TRY_ASSIGN(const gpu::Place place, gpu::place_of(extent.begin));
-  return Argument{name, extent.begin, place};
+  const auto place = gpu::place_of(extent.begin);
+  if (device >= 0) RONDO_TRY(place.status());
+  return Argument{name, extent.begin, place.ok() ? place.value() : gpu::Place()};
 }
 
 Status check_reachable(const Call& call, const Argument& buffer, int device, bool shared) {
@@ -62,8 +64,8 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
   // First: a GPU that was reset does not know its memory any more, which the CPU must not touch.
   std::optional<gpu::Current> current;
   if (device >= 0) RONDO_TRY(current.emplace(device).status());
-  RONDO_TRY_ASSIGN(const Argument send, argument("sendbuf", used_input(call, rank, nranks)));
-  RONDO_TRY_ASSIGN(const Argument recv, argument("recvbuf", used_output(call, rank, nranks)));
+  RONDO_TRY_ASSIGN(const Argument send, argument("sendbuf", used_input(call, rank, nranks), device));
+  RONDO_TRY_ASSIGN(const Argument recv, argument("recvbuf", used_output(call, rank, nranks), device));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
   const bool by_default = device >= 0 && !send.on_host() && !recv.on_host();
   if (!wanted && !by_default) return {};

@@ -42,10 +42,10 @@ Result<Place> place_of(const void* pointer) {
   std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                         CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
   std::array<void*, attributes.size()> values{&memory, &device, &managed, &plain};
-  RONDO_TRY(
-      outcome(driver().value()->cuPointerGetAttributes(static_cast<unsigned>(attributes.size()),
-                                                       attributes.data(), values.data(), address(pointer)),
-              "asking where a buffer lies"));
+  const CUresult result = driver().value()->cuPointerGetAttributes(
+      static_cast<unsigned>(attributes.size()), attributes.data(), values.data(), address(pointer));
+  if (result == CUDA_ERROR_INVALID_VALUE) return Place{};
+  RONDO_TRY(outcome(result, "asking where a buffer lies"));
   if (memory == 0) return Place{};
   if (managed != 0) return Place{Place::Kind::Managed, device, true};
   if (memory == CU_MEMORYTYPE_HOST) return Place{Place::Kind::Pinned, -1, true};

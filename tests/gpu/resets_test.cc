@@ -171,6 +171,30 @@ TEST_CASE("what a process allocates after it has reset a GPU is not Rondo's to f
 /// Only the stand-in breaks kernels when asked to.
 bool can_break_kernels() { return std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr; }
 
+TEST_CASE("ranks without a GPU go on where the process has broken one") {
+  if (children_lack_gpus() || !can_break_kernels()) return;
+  const WorldOptions options{.nranks = 1, .environment = {{"RONDO_STANDIN_FAIL", "rondo_fold_list:1:700"}}};
+  expect_success(run_world(options, [](Rank&) {
+    rondo_comm_t alone = nullptr;
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.device = "cuda:0";
+    check(rondo_init_all(&alone, 1, &config));
+    Device device(0);
+    int64_t* const data = device.ints(kCount, 1);
+    check_fails(try_sum({alone}, data, nullptr), RONDO_SYSTEM_ERROR, {"rank 0", "GPU 0"}, alone);
+    rondo_comm_t without = nullptr;
+    config.device = "host";
+    check(rondo_init_all(&without, 1, &config));
+    std::vector<int64_t> from(kCount, 3);
+    std::vector<int64_t> to(kCount, 0);
+    check(rondo_all_reduce(from.data(), to.data(), kCount, RONDO_INT64, RONDO_SUM, without, nullptr),
+          without);
+    require(to == from, "the CPU's sum");
+    check(rondo_destroy(without));
+    check(rondo_destroy(alone));
+  }));
+}
+
 TEST_CASE("a kernel that breaks its GPU is named at all ranks") {
   if (children_lack_gpus() || !can_break_kernels()) return;
   const Folder folder;

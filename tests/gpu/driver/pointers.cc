@@ -77,9 +77,9 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                 CUdeviceptr pointer) {
   return call(__func__, [&](Lock&) {
     STANDIN_REQUIRE(attributes != nullptr && data != nullptr, CUDA_ERROR_INVALID_VALUE);
+    const Context* const context = current_context();
+    if (context != nullptr) STANDIN_TRY(static_cast<CUresult>(context->error.load()));
     const Allocation* found = driver().allocations.find(pointer);
-    if (found != nullptr && found->context != nullptr)
-      STANDIN_TRY(static_cast<CUresult>(found->context->error.load()));
     for (unsigned i = 0; i < count; ++i) {
       std::memset(data[i], 0, size_of(attributes[i]));
       if (found == nullptr && attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) say(data[i], -2);
