@@ -154,6 +154,7 @@ std::vector<Job> jobs_of(const Specified& one) {
   for (const rondo_type_t type : kTypes) {
     if (is_small_float(type) && !one.small_floats) continue;
     for (const size_t count : {kShort, long_count(type)}) {
+      if (count != kShort && one.kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
         if (op != RONDO_AVG || one.small_floats) jobs.push_back({one.kind, type, op, false, count});
       jobs.push_back({one.kind, type, RONDO_SUM, true, count});
