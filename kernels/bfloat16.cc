@@ -46,7 +46,15 @@ struct BFloat16Lanes : FloatMath<float> {
     return hn::Set(D(), to_float(value));
   }
 
+  static HWY_INLINE Accumulator scale(Accumulator a, V factor) {
+    return {as_stored(hn::Mul(a.first, factor)), as_stored(hn::Mul(a.second, factor))};
+  }
+
  private:
+  static HWY_INLINE V as_stored(V v) {
+    return hn::BitCast(D(), hn::And(rounded(v), hn::Set(Words(), 0xFFFF0000U)));
+  }
+
   // The upper half is the nearest bfloat16; the lower half is what is left over.
   static HWY_INLINE hn::Vec<Words> rounded(V v) {
     const Words du;

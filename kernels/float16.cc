@@ -30,14 +30,17 @@ struct Float16Lanes : FloatMath<float> {
     return hn::PromoteTo(D(), hn::BitCast(Halves(), codes));
   }
   static HWY_INLINE void store(V v, uint8_t* p) {
-    const auto halves = hn::DemoteTo(Halves(), with_one_nan(v));
-    hn::StoreU(hn::BitCast(Codes(), halves), Codes(), reinterpret_cast<uint16_t*>(p));
+    hn::StoreU(hn::BitCast(Codes(), halves(v)), Codes(), reinterpret_cast<uint16_t*>(p));
   }
+  static HWY_INLINE V scale(V a, V factor) { return hn::PromoteTo(D(), halves(hn::Mul(a, factor))); }
   static HWY_INLINE V factor(const void* scalar) {
     Float16 value;
     std::memcpy(&value, scalar, sizeof(value));
     return hn::Set(D(), to_float(value));
   }
+
+ private:
+  static HWY_INLINE hn::Vec<Halves> halves(V v) { return hn::DemoteTo(Halves(), with_one_nan(v)); }
 };
 #else
 using Float16Lanes = SmallFloatLanes<Float16>;

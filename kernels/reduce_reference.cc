@@ -122,7 +122,8 @@ void reduce_elements(const ReduceArgs& args) {
   const auto operand = [&args](size_t source, size_t index) -> A {
     const A value = element<T>(args.sources[source], index);
     if (static_cast<int>(source) != args.scaled_source) return value;
-    return combine(Reduction::Prod, value, A(element<T>(args.scalar, 0)));
+    const A product = combine(Reduction::Prod, value, A(element<T>(args.scalar, 0)));
+    return Stored<T>::read(Stored<T>::write(product));
   };
   for (size_t i = 0; i < args.count; ++i) {
     A result = operand(0, i);

@@ -116,6 +116,15 @@ struct SmallFloatLanes : FloatMath<float> {
     return hn::Set(D(), to_float(value));
   }
 
+  /// Products are rounded to what memory can hold.
+  static HWY_INLINE V scale(V a, V factor) {
+    return Codes::decode(hn::ShiftLeft<32 - Codes::kCodeBits>(Codes::encode(hn::Mul(a, factor))));
+  }
+  template <class A>
+  static HWY_INLINE Pair<A> scale(Pair<A> a, V factor) {
+    return {scale(a.first, factor), scale(a.second, factor)};
+  }
+
  private:
   template <int kIndex>
   static HWY_INLINE V part(VU words) {

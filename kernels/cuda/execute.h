@@ -98,15 +98,20 @@ class LaneRun {
   bool stopped_ = false;  // as far as this thread knows; the block agrees on it in each Computation
 };
 
-/// What block `index` of a launch does.
-RONDO_DEVICE void execute(const CallList& list, uint32_t index, Block& block, Shared& shared) {
+/// What block `index` of a launch works on.
+RONDO_DEVICE Work work_of(const CallList& list, uint32_t index, Block& block, Shared& shared) {
   uint32_t i = list.ncalls - 1;
   while (index < list.calls[i].first_block) --i;
   const CallList::Entry& entry = list.calls[i];
   const Program& program = *entry.program;
   const uint32_t place = index - entry.first_block;
-  const Work work(program, place / program.nlanes, place % program.nlanes, entry.call, block, shared);
-  switch (program.protocol) {
+  return Work(program, place / program.nlanes, place % program.nlanes, entry.call, block, shared);
+}
+
+/// What it does.
+RONDO_DEVICE void execute(const CallList& list, uint32_t index, Block& block, Shared& shared) {
+  const Work work = work_of(list, index, block, shared);
+  switch (work.program.protocol) {
     case Protocol::Simple: return LaneRun<SimpleProtocol>(work).run();
     case Protocol::LL: return LaneRun<LineProtocol<Protocol::LL>>(work).run();
     case Protocol::LL128: return LaneRun<LineProtocol<Protocol::LL128>>(work).run();

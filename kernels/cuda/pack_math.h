@@ -26,7 +26,7 @@ class PackMath {
     if ((task_.scaled >> k & 1) == 0) return value;
     T scalar;
     memcpy(&scalar, task_.scalars[k * task_.scalar_step].bytes, sizeof scalar);
-    return Math::combine(Reduction::Prod, value, Math::read(scalar));
+    return Math::read(Math::write(Math::combine(Reduction::Prod, value, Math::read(scalar))));
   }
   RONDO_DEVICE T finished(Accumulator value) const {
     return Math::write(task_.divisor == 1 ? value : Math::divide(value, task_.divisor));

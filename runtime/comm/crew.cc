@@ -168,7 +168,8 @@ Status CrewRun::begin(const Call& call, const Signature& signature, const void* 
 }
 
 Progress CrewRun::fail(const Status& cause) {
-  failure_ = cause;
+  const bool lost = cause.code() == Code::SystemError;  // what other ranks hear names this one
+  failure_ = lost ? cause.within(fmt::format("rank {}", seat_.rank)) : cause;
   return Progress::Failed;
 }
 

@@ -115,7 +115,8 @@ bool Phased::settle(const Deadline& deadline) {
   const auto at_rest = [&] {
     if (latest_tail_ != nullptr) {
       const auto passed = latest_tail_->passed();
-      if (passed.ok() && !passed.value()) return false;  // a GPU that has failed uses nothing any more
+      if (!passed.ok()) return true;  // a GPU that has failed, or was reset, uses nothing any more
+      if (!passed.value()) return false;
     }
     const std::atomic_ref busy(neighbourhood_->host_words.rank(self_).busy);
     return busy.load(std::memory_order_acquire) == 0;

@@ -1,5 +1,7 @@
 #include "comm/placement.h"
 
+#include <optional>
+
 #include "gpu/device.h"
 #include "gpu/memory.h"
 
@@ -18,9 +20,12 @@ struct Argument {
   bool on_host() const { return used() && !on_gpu(); }
 };
 
-Argument argument(const char* name, const Extent& extent) {
-  if (extent.bytes == 0) return {name, nullptr, {}};
-  return {name, extent.begin, gpu::place_of(extent.begin)};
+/// A rank without a GPU goes on although the process has broken one.
+Result<Argument> argument(const char* name, const Extent& extent, int device) {
+  if (extent.bytes == 0) return Argument{name, nullptr, {}};
+  const auto place = gpu::place_of(extent.begin);
+  if (device >= 0) RONDO_TRY(place.status());
+  return Argument{name, extent.begin, place.ok() ? place.value() : gpu::Place()};
 }
 
 Status check_reachable(std::string_view kind, const Argument& buffer, int device, bool shared) {
@@ -70,8 +75,11 @@ Status check_stream(const CallPlace& place, int device) {
 }  // namespace
 
 Status place(Call& call, int rank, int nranks, int device, bool shared) {
-  const Argument send = argument("sendbuf", used_input(call, rank, nranks));
-  const Argument recv = argument("recvbuf", used_output(call, rank, nranks));
+  // First: a GPU that was reset does not know its memory any more, which the CPU must not touch.
+  std::optional<gpu::Current> current;
+  if (device >= 0) RONDO_TRY(current.emplace(device).status());
+  RONDO_TRY_ASSIGN(const Argument send, argument("sendbuf", used_input(call, rank, nranks), device));
+  RONDO_TRY_ASSIGN(const Argument recv, argument("recvbuf", used_output(call, rank, nranks), device));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
   const bool by_default = device >= 0 && !send.on_host() && !recv.on_host();
   if (!wanted && !by_default) return {};
@@ -90,7 +98,7 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
 
 Status place_message(CallPlace& place, const Extent& buffer, int device) {
   constexpr std::string_view kKind = "message";
-  const Argument buf = argument("buf", buffer);
+  RONDO_TRY_ASSIGN(const Argument buf, argument("buf", buffer, device));
   place.on_gpu = place.on_stream || buf.on_gpu();
   if (!place.on_gpu) return {};
   RONDO_TRY(check_device(kKind, place.on_stream, device));

@@ -25,8 +25,9 @@ bool linked(int, int) { return false; }
 Status reach(int, int) { return absent(); }
 Current::Current(int) : status_(absent()) {}
 Current::~Current() = default;
+std::optional<int> Current::device() { return std::nullopt; }
 
-Place place_of(const void*) { return {}; }
+Result<Place> place_of(const void*) { return Place{}; }
 Result<Memory> Memory::allocate(MemoryKind, int, size_t) { return absent(); }
 Memory::~Memory() = default;
 Memory::Memory(Memory&&) noexcept {}

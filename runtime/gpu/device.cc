@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "driver.h"
@@ -9,17 +10,46 @@
 namespace rondo::gpu {
 namespace {
 
+/// A primary context, and the number that no other one has, nor this one after a reset.
+struct Taken {
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+};
+
+/// After a reset all that Rondo has on the device is gone, or by now somebody else's.
+Result<CUcontext> unless_reset(const Driver& cuda, const Taken& taken, int device) {
+  unsigned long long id = 0;
+  const CUresult result = cuda.cuCtxGetId(taken.context, &id);
+  const bool gone = result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
+  if (!gone) RONDO_TRY(outcome(result, fmt::format("using GPU {}", device).c_str()));
+  if (!gone && id == taken.id) return taken.context;
+  return error(Code::SystemError,
+               "GPU {} was reset (cudaDeviceReset(), cuDevicePrimaryCtxReset()) while Rondo used it: its "
+               "process cannot use it with Rondo any more",
+               device);
+}
+
 /// The primary context of a device, which the process keeps from its first use on.
 Result<CUcontext> context_of(int device) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   static auto& mutex = *new std::mutex;
-  static auto& contexts = *new std::vector<CUcontext>;
+  static auto& contexts = *new std::vector<Taken>;
   const std::lock_guard lock(mutex);
   const auto index = static_cast<size_t>(device);
   if (contexts.size() <= index) contexts.resize(index + 1);
-  if (contexts[index] == nullptr)
-    RONDO_TRY(outcome(cuda->cuDevicePrimaryCtxRetain(&contexts[index], device), "taking a GPU into use"));
-  return contexts[index];
+  Taken& taken = contexts[index];
+  if (taken.context != nullptr) return unless_reset(*cuda, taken, device);
+  const std::string what = fmt::format("taking GPU {} into use", device);
+  Taken made;
+  RONDO_TRY(outcome(cuda->cuDevicePrimaryCtxRetain(&made.context, device), what.c_str()));
+  RONDO_TRY(outcome(cuda->cuCtxGetId(made.context, &made.id), what.c_str()));
+  taken = made;
+  return taken.context;
+}
+
+int& device_of_thread() {
+  thread_local int device = -1;
+  return device;
 }
 
 }  // namespace
@@ -91,16 +121,22 @@ Status reach(int device, int peer) {
   return outcome(result, "reaching another GPU's memory");
 }
 
-Current::Current(int device) {
+Current::Current(int device) : before_(std::exchange(device_of_thread(), device)) {
   auto context = context_of(device);
   status_ = context.status();
   if (status_.ok())
-    status_ = outcome(driver().value()->cuCtxPushCurrent(context.value()), "making a GPU's context current");
+    status_ = outcome(driver().value()->cuCtxPushCurrent(context.value()), "making a context current");
 }
 
 Current::~Current() {
   CUcontext context = nullptr;
   if (status_.ok()) driver().value()->cuCtxPopCurrent(&context);
+  device_of_thread() = before_;
+}
+
+std::optional<int> Current::device() {
+  const int device = device_of_thread();
+  return device < 0 ? std::nullopt : std::optional(device);
 }
 
 }  // namespace rondo::gpu

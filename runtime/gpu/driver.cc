@@ -71,7 +71,9 @@ Status outcome(CUresult result, const char* what) {
     loaded.value()->cuGetErrorString(result, &words);
   }
   const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::OutOfMemory : Code::SystemError;
-  return error(code, "{}: {} ({})", what, words ? words : "CUDA says nothing", name ? name : "unknown");
+  const auto device = Current::device();
+  return error(code, "{}{}: {} ({})", what, device ? fmt::format(" on GPU {}", *device) : "",
+               words ? words : "CUDA says nothing", name ? name : "unknown");
 }
 
 }  // namespace rondo::gpu

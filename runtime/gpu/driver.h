@@ -21,6 +21,7 @@ namespace rondo::gpu {
   X(cuDevicePrimaryCtxRetain)                    \
   X(cuCtxGetCurrent)                             \
   X(cuCtxGetDevice)                              \
+  X(cuCtxGetId)                                  \
   X(cuCtxPushCurrent)                            \
   X(cuCtxPopCurrent)                             \
   X(cuCtxEnablePeerAccess)                       \
@@ -85,7 +86,7 @@ struct Driver {
 /// Loads and initialises the driver the first time; Unsupported, with the reason, where that fails.
 Result<const Driver*> driver();
 
-/// Ok for CUDA_SUCCESS; else what failed and CUDA's own words.
+/// Ok for CUDA_SUCCESS; else what failed, on which GPU where Current says so, and CUDA's own words.
 Status outcome(CUresult result, const char* what);
 
 }  // namespace rondo::gpu

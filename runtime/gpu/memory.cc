@@ -1,5 +1,7 @@
 #include "gpu/memory.h"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <cstring>
 #include <functional>
@@ -15,10 +17,25 @@ namespace {
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
+/// Memory of the process, which the CPU may go on using when the GPU is reset: that takes what
+/// cuMemHostAlloc() gives away from under it.
+CUresult allocate_pinned(const Driver& cuda, size_t bytes, CUdeviceptr& at) {
+  void* const made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result =
+      cuda.cuMemHostRegister(made, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  const bool registered = result == CUDA_SUCCESS;
+  const CUresult found = registered ? cuda.cuMemHostGetDevicePointer(&at, made, 0) : result;
+  if (found == CUDA_SUCCESS && at == address(made)) return CUDA_SUCCESS;  // both see it at the same place
+  if (registered) cuda.cuMemHostUnregister(made);
+  ::munmap(made, bytes);
+  return found == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : found;
+}
+
 }  // namespace
 
-Place place_of(const void* pointer) {
-  if (pointer == nullptr || !in_use() || !driver().ok()) return {};
+Result<Place> place_of(const void* pointer) {
+  if (pointer == nullptr || !in_use() || !driver().ok()) return Place{};
   unsigned memory = 0;
   int device = 0;
   unsigned managed = 0;
@@ -28,10 +45,12 @@ Place place_of(const void* pointer) {
   std::array<void*, attributes.size()> values{&memory, &device, &managed, &plain};
   const CUresult result = driver().value()->cuPointerGetAttributes(
       static_cast<unsigned>(attributes.size()), attributes.data(), values.data(), address(pointer));
-  if (result != CUDA_SUCCESS || memory == 0) return {};
-  if (managed != 0) return {Place::Kind::Managed, device, true};
-  if (memory == CU_MEMORYTYPE_HOST) return {Place::Kind::Pinned, -1, true};
-  return {Place::Kind::Device, device, plain != 0};
+  if (result == CUDA_ERROR_INVALID_VALUE) return Place{};
+  RONDO_TRY(outcome(result, "asking where a buffer lies"));
+  if (memory == 0) return Place{};
+  if (managed != 0) return Place{Place::Kind::Managed, device, true};
+  if (memory == CU_MEMORYTYPE_HOST) return Place{Place::Kind::Pinned, -1, true};
+  return Place{Place::Kind::Device, device, plain != 0};
 }
 
 Result<Memory> Memory::allocate(MemoryKind kind, int device, size_t bytes) {
@@ -41,19 +60,16 @@ Result<Memory> Memory::allocate(MemoryKind kind, int device, size_t bytes) {
   const Current current(device);
   RONDO_TRY(current.status());
   CUdeviceptr at = 0;
-  void* host = nullptr;
   CUresult result = CUDA_SUCCESS;
   switch (kind) {
     case MemoryKind::Device: result = cuda->cuMemAlloc(&at, bytes); break;
     case MemoryKind::Managed: result = cuda->cuMemAllocManaged(&at, bytes, CU_MEM_ATTACH_GLOBAL); break;
-    case MemoryKind::Pinned:
-      result = cuda->cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-      break;
+    case MemoryKind::Pinned: result = allocate_pinned(*cuda, bytes, at); break;
   }
-  RONDO_TRY(outcome(result, fmt::format("allocating {} bytes for GPU {}", bytes, device).c_str()));
+  RONDO_TRY(outcome(result, fmt::format("allocating {} bytes", bytes).c_str()));
   memory.kind_ = kind;
   memory.device_ = device;
-  memory.data_ = host != nullptr ? static_cast<std::byte*>(host) : reinterpret_cast<std::byte*>(at);
+  memory.data_ = reinterpret_cast<std::byte*>(at);
   memory.bytes_ = bytes;
   return memory;
 }
@@ -62,10 +78,12 @@ Memory::~Memory() {
   if (data_ == nullptr) return;
   const Current current(device_);
   if (!current.status().ok()) return;  // the driver is going away, and the memory with it
-  if (kind_ == MemoryKind::Pinned)
-    driver().value()->cuMemFreeHost(data_);
-  else
+  if (kind_ != MemoryKind::Pinned) {
     driver().value()->cuMemFree(address(data_));
+  } else {
+    driver().value()->cuMemHostUnregister(data_);
+    ::munmap(data_, bytes_);
+  }
 }
 
 Memory::Memory(Memory&& other) noexcept { *this = std::move(other); }

@@ -25,8 +25,9 @@ Result<uint64_t> capture_of(Stream stream) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  RONDO_TRY(outcome(cuda->cuStreamGetCaptureInfo(stream, &capture, &number, nullptr, nullptr, nullptr, nullptr),
-                    "asking whether a stream is captured"));
+  RONDO_TRY(
+      outcome(cuda->cuStreamGetCaptureInfo(stream, &capture, &number, nullptr, nullptr, nullptr, nullptr),
+              "asking whether a stream is captured"));
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return Status(Code::InvalidUsage, "the stream's capture into a graph has failed before this call");
   return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;
@@ -74,7 +75,7 @@ Result<bool> Event::complete() const {
   RONDO_TRY(current.status());
   const CUresult result = driver().value()->cuEventQuery(event_);
   if (result == CUDA_ERROR_NOT_READY) return false;
-  RONDO_TRY(outcome(result, "waiting for the GPU"));
+  RONDO_TRY(outcome(result, "waiting for an event"));
   return true;
 }
 

@@ -138,6 +138,40 @@ TEST_CASE("a kernel that fails breaks its context") {
         0);
 }
 
+TEST_CASE("in a process that resets a device", "[.]") {
+  const Current current;
+  const Current other(1);
+  const auto id_of = [](CUcontext context) {
+    unsigned long long id = 0;
+    CHECK_CU(cuCtxGetId, context, &id);
+    return id;
+  };
+  const unsigned long long id = id_of(current.context());
+  CHECK(id_of(other.context()) != id);
+  REQUIRE_CU(cuCtxPushCurrent, current.context());
+  const CUstream waiting = make_stream();
+  const CUdeviceptr word = make_memory(4);
+  REQUIRE_CU(cuStreamWaitValue32, waiting, word, 1, CU_STREAM_WAIT_VALUE_EQ);
+  REQUIRE_CU(cuMemsetD32Async, word, 3, 1, waiting);
+  REQUIRE_CU(cuDevicePrimaryCtxReset, 0);
+  unsigned long long now = 0;
+  CUdeviceptr memory = 0;
+  CHECK(CU(cuCtxGetId)(current.context(), &now) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(CU(cuMemAlloc)(&memory, 4) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(CU(cuCtxPushCurrent)(current.context()) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CUcontext again = nullptr;
+  REQUIRE_CU(cuDevicePrimaryCtxRetain, &again, 0);
+  CHECK(id_of(again) != id);
+  CHECK(CU(cuStreamSynchronize)(waiting) == CUDA_ERROR_INVALID_HANDLE);
+  CHECK(CU(cuMemFree)(word) == CUDA_ERROR_INVALID_VALUE);
+  CHECK_CU(cuMemAlloc, &memory, 4);
+  CHECK_CU(cuDevicePrimaryCtxReset, 0);
+  CHECK_CU(cuDevicePrimaryCtxReset, 0);
+}
+TEST_CASE("a reset takes all that a primary context holds") {
+  CHECK(run_case("in a process that resets a device") == 0);
+}
+
 /// Whether work in one stream ends, within that time, while another stream, with nothing to do with it,
 /// waits.
 bool passes_waiting_stream(int limit_ms) {

@@ -2,34 +2,10 @@
 // on.
 #include <signal.h>
 
-#include <thread>
-
-#include "processes.h"
+#include "failing.h"
 
 namespace rondo::test {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
-
-constexpr size_t kCount = 2000;
-constexpr double kSoon_s = 3;  // this machine may be busy; what is promised is 0.1 s
-
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
-/// Waits for the communicator to fail.
-rondo_status_t failure_of(rondo_comm_t comm, double limit_s) {
-  const auto end = std::chrono::steady_clock::now() + Seconds(limit_s);
-  rondo_status_t status = RONDO_OK;
-  while (status == RONDO_OK && std::chrono::steady_clock::now() < end) {
-    check(rondo_async_error(comm, &status));
-    sleep_ms(1);
-  }
-  return status;
-}
-
-void sum(const Rank& rank, int64_t* data, rondo_stream_t stream) {
-  check(rondo_all_reduce(data, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, stream), rank.comm);
-}
 
 /// Rank 0 takes part in one call, then does `instead`; the others' streams wait for it in several calls more.
 void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_t expected,

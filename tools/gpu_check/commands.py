@@ -12,6 +12,9 @@ TEST_SECONDS = 60  # at most for each test, so that one which hangs leaves time 
 
 BENCHMARK_SUFFIX = "_gpu_bench"
 BENCHMARK_ARGUMENTS = "--benchmark_min_time=0.05"  # Google Benchmark's; --benchmark_out is added
+# What is kept of each; of_copy: its rate as a part of that of the GPU's own copy.
+BENCHMARK_FIGURES = (
+    "name", "real_time", "time_unit", "bytes_per_second", "items_per_second", "of_copy", "error_message")
 
 # Arguments of rondo-perf; --json is added. Each takes at most COLLECTIVE_SECONDS.
 COLLECTIVE_SECONDS = 40

@@ -157,9 +157,8 @@ def kernels(part):
         row, result, output, written = run_for_figures(
             part, command, part.seconds, ["--benchmark_out=FILE", "--benchmark_out_format=json"])
         found = written["benchmarks"] if written else []
-        row["figures"] = [{key: figure[key] for key in
-                           ("name", "real_time", "time_unit", "bytes_per_second", "items_per_second", "error_message")
-                           if key in figure} for figure in found]
+        row["figures"] = [{key: figure[key] for key in commands.BENCHMARK_FIGURES if key in figure}
+                          for figure in found]
         wrong = [figure for figure in found if figure.get("error_occurred")]
         if wrong:
             row["why"] = wrong[0].get("error_message", "an error")

@@ -83,7 +83,8 @@ RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
 /// Released keeps the writes of a later message behind the reads of an earlier one, no more. That takes no
 /// fence, which would wait for all that the block has sent: a load's value was used before the barrier that
 /// the store comes after, and no store goes out before the branch that it depends on. PTX promises it to
-/// releases and acquires only; GPUs do it.
+/// releases and acquires only; GPUs do it. Lines have no need of it: who finds one of a later message waits,
+/// and gives nothing back.
 RONDO_DEVICE void store_after_reads(uint64_t* at, uint64_t value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }

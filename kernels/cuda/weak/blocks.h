@@ -10,15 +10,20 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  explicit Blocks(uint64_t seed, weak::Mutation mutation = {}) : machine_(seed, mutation) {}
+  /// What a block of a launch does: execute(), or that with something wrong.
+  using Execute = void (*)(const CallList& list, uint32_t index, Block& block, Shared& shared);
+
+  explicit Blocks(uint64_t seed, weak::Mutation mutation = {}, Execute by = execute)
+      : machine_(seed, mutation), execute_(by) {}
 
   /// The blocks of a launch, of `threads` threads each.
   void add(int device, uint32_t threads, const CallList& list, uint32_t blocks) {
     const auto shared_list = std::make_shared<CallList>(list);
     for (uint32_t index = 0; index < blocks; ++index)
-      add(device, threads, [shared_list, index, shared = std::make_shared<Shared>()](Block& block) {
-        execute(*shared_list, index, block, *shared);
-      });
+      add(device, threads,
+          [run = execute_, shared_list, index, shared = std::make_shared<Shared>()](Block& block) {
+            run(*shared_list, index, block, *shared);
+          });
   }
   /// A block of something else, the host for one.
   void add(int device, uint32_t threads, std::function<void(Block&)> body) {
@@ -32,6 +37,7 @@ class Blocks {
 
  private:
   weak::Machine machine_;
+  Execute execute_;
 };
 
 }  // namespace rondo::device

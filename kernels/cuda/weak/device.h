@@ -31,9 +31,11 @@ RONDO_DEVICE void store_release(Word word, uint64_t* at, uint64_t value) {
   weak::Machine::current().store(at, value);
 }
 RONDO_DEVICE void store_after_reads(uint64_t* at, uint64_t value) {
-  weak::Machine::current().store(at, value);
+  weak::Machine::current().store_after_reads(at, value);
 }
-RONDO_DEVICE uint64_t load_before_writes(const uint64_t* at) { return load_relaxed(at); }
+RONDO_DEVICE uint64_t load_before_writes(const uint64_t* at) {
+  return weak::Machine::current().load_before_writes(at);
+}
 
 RONDO_DEVICE Words load_words(const Words* at) {
   auto& machine = weak::Machine::current();

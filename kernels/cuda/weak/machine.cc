@@ -8,7 +8,10 @@ namespace rondo::weak {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} * 1024;
-constexpr uint64_t kMostTurns = 300'000;  // of a run; far beyond what one takes that ends
+constexpr uint64_t kMostTurns = 120'000;  // of a run; three times what the longest takes that ends
+constexpr uint64_t kTurnsPerHold = 64;
+constexpr uint64_t kMostHeld = 300;  // turns
+constexpr uint64_t kLooksPerGuess = 8;
 
 Machine* the_machine = nullptr;
 
@@ -53,18 +56,34 @@ void Machine::run() {
   std::vector<Lane*> alive;
   for (const auto& lane : lanes_) alive.push_back(lane.get());
   for (uint64_t turn = 0; !alive.empty(); ++turn) {
+    if (turn == kMostTurns) require_fulfilled();
     if (turn == kMostTurns) throw Stuck("lanes wait for one another, or for ever");
-    running_ = alive[random_() % alive.size()];
+    running_ = pick(alive);
     swapcontext(&scheduler_, &running_->context);
     if (running_->over) std::erase(alive, running_);
+    if (guesses_.have_failed()) throw Impossible("a load returned what could not be stored yet");
     drain_something();
     arrive_something();
     ++time_;
   }
+  require_fulfilled();
   std::for_each(in_flight_.begin(), in_flight_.end(), apply);
-  for (const auto& lane : lanes_) std::for_each(lane->buffer.begin(), lane->buffer.end(), apply);
-  for (const auto& block : blocks_) std::for_each(block->buffer.begin(), block->buffer.end(), apply);
   for (const StoreBuffer& device : devices_) std::for_each(device.begin(), device.end(), apply);
+  for (const auto& block : blocks_) std::for_each(block->buffer.begin(), block->buffer.end(), apply);
+  for (const auto& lane : lanes_) std::for_each(lane->buffer.begin(), lane->buffer.end(), apply);
+}
+
+void Machine::require_fulfilled() const {
+  if (guesses_.any()) throw Impossible("a load returned what was not stored after all");
+}
+
+/// Who runs next. Now and then a lane is held up for long, while others go far ahead.
+Machine::Lane* Machine::pick(const std::vector<Lane*>& alive) {
+  Lane* lane = alive[random_() % alive.size()];
+  for (size_t tries = 1; lane->held_until > time_ && tries < alive.size(); ++tries)
+    lane = alive[random_() % alive.size()];
+  if (random_() % kTurnsPerHold == 0) lane->held_until = time_ + random_() % kMostHeld;
+  return lane;
 }
 
 // --- memory ---
@@ -139,6 +158,25 @@ void Machine::store(uint64_t* at, uint64_t value) {
   maybe_yield();
 }
 
+/// Where the load or the store of a Released is in no order, it may return what is not there yet. Only a lane
+/// that found the same before, and so waits for more, is worth a guess: that the next one is there.
+uint64_t Machine::load_before_writes(const uint64_t* at) {
+  if (const auto promised = guesses_.promised(at)) return *promised;
+  while (guesses_.word_is_late(at)) yield();  // loads of one word keep their order
+  const uint64_t value = load(at);
+  const bool waits = std::exchange(running_->seen, {at, value}) == std::pair{at, value};
+  const bool late = mutation_.kind == Mutation::Kind::LateLoad;
+  if (!waits || (!late && mutation_.kind != Mutation::Kind::EarlyStore) || random_() % kLooksPerGuess != 0)
+    return value;
+  guesses_.add({.lane = running_, .at = at, .value = value + 1, .time = time_, .late = late});
+  return value + 1;
+}
+
+void Machine::store_after_reads(uint64_t* at, uint64_t value) {
+  guesses_.fulfil(at, value, running_->knows);
+  store(at, value);
+}
+
 /// Whether nothing before it in its buffer goes to the same bytes.
 bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) {
   const Store& store = buffer[index];
@@ -148,23 +186,35 @@ bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) {
       });
 }
 
-/// Now and then a store becomes visible before it must.
+/// Takes any store out of the buffer that may leave it; none, now and then.
+std::optional<Machine::Store> Machine::one_of(StoreBuffer& buffer) {
+  if (buffer.empty()) return {};
+  const size_t index = random_() % buffer.size();
+  if (!may_go_first(buffer, index)) return {};
+  Store store = std::move(buffer[index]);
+  buffer.erase(buffer.begin() + static_cast<std::ptrdiff_t>(index));
+  return store;
+}
+
+/// Now and then a store goes on its way before it must; in an eager machine, all the way.
 void Machine::drain_something() {
   if (random_() % 16 != 0) return;
   Lane& lane = *lanes_[random_() % lanes_.size()];
-  if (lane.buffer.empty()) return;
-  const size_t index = random_() % lane.buffer.size();
-  if (!may_go_first(lane.buffer, index)) return;
-  lane.block->buffer.push_back(std::move(lane.buffer[index]));
-  lane.buffer.erase(lane.buffer.begin() + static_cast<std::ptrdiff_t>(index));
+  Block& block = *lane.block;
+  if (eager_) {
+    StoreBuffer& device = devices_[static_cast<size_t>(block.device)];
+    if (auto store = one_of(device)) apply(*store);
+    if (auto store = one_of(block.buffer)) {
+      forget(block, *store);
+      device.push_back(std::move(*store));
+    }
+  }
+  if (auto store = one_of(lane.buffer)) block.buffer.push_back(std::move(*store));
 }
 
 void Machine::arrive_something() {
-  if (in_flight_.empty() || random_() % 2 != 0) return;
-  const size_t index = random_() % in_flight_.size();
-  if (!may_go_first(in_flight_, index)) return;
-  apply(in_flight_[index]);
-  in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (random_() % 2 != 0) return;
+  if (auto store = one_of(in_flight_)) apply(*store);
 }
 
 void Machine::send(Store store) {
@@ -188,14 +238,17 @@ void Machine::send_off(uint64_t* at, uint64_t value) {
   maybe_yield();
 }
 
+/// The block's cache must not hide what the block itself has stored.
+void Machine::forget(Block& block, const Store& store) {
+  constexpr size_t kGrain = sizeof(Kept::bytes);
+  const auto begin = reinterpret_cast<uintptr_t>(store.at);
+  for (uintptr_t at = begin / kGrain * kGrain; at < begin + store.bytes.size(); at += kGrain)
+    block.cache.erase(at);
+}
+
 /// What a block's lanes wrote up to a barrier becomes visible to its device, and the block's cache follows.
 void Machine::hand_over(Block& block) {
-  constexpr size_t kGrain = sizeof(Kept::bytes);
-  for (const Store& store : block.buffer) {
-    const auto begin = reinterpret_cast<uintptr_t>(store.at);
-    for (uintptr_t at = begin / kGrain * kGrain; at < begin + store.bytes.size(); at += kGrain)
-      block.cache.erase(at);
-  }
+  for (const Store& store : block.buffer) forget(block, store);
   move_all(block.buffer, devices_[static_cast<size_t>(block.device)]);
 }
 
@@ -203,6 +256,7 @@ void Machine::release(Scope scope, device::Word word) {
   const bool here = mutation_.which == static_cast<int>(word);
   if (here && mutation_.kind == Mutation::Kind::DropRelease) return;
   if (here && mutation_.kind == Mutation::Kind::NarrowRelease) scope = Scope::Gpu;
+  while (guesses_.lane_is_late(running_)) yield();  // a release comes after all loads before it
   Block& block = *running_->block;
   StoreBuffer& device = devices_[static_cast<size_t>(block.device)];
   move_all(running_->buffer, block.buffer);

@@ -22,7 +22,8 @@ struct ReduceArgs {
   const void* scalar = nullptr;          // one element of `type`
 };
 
-/// Floats of 16 and 8 bits are combined in float32 and rounded once, to nearest even; float8_e4m3 saturates to
+/// Floats of 16 and 8 bits are combined in float32 and rounded once, to nearest even. A scaled source is rounded
+/// to its type before, so that it has the same bits wherever it is scaled. float8_e4m3 saturates to
 /// +-448 and keeps NaN, float8_e5m2 overflows to infinity. min and max give NaN where any operand is NaN, and
 /// order -0 before +0. Every NaN that is computed is written as the type's one positive quiet NaN, so that the
 /// bits do not depend on the CPU. Complex products follow the schoolbook formula, each step rounded. Integers

@@ -289,7 +289,8 @@ typedef void (*rondo_reduce_fn)(void* accumulator, const void* operand, size_t c
 RONDO_API rondo_status_t rondo_op_create(rondo_reduce_fn fn, int commutative, void* user,
                                          rondo_op_t* op);
 
-/** Makes a pre-multiplied sum: every rank's input is multiplied by its scalar, then summed.
+/** Makes a pre-multiplied sum: every rank's input is multiplied by its scalar, rounded to the type,
+ * then summed.
  * @param scalar one element of @p type; read now
  * @param type a built-in type other than bool; the type of the calls that will use the operation
  * @param[out] op the new operation */

@@ -37,6 +37,15 @@ CUresult release(Context& context, Lock& lock) {
   return CUDA_SUCCESS;
 }
 
+/// A kernel that runs is waited for.
+void reset(Context& context, Lock& lock) {
+  if (!context.active()) return;
+  context.error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  drop_work(context, lock);
+  context.retained = 0;
+  destroy_what_is_of(context);
+}
+
 }  // namespace
 
 Context* current_context() { return current_stack().empty() ? nullptr : current_stack().back(); }
@@ -70,6 +79,26 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     Device* found = nullptr;
     STANDIN_TRY(find_device(device, found));
     return release(found->context, lock);
+  });
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return call(__func__, [&](Lock& lock) {
+    Device* found = nullptr;
+    STANDIN_TRY(find_device(device, found));
+    reset(found->context, lock);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  return call(__func__, [&](Lock&) {
+    const Context* const asked = context != nullptr ? context : current_context();
+    STANDIN_REQUIRE(id != nullptr, CUDA_ERROR_INVALID_VALUE);
+    STANDIN_REQUIRE(asked != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    STANDIN_REQUIRE(asked->active(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    *id = asked->generation << 8 | static_cast<unsigned>(asked->device->ordinal);
+    return CUDA_SUCCESS;
   });
 }
 

@@ -31,7 +31,9 @@ CUresult allocate(void** pointer, size_t bytes) {
 
 CUresult remove(Lock& lock, void* pointer, Allocation::Kind kind, CUresult otherwise) {
   Context* context = nullptr;
-  STANDIN_TRY(use_context(context));
+  const CUresult usable = use_context(context);
+  if (context != nullptr && context->failed()) wait_unlocked(lock, work_of(*context));
+  STANDIN_TRY(usable);
   STANDIN_TRY(check_unsafe());
   const auto base = reinterpret_cast<uintptr_t>(pointer);
   STANDIN_REQUIRE(driver().allocations.at(base, kind) != nullptr, otherwise);

@@ -33,10 +33,8 @@ template <class T>
 Operation wait_operation(Context* context, CUdeviceptr address, T value, unsigned flags) {
   const unsigned condition = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
   return [=] {
-    while (!holds(load<T>(address), value, condition)) {
-      if (context->failed() || driver().ended) return;
+    while (!context->failed() && !driver().ended && !holds(load<T>(address), value, condition))
       std::this_thread::sleep_for(kPollInterval);
-    }
   };
 }
 

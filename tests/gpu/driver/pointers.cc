@@ -77,6 +77,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                 CUdeviceptr pointer) {
   return call(__func__, [&](Lock&) {
     STANDIN_REQUIRE(attributes != nullptr && data != nullptr, CUDA_ERROR_INVALID_VALUE);
+    const Context* const context = current_context();
+    if (context != nullptr) STANDIN_TRY(static_cast<CUresult>(context->error.load()));
     const Allocation* found = driver().allocations.find(pointer);
     for (unsigned i = 0; i < count; ++i) {
       std::memset(data[i], 0, size_of(attributes[i]));

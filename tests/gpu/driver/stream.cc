@@ -38,7 +38,9 @@ void serve(const StreamPtr& stream) {
     wait_for(item->after);
     delays.pause();
     if (driver().ended) return;  // what is pending ends with the process
-    if (item->run) item->run();
+    stream->runs = true;         // before it looks: drop_work() sets the one and looks at the other
+    if (item->run && !stream->dropped) item->run();
+    stream->runs = false;
     item->run = nullptr;
     item->done->finish();
   }
@@ -90,6 +92,15 @@ void close_stream(Stream& stream) {
   if (!stream.alive) return;
   stream.alive = false;
   stream.close();
+}
+
+void drop_work(Context& context, Lock& lock) {
+  const std::set<StreamPtr> streams = context.streams;
+  for (const StreamPtr& stream : streams) stream->dropped = true;
+  lock.unlock();
+  for (const StreamPtr& stream : streams)
+    while (stream->runs) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  lock.lock();
 }
 
 CUresult find_stream(CUstream handle, StreamPtr& found) {

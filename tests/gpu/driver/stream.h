@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -48,6 +49,9 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   bool legacy() const { return context->legacy.get() == this; }
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 
+  std::atomic<bool> dropped = false;  // what it has left is not done
+  std::atomic<bool> runs = false;     // an item, on the stream's thread
+
   void push(rondo::standin::Item item);
   /// Nothing comes any more.
   void close();
@@ -69,6 +73,9 @@ using StreamPtr = std::shared_ptr<CUstream_st>;
 StreamPtr make_stream(Context& context, unsigned flags, int priority);
 /// Its work is still done.
 void close_stream(Stream& stream);
+
+/// What the context's streams have left is not done; returns when none of them does anything.
+void drop_work(Context& context, Lock& lock);
 
 /// The stream of a handle: null and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or one that was created.
 CUresult find_stream(CUstream handle, StreamPtr& found);

@@ -7,7 +7,8 @@ namespace rondo {
 
 /// Fills in Call::place. A call is the GPU's where a buffer lies in GPU memory or it is put on a CUDA stream,
 /// and, on a rank that has a GPU, where nothing says otherwise. InvalidArgument or Unsupported, with the
-/// argument's name, for memory and streams that the call cannot use; `device`: the rank's, -1: none.
+/// argument's name, for memory and streams that the call cannot use; SystemError where the GPU has failed or
+/// was reset, which the communicator does not outlive. `device`: the rank's, -1: none.
 ///
 /// `shared`: other GPUs use the buffers as well.
 Status place(Call& call, int rank, int nranks, int device, bool shared);

@@ -37,7 +37,8 @@ bool linked(int device, int peer);
 /// Lets kernels of `device` reach memory of `peer`; also where they can already.
 Status reach(int device, int peer);
 
-/// Makes a device's primary context the calling thread's while it lives; check status() before anything else.
+/// Makes a device's primary context the calling thread's while it lives; check status() before anything else:
+/// SystemError where the device was reset since this process first used it.
 class Current {
  public:
   explicit Current(int device);
@@ -45,9 +46,12 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   const Status& status() const { return status_; }
+  /// The calling thread's; nothing where none lives.
+  static std::optional<int> device();
 
  private:
   Status status_;
+  int before_ = -1;  // the thread's, until now; -1: none
 };
 
 }  // namespace rondo::gpu

@@ -20,7 +20,7 @@ struct Place {
   int device = -1;    // Device, Managed: whose
   bool plain = true;  // Device: of cudaMalloc(), so that peers reach it; false: of a pool or mapped by hand
 };
-Place place_of(const void* pointer);
+Result<Place> place_of(const void* pointer);  // SystemError where the GPU that has it has failed
 
 enum class MemoryKind { Device, Pinned, Managed };
 

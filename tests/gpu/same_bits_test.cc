@@ -1,0 +1,261 @@
+// Calls on GPUs, joint and phased, give the bits of the Schedule that specifies them (docs/algorithms.md), as
+// the host's executor carries it out: of values whose sums depend on their order, by every rank.
+#include <cstring>
+
+#include "oracle.h"
+#include "processes.h"
+
+namespace rondo::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+enum class Kind { AllReduce, Reduce, ReduceScatter, Scan, Exscan };
+
+/// What a GPU's call of the kind is specified by.
+struct Specified {
+  Kind kind;
+  std::vector<const char*> algorithms;
+  bool small_floats = true;  // those as well
+};
+const std::vector<Specified>& specified() {
+  static const std::vector<Specified> all{{Kind::AllReduce, {"all_reduce=one_shot", "all_reduce=two_shot"}},
+                                          {Kind::Reduce, {"reduce=flat"}},
+                                          {Kind::ReduceScatter, {"reduce_scatter=direct"}},
+                                          {Kind::Scan, {"scan=chain"}, false},
+                                          {Kind::Exscan, {"exscan=chain"}, false}};
+  return all;
+}
+
+constexpr rondo_type_t kTypes[] = {RONDO_FLOAT32,     RONDO_FLOAT64,     RONDO_FLOAT16, RONDO_BFLOAT16,
+                                   RONDO_FLOAT8_E4M3, RONDO_FLOAT8_E5M2, RONDO_INT32,   RONDO_UINT8};
+bool is_float(rondo_type_t type) { return type != RONDO_INT32 && type != RONDO_UINT8; }
+bool is_small_float(rondo_type_t type) { return is_float(type) && type_bytes(type) < 4; }
+
+constexpr size_t kShort = 1009;           // elements
+constexpr size_t kLongBytes = 66 * 1024;  // an all_reduce of as many goes in two steps where it is phased
+
+/// One call of all ranks.
+struct Job {
+  Kind kind = Kind::AllReduce;
+  rondo_type_t type = RONDO_FLOAT32;
+  rondo_op_t op = RONDO_SUM;
+  bool scales = false;  // a pre-multiplied sum
+  size_t count = kShort;
+
+  std::string text() const {
+    return "kind " + std::to_string(static_cast<int>(kind)) + ", " + std::to_string(count) + " " +
+           type_name(type) + ", " + (scales ? "pre-multiplied sum" : op_name(op));
+  }
+  Bytes input(int rank, int nranks) const {
+    const size_t blocks = kind == Kind::ReduceScatter ? static_cast<size_t>(nranks) : 1;
+    return random_operands(type, op, 2 * count, rank, count * blocks);
+  }
+  size_t output_bytes() const { return count * type_bytes(type); }
+  bool has_result(int rank) const {
+    return (kind != Kind::Reduce || rank == 0) && (kind != Kind::Exscan || rank != 0);
+  }
+};
+
+/// The operation of one rank, whose scalar is its own.
+class Operation {
+ public:
+  Operation(const Job& job, int rank) : op_(job.op), made_(job.scales) {
+    if (!made_) return;
+    const Bytes scalar = random_operands(job.type, RONDO_SUM, 4, rank, 1);
+    check(rondo_op_create_premul_sum(scalar.data(), job.type, &op_));
+  }
+  ~Operation() {
+    if (made_) rondo_op_destroy(op_);
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  rondo_op_t get() const { return op_; }
+
+ private:
+  rondo_op_t op_;
+  bool made_;
+};
+
+void call(const Job& job, rondo_comm_t comm, const void* from, void* to, rondo_op_t op) {
+  const auto made = [&] {
+    switch (job.kind) {
+      case Kind::AllReduce: return rondo_all_reduce(from, to, job.count, job.type, op, comm, nullptr);
+      case Kind::Reduce: return rondo_reduce(from, to, job.count, job.type, op, 0, comm, nullptr);
+      case Kind::ReduceScatter: return rondo_reduce_scatter(from, to, job.count, job.type, op, comm, nullptr);
+      case Kind::Scan: return rondo_scan(from, to, job.count, job.type, op, comm, nullptr);
+      case Kind::Exscan: return rondo_exscan(from, to, job.count, job.type, op, comm, nullptr);
+    }
+    return RONDO_INTERNAL_ERROR;
+  };
+  check(made(), comm);
+}
+
+/// Ranks of this thread, which make a call together.
+std::vector<Bytes> call_all(const Job& job, std::span<const Rank> ranks) {
+  std::vector<std::unique_ptr<Operation>> operations;
+  std::vector<std::shared_ptr<std::byte>> from;
+  std::vector<std::shared_ptr<std::byte>> to;
+  check(rondo_group_start());
+  for (const Rank& rank : ranks) {
+    const Bytes input = job.input(rank.rank, rank.size);
+    operations.push_back(std::make_unique<Operation>(job, rank.rank));
+    from.push_back(rank.memory->allocate(input.size()));
+    to.push_back(rank.memory->allocate(job.output_bytes()));
+    rank.memory->copy(from.back().get(), input.data(), input.size());
+    call(job, rank.comm, from.back().get(), to.back().get(), operations.back()->get());
+  }
+  check(rondo_group_end());
+  std::vector<Bytes> results;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    results.emplace_back(job.output_bytes());
+    ranks[i].memory->copy(results.back().data(), to[i].get(), results.back().size());
+  }
+  return results;
+}
+
+const ForeignMemory& host_memory() {
+  static const ForeignMemory memory{
+      .allocate =
+          [](size_t bytes) {
+            return std::shared_ptr<std::byte>(new std::byte[bytes]{}, std::default_delete<std::byte[]>());
+          },
+      .copy = [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }};
+  return memory;
+}
+
+/// The host's executor, with an algorithm that was asked for.
+class HostRanks {
+ public:
+  HostRanks(int nranks, const char* algorithm) : comms_(static_cast<size_t>(nranks)) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.device = "host";
+    config.algorithm = algorithm;
+    check(rondo_init_all(comms_.data(), nranks, &config));
+    for (int rank = 0; rank < nranks; ++rank)
+      ranks_.push_back({comms_[static_cast<size_t>(rank)], rank, nranks, &host_memory()});
+  }
+  ~HostRanks() {
+    for (const rondo_comm_t comm : comms_) rondo_destroy(comm);
+  }
+  HostRanks(const HostRanks&) = delete;
+  HostRanks& operator=(const HostRanks&) = delete;
+  std::span<const Rank> ranks() const { return ranks_; }
+
+ private:
+  std::vector<rondo_comm_t> comms_;
+  std::vector<Rank> ranks_;
+};
+
+size_t long_count(rondo_type_t type) { return kLongBytes / type_bytes(type) + 3; }
+
+std::vector<Job> jobs_of(const Specified& one) {
+  std::vector<Job> jobs;
+  for (const rondo_type_t type : kTypes) {
+    if (is_small_float(type) && !one.small_floats) continue;
+    for (const size_t count : {kShort, long_count(type)}) {
+      if (count != kShort && one.kind != Kind::AllReduce) continue;
+      for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
+        if (op != RONDO_AVG || one.small_floats) jobs.push_back({one.kind, type, op, false, count});
+      jobs.push_back({one.kind, type, RONDO_SUM, true, count});
+    }
+  }
+  return jobs;
+}
+
+/// A GPU's result of each rank that `mine` holds, against that of the host's.
+void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes>& got,
+             const std::vector<Bytes>& expected, const char* algorithm) {
+  for (size_t i = 0; i < mine.size(); ++i) {
+    const int rank = mine[i].rank;
+    if (job.has_result(rank))
+      require(got[i] == expected[static_cast<size_t>(rank)], job.text() + ": rank " + std::to_string(rank) +
+                                                                 " of " + std::to_string(mine[i].size) +
+                                                                 " has other bits than " + algorithm);
+  }
+}
+
+void compare_all(std::span<const Rank> mine) {
+  const int n = mine.front().size;
+  for (const Specified& one : specified()) {
+    std::vector<std::unique_ptr<HostRanks>> hosts;
+    for (const char* algorithm : one.algorithms) hosts.push_back(std::make_unique<HostRanks>(n, algorithm));
+    for (const Job& job : jobs_of(one)) {
+      const std::vector<Bytes> got = call_all(job, mine);
+      for (size_t a = 0; a < hosts.size(); ++a)
+        compare(job, mine, got, call_all(job, hosts[a]->ranks()), one.algorithms[a]);
+    }
+  }
+}
+
+void went_by(const Rank& rank, const std::string& way) {
+  const char* name = nullptr;
+  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
+  require(name == way, "went by " + std::string(name));
+}
+
+constexpr int kSizes[] = {2, 3, 5, 8};
+
+TEST_CASE("ranks of one process get the bits of the algorithm that specifies their calls") {
+  if (children_lack_gpus()) return;
+  for (const int n : kSizes) {
+    INFO(n << " ranks");
+    expect_success(run_world({.nranks = 1}, [n](Rank&) {
+      const Party party(n, "cuda");
+      std::vector<Rank> mine;
+      for (int rank = 0; rank < n; ++rank) mine.push_back(party.rank(rank));
+      compare_all(mine);
+      went_by(mine.front(), "joint");
+    }));
+  }
+}
+
+TEST_CASE("ranks of several processes get the bits of the algorithm that specifies their calls") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  for (const int n : kSizes) {
+    INFO(n << " ranks");
+    expect_success(run_world(processes(n, {"cuda:0"}, folder.with({kTight})), [](Rank rank) {
+      const ForeignMemory memory = foreign_memory(gpu::MemoryKind::Device, 0);
+      rank.memory = &memory;
+      compare_all({&rank, 1});
+      went_by(rank, "phased");
+    }));
+  }
+}
+
+TEST_CASE("the values that are compared tell orders and roundings apart") {
+  expect_success(run_world({.nranks = 1}, [](Rank&) {
+    for (const int n : {3, 5, 8}) {
+      const HostRanks one_shot(n, "all_reduce=one_shot");
+      const HostRanks ring(n, "all_reduce=ring");
+      for (const rondo_type_t type : kTypes) {
+        const Job job{.type = type, .count = long_count(type)};
+        const bool differ = call_all(job, one_shot.ranks()) != call_all(job, ring.ranks());
+        require(differ == is_float(type), std::to_string(n) + " ranks, " + type_name(type));
+      }
+    }
+  }));
+}
+
+/// A GPU combines all operands at once and rounds the result; a chain rounds what each rank passes on.
+TEST_CASE("a GPU's scan of small floats is the one-shot reduction of the ranks up to each") {
+  if (children_lack_gpus()) return;
+  expect_success(run_world({.nranks = 1}, [](Rank&) {
+    constexpr int kRanks = 5;
+    const Party party(kRanks, "cuda");
+    std::vector<Rank> mine;
+    for (int rank = 0; rank < kRanks; ++rank) mine.push_back(party.rank(rank));
+    for (const rondo_type_t type : kTypes) {
+      const std::vector<Bytes> got = call_all({.kind = Kind::Scan, .type = type}, mine);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        const HostRanks up_to_it(rank + 1, "all_reduce=one_shot");
+        require(got[static_cast<size_t>(rank)] == call_all({.type = type}, up_to_it.ranks()).front(),
+                std::string(type_name(type)) + ", rank " + std::to_string(rank));
+      }
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test
