@@ -7,22 +7,6 @@ namespace {
 
 constexpr size_t kCount = 700;  // two tiles
 
-class Graph {
- public:
-  Graph(CUstream stream, const std::function<void()>& capture) : stream_(stream) {
-    require_cu(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
-    capture();
-    CUgraph graph = nullptr;
-    require_cu(CU(cuStreamEndCapture)(stream, &graph), "cuStreamEndCapture");
-    require_cu(CU(cuGraphInstantiate)(&exec_, graph, 0), "cuGraphInstantiate");
-  }
-  void replay() const { require_cu(CU(cuGraphLaunch)(exec_, stream_), "cuGraphLaunch"); }
-
- private:
-  CUstream stream_;
-  CUgraphExec exec_ = nullptr;
-};
-
 /// Each sum multiplies by the number of ranks, which is odd, so that none is without effect.
 void replay_often(Rank& rank) {
   constexpr int kReplays = 1000;

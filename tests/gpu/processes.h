@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 
 #include "driver_calls.h"
 #include "gpu.h"
@@ -76,6 +77,23 @@ class Device {
   gpu::Current current_;
   CUstream stream_ = nullptr;
   std::vector<gpu::Memory> memory_;
+};
+
+/// What a stream captures, to be launched there any number of times.
+class Graph {
+ public:
+  Graph(CUstream stream, const std::function<void()>& capture) : stream_(stream) {
+    require_cu(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+    capture();
+    CUgraph graph = nullptr;
+    require_cu(CU(cuStreamEndCapture)(stream, &graph), "cuStreamEndCapture");
+    require_cu(CU(cuGraphInstantiate)(&exec_, graph, 0), "cuGraphInstantiate");
+  }
+  void replay() const { require_cu(CU(cuGraphLaunch)(exec_, stream_), "cuGraphLaunch"); }
+
+ private:
+  CUstream stream_;
+  CUgraphExec exec_ = nullptr;
 };
 
 }  // namespace rondo::test
