@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "base/log.h"
 #include "comm/communicator.h"
 #include "comm/phased.h"
 
@@ -55,9 +56,12 @@ Status Phased::await_holders(const void* key) {
   for (;;) {
     const int holder = own_windows_->holder(key);
     if (holder < 0) return {};
-    if (patience.passed() && waits_for_self(holder))
-      return error(Code::InProgress, "{} lets go of the memory when its stream moves on",
-                   communicator_.rank_text(holder));
+    if (patience.passed() && waits_for_self(holder)) {
+      const Status why = error(Code::InProgress, "{} lets go of memory of rank {} when its stream moves on",
+                               communicator_.rank_text(holder), self_);
+      log().info("{}", why.message());
+      return why;
+    }
     if (deadline.passed())
       return error(Code::Timeout, "{} has not let go of the memory within {} s",
                    communicator_.rank_text(holder), static_cast<double>(timeout_ms) / 1000);

@@ -202,7 +202,10 @@ TEST_CASE("a rank that was killed has let go of everything") {
     require_ok(memory.status());
     Registered registered(rank.comm, memory.value().data(), kArena);
     await_direct(rank, {memory.value().data()}, device);
-    if (rank.rank == 1) ::raise(SIGKILL);
+    if (rank.rank == 1) {
+      sleep_ms(200);  // so that the others have left their calls
+      ::raise(SIGKILL);
+    }
     rondo_status_t status = RONDO_OK;
     for (int i = 0; i < 5000 && status == RONDO_OK; ++i) {
       sleep_ms(1);
@@ -235,6 +238,7 @@ TEST_CASE("streams go on when a rank whose memory they read is killed, as do gra
           };
           const Graph graph(device.stream(), [&] { check(call(), rank.comm); });
           meet(rank);
+          if (rank.rank == 2) sleep_ms(200);  // so that the others have left that call
           for (int i = 0; i < 20; ++i) graph.replay();
           if (rank.rank == 2) ::raise(SIGKILL);
           while (call() == RONDO_OK) sleep_ms(1);
