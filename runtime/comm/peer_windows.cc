@@ -1,5 +1,8 @@
 #include "comm/peer_windows.h"
 
+#include <system_error>
+#include <utility>
+
 #include "base/log.h"
 #include "base/quiet_thread.h"
 #include "gpu/device.h"
@@ -21,8 +24,12 @@ void PeerWindows::look() {
   const bool has_work =
       changes != answered_.load(std::memory_order_relaxed) || leaves_.load(std::memory_order_relaxed);
   if (!has_work || has_left_.load(std::memory_order_relaxed) || serves_.exchange(true)) return;
-  answered_.store(changes, std::memory_order_relaxed);
-  quiet_thread([self = shared_from_this()] { self->serve(); }).detach();
+  try {
+    quiet_thread([self = shared_from_this()] { self->serve(); }).detach();
+    answered_.store(changes, std::memory_order_relaxed);
+  } catch (const std::system_error&) {
+    serves_.store(false, std::memory_order_release);  // no more threads for now; the next look tries again
+  }
 }
 
 void PeerWindows::leave() {
@@ -78,7 +85,7 @@ Result<const std::byte*> PeerWindows::open(const Window& window, int owner, Seen
     return reinterpret_cast<const std::byte*>(window.address);
   }
   RONDO_TRY_ASSIGN(seen.memory, gpu::ImportedMemory::open(window.handle, parties_.device));
-  return const_cast<const std::byte*>(seen.memory.base() + window.offset);
+  return static_cast<const std::byte*>(seen.memory.base() + window.offset);
 }
 
 /// Once: the reason is that of the machine, or of how the memory was made.

@@ -640,8 +640,9 @@ RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 
 /** Registers memory with a communicator. Where its ranks are processes of one host, and this is memory of the rank's
  * GPU from rondo_cuda_mem_alloc() or cudaMalloc(), peers open it in the background, and then read what this rank gives
- * from there, with no copy on the way (see rondo_last_algorithm()). Other memory may be registered as well, and is
- * used as if it were not. Calls need not agree about it: each rank registers what it likes.
+ * from there, with no copy on the way (see rondo_last_algorithm()): 64 pieces of each rank at a time, and further ones
+ * when others have gone. Other memory may be registered as well, and is used as if it were not. Each rank registers
+ * what it likes.
  * @param comm the communicator
  * @param ptr start; in an allocation of a GPU, anywhere
  * @param bytes size, at least 1; within the allocation

@@ -8,15 +8,26 @@
 
 namespace rondo {
 
+/// While it lives, no signal reaches the calling thread, and those that it starts never hear of any.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 template <class Body>
 std::thread quiet_thread(Body&& body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread started(std::forward<Body>(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
+  const NoSignals quiet;
+  return std::thread(std::forward<Body>(body));
 }
 
 }  // namespace rondo

@@ -32,7 +32,8 @@ struct Neighbourhood {
   // What keeps all of this there.
   std::vector<gpu::SharedMemory> device_memory;
   std::vector<SharedSegment> host_memory;
-  std::vector<gpu::HostWindow> windows;  // onto host_memory; go first
+  std::vector<gpu::HostWindow> windows;     // onto host_memory; go first
+  std::shared_ptr<const void> own_windows;  // where peers still have one open
 };
 
 class Introduction final : public Task {
