@@ -144,7 +144,9 @@ rondo_status_t Session::run_sizes(const Table& table, const Combination& combina
   PERF_TRY(buffers_.open(team_, make_trials(table, combination, ops, sizes.back()), type.bytes));
   for (const size_t bytes : sizes)
     PERF_TRY(run_row(table, combination, make_trials(table, combination, ops, bytes), checker));
-  return buffers_.close();
+  PERF_TRY(buffers_.close());
+  // A GPU that waits in the next call cannot let go of what its peers deregister.
+  return options_.register_buffers ? rondo_barrier(team_.control, nullptr) : RONDO_OK;
 }
 
 rondo_status_t Session::run_combination(const Table& table, const Combination& combination) {

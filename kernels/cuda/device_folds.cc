@@ -18,6 +18,29 @@ uint64_t bytes_of(const device::FoldList& list) {
   return elements * element_info(list.type).bytes;
 }
 
+/// All but the stamps themselves.
+void begin_stamps(device::StampList& stamps, const StampPlan& plan) {
+  stamps.signature = plan.signature;
+  stamps.rank = static_cast<uint64_t>(plan.rank);
+  stamps.ticks = plan.ticks;
+  stamps.note = plan.note;
+  stamps.stopped = plan.stopped;
+  stamps.writes = plan.writes ? 1 : 0;
+}
+
+uint8_t new_pointer(device::FoldList& list, const void* pointer) {
+  if (pointer == nullptr) return device::StampList::kNoPointer;
+  list.pointers[list.npointers] = const_cast<void*>(pointer);  // read only
+  return static_cast<uint8_t>(list.npointers++);
+}
+
+/// Which of the list's pointers that one is.
+uint8_t source(const device::FoldList& list, const void* pointer) {
+  const auto* const end = list.pointers + list.npointers;
+  const auto* const found = std::find(list.pointers, end, pointer);
+  return found == end ? device::StampList::kNoPointer : static_cast<uint8_t>(found - list.pointers);
+}
+
 }  // namespace
 
 DeviceFolds::DeviceFolds(ElementType type, Reduction op, int divisor)
@@ -47,23 +70,22 @@ device::FoldList& DeviceFolds::add_list() {
   list.divisor = divisor_;
   static_assert(sizeof(Scalar) == sizeof(device::Scalar));
   if (!scalars_.empty()) std::memcpy(list.scalars, scalars_.data(), scalars_.size() * sizeof(Scalar));
-  if (stamps_ != nullptr) list.stamps = *stamps_;
   return list;
 }
 
 void DeviceFolds::stamp(const StampPlan& plan) {
   static_assert(StampPlan::kMostStamps == device::StampList::kMostStamps);
-  stamps_ = std::make_unique<device::StampList>();
-  stamps_->signature = plan.signature;
-  stamps_->rank = static_cast<uint64_t>(plan.rank);
-  stamps_->ticks = plan.ticks;
-  stamps_->note = plan.note;
-  stamps_->nstamps = static_cast<uint32_t>(plan.entries.size());
-  stamps_->writes = plan.writes ? 1 : 0;
-  for (size_t i = 0; i < plan.entries.size(); ++i)
-    stamps_->entries[i] = {plan.entries[i].stamp, plan.entries[i].count};
   if (lists_.empty() && !plan.entries.empty()) add_list();
-  for (device::FoldList& list : lists_) list.stamps = *stamps_;
+  for (device::FoldList& list : lists_) {
+    begin_stamps(list.stamps, plan);
+    if (plan.writes && &list != &lists_.front()) continue;
+    for (const StampPlan::Entry& entry : plan.entries) {
+      device::StampList& stamps = list.stamps;
+      stamps.pointers[stamps.nstamps] =
+          plan.writes ? new_pointer(list, entry.data) : source(list, entry.data);
+      stamps.entries[stamps.nstamps++] = {entry.stamp, entry.count};
+    }
+  }
 }
 
 void DeviceFolds::add(std::span<const void* const> sources, std::span<void* const> outs, size_t count) {

@@ -40,8 +40,8 @@ struct Lane {
 /// False: the call was stopped before all lines had come.
 RONDO_DEVICE_CALLED bool fold(const FoldTask& task, Lane lane);
 
-/// All of them, one after the other.
-RONDO_DEVICE_CALLED void fold_all(const FoldList& list, Lane lane);
+/// All of them, one after the other; `pointers`: in the place of the list's.
+RONDO_DEVICE_CALLED void fold_all(const FoldList& list, void* const* pointers, Lane lane);
 
 // The parts of fold() by type, each in a file of its own.
 RONDO_DEVICE_CALLED bool fold_short_integers(const FoldTask& task, Lane lane);  // 8 and 16 bits, bool

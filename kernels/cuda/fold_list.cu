@@ -2,13 +2,13 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold_all(const FoldList& list, Lane lane) {
+RONDO_DEVICE_CALLED void fold_all(const FoldList& list, void* const* pointers, Lane lane) {
   for (uint32_t i = 0; i < list.nfolds; ++i) {
     const FoldList::Fold& one = list.folds[i];
     FoldTask task;
-    task.sources = list.pointers + one.sources;
+    task.sources = pointers + one.sources;
     task.nsources = one.nsources;
-    task.outs = list.pointers + one.outs;
+    task.outs = pointers + one.outs;
     task.nouts = one.nouts;
     task.count = one.count;
     task.type = list.type;

@@ -17,6 +17,7 @@ struct alignas(16) Scalar {
 /// Stamps that a launch writes, or checks before it does anything else (stamps.h).
 struct StampList {
   static constexpr uint32_t kMostStamps = 64;
+  static constexpr uint8_t kNoPointer = 0xFF;
 
   struct Entry {
     Stamp* stamp;
@@ -26,9 +27,12 @@ struct StampList {
   uint64_t rank;        // own
   uint64_t* ticks;      // counts launches, so that the host sees that the call goes on; null: no need
   MismatchNote* note;
+  const uint64_t* stopped;  // not 0: the host has given the call up, and what stamps point to may be gone
   uint32_t nstamps;
   uint32_t writes;  // 0: checks
   Entry entries[kMostStamps];
+  /// Of the launch's pointers, by stamp: the one that is written into it; or which it has a say in.
+  uint8_t pointers[kMostStamps];
 };
 
 /// Folds that do not depend on one another. Each is a FoldTask of its own (fold.h).

@@ -8,9 +8,11 @@ namespace rondo::device {
 
 extern "C" __global__ void __launch_bounds__(kMostThreads)
     rondo_fold_list(const __grid_constant__ FoldList list) {
+  __shared__ void* shared[FoldList::kMostPointers];
   Block block;
-  if (!pass(list.stamps, blockIdx.x, block)) return;
-  fold_all(list, {blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x});
+  void* const* const pointers = pass(list, blockIdx.x, block, shared);
+  if (pointers == nullptr) return;
+  fold_all(list, pointers, {blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x});
 }
 
 extern "C" __global__ void __launch_bounds__(kMostThreads)

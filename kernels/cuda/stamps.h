@@ -21,25 +21,56 @@ RONDO_DEVICE void write_note(MismatchNote& note, const Stamp& stamp, const Signa
   store_release(Word::Stop, &note.noted, 1);  // pairs with the host's acquire load
 }
 
-/// All threads of a launch call it first, alike. False: a peer makes another call, and nothing may be
-/// written.
-RONDO_DEVICE bool pass(const StampList& list, uint32_t block_index, Block& block) {
-  bool differs = false;
-  for (uint32_t k = block.thread(); k < list.nstamps; k += block.threads()) {
-    const StampList::Entry& entry = list.entries[k];
-    Signature own = list.signature;
-    own.count = entry.count;
-    if (list.writes != 0) {
-      if (block_index != 0) continue;
-      write(&entry.stamp->signature, own);
-      write(&entry.stamp->rank, list.rank);
-    } else if (!same_call(read(&entry.stamp->signature), own)) {
-      differs = true;
-      if (block_index == 0) write_note(*list.note, *entry.stamp, own);
-    }
+/// Of one stamp: its call, its rank and what the launch's pointer says.
+struct StampAt {
+  RONDO_DEVICE StampAt(const FoldList& list, uint32_t k)
+      : stamp(*list.stamps.entries[k].stamp), own(list.stamps.signature), pointer(list.stamps.pointers[k]) {
+    own.count = list.stamps.entries[k].count;
   }
-  if (block_index == 0 && block.thread() == 0 && list.ticks != nullptr) add(list.ticks, 1);
-  return list.writes != 0 || !block.any(differs);
+  RONDO_DEVICE bool has_pointer() const { return pointer != StampList::kNoPointer; }
+
+  Stamp& stamp;
+  Signature own;
+  uint32_t pointer;
+};
+
+RONDO_DEVICE void write_stamps(const FoldList& list, const Block& block) {
+  for (uint32_t k = block.thread(); k < list.stamps.nstamps; k += block.threads()) {
+    const StampAt at(list, k);
+    write(&at.stamp.signature, at.own);
+    write(&at.stamp.rank, list.stamps.rank);
+    write(&at.stamp.data, at.has_pointer() ? bits_as<uint64_t>(list.pointers[at.pointer]) : uint64_t{0});
+  }
+}
+
+/// Whether all peers make the same call; where one has not staged its data, its pointer leads to them.
+RONDO_DEVICE bool follow_stamps(const FoldList& list, uint32_t block_index, Block& block, void** pointers) {
+  for (uint32_t k = block.thread(); k < list.npointers; k += block.threads()) pointers[k] = list.pointers[k];
+  block.barrier();  // before what stamps say goes over it
+  bool gives_up = false;
+  for (uint32_t k = block.thread(); k < list.stamps.nstamps; k += block.threads()) {
+    const StampAt at(list, k);
+    if (!same_call(read(&at.stamp.signature), at.own)) {
+      gives_up = true;
+      if (block_index == 0) write_note(*list.stamps.note, at.stamp, at.own);
+      continue;
+    }
+    const uint64_t data = read(&at.stamp.data);
+    if (data == 0 || !at.has_pointer()) continue;
+    gives_up |= load_relaxed(list.stamps.stopped) != 0;
+    pointers[at.pointer] = bits_as<void*>(data);
+  }
+  return !block.any(gives_up);
+}
+
+/// All threads of a launch call it first, alike. The pointers of its folds, for which a block has room at
+/// `shared`; null: a peer makes another call, or the host has given it up, and nothing may be written.
+RONDO_DEVICE void* const* pass(const FoldList& list, uint32_t block_index, Block& block, void** shared) {
+  const StampList& stamps = list.stamps;
+  if (block_index == 0 && block.thread() == 0 && stamps.ticks != nullptr) add(stamps.ticks, 1);
+  if (stamps.writes != 0 && block_index == 0) write_stamps(list, block);
+  if (stamps.writes != 0 || stamps.nstamps == 0) return list.pointers;
+  return follow_stamps(list, block_index, block, shared) ? shared : nullptr;
 }
 
 }  // namespace rondo::device

@@ -73,8 +73,17 @@ rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes) {
   });
 }
 
+rondo_status_t rondo_cuda_mem_alloc(void** ptr, size_t bytes, int device) {
+  return guarded("rondo_cuda_mem_alloc", nullptr, [&]() -> Status {
+    if (ptr == nullptr) return api::null_argument("ptr");
+    *ptr = nullptr;
+    RONDO_TRY_ASSIGN(*ptr, allocate_on_gpu(bytes, device));
+    return {};
+  });
+}
+
 rondo_status_t rondo_mem_free(void* ptr) {
-  return guarded("rondo_mem_free", nullptr, [&] { return free_shared(ptr); });
+  return guarded("rondo_mem_free", nullptr, [&] { return free_allocated(ptr); });
 }
 
 rondo_status_t rondo_register(rondo_comm_t comm, void* ptr, size_t bytes, void** handle) {
@@ -82,7 +91,7 @@ rondo_status_t rondo_register(rondo_comm_t comm, void* ptr, size_t bytes, void**
     if (handle == nullptr) return api::null_argument("handle");
     *handle = nullptr;
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
-    RONDO_TRY_ASSIGN(*handle, communicator->registrations().add(ptr, bytes));
+    RONDO_TRY_ASSIGN(*handle, communicator->register_memory(ptr, bytes));
     return {};
   });
 }
@@ -90,6 +99,6 @@ rondo_status_t rondo_register(rondo_comm_t comm, void* ptr, size_t bytes, void**
 rondo_status_t rondo_deregister(rondo_comm_t comm, void* handle) {
   return guarded("rondo_deregister", comm, [&]() -> Status {
     if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
-    return comm->communicator->registrations().remove(handle);
+    return comm->communicator->deregister_memory(handle);
   });
 }

@@ -46,6 +46,10 @@ Status Communicator::check_device_calls() const {
   return {};
 }
 
+bool Communicator::is_here(int rank) const {
+  return same_process(session_->member(session_rank(rank)), session_->member(session_rank(self_)));
+}
+
 /// Whether kernels of any rank can use the users' buffers of any other.
 bool Communicator::reach_one_another() const {
   std::set<int> devices;
@@ -73,7 +77,7 @@ Status Communicator::plan_gpu_calls() {
   const bool wired = options_.transport != nullptr && std::string_view(options_.transport->name) != "local";
   for (int rank = 0; rank < size(); ++rank) {
     const Member& other = session_->member(session_rank(rank));
-    if (same_process(self, other)) here.push_back(rank);
+    if (is_here(rank)) here.push_back(rank);
     one_host = one_host && other.endpoint.host == self.endpoint.host;
     execution_terms_.gpus.push_back(other.device);
   }
@@ -207,6 +211,9 @@ Status Communicator::finish_gpu_calls() {
   if (gpu_messages_ != nullptr && !gpu_messages_->settle(deadline))
     return fail(error(Code::Timeout, "messages on CUDA streams were not over within {} s of rondo_finalize()",
                       static_cast<double>(options_.timeout_ms) / 1000));
+  if (phased_ != nullptr && !phased_->close_windows())
+    log().warn("rank {}: peers still have registered memory of this rank open; it must not be freed yet",
+               self_);
   if (device_calls_ == nullptr) return {};
   const Status left = device_calls_->drain(deadline);
   return left.ok() ? Status() : fail(left);

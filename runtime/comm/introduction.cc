@@ -12,6 +12,9 @@ namespace {
 constexpr uint16_t kStagingPort = 0xfffe;  // lanes count from 0, and messages have the last
 constexpr uint32_t kMagic = 0x67747352;    // "Rstg"
 
+/// Words, then windows.
+size_t words_bytes(int nranks) { return WordTable::bytes(nranks) + WindowTable::bytes(nranks); }
+
 template <class T>
 std::span<const std::byte> bytes_of(const T& message) {
   return std::as_bytes(std::span(&message, 1));
@@ -97,8 +100,9 @@ Result<bool> Introduction::find_sockets() {
   return static_cast<int>(sockets_.size()) + 1 == size();
 }
 
-void Introduction::keep(int rank, SharedSegment segment) {
-  auto window = gpu::HostWindow::open(parties_.device, segment.data(), segment.bytes());
+/// `reached_bytes`: of the segment, from its beginning, for the device.
+void Introduction::keep(int rank, SharedSegment segment, size_t reached_bytes) {
+  auto window = gpu::HostWindow::open(parties_.device, segment.data(), reached_bytes);
   if (!window.ok()) {
     objection_ = window.status().message();
     return;
@@ -108,13 +112,21 @@ void Introduction::keep(int rank, SharedSegment segment) {
   made_->host_memory.push_back(std::move(segment));
 }
 
+void Introduction::keep_words(SharedSegment segment) {
+  const size_t bytes = WordTable::bytes(size());
+  made_->host_words = WordTable(segment.data(), size());
+  made_->window_table = WindowTable(segment.data() + bytes, size());
+  keep(-1, std::move(segment), bytes);
+  if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+}
+
 Status Introduction::make_staging() {
   const size_t bytes = made_->geometry.bytes();
   if (on_host_) {
     RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
     staging_fd_ = std::move(made.memfd);
     staging_size_ = bytes;
-    keep(parties_.self, std::move(made.segment));
+    keep(parties_.self, std::move(made.segment), bytes);
     return {};
   }
   RONDO_TRY_ASSIGN(gpu::SharedMemory memory, gpu::SharedMemory::create(parties_.device, bytes));
@@ -128,11 +140,9 @@ Status Introduction::make_staging() {
 /// The first rank makes the words of all.
 Status Introduction::make_words() {
   if (parties_.self != 0) return {};
-  RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(WordTable::bytes(size())));
+  RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(words_bytes(size())));
   words_fd_ = std::move(made.memfd);
-  made_->host_words = WordTable(made.segment.data(), size());
-  keep(-1, std::move(made.segment));
-  if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+  keep_words(std::move(made.segment));
   return {};
 }
 
@@ -185,15 +195,13 @@ Status Introduction::believe(int rank, const Offer& offer, std::vector<Fd> attac
     return error(Code::RemoteError, "{} shared {} descriptors of memory where {} belong", member(rank).text(),
                  attached.size(), expected);
   if (rank == 0) {
-    RONDO_TRY_ASSIGN(SharedSegment words, SharedSegment::map(attached.front(), WordTable::bytes(size())));
-    made_->host_words = WordTable(words.data(), size());
-    keep(-1, std::move(words));
-    if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+    RONDO_TRY_ASSIGN(SharedSegment words, SharedSegment::map(attached.front(), words_bytes(size())));
+    keep_words(std::move(words));
   }
   if (offer.size == 0) return {};
   if (on_host_) {
     RONDO_TRY_ASSIGN(SharedSegment staging, SharedSegment::map(attached.back(), made_->geometry.bytes()));
-    keep(rank, std::move(staging));
+    keep(rank, std::move(staging), made_->geometry.bytes());
     return {};
   }
   auto opened = gpu::SharedMemory::open(attached.back(), offer.size, parties_.device);

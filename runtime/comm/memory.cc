@@ -7,14 +7,21 @@
 #include <cstdint>
 
 #include "base/fd.h"
+#include "gpu/device.h"
+#include "gpu/memory.h"
+#include "gpu/shared_memory.h"
 
 namespace rondo {
 namespace {
 
-/// Sizes of what allocate_shared() gave, by address.
+/// What was given, by address.
 struct Allocations {
+  struct One {
+    size_t bytes = 0;                     // of the host's memory
+    std::shared_ptr<gpu::Memory> on_gpu;  // null: it is the host's
+  };
   std::mutex mutex;
-  std::map<void*, size_t> bytes;
+  std::map<void*, One> all;
 };
 
 Allocations& allocations() {
@@ -35,17 +42,42 @@ Result<void*> allocate_shared(size_t bytes) {
   void* pointer = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (pointer == MAP_FAILED) return no_memory(bytes);
   std::lock_guard lock(allocations().mutex);
-  allocations().bytes[pointer] = bytes;
+  allocations().all[pointer].bytes = bytes;
   return pointer;
 }
 
-Status free_shared(void* pointer) {
-  if (pointer == nullptr) return {};
+Result<void*> allocate_on_gpu(size_t bytes, int device) {
+  RONDO_TRY_ASSIGN(const int devices, gpu::device_count());
+  if (device < 0 || device >= devices)
+    return error(Code::InvalidArgument, "device is {}: it must be from 0 to {}", device, devices - 1);
+  if (bytes == 0) return static_cast<void*>(nullptr);
+  const gpu::OutsideCapture outside;
+  RONDO_TRY_ASSIGN(gpu::Memory memory, gpu::Memory::allocate(gpu::MemoryKind::Device, device, bytes));
+  void* pointer = memory.data();
   std::lock_guard lock(allocations().mutex);
-  const auto found = allocations().bytes.extract(pointer);
+  allocations().all[pointer].on_gpu = std::make_shared<gpu::Memory>(std::move(memory));
+  return pointer;
+}
+
+std::shared_ptr<const void> keep_on_gpu(const void* pointer) {
+  std::lock_guard lock(allocations().mutex);
+  const auto& all = allocations().all;
+  const auto after = all.upper_bound(const_cast<void*>(pointer));  // only compared
+  if (after == all.begin()) return nullptr;
+  const auto& memory = std::prev(after)->second.on_gpu;
+  const auto* const at = static_cast<const std::byte*>(pointer);
+  return memory != nullptr && at < memory->data() + memory->bytes() ? memory : nullptr;
+}
+
+Status free_allocated(void* pointer) {
+  if (pointer == nullptr) return {};
+  std::unique_lock lock(allocations().mutex);
+  const auto found = allocations().all.extract(pointer);
+  lock.unlock();  // a GPU's memory is freed when its work is done
   if (found.empty())
-    return error(Code::InvalidArgument, "ptr is {}, which is not memory from rondo_mem_alloc()", pointer);
-  ::munmap(pointer, found.mapped());
+    return error(Code::InvalidArgument,
+                 "ptr is {}, which is not memory from rondo_mem_alloc() or rondo_cuda_mem_alloc()", pointer);
+  if (found.mapped().bytes != 0) ::munmap(pointer, found.mapped().bytes);
   return {};
 }
 
@@ -59,11 +91,16 @@ Result<void*> Registrations::add(void* pointer, size_t bytes) {
   return handle;
 }
 
-Status Registrations::remove(void* handle) {
+Status Registrations::check(void* handle) {
   std::lock_guard lock(mutex_);
-  if (ranges_.erase(handle) == 0)
-    return error(Code::InvalidArgument, "handle is {}, which is not registered with this communicator",
-                 handle);
+  if (ranges_.count(handle) != 0) return {};
+  return error(Code::InvalidArgument, "handle is {}, which is not registered with this communicator", handle);
+}
+
+Status Registrations::remove(void* handle) {
+  RONDO_TRY(check(handle));
+  std::lock_guard lock(mutex_);
+  ranges_.erase(handle);
   return {};
 }
 

@@ -28,18 +28,26 @@ Phased::Phased(Communicator& communicator, Introduction::Parties parties, std::v
     : communicator_(communicator),
       self_(parties.self),
       introduction_(parties),
+      own_windows_(std::make_shared<OwnWindows>(parties.self, communicator.size(), parties.device,
+                                                [session = parties.session, ranks = parties.ranks](int rank) {
+                                                  return session->is_gone(ranks[static_cast<size_t>(rank)]);
+                                                })),
       run_(Crew::of(parties.session->id(), parties.communicator, here.size()), here, parties.self,
            parties.device, issue_phased) {
   part_.own_tail = std::make_shared<StreamTail>(parties.device);
   part_.latest_tail = &latest_tail_;
 }
 
-/// What a stream that never comes to an end may still use is left to the end of the process.
+/// What a stream that never comes to an end may still use is left to the end of the process, as is what peers
+/// do not let go of.
 Phased::~Phased() {
   const bool settled = settle(Deadline::in_ms(kSettleAfterFailure_ms));
+  const bool closed = close_windows();
   watch_.reset();
-  if (settled || neighbourhood_ == nullptr) return;
-  log().warn("rank {}: memory that GPUs share is not freed, since a stream still uses it", self_);
+  if (neighbourhood_ == nullptr || (settled && closed)) return;
+  log().warn("rank {}: memory that GPUs share is not freed, since {}", self_,
+             settled ? "a peer still has it" : "a stream still uses it");
+  neighbourhood_->own_windows = own_windows_;
   static_cast<void>(neighbourhood_.release());
 }
 
@@ -65,21 +73,32 @@ Progress Phased::introduce() {
   }
   if (progress != Progress::Done) return progress;
   neighbourhood_ = introduction_->take();
+  peer_windows_ = PeerWindows::make(window_parties());
+  if (!neighbourhood_->on_host) own_windows_->publish(neighbourhood_->window_table);
   introduction_.reset();
-  watch_.emplace(communicator_, neighbourhood_->host_words);
+  watch_.emplace(communicator_, neighbourhood_->host_words, peer_windows_);
   return Progress::Moved;
+}
+
+void Phased::plan() {
+  const StagingView view{.geometry = neighbourhood_->geometry,
+                         .self = self_,
+                         .staging = neighbourhood_->staging,
+                         .words = &neighbourhood_->words.rank(self_),
+                         .windows = own_windows_.get()};
+  PhasedPlan plan = plan_phased(*call_, signature_, view);
+  part_.neighbourhood = neighbourhood_.get();
+  part_.rounds = std::move(plan.rounds);
+  if (plan.in_place && !plan.stages) communicator_.note_algorithm("direct");
+  std::atomic_ref(neighbourhood_->host_words.rank(self_).made)
+      .store(signature_.sequence, std::memory_order_release);
 }
 
 Progress Phased::advance() {
   if (unusable_) return Progress::Failed;
   if (neighbourhood_ == nullptr) return introduce();
   if (!running_) {
-    StagingView view{.geometry = neighbourhood_->geometry,
-                     .self = self_,
-                     .staging = neighbourhood_->staging,
-                     .words = &neighbourhood_->words.rank(self_)};
-    part_.neighbourhood = neighbourhood_.get();
-    part_.rounds = plan_phased(*call_, signature_, view);
+    plan();
     if (const Status begun = run_.begin(*call_, signature_, &part_); !begun.ok()) {
       failure_ = begun;
       return Progress::Failed;

@@ -209,6 +209,7 @@ class Planner {
       : call_(call), signature_(signature), view_(view) {}
 
   void add(const Flow& flow) {
+    find_seen(flow);
     const size_t block_bytes = view_.geometry.block_bytes(flow.shared);
     size_t tiles = 1;
     for (const Pieces* pieces : {&flow.give, &flow.take})
@@ -217,7 +218,7 @@ class Planner {
     if (flow.out) tiles = std::max(tiles, tiles_of(flow.out->bytes, block_bytes));
     for (size_t tile = 0; tile < tiles; ++tile) add_round(flow, tile, block_bytes);
   }
-  std::vector<PhasedRound> take() { return std::move(rounds_); }
+  PhasedPlan take() { return std::move(plan_); }
 
  private:
   /// A tile's part of a piece.
@@ -244,6 +245,30 @@ class Planner {
   }
   bool scales(const Flow& flow) const { return flow.operands && call_.op.scales_input; }
 
+  static bool overlap(const Piece& a, const Piece& b) {
+    return a.at < b.at + b.bytes && b.at < a.at + a.bytes;
+  }
+  /// Whether the own rank writes there in the same exchange, while others may still read.
+  static bool is_written(const Flow& flow, const Piece& piece) {
+    if (flow.out) return overlap(*flow.out, piece);
+    const bool copies_own = flow.own_out != nullptr && flow.own_out != flow.own->at;
+    if (copies_own && overlap({flow.own_out, flow.own->bytes}, piece)) return true;
+    return std::any_of(flow.take.begin(), flow.take.end(),
+                       [&](const auto& taken) { return taken && overlap(*taken, piece); });
+  }
+  /// An all_reduce in place gives parts of its input in the first exchange that it writes in the second: each
+  /// only when the rank that it is for has sent what it made of it.
+  void find_seen(const Flow& flow) {
+    seen_.assign(flow.give.size(), nullptr);
+    if (scales(flow)) return;
+    for (size_t reader = 0; reader < flow.give.size(); ++reader) {
+      const auto& piece = flow.give[reader];
+      if (piece && piece->bytes != 0 && !is_written(flow, *piece))
+        seen_[reader] = view_.windows->seen_by(static_cast<int>(reader), piece->at, piece->bytes);
+    }
+  }
+  const std::byte* seen_by(int reader) const { return seen_[static_cast<size_t>(reader)]; }
+
   void add_round(const Flow& flow, size_t tile, size_t block_bytes) {
     PhasedRound round;
     round.slot = static_cast<int>(tile % kSlots);
@@ -251,7 +276,7 @@ class Planner {
     round.writers = partners(flow.take, tile, block_bytes);
     produce(flow, tile, block_bytes, round);
     consume(flow, tile, block_bytes, round);
-    rounds_.push_back(std::move(round));
+    plan_.rounds.push_back(std::move(round));
   }
 
   /// Where operands are scaled, they are so before they are staged, the own one as well.
@@ -274,24 +299,33 @@ class Planner {
     const auto stage = [&](const Piece& piece, int reader) {
       const Cut now = cut(piece.bytes, tile, block_bytes);
       add_one(folds, piece.at + now.begin, own_block(round.slot, flow.shared, reader), now.bytes / unit);
+      plan_.stages |= now.bytes != 0;
     };
-    std::vector<int> staged = round.readers;
+    std::vector<int> staged;
+    for (const int reader : round.readers)
+      if (seen_by(reader) == nullptr) staged.push_back(reader);
+    plan_.in_place |= staged.size() < round.readers.size();
     if (flow.shared && !staged.empty()) staged.resize(1);
     for (const int reader : staged) stage(*flow.give[static_cast<size_t>(reader)], reader);
     if (stages_own(flow) && (!flow.shared || staged.empty())) stage(*flow.own, view_.self);
-    folds.stamp(stamps_for(
-        flow.give, round.readers, [&](int reader) { return stamp_at(view_.self, round.slot, reader); },
-        true));
+    StampPlan stamps = stamps_of(true);
+    for (const int reader : round.readers) {
+      const std::byte* const seen = seen_by(reader);
+      stamps.entries.push_back({stamp_at(view_.self, round.slot, reader), length(flow.give, reader),
+                                seen == nullptr ? nullptr : seen + tile * block_bytes});
+    }
+    folds.stamp(stamps);
     round.produce.push_back(std::move(folds));
   }
 
   void consume(const Flow& flow, size_t tile, size_t block_bytes, PhasedRound& round) {
-    const auto check = stamps_for(
-        flow.take, round.writers, [&](int writer) { return stamp_at(writer, round.slot, view_.self); },
-        false);
+    StampPlan stamps = stamps_of(false);
+    for (const int writer : round.writers)
+      stamps.entries.push_back({stamp_at(writer, round.slot, view_.self), length(flow.take, writer),
+                                block_of(writer, round.slot, flow.shared)});
     DeviceFolds folds =
         flow.out ? combine(flow, tile, block_bytes, round) : copy(flow, tile, block_bytes, round);
-    folds.stamp(check);
+    folds.stamp(stamps);
     round.consume.push_back(std::move(folds));
   }
 
@@ -328,25 +362,26 @@ class Planner {
     return reinterpret_cast<Stamp*>(view_.staging[static_cast<size_t>(writer)] +
                                     view_.geometry.stamp(slot, reader));
   }
-  template <class Where>
-  StampPlan stamps_for(const Pieces& pieces, const std::vector<int>& partners, Where where,
-                       bool writes) const {
-    StampPlan plan{.writes = writes,
-                   .signature = signature_,
-                   .rank = view_.self,
-                   .ticks = &view_.words->ticks,
-                   .note = &view_.words->note};
-    for (const int rank : partners) {
-      const size_t pair = pieces[static_cast<size_t>(rank)]->bytes / std::max<size_t>(1, call_.type.bytes);
-      plan.entries.push_back({where(rank), call_.varying ? pair : signature_.count});
-    }
-    return plan;
+  /// The elements that a pair exchanges, as its stamp says it.
+  uint64_t length(const Pieces& pieces, int partner) const {
+    if (!call_.varying) return signature_.count;
+    return pieces[static_cast<size_t>(partner)]->bytes / std::max<size_t>(1, call_.type.bytes);
+  }
+  StampPlan stamps_of(bool writes) const {
+    return {.writes = writes,
+            .signature = signature_,
+            .rank = view_.self,
+            .ticks = &view_.words->ticks,
+            .note = &view_.words->note,
+            .stopped = &view_.words->stopped,
+            .entries = {}};
   }
 
   const Call& call_;
   const Signature& signature_;
   const StagingView& view_;
-  std::vector<PhasedRound> rounds_;
+  std::vector<const std::byte*> seen_;  // the pieces that the exchange gives, by reader; null: not in place
+  PhasedPlan plan_;
 };
 
 }  // namespace
@@ -356,7 +391,7 @@ bool in_two_steps(const Call& call, int nranks) {
          call.count * call.type.bytes >= kTwoStepBytes;
 }
 
-std::vector<PhasedRound> plan_phased(const Call& call, const Signature& signature, const StagingView& view) {
+PhasedPlan plan_phased(const Call& call, const Signature& signature, const StagingView& view) {
   Planner planner(call, signature, view);
   for (const Flow& flow : Flows(call, view.self, view.geometry.nranks()).make()) planner.add(flow);
   return planner.take();

@@ -20,12 +20,10 @@ struct Argument {
   bool on_host() const { return used() && !on_gpu(); }
 };
 
-/// A rank without a GPU goes on although the process has broken one.
 Result<Argument> argument(const char* name, const Extent& extent, int device) {
   if (extent.bytes == 0) return Argument{name, nullptr, {}};
-  const auto place = gpu::place_of(extent.begin);
-  if (device >= 0) RONDO_TRY(place.status());
-  return Argument{name, extent.begin, place.ok() ? place.value() : gpu::Place()};
+  RONDO_TRY_ASSIGN(const gpu::Place place, place_for(extent.begin, device));
+  return Argument{name, extent.begin, place};
 }
 
 Status check_reachable(std::string_view kind, const Argument& buffer, int device, bool shared) {
@@ -73,6 +71,11 @@ Status check_stream(const CallPlace& place, int device) {
 }
 
 }  // namespace
+
+Result<gpu::Place> place_for(const void* pointer, int device) {
+  auto place = gpu::place_of(pointer);
+  return place.ok() || device >= 0 ? std::move(place) : Result(gpu::Place());
+}
 
 Status place(Call& call, int rank, int nranks, int device, bool shared) {
   // First: a GPU that was reset does not know its memory any more, which the CPU must not touch.

@@ -1,6 +1,5 @@
 #include "comm/poller.h"
 
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <condition_variable>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 
 namespace rondo {
 
@@ -18,13 +18,7 @@ Result<std::unique_ptr<Poller>> Poller::start() {
   Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return system_error("cannot make an event descriptor", errno);
   std::unique_ptr<Poller> poller(new Poller(std::move(epoll), std::move(wake)));
-  // The host program's signal handlers must not run on this thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  poller->thread_ = std::thread([raw = poller.get()] { raw->loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  poller->thread_ = quiet_thread([raw = poller.get()] { raw->loop(); });
   return poller;
 }
 

@@ -1,18 +1,10 @@
 #include "comm/queue.h"
 
-#include <signal.h>
+#include "base/quiet_thread.h"
 
 namespace rondo {
 
-Queue::Queue() {
-  // The host program's signal handlers must not run on this thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+Queue::Queue() : thread_(quiet_thread([this] { loop(); })) {}
 
 Queue::~Queue() {
   {

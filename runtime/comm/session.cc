@@ -181,6 +181,12 @@ void Session::apply(const Notice& notice, const Attachment& attachment) {
   if (member_gone || notice.communicator == attachment.communicator) attachment.health->fail(notice.status());
 }
 
+bool Session::is_gone(int rank) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(heard_.begin(), heard_.end(),
+                     [&](const Notice& notice) { return notice.communicator == 0 && notice.rank == rank; });
+}
+
 void Session::attach(Attachment attachment) {
   std::lock_guard lock(mutex_);
   for (const Notice& notice : heard_) apply(notice, attachment);

@@ -1,7 +1,5 @@
 #include "comm/watch.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 #include "comm/diagnosis.h"
 
 namespace rondo {
@@ -29,8 +28,10 @@ T load(T& word) {
 
 bool is_busy(const WordTable& words, int rank) { return load(words.rank(rank).busy) != 0; }
 
-/// The stream that waits for a word puts it back to 0, and may then wait for it again.
+/// The stream that waits for a word puts it back to 0, and may then wait for it again. What its kernels find
+/// then is no call's: they must not follow it to memory that may be gone.
 void release(const WordTable& words, int rank) {
+  std::atomic_ref(words.rank(rank).stopped).store(1, std::memory_order_release);
   uint32_t* const first = words.first_word(rank);
   for (size_t i = 0; i < words.words_of_rank(); ++i)
     std::atomic_ref(first[i]).store(1, std::memory_order_release);
@@ -64,7 +65,8 @@ int late_rank(const WordTable& words, int nranks, int self) {
 
 class Watch::Watched final : public Looked {
  public:
-  Watched(Communicator& of, const WordTable& its_words) : communicator_(of), words_(its_words) {}
+  Watched(Communicator& of, const WordTable& its_words, std::shared_ptr<PeerWindows> windows)
+      : communicator_(of), words_(its_words), windows_(std::move(windows)) {}
   ~Watched() override {
     if (looking_.joinable()) looking_.join();
   }
@@ -78,6 +80,7 @@ class Watch::Watched final : public Looked {
 
   Communicator& communicator_;
   WordTable words_;
+  std::shared_ptr<PeerWindows> windows_;
   uint64_t ticks_ = 0;
   int64_t still_since_ns_ = 0;  // 0: it moves, or there is nothing to move
   int64_t next_look_ns_ = kFirstLook_ns;
@@ -87,6 +90,7 @@ class Watch::Watched final : public Looked {
 
 microseconds Watch::Watched::look() {
   const bool busy = is_busy(words_, rank());
+  windows_->look();
   if (communicator_.health().failed()) {
     if (busy) release(words_, rank());
     return busy ? kReleasing : kBusy;
@@ -158,12 +162,7 @@ class Guard {
  private:
   void start() {
     started_ = true;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);  // the host program's signal handlers must not run on this thread
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { loop(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    quiet_thread([this] { loop(); }).detach();
   }
   [[noreturn]] void loop() {
     std::unique_lock lock(mutex_);
@@ -185,8 +184,8 @@ class Guard {
 
 }  // namespace
 
-Watch::Watch(Communicator& communicator, const WordTable& words)
-    : watched_(std::make_unique<Watched>(communicator, words)) {
+Watch::Watch(Communicator& communicator, const WordTable& words, std::shared_ptr<PeerWindows> windows)
+    : watched_(std::make_unique<Watched>(communicator, words, std::move(windows))) {
   Guard::get().add(*watched_);
 }
 

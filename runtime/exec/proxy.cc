@@ -1,10 +1,9 @@
 #include "exec/proxy.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include "base/quiet_thread.h"
 #include "exec/patience.h"
 
 namespace rondo {
@@ -26,13 +25,7 @@ void Proxy::add(Work* work) {
     all_.push_back(work);
   }
   if (thread_.joinable()) return;
-  // The host program's signal handlers must not run on this thread.
-  sigset_t every;
-  sigset_t before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { loop(); });
 }
 
 void Proxy::remove(Work* work) {

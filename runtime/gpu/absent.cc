@@ -1,6 +1,7 @@
 // What a build without CUDA's headers says: there is no GPU.
 #include "gpu/device.h"
 #include "gpu/graph.h"
+#include "gpu/ipc.h"
 #include "gpu/memory.h"
 #include "gpu/owned_stream.h"
 #include "gpu/shared_memory.h"
@@ -44,6 +45,12 @@ SharedMemory::~SharedMemory() = default;
 SharedMemory::SharedMemory(SharedMemory&&) noexcept {}
 SharedMemory& SharedMemory::operator=(SharedMemory&&) noexcept { return *this; }
 Result<Fd> SharedMemory::exported() const { return absent(); }
+Result<Allocation> allocation_of(const void*, int) { return absent(); }
+Result<IpcHandle> export_memory(const void*, int) { return absent(); }
+Result<ImportedMemory> ImportedMemory::open(const IpcHandle&, int) { return absent(); }
+ImportedMemory::~ImportedMemory() = default;
+ImportedMemory::ImportedMemory(ImportedMemory&&) noexcept {}
+ImportedMemory& ImportedMemory::operator=(ImportedMemory&&) noexcept { return *this; }
 Result<HostWindow> HostWindow::open(int, void*, size_t) { return absent(); }
 HostWindow::~HostWindow() = default;
 HostWindow::HostWindow(HostWindow&&) noexcept {}

@@ -67,6 +67,10 @@ namespace rondo::gpu {
   X(cuMemcpyAsync)                               \
   X(cuMemsetD8Async)                             \
   X(cuPointerGetAttributes)                      \
+  X(cuMemGetAddressRange)                        \
+  X(cuIpcGetMemHandle)                           \
+  X(cuIpcOpenMemHandle)                          \
+  X(cuIpcCloseMemHandle)                         \
   X(cuLibraryLoadData)                           \
   X(cuLibraryGetKernel)                          \
   X(cuLinkCreate)                                \

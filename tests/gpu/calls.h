@@ -20,13 +20,16 @@ inline Trial aligned(Trial trial) {
   return trial;
 }
 
-inline void run_here(Rank rank, int device, gpu::MemoryKind kind, const Trial& trial) {
-  const ForeignMemory memory = foreign_memory(kind, device);
+inline void run_on(Rank rank, const ForeignMemory& memory, const Trial& trial) {
   rank.memory = &memory;
   run_trial(rank, aligned(trial));
 }
 
-inline void every_kind(const Rank& rank, int device) {
+inline void run_here(const Rank& rank, int device, gpu::MemoryKind kind, const Trial& trial) {
+  run_on(rank, foreign_memory(kind, device), trial);
+}
+
+inline void every_kind(const Rank& rank, const ForeignMemory& memory) {
   for (const Kind kind : kAllKinds) {
     Trial trial{.kind = kind};
     for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root)
@@ -36,9 +39,13 @@ inline void every_kind(const Rank& rank, int device) {
         trial.varying = has_varying_form(kind) && trial.seed % 2 == 0;
         trial.in_place = may_be_in_place(kind) && trial.seed % 3 == 0;
         trial.shift = trial.seed % 5;
-        run_here(rank, device, gpu::MemoryKind::Device, trial);
+        run_on(rank, memory, trial);
       }
   }
+}
+
+inline void every_kind(const Rank& rank, int device) {
+  every_kind(rank, foreign_memory(gpu::MemoryKind::Device, device));
 }
 
 inline void random_calls(Rank rank, int device, uint64_t first_seed, int calls) {

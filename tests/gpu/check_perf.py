@@ -98,6 +98,14 @@ class Ranks(OnGpus):
         self.assertEqual({row["ranks"] for row in rows}, {2})
 
 
+    def test_buffers_that_processes_read_in_place(self):
+        self.right("all", "--ranks", "3", *ONE_GPU, *MIXED, "-R", "1")
+        many = ["all_gather", "--ranks", "3", *ONE_GPU, "-b", "8", "-e", "128K", "-f", "2"]
+        # Peers open the buffers in the background, but long before the last row.
+        self.assertEqual(self.right(*many, "-R", "1")[-1]["algorithm"], "direct")
+        self.assertEqual({row["algorithm"] for row in self.right(*many)}, {"phased"})
+
+
 class Ways(OnGpus):
     def test_ways_of_calling(self):
         for way in (["--queue"], ["-m", "3"], ["--queue", "-m", "2"], ["-z", "1"], ["-z", "2"], ["-z", "3"],

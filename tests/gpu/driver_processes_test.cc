@@ -116,6 +116,33 @@ TEST_CASE("another process opens a handle and writes") {
   CHECK(run_case("in a process that opens a handle too late", {{"TEST_HANDLE", hex(handle)}}) == 0);
 }
 
+TEST_CASE("in a process that reads what its owner has freed", "[.]") {
+  const Current current;
+  CUdeviceptr opened = 0;
+  REQUIRE_CU(cuIpcOpenMemHandle, &opened, handle_from(variable("TEST_HANDLE")), kFlags);
+  const int told = std::stoi(variable("TEST_DESCRIPTOR"));
+  char freed = 0;
+  REQUIRE(::write(told, &freed, 1) == 1);
+  REQUIRE(::read(told, &freed, 1) == 1);
+  static_cast<void>(*at<volatile int>(opened));
+}
+
+TEST_CASE("freed memory faults in every process that has it open") {
+  const Current current;
+  const CUdeviceptr memory = make_memory(8000);
+  CUipcMemHandle handle;
+  REQUIRE_CU(cuIpcGetMemHandle, &handle, memory);
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  Process reader = start_case("in a process that reads what its owner has freed",
+                              {{"TEST_HANDLE", hex(handle)}, {"TEST_DESCRIPTOR", std::to_string(ends[1])}});
+  char opened = 0;
+  REQUIRE(::read(ends[0], &opened, 1) == 1);
+  REQUIRE_CU(cuMemFree, memory);
+  REQUIRE(::write(ends[0], &opened, 1) == 1);
+  CHECK(reader.wait() != 0);
+}
+
 /// The stand-in's descriptors are inherited here, instead of sent over a socket.
 TEST_CASE("in a process that maps a descriptor", "[.]") {
   const Current current;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 
 #include "driver_calls.h"
 #include "gpu.h"

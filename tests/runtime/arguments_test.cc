@@ -74,6 +74,7 @@ TEST_CASE("a result that has nowhere to go is named") {
   check_fails(rondo_queue_create(nullptr), kBad, {"queue is NULL"});
   check_fails(rondo_event_create(nullptr), kBad, {"event is NULL"});
   check_fails(rondo_mem_alloc(nullptr, 1), kBad, {"ptr is NULL"});
+  check_fails(rondo_cuda_mem_alloc(nullptr, 1, 0), kBad, {"ptr is NULL"});
   check_fails(rondo_register(pair.comms[0], nullptr, 1, nullptr), kBad, {"handle is NULL"});
 }
 
@@ -297,6 +298,9 @@ TEST_CASE("queues, events and memory that there are not are named") {
   check_fails(rondo_mem_alloc(&memory, SIZE_MAX), kBad, {"bytes is " + std::to_string(SIZE_MAX)});
   check_fails(rondo_register(pair.comms[0], &event, 0, &handle), kBad, {"0 bytes"}, pair.comms[0]);
   check_fails(rondo_register(pair.comms[0], nullptr, 8, &handle), kBad, {"8 bytes"}, pair.comms[0]);
+  void* const nowhere = reinterpret_cast<void*>(uintptr_t{8});
+  check_fails(rondo_register(pair.comms[0], nowhere, 8, &handle), kBad, {"8 bytes at 0x8", "neither memory"},
+              pair.comms[0]);
   check_fails(rondo_deregister(pair.comms[0], &event), kBad, {"not registered"}, pair.comms[0]);
 }
 

@@ -18,7 +18,7 @@ def read_tree(root):
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith("build")
                       and not os.path.exists(os.path.join(folder, name, "meson-private"))]
-        for name in names:
+        for name in sorted(set(names) - LEFT_OUT):  # .git is a file in a worktree
             path = os.path.join(folder, name)
             try:
                 with open(path, encoding="utf-8", newline="") as file:

@@ -16,7 +16,9 @@ void run_fold_list(const void* argument, uint32_t /*blocks*/, uint32_t /*threads
   const auto& list = *static_cast<const FoldList*>(argument);
   BlockMeeting alone(1);
   Block block(alone, 0);
-  if (pass(list.stamps, 0, block)) fold_all(list, {0, 1});
+  std::array<void*, FoldList::kMostPointers> shared{};
+  void* const* const pointers = pass(list, 0, block, shared.data());
+  if (pointers != nullptr) fold_all(list, pointers, {0, 1});
 }
 
 constexpr uint32_t kMostHostThreads = 2;  // that stand for a block

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,25 +18,28 @@ namespace rondo {
 
 namespace device {
 struct FoldList;
-struct StampList;
 }  // namespace device
 
 /// Brings the kernels onto a device, so that no call has to. Unsupported where the build has none for it.
 Status load_device_kernels(int device);
 
-/// Stamps of one launch: where they are, and the elements that each speaks of.
+/// Stamps of one launch: where they are, the elements that each speaks of, and where these are.
 struct StampPlan {
   static constexpr size_t kMostStamps = 64;
   struct Entry {
     Stamp* stamp = nullptr;
     uint64_t count = 0;
+    /// Written: where the reader's device sees the data, null where they are staged. Checked: the source that
+    /// is read unless the stamp leads elsewhere.
+    const void* data = nullptr;
   };
   bool writes = false;        // false: checks them, before anything is written; what differs goes to `note`
   Signature signature;        // of the own call; counts are the entries'
   int rank = 0;               // own
   uint64_t* ticks = nullptr;  // counts launches
   MismatchNote* note = nullptr;
-  std::vector<Entry> entries;  // at most kMostStamps
+  const uint64_t* stopped = nullptr;  // checked: not 0 once nobody may follow what stamps say
+  std::vector<Entry> entries;         // at most kMostStamps
 };
 
 /// Folds of one call that do not depend on one another:
@@ -60,7 +62,8 @@ class DeviceFolds {
   /// At most kMostSources and kMostOuts; the spans are read now.
   void add(std::span<const void* const> sources, std::span<void* const> outs, size_t count);
 
-  /// Every launch writes or checks these stamps. Where there are any, there is a launch, folds or not.
+  /// After the last add(): the first launch writes these stamps, or all check them. Where there are any,
+  /// there is a launch, folds or not.
   void stamp(const StampPlan& plan);
 
   /// All of them, in the stream's order; the device's context is current.
@@ -75,7 +78,6 @@ class DeviceFolds {
   uint64_t scaled_ = 0;
   std::vector<Scalar> scalars_;
   std::vector<device::FoldList> lists_;
-  std::unique_ptr<device::StampList> stamps_;  // null: none
 };
 
 }  // namespace rondo

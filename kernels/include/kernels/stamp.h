@@ -1,5 +1,6 @@
 // Stamp: what a rank writes beside data that it leaves for a peer's kernel, so that the peer finds a call
-// other than its own before it touches the data. Plain data, in memory that both devices reach.
+// other than its own before it touches the data, and finds the data. Plain data, in memory that both devices
+// reach.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace rondo {
 struct alignas(64) Stamp {
   Signature signature;  // its count: elements of this pair
   uint64_t rank = 0;    // who wrote it
+  uint64_t data = 0;    // where the reader's device sees the data; 0: where it is staged
 };
 static_assert(sizeof(Stamp) == 64);
 

@@ -192,8 +192,8 @@ RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const cha
 
 /** The algorithm of the communicator's latest collective. Any thread.
  * @param comm the communicator
- * @param[out] name its name; "joint" or "phased" for calls on GPU memory within a host that have none;
- *   "" before the first; static */
+ * @param[out] name its name; for calls on GPU memory within a host, which have none, "joint", "phased" or, of these,
+ *   "direct" where peers read all that this rank gives in its registered memory; "" before the first; static */
 RONDO_API rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name);
 
 /** What carries data between the caller and another rank of the communicator. Any thread.
@@ -624,7 +624,7 @@ RONDO_API rondo_status_t rondo_event_destroy(rondo_event_t event);
 /** @} */
 
 /** @name Memory
- * Any memory may be used in calls; memory from here lets transports avoid copies.
+ * Any memory may be used in calls; memory from here, and memory that is registered, lets calls avoid copies.
  * @{ */
 
 /** Allocates memory that other processes can map.
@@ -632,20 +632,35 @@ RONDO_API rondo_status_t rondo_event_destroy(rondo_event_t event);
  * @param bytes size */
 RONDO_API rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes);
 
-/** Frees memory of rondo_mem_alloc(); NULL is allowed.
+/** Allocates memory of a GPU, as cudaMalloc() does. Once it is registered, peers read it in place; and it may be
+ * deregistered and freed at any time, since the library keeps it for as long as peers have it open.
+ * @param[out] ptr where it begins; NULL for 0 bytes
+ * @param bytes size
+ * @param device the GPU, by CUDA's number in this process */
+RONDO_API rondo_status_t rondo_cuda_mem_alloc(void** ptr, size_t bytes, int device);
+
+/** Frees memory of rondo_mem_alloc() or rondo_cuda_mem_alloc(); NULL is allowed. Deregister it before.
  * @param ptr what that function gave */
 RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 
-/** Registers memory with a communicator, for transports that want to know it in advance.
+/** Registers memory with a communicator. Where its ranks are processes of one host, and this is memory of the rank's
+ * GPU from rondo_cuda_mem_alloc() or cudaMalloc(), peers open it in the background, and then read what this rank gives
+ * from there, with no copy on the way (see rondo_last_algorithm()): 64 pieces of each rank at a time, and further ones
+ * when others have gone. Other memory may be registered as well, and is used as if it were not. Each rank registers
+ * what it likes.
  * @param comm the communicator
- * @param ptr start
- * @param bytes size, at least 1
+ * @param ptr start; in an allocation of a GPU, anywhere
+ * @param bytes size, at least 1; within the allocation
  * @param[out] handle for rondo_deregister() */
 RONDO_API rondo_status_t rondo_register(rondo_comm_t comm, void* ptr, size_t bytes, void** handle);
 
-/** Undoes rondo_register(); no call may be using the memory.
+/** Undoes rondo_register(); no call may be using the memory, nor any CUDA graph that will still be launched. Waits
+ * until peers have closed memory of cudaMalloc(), which may only then be freed.
  * @param comm the communicator
- * @param handle from rondo_register() */
+ * @param handle from rondo_register()
+ * @return ::RONDO_IN_PROGRESS where a peer closes it only when its stream moves on, which waits for a call that this
+ *   rank has still to make; ::RONDO_TIMEOUT where a peer, which is named, has not closed it within the communicator's
+ *   timeout. Calls do not use it any more, and the handle is still good: call again before the memory is freed */
 RONDO_API rondo_status_t rondo_deregister(rondo_comm_t comm, void* handle);
 /** @} */
 

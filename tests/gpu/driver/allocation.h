@@ -28,6 +28,7 @@ struct Allocation {
   std::shared_ptr<DeviceMemory> memory;
   Mapping mapping;
   unsigned opened = 0;           // Imported: how often
+  bool exported = false;         // Device: other processes may have it open
   CUmemAllocationProp prop{};    // Virtual
   uint64_t devices_allowed = 0;  // Virtual: a bit each
 

@@ -61,6 +61,8 @@ std::shared_ptr<DeviceMemory> DeviceMemory::adopt(int fd) {
   return std::shared_ptr<DeviceMemory>(new DeviceMemory(*device, fd, bytes, name, false));
 }
 
+void DeviceMemory::destroy() const { [[maybe_unused]] const int done = ::ftruncate(fd_, 0); }
+
 DeviceMemory::~DeviceMemory() {
   ::close(fd_);
   if (counted_) device_.used_bytes -= bytes_;

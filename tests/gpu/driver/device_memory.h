@@ -35,6 +35,8 @@ class DeviceMemory {
   Device& device() const { return device_; }
   size_t bytes() const { return bytes_; }
   int fd() const { return fd_; }
+  /// No process has the bytes any more: kernels that touch them fault.
+  void destroy() const;
   /// What tells it from all others in the machine.
   const std::string& name() const { return name_; }
 

@@ -30,8 +30,8 @@ bool protect(const Allocation& allocation) {
 }
 
 DeviceAccess::DeviceAccess() {
+  const std::lock_guard lock(driver().mutex);  // behind it, all memory is there that calls have opened
   if (!driver().settings.guard) return;
-  const std::lock_guard lock(driver().mutex);
   if (accesses++ == 0) protect_all();
 }
 

@@ -75,7 +75,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
   return call(__func__, [&](Lock&) {
     Context* context = nullptr;
     STANDIN_TRY(use_context(context));
-    const Allocation* found = driver().allocations.find(pointer);
+    Allocation* const found = driver().allocations.find(pointer);
     STANDIN_REQUIRE(handle != nullptr && found != nullptr && found->kind == Allocation::Kind::Device,
                     CUDA_ERROR_INVALID_VALUE);
     const uintptr_t begin = reinterpret_cast<uintptr_t>(found->mapping.begin());
@@ -85,6 +85,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
                       static_cast<uint32_t>(found->base - begin),
                       found->bytes,
                       hash(found->memory->name())};
+    found->exported = true;
     std::memset(handle, 0, sizeof *handle);
     std::memcpy(handle, &made, sizeof made);
     return CUDA_SUCCESS;

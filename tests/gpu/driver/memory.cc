@@ -68,7 +68,8 @@ CUresult cuMemFree(CUdeviceptr pointer) {
     STANDIN_REQUIRE(found() != nullptr, CUDA_ERROR_INVALID_VALUE);
     wait_unlocked(lock, work_of(*found()->context));
     STANDIN_REQUIRE(found() != nullptr, CUDA_ERROR_INVALID_VALUE);
-    all.take(pointer);
+    const Allocation freed = all.take(pointer);
+    if (freed.exported) freed.memory->destroy();
     return CUDA_SUCCESS;
   });
 }

@@ -64,13 +64,20 @@ class Communicator {
   std::string rank_text(int rank) const { return session_->member(session_rank(rank)).text(); }
   bool crowded() const { return crowded_; }
   /// The GPU of this rank; -1: it uses none.
-  int device() const { return session_->member(session_rank(self_)).device.ordinal; }
+  int device() const { return device_of(self_); }
+  int device_of(int rank) const { return session_->member(session_rank(rank)).device.ordinal; }
+  /// Whether that rank lives in this process.
+  bool is_here(int rank) const;
   /// Whether the process used CUDA when the communicator was made: otherwise no call asks what its pointers
   /// are.
   bool may_see_gpu_memory() const { return may_see_gpu_memory_; }
   /// Whether GPUs of several ranks use the buffers of each.
   bool shares_gpu_buffers() const { return shares_gpu_buffers_; }
-  Registrations& registrations() { return registrations_; }
+
+  /// Memory that the caller will use in calls; peers may read it in place where it is the GPU's. A handle for
+  /// deregister_memory(), which waits until none of them does. Any thread.
+  Result<void*> register_memory(void* pointer, size_t bytes);
+  Status deregister_memory(void* handle);
 
   Health& health() { return *health_; }
   Board& board() { return *board_; }
@@ -86,6 +93,8 @@ class Communicator {
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
+  /// Where a call turns out to go another way than its kind does. Any thread.
+  void note_algorithm(const char* name) { latest_algorithm_.store(name, std::memory_order_relaxed); }
   /// The name of what carries data to that rank; "self" for the own one. Any thread.
   Result<const char*> transport_to(int rank) const;
 

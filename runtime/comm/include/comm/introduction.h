@@ -14,6 +14,7 @@
 #include "comm/health.h"
 #include "comm/session.h"
 #include "comm/staging.h"
+#include "comm/window_table.h"
 #include "exec/task.h"
 #include "gpu/shared_memory.h"
 
@@ -26,11 +27,13 @@ struct Neighbourhood {
   std::vector<std::byte*> staging;  // by rank, as the own device sees it
   WordTable words;                  // as the own device sees them
   WordTable host_words;             // as the host does
+  WindowTable window_table;         // behind the words; no device sees it
 
   // What keeps all of this there.
   std::vector<gpu::SharedMemory> device_memory;
   std::vector<SharedSegment> host_memory;
-  std::vector<gpu::HostWindow> windows;  // onto host_memory; go first
+  std::vector<gpu::HostWindow> windows;     // onto host_memory; go first
+  std::shared_ptr<const void> own_windows;  // where peers still have one open
 };
 
 class Introduction final : public Task {
@@ -78,7 +81,8 @@ class Introduction final : public Task {
   Status judge();
   Result<bool> hear_verdicts();
   Result<bool> conclude();
-  void keep(int rank, SharedSegment segment);
+  void keep(int rank, SharedSegment segment, size_t reached_bytes);
+  void keep_words(SharedSegment segment);
   bool all_heard() const { return heard_.size() + 1 == parties_.ranks.size(); }
 
   Parties parties_;

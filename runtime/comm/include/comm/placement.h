@@ -2,8 +2,13 @@
 #pragma once
 
 #include "comm/call.h"
+#include "gpu/memory.h"
 
 namespace rondo {
+
+/// Where a pointer leads, for a rank that uses this device. One without (-1) goes on where the process has
+/// broken a GPU.
+Result<gpu::Place> place_for(const void* pointer, int device);
 
 /// Fills in Call::place. A call is the GPU's where a buffer lies in GPU memory or it is put on a CUDA stream,
 /// and, on a rank that has a GPU, where nothing says otherwise. InvalidArgument or Unsupported, with the

@@ -52,6 +52,8 @@ class Session {
   };
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
+  /// Whether the rank died, or left after a failure.
+  bool is_gone(int rank);
   /// Whether no other communicator is attached.
   bool is_last(uint64_t communicator);
 

@@ -42,8 +42,10 @@ class StagingGeometry {
 /// What a rank's GPU and all hosts know about its calls.
 struct alignas(64) RankWords {
   uint32_t busy = 0;   // 1: its stream is within a call
+  uint32_t made = 0;   // the number of the latest call that it has come to
   uint64_t ticks = 0;  // launches of its calls
   MismatchNote note;
+  uint64_t stopped = 0;  // 1: kernels must not read a peer's own memory any more
 };
 
 /// The words by which streams wait: each is one rank's, for one other to write, 0 between calls.

@@ -1,0 +1,33 @@
+// Threads of the library's own, on which the host program's signal handlers must not run. Any thread.
+#pragma once
+
+#include <signal.h>
+
+#include <thread>
+#include <utility>
+
+namespace rondo {
+
+/// While it lives, no signal reaches the calling thread, and those that it starts never hear of any.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+template <class Body>
+std::thread quiet_thread(Body&& body) {
+  const NoSignals quiet;
+  return std::thread(std::forward<Body>(body));
+}
+
+}  // namespace rondo
