@@ -17,12 +17,10 @@ struct Common {
   rondo_stream_t stream;
 };
 
-/// A GPU that is lost is not the call's fault, and the other ranks wait for it: the communicator fails.
 Status place_call(Communicator& communicator, Call& call) {
-  const Status placed = place(call, communicator.rank(), communicator.size(), communicator.device(),
-                              communicator.shares_gpu_buffers());
-  if (placed.code() != Code::SystemError) return placed;
-  return communicator.fail(placed.within(fmt::format("rank {}", communicator.rank())));
+  return api::unless_lost(communicator,
+                          place(call, communicator.rank(), communicator.size(), communicator.device(),
+                                communicator.gpu_calls().share_buffers()));
 }
 
 Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> op) {
@@ -33,7 +31,8 @@ Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> 
     RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
-  if (communicator->may_see_gpu_memory() || call.place.on_stream) RONDO_TRY(place_call(*communicator, call));
+  if (communicator->gpu_calls().may_see_memory() || call.place.on_stream)
+    RONDO_TRY(place_call(*communicator, call));
   return submit({communicator, std::move(call), queue, {}});
 }
 

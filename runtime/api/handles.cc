@@ -42,6 +42,11 @@ Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
   return static_cast<Queue*>(nullptr);
 }
 
+Status unless_lost(Communicator& communicator, const Status& placed) {
+  if (placed.code() != Code::SystemError) return placed;
+  return communicator.fail(placed.within(fmt::format("rank {}", communicator.rank())));
+}
+
 Status check_event(rondo_event_t event) {
   if (event == nullptr) return null_argument("event");
   if (event->mark != kEventMark)

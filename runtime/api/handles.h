@@ -73,6 +73,10 @@ Result<Communicator*> live(rondo_comm_t comm);
 Result<Queue*> queue_of(rondo_stream_t stream);
 /// The same, or the CUDA stream that the handle stands for, which `place` notes.
 Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
+/// The outcome of placing a call. A GPU that is lost is not the call's fault, and the other ranks wait for
+/// it: the communicator fails.
+Status unless_lost(Communicator& communicator, const Status& placed);
+
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
 

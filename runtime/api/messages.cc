@@ -24,9 +24,9 @@ Status check_message(const Communicator& communicator, const void* buf, size_t c
   return {};
 }
 
-Status find_place(const Communicator& communicator, const Extent& buffer, CallPlace& place) {
-  if (!communicator.may_see_gpu_memory() && !place.on_stream) return {};
-  return place_message(place, buffer, communicator.device());
+Status find_place(Communicator& communicator, const Extent& buffer, CallPlace& place) {
+  if (!communicator.gpu_calls().may_see_memory() && !place.on_stream) return {};
+  return api::unless_lost(communicator, place_message(place, buffer, communicator.device()));
 }
 
 }  // namespace

@@ -97,15 +97,14 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
-  RONDO_TRY(made->plan_gpu_calls());
+  RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
   made->session_->attach({id, made->ranks_, made->health_, made->board_});
   return made;
 }
 
 Communicator::~Communicator() {
   drain();  // a queue's thread may still be in a call, which may still fail
-  gpu_messages_.reset();
-  phased_.reset();
+  gpu_calls_.reset();
   session_->detach(id_);
 }
 
@@ -153,15 +152,19 @@ std::byte* Communicator::scratch(size_t bytes) {
   return scratch_.get();
 }
 
+void Communicator::begin(Signature& signature, const char* algorithm) {
+  signature.sequence = ++sequence_;
+  board_->begin(signature);
+  note_algorithm(algorithm);
+}
+
 Result<Task*> Communicator::prepare(const Call& call) {
-  if (call.place.on_gpu) return prepare_on_gpu(call);
+  if (call.place.on_gpu) return gpu_calls_->prepare(call);
   RONDO_TRY_ASSIGN(Choice * choice, choose(call));
   Binding binding;
   binding.signature = call.signature();
-  binding.signature.sequence = ++sequence_;
   binding.signature.plan = choice->decision.plan;
-  board_->begin(binding.signature);
-  latest_algorithm_.store(choice->decision.algorithm->name, std::memory_order_relaxed);
+  begin(binding.signature, choice->decision.algorithm->name);
   if (choice->plan == nullptr) {
     RONDO_TRY_ASSIGN(choice->plan, plan(*choice->decision.algorithm, call.shape(size())));
   }
@@ -206,7 +209,7 @@ Status Communicator::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   drain();
-  RONDO_TRY(finish_gpu_calls());
+  RONDO_TRY(gpu_calls_->finish());
   board_->finish();
   if (health_->failed()) return health_->cause();
   if (session_->is_last(id_)) {
@@ -216,8 +219,7 @@ Status Communicator::finalize() {
                                                         [this] { return health_->cause(); });
     if (!gone.ok()) return fail(gone);
   }
-  device_calls_.reset();
-  gpu_messages_.reset();
+  gpu_calls_->disconnect();
   if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
   if (messages_.unreceived() != 0)
     return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "comm/communicator.h"
-#include "gpu/ipc.h"
 #include "comm/placement.h"
+#include "gpu/ipc.h"
 #include "gpu/memory.h"
 
 namespace rondo {
@@ -55,9 +55,10 @@ Result<void*> Communicator::register_memory(void* pointer, size_t bytes) {
     if (place.kind == Kind::Device) RONDO_TRY(check_gpu_memory(at, bytes, place.device, device()));
   }
   RONDO_TRY_ASSIGN(void* handle, registrations_.add(pointer, bytes));
-  if (phased_ == nullptr || place.kind != Kind::Device) return handle;
+  Phased* const phased = gpu_calls_->phased();
+  if (phased == nullptr || place.kind != Kind::Device) return handle;
   if (place.plain)
-    phased_->open_window(handle, at, bytes, keep_on_gpu(at));
+    phased->open_window(handle, at, bytes, keep_on_gpu(at));
   else
     log().info(
         "rank {}: {} bytes at {} are memory of a pool or mapped by hand, which peers cannot read in place",
@@ -67,7 +68,7 @@ Result<void*> Communicator::register_memory(void* pointer, size_t bytes) {
 
 Status Communicator::deregister_memory(void* handle) {
   RONDO_TRY(registrations_.check(handle));
-  if (phased_ != nullptr) RONDO_TRY(phased_->close_window(handle));
+  if (Phased* const phased = gpu_calls_->phased()) RONDO_TRY(phased->close_window(handle));
   return registrations_.remove(handle);
 }
 

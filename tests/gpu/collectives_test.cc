@@ -31,6 +31,11 @@ TEST_CASE("ranks that share a GPU make every collective right") {
   }
 }
 
+TEST_CASE("sixteen ranks share a GPU") {
+  if (lacks_gpus()) return;
+  expect_success(run_world(threads(16, {"cuda:0"}), [](Rank& rank) { random_calls(rank, 0, 4000, 8); }));
+}
+
 TEST_CASE("ranks with a GPU each make every collective right") {
   if (lacks_gpus(2)) return;
   for (const int nranks : {2, 3, 5}) {

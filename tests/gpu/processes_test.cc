@@ -24,6 +24,16 @@ TEST_CASE("processes that share a GPU make every collective right") {
   }
 }
 
+TEST_CASE("sixteen processes share a GPU") {
+  if (children_lack_gpus()) return;
+  const Folder folder;
+  const std::pair<std::string, std::string> little{"RONDO_STAGING_BYTES", "131072"};
+  expect_success(run_world(processes(16, {"cuda:0"}, folder.with({little})), [](Rank& rank) {
+    random_calls(rank, 0, 4000, 8);
+    is_phased(rank);
+  }));
+}
+
 TEST_CASE("processes with two GPUs make every collective right") {
   if (children_lack_gpus(2)) return;
   const Folder folder;

@@ -14,12 +14,9 @@
 #include "comm/call_memo.h"
 #include "comm/company.h"
 #include "comm/connections.h"
-#include "comm/crew.h"
-#include "comm/device_calls.h"
-#include "comm/gpu_messages.h"
+#include "comm/gpu_calls.h"
 #include "comm/health.h"
 #include "comm/memory.h"
-#include "comm/phased.h"
 #include "comm/selector.h"
 #include "comm/session.h"
 #include "exec/point_to_point.h"
@@ -61,18 +58,15 @@ class Communicator {
   const Options& options() const { return options_; }
   const std::shared_ptr<Session>& session() const { return session_; }
   int session_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
-  std::string rank_text(int rank) const { return session_->member(session_rank(rank)).text(); }
+  const Member& member(int rank) const { return session_->member(session_rank(rank)); }
+  std::string rank_text(int rank) const { return member(rank).text(); }
   bool crowded() const { return crowded_; }
   /// The GPU of this rank; -1: it uses none.
   int device() const { return device_of(self_); }
-  int device_of(int rank) const { return session_->member(session_rank(rank)).device.ordinal; }
-  /// Whether that rank lives in this process.
-  bool is_here(int rank) const;
-  /// Whether the process used CUDA when the communicator was made: otherwise no call asks what its pointers
-  /// are.
-  bool may_see_gpu_memory() const { return may_see_gpu_memory_; }
-  /// Whether GPUs of several ranks use the buffers of each.
-  bool shares_gpu_buffers() const { return shares_gpu_buffers_; }
+  int device_of(int rank) const { return member(rank).device.ordinal; }
+  /// Whether that rank lives in this process; on this host.
+  bool is_here(int rank) const { return member(rank).is_beside(member(self_)); }
+  bool is_on_this_host(int rank) const { return member(rank).endpoint.host == member(self_).endpoint.host; }
 
   /// Memory that the caller will use in calls; peers may read it in place where it is the GPU's. A handle for
   /// deregister_memory(), which waits until none of them does. Any thread.
@@ -80,6 +74,7 @@ class Communicator {
   Status deregister_memory(void* handle);
 
   Health& health() { return *health_; }
+  const std::shared_ptr<Health>& shared_health() const { return health_; }
   Board& board() { return *board_; }
   /// Keeps the first cause, tells the other ranks, and returns the first cause.
   Status fail(const Status& cause);
@@ -87,9 +82,12 @@ class Communicator {
   /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
   /// The task is good until the next call is prepared.
   Result<Task*> prepare(const Call& call);
+  /// Numbers a call that is about to be made, and says so.
+  void begin(Signature& signature, const char* algorithm);
   PointToPoint& messages() { return messages_; }
-  /// Of a rank that has a GPU.
-  GpuMessages& gpu_messages();
+  GpuCalls& gpu_calls() { return *gpu_calls_; }
+  ConnectionTable& connections() { return connections_; }
+  const LinkCost& link_cost() const { return link_cost_; }
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
@@ -137,17 +135,6 @@ class Communicator {
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
-  Status plan_gpu_calls();
-  Status check_gpus() const;
-  Status check_device_calls() const;
-  bool reach_one_another() const;
-  Status join_processes(const std::vector<int>& here);
-  Result<Task*> prepare_on_gpu(const Call& call);
-  Result<Task*> prepare_device_call(const Call& call, Signature signature);
-  Result<const Execution*> choose_execution(const Call& call);
-  std::shared_ptr<Crew> crew() const;
-  Result<DeviceCalls*> device_calls();
-  Status finish_gpu_calls();
   std::byte* scratch(size_t bytes);
 
   std::shared_ptr<Session> session_;
@@ -166,22 +153,8 @@ class Communicator {
   PointToPoint messages_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
-  // GPU calls: joint ones where all ranks live in this process, phased ones where they live on this host, by
-  // the device's executor otherwise.
-  std::optional<CrewRun> joint_run_;
-  std::unique_ptr<Phased> phased_;
-  std::unique_ptr<DeviceCalls>
-      device_calls_;  // made when first needed; gone before the connections that it uses
-  std::unique_ptr<GpuMessages> gpu_messages_;  // likewise
-  ExecutionTerms execution_terms_;
-  std::array<CallMemo<Execution>, kCollectives> executions_;
-  std::vector<int> gpu_crew_;       // the ranks of this process
-  bool shares_gpu_memory_ = false;  // with those of the own host, for DeviceCalls
-  Status no_gpu_calls_;             // why there are none, if so
-  Status no_device_calls_;          // why there are none by the device's executor
+  std::unique_ptr<GpuCalls> gpu_calls_;
   std::atomic<const char*> latest_algorithm_{""};
-  bool may_see_gpu_memory_ = false;
-  bool shares_gpu_buffers_ = false;
   int children_ = 0;
   bool crowded_ = false;
   bool finalized_ = false;

@@ -37,6 +37,10 @@ struct Member {
   std::vector<IpAddress> addresses;
   std::string host_name;
 
+  /// Whether both live in one process.
+  bool is_beside(const Member& other) const {
+    return endpoint.process == other.endpoint.process && endpoint.host == other.endpoint.host;
+  }
   /// "rank 3 (process 1234 on host alpha)".
   std::string text() const;
   void write(ByteWriter& writer) const;

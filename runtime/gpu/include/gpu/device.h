@@ -32,7 +32,8 @@ Result<DeviceInfo> device_info(int device);
 
 /// Whether kernels of `device` can be made to reach memory of `peer`.
 bool can_reach(int device, int peer);
-/// Whether they are one device, or what lies between them keeps the order and the size of stores, as NVLink does.
+/// Whether they are one device, or what lies between them keeps the order and the size of stores, as NVLink
+/// does.
 bool linked(int device, int peer);
 /// Lets kernels of `device` reach memory of `peer`; also where they can already.
 Status reach(int device, int peer);

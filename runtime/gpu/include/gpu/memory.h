@@ -50,8 +50,8 @@ Status copy(void* to, const void* from, size_t bytes);
 Status copy(void* to, const void* from, size_t bytes, Stream stream);
 Status fill(void* at, std::byte value, size_t bytes, Stream stream);
 
-/// Copies to memory of a device, or fills it with zeros, and returns when it is done. No other stream waits or is
-/// waited for, so that this may be done while streams are being captured.
+/// Copies to memory of a device, or fills it with zeros, and returns when it is done. No other stream waits
+/// or is waited for, so that this may be done while streams are being captured.
 Status upload(int device, void* to, const void* from, size_t bytes);
 Status clear(int device, void* at, size_t bytes);
 
