@@ -46,8 +46,12 @@ def programs(build, named):
 
 
 def needs_gpu(test):
-    """Of suite 'gpu', and not over a stand-in for the driver, which its test finds by this variable."""
-    return any(name.split(":")[-1] == "gpu" for name in test["suite"]) and "LD_LIBRARY_PATH" not in test["env"]
+    return any(name.split(":")[-1] == "gpu" for name in test["suite"])
+
+
+def own_environment(test):
+    """What a test sets, without the way to the build's libraries: programs find those that are taken along."""
+    return {name: value for name, value in test["env"].items() if name != "LD_LIBRARY_PATH"}
 
 
 def describe(source, build, place):
@@ -71,7 +75,7 @@ def describe(source, build, place):
 
     tests = [{"name": test["name"], "timeout": test["timeout"],
               "command": [program(test["cmd"][0]), *(argument(text) for text in test["cmd"][1:])],
-              "environment": {name: argument(value) for name, value in test["env"].items()}}
+              "environment": {name: argument(value) for name, value in own_environment(test).items()}}
              for test in introspection(build, "tests") if needs_gpu(test)]
     if not tests:
         raise Refused(f"{build} has no test that needs a GPU: it was configured without CUDA, or without tests")
