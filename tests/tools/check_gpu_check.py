@@ -129,9 +129,10 @@ class MadeBuild(Folder):
         self.program("build/some_gpu_bench", BENCHMARK)
         self.program("build/rondo-perf", PERF_ROWS)
         self.program("build/data.txt", "data")
+        self.program("build/data/more.txt", "data")
         tests = [{"name": name, "suite": ["rondo:gpu"], "timeout": 1, "env": {"FOLDER_OF_TEST": "x"},
                   "cmd": [self.program(f"build/{name}", text)]} for name, text in TESTS.items()]
-        tests[-1]["cmd"] += ["--fast", self.at("build/data.txt")]
+        tests[-1]["cmd"] += ["--fast", self.at("build/data.txt"), "data/more.txt"]
         tests.append({**tests[0], "name": "no_gpu", "suite": ["rondo:kernels"]})
         tests[0]["env"]["LD_LIBRARY_PATH"] = self.at("build")  # as meson does for programs that need its libraries
         self.describe(tests, [self.at("build", name) for name in ("some_gpu_bench", "rondo-perf", "device_gpu")])
@@ -166,7 +167,7 @@ class MadeBuild(Folder):
         self.assertEqual(tests["crashes"]["why"], "ended by SIGSEGV")
         self.assertEqual(tests["wants_more"]["why"], "it needs two GPUs")
         self.assertEqual(tests["device_gpu"]["notes"], ["skipped: needs two GPUs"])
-        self.assertEqual(tests["told"]["command"], "bin/told --fast bin/data.txt")
+        self.assertEqual(tests["told"]["command"], "bin/told --fast bin/data.txt bin/more.txt")
         self.assertEqual(report["parts"]["kernels"]["commands"][0]["figures"][0],
                          {"name": "copy/8", "real_time": 2.5, "time_unit": "us"})
         for row in report["parts"]["collectives"]["commands"]:

@@ -58,6 +58,8 @@ def describe(source, build, place):
     """The manifest. place(path) takes a file along and says where it is then, seen from the manifest's root."""
 
     def argument(text):
+        if os.sep in text and os.path.isfile(os.path.join(build, text)):  # meson runs tests in the build folder
+            text = os.path.join(build, text)
         inside = os.path.isabs(text) and any(text.startswith(root + os.sep) for root in (source, build))
         if not inside:
             return text
