@@ -183,6 +183,7 @@ bool GpuMessages::settle(const Deadline& deadline) {
                        [](const auto& one) { return one->replayed() && !one->under_way(); });
   };
   while (!idle()) {
+    if (!gpu::Current(device_).status().ok()) return true;
     if (deadline.passed()) return false;
     sched_yield();
   }
@@ -255,7 +256,19 @@ Status GpuMessageTask::start() {
 
 Status GpuMessageTask::finish() {
   RONDO_TRY(streams_.separate());
-  return messages_.finish(placed_);
+  RONDO_TRY(messages_.finish(placed_));
+  if (waited_for_.empty()) return {};
+  const gpu::Current current(messages_.device());
+  RONDO_TRY(current.status());
+  RONDO_TRY_ASSIGN(tail_, gpu::Event::create(messages_.device()));
+  return tail_.record(gpu::kLegacyStream);
+}
+
+/// Words tell nothing of a GPU that is lost.
+Status GpuMessageTask::check_gpu() {
+  constexpr uint32_t kTurnsPerLook = 64;
+  if (++turns_ % kTurnsPerLook != 0) return {};
+  return tail_.complete().status().within(fmt::format("rank {}", messages_.rank()));
 }
 
 /// One stage at a time, so that those of other communicators keep up.
@@ -271,7 +284,9 @@ Progress GpuMessageTask::advance() {
       return failure_.ok() ? Progress::Moved : Progress::Failed;
     case Stage::Wait: break;
   }
-  return all_done() ? Progress::Done : Progress::Stuck;
+  if (all_done()) return Progress::Done;
+  failure_ = check_gpu();
+  return failure_.ok() ? Progress::Stuck : Progress::Failed;
 }
 
 int GpuMessageTask::blocked_on() const {
@@ -284,7 +299,7 @@ int GpuMessageTask::blocked_on() const {
 /// The GPU still copies from and to the caller's buffers, until the proxy's thread has let all of it pass.
 void GpuMessageTask::abandon() {
   const Deadline deadline = Deadline::in_ms(kMostAbandon_ms);
-  while (stage_ != Stage::Start && !all_done() && !deadline.passed()) sched_yield();
+  while (stage_ == Stage::Wait && !all_done() && tail_.complete().ok() && !deadline.passed()) sched_yield();
 }
 
 }  // namespace rondo

@@ -20,6 +20,11 @@ struct Argument {
   bool on_host() const { return used() && !on_gpu(); }
 };
 
+/// First of all: a GPU that was reset does not know its memory any more, which the CPU must not touch.
+Status take(int device, std::optional<gpu::Current>& current) {
+  return device >= 0 ? current.emplace(device).status() : Status();
+}
+
 Result<Argument> argument(const char* name, const Extent& extent, int device) {
   if (extent.bytes == 0) return Argument{name, nullptr, {}};
   RONDO_TRY_ASSIGN(const gpu::Place place, place_for(extent.begin, device));
@@ -64,9 +69,8 @@ Status check_device(std::string_view kind, bool on_stream, int device) {
       kind, on_stream ? "stream is a CUDA stream" : "a buffer is GPU memory");
 }
 
+/// The device's context is current.
 Status check_stream(const CallPlace& place, int device) {
-  const gpu::Current current(device);
-  RONDO_TRY(current.status());
   return place.on_stream ? gpu::check_stream(place.stream, device) : Status();
 }
 
@@ -78,9 +82,8 @@ Result<gpu::Place> place_for(const void* pointer, int device) {
 }
 
 Status place(Call& call, int rank, int nranks, int device, bool shared) {
-  // First: a GPU that was reset does not know its memory any more, which the CPU must not touch.
   std::optional<gpu::Current> current;
-  if (device >= 0) RONDO_TRY(current.emplace(device).status());
+  RONDO_TRY(take(device, current));
   RONDO_TRY_ASSIGN(const Argument send, argument("sendbuf", used_input(call, rank, nranks), device));
   RONDO_TRY_ASSIGN(const Argument recv, argument("recvbuf", used_output(call, rank, nranks), device));
   const bool wanted = call.place.on_stream || send.on_gpu() || recv.on_gpu();
@@ -100,6 +103,8 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
 }
 
 Status place_message(CallPlace& place, const Extent& buffer, int device) {
+  std::optional<gpu::Current> current;
+  RONDO_TRY(take(device, current));
   constexpr std::string_view kKind = "message";
   RONDO_TRY_ASSIGN(const Argument buf, argument("buf", buffer, device));
   place.on_gpu = place.on_stream || buf.on_gpu();

@@ -130,6 +130,30 @@ void lose_in_one_process(const char* transport) {
   }
 }
 
+TEST_CASE("a GPU that is reset under a message is named") {
+  if (children_lack_gpus()) return;
+  for (const bool on_stream : {false, true}) {
+    INFO((on_stream ? "on a stream" : "blocking"));
+    expect_success(run_world(processes(2, {"cuda:0"}), [&](Rank& rank) {
+      Device device(0);
+      int64_t* const data = device.ints(kCount, 1);
+      const auto receive = [&](rondo_stream_t stream) {
+        return rondo_recv(data, kCount, RONDO_INT64, 1 - rank.rank, 0, rank.comm, stream, nullptr);
+      };
+      if (rank.rank == 0) {
+        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
+      } else {
+        if (on_stream) check(receive(device.handle()), rank.comm);
+        std::thread resets([] { reset(0); });
+        if (on_stream) resets.join();
+        check_reset(receive(nullptr), rank, 1);
+        if (resets.joinable()) resets.join();
+      }
+      require_over_soon(rank);
+    }));
+  }
+}
+
 TEST_CASE("ranks of one process hear that one of their GPUs was reset") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : std::initializer_list<const char*>{nullptr, "tcp"}) {

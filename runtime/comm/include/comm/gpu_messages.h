@@ -37,9 +37,11 @@ class GpuMessages final : public Proxy::Work {
   /// Put the messages of a call or group into their streams: what waits for nobody, and the rest.
   Result<std::vector<Placed>> start(std::span<const Asked> asked);
   Status finish(std::span<const Placed> placed);
-  /// Waits until those that were issued, other than into graphs, are over; false at the deadline.
+  /// Waits until those that were issued, other than into graphs, are over, or the GPU is lost; false at the
+  /// deadline.
   bool settle(const Deadline& deadline);
 
+  int rank() const { return engine_.self(); }
   int device() const { return device_; }
   bool serve() override;
   bool busy() const override { return busy_; }
@@ -112,6 +114,7 @@ class GpuMessageTask final : public Task {
   enum class Stage { Start, Finish, Wait };
   Status start();
   Status finish();
+  Status check_gpu();
   bool all_done() const;
 
   GpuMessages& messages_;
@@ -120,6 +123,8 @@ class GpuMessageTask final : public Task {
   std::vector<GpuMessages::Asked> asked_;
   std::vector<GpuMessages::Placed> placed_;
   std::vector<AnyRequest> waited_for_;
+  gpu::Event tail_;  // behind those that are waited for
+  uint32_t turns_ = 0;
   Stage stage_ = Stage::Start;
   Status failure_;
 };
