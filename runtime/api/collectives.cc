@@ -1,4 +1,5 @@
 // The C API's collectives: each describes its call; one function checks and submits it.
+#include "comm/gpu_calls.h"
 #include "comm/group.h"
 #include "comm/placement.h"
 #include "comm/types.h"

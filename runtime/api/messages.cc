@@ -1,4 +1,5 @@
 // The C API's sends and receives.
+#include "comm/gpu_calls.h"
 #include "comm/group.h"
 #include "comm/placement.h"
 #include "comm/types.h"

@@ -1,4 +1,5 @@
 #include "comm/communicator.h"
+#include "comm/gpu_calls.h"
 
 #include <time.h>
 

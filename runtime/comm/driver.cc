@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "comm/diagnosis.h"
+#include "comm/gpu_calls.h"
 #include "exec/patience.h"
 
 namespace rondo {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "comm/communicator.h"
+#include "comm/gpu_calls.h"
 #include "comm/placement.h"
 #include "gpu/ipc.h"
 #include "gpu/memory.h"

@@ -14,7 +14,6 @@
 #include "comm/call_memo.h"
 #include "comm/company.h"
 #include "comm/connections.h"
-#include "comm/gpu_calls.h"
 #include "comm/health.h"
 #include "comm/memory.h"
 #include "comm/selector.h"
@@ -23,6 +22,11 @@
 #include "exec/run.h"
 
 namespace rondo {
+
+namespace device {
+enum class Protocol : uint8_t;
+}
+class GpuCalls;
 
 class Communicator {
  public:
