@@ -46,7 +46,8 @@ class Part {
   void add(const std::shared_ptr<Request>& request, const CallPlace& place) {
     if (place.on_gpu) {
       if (!gpu_messages_)
-        gpu_messages_.emplace(communicator_.gpu_calls().messages(), communicator_.messages().mutex(), streams_);
+        gpu_messages_.emplace(communicator_.gpu_calls().messages(), communicator_.messages().mutex(),
+                              streams_);
       return gpu_messages_->add(request, place.stream, !place.on_stream);
     }
     if (!messages_) messages_.emplace(communicator_.messages());
