@@ -1,5 +1,4 @@
 #include "comm/communicator.h"
-#include "comm/gpu_calls.h"
 
 #include <time.h>
 
@@ -9,6 +8,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
+#include "comm/gpu_calls.h"
 
 namespace rondo {
 namespace {

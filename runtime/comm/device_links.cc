@@ -81,7 +81,9 @@ Result<bool> DeviceLinks::stand() {
   bool all = true;
   for (auto& [key, line] : lines_) {
     if (line.stands) continue;
-    RONDO_TRY_ASSIGN(line.stands, stand(line));
+    const auto stands = stand(line);
+    RONDO_TRY(stands.status().within(fmt::format("connecting with the GPU of rank {}", key.first)));
+    line.stands = stands.value();
     all = all && line.stands;
   }
   return all;

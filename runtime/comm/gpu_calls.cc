@@ -165,9 +165,10 @@ GpuMessages& GpuCalls::messages() {
 
 DeviceLinks::Ways GpuCalls::ways() {
   ConnectionTable& connections = communicator_.connections();
-  return {.shares_memory = [this](int peer) { return shares_memory_ && communicator_.is_on_this_host(peer); },
-          .link = [&](int peer, uint16_t port) { return connections.gpu_link(peer, gpu_port(port)); },
-          .connect = [&](int peer, uint16_t port) { return connections.lane(peer, gpu_port(port)); }};
+  return {
+      .shares_memory = [this](int peer) { return shares_memory_ && communicator_.is_on_this_host(peer); },
+      .link = [&connections](int peer, uint16_t port) { return connections.gpu_link(peer, gpu_port(port)); },
+      .connect = [&connections](int peer, uint16_t port) { return connections.lane(peer, gpu_port(port)); }};
 }
 
 Result<DeviceCalls*> GpuCalls::executor() {

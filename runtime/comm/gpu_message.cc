@@ -37,12 +37,13 @@ Status take(gpu::Stream stream, uint32_t& word) {
 size_t GpuMessage::memory_bytes(size_t message_bytes) { return sizeof(Words) + message_bytes; }
 
 /// A message without bytes has a piece as well, which says that it is there.
-GpuMessage::GpuMessage(gpu::Memory memory, size_t bytes, bool replayed)
+GpuMessage::GpuMessage(gpu::Memory memory, size_t bytes, bool& asked_done, bool replayed)
     : memory_(std::move(memory)),
       words_(*new (memory_.data()) Words),
       bytes_(bytes),
       piece_bytes_(std::max(kPieceBytes, (bytes + kMostPieces - 1) / kMostPieces)),
       pieces_(std::max<size_t>(1, (bytes + piece_bytes_ - 1) / piece_bytes_)),
+      asked_done_(asked_done),
       replayed_(replayed) {}
 
 size_t GpuMessage::piece_end(size_t piece) const { return std::min(bytes_, (piece + 1) * piece_bytes_); }
@@ -56,6 +57,7 @@ Status GpuMessage::begin(PointToPoint& engine) {
 }
 
 void GpuMessage::end() {
+  asked_done_ = true;
   next_ = 0;
   under_way_ = false;
   over_ = !replayed_;
@@ -66,7 +68,7 @@ namespace {
 class GpuSend final : public GpuMessage {
  public:
   GpuSend(const std::shared_ptr<SendRequest>& asked, gpu::Memory memory, bool replayed)
-      : GpuMessage(std::move(memory), asked->bytes, replayed), asked_(asked), what_(*asked) {
+      : GpuMessage(std::move(memory), asked->bytes, asked->done, replayed), asked_(asked), what_(*asked) {
     what_.data = staged();
   }
 
@@ -90,7 +92,7 @@ class GpuSend final : public GpuMessage {
     const bool more = take_pieces();
     if (more) sent_->ready = piece_end(next_ - 1);
     if (!sent_->done || !all_pieces()) return more;
-    give_back();
+    end();
     store(words_.turn, 1u);
     return true;
   }
@@ -98,7 +100,7 @@ class GpuSend final : public GpuMessage {
   void release() override {
     store(words_.turn, 1u);
     take_pieces();
-    if (all_pieces()) give_back();
+    if (all_pieces()) end();
   }
 
  private:
@@ -113,10 +115,6 @@ class GpuSend final : public GpuMessage {
     for (; next_ < pieces_ && load(words_.pieces[next_]) != 0; ++next_) store(words_.pieces[next_], 0u);
     return next_ != before;
   }
-  void give_back() {
-    asked_->done = true;
-    end();
-  }
 
   std::shared_ptr<SendRequest> asked_;
   SendRequest what_;                   // of the memory of the host
@@ -126,7 +124,7 @@ class GpuSend final : public GpuMessage {
 class GpuReceive final : public GpuMessage {
  public:
   GpuReceive(const std::shared_ptr<RecvRequest>& asked, gpu::Memory memory, bool replayed)
-      : GpuMessage(std::move(memory), asked->capacity, replayed), asked_(asked), what_(*asked) {
+      : GpuMessage(std::move(memory), asked->capacity, asked->done, replayed), asked_(asked), what_(*asked) {
     what_.data = staged();
     what_.exact = true;
   }
@@ -152,13 +150,13 @@ class GpuReceive final : public GpuMessage {
     asked_->source = got_->source;
     asked_->got_tag = got_->got_tag;
     asked_->bytes = got_->bytes;
-    give_back();
+    end();
     return true;
   }
 
   void release() override {
     for (size_t piece = 0; piece < pieces_; ++piece) store(words_.pieces[piece], 1u);
-    if (load(words_.done) != 0) give_back();
+    if (load(words_.done) != 0) end();
   }
 
  private:
@@ -167,10 +165,6 @@ class GpuReceive final : public GpuMessage {
     return engine.start(got_);
   }
   bool has_come(size_t piece) const { return got_->done || got_->arrived >= piece_end(piece); }
-  void give_back() {
-    asked_->done = true;
-    end();
-  }
 
   std::shared_ptr<RecvRequest> asked_;
   RecvRequest what_;                  // into the memory of the host

@@ -108,7 +108,10 @@ bool GpuMessages::serve() {
   bool moved = false;
   {
     const std::lock_guard lock(engine_.mutex());
-    moved = failed ? release_all() : serve_all();
+    if (failed)
+      for (const auto& message : messages_) message->release();
+    else
+      moved = serve_all();
     forget_ended();
   }
   if (failed) return moved;
@@ -130,11 +133,6 @@ bool GpuMessages::begin_next() {
     }
   }
   return next_ticket_ != first;
-}
-
-bool GpuMessages::release_all() {
-  for (const auto& message : messages_) message->release();
-  return false;
 }
 
 bool GpuMessages::serve_all() {

@@ -90,6 +90,9 @@ struct Driver {
 /// Loads and initialises the driver the first time; Unsupported, with the reason, where that fails.
 Result<const Driver*> driver();
 
+/// As the driver wants addresses.
+inline CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
 /// Ok for CUDA_SUCCESS; else what failed, on which GPU where Current says so, and CUDA's own words.
 Status outcome(CUresult result, const char* what);
 

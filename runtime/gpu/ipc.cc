@@ -7,12 +7,6 @@
 #include "gpu/device.h"
 
 namespace rondo::gpu {
-namespace {
-
-CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
-}  // namespace
-
 Result<Allocation> allocation_of(const void* pointer, int device) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   const Current current(device);

@@ -15,8 +15,6 @@
 namespace rondo::gpu {
 namespace {
 
-CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 /// Memory of the process, which the CPU may go on using when the GPU is reset: that takes what
 /// cuMemHostAlloc() gives away from under it.
 CUresult allocate_pinned(const Driver& cuda, size_t bytes, CUdeviceptr& at) {

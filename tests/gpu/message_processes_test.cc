@@ -1,17 +1,13 @@
 // Sends and receives of GPU memory between processes: blocking, on streams and in graphs, beside those of
 // host memory, and what goes wrong. Nothing here uses CUDA before ranks are forked.
 #include <csignal>
-#include <thread>
 
+#include "failing.h"
 #include "graph.h"
 #include "message_calls.h"
 
 namespace rondo::test {
 namespace {
-
-constexpr double kSoon_s = 3;  // the machine may be busy
-
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 TEST_CASE("processes that share a GPU send one another its memory") {
   if (children_lack_gpus()) return;
@@ -31,19 +27,19 @@ TEST_CASE("messages keep the order of their streams") {
   const Folder folder;
   expect_success(
       run_world(processes(2, {"cuda:0"}, folder.with({{"RONDO_STANDIN_SEED", "5"}})), [](Rank& rank) {
-        constexpr size_t kCount = 300'000;
+        constexpr size_t kLong = 300'000;
         Device device(0);
-        int64_t* const data = device.ints(kCount, 0);
+        int64_t* const data = device.ints(kLong, 0);
         for (int i = 1; i < 20; ++i) {
           const auto byte = static_cast<std::byte>(i);
           if (rank.rank == 0) {
-            require_ok(gpu::fill(data, byte, kCount * sizeof *data, device.stream()));
-            send(rank, data, kCount, 1, device.handle());
-            require_ok(gpu::fill(data, std::byte{0xff}, kCount * sizeof *data, device.stream()));
+            require_ok(gpu::fill(data, byte, kLong * sizeof *data, device.stream()));
+            send(rank, data, kLong, 1, device.handle());
+            require_ok(gpu::fill(data, std::byte{0xff}, kLong * sizeof *data, device.stream()));
           } else {
-            recv(rank, data, kCount, 0, device.handle());
+            recv(rank, data, kLong, 0, device.handle());
             device.drain_s();
-            require(device.all_are(data, kCount, 0x0101010101010101 * i), "message " + std::to_string(i));
+            require(device.all_are(data, kLong, 0x0101010101010101 * i), "message " + std::to_string(i));
           }
         }
         device.drain_s();
@@ -173,10 +169,7 @@ TEST_CASE("a stream that waits for a message goes on at the deadline") {
   WorldOptions options = processes(2, {"cuda:0"});
   options.call_timeout_ms = 300;
   expect_success(run_world(options, [](Rank& rank) {
-    const auto instead = [&] {
-      rondo_status_t status = RONDO_OK;
-      while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
-    };
+    const auto instead = [&] { require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout"); };
     wait_in_vain(rank, instead, RONDO_TIMEOUT, {"receive of GPU memory", "0.3 s"});
   }));
 }

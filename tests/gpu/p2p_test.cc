@@ -49,19 +49,6 @@ TEST_CASE("calls of all sizes are made by the protocols that suit them, on GPUs 
       }));
 }
 
-TEST_CASE("lines that need NVLink are refused where there is none") {
-  if (lacks_gpus(2) || gpu::linked(0, 1)) return;
-  const Environment chosen("RONDO_PROTOCOL", "ll128");
-  expect_success(run_world(
-      {.nranks = 2, .algorithm = "all_reduce=ring", .devices = {"cuda:0", "cuda:1"}, .threads = true},
-      [](Rank& rank) {
-        const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
-        check_fails(
-            rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
-            RONDO_UNSUPPORTED, {"RONDO_PROTOCOL", "NVLink", "ranks 0 and 1"}, rank.comm);
-      }));
-}
-
 TEST_CASE("a protocol that needs shared memory is refused where a transport was asked for") {
   if (lacks_gpus()) return;
   const Environment chosen("RONDO_PROTOCOL", "ll");

@@ -101,6 +101,30 @@ TEST_CASE("a GPU that is reset before anything was heard of it lets rondo_destro
   }));
 }
 
+TEST_CASE("a GPU that is reset under a message is named") {
+  if (children_lack_gpus()) return;
+  for (const bool on_stream : {false, true}) {
+    INFO((on_stream ? "on a stream" : "blocking"));
+    expect_success(run_world(processes(2, {"cuda:0"}), [&](Rank& rank) {
+      Device device(0);
+      int64_t* const data = device.ints(kCount, 1);
+      const auto receive = [&](rondo_stream_t stream) {
+        return rondo_recv(data, kCount, RONDO_INT64, 1 - rank.rank, 0, rank.comm, stream, nullptr);
+      };
+      if (rank.rank == 0) {
+        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
+      } else {
+        if (on_stream) check(receive(device.handle()), rank.comm);
+        std::thread resets([] { reset(0); });
+        if (on_stream) resets.join();
+        check_reset(receive(nullptr), rank, 1);
+        if (resets.joinable()) resets.join();
+      }
+      require_over_soon(rank);
+    }));
+  }
+}
+
 /// Ranks of one process on two GPUs, one of which is reset. Where kernels use the other's memory, which the
 /// reset frees, none of them runs.
 void lose_in_one_process(const char* transport) {
@@ -127,30 +151,6 @@ void lose_in_one_process(const char* transport) {
     auto* const own = reinterpret_cast<int64_t*>(data[static_cast<size_t>(rank)].get());
     check_reset(try_sum(party.rank(rank), own, nullptr), party.rank(rank), 1, 1);
     require_over_soon(party.rank(rank));
-  }
-}
-
-TEST_CASE("a GPU that is reset under a message is named") {
-  if (children_lack_gpus()) return;
-  for (const bool on_stream : {false, true}) {
-    INFO((on_stream ? "on a stream" : "blocking"));
-    expect_success(run_world(processes(2, {"cuda:0"}), [&](Rank& rank) {
-      Device device(0);
-      int64_t* const data = device.ints(kCount, 1);
-      const auto receive = [&](rondo_stream_t stream) {
-        return rondo_recv(data, kCount, RONDO_INT64, 1 - rank.rank, 0, rank.comm, stream, nullptr);
-      };
-      if (rank.rank == 0) {
-        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
-      } else {
-        if (on_stream) check(receive(device.handle()), rank.comm);
-        std::thread resets([] { reset(0); });
-        if (on_stream) resets.join();
-        check_reset(receive(nullptr), rank, 1);
-        if (resets.joinable()) resets.join();
-      }
-      require_over_soon(rank);
-    }));
   }
 }
 

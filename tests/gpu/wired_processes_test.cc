@@ -1,11 +1,10 @@
 // GPU collectives by the device's executor between processes, over connections and over memory that GPUs
 // share. Nothing here uses CUDA before ranks are forked.
 #include <array>
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "calls.h"
+#include "failing.h"
 #include "processes.h"
 #include "worlds.h"
 
@@ -66,6 +65,18 @@ TEST_CASE("GPUs that cannot reach one another share memory of the host") {
     }));
 }
 
+TEST_CASE("lines that need NVLink are refused where there is none") {
+  if (children_lack_gpus(2)) return;
+  const Variables apart{{"RONDO_STANDIN_PEERS", "0"}, {"RONDO_PROTOCOL", "ll128"}};
+  expect_success(run_world(with(over(""), apart), [](Rank& rank) {
+    const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
+    const auto status =
+        rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr);
+    if (gpu::linked(0, 1)) return check(status, rank.comm);  // a machine that cannot be told to have none
+    check_fails(status, RONDO_UNSUPPORTED, {"RONDO_PROTOCOL", "NVLink", "ranks 0 and 1"}, rank.comm);
+  }));
+}
+
 TEST_CASE("ranks that make different calls are told both") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports)
@@ -87,8 +98,11 @@ TEST_CASE("ranks whose connections would differ are told how") {
     config.algorithm = "all_reduce=ring";
     check(rondo_split(rank.comm, 0, rank.rank, &other, &config), rank.comm);
     const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
-    check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, other, nullptr),
-                RONDO_MISMATCH, {"RONDO_CHANNELS", "2 channels", "4 channels"}, other);
+    check_fails(
+        rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, other, nullptr),
+        RONDO_MISMATCH,
+        {"GPU of rank " + std::to_string(1 - rank.rank), "RONDO_CHANNELS", "2 channels", "4 channels"},
+        other);
     rondo_destroy(other);
   }));
 }
@@ -98,10 +112,7 @@ TEST_CASE("a rank that never makes its first call over shared memory is named at
   WorldOptions options = over("");
   options.call_timeout_ms = 300;
   expect_success(run_world(options, [](Rank& rank) {
-    rondo_status_t status = RONDO_OK;
-    if (rank.rank == 1)
-      while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
-    if (rank.rank == 1) return;
+    if (rank.rank == 1) return require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout");
     const auto memory = foreign_memory(gpu::MemoryKind::Device, 0).allocate(64);
     check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
                 RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
@@ -135,24 +146,13 @@ class LonelyCall {
   Device device_;
 };
 
-rondo_status_t async_error(const Rank& rank) {
-  rondo_status_t status = RONDO_OK;
-  check(rondo_async_error(rank.comm, &status));
-  return status;
-}
-
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
-constexpr double kSoon_s = 2;  // much less than the deadlines here; the machine may be busy
-
 TEST_CASE("an abort frees the streams of a GPU that waits") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports)
     expect_success(run_world(over(transport), [](Rank& rank) {
       const LonelyCall call(rank);
       if (rank.rank == 1) {
-        while (async_error(rank) == RONDO_OK) sleep_ms(1);
-        require(async_error(rank) == RONDO_ABORTED, "not aborted");
+        require(failure_of(rank.comm, 10) == RONDO_ABORTED, "not aborted");
         return;
       }
       sleep_ms(50);
@@ -169,7 +169,7 @@ TEST_CASE("a GPU that waits for a rank which does not come is freed at the deadl
     expect_success(run_world(options, [](Rank& rank) {
       const LonelyCall call(rank);
       if (rank.rank == 1) {
-        while (async_error(rank) == RONDO_OK) sleep_ms(1);
+        require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout");
         return;
       }
       require(call.drain_s() < kSoon_s, "the stream went on waiting");

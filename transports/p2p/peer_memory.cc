@@ -82,7 +82,6 @@ class PeerMemory::Ends {
   FifoLayout incoming(size_t kind, int channel) const {
     return map_.fifo(peers_.data, own_.data, kind, channel);
   }
-  bool on_host() const { return on_host_; }
 
  private:
   enum class Stage { Meet, Propose, HearProposal, HearVerdict, Stands };
@@ -224,6 +223,5 @@ PeerMemory::PeerMemory(PeerMemory&&) noexcept = default;
 Result<bool> PeerMemory::advance() { return ends_->advance(); }
 FifoLayout PeerMemory::outgoing(size_t kind, int channel) const { return ends_->outgoing(kind, channel); }
 FifoLayout PeerMemory::incoming(size_t kind, int channel) const { return ends_->incoming(kind, channel); }
-bool PeerMemory::on_host() const { return ends_->on_host(); }
 
 }  // namespace rondo

@@ -36,8 +36,6 @@ class PeerMemory {
   /// As the own GPU sees them, once they stand; all zeros then.
   FifoLayout outgoing(size_t kind, int channel) const;
   FifoLayout incoming(size_t kind, int channel) const;
-  /// Whether they lie in memory of the host.
-  bool on_host() const;
 
  private:
   class Ends;

@@ -64,13 +64,15 @@ class GpuMessage {
     uint32_t done = 0;                           // a receive's: the stream has emptied it
     std::array<uint32_t, kMostPieces> pieces{};  // that piece is in it
   };
-  GpuMessage(gpu::Memory memory, size_t bytes, bool replayed);
+  /// `asked_done`: of what the user asked for.
+  GpuMessage(gpu::Memory memory, size_t bytes, bool& asked_done, bool replayed);
 
   virtual Status enter(PointToPoint& engine) = 0;
   size_t piece_begin(size_t piece) const { return piece * piece_bytes_; }
   size_t piece_end(size_t piece) const;
   std::byte* staged() const { return memory_.data() + sizeof(Words); }
   bool all_pieces() const { return next_ == pieces_; }
+  /// The user has what was asked for, or never will.
   void end();
 
   gpu::Memory memory_;
@@ -81,6 +83,7 @@ class GpuMessage {
   size_t next_ = 0;  // piece, that is not there yet
 
  private:
+  bool& asked_done_;
   bool replayed_;
   bool under_way_ = false;
   bool over_ = false;

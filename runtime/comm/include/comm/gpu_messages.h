@@ -53,7 +53,6 @@ class GpuMessages final : public Proxy::Work {
   // On the proxy's thread, all but the last under the engine's mutex:
   bool begin_next();
   bool serve_all();
-  bool release_all();
   void forget_ended();
   void watch(bool moved);
 
