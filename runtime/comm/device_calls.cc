@@ -57,7 +57,10 @@ Status issue_device_calls(std::span<const Crew::Seat> seats) {
 DeviceCalls::DeviceCalls(const Settings& settings, Owner owner, CrewRun run)
     : settings_(settings),
       owner_(std::move(owner)),
-      links_({.device = settings.device, .channels = settings.channels, .params = settings.params},
+      links_({.rank = settings.rank,
+              .device = settings.device,
+              .channels = settings.channels,
+              .params = settings.params},
              owner_.ways),
       run_(std::move(run)) {}
 

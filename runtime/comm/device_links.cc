@@ -82,7 +82,8 @@ Result<bool> DeviceLinks::stand() {
   for (auto& [key, line] : lines_) {
     if (line.stands) continue;
     const auto stands = stand(line);
-    RONDO_TRY(stands.status().within(fmt::format("connecting with the GPU of rank {}", key.first)));
+    RONDO_TRY(stands.status().within(
+        fmt::format("connecting the GPU of rank {} with that of rank {}", settings_.rank, key.first)));
     line.stands = stands.value();
     all = all && line.stands;
   }

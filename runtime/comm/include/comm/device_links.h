@@ -24,6 +24,7 @@ class DeviceLinks {
     std::function<Result<Connection*>(int peer, uint16_t port)> connect;
   };
   struct Settings {
+    int rank = 0;  // own
     int device = 0;
     int channels = 1;  // of PeerMemory; what is relayed has one
     ConnectionParams params;
