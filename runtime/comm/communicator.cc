@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "comm/departures.h"
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
 
@@ -63,8 +64,8 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
   RONDO_TRY_ASSIGN(options.selector, Selector::parse(wish(wishes.algorithm, Setting::Algorithm)));
-  RONDO_TRY_ASSIGN(options.protocol, protocol_setting());
-  RONDO_TRY_ASSIGN(options.channels, channels_setting());
+  RONDO_TRY_ASSIGN(options.protocol, wished_protocol(wishes.protocol));
+  RONDO_TRY_ASSIGN(options.channels, wished_channels(wishes.channels));
   RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));
   if (wishes.name != nullptr) options.name = wishes.name;
   return options;
@@ -206,25 +207,54 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
   company->keep(std::move(communicator));
 }
 
-Status Communicator::finalize() {
-  if (finalized_) return {};
+Status Communicator::quiesce() {
   finalized_ = true;
   drain();
   RONDO_TRY(gpu_calls_->finish());
   board_->finish();
-  if (health_->failed()) return health_->cause();
-  if (session_->is_last(id_)) {
-    left_early_ = company_ != nullptr && !company_->leave();
-    const Status gone = left_early_ ? session_->say_goodbye()
-                                    : session_->goodbye(Deadline::in_ms(options_.timeout_ms),
-                                                        [this] { return health_->cause(); });
-    if (!gone.ok()) return fail(gone);
-  }
+  return health_->cause();
+}
+
+Status Communicator::await_goodbyes() {
+  if (!session_->is_last(id_)) return {};
+  left_early_ = company_ != nullptr && !company_->leave();
+  const Status gone = left_early_ ? session_->say_goodbye()
+                                  : session_->goodbye(Deadline::in_ms(options_.timeout_ms),
+                                                      [this] { return health_->cause(); });
+  return gone.ok() ? gone : fail(gone);
+}
+
+Status Communicator::look_for_rest() {
   gpu_calls_->disconnect();
   if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
   if (messages_.unreceived() != 0)
     return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",
                       messages_.unreceived(), self_));
+  return {};
+}
+
+Status Communicator::finalize() {
+  if (finalized_) return {};
+  RONDO_TRY(quiesce());
+  RONDO_TRY(await_goodbyes());
+  return look_for_rest();
+}
+
+Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
+  if (communicator->finalized_ || communicator->health_->failed()) {
+    retire(std::move(communicator));
+    return {};
+  }
+  const Status quiet = communicator->quiesce();
+  if (!quiet.ok()) return quiet;
+  // A std::function is copied, and a unique_ptr cannot be.
+  auto leaving = std::make_shared<std::unique_ptr<Communicator>>(std::move(communicator));
+  Departures::add([leaving] {
+    Status rest = (*leaving)->await_goodbyes();
+    if (rest.ok()) rest = (*leaving)->look_for_rest();
+    if (!rest.ok()) log().info("rank {} has left: {}", (*leaving)->rank(), rest.message());
+    retire(std::move(*leaving));
+  });
   return {};
 }
 

@@ -26,7 +26,7 @@
  * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
- * - rondo_split(), rondo_duplicate() and rondo_finalize() are not allowed within a group.
+ * - rondo_split(), rondo_duplicate(), rondo_shrink() and rondo_finalize() are not allowed within a group.
  * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
  *   anyone calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
  */
@@ -101,10 +101,12 @@ typedef struct {
   const char* device;    /**< The rank's GPU: "host" (none), "cuda:N", "cuda" (the thread's current device,
                               or the first), "cuda:0,1" (those, for rondo_init_all()'s ranks in turn);
                               NULL: RONDO_DEVICE, or the current device of a thread that has one. */
+  const char* protocol;  /**< Between GPUs, as RONDO_PROTOCOL: "simple", "ll" or "ll128"; NULL: that. */
+  int channels;          /**< Between two GPUs, at most; 0: RONDO_CHANNELS or its default. */
 } rondo_config_t;
 
 /** A ::rondo_config_t with every setting at its default. */
-#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL}
+#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, NULL, 0}
 
 /** Makes a unique id and starts listening for the ranks that will use it. The process that called
  * this must live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.
@@ -153,6 +155,19 @@ RONDO_API rondo_status_t rondo_split(rondo_comm_t comm, int color, int key, rond
  * @param[out] newcomm the duplicate */
 RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm);
 
+/** Makes a communicator of those ranks that are left, also after a rank has died, or when @p comm has failed or was
+ * aborted. Every rank that is not excluded makes the call, with the same list; the others make none. Calls on @p comm
+ * must be over; it stays as it is, and rondo_destroy() is still due.
+ * @param comm the communicator to take the ranks from
+ * @param excluded ranks that are not part of the new one; the others keep their order
+ * @param nexcluded how many
+ * @param[out] newcomm the new communicator; NULL on failure
+ * @param config settings, or NULL for those of @p comm
+ * @return ::RONDO_REMOTE_ERROR where a rank that was not excluded is known to be dead, ::RONDO_TIMEOUT where one does
+ *   not come within RONDO_INIT_TIMEOUT */
+RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexcluded,
+                                      rondo_comm_t* newcomm, const rondo_config_t* config);
+
 /** Completes all calls of this communicator and says good-bye to the other ranks; collective. After
  * it only rondo_destroy() and the queries are allowed.
  * @param comm the communicator */
@@ -163,6 +178,11 @@ RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
  * once, and what communicators the others still have with it fail as well.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
+
+/** Frees a communicator as rondo_destroy() does, but does not wait for the other ranks: what they may still use of it
+ * is kept until they have left as well. A process that ends waits for that, a second at most.
+ * @param comm the communicator; NULL is allowed */
+RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
 
 /** Ends all calls in flight, here and at every other rank, with ::RONDO_ABORTED. Needs no peer's
  * help and may be called from any thread. rondo_destroy() is still due.
@@ -178,6 +198,15 @@ RONDO_API rondo_status_t rondo_rank(rondo_comm_t comm, int* rank);
  * @param comm the communicator
  * @param[out] size at least 1 */
 RONDO_API rondo_status_t rondo_size(rondo_comm_t comm, int* size);
+
+/** The GPU of the caller's rank.
+ * @param comm the communicator
+ * @param[out] device by CUDA's number in this process; -1: the rank uses none */
+RONDO_API rondo_status_t rondo_device(rondo_comm_t comm, int* device);
+
+/** The GPU that "cuda" stands for in ::rondo_config_t::device on the calling thread.
+ * @param[out] device the thread's current device, or else the first; -1 where this process sees none */
+RONDO_API rondo_status_t rondo_current_device(int* device);
 
 /** A sentence about the last error.
  * @param comm a communicator, or NULL for the last error of any call by this thread
@@ -291,7 +320,8 @@ RONDO_API rondo_status_t rondo_op_create(rondo_reduce_fn fn, int commutative, vo
 
 /** Makes a pre-multiplied sum: every rank's input is multiplied by its scalar, rounded to the type,
  * then summed.
- * @param scalar one element of @p type; read now
+ * @param scalar one element of @p type, in memory of the host or of a GPU; read now, after what the GPU's default
+ *   stream was given
  * @param type a built-in type other than bool; the type of the calls that will use the operation
  * @param[out] op the new operation */
 RONDO_API rondo_status_t rondo_op_create_premul_sum(const void* scalar, rondo_type_t type,
@@ -561,6 +591,9 @@ RONDO_API rondo_status_t rondo_group_start(void);
 /** Runs the calls of the group. Returns when those with a NULL stream are done; those on queues
  * take their place in them. */
 RONDO_API rondo_status_t rondo_group_end(void);
+
+/** Ends the group, with all the groups around it, and forgets its calls: none of them is made. */
+RONDO_API rondo_status_t rondo_group_cancel(void);
 /** @} */
 
 /** @name Queues and events

@@ -47,6 +47,8 @@ class Communicator {
     int64_t timeout_ms = 0;
     const char* name = nullptr;
     const char* device = nullptr;
+    const char* protocol = nullptr;
+    int channels = 0;
   };
   /// InvalidArgument names what is wrong.
   static Result<Options> options(const Wishes& wishes);
@@ -113,6 +115,8 @@ class Communicator {
   /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
   Status finalize();
   bool finalized() const { return finalized_; }
+  /// The same, but what waits for other ranks is done by a thread of the library's, which frees it then.
+  static Status leave(std::unique_ptr<Communicator> communicator);
 
   /// Who else is in this process by the same call; null: nobody.
   const std::shared_ptr<Company>& company() const { return company_; }
@@ -140,6 +144,11 @@ class Communicator {
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   std::byte* scratch(size_t bytes);
+  /// The part of finalize() that waits for nobody else; Ok where there is nothing to be said to anybody any
+  /// more.
+  Status quiesce();
+  Status await_goodbyes();
+  Status look_for_rest();
 
   std::shared_ptr<Session> session_;
   uint64_t id_;
