@@ -247,6 +247,7 @@ Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
   }
   const Status quiet = communicator->quiesce();
   if (!quiet.ok()) return quiet;
+  if (!communicator->session_->is_last(communicator->id_)) return communicator->look_for_rest();
   // A std::function is copied, and a unique_ptr cannot be.
   auto leaving = std::make_shared<std::unique_ptr<Communicator>>(std::move(communicator));
   Departures::add([leaving] {
