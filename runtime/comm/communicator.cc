@@ -100,7 +100,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
-  made->session_->attach({id, made->ranks_, made->health_, made->board_});
+  made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
 }
 
@@ -212,6 +212,7 @@ Status Communicator::quiesce() {
   drain();
   RONDO_TRY(gpu_calls_->finish());
   board_->finish();
+  session_->finish(id_);
   return health_->cause();
 }
 

@@ -44,6 +44,13 @@ Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator:
   return Communicator::make(std::move(session), kWorld, std::move(ranks), self, std::move(options));
 }
 
+/// A company that is still coming together: it must not end before all are there, though some have left
+/// already.
+struct Assembly {
+  std::shared_ptr<Company> company;
+  int missing = 0;
+};
+
 /// One for all ranks of the session that live in this process; null where there is only this one.
 std::shared_ptr<Company> company_of(const Session& session) {
   int here = 0;
@@ -51,11 +58,12 @@ std::shared_ptr<Company> company_of(const Session& session) {
     if (session.member(rank).is_beside(session.member(session.rank()))) ++here;
   if (here == 1) return nullptr;
   static std::mutex mutex;
-  static auto& companies = *new std::map<uint64_t, std::weak_ptr<Company>>;
+  static auto& assemblies = *new std::map<uint64_t, Assembly>;
   const std::lock_guard lock(mutex);
-  std::erase_if(companies, [](const auto& entry) { return entry.second.expired(); });
-  auto company = companies[session.id()].lock();
-  if (company == nullptr) companies[session.id()] = company = std::make_shared<Company>(here);
+  Assembly& assembly = assemblies[session.id()];
+  if (assembly.company == nullptr) assembly = {std::make_shared<Company>(here), here};
+  auto company = assembly.company;
+  if (--assembly.missing == 0) assemblies.erase(session.id());
   return company;
 }
 

@@ -22,7 +22,7 @@ def functions():
     return set(re.findall(r"X\([\w \t*]+, (\w+),", text_of("runtime/bindings/nccl/nccl_functions.h")))
 
 
-docs = text_of("docs/nccl.md")
+docs = text_of("docs/nccl.md").partition("## Functions")[2]
 listed_variables = set(re.findall(r"^\| `(NCCL_\w+)` \| (yes|no) \| (.*) \|$", docs, re.M))
 listed_functions = {name for row in re.findall(r"^\| (`nccl\w+(?:`, `nccl\w+)*`) \|", docs, re.M)
                     for name in re.findall(r"`nccl(\w+)`", row)}
