@@ -1,9 +1,11 @@
 // Parts of the binding by themselves: what the environment says, and what statuses become.
+#include <array>
 #include <cstdlib>
 #include <map>
 
 #include "catch.h"
 #include "config.h"
+#include "nccl_abi.h"
 #include "variables.h"
 
 namespace rondo::test {
@@ -85,6 +87,27 @@ TEST_CASE("a deadline is a number that programs of the reported version know") {
   const Environment environment(Variables{{"RONDO_NCCL_VERSION", "23007"}});
   CHECK(nccl::reported_version() == 23007);
   CHECK(nccl::result_of(RONDO_TIMEOUT) == ncclTimeout);
+}
+
+TEST_CASE("librondo.so and libnccl.so.2 may be in one process") {
+  std::array<rondo_comm_t, 2> ours{};
+  std::array<ncclComm_t, 2> theirs{};
+  REQUIRE(rondo_init_all(ours.data(), 2, nullptr) == RONDO_OK);
+  REQUIRE(ncclCommInitAll(theirs.data(), 2, nullptr) == ncclSuccess);
+  std::array<int, 4> values{1, 2, 3, 4};
+  REQUIRE(rondo_group_start() == RONDO_OK);  // of which the other library knows nothing
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, RONDO_SUM, ours[i], nullptr) == RONDO_OK);
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(ncclAllReduce(&values[i + 2], &values[i + 2], 1, ncclInt32, ncclSum, theirs[i], nullptr) ==
+          ncclSuccess);
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  CHECK(values == std::array<int, 4>{1, 2, 7, 7});
+  REQUIRE(rondo_group_end() == RONDO_OK);
+  CHECK(values == std::array<int, 4>{3, 3, 7, 7});
+  for (const ncclComm_t comm : theirs) CHECK(ncclCommDestroy(comm) == ncclSuccess);
+  for (const rondo_comm_t comm : ours) CHECK(rondo_destroy(comm) == RONDO_OK);
 }
 
 TEST_CASE("every status has a result") {
