@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 BUILD, PROGRAM = sys.argv[1:3]
-PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "all_reduce_perf", "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
+PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "all_reduce_perf",
+            "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
 
 
 def output_of(*command, **more):
