@@ -186,6 +186,14 @@ rondo_status_t rondo_finalize(rondo_comm_t comm) {
   });
 }
 
+rondo_status_t rondo_quiesce(rondo_comm_t comm) {
+  return guarded("rondo_quiesce", comm, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+    RONDO_TRY(refuse_in_group("rondo_quiesce()"));
+    return communicator->quiesce();
+  });
+}
+
 rondo_status_t rondo_destroy(rondo_comm_t comm) {
   if (comm == nullptr) return RONDO_OK;
   bool gone = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -208,6 +209,7 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
 }
 
 Status Communicator::quiesce() {
+  if (finalized_) return health_->cause();
   finalized_ = true;
   drain();
   RONDO_TRY(gpu_calls_->finish());
@@ -235,14 +237,14 @@ Status Communicator::look_for_rest() {
 }
 
 Status Communicator::finalize() {
-  if (finalized_) return {};
+  if (std::exchange(ended_, true)) return {};
   RONDO_TRY(quiesce());
   RONDO_TRY(await_goodbyes());
   return look_for_rest();
 }
 
 Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
-  if (communicator->finalized_ || communicator->health_->failed()) {
+  if (std::exchange(communicator->ended_, true) || communicator->health_->failed()) {
     retire(std::move(communicator));
     return {};
   }

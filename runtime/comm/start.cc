@@ -1,8 +1,6 @@
 #include "comm/start.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -42,29 +40,6 @@ Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator:
   const int self = session->rank();
   if (options.name.empty()) options.name = "world";
   return Communicator::make(std::move(session), kWorld, std::move(ranks), self, std::move(options));
-}
-
-/// A company that is still coming together: it must not end before all are there, though some have left
-/// already.
-struct Assembly {
-  std::shared_ptr<Company> company;
-  int missing = 0;
-};
-
-/// One for all ranks of the session that live in this process; null where there is only this one.
-std::shared_ptr<Company> company_of(const Session& session) {
-  int here = 0;
-  for (int rank = 0; rank < session.size(); ++rank)
-    if (session.member(rank).is_beside(session.member(session.rank()))) ++here;
-  if (here == 1) return nullptr;
-  static std::mutex mutex;
-  static auto& assemblies = *new std::map<uint64_t, Assembly>;
-  const std::lock_guard lock(mutex);
-  Assembly& assembly = assemblies[session.id()];
-  if (assembly.company == nullptr) assembly = {std::make_shared<Company>(here), here};
-  auto company = assembly.company;
-  if (--assembly.missing == 0) assemblies.erase(session.id());
-  return company;
 }
 
 /// The GPU of the rank that joins.
@@ -115,10 +90,7 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
   RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
   RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
   RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, device, timeout_ms));
-  auto company = company_of(*session);
-  RONDO_TRY_ASSIGN(auto world, world_of(std::move(session), std::move(options)));
-  world->join(std::move(company));
-  return world;
+  return world_of(std::move(session), std::move(options));
 }
 
 Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Options& options) {
@@ -138,6 +110,8 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
   }
   for (std::thread& thread : threads) thread.join();
   for (const Status& outcome : outcomes) RONDO_TRY(outcome);
+  const auto company = std::make_shared<Company>(nranks);
+  for (const CommunicatorPtr& one : joined) one->join(company);
   return joined;
 }
 

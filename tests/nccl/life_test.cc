@@ -132,6 +132,10 @@ TEST_CASE("one thread starts several ranks in a group, splits them, and ends the
             done(ncclGroupEnd());
             NEED(values == std::array<int, kSize>{5, 10, 5, 10});
             const double before = seconds_now();
+            for (ncclComm_t comm : comms) {
+              const ncclResult_t ending = ncclCommFinalize(comm);
+              NEED(ending == (blocking != 0 ? ncclSuccess : ncclInProgress) && settled(comm) == ncclSuccess);
+            }
             for (ncclComm_t comm : halves) done(ncclCommDestroy(comm));
             for (ncclComm_t comm : comms) done(ncclCommDestroy(comm));
             NEED(seconds_now() - before < 1);

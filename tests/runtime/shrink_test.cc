@@ -126,6 +126,20 @@ TEST_CASE("ranks leave communicators in different orders, and wait for nobody") 
   }
 }
 
+TEST_CASE("a communicator that is quiet makes no calls, and is left or destroyed") {
+  for (const bool leave : {true, false}) {
+    INFO(leave);
+    std::array<rondo_comm_t, 2> comms{};
+    check(rondo_init_all(comms.data(), 2, nullptr));
+    for (const rondo_comm_t comm : comms) {
+      check(rondo_quiesce(comm));
+      check_fails(rondo_barrier(comm, nullptr), RONDO_INVALID_USAGE, {"finalized"}, comm);
+      check_fails(rondo_quiesce(comm), RONDO_INVALID_USAGE, {"finalized"}, comm);
+    }
+    for (const rondo_comm_t comm : comms) check(leave ? rondo_leave(comm) : rondo_destroy(comm));
+  }
+}
+
 TEST_CASE("a group that is cancelled makes no call") {
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));

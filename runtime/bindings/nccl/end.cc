@@ -12,7 +12,7 @@ Outcome finalize(ncclComm& comm) {
     return wrong(ncclInvalidUsage, "comm has calls in the group that is open on this thread; end that first");
   return submit({&comm, nullptr, nullptr, comm.blocking, [&comm] {
                    comm.finalized.store(true);
-                   return outcome_of(rondo_finalize(comm.comm), comm.comm);
+                   return outcome_of(rondo_quiesce(comm.comm), comm.comm);
                  }});
 }
 

@@ -173,6 +173,11 @@ RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, in
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
 
+/** Completes all calls of this communicator, and waits for no other rank. After it only rondo_leave(), rondo_destroy()
+ * and the queries are allowed.
+ * @param comm the communicator */
+RONDO_API rondo_status_t rondo_quiesce(rondo_comm_t comm);
+
 /** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
  * Works in every state; NULL is allowed. A rank whose last communicator had failed leaves the job at
  * once, and what communicators the others still have with it fail as well.

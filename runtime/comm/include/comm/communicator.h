@@ -114,6 +114,8 @@ class Communicator {
 
   /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
   Status finalize();
+  /// The part of it that waits for nobody else.
+  Status quiesce();
   bool finalized() const { return finalized_; }
   /// The same, but what waits for other ranks is done by a thread of the library's, which frees it then.
   static Status leave(std::unique_ptr<Communicator> communicator);
@@ -144,9 +146,6 @@ class Communicator {
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   std::byte* scratch(size_t bytes);
-  /// The part of finalize() that waits for nobody else; Ok where there is nothing to be said to anybody any
-  /// more.
-  Status quiesce();
   Status await_goodbyes();
   Status look_for_rest();
 
@@ -170,7 +169,8 @@ class Communicator {
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;
-  bool finalized_ = false;
+  bool finalized_ = false;  // no more calls
+  bool ended_ = false;      // the rest of finalize() was done, or begun
   bool left_early_ = false;
   std::shared_ptr<Company> company_;
   uint64_t next_turn_ = 0;

@@ -1,4 +1,4 @@
-// Company: ranks of one start in one process. One thread may end them one after the other, so only the
+// Company: ranks that one call made in one process. One thread may end them one after the other, so only the
 // last to leave waits for good-byes; what peers may still read of the others is kept until then. Any thread.
 #pragma once
 
