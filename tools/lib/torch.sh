@@ -5,8 +5,8 @@
 
 # The one place that names the version which the tests run against; RONDO_TORCH_VERSION asks for another.
 TORCH_VERSION=${RONDO_TORCH_VERSION:-2.15.0}
-# scikit-learn brings the digits that the examples learn.
-TORCH_REQUIREMENTS=("torch==$TORCH_VERSION" "numpy" "scikit-learn")
+# scikit-learn brings the digits that the examples learn; PyTorch's own tests import expecttest.
+TORCH_REQUIREMENTS=("torch==$TORCH_VERSION" "numpy" "scikit-learn" "expecttest")
 
 torch_folder() {
   local short=${TORCH_VERSION%.*}
@@ -41,7 +41,7 @@ install_torch() (
   make_venv "$folder" "$log" || exit 1
   "$folder/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --only-binary :all: \
     --timeout 30 --retries 1 "${TORCH_REQUIREMENTS[@]}" > "$log" 2>&1 || exit 1
-  "$folder/bin/python" -c 'import torch, numpy, sklearn' > "$log" 2>&1 || exit 1
+  "$folder/bin/python" -c 'import torch, numpy, sklearn, expecttest' > "$log" 2>&1 || exit 1
   printf '%s\n' "${TORCH_REQUIREMENTS[*]}" > "$folder/requirements"
 )
 
