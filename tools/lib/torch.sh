@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by tools/test, tools/test-torch and bench/torch's users, after packages.sh: a private Python environment with
-# PyTorch in it, made once, and Rondo's Python package built against that torch. Nothing outside the environment's folder
-# is changed.
+# PyTorch in it, made once, and Rondo's Python package built against that torch. Nothing outside the environment's
+# folder is changed.
 
 # The one place that names the version which the tests run against; RONDO_TORCH_VERSION asks for another.
 TORCH_VERSION=${RONDO_TORCH_VERSION:-2.15.0}
@@ -29,8 +29,8 @@ make_venv() {
   python3 -m venv "$folder" > "$log" 2>&1
 }
 
-# install_torch FOLDER LOG: whole or not at all. Programs in an environment hold its path, so it cannot be made elsewhere
-# and moved: the file that says it is complete is written last. pip takes up what a run that was cut short left behind.
+# install_torch FOLDER LOG: whole or not at all. Programs in an environment hold its path, so it cannot be made
+# elsewhere and moved: the file that says it is complete is written last. pip takes up what a cut run left behind.
 install_torch() (
   folder=$1 log=$2
   mkdir -p "$(dirname "$folder")" || exit 1
@@ -74,7 +74,7 @@ torch_environment() {
 # python_headers PYTHON: what a module in C++ includes.
 python_headers() {
   local log outcome=0
-  "$1" -c 'import os, sysconfig as s; raise SystemExit(not os.path.exists(s.get_path("include") + "/Python.h"))' && return 0
+  [ -f "$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] && return 0
   say "Installing python3-dev, for the headers of Python ..."
   log=$(mktemp)
   install_with_apt "$log" python3-dev || { outcome=1; tail -n 5 "$log" >&2; }
@@ -84,13 +84,13 @@ python_headers() {
 
 # torch_package_is_new FOLDER WHAT: whether FOLDER holds a package made of WHAT, and of the sources as they are.
 torch_package_is_new() {
-  local stamp=$1.made
-  [ -d "$1" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$2" ] &&
-    [ -z "$(find pyproject.toml meson.build meson.options runtime transports kernels topology -newer "$stamp" -print -quit)" ]
+  local stamp=$1.made sources=(pyproject.toml meson.build meson.options runtime transports kernels topology)
+  [ -d "$1" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$2" ] || return 1
+  [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit)" ]
 }
 
-# torch_package ENV FOLDER [PIP-OPTION...]: Rondo's Python package, built of this tree, in FOLDER: with it in PYTHONPATH,
-# ENV/bin/python knows the backend "rondo". Does nothing where nothing has changed.
+# torch_package ENV FOLDER [PIP-OPTION...]: Rondo's Python package, built of this tree, in FOLDER: with it in
+# PYTHONPATH, ENV/bin/python knows the backend "rondo". Does nothing where nothing has changed.
 torch_package() {
   local env=$1 folder=$2 log what
   shift 2
@@ -104,8 +104,8 @@ torch_package() {
   touch "$folder.started"
   log=$(mktemp)
   # No torch in the isolated build: the extension finds that of ENV, whose python runs the build.
-  if ! "$env/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --no-deps --target "$folder.new" \
-    "$@" . > "$log" 2>&1; then
+  if ! "$env/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --no-deps \
+    --target "$folder.new" "$@" . > "$log" 2>&1; then
     tail -n 40 "$log" >&2
     rm -rf "$log" "$folder.new" "$folder.started"
     return 1

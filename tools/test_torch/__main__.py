@@ -11,7 +11,7 @@ import expected  # noqa: E402
 import options as command_line  # noqa: E402
 import suite  # noqa: E402
 import team  # noqa: E402
-from outcome import Judgement  # noqa: E402
+from outcome import SKIPPED, Judgement  # noqa: E402
 
 SLOW_S = 3.0
 
@@ -24,7 +24,7 @@ def wanted(patterns):
 
 
 def title(options, view, ranks):
-    place = " in the place of gloo" if view == suite.AS_GLOO else ""
+    place = f" in the place of {suite.READS[view]}" if view in suite.READS else ""
     return f"{options.backend}{place}, {ranks} ranks"
 
 
@@ -54,30 +54,31 @@ def run_view(options, view, ranks, select):
     return judgement
 
 
-def parts(options, select):
-    """(view, ranks, which names) of each part of the run. --quick leaves out in one view what ran in another."""
+def parts(options):
+    """(view, ranks, which names, what has run) of each part. --quick leaves out in one view what ran in another."""
+    fit = wanted(options.patterns)
     for ranks in options.ranks:
-        seen = []
-
-        def new_ones(names, seen=seen):
-            return [name for name in select(names) if name not in seen]
-
-        for view in reversed(options.views):
-            yield view, ranks, new_ones if options.quick else select, seen
+        ran = set()
+        order = reversed(options.views) if options.quick else options.views
+        for view in order:
+            def select(names, view=view, ran=ran):
+                return [name for name in fit(names) if suite.belongs(view, name)
+                        and not (options.quick and name in ran)]
+            yield view, ranks, select, ran
 
 
 def main():
     options = command_line.parse(sys.argv[1:])
     import torch.distributed  # noqa: F401  (hosts and ranks are forked of this process)
     totals = [0, 0, 0, 0]
-    for view, ranks, select, seen in parts(options, wanted(options.patterns)):
+    for view, ranks, select, ran in parts(options):
         if options.list:
             plan = team.list_tests(lambda v=view, r=ranks: suite.load(options.backend, v, r), select)
             print(f"{title(options, view, ranks)}: {len(plan.run)} tests, {len(plan.skipped)} left out")
             print("".join(f"  {name}\n" for name in plan.run), end="")
             continue
         judgement = run_view(options, view, ranks, select)
-        seen += [one.name for one in judgement.outcomes if one.outcome != "skipped"]
+        ran.update(one.name for one in judgement.outcomes if one.outcome != SKIPPED)
         totals = [total + number for total, number in zip(totals, judgement.numbers())]
     if options.list:
         return 0

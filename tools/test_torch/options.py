@@ -2,12 +2,14 @@
 import argparse
 import re
 
-from suite import AS_GLOO, NAMED
+from suite import AS_GLOO, AS_MPI, NAMED
 
-DESCRIPTION = """Runs PyTorch's own tests of torch.distributed, which lie in its wheel, on a backend: by processes of this host, on
-the CPU. Every test that is named in the output has failed; the last line counts all of them."""
-EPILOG = """The suite decides by a backend's name which tests it runs. Other backends than gloo are therefore seen twice: under their
-own name, and in the place of Gloo, where the suite reads "gloo" and gets the backend."""
+DESCRIPTION = """Runs PyTorch's own tests of torch.distributed, which lie in its wheel, on a backend: by processes
+of this host, on the CPU. Every test that is named in the output has failed; the last line counts all of them."""
+EPILOG = """The suite decides by a backend's name which tests it runs. Other backends than gloo are therefore seen
+twice: under their own name and in the place of Gloo, where the suite reads "gloo" and gets the backend; and for
+all-to-all, which
+the suite tests on CPUs with MPI only, in the place of MPI."""
 
 
 def numbers(text):
@@ -30,8 +32,8 @@ def parse(arguments):
     parser.add_argument("-k", action="append", default=[], metavar="PATTERN", dest="patterns",
                         help="only tests whose names contain this, or match it where it has a *; may be given again")
     views = parser.add_mutually_exclusive_group()
-    views.add_argument("--as-gloo", action="store_const", const=[AS_GLOO], dest="views",
-                       help="only in the place of Gloo")
+    views.add_argument("--as-gloo", action="store_const", const=[AS_GLOO, AS_MPI], dest="views",
+                       help="only in the place of Gloo, and of MPI for all-to-all")
     views.add_argument("--as-itself", action="store_const", const=[NAMED], dest="views",
                        help="only under its own name")
     parser.add_argument("--quick", action="store_true",
@@ -48,5 +50,5 @@ def parse(arguments):
     if options.quick and options.views:
         parser.error("--quick chooses the view of each test itself")
     options.ranks = options.ranks or ([2] if options.quick else [2, 3, 4])
-    options.views = options.views or ([NAMED] if options.backend == "gloo" else [NAMED, AS_GLOO])
+    options.views = options.views or ([NAMED] if options.backend == "gloo" else [NAMED, AS_GLOO, AS_MPI])
     return options

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 # The line that says what was wrong: Python's last line of a traceback. C++ appends its own stack below it.
-REASON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout\w*|Warning)\b:? .*$", re.M)
+REASON = re.compile(r"^(?!Exception raised from )(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b:? .*$", re.M)
 FRAME = re.compile(r"^\s*(?:File |frame #|#\d+ |C\+\+ CapturedTraceback|Traceback )")
 
 
