@@ -11,7 +11,7 @@ import expected  # noqa: E402
 import options as command_line  # noqa: E402
 import suite  # noqa: E402
 import team  # noqa: E402
-from outcome import SKIPPED, Judgement  # noqa: E402
+from outcome import LEFT_OUT, Judgement  # noqa: E402
 
 SLOW_S = 3.0
 
@@ -78,7 +78,7 @@ def main():
             print("".join(f"  {name}\n" for name in plan.run), end="")
             continue
         judgement = run_view(options, view, ranks, select)
-        ran.update(one.name for one in judgement.outcomes if one.outcome != SKIPPED)
+        ran.update(one.name for one in judgement.outcomes if one.words != LEFT_OUT)
         totals = [total + number for total, number in zip(totals, judgement.numbers())]
     if options.list:
         return 0

@@ -3,6 +3,7 @@ import re
 from dataclasses import dataclass
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+LEFT_OUT = "by its decorator"  # and so not even tried
 
 # The line that says what was wrong: Python's last line of a traceback. C++ appends its own stack below it.
 REASON = re.compile(r"^(?!Exception raised from )(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b:? .*$", re.M)

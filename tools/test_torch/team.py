@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 import host
-from outcome import FAILED, SKIPPED, Outcome
+from outcome import FAILED, LEFT_OUT, SKIPPED, Outcome
 
 START_S = 120  # for a host to import the suite
 MARGIN_S = 15  # a test's limit is the host's business; past this margin the host itself is taken to hang
@@ -76,7 +76,7 @@ def run_tests(load, select, limit_s, on_outcome=lambda outcome: None):
     plan = None
     while plan is None or len(outcomes) < len(plan.run):
         plan = run_in_one_host(load, select, limit_s, outcomes, on_outcome)
-    return outcomes + [Outcome(name, SKIPPED, 0.0, "by its decorator") for name in plan.skipped]
+    return outcomes + [Outcome(name, SKIPPED, 0.0, LEFT_OUT) for name in plan.skipped]
 
 
 def run_in_one_host(load, select, limit_s, outcomes, on_outcome):
