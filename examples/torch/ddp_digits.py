@@ -1,12 +1,13 @@
-"""A small convolutional network learns handwritten digits (8x8 pixels, from scikit-learn) with DistributedDataParallel.
+"""A small convolutional network learns handwritten digits (8x8 pixels, from scikit-learn) with
+DistributedDataParallel.
 
     torchrun --nproc-per-node 4 examples/torch/ddp_digits.py
     torchrun --nproc-per-node 2 examples/torch/ddp_digits.py --checkpoint digits.pt    and again, to go on from there
     torchrun --nproc-per-node 2 examples/torch/ddp_digits.py --amp                     bfloat16 where it is safe
 
-The batch is the same whatever the number of ranks: each takes its share. So the loss is the same too, up to the rounding
-of sums in another order; there is no batch normalisation, which would look at a rank's share only. Run twice on the same
-number of ranks, the losses are the same bit for bit.
+The batch is the same whatever the number of ranks: each takes its share. So the loss is the same too, up to the
+rounding of sums in another order; there is no batch normalisation, which would look at a rank's share only. Run
+twice on the same number of ranks, the losses are the same bit for bit.
 """
 import os
 

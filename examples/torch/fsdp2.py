@@ -1,10 +1,11 @@
-"""FSDP2: weights, gradients and the optimizer's state are cut over the ranks, and a layer is whole only while it is used.
+"""FSDP2: weights, gradients and the optimizer's state are cut over the ranks, and a layer is whole only while it is
+used.
 
     torchrun --nproc-per-node 4 examples/torch/fsdp2.py
     torchrun --nproc-per-node 4 examples/torch/fsdp2.py --bf16     computes and communicates in bfloat16
 
-Before a layer runs its weights are all-gathered; after its backward pass the gradients are reduce-scattered with their
-average. In float32 the losses agree with the same model on one rank, which sees all batches.
+Before a layer runs its weights are all-gathered; after its backward pass the gradients are reduce-scattered with
+their average. In float32 the losses agree with the same model on one rank, which sees all batches.
 """
 import torch
 import torch.distributed as dist

@@ -1,8 +1,10 @@
-"""Ranks with different numbers of batches: DDP's join() lets those that are done take part in the others' all-reduces.
+"""Ranks with different numbers of batches: DDP's join() lets those that are done take part in the others'
+all-reduces.
 
     torchrun --nproc-per-node 3 examples/torch/join_uneven.py
 
-Rank r has 4 + 2r batches. Without join() the ranks that have more would wait for ever (with Rondo: until the deadline).
+Rank r has 4 + 2r batches. Without join() the ranks that have more would wait for ever (with Rondo: until the
+deadline).
 """
 import torch
 import torch.distributed as dist

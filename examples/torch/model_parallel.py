@@ -1,5 +1,5 @@
-"""Model parallelism by hand: a model too large for one rank lies on all of them in turn, and sends and receives that know
-about gradients join the parts.
+"""Model parallelism by hand: a model too large for one rank lies on all of them in turn, and sends and receives
+that know about gradients join the parts.
 
     torchrun --nproc-per-node 3 examples/torch/model_parallel.py
 

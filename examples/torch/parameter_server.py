@@ -2,11 +2,11 @@
 
     torchrun --nproc-per-node 4 examples/torch/parameter_server.py
 
-With N ranks and K bytes of parameters, a step of a synchronous server moves 2(N-1)K bytes over the server's link: every
-gradient in, every new set of parameters out. In a ring each rank's link carries 2(N-1)K/N, whatever N is about 2K. The
-script counts the bytes that each rank sends and receives, and prints the most that one link carried per step beside the
-formula. The asynchronous server never waits for all: each worker gets the parameters as they are when its gradient has
-come, so workers run at their own speed, on gradients of parameters that are a little old.
+With N ranks and K bytes of parameters, a step of a synchronous server moves 2(N-1)K bytes over the server's link:
+every gradient in, every new set of parameters out. In a ring each rank's link carries 2(N-1)K/N, whatever N is
+about 2K. The script counts the bytes that each rank sends and receives, and prints the most that one link carried
+per step beside the formula. The asynchronous server never waits for all: each worker gets the parameters as they
+are when its gradient has come, so workers run at their own speed, on gradients of parameters that are a little old.
 
 On one host all links are the same memory, so the times there tell what messages cost; the bytes are what counts on a
 network.

@@ -1,4 +1,5 @@
-"""Pipeline parallelism with torch.distributed.pipelining: each rank holds one stage; micro-batches keep all of them busy.
+"""Pipeline parallelism with torch.distributed.pipelining: each rank holds one stage; micro-batches keep all of them
+busy.
 
     torchrun --nproc-per-node 4 examples/torch/pipeline_parallel.py
     torchrun --nproc-per-node 4 examples/torch/pipeline_parallel.py --schedule gpipe

@@ -1,11 +1,12 @@
-"""How the ranks of these examples start. A script calls `run(main, parser)`; main(options) then runs on every rank, with
-the process group there. All of these work for every script:
+"""How the ranks of these examples start. A script calls `run(main, parser)`; main(options) then runs on every rank,
+with the process group there. All of these work for every script:
 
-    torchrun --nproc-per-node 4 SCRIPT                     the launcher's variables say which rank this is (env://)
+    torchrun --nproc-per-node 4 SCRIPT                      a launcher's variables say which rank this is (env://)
     python -m torch.distributed.launch --nproc-per-node 4 SCRIPT
-    python SCRIPT --spawn 4                                the script starts four processes itself (torch.multiprocessing)
-    python SCRIPT --init-method tcp://HOST:PORT --rank R --world-size N     each rank by hand: rank 0 listens at HOST:PORT
-    python SCRIPT --init-method file:///PATH --rank R --world-size N        the same, meeting in a new file that all can see
+    python SCRIPT --spawn 4                                 four processes of torch.multiprocessing
+    python SCRIPT --init-method URL --rank R --world-size N     each rank by hand, meeting at
+        URL = tcp://HOST:PORT                               rank 0, which listens there
+        URL = file:///PATH                                  a new file that all of them can reach
 """
 import argparse
 import os

@@ -2,8 +2,9 @@
 
     torchrun --nproc-per-node 4 examples/torch/tensor_parallel.py
 
-Each rank holds 1/N of the weights. The first layer needs nothing of other ranks, the second ends with an all-reduce; the
-backward pass has its all-reduce at the other end. Forward, backward and one step of SGD agree with the whole model.
+Each rank holds 1/N of the weights. The first layer needs nothing of other ranks, the second ends with an
+all-reduce; the backward pass has its all-reduce at the other end. Forward, backward and one step of SGD agree with
+the whole model.
 """
 import torch
 import torch.distributed as dist

@@ -1,4 +1,5 @@
-"""The ranks that tools/test-torch forks: one that crashes or never ends fails its test in bounded time. Needs torch."""
+"""The ranks that tools/test-torch forks: one that crashes or never ends fails its test in bounded time. Needs
+torch."""
 import os
 import signal
 import sys
