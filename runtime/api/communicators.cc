@@ -24,7 +24,8 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .algorithm = known.algorithm,
                                 .timeout_ms = known.timeout_ms,
                                 .name = known.name,
-                                .device = known.device});
+                                .device = known.device,
+                                .init_timeout_ms = known.init_timeout_ms});
 }
 
 rondo_comm_t handle_of(CommunicatorPtr communicator) {
@@ -133,6 +134,24 @@ rondo_status_t rondo_finalize(rondo_comm_t comm) {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
     RONDO_TRY(refuse_in_group("rondo_finalize()"));
     return communicator->finalize();
+  });
+}
+
+rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms) {
+  return guarded("rondo_set_timeout", comm, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+    if (timeout_ms < 1)
+      return error(Code::InvalidArgument, "timeout_ms is {}: it must be at least 1", timeout_ms);
+    communicator->set_timeout_ms(timeout_ms);
+    return {};
+  });
+}
+
+rondo_status_t rondo_leave(rondo_comm_t comm) {
+  return guarded("rondo_leave", comm, [&]() -> Status {
+    RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+    RONDO_TRY(refuse_in_group("rondo_leave()"));
+    return communicator->leave();
   });
 }
 

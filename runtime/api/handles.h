@@ -11,6 +11,7 @@
 
 #include "comm/communicator.h"
 #include "comm/queue.h"
+#include "comm/requests.h"
 #include "rondo/rondo.h"
 
 struct rondo_comm {
@@ -30,11 +31,18 @@ struct rondo_event {
   std::unique_ptr<rondo::Event> event;
 };
 
+struct rondo_request {
+  uint64_t mark = 0;
+  std::shared_ptr<rondo::Requests> requests;
+  std::shared_ptr<rondo::Request> request;
+};
+
 namespace rondo::api {
 
 inline constexpr uint64_t kCommMark = 0x6d6f636f646e6f72;
 inline constexpr uint64_t kStreamMark = 0x657565716f646e72;
 inline constexpr uint64_t kEventMark = 0x746e65766f646e72;
+inline constexpr uint64_t kRequestMark = 0x747365716f646e72;
 
 /// The memory of one kind of handle. Any thread.
 template <typename Handle>

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
+#include "comm/requests.h"
 
 namespace rondo {
 namespace {
@@ -54,6 +55,12 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", wishes.timeout_ms);
   RONDO_TRY_ASSIGN(options.timeout_ms, seconds_setting_ms(Setting::Timeout, options.timeout_ms));
   if (wishes.timeout_ms != 0) options.timeout_ms = wishes.timeout_ms;
+  if (wishes.init_timeout_ms < 0)
+    return error(Code::InvalidArgument, "config.init_timeout_ms is {}: it must be at least 0",
+                 wishes.init_timeout_ms);
+  RONDO_TRY_ASSIGN(options.init_timeout_ms,
+                   seconds_setting_ms(Setting::InitTimeout, options.init_timeout_ms));
+  if (wishes.init_timeout_ms != 0) options.init_timeout_ms = wishes.init_timeout_ms;
   RONDO_TRY_ASSIGN(options.params, params_from_settings());
   const auto wish = [](const char* wished, Setting otherwise) {
     return wished ? std::string(wished) : setting(otherwise).value_or("");
@@ -79,8 +86,10 @@ Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::v
       options_(std::move(options)),
       connections_(session_, id_, ranks_, self_, health_,
                    {options_.transport, options_.params, options_.timeout_ms}),
+      timeout_ms_(options_.timeout_ms),
       messages_(self_, size(),
-                [this](int source, int destination) { return connections_.messages(source, destination); }) {}
+                [this](int source, int destination) { return connections_.messages(source, destination); }),
+      requests_(std::make_shared<Requests>()) {}
 
 Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
                                                          std::vector<int> ranks, int self, Options options) {
@@ -104,6 +113,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 }
 
 Communicator::~Communicator() {
+  requests_->close();
   drain();  // a queue's thread may still be in a call, which may still fail
   gpu_calls_.reset();
   session_->detach(id_);
@@ -206,26 +216,38 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
   company->keep(std::move(communicator));
 }
 
-Status Communicator::finalize() {
+Status Communicator::end(Leave how) {
   if (finalized_) return {};
   finalized_ = true;
+  requests_->close();
   drain();
   RONDO_TRY(gpu_calls_->finish());
   board_->finish();
   if (health_->failed()) return health_->cause();
-  if (session_->is_last(id_)) {
-    left_early_ = company_ != nullptr && !company_->leave();
-    const Status gone = left_early_ ? session_->say_goodbye()
-                                    : session_->goodbye(Deadline::in_ms(options_.timeout_ms),
-                                                        [this] { return health_->cause(); });
-    if (!gone.ok()) return fail(gone);
-  }
+  if (session_->is_last(id_)) RONDO_TRY(part_from_others(how));
   gpu_calls_->disconnect();
-  if (const Status left = connections_.check_nothing_left(); !left.ok()) return fail(left);
-  if (messages_.unreceived() != 0)
-    return fail(error(Code::Mismatch, "{} messages were sent to rank {} and never received",
-                      messages_.unreceived(), self_));
-  return {};
+  const Status left = how == Leave::Together ? check_nothing_left() : Status();
+  return left.ok() ? left : fail(left);
+}
+
+Status Communicator::part_from_others(Leave how) {
+  left_early_ = company_ != nullptr && !company_->leave();
+  if (how == Leave::AtOnce) {
+    session_->depart();
+    return {};
+  }
+  const Status gone =
+      left_early_ ? session_->say_goodbye()
+                  : session_->goodbye(Deadline::in_ms(timeout_ms()), [this] { return health_->cause(); });
+  return gone.ok() ? gone : fail(gone);
+}
+
+/// Everybody has come to the end, so what was sent and not taken never will be.
+Status Communicator::check_nothing_left() const {
+  RONDO_TRY(connections_.check_nothing_left());
+  if (messages_.unreceived() == 0) return {};
+  return error(Code::Mismatch, "{} messages were sent to rank {} and never received", messages_.unreceived(),
+               self_);
 }
 
 }  // namespace rondo

@@ -105,6 +105,7 @@ Result<std::unique_ptr<Link>> ConnectionTable::gpu_link(int peer, uint16_t port)
 }
 
 Result<Connection*> ConnectionTable::get(int dialler, int acceptor, uint16_t port) {
+  const std::lock_guard lock(mutex_);
   auto& slot = connections_[{dialler, acceptor, port}];
   if (slot != nullptr) return slot.get();
   RONDO_TRY_ASSIGN(const Transport* transport, transport_for(dialler, acceptor));
@@ -117,6 +118,7 @@ Result<Connection*> ConnectionTable::get(int dialler, int acceptor, uint16_t por
 }
 
 Status ConnectionTable::check_nothing_left() const {
+  const std::lock_guard lock(mutex_);
   for (const auto& [ends, connection] : connections_) {
     const auto& [dialler, acceptor, port] = ends;
     const int peer = dialler == self_ ? acceptor : dialler;

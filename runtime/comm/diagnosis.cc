@@ -38,6 +38,9 @@ Diagnosis follow_from(Communicator& communicator, int blocked_on) {
         inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(), own.sequence,
                 Deadline::in_ms(kAnswer_ms), [&] { return communicator.health().cause(); });
     if (!activity.ok()) {
+      if (activity.status().code() == Code::RemoteError)
+        diagnosis.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
+                                   communicator.rank_text(rank), communicator.rank());
       diagnosis.cause = activity.status().code() == Code::Timeout
                             ? communicator.rank_text(rank) + " did not answer"
                             : activity.status().message();
@@ -70,7 +73,7 @@ Diagnosis diagnose(Communicator& communicator, int blocked_on) {
   for (int rank = 0; rank < communicator.size(); ++rank) {
     if (rank == communicator.rank()) continue;
     Diagnosis one = follow_from(communicator, rank);
-    if (!one.mismatch.ok() || one.late) return one;
+    if (!one.mismatch.ok() || !one.departed.ok() || one.late) return one;
     if (found.cause.empty()) found = std::move(one);
   }
   return found;
@@ -78,7 +81,7 @@ Diagnosis diagnose(Communicator& communicator, int blocked_on) {
 
 Status overdue(Communicator& communicator, const std::string& what, const Diagnosis& diagnosis) {
   return error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
-               static_cast<double>(communicator.options().timeout_ms) / 1000, communicator.rank(),
+               static_cast<double>(communicator.timeout_ms()) / 1000, communicator.rank(),
                diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause);
 }
 

@@ -102,7 +102,7 @@ Status GpuCalls::go_in_phases() {
                                       .self = communicator_.rank(),
                                       .device = communicator_.device(),
                                       .health = communicator_.shared_health(),
-                                      .timeout_ms = communicator_.options().timeout_ms,
+                                      .timeout_ms = communicator_.timeout_ms(),
                                       .staging_bytes = staging_bytes};
   phased_ = std::make_unique<Phased>(communicator_, parties, here_);
   return {};
@@ -158,7 +158,7 @@ GpuMessages& GpuCalls::messages() {
       .failed = [this] { return communicator_.health().failed(); },
       .fail = [this](const Status& cause) { static_cast<void>(communicator_.fail(cause)); },
       .look = [this](bool last) { return late_or_different("a send or receive of GPU memory", last); }};
-  messages_ = std::make_unique<GpuMessages>(communicator_.device(), communicator_.options().timeout_ms,
+  messages_ = std::make_unique<GpuMessages>(communicator_.device(), communicator_.timeout_ms(),
                                             communicator_.messages(), std::move(owner));
   return *messages_;
 }
@@ -190,14 +190,14 @@ Result<DeviceCalls*> GpuCalls::executor() {
                                        .device = communicator_.device(),
                                        .channels = terms_.shares_memory ? terms_.most_channels : 1,
                                        .params = communicator_.options().params,
-                                       .timeout_ms = communicator_.options().timeout_ms};
+                                       .timeout_ms = communicator_.timeout_ms()};
   RONDO_TRY_ASSIGN(executor_, DeviceCalls::make(settings, std::move(owner),
                                                 {crew(), here_, self, settings.device, issue_device_calls}));
   return executor_.get();
 }
 
 Status GpuCalls::finish() {
-  const int64_t timeout_ms = communicator_.options().timeout_ms;
+  const int64_t timeout_ms = communicator_.timeout_ms();
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   const bool settled = (phased_ == nullptr || phased_->settle(deadline)) &&
                        (messages_ == nullptr || messages_->settle(deadline));

@@ -50,7 +50,7 @@ Status Phased::close_window(const void* key) {
 }
 
 Status Phased::await_holders(const void* key) {
-  const int64_t timeout_ms = communicator_.options().timeout_ms;
+  const int64_t timeout_ms = communicator_.timeout_ms();
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   const Deadline patience = Deadline::in_ms(kPatience_ms);
   for (;;) {

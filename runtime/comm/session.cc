@@ -23,7 +23,7 @@ Session::~Session() {
   context_->close(credentials_.session, rank_);
   context_->poller().call([this] {
     for (auto& [rank, edge] : edges_) {
-      if (!all_gone_) edge.socket->send(MessageType::Left, ByteWriter());
+      if (!all_gone_ && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
       if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
     }
     edges_.clear();
@@ -118,7 +118,10 @@ void Session::watch_process(int rank, Edge& edge) {
   if (!credentials.ok() || credentials.value().pid <= 0 || credentials.value().pid == ::getpid()) return;
   edge.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, credentials.value().pid, 0)));
   if (!edge.pidfd.valid()) return;
-  context_->poller().watch(edge.pidfd.get(), EPOLLIN, [this, rank](uint32_t) { lose(rank, "died"); });
+  // What it said last may be in the socket still, and is looked at first.
+  context_->poller().watch(edge.pidfd.get(), EPOLLIN, [this, rank](uint32_t) {
+    context_->poller().post([this, rank] { lose(rank, "died"); });
+  });
 }
 
 void Session::on_edge_message(int rank, const Message& message) {
@@ -128,6 +131,7 @@ void Session::on_edge_message(int rank, const Message& message) {
     case MessageType::Goodbye: edges_[rank].goodbye = true; return consider_goodbye();
     case MessageType::AllGone: return end_all();
     case MessageType::Left: edges_[rank].left = true; return;
+    case MessageType::Departed: departed_.insert(rank); return consider_goodbye();
     default: log().warn("{} sent an unexpected control message", member(rank).text());
   }
 }
@@ -143,7 +147,7 @@ void Session::lose(int rank, const char* how) {
   if (node.empty()) return;
   Edge& edge = node.mapped();
   if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
-  const bool expected = all_gone_;
+  const bool expected = all_gone_ || departed_.contains(rank);
   const bool left = edge.left;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
   if (expected) return;
@@ -228,12 +232,23 @@ Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
   return {};
 }
 
-/// The news that a subtree has finished goes up when its last rank has.
+void Session::depart() {
+  if (context_ == nullptr) return;
+  context_->poller().call([this] {
+    has_departed_ = true;
+    for (auto& [rank, edge] : edges_) edge.socket->send(MessageType::Departed, ByteWriter());
+  });
+}
+
+/// The news that a subtree has finished goes up when its last rank has. Who departed has taken leave of its
+/// neighbours, and the subtrees below it are on their own.
 void Session::consider_goodbye() {
   if (!said_goodbye_ || all_gone_) return;
-  for (int child : tree_.children)
+  for (int child : tree_.children) {
+    if (departed_.contains(child)) continue;
     if (const auto edge = edges_.find(child); edge == edges_.end() || !edge->second.goodbye) return;
-  if (tree_.parent < 0) return end_all();
+  }
+  if (tree_.parent < 0 || departed_.contains(tree_.parent)) return end_all();
   if (const auto parent = edges_.find(tree_.parent); parent != edges_.end())
     parent->second.socket->send(MessageType::Goodbye, ByteWriter());
 }

@@ -14,7 +14,6 @@
 namespace rondo {
 namespace {
 
-constexpr int64_t kInitTimeout_ms = 120'000;
 constexpr uint64_t kWorld = 1;
 
 /// RONDO_PIN: binds the calling thread to the CPU of this rank's place among those of its host.
@@ -72,7 +71,9 @@ Result<std::vector<Choice>> gather_choices(Communicator& parent, Choice own) {
 
 }  // namespace
 
-Result<int64_t> init_timeout_ms() { return seconds_setting_ms(Setting::InitTimeout, kInitTimeout_ms); }
+Result<int64_t> init_timeout_ms() {
+  return seconds_setting_ms(Setting::InitTimeout, Communicator::Options().init_timeout_ms);
+}
 
 Result<UniqueId> make_unique_id() {
   RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
@@ -88,8 +89,7 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
     return alone(std::move(options));
   }
   RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
-  RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
-  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, device, timeout_ms));
+  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, device, options.init_timeout_ms));
   return world_of(std::move(session), std::move(options));
 }
 
@@ -118,7 +118,7 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
 Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Options options) {
   RONDO_TRY_ASSIGN(const Method method, parse_method(text));
   if (method.launch.size == 1) return alone(std::move(options));
-  RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
+  const int64_t timeout_ms = options.init_timeout_ms;
   RONDO_TRY_ASSIGN(Meeting meeting, meet(method, timeout_ms, nullptr));
   for (;;) {
     auto joined = join(meeting.id, method.launch.size, method.launch.rank, options);

@@ -115,7 +115,7 @@ void Watch::Watched::judge_wait() {
     return;
   }
   const int64_t lasts_ns = now - still_since_ns_;
-  const bool gives_up = lasts_ns >= communicator_.options().timeout_ms * 1'000'000;
+  const bool gives_up = lasts_ns >= communicator_.timeout_ms() * 1'000'000;
   if ((!gives_up && lasts_ns < next_look_ns_) || looks_.load(std::memory_order_acquire)) return;
   next_look_ns_ *= 2;
   if (looking_.joinable()) looking_.join();
@@ -135,7 +135,7 @@ void Watch::Watched::find_out(bool gives_up) {
     static_cast<void>(communicator_.fail(
         error(Code::Timeout, "{} has not moved on within {} s in a stream of rank {}: {}",
               describe(board.call(board.latest()).value_or(Signature())),
-              static_cast<double>(communicator_.options().timeout_ms) / 1000, rank(), diagnosis.cause)));
+              static_cast<double>(communicator_.timeout_ms()) / 1000, rank(), diagnosis.cause)));
   }
 }
 

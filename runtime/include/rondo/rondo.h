@@ -101,10 +101,11 @@ typedef struct {
   const char* device;    /**< The rank's GPU: "host" (none), "cuda:N", "cuda" (the thread's current device,
                               or the first), "cuda:0,1" (those, for rondo_init_all()'s ranks in turn);
                               NULL: RONDO_DEVICE, or the current device of a thread that has one. */
+  int64_t init_timeout_ms; /**< Deadline of the start; 0: RONDO_INIT_TIMEOUT or its default. */
 } rondo_config_t;
 
 /** A ::rondo_config_t with every setting at its default. */
-#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL}
+#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, 0}
 
 /** Makes a unique id and starts listening for the ranks that will use it. The process that called
  * this must live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.
@@ -157,6 +158,17 @@ RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcom
  * it only rondo_destroy() and the queries are allowed.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
+
+/** Changes the deadline of the calls that follow. Calls that wait already may keep theirs. Any thread.
+ * @param comm the communicator
+ * @param timeout_ms at least 1 */
+RONDO_API rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms);
+
+/** Completes the calls of this rank and leaves without waiting for the others, whose calls that need this
+ * rank fail from then on: not at once, since one that it took part in may still be completing, but within
+ * seconds. After it only rondo_destroy() and the queries are allowed.
+ * @param comm the communicator */
+RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
 
 /** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
  * Works in every state; NULL is allowed. A rank whose last communicator had failed leaves the job at
@@ -548,6 +560,64 @@ RONDO_API rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t 
 RONDO_API rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
                                     rondo_comm_t comm, rondo_stream_t stream,
                                     rondo_receipt_t* receipt);
+
+/** A send or receive that was started. */
+typedef struct rondo_request* rondo_request_t;
+
+/** Starts a send and returns. It takes its place among the communicator's messages now, and goes on beside
+ * whatever else the rank does, also while nobody waits for it. Not on streams, nor within a group.
+ * @param buf count elements; not to be written before the message is over
+ * @param count elements
+ * @param type their type
+ * @param peer the rank to send to; may be the caller
+ * @param tag at least 0
+ * @param comm the communicator
+ * @param[out] request to be freed by rondo_request_free(); NULL on failure */
+RONDO_API rondo_status_t rondo_isend(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
+                                     rondo_comm_t comm, rondo_request_t* request);
+
+/** Starts a receive and returns; as rondo_isend().
+ * @param buf count elements; not to be touched before the message is over
+ * @param count room for that many elements; the message may be shorter
+ * @param type their type
+ * @param peer the rank to receive from, or ::RONDO_ANY_SOURCE
+ * @param tag the tag, or ::RONDO_ANY_TAG
+ * @param comm the communicator
+ * @param[out] receipt what arrived, written when the message is over; or NULL
+ * @param[out] request to be freed by rondo_request_free(); NULL on failure */
+RONDO_API rondo_status_t rondo_irecv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
+                                     rondo_comm_t comm, rondo_receipt_t* receipt,
+                                     rondo_request_t* request);
+
+/** Waits until the message is over. Any thread, and several of them.
+ * @param request the request
+ * @param timeout_ms gives up waiting after so long, which harms nothing; 0: waits however long it takes,
+ *   which the communicator's own timeout bounds
+ * @return how the message went; ::RONDO_IN_PROGRESS when timeout_ms have passed */
+RONDO_API rondo_status_t rondo_request_wait(rondo_request_t request, int64_t timeout_ms);
+
+/** Whether the message is over. Any thread.
+ * @param request the request
+ * @return how it went, or ::RONDO_IN_PROGRESS */
+RONDO_API rondo_status_t rondo_request_query(rondo_request_t request);
+
+/** What is told that a message is over. It must not wait, nor end the communicator.
+ * @param status how it went
+ * @param text a sentence about a failure; else empty
+ * @param user what was given to rondo_request_tell() */
+typedef void (*rondo_request_fn)(rondo_status_t status, const char* text, void* user);
+
+/** Has a function called once, when the message is over: by the thread that finds that, or by this one
+ * before it returns.
+ * @param request the request
+ * @param fn the function
+ * @param user handed to @p fn; may be NULL */
+RONDO_API rondo_status_t rondo_request_tell(rondo_request_t request, rondo_request_fn fn, void* user);
+
+/** Frees a request; NULL is allowed. A message that is not over goes on. One that is not over when its
+ * communicator ends has failed, with ::RONDO_INVALID_USAGE.
+ * @param request the request */
+RONDO_API rondo_status_t rondo_request_free(rondo_request_t request);
 /** @} */
 
 /** @name Groups

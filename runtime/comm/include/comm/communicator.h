@@ -27,11 +27,13 @@ namespace device {
 enum class Protocol : uint8_t;
 }
 class GpuCalls;
+class Requests;
 
 class Communicator {
  public:
   struct Options {
-    int64_t timeout_ms = 300'000;
+    int64_t timeout_ms = 300'000;  // of calls, at the beginning
+    int64_t init_timeout_ms = 120'000;
     const Transport* transport = nullptr;  // null: the best for each pair
     ConnectionParams params;
     Selector selector;
@@ -47,6 +49,7 @@ class Communicator {
     int64_t timeout_ms = 0;
     const char* name = nullptr;
     const char* device = nullptr;
+    int64_t init_timeout_ms = 0;
   };
   /// InvalidArgument names what is wrong.
   static Result<Options> options(const Wishes& wishes);
@@ -60,6 +63,9 @@ class Communicator {
   int size() const { return static_cast<int>(ranks_.size()); }
   uint64_t id() const { return id_; }
   const Options& options() const { return options_; }
+  /// The deadline of calls. Any thread; calls that wait already may keep the one they began with.
+  int64_t timeout_ms() const { return timeout_ms_.load(std::memory_order_relaxed); }
+  void set_timeout_ms(int64_t timeout_ms) { timeout_ms_.store(timeout_ms, std::memory_order_relaxed); }
   const std::shared_ptr<Session>& session() const { return session_; }
   int session_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   const Member& member(int rank) const { return session_->member(session_rank(rank)); }
@@ -89,6 +95,8 @@ class Communicator {
   /// Numbers a call that is about to be made, and says so.
   void begin(Signature& signature, const char* algorithm);
   PointToPoint& messages() { return messages_; }
+  /// Sends and receives that nobody has waited for yet. Any thread.
+  const std::shared_ptr<Requests>& requests() const { return requests_; }
   GpuCalls& gpu_calls() { return *gpu_calls_; }
   ConnectionTable& connections() { return connections_; }
   const LinkCost& link_cost() const { return link_cost_; }
@@ -111,7 +119,9 @@ class Communicator {
   uint64_t next_child_id(int color);
 
   /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
-  Status finalize();
+  Status finalize() { return end(Leave::Together); }
+  /// The same without waiting for anybody: the others' calls that need this rank fail from now on.
+  Status leave() { return end(Leave::AtOnce); }
   bool finalized() const { return finalized_; }
 
   /// Who else is in this process by the same call; null: nobody.
@@ -136,6 +146,11 @@ class Communicator {
     Decision decision;
     Plan* plan = nullptr;  // null: not made yet
   };
+  enum class Leave { Together, AtOnce };
+  Status end(Leave how);
+  Status part_from_others(Leave how);
+  Status check_nothing_left() const;
+
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
@@ -154,7 +169,9 @@ class Communicator {
   std::map<PlanKey, std::unique_ptr<Plan>> plans_;
   std::unique_ptr<std::byte[]> scratch_;  // of the call at hand; kept, since the next one needs it again
   size_t scratch_bytes_ = 0;
+  std::atomic<int64_t> timeout_ms_;
   PointToPoint messages_;
+  std::shared_ptr<Requests> requests_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
   std::unique_ptr<GpuCalls> gpu_calls_;

@@ -1,9 +1,10 @@
-// ConnectionTable: a communicator's connections, each made when a plan or a message first needs it.
-// Used by the thread that uses the communicator.
+// ConnectionTable: a communicator's connections, each made when a plan or a message first needs it. Any
+// thread; a connection itself belongs to whoever carries out the plan or the messages.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <vector>
 
@@ -49,6 +50,7 @@ class ConnectionTable {
   int self_;
   std::shared_ptr<Health> health_;
   Settings settings_;
+  mutable std::mutex mutex_;  // guards what follows
   std::map<std::tuple<int, int, uint16_t>, std::unique_ptr<Connection>> connections_;
 };
 

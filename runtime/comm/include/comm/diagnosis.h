@@ -9,6 +9,7 @@ namespace rondo {
 
 struct Diagnosis {
   Status mismatch;    // not Ok: ranks disagree about a call; no use in waiting on
+  Status departed;    // not Ok: a rank that is waited for is not there any more
   std::string cause;  // a sentence about whoever is at the end of the chain
   bool late = false;  // who has not come to the call
 };

@@ -22,6 +22,7 @@ enum class MessageType : uint32_t {
   Left,          // to the neighbours: I leave after a failure
   Answer,        // to an inquiry: what this rank is doing
   UniqueId,      // to a process that asks for it
+  Departed,      // to the neighbours: I leave, and nothing has failed
 };
 
 struct Message {

@@ -63,6 +63,9 @@ class Session {
   Status say_goodbye();
   /// Says good-bye and waits until every rank has. Afterwards nobody's leaving is a death.
   Status goodbye(const Deadline& deadline, const Interrupt& interrupt);
+  /// Leaves without waiting for anybody; it is no death to the others. Whoever waits for this rank later on
+  /// finds that it is not there any more.
+  void depart();
 
  private:
   struct Edge {
@@ -107,6 +110,8 @@ class Session {
   std::map<int, Edge> edges_;
   std::unique_ptr<MessageSocket> root_;  // until the edges stand
   bool said_goodbye_ = false;
+  bool has_departed_ = false;
+  std::set<int> departed_;  // neighbours
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -1,0 +1,198 @@
+#include "backend.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "failures.h"
+#include "work.h"
+
+namespace rondo::torch_binding {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long the end of a group lets calls that nobody has waited for go on.
+constexpr std::chrono::seconds kGrace{10};
+
+std::mutex& registry_mutex() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+/// All backends of the process that have not been ended.
+std::set<RondoBackend*>& registry() {
+  static auto& backends = *new std::set<RondoBackend*>;
+  return backends;
+}
+
+}  // namespace
+
+RondoBackend::RondoBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, milliseconds timeout,
+                           std::string group)
+    : Backend(rank, size),
+      store_(std::move(store)),
+      options_(c10::make_intrusive<Options>("rondo", timeout)),
+      group_(std::move(group)),
+      ranks_(std::make_shared<Ranks>(store_, group_, rank, size, timeout)) {
+  init();
+  const std::lock_guard lock(registry_mutex());
+  registry().insert(this);
+}
+
+RondoBackend::~RondoBackend() { shutdown(); }
+
+void RondoBackend::shutdown() {
+  {
+    const std::lock_guard lock(registry_mutex());
+    registry().erase(this);
+  }
+  if (ranks_ == nullptr) return;
+  if (!lane_->drain(Lane::Clock::now() + kGrace)) ranks_->abort();
+  lane_ = std::make_shared<Lane>();  // the old one ends with the last work that uses it
+  ranks_ = nullptr;
+}
+
+void RondoBackend::abort() {
+  if (ranks_ != nullptr) ranks_->abort();
+}
+
+void RondoBackend::shut_down_all() {
+  for (;;) {
+    RondoBackend* one = nullptr;
+    {
+      const std::lock_guard lock(registry_mutex());
+      if (registry().empty()) return;
+      one = *registry().begin();
+    }
+    one->shutdown();
+  }
+}
+
+void RondoBackend::setTimeout(milliseconds timeout) { options_->timeout = timeout; }
+
+c10d::ErrorType RondoBackend::getError() {
+  rondo_status_t failed = RONDO_OK;
+  if (ranks_ != nullptr) rondo_async_error(ranks_->host().get(), &failed);
+  switch (failed) {
+    case RONDO_OK: return c10d::ErrorType::SUCCESS;
+    case RONDO_TIMEOUT: return c10d::ErrorType::TIMEOUT;
+    case RONDO_REMOTE_ERROR:
+    case RONDO_ABORTED: return c10d::ErrorType::REMOTE_ERROR;
+    default: return c10d::ErrorType::COMM_ERROR;
+  }
+}
+
+c10::intrusive_ptr<c10d::Backend> RondoBackend::split(const c10::intrusive_ptr<c10d::Store>& store,
+                                                      const std::vector<int>& ranks,
+                                                      const c10::intrusive_ptr<Options>& opts) {
+  const auto self = std::find(ranks.begin(), ranks.end(), getRank());
+  if (self == ranks.end()) return nullptr;
+  return c10::make_intrusive<RondoBackend>(store, static_cast<int>(self - ranks.begin()),
+                                           static_cast<int>(ranks.size()), opts->timeout, opts->group_name);
+}
+
+void RondoBackend::eagerConnectSingleDevice(at::Device device) { ranks()->on(device); }
+
+const std::shared_ptr<Ranks>& RondoBackend::ranks() const {
+  if (ranks_ == nullptr)
+    C10_THROW_ERROR(DistBackendError, "rondo: the group '" + group_ + "' has been shut down");
+  return ranks_;
+}
+
+// --- ways to a Work ---
+
+RondoBackend::WorkPtr RondoBackend::submit(Job job) {
+  const std::shared_ptr<Ranks>& all = ranks();
+  if (job.device().is_cuda()) {
+    if (!coalesced_) {
+      std::vector<Job> one;
+      one.push_back(std::move(job));
+      return submit_on_device(std::move(one));
+    }
+    coalesced_->on_device.push_back(std::move(job));
+    return nullptr;
+  }
+  if (coalesced_) job.async = true;
+  auto work = c10::make_intrusive<HostWork>(getRank(), std::move(job), ++sequence_, all, lane_);
+  HostWork::start(work);
+  if (coalesced_) coalesced_->started.push_back(work);
+  return work;
+}
+
+RondoBackend::WorkPtr RondoBackend::submit_on_device(std::vector<Job> jobs) {
+  const c10::Stream stream = stream_for(jobs.front());
+  return DeviceWork::start(getRank(), std::move(jobs), ++sequence_, ranks(), stream);
+}
+
+c10::Stream RondoBackend::stream_for(const Job& job) {
+  const c10::impl::VirtualGuardImpl gpu(job.device().type());
+  if (!job.async) return gpu.getStream(job.device());
+  // A message that waits for its peer must hold up neither collectives nor messages the other way.
+  const int way = job.type == c10d::OpType::SEND ? 1 : job.type == c10d::OpType::RECV ? 2 : 0;
+  const auto [found, is_new] = streams_.try_emplace({job.device().index(), way}, gpu.getStream(job.device()));
+  if (is_new) found->second = gpu.getStreamFromGlobalPool(job.device(), true);
+  return found->second;
+}
+
+void RondoBackend::startCoalescing() { coalesced_.emplace(); }
+
+RondoBackend::WorkPtr RondoBackend::endCoalescing() {
+  Coalesced all = std::exchange(coalesced_, std::nullopt).value_or(Coalesced());
+  if (!all.on_device.empty()) all.started.push_back(submit_on_device(std::move(all.on_device)));
+  if (all.started.size() == 1) return all.started.front();
+  Job together;
+  together.type = c10d::OpType::COALESCED;
+  together.title = "rondo:coalesced";
+  return c10::make_intrusive<JointWork>(getRank(), together, std::move(all.started));
+}
+
+// --- messages ---
+
+RondoBackend::WorkPtr RondoBackend::send(Tensors& tensors, int to, int tag) {
+  if (tensors.size() != 1) refuse("send", "requires a single-element tensor list");
+  return submit_message(true, tensors.front(), to, tag);
+}
+
+RondoBackend::WorkPtr RondoBackend::recv(Tensors& tensors, int from, int tag) {
+  if (tensors.size() != 1) refuse("recv", "requires a single-element tensor list");
+  return submit_message(false, tensors.front(), from, tag);
+}
+
+RondoBackend::WorkPtr RondoBackend::recvAnysource(Tensors& tensors, int tag) {
+  if (tensors.size() != 1) refuse("recv", "requires a single-element tensor list");
+  if (tensors.front().is_cuda()) refuse("recv", "from any source needs a tensor on the CPU");
+  return submit_message(false, tensors.front(), RONDO_ANY_SOURCE, tag);
+}
+
+RondoBackend::WorkPtr RondoBackend::submit_message(bool sends, const at::Tensor& tensor, int peer, int tag) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  check_tensors(sends ? "send" : "recv", {tensor});
+  Job one;
+  one.type = sends ? c10d::OpType::SEND : c10d::OpType::RECV;
+  one.title = sends ? "rondo:send" : "rondo:recv";
+  (sends ? one.inputs : one.outputs) = {tensor};
+  one.timeout = options_->timeout;
+  const at::Tensor memory = sends ? one.gathered({tensor}) : one.scattered({tensor});
+  if (tensor.is_cuda()) return submit(device_message(sends, std::move(one), memory, peer, tag));
+  const MessageWork::Message message{memory, peer, tag};
+  WorkPtr work = sends ? MessageWork::send(getRank(), std::move(one), message, *ranks())
+                       : MessageWork::recv(getRank(), std::move(one), message, *ranks());
+  if (coalesced_) coalesced_->started.push_back(work);
+  return work;
+}
+
+Job RondoBackend::device_message(bool sends, Job job, const at::Tensor& memory, int peer, int tag) const {
+  const Element element = element_to_move(memory.scalar_type());
+  job.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
+    return sends ? rondo_send(memory.const_data_ptr(), element.count(memory), element.type, peer, tag, comm,
+                              stream)
+                 : rondo_recv(memory.mutable_data_ptr(), element.count(memory), element.type, peer, tag, comm,
+                              stream, nullptr);
+  };
+  return job;
+}
+
+}  // namespace rondo::torch_binding

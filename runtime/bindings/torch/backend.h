@@ -1,0 +1,115 @@
+// RondoBackend: torch.distributed's backend over Rondo's C API. It checks what it is given in torch's terms,
+// describes each call as a Job, and hands that to the group's Lane or to a GPU's stream. Any thread, in the
+// order that torch asks of the ranks.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
+
+#include "elements.h"
+#include "job.h"
+#include "lane.h"
+#include "ranks.h"
+
+namespace rondo::torch_binding {
+
+class RondoBackend final : public c10d::Backend {
+ public:
+  using Tensors = std::vector<at::Tensor>;
+  using TensorLists = std::vector<Tensors>;
+  using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+  /// Returns when all ranks of the group have come.
+  RondoBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, std::chrono::milliseconds timeout,
+               std::string group);
+  ~RondoBackend() override;
+
+  const std::string getBackendName() const override { return "rondo"; }
+  c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+  bool supportsSplitting() const override { return true; }
+  bool supportsCoalescing() const override { return true; }
+  uint64_t getSequenceNumberForGroup() override { return sequence_; }
+  void setSequenceNumberForGroup() override {}  // all ranks begin at 0
+  void setTimeout(std::chrono::milliseconds timeout) override;
+  c10d::ErrorType getError() override;
+  c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const std::vector<int>& ranks,
+                                    const c10::intrusive_ptr<Options>& opts) override;
+  void eagerConnectSingleDevice(at::Device device) override;
+  void abort() override;
+  void shutdown() override;
+  /// Those of this process that are left leave now; for the end of the process.
+  static void shut_down_all();
+
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+  WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override;
+  WorkPtr allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& opts) override;
+  WorkPtr allgather_coalesced(TensorLists& outputs, Tensors& inputs,
+                              const c10d::AllgatherOptions& opts) override;
+  WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::AllgatherOptions& opts) override;
+  WorkPtr gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& opts) override;
+  // Not marked `override`: torch 2.11 does not have it.
+  WorkPtr gather_single(at::Tensor& output, at::Tensor& input, const c10d::GatherOptions& opts);
+  WorkPtr scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& opts) override;
+  WorkPtr reduce_scatter(Tensors& outputs, TensorLists& inputs,
+                         const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                               const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                        std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& opts) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) override;
+  WorkPtr barrier(const c10d::BarrierOptions& opts) override;
+  void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_for_all) override;
+
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+  void startCoalescing() override;
+  WorkPtr endCoalescing() override;
+
+ private:
+  template <typename Opts>
+  Job job(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs, const Opts& opts) const;
+  /// The ranks of a call that is about to be made; throws where the group has been ended.
+  const std::shared_ptr<Ranks>& ranks() const;
+  WorkPtr submit(Job job);
+  WorkPtr submit_on_device(std::vector<Job> jobs);
+  /// Where a call of the device goes: where the caller waits for it, the caller's own stream.
+  c10::Stream stream_for(const Job& job);
+  WorkPtr submit_message(bool sends, const at::Tensor& tensor, int peer, int tag);
+  Job device_message(bool sends, Job job, const at::Tensor& memory, int peer, int tag) const;
+  WorkPtr gather_parts(const char* title, c10d::OpType type, const Tensors& outputs, const at::Tensor& input,
+                       const c10d::GatherOptions& opts);
+
+  /// What startCoalescing() and endCoalescing() enclose.
+  struct Coalesced {
+    std::vector<WorkPtr> started;
+    std::vector<Job> on_device;
+  };
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<Options> options_;
+  std::string group_;
+  std::shared_ptr<Ranks> ranks_;
+  std::shared_ptr<Lane> lane_ = std::make_shared<Lane>();
+  std::atomic<uint64_t> sequence_{0};
+  uint64_t monitored_barriers_ = 0;
+  std::optional<Coalesced> coalesced_;
+  std::map<std::pair<c10::DeviceIndex, int>, c10::Stream>
+      streams_;  // by device, and message's way (0: collectives)
+};
+
+}  // namespace rondo::torch_binding

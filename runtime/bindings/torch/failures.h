@@ -1,0 +1,27 @@
+// Failures: what Rondo answers, as exceptions of torch's own kinds.
+#pragma once
+
+#include <c10/util/Exception.h>
+#include <rondo/rondo.h>
+
+#include <exception>
+#include <string>
+
+namespace rondo::torch_binding {
+
+/// Ranks disagree about a call. rondo.CollectiveMismatch in Python, a DistBackendError.
+class CollectiveMismatch : public c10::DistBackendError {
+ public:
+  using c10::DistBackendError::DistBackendError;
+};
+
+/// `where` names the call, the rank and the group.
+std::exception_ptr failure(rondo_status_t status, const std::string& text, const std::string& where);
+
+/// Throws that unless the status is RONDO_OK; the text is what `comm` said last.
+void check(rondo_status_t status, rondo_comm_t comm, const std::string& where);
+
+/// What argument checks of c10d want to have called: a ValueError that names the call.
+[[noreturn]] void refuse(const char* call, const std::string& why);
+
+}  // namespace rondo::torch_binding

@@ -1,0 +1,51 @@
+// The Python module rondo._torch.
+#include <pybind11/chrono.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <memory>
+
+#include "backend.h"
+#include "failures.h"
+
+namespace rondo::torch_binding {
+namespace {
+
+using Seconds = std::chrono::duration<float>;
+
+c10::intrusive_ptr<RondoBackend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                        std::chrono::milliseconds timeout, const std::string& group) {
+  const py::gil_scoped_release released;
+  return c10::make_intrusive<RondoBackend>(store, rank, size, timeout, group);
+}
+
+/// As a subclass of DistBackendError, which a handler of that catches too.
+void define_mismatch(py::module_& module) {
+  const py::object base = py::module_::import("torch.distributed").attr("DistBackendError");
+  // Exceptions may still be thrown while the interpreter ends.
+  static PyObject* type = PyErr_NewExceptionWithDoc("rondo.CollectiveMismatch",
+                                                    "Ranks disagree about a call; the text names both calls.",
+                                                    base.ptr(), nullptr);
+  module.attr("CollectiveMismatch") = py::handle(type);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const CollectiveMismatch& mismatch) {
+      PyErr_SetString(type, mismatch.what_without_backtrace());
+    }
+  });
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_torch, module) {
+  py::module_::import("torch.distributed");
+  define_mismatch(module);
+  py::class_<RondoBackend, c10::intrusive_ptr<RondoBackend>, c10d::Backend>(module, "ProcessGroupRondo")
+      .def(py::init(&create), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"),
+           py::arg("group"))
+      // torch calls it at ranks that are not in a group which is split off; it has nothing to tell them.
+      .def("perform_nocolor_split", [](RondoBackend&, const py::object&) {});
+  module.def("shut_down_all", &RondoBackend::shut_down_all, py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace rondo::torch_binding

@@ -1,0 +1,130 @@
+// Works: what torch gets for a call that may not be over yet. Any thread.
+#pragma once
+
+#include <c10/core/Event.h>
+
+#include <memory>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include "elements.h"
+#include "job.h"
+#include "lane.h"
+#include "ranks.h"
+
+namespace rondo::torch_binding {
+
+/// What they have in common: an outcome, and a future of it.
+class Outcome : public c10d::Work {
+ public:
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
+  std::vector<at::Tensor> result() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  uint64_t getSequencenumber() const override { return sequence_; }
+  // Not marked `override`: torch 2.11 does not have it.
+  std::chrono::milliseconds getTimeout() const { return timeout_; }
+  void synchronize() override {}
+
+ protected:
+  Outcome(int rank, const Job& job, uint64_t sequence);
+
+  /// Completes it; what its future's callbacks do is for settle().
+  void finish_with(std::exception_ptr exception) { finish(std::move(exception)); }
+  void settle();
+  /// Throws the failure, if that is what it came to.
+  bool end_wait();
+  /// Throws that `timeout` was not enough.
+  [[noreturn]] void throw_overdue(std::chrono::milliseconds timeout) const;
+
+  std::vector<at::Tensor> outputs_;
+
+ private:
+  const char* title_;
+  uint64_t sequence_;
+  std::chrono::milliseconds timeout_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // guarded by mutex_, and whether it is settled
+  bool settled_ = false;
+};
+
+/// A collective on the host, carried out by a Lane.
+class HostWork final : public Outcome {
+ public:
+  HostWork(int rank, Job job, uint64_t sequence, std::shared_ptr<Ranks> ranks, std::shared_ptr<Lane> lane);
+  static void start(const c10::intrusive_ptr<HostWork>& work);
+  bool wait(std::chrono::milliseconds timeout) override;
+
+ private:
+  void run();
+  Job job_;
+  std::shared_ptr<Ranks> ranks_;
+  std::shared_ptr<Lane> lane_;
+};
+
+/// A send or receive on the host.
+class MessageWork final : public Outcome {
+ public:
+  struct Message {
+    at::Tensor tensor;
+    int peer;
+    int tag;
+  };
+  static c10::intrusive_ptr<MessageWork> send(int rank, Job job, const Message& message, Ranks& ranks);
+  /// `peer`: or RONDO_ANY_SOURCE.
+  static c10::intrusive_ptr<MessageWork> recv(int rank, Job job, const Message& message, Ranks& ranks);
+  ~MessageWork() override;
+  MessageWork(int rank, Job job, std::string where);
+
+  bool wait(std::chrono::milliseconds timeout) override;
+  int sourceRank() const override;
+
+ private:
+  static c10::intrusive_ptr<MessageWork> track(c10::intrusive_ptr<MessageWork> work);
+  void end(rondo_status_t status, const char* text);
+  Job job_;
+  std::string where_;
+  rondo_receipt_t receipt_{-1, -1, 0};
+  rondo_request_t request_ = nullptr;
+};
+
+/// Calls that were put on a GPU's stream.
+class DeviceWork final : public Outcome {
+ public:
+  /// `jobs`: of one device, and of one group of calls.
+  static c10::intrusive_ptr<DeviceWork> start(int rank, std::vector<Job> jobs, uint64_t sequence,
+                                              const std::shared_ptr<Ranks>& ranks, c10::Stream stream);
+  DeviceWork(int rank, const Job& first, uint64_t sequence, std::shared_ptr<Ranks> ranks, c10::Stream stream);
+
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
+  bool wait(std::chrono::milliseconds timeout) override;
+  void synchronize() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+
+ private:
+  void issue(std::vector<Job>& jobs);
+  std::shared_ptr<Ranks> ranks_;
+  c10::Stream stream_;
+  c10::Event done_;
+  std::string where_;
+  bool waits_on_host_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+/// Several works as one.
+class JointWork final : public Outcome {
+ public:
+  JointWork(int rank, const Job& job, std::vector<c10::intrusive_ptr<c10d::Work>> parts);
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
+  bool wait(std::chrono::milliseconds timeout) override;
+  void synchronize() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+ private:
+  std::vector<c10::intrusive_ptr<c10d::Work>> parts_;
+};
+
+}  // namespace rondo::torch_binding

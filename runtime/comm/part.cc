@@ -1,0 +1,157 @@
+#include "comm/part.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "comm/diagnosis.h"
+
+namespace rondo {
+namespace {
+
+/// How long the news of a death may take that shows as a broken connection first.
+constexpr int64_t kNewsMayTake_ms = 300;
+
+}  // namespace
+
+Part::Part(Communicator& communicator, std::span<const Item> items, MessageStreams& streams)
+    : communicator_(communicator), items_(items), streams_(streams) {
+  for (const Item& item : items_)
+    if (item.communicator == &communicator_)
+      std::visit([&](const auto& what) { add(what, item.place); }, item.what);
+}
+
+template <typename Request>
+void Part::add(const std::shared_ptr<Request>& request, const CallPlace& place) {
+  if (place.on_gpu) {
+    if (!gpu_messages_)
+      gpu_messages_.emplace(communicator_.gpu_calls().messages(), communicator_.messages().mutex(), streams_);
+    return gpu_messages_->add(request, place.stream, !place.on_stream);
+  }
+  if (!messages_) messages_.emplace(communicator_.messages());
+  messages_->add(request);
+}
+
+Progress Part::advance() {
+  if (communicator_.health().failed()) return fail(communicator_.health().cause());
+  Progress calls = advance_calls();
+  if (over_) return Progress::Failed;
+  const Progress messages = messages_ ? messages_->advance() : Progress::Done;
+  if (messages == Progress::Failed) return fail(messages_->status());
+  const Progress on_gpu = gpu_messages_ ? gpu_messages_->advance() : Progress::Done;
+  if (on_gpu == Progress::Failed) return fail(gpu_messages_->status());
+  const std::array all{calls, messages, on_gpu};
+  const auto how_many = [&](Progress one) { return std::count(all.begin(), all.end(), one); };
+  if (how_many(Progress::Done) == std::ssize(all)) {
+    over_ = true;
+    return Progress::Done;
+  }
+  const bool moved = how_many(Progress::Moved) != 0;
+  if (moved) next_diagnosis_ns_ = kFirstDiagnosis_ns;
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+/// The next call of this communicator; null where there is none left.
+const Call* Part::next_call() {
+  for (; next_ != items_.size(); ++next_)
+    if (const Call* call = std::get_if<Call>(&items_[next_].what);
+        call && items_[next_].communicator == &communicator_)
+      return call;
+  return nullptr;
+}
+
+Progress Part::advance_calls() {
+  while (const Call* next = next_call()) {
+    if (call_ == nullptr) {
+      auto prepared = communicator_.prepare(*next);
+      if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
+        refuse(prepared.status());
+        continue;
+      }
+      if (!prepared.ok()) return fail(prepared.status());
+      call_ = prepared.take();
+      deadline_.reset();
+    }
+    const Progress progress = call_->advance();
+    if (progress == Progress::Failed && call_->refused()) {
+      communicator_.board().end();
+      refuse(call_->status());
+      continue;
+    }
+    if (progress == Progress::Failed) return fail(call_->status());
+    if (progress != Progress::Done) return progress;
+    communicator_.board().end();
+    call_ = nullptr;
+    ++next_;
+  }
+  return Progress::Done;
+}
+
+/// The call at hand is not made; those after it are.
+void Part::refuse(const Status& why) {
+  if (status_.ok()) status_ = why;
+  call_ = nullptr;
+  ++next_;
+}
+
+/// Where a connection broke because its other end died, the news of the death names the rank better.
+Status Part::first_cause(const Status& cause) {
+  const Deadline news = Deadline::in_ms(kNewsMayTake_ms);
+  while (cause.code() == Code::RemoteError && !communicator_.health().failed() && !news.passed()) {
+    const timespec nap{0, 1'000'000};
+    ::nanosleep(&nap, nullptr);
+  }
+  return communicator_.fail(cause);
+}
+
+Progress Part::fail(const Status& cause) {
+  status_ = first_cause(cause);
+  if (call_) call_->abandon();
+  if (gpu_messages_) gpu_messages_->abandon();
+  if (next_call() != nullptr) communicator_.board().end();
+  over_ = true;
+  return Progress::Failed;
+}
+
+int Part::blocked_on() const {
+  int rank = call_ ? call_->blocked_on() : -1;
+  if (rank < 0 && messages_) rank = messages_->blocked_on();
+  if (rank < 0 && gpu_messages_) rank = gpu_messages_->blocked_on();
+  return rank;
+}
+
+void Part::look(int64_t waited_ns) {
+  if (over_) return;
+  if (!deadline_) deadline_ = Deadline::in_ms(communicator_.timeout_ms());
+  if (call_) communicator_.board().wait_for(blocked_on());
+  if (call_ && !call_->connection_status().ok()) {
+    fail(call_->connection_status());
+  } else if (messages_ && !messages_->connection_status().ok()) {
+    fail(messages_->connection_status());
+  } else if (deadline_->passed()) {
+    give_up();
+  } else if (waited_ns >= next_diagnosis_ns_) {
+    next_diagnosis_ns_ *= 2;
+    const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+    if (!diagnosis.mismatch.ok())
+      fail(diagnosis.mismatch);
+    else if (!diagnosis.departed.ok())
+      fail(diagnosis.departed);
+  }
+}
+
+void Part::give_up() {
+  const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+  if (!diagnosis.mismatch.ok()) {
+    fail(diagnosis.mismatch);
+    return;
+  }
+  const std::string what =
+      call_ ? describe(communicator_.board().call(communicator_.board().latest()).value_or(Signature()))
+            : std::string("a send or receive");
+  fail(overdue(communicator_, what, diagnosis));
+}
+
+}  // namespace rondo

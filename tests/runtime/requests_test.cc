@@ -1,0 +1,258 @@
+// Sends and receives that go on beside other calls; and leaving without the others.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "catch.h"
+#include "guarded.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+/// Freed with its scope.
+class Started {
+ public:
+  Started() = default;
+  Started(Started&& other) noexcept : request_(std::exchange(other.request_, nullptr)) {}
+  ~Started() { rondo_request_free(request_); }
+  rondo_request_t* out() { return &request_; }
+  rondo_request_t get() const { return request_; }
+  void wait() const { check(rondo_request_wait(request_, 0)); }
+
+ private:
+  rondo_request_t request_ = nullptr;
+};
+
+Started isend(const Rank& rank, const std::vector<std::byte>& data, int peer, int tag) {
+  Started started;
+  check(rondo_isend(data.data(), data.size(), RONDO_UINT8, peer, tag, rank.comm, started.out()), rank.comm);
+  return started;
+}
+
+Started irecv(const Rank& rank, Guarded& into, int peer, int tag, rondo_receipt_t* receipt = nullptr) {
+  Started started;
+  check(rondo_irecv(into.data(), into.size(), RONDO_UINT8, peer, tag, rank.comm, receipt, started.out()),
+        rank.comm);
+  return started;
+}
+
+void expect(const Guarded& got, const std::vector<std::byte>& sent, const std::string& what) {
+  require(std::equal(sent.begin(), sent.end(), got.data()) && got.guards_intact(), what + ": wrong content");
+}
+
+template <typename Body>
+void in_every_world(int nranks, Body&& body) {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, nranks), body));
+  }
+}
+
+TEST_CASE("everybody starts receives from and sends to everybody, in any order, and waits in another") {
+  in_every_world(4, [](Rank& rank) {
+    constexpr size_t kBytes = 300'007;  // announced, not eager
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<Guarded> got;
+    std::vector<Started> requests;
+    for (int peer = 0; peer < rank.size; ++peer) {
+      sent.push_back(random_bytes(static_cast<uint64_t>(rank.rank * 10 + peer), 0, kBytes));
+      got.emplace_back(kBytes, 1);
+    }
+    for (int peer = 0; peer < rank.size; ++peer) {
+      const bool recv_first = (peer + rank.rank) % 2 == 0;
+      if (recv_first) requests.push_back(irecv(rank, got[static_cast<size_t>(peer)], peer, 5));
+      requests.push_back(isend(rank, sent[static_cast<size_t>(peer)], peer, 5));
+      if (!recv_first) requests.push_back(irecv(rank, got[static_cast<size_t>(peer)], peer, 5));
+    }
+    for (size_t i = requests.size(); i-- != 0;) requests[i].wait();
+    for (int peer = 0; peer < rank.size; ++peer)
+      expect(got[static_cast<size_t>(peer)],
+             random_bytes(static_cast<uint64_t>(peer * 10 + rank.rank), 0, kBytes),
+             "from " + std::to_string(peer));
+  });
+}
+
+TEST_CASE("a long send goes on while its rank is in a collective that its receiver comes to later") {
+  in_every_world(2, [](Rank& rank) {
+    const auto data = random_bytes(7, 0, 2'000'003);
+    if (rank.rank == 0) {
+      const Started request = isend(rank, data, 1, 0);
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      request.wait();
+    } else {
+      Guarded got(data.size(), 0);
+      check(rondo_recv(got.data(), got.size(), RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      expect(got, data, "after the collective");
+    }
+  });
+}
+
+TEST_CASE("messages that were started keep the order of the calls, beside those that block") {
+  in_every_world(2, [](Rank& rank) {
+    constexpr int kMessages = 40;
+    std::vector<int> values(kMessages, -1);
+    if (rank.rank == 0) {
+      std::vector<Started> requests(kMessages);
+      for (int i = 0; i < kMessages; ++i) {
+        values[static_cast<size_t>(i)] = i;
+        const int* value = &values[static_cast<size_t>(i)];
+        if (i % 3 == 0)
+          check(rondo_send(value, 1, RONDO_INT32, 1, 9, rank.comm, nullptr), rank.comm);
+        else
+          check(rondo_isend(value, 1, RONDO_INT32, 1, 9, rank.comm, requests[static_cast<size_t>(i)].out()),
+                rank.comm);
+      }
+      for (const Started& request : requests)
+        if (request.get() != nullptr) request.wait();
+    } else {
+      for (int i = 0; i < kMessages; ++i) {
+        Started request;
+        rondo_receipt_t receipt{};
+        check(rondo_irecv(&values[static_cast<size_t>(i)], 1, RONDO_INT32, RONDO_ANY_SOURCE, RONDO_ANY_TAG,
+                          rank.comm, &receipt, request.out()),
+              rank.comm);
+        request.wait();
+        require(receipt.source == 0 && receipt.tag == 9 && receipt.count == 1, "wrong receipt");
+        require(values[static_cast<size_t>(i)] == i, "out of order");
+      }
+    }
+  });
+}
+
+TEST_CASE("whoever asks is told once that a message is over, whether or not anybody waits") {
+  in_every_world(2, [](Rank& rank) {
+    const auto told = [](rondo_status_t status, const char*, void* user) {
+      static_cast<std::atomic<int>*>(user)->fetch_add(status == RONDO_OK ? 1 : 1000);
+    };
+    std::atomic<int> count{0};
+    Guarded got(100'000, 0);
+    const auto data = random_bytes(3, 0, got.size());
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      isend(rank, data, 1, 0).wait();
+    } else {
+      const Started request = irecv(rank, got, 0, 0);
+      require(rondo_request_query(request.get()) == RONDO_IN_PROGRESS, "it cannot have come yet");
+      check(rondo_request_tell(request.get(), told, &count));
+      for (int i = 0; i < 5000 && count == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      require(count == 1, "told " + std::to_string(count) + " times");
+      check(rondo_request_query(request.get()));
+      check(rondo_request_tell(request.get(), told, &count));
+      require(count == 2, "told at once, where it is over");
+      expect(got, data, "when told");
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  });
+}
+
+TEST_CASE("waiting for a while harms nothing; the message still comes") {
+  in_every_world(2, [](Rank& rank) {
+    int value = -1;
+    if (rank.rank == 1) {
+      Started request;
+      check(rondo_irecv(&value, 1, RONDO_INT32, 0, 0, rank.comm, nullptr, request.out()), rank.comm);
+      require(rondo_request_wait(request.get(), 20) == RONDO_IN_PROGRESS, "nothing was sent");
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      request.wait();
+      require(value == 42, "wrong value");
+    } else {
+      value = 42;
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      check(rondo_send(&value, 1, RONDO_INT32, 1, 0, rank.comm, nullptr), rank.comm);
+    }
+  });
+}
+
+TEST_CASE("a receive that nobody serves ends at the timeout that was set, naming the rank") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    if (rank.rank == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(800));
+      return;
+    }
+    int value = 0;
+    Started request;
+    check(rondo_set_timeout(rank.comm, 200), rank.comm);
+    check(rondo_irecv(&value, 1, RONDO_INT32, 0, 3, rank.comm, nullptr, request.out()), rank.comm);
+    check_fails(rondo_request_wait(request.get(), 0), RONDO_TIMEOUT, {"0.2 s", "rank 0"});
+  }));
+}
+
+TEST_CASE("a message that is not over when its communicator ends has failed, and whoever asked is told") {
+  std::array<rondo_comm_t, 2> comms{};
+  check(rondo_init_all(comms.data(), 2, nullptr));
+  int value = 0;
+  Started request;
+  rondo_status_t outcome = RONDO_OK;
+  check(rondo_irecv(&value, 1, RONDO_INT32, 1, 0, comms[0], nullptr, request.out()));
+  check(rondo_request_tell(
+      request.get(),
+      [](rondo_status_t status, const char*, void* user) { *static_cast<rondo_status_t*>(user) = status; },
+      &outcome));
+  for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+  CHECK(outcome == RONDO_INVALID_USAGE);
+  check_fails(rondo_request_wait(request.get(), 0), RONDO_INVALID_USAGE,
+              {"ended before the message was over"});
+}
+
+TEST_CASE("bad requests are refused in words") {
+  Owned comm;
+  check(rondo_init(comm.out(), "env://", nullptr));
+  int value = 1;
+  rondo_request_t request = nullptr;
+  check_fails(rondo_isend(&value, 1, RONDO_INT32, 1, 0, comm.get(), &request), RONDO_INVALID_ARGUMENT,
+              {"peer is 1"});
+  CHECK(request == nullptr);
+  check_fails(rondo_isend(&value, 1, RONDO_INT32, 0, 0, comm.get(), nullptr), RONDO_INVALID_ARGUMENT,
+              {"request is NULL"});
+  check_fails(rondo_request_wait(nullptr, 0), RONDO_INVALID_ARGUMENT, {"request is NULL"});
+  check(rondo_isend(&value, 1, RONDO_INT32, 0, 0, comm.get(), &request));
+  check_fails(rondo_request_wait(request, -1), RONDO_INVALID_ARGUMENT, {"timeout_ms is -1"});
+  check_fails(rondo_request_tell(request, nullptr, nullptr), RONDO_INVALID_ARGUMENT, {"fn is NULL"});
+  check(rondo_request_free(request));
+  check_fails(rondo_request_free(request), RONDO_INVALID_ARGUMENT, {"it was freed"});
+  check(rondo_group_start());
+  check_fails(rondo_isend(&value, 1, RONDO_INT32, 0, 0, comm.get(), &request), RONDO_INVALID_USAGE,
+              {"group"});
+  check(rondo_group_end());
+  check_fails(rondo_set_timeout(comm.get(), 0), RONDO_INVALID_ARGUMENT, {"timeout_ms is 0"});
+  check(rondo_recv(&value, 1, RONDO_INT32, 0, 0, comm.get(), nullptr, nullptr));
+}
+
+TEST_CASE("a rank leaves without the others, which go on with one another and hear of it when they need it") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 3, .transport = transport}, [](Rank& rank) {
+      int value = rank.rank;
+      int sum = 0;
+      check(rondo_all_reduce(&value, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+      require(sum == 3, "wrong sum");
+      if (rank.rank == 0) {
+        check(rondo_leave(rank.comm), rank.comm);
+        check_fails(rondo_barrier(rank.comm, nullptr), RONDO_INVALID_USAGE, {"finalized"}, rank.comm);
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (rank.rank == 1) check(rondo_send(&value, 1, RONDO_INT32, 2, 0, rank.comm, nullptr), rank.comm);
+      if (rank.rank == 2)
+        check(rondo_recv(&sum, 1, RONDO_INT32, 1, 0, rank.comm, nullptr, nullptr), rank.comm);
+      const auto begin = std::chrono::steady_clock::now();
+      check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 0"}, rank.comm);
+      require(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5), "it took too long");
+    }));
+  }
+}
+
+TEST_CASE("everybody may leave, each when it likes, over and over") {
+  for (int i = 0; i < 20; ++i)
+    expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      check(rondo_leave(rank.comm), rank.comm);
+    }));
+}
+
+}  // namespace
+}  // namespace rondo::test
