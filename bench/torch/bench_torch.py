@@ -55,7 +55,7 @@ def parse_arguments():
     parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--plot", help="write a picture of them to this SVG file")
     parser.add_argument("--least", type=float, default=0.0,
-                        help="exit with 1 where the backend is slower than this part of the baseline's speed (0: never)")
+                        help="exit with 1 where the speed is below this part of the baseline's (0: never)")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.first, arguments.last, arguments.factor = 512, 2 * MIB, 64

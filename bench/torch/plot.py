@@ -111,8 +111,8 @@ def write(path, about, rows):
     all_ranks = list(dict.fromkeys(row["ranks"] for row in rows))
     height = TOP + math.ceil(max(1, len(names)) / COLUMNS) * (PANEL[1] + GAP[1]) + 10
     width = LEFT + COLUMNS * (PANEL[0] + GAP[0]) - 40
-    svg = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
-           f'<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n')
+    svg = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+           f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n')
     svg += text(width / 2, 28, "title middle", f"torch.distributed: {about['backend']} and {about['baseline']}, time
     of "
                                                f"a call over its size")
