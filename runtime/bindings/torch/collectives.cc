@@ -1,9 +1,7 @@
 // RondoBackend's collectives: each checks its tensors and says which of Rondo's calls it is.
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include <functional>
 #include <numeric>
-#include <torch/csrc/distributed/c10d/Utils.hpp>
 
 #include "backend.h"
 #include "failures.h"
@@ -17,11 +15,6 @@ using Tensors = RondoBackend::Tensors;
 using TensorLists = RondoBackend::TensorLists;
 using Below = at::AutoDispatchBelowADInplaceOrView;  // what is done here is none of autograd's business
 using Counts = std::vector<size_t>;
-
-/// For c10d's own checks, whose wording people know.
-std::function<void(const std::string&)> refusing(const char* call) {
-  return [call](const std::string& why) { refuse(call, why); };
-}
 
 const at::Tensor& only(const char* call, const char* what, const Tensors& tensors) {
   if (tensors.size() != 1) refuse(call, std::string("requires a single-element ") + what + " tensor list");
@@ -150,6 +143,7 @@ RondoBackend::WorkPtr RondoBackend::broadcast(Tensors& tensors, const c10d::Broa
 RondoBackend::WorkPtr RondoBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
   const Below below;
   const at::Tensor& tensor = only("all_reduce", "input", tensors);
+  if (tensor.layout() != at::kStrided) return allreduce_sparse(tensors, opts);
   Job one = job(OpType::ALLREDUCE, "rondo:all_reduce", tensors, tensors, opts);
   const at::Tensor memory = one.in_place(tensor);
   const auto reduction = std::make_shared<const Reduction>(opts.reduceOp, tensor.scalar_type());
@@ -158,10 +152,6 @@ RondoBackend::WorkPtr RondoBackend::allreduce(Tensors& tensors, const c10d::Allr
                             reduction->element().type, reduction->op(), comm, stream);
   };
   return submit(std::move(one));
-}
-
-RondoBackend::WorkPtr RondoBackend::allreduce_sparse(Tensors&, const c10d::AllreduceOptions&) {
-  refuse("all_reduce", "tensors must be dense, not sparse");
 }
 
 RondoBackend::WorkPtr RondoBackend::allreduce_coalesced(Tensors& tensors,
@@ -239,7 +229,7 @@ RondoBackend::WorkPtr RondoBackend::allgather_into_tensor_coalesced(Tensors& out
   const char* call = "all_gather_into_tensor";
   if (inputs.empty() || outputs.size() != inputs.size())
     refuse(call, "requires as many output tensors as input tensors, and at least one");
-  Job all = job(inputs.size() == 1 ? OpType::_ALLGATHER_BASE : OpType::ALLGATHER_INTO_TENSOR_COALESCED,
+  Job all = job(inputs.size() == 1 ? OpType::_ALLGATHER_BASE : OpType::COALESCED,
                 inputs.size() == 1 ? "rondo:_all_gather_base" : "rondo:all_gather_into_tensor_coalesced",
                 inputs, outputs, opts);
   Tensors from;
@@ -266,8 +256,13 @@ RondoBackend::WorkPtr RondoBackend::allgather_coalesced(TensorLists& outputs, Te
                                                         const c10d::AllgatherOptions& opts) {
   const Below below;
   const char* call = "all_gather_coalesced";
-  c10d::assertNonEmpty(refusing(call), inputs);
-  c10d::assertAllgatherCoalescedOutputTensorLists(refusing(call), outputs, inputs.size(), getSize());
+  if (inputs.empty()) refuse(call, "requires non-empty tensor list");
+  if (outputs.size() != static_cast<size_t>(getSize()))
+    refuse(call, "output lists should be equal to world size");
+  for (const Tensors& of_rank : outputs)
+    if (of_rank.size() != inputs.size())
+      refuse(call, "invalid output size: (expected length " + std::to_string(inputs.size()) + ", got " +
+                       std::to_string(of_rank.size()) + ")");
   Job all = job(OpType::ALLGATHER_COALESCED, "rondo:all_gather_coalesced", inputs, flattened(outputs), opts);
   Tensors from;
   Tensors into;
@@ -296,7 +291,7 @@ RondoBackend::WorkPtr RondoBackend::gather(TensorLists& outputs, Tensors& inputs
   const Below below;
   only("gather", "input", inputs);
   if (getRank() != opts.rootRank) {
-    c10d::assertEmptyOutputTensorList(refusing("gather"), outputs);
+    if (!outputs.empty()) refuse("gather", "requires empty output on non-root");
     return gather_parts("rondo:gather", OpType::GATHER, {}, inputs.front(), opts);
   }
   const Tensors& parts = only("gather", "output", outputs);
@@ -344,7 +339,7 @@ RondoBackend::WorkPtr RondoBackend::scatter(Tensors& outputs, TensorLists& input
     check_types("scatter", output.scalar_type(), parts);
     for (const at::Tensor& part : parts) check_elements("scatter", "input", part, output.numel());
   } else {
-    c10d::assertEmptyInputTensorList(refusing("scatter"), inputs);
+    if (!inputs.empty()) refuse("scatter", "requires empty input on non-root");
   }
   Job one = job(OpType::SCATTER, "rondo:scatter", parts, outputs, opts);
   const at::Tensor from = one.gathered(parts);
@@ -394,7 +389,7 @@ RondoBackend::WorkPtr RondoBackend::reduce_scatter_tensor_coalesced(Tensors& out
   const char* call = "reduce_scatter_tensor";
   if (inputs.empty() || outputs.size() != inputs.size())
     refuse(call, "requires as many output tensors as input tensors, and at least one");
-  Job all = job(inputs.size() == 1 ? OpType::_REDUCE_SCATTER_BASE : OpType::REDUCE_SCATTER_TENSOR_COALESCED,
+  Job all = job(inputs.size() == 1 ? OpType::_REDUCE_SCATTER_BASE : OpType::COALESCED,
                 inputs.size() == 1 ? "rondo:_reduce_scatter_base" : "rondo:reduce_scatter_tensor_coalesced",
                 inputs, outputs, opts);
   Tensors from;

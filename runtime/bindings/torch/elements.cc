@@ -64,7 +64,7 @@ void check_op(c10d::ReduceOp::RedOpType op, at::ScalarType type) {
 }
 
 rondo_op_t make_premul_sum(const c10d::ReduceOp& op, at::ScalarType type, rondo_type_t as) {
-  const auto factor = c10::dynamic_intrusive_pointer_cast<c10d::PreMulSumSupplement>(op.supplement_);
+  const auto factor = c10::dynamic_intrusive_pointer_cast<c10d::NCCLPreMulSumSupplement>(op.supplement_);
   if (!factor) C10_THROW_ERROR(ValueError, "rondo: ReduceOp.PREMUL_SUM came without its factor");
   const at::Tensor given = factor->tensor_factor.defined()
                                ? factor->tensor_factor.to(at::kCPU)
