@@ -15,8 +15,8 @@ class Axis:
     """A logarithmic axis from one pixel to another."""
 
     def __init__(self, values, start, end, base, step=1):
-        self.low = math.floor(math.log(min(values), base) / step) * step
-        self.high = max(math.ceil(math.log(max(values), base) / step) * step, self.low + step)
+        self.low = math.floor(math.log(min(values), base) + 1e-9)
+        self.high = max(math.ceil(math.log(max(values), base) - 1e-9), self.low + 1)
         self.start, self.end, self.base, self.step = start, end, base, step
 
     def at(self, value):
@@ -112,10 +112,10 @@ def write(path, about, rows):
     height = TOP + math.ceil(max(1, len(names)) / COLUMNS) * (PANEL[1] + GAP[1]) + 10
     width = LEFT + COLUMNS * (PANEL[0] + GAP[0]) - 40
     svg = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n')
-    svg += text(width / 2, 28, "title middle", f"torch.distributed: {about['backend']} and {about['baseline']}, time
-    of "
-                                               f"a call over its size")
+           f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n'
+           '<rect width="100%" height="100%" fill="white"/>\n')
+    title = f"torch.distributed: {about['backend']} and {about['baseline']}, time of a call over its size"
+    svg += text(width / 2, 28, "title middle", title)
     svg += legend(about, all_ranks, 52)
     for number, name in enumerate(names):
         svg += panel(number, name, [row for row in rows if row["collective"] == name], all_ranks)

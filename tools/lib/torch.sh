@@ -82,37 +82,27 @@ python_headers() {
   return "$outcome"
 }
 
-# torch_package_is_new FOLDER WHAT: whether FOLDER holds a package made of WHAT, and of the sources as they are.
-torch_package_is_new() {
-  local stamp=$1.made sources=(pyproject.toml meson.build meson.options runtime transports kernels topology)
-  [ -d "$1" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$2" ] || return 1
-  [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit)" ]
+# torch_build_options ENV: fills TORCH_BUILD_OPTIONS, with which a build folder also makes the module for ENV's torch.
+torch_build_options() {
+  python_headers "$1/bin/python" || fail "The headers of Python cannot be installed (see above)."
+  # shellcheck disable=SC2034  # who sources this reads it
+  TORCH_BUILD_OPTIONS=(-Dpython=enabled "-Dpython_program=$1/bin/python" "-Dpython.purelibdir=python"
+    "-Dpython.platlibdir=python")
 }
 
-# torch_package ENV FOLDER [PIP-OPTION...]: Rondo's Python package, built of this tree, in FOLDER: with it in
-# PYTHONPATH, ENV/bin/python knows the backend "rondo". Does nothing where nothing has changed.
+# torch_package BUILD FOLDER: the Python package that the build folder BUILD made with TORCH_BUILD_OPTIONS, put into
+# FOLDER as pip would: with FOLDER in PYTHONPATH, the interpreter that it is for knows the backend "rondo".
 torch_package() {
-  local env=$1 folder=$2 log what
-  shift 2
-  [ -f pyproject.toml ] || { say "This tree has no pyproject.toml: there is no Python package to build."; return 1; }
-  what="$env $(cat "$env/requirements") $*"
-  torch_package_is_new "$folder" "$what" && return 0
-  python_headers "$env/bin/python" || return 1
-  say "Building Rondo's Python package in $folder ..."
-  rm -rf "$folder" "$folder.new" "$folder.made"
-  mkdir -p "$folder.new"
-  touch "$folder.started"
+  local build=$1 folder=$2 log outcome=0
   log=$(mktemp)
-  # No torch in the isolated build: the extension finds that of ENV, whose python runs the build.
-  if ! "$env/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --no-deps \
-    --target "$folder.new" "$@" . > "$log" 2>&1; then
-    tail -n 40 "$log" >&2
-    rm -rf "$log" "$folder.new" "$folder.started"
-    return 1
+  rm -rf "$folder" "$folder.new"
+  if meson install -C "$build" --no-rebuild --tags python --destdir "$PWD/$folder.new" > "$log" 2>&1 &&
+    python3 tools/lib/python_package.py "$folder.new" "$folder" > "$log" 2>&1; then
+    rm -rf "$folder.new"
+  else
+    tail -n 20 "$log" >&2
+    outcome=1
   fi
   rm -f "$log"
-  mv "$folder.new" "$folder"
-  printf '%s\n' "$what" > "$folder.made"
-  touch -r "$folder.started" "$folder.made"  # what was edited during the build is newer
-  rm -f "$folder.started"
+  return "$outcome"
 }
