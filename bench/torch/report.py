@@ -67,8 +67,7 @@ def print_faults(rows):
     for row in rows:
         for role in ("backend", "baseline"):
             if row[role + "_fault"]:
-                print(f"# {row[role]} cannot do {row['collective']} of {row['bytes']} bytes with {row['ranks']}
-                ranks: "
+                print(f"# {row[role]} cannot do {row['collective']} of {row['bytes']} bytes on {row['ranks']} ranks: "
                       f"{row[role + '_fault']}")
 
 

@@ -75,5 +75,5 @@ if __name__ == "__main__":
     import torch.distributed  # noqa: F401
     result = unittest.main(exit=False).result
     wrong = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - wrong} passed, {wrong} failed", flush=True)
+    print(f"{max(0, result.testsRun - wrong)} passed, {wrong} failed", flush=True)
     sys.exit(1 if wrong else 0)
