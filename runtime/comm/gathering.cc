@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/log.h"
@@ -120,6 +121,12 @@ void Gathering::on_closed(uint64_t key) {
 void Gathering::pass_on(const Notice& notice) {
   for (auto& [key, arrival] : arrivals_)
     if (!arrival.ready) arrival.socket->send(MessageType::Notice, notice.written());
+}
+
+bool Gathering::is_over() const {
+  return std::all_of(arrivals_.begin(), arrivals_.end(), [](const auto& entry) {
+    return entry.second.ready || entry.second.rank < 0;
+  });
 }
 
 void Gathering::on_timeout() {

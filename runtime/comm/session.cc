@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/log.h"
 #include "comm/inquiry.h"
@@ -232,8 +233,19 @@ Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
   return {};
 }
 
+/// Ranks whose edges do not stand yet would take the end of the root for a death.
+void Session::wait_for_starting() {
+  constexpr int64_t kStarting_ms = 10'000;
+  const Deadline deadline = Deadline::in_ms(kStarting_ms);
+  for (bool over = gathering_ == nullptr; !over && !deadline.passed();) {
+    context_->poller().call([&] { over = gathering_->is_over(); });
+    if (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void Session::depart() {
   if (context_ == nullptr) return;
+  wait_for_starting();
   context_->poller().call([this] {
     has_departed_ = true;
     for (auto& [rank, edge] : edges_) edge.socket->send(MessageType::Departed, ByteWriter());

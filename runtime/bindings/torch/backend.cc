@@ -51,7 +51,7 @@ void RondoBackend::shutdown() {
   }
   if (ranks_ == nullptr) return;
   if (!lane_->drain(Lane::Clock::now() + kGrace)) ranks_->abort();
-  lane_ = std::make_shared<Lane>();  // the old one ends with the last work that uses it
+  lane_->stop();
   ranks_ = nullptr;
 }
 

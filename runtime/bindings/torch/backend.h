@@ -104,7 +104,7 @@ class RondoBackend final : public c10d::Backend {
   c10::intrusive_ptr<Options> options_;
   std::string group_;
   std::shared_ptr<Ranks> ranks_;
-  std::shared_ptr<Lane> lane_ = std::make_shared<Lane>();
+  const std::shared_ptr<Lane> lane_ = std::make_shared<Lane>();
   std::atomic<uint64_t> sequence_{0};
   uint64_t monitored_barriers_ = 0;
   std::optional<Coalesced> coalesced_;

@@ -18,31 +18,41 @@ std::thread quiet_thread(std::function<void()> body) {
 
 }  // namespace
 
-Lane::~Lane() {
+void Lane::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) {
+    if (!thread.joinable()) continue;
+    if (thread.get_id() == std::this_thread::get_id())
+      thread.detach();  // what a task's future called has ended the group
+    else
+      thread.join();
+  }
 }
 
 void Lane::push(Task task, bool waited_for) {
   const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
-  if (waited_for) return;
-  if (!thread_.joinable()) thread_ = quiet_thread([this] { loop(); });
+  if (!waited_for) need_thread();
+}
+
+void Lane::need_thread() {
+  if (threads_.size() == away_ && !stop_) threads_.push_back(quiet_thread([this] { loop(); }));
   changed_.notify_all();
 }
 
 bool Lane::wait(const std::function<bool()>& is_over, Deadline deadline) {
   std::unique_lock lock(mutex_);
+  if (deadline) {
+    need_thread();
+    return changed_.wait_until(lock, *deadline, is_over);
+  }
   while (!is_over()) {
-    if (deadline && Clock::now() >= *deadline) return false;
     if (!busy_ && !tasks_.empty())
-      run_one(lock);
-    else if (deadline)
-      changed_.wait_until(lock, *deadline);
+      run_one(lock, false);
     else
       changed_.wait(lock);
   }
@@ -54,18 +64,22 @@ bool Lane::drain(Clock::time_point deadline) {
   return changed_.wait_until(lock, deadline, [this] { return tasks_.empty() && !busy_; });
 }
 
-void Lane::run_one(std::unique_lock<std::mutex>& lock) {
+void Lane::run_one(std::unique_lock<std::mutex>& lock, bool is_own_thread) {
   const Task task = std::move(tasks_.front());
   tasks_.pop_front();
   busy_ = true;
   lock.unlock();
-  task.run();
+  const bool unsettled = task.run();
   lock.lock();
   busy_ = false;
   changed_.notify_all();
+  if (!unsettled) return;
+  away_ += is_own_thread ? 1 : 0;
+  if (is_own_thread && !tasks_.empty()) need_thread();
   lock.unlock();
   task.settle();
   lock.lock();
+  away_ -= is_own_thread ? 1 : 0;
 }
 
 void Lane::loop() {
@@ -73,7 +87,7 @@ void Lane::loop() {
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || (!busy_ && !tasks_.empty()); });
     if (stop_ && (busy_ || tasks_.empty())) return;
-    run_one(lock);
+    run_one(lock, true);
   }
 }
 

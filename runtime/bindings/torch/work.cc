@@ -65,6 +65,11 @@ c10::intrusive_ptr<c10::ivalue::Future> Outcome::getFuture() {
   return future_;
 }
 
+bool Outcome::has_future() const {
+  const std::lock_guard lock(mutex_);
+  return future_ != nullptr;
+}
+
 void Outcome::settle() {
   {
     const std::lock_guard lock(mutex_);
@@ -98,11 +103,11 @@ HostWork::HostWork(int rank, Job job, uint64_t sequence, std::shared_ptr<Ranks> 
 
 void HostWork::start(const c10::intrusive_ptr<HostWork>& work) {
   const bool waited_for = !work->job_.async;
-  work->lane_->push({[work] { work->run(); }, [work] { work->settle(); }}, waited_for);
+  work->lane_->push({[work] { return work->run(); }, [work] { work->settle(); }}, waited_for);
   if (waited_for) work->lane_->wait([&] { return work->isCompleted(); }, std::nullopt);
 }
 
-void HostWork::run() {
+bool HostWork::run() {
   std::exception_ptr failed;
   try {
     const at::AutoDispatchBelowADInplaceOrView below;
@@ -116,6 +121,7 @@ void HostWork::run() {
   }
   job_ = {};
   finish_with(failed);
+  return has_future();
 }
 
 bool HostWork::wait(milliseconds timeout) {

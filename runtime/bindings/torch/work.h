@@ -32,6 +32,7 @@ class Outcome : public c10d::Work {
   /// Completes it; what its future's callbacks do is for settle().
   void finish_with(std::exception_ptr exception) { finish(std::move(exception)); }
   void settle();
+  bool has_future() const;
   /// Throws the failure, if that is what it came to.
   bool end_wait();
   /// Throws that `timeout` was not enough.
@@ -55,7 +56,7 @@ class HostWork final : public Outcome {
   bool wait(std::chrono::milliseconds timeout) override;
 
  private:
-  void run();
+  bool run();  // true: settle() is needed
   Job job_;
   std::shared_ptr<Ranks> ranks_;
   std::shared_ptr<Lane> lane_;

@@ -22,6 +22,8 @@ class Gathering {
 
   /// Tells the ranks whose edges do not stand yet. On the service thread.
   void pass_on(const Notice& notice);
+  /// Whether no rank that has come needs it any more. On the service thread.
+  bool is_over() const;
 
  private:
   struct Arrival {

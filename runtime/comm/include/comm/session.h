@@ -82,6 +82,7 @@ class Session {
   Status read_table(const Message& message, int nranks);
   Status grow_edges(const Deadline& deadline);
   Status first_news(const Status& failure);
+  void wait_for_starting();
   std::vector<Address> addresses_of(const Member& member, Route route) const;
 
   // On the service thread:
