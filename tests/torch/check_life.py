@@ -80,6 +80,15 @@ def async_calls(rank, size):
     assert len(inputs[0].result()) == size
 
 
+def ends_under_callbacks(rank, size):
+    called = []
+    future = dist.all_reduce(torch.ones(1_000_000), async_op=True).get_future()
+    after = future.then(lambda done: called.append(done.value()[0][0].item()))
+    dist.destroy_process_group()
+    after.wait()
+    assert called == [size]
+
+
 def sequence_numbers(rank, size):
     group = dist.group.WORLD
     begin = group._get_sequence_number_for_group()
@@ -185,6 +194,7 @@ class Life(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.environ["RONDO_TEST_FOLDER"] = folder
             for body, size in ((subgroups, 4), (splits, 4), (again_and_again, 3), (with_gloo, 2), (async_calls, 3),
+                               (ends_under_callbacks, 2),
                                (sequence_numbers, 2), (profiled, 2)):
                 with self.subTest(body=body.__name__):
                     run(size, body)

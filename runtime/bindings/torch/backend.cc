@@ -7,6 +7,7 @@
 #include <set>
 
 #include "failures.h"
+#include "gil.h"
 #include "work.h"
 
 namespace rondo::torch_binding {
@@ -50,6 +51,7 @@ void RondoBackend::shutdown() {
     registry().erase(this);
   }
   if (ranks_ == nullptr) return;
+  const WithoutGil without_gil;
   if (!lane_->drain(Lane::Clock::now() + kGrace)) ranks_->abort();
   lane_->stop();
   ranks_ = nullptr;
