@@ -113,7 +113,8 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
   const int self = static_cast<int>(std::find(left.begin(), left.end(), parent.rank()) - left.begin());
   if (parent.device() >= 0) options.devices = {parent.device()};
   if (size == 1) return join({}, 1, 0, std::move(options));
-  RONDO_TRY_ASSIGN(const UniqueId id, Reunion(parent, std::move(left), Deadline::in_ms(options.init_timeout_ms)).agree());
+  RONDO_TRY_ASSIGN(const UniqueId id,
+                   Reunion(parent, std::move(left), Deadline::in_ms(options.init_timeout_ms)).agree());
   return join(id, size, self, std::move(options));
 }
 

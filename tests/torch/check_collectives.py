@@ -1,5 +1,5 @@
-"""Every collective of torch.distributed on the CPU, against what plain arithmetic says: all types and reductions, 1 to 4
-ranks, empty and odd shapes, tensors whose memory is not in one piece."""
+"""Every collective of torch.distributed on the CPU, against what plain arithmetic says: all types and reductions, 1 to
+4 ranks, empty and odd shapes, tensors whose memory is not in one piece."""
 import functools
 import itertools
 import operator

@@ -81,8 +81,8 @@ class RondoBackend final : public c10d::Backend {
   WorkPtr endCoalescing() override;
 
  private:
-  template <typename Opts>
-  Job job(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs, const Opts& opts) const;
+  Job job(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs,
+          std::chrono::milliseconds timeout, bool async) const;
   /// The ranks of a call that is about to be made; throws where the group has been ended.
   const std::shared_ptr<Ranks>& ranks() const;
   WorkPtr submit(Job job);

@@ -17,7 +17,8 @@ def main():
     folder = pathlib.Path(found.submodule_search_locations[0])
     version = re.search(r"__version__ = '([^']+)'", (folder / "version.py").read_text())[1]
     if tuple(int(part) for part in version.split("+")[0].split(".")[:2]) < OLDEST:
-        print(f"torch {version} is installed in {folder}; Rondo needs {OLDEST[0]}.{OLDEST[1]} or later", file=sys.stderr)
+        print(f"torch {version} is installed in {folder}; Rondo needs {OLDEST[0]}.{OLDEST[1]} or later",
+              file=sys.stderr)
         return 2
     print(version)
     print(folder)

@@ -190,8 +190,9 @@ RONDO_API rondo_status_t rondo_quiesce(rondo_comm_t comm);
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
 
-/** Frees a communicator as rondo_destroy() does, but waits for no other rank. The others' calls that need this rank fail
- * from then on: not at once, since one that it took part in may still be completing, but within seconds.
+/** Frees a communicator as rondo_destroy() does, but waits for no other rank. The others' calls that need this
+ * rank fail from then on: not at once, since one that it took part in may still be completing, but within
+ * seconds.
  * @param comm the communicator; NULL is allowed */
 RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
 

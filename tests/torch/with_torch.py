@@ -1,0 +1,22 @@
+"""with_torch.py SCRIPT ARGUMENT...: runs it with the interpreter that RONDO_TORCH_PYTHON names; 77: it names none.
+
+with_torch.py --with-rondo SCRIPT ARGUMENT...: 77 also where PYTHONPATH has no backend of Rondo's.
+"""
+import importlib.metadata
+import os
+import sys
+
+python = os.environ.get("RONDO_TORCH_PYTHON")
+if not python:
+    print("skipped: RONDO_TORCH_PYTHON names no interpreter with PyTorch (tools/test sets it)")
+    sys.exit(77)
+arguments = sys.argv[1:]
+if arguments[0] == "--with-rondo":
+    arguments = arguments[1:]
+    # PYTHONPATH is the same for this interpreter, which needs no torch to see what is there.
+    if not importlib.metadata.entry_points(group="torch.distributed.backends", name="rondo"):
+        print("skipped: PYTHONPATH has no backend of Rondo's for PyTorch (tools/test builds it and sets PYTHONPATH)")
+        sys.exit(77)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # ranks share the cores, and results repeat bit for bit
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+os.execv(python, [python, *arguments])
