@@ -219,6 +219,10 @@ rondo_status_t rondo_group_start(void) {
   return RONDO_OK;
 }
 
+rondo_status_t rondo_group_cancel(void) {
+  return guarded("rondo_group_cancel", nullptr, [] { return group_cancel(); });
+}
+
 rondo_status_t rondo_group_end(void) {
   return guarded("rondo_group_end", nullptr, [] { return group_end(); });
 }

@@ -1,5 +1,8 @@
 // The C API's communicators: start, split, end.
+#include <span>
+
 #include "algorithms/algorithm.h"
+#include "comm/device_choice.h"
 #include "comm/group.h"
 #include "comm/start.h"
 #include "handles.h"
@@ -25,7 +28,9 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .timeout_ms = known.timeout_ms,
                                 .name = known.name,
                                 .device = known.device,
-                                .init_timeout_ms = known.init_timeout_ms});
+                                .init_timeout_ms = known.init_timeout_ms,
+                                .protocol = known.protocol,
+                                .channels = known.channels});
 }
 
 rondo_comm_t handle_of(CommunicatorPtr communicator) {
@@ -49,6 +54,41 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
   RONDO_TRY_ASSIGN(auto made, split(*parent, color, key, std::move(options)));
   if (made != nullptr) *newcomm = handle_of(std::move(made));
   return {};
+}
+
+Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_t* newcomm,
+                   const rondo_config_t* config) {
+  if (newcomm == nullptr) return api::null_argument("newcomm");
+  *newcomm = nullptr;
+  if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+  Communicator& parent = *comm->communicator;
+  Communicator::Options options = parent.options();
+  options.name.clear();
+  if (config != nullptr) {
+    RONDO_TRY_ASSIGN(options, options_of(config));
+  }
+  RONDO_TRY_ASSIGN(auto made, shrink(parent, excluded, std::move(options)));
+  *newcomm = handle_of(std::move(made));
+  return {};
+}
+
+/// InvalidArgument or InvalidUsage where a communicator may not be freed now.
+Status check_freeable(rondo_comm_t comm) {
+  if (comm->mark != api::kCommMark)
+    return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+  if (group_has(*comm->communicator))
+    return Status(Code::InvalidUsage,
+                  "comm has calls in the group that is open on this thread; end that first");
+  return {};
+}
+
+/// The handle is none from now on.
+std::unique_ptr<Communicator> take_back(rondo_comm_t comm) {
+  comm->mark = 0;
+  auto communicator = std::move(comm->communicator);
+  comm->last_error.clear();
+  HandlePool<rondo_comm>::get().give_back(comm);
+  return communicator;
 }
 
 /// A question about a communicator, which one that has failed or was finalized answers as well.
@@ -129,6 +169,16 @@ rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm) {
   return guarded("rondo_duplicate", comm, [&] { return split_into(comm, 0, 0, newcomm, nullptr); });
 }
 
+rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexcluded, rondo_comm_t* newcomm,
+                            const rondo_config_t* config) {
+  return guarded("rondo_shrink", comm, [&]() -> Status {
+    if (nexcluded < 0 || (nexcluded != 0 && excluded == nullptr))
+      return error(Code::InvalidArgument, "excluded is {} with {} ranks", static_cast<const void*>(excluded),
+                   nexcluded);
+    return shrink_into(comm, std::span(excluded, static_cast<size_t>(nexcluded)), newcomm, config);
+  });
+}
+
 rondo_status_t rondo_finalize(rondo_comm_t comm) {
   return guarded("rondo_finalize", comm, [&]() -> Status {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
@@ -147,11 +197,11 @@ rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms) {
   });
 }
 
-rondo_status_t rondo_leave(rondo_comm_t comm) {
-  return guarded("rondo_leave", comm, [&]() -> Status {
+rondo_status_t rondo_quiesce(rondo_comm_t comm) {
+  return guarded("rondo_quiesce", comm, [&]() -> Status {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
-    RONDO_TRY(refuse_in_group("rondo_leave()"));
-    return communicator->leave();
+    RONDO_TRY(refuse_in_group("rondo_quiesce()"));
+    return communicator->quiesce();
   });
 }
 
@@ -159,21 +209,21 @@ rondo_status_t rondo_destroy(rondo_comm_t comm) {
   if (comm == nullptr) return RONDO_OK;
   bool gone = false;
   const rondo_status_t status = guarded("rondo_destroy", nullptr, [&]() -> Status {
-    if (comm->mark != api::kCommMark)
-      return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
-    if (group_has(*comm->communicator))
-      return Status(Code::InvalidUsage,
-                    "comm has calls in the group that is open on this thread; end that first");
+    RONDO_TRY(check_freeable(comm));
     gone = true;
     if (comm->communicator->health().failed()) return {};
     return comm->communicator->finalize();
   });
-  if (!gone) return status;
-  comm->mark = 0;
-  Communicator::retire(std::move(comm->communicator));
-  comm->last_error.clear();
-  HandlePool<rondo_comm>::get().give_back(comm);
+  if (gone) Communicator::retire(take_back(comm));
   return status;
+}
+
+rondo_status_t rondo_leave(rondo_comm_t comm) {
+  if (comm == nullptr) return RONDO_OK;
+  return guarded("rondo_leave", nullptr, [&]() -> Status {
+    RONDO_TRY(check_freeable(comm));
+    return Communicator::leave(take_back(comm));
+  });
 }
 
 rondo_status_t rondo_abort(rondo_comm_t comm) {
@@ -195,6 +245,18 @@ rondo_status_t rondo_rank(rondo_comm_t comm, int* rank) {
 
 rondo_status_t rondo_size(rondo_comm_t comm, int* size) {
   return query("rondo_size", comm, "size", size, [](const Communicator& of) { return of.size(); });
+}
+
+rondo_status_t rondo_device(rondo_comm_t comm, int* device) {
+  return query("rondo_device", comm, "device", device, [](const Communicator& of) { return of.device(); });
+}
+
+rondo_status_t rondo_current_device(int* device) {
+  return guarded("rondo_current_device", nullptr, [&]() -> Status {
+    if (device == nullptr) return api::null_argument("device");
+    *device = current_or_first_device();
+    return {};
+  });
 }
 
 rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name) {

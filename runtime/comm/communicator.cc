@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -70,8 +71,8 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
   RONDO_TRY_ASSIGN(options.selector, Selector::parse(wish(wishes.algorithm, Setting::Algorithm)));
-  RONDO_TRY_ASSIGN(options.protocol, protocol_setting());
-  RONDO_TRY_ASSIGN(options.channels, channels_setting());
+  RONDO_TRY_ASSIGN(options.protocol, wished_protocol(wishes.protocol));
+  RONDO_TRY_ASSIGN(options.channels, wished_channels(wishes.channels));
   RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));
   if (wishes.name != nullptr) options.name = wishes.name;
   return options;
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
-  made->session_->attach({id, made->ranks_, made->health_, made->board_});
+  made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
 }
 
@@ -216,26 +217,20 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
   company->keep(std::move(communicator));
 }
 
-Status Communicator::end(Leave how) {
-  if (finalized_) return {};
+Status Communicator::quiesce() {
+  if (finalized_) return health_->cause();
   finalized_ = true;
   requests_->close();
   drain();
   RONDO_TRY(gpu_calls_->finish());
   board_->finish();
-  if (health_->failed()) return health_->cause();
-  if (session_->is_last(id_)) RONDO_TRY(part_from_others(how));
-  gpu_calls_->disconnect();
-  const Status left = how == Leave::Together ? check_nothing_left() : Status();
-  return left.ok() ? left : fail(left);
+  session_->finish(id_);
+  return health_->cause();
 }
 
-Status Communicator::part_from_others(Leave how) {
+Status Communicator::await_goodbyes() {
+  if (!session_->is_last(id_)) return {};
   left_early_ = company_ != nullptr && !company_->leave();
-  if (how == Leave::AtOnce) {
-    session_->depart();
-    return {};
-  }
   const Status gone =
       left_early_ ? session_->say_goodbye()
                   : session_->goodbye(Deadline::in_ms(timeout_ms()), [this] { return health_->cause(); });
@@ -248,6 +243,30 @@ Status Communicator::check_nothing_left() const {
   if (messages_.unreceived() == 0) return {};
   return error(Code::Mismatch, "{} messages were sent to rank {} and never received", messages_.unreceived(),
                self_);
+}
+
+Status Communicator::finalize() {
+  if (std::exchange(ended_, true)) return {};
+  RONDO_TRY(quiesce());
+  RONDO_TRY(await_goodbyes());
+  gpu_calls_->disconnect();
+  const Status left = check_nothing_left();
+  return left.ok() ? left : fail(left);
+}
+
+Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
+  Communicator& leaving = *communicator;
+  const bool ended = std::exchange(leaving.ended_, true) || leaving.health_->failed();
+  const Status quiet = ended ? Status() : leaving.quiesce();
+  if (!ended && quiet.ok()) {
+    if (leaving.session_->is_last(leaving.id_)) {
+      leaving.left_early_ = leaving.company_ != nullptr && !leaving.company_->leave();
+      leaving.session_->depart();
+    }
+    leaving.gpu_calls_->disconnect();
+  }
+  retire(std::move(communicator));
+  return quiet;
 }
 
 }  // namespace rondo

@@ -56,6 +56,11 @@ Result<std::vector<int>> choose_devices(const std::string& text) {
   return std::vector<int>{gpu::current_device().value_or(0)};
 }
 
+int current_or_first_device() {
+  const auto count = gpu::device_count();
+  return count.ok() && count.value() > 0 ? gpu::current_device().value_or(0) : -1;
+}
+
 Result<MemberDevice> open_device(int device) {
   if (device < 0) return MemberDevice();
   RONDO_TRY(load_device_kernels(device));

@@ -88,16 +88,21 @@ Result<Decision> cut_for(int channels, const Algorithm& algorithm, const Call& c
 
 }  // namespace
 
-Result<std::optional<Protocol>> protocol_setting() {
-  const auto text = setting(Setting::Protocol);
+Result<std::optional<Protocol>> wished_protocol(const char* wish) {
+  const auto text = wish != nullptr ? std::optional<std::string>(wish) : setting(Setting::Protocol);
   if (!text) return std::optional<Protocol>();
   const auto found = std::find(kNames.begin(), kNames.end(), *text);
   if (found == kNames.end())
-    return error(Code::InvalidArgument, "RONDO_PROTOCOL is '{}': it must be simple, ll or ll128", *text);
+    return error(Code::InvalidArgument, "{} is '{}': it must be simple, ll or ll128",
+                 wish != nullptr ? "config.protocol" : "RONDO_PROTOCOL", *text);
   return std::optional(static_cast<Protocol>(found - kNames.begin()));
 }
 
-Result<int> channels_setting() {
+Result<int> wished_channels(int wish) {
+  if (wish < 0 || wish > kMostChannels)
+    return error(Code::InvalidArgument, "config.channels is {}: it must be from 0 to {}", wish,
+                 kMostChannels);
+  if (wish != 0) return wish;
   RONDO_TRY_ASSIGN(const int64_t channels, number_setting(Setting::Channels, 1, kMostChannels, kChannels));
   return static_cast<int>(channels);
 }

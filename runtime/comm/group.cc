@@ -97,6 +97,14 @@ Status group_end() {
   return issue(std::exchange(collected, {}));
 }
 
+Status group_cancel() {
+  if (group_depth == 0)
+    return Status(Code::InvalidUsage, "rondo_group_cancel() without a rondo_group_start() on this thread");
+  group_depth = 0;
+  collected.clear();
+  return {};
+}
+
 Status submit(Item item) {
   if (group_depth == 0 && item.queue == nullptr) return issue_here(item);
   if (group_depth == 0) {

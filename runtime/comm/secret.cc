@@ -12,7 +12,15 @@
 namespace rondo {
 namespace {
 
+/// Threads of the library's may still be greeting others while the process ends: what OpenSSL has must not be
+/// taken from under them.
+void keep_openssl() {
+  static const int kept = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  static_cast<void>(kept);
+}
+
 void random_bytes(void* out, size_t bytes) {
+  keep_openssl();
   if (RAND_bytes(static_cast<unsigned char*>(out), static_cast<int>(bytes)) == 1) return;
   std::fputs("rondo: the system has no random numbers; a secret cannot be made\n", stderr);
   std::abort();
@@ -33,6 +41,7 @@ uint64_t random_u64() {
 }
 
 Secret secret_from_text(std::string_view text) {
+  keep_openssl();
   Secret secret;
   EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(secret.bytes.data()), nullptr,
              EVP_sha256(), nullptr);
@@ -40,6 +49,7 @@ Secret secret_from_text(std::string_view text) {
 }
 
 Digest keyed_hash(const Secret& secret, std::initializer_list<std::span<const std::byte>> parts) {
+  keep_openssl();
   std::vector<std::byte> message;
   for (auto part : parts) message.insert(message.end(), part.begin(), part.end());
   Digest digest{};

@@ -204,9 +204,16 @@ void Session::detach(uint64_t communicator) {
   std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
 }
 
+void Session::finish(uint64_t communicator) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = attachments_.find(communicator); found != attachments_.end())
+    found->second.finished = true;
+}
+
 bool Session::is_last(uint64_t communicator) {
   std::lock_guard lock(mutex_);
-  return attachments_.size() == 1 && attachments_.contains(communicator);
+  return std::all_of(attachments_.begin(), attachments_.end(),
+                     [&](const auto& one) { return one.first == communicator || one.second.finished; });
 }
 
 // --- leaving ---

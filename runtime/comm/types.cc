@@ -4,6 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include "gpu/device.h"
+#include "gpu/memory.h"
+
 namespace rondo {
 namespace {
 
@@ -36,6 +39,18 @@ Status no_op(int handle) {
   return error(Code::InvalidArgument,
                "op is {}: it must be one of RONDO_SUM to RONDO_LOGICAL_XOR or from rondo_op_create()",
                handle);
+}
+
+/// From wherever it lies.
+Status read_scalar(void* to, const void* from, size_t bytes) {
+  RONDO_TRY_ASSIGN(const gpu::Place place, gpu::place_of(from));
+  if (place.kind != gpu::Place::Kind::Device) {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+  const gpu::Current current(place.device);
+  RONDO_TRY(current.status());
+  return gpu::copy(to, from, bytes);
 }
 
 }  // namespace
@@ -96,7 +111,7 @@ Result<int> make_premul_sum(const void* scalar, int type) {
   UserOp made;
   made.type = type;
   made.op.scales_input = true;
-  std::memcpy(made.op.scalar, scalar, element_info(static_cast<ElementType>(type)).bytes);
+  RONDO_TRY(read_scalar(made.op.scalar, scalar, element_info(static_cast<ElementType>(type)).bytes));
   std::lock_guard lock(registry().mutex);
   const int handle = registry().next++;
   made.op.id = static_cast<uint32_t>(handle);

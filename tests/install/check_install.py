@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 BUILD, PROGRAM = sys.argv[1:3]
-PROGRAMS = {"rondo-perf", "rondo-run", "all_reduce_perf", "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
+PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "all_reduce_perf",
+            "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
 
 
 def output_of(*command, **more):
@@ -55,6 +56,11 @@ class Install(unittest.TestCase):
         libraries = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(self.only("librondo.so.0"))}
         for name in ("rondo-perf", "rondo-run"):
             self.assertIn("-n", output_of(self.only(name), "--help", env=libraries))
+
+    def test_nccls_stand_in_lies_apart_and_is_found(self):
+        library = self.only("libnccl*")
+        self.assertEqual(os.path.basename(os.path.dirname(library)), "rondo")
+        self.assertEqual(output_of(self.only("rondo-nccl-path")), os.path.realpath(library) + "\n")
 
     def test_nothing_needless_is_installed(self):
         for pattern in ("*.a", "catch*", "*test*"):

@@ -1,4 +1,6 @@
 // Splits and duplicates: who is in them, in which order, and that they never hear one another.
+#include <unistd.h>
+
 #include <memory>
 
 #include "catch.h"
@@ -151,6 +153,20 @@ TEST_CASE("parent and children may be destroyed in any order") {
         }
       }));
     }
+  }
+}
+
+/// Whoever is done first must not be taken for dead by the others.
+TEST_CASE("a parent may be finalized while it has children") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      Owned child;
+      check(rondo_duplicate(rank.comm, child.out()), rank.comm);
+      if (rank.rank == 0) ::usleep(20'000);
+      check(rondo_finalize(rank.comm), rank.comm);
+      run_trial({child.get(), rank.rank, rank.size}, {.count = 20});
+    }));
   }
 }
 

@@ -82,7 +82,7 @@ def main():
         totals = [total + number for total, number in zip(totals, judgement.numbers())]
     if options.list:
         return 0
-    # What the suite leaves out, for want of GPUs above all, is no test of ours that did not run: the parts' lines say it.
+    # What the suite leaves out, for want of GPUs above all, stands in the line of each part.
     passed, failed = totals[:2]
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1

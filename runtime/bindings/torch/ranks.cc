@@ -47,10 +47,7 @@ Rank::Rank(c10d::Store& store, const std::string& key, int rank, int size, Timeo
   check(rondo_init_rank(&comm_, size, &id, rank, &config), nullptr, where);
 }
 
-Rank::~Rank() {
-  rondo_leave(comm_);  // refused where something has failed, and then there is nobody to leave
-  rondo_destroy(comm_);
-}
+Rank::~Rank() { rondo_leave(comm_); }
 
 rondo_comm_t Rank::within(Timeout timeout) {
   if (timeout_ms_.exchange(timeout.count()) != timeout.count()) rondo_set_timeout(comm_, timeout.count());

@@ -26,7 +26,7 @@
  * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
- * - rondo_split(), rondo_duplicate() and rondo_finalize() are not allowed within a group.
+ * - rondo_split(), rondo_duplicate(), rondo_shrink() and rondo_finalize() are not allowed within a group.
  * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
  *   anyone calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
  */
@@ -102,10 +102,12 @@ typedef struct {
                               or the first), "cuda:0,1" (those, for rondo_init_all()'s ranks in turn);
                               NULL: RONDO_DEVICE, or the current device of a thread that has one. */
   int64_t init_timeout_ms; /**< Deadline of the start; 0: RONDO_INIT_TIMEOUT or its default. */
+  const char* protocol;  /**< Between GPUs, as RONDO_PROTOCOL: "simple", "ll" or "ll128"; NULL: that. */
+  int channels;          /**< Between two GPUs, at most; 0: RONDO_CHANNELS or its default. */
 } rondo_config_t;
 
 /** A ::rondo_config_t with every setting at its default. */
-#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, 0}
+#define RONDO_CONFIG_INITIALIZER {sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, 0, NULL, 0}
 
 /** Makes a unique id and starts listening for the ranks that will use it. The process that called
  * this must live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.
@@ -154,6 +156,19 @@ RONDO_API rondo_status_t rondo_split(rondo_comm_t comm, int color, int key, rond
  * @param[out] newcomm the duplicate */
 RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm);
 
+/** Makes a communicator of those ranks that are left, also after a rank has died, or when @p comm has failed or was
+ * aborted. Every rank that is not excluded makes the call, with the same list; the others make none. Calls on @p comm
+ * must be over; it stays as it is, and rondo_destroy() is still due.
+ * @param comm the communicator to take the ranks from
+ * @param excluded ranks that are not part of the new one; the others keep their order
+ * @param nexcluded how many
+ * @param[out] newcomm the new communicator; NULL on failure
+ * @param config settings, or NULL for those of @p comm
+ * @return ::RONDO_REMOTE_ERROR where a rank that was not excluded is known to be dead, ::RONDO_TIMEOUT where one does
+ *   not come within RONDO_INIT_TIMEOUT */
+RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexcluded,
+                                      rondo_comm_t* newcomm, const rondo_config_t* config);
+
 /** Completes all calls of this communicator and says good-bye to the other ranks; collective. After
  * it only rondo_destroy() and the queries are allowed.
  * @param comm the communicator */
@@ -164,17 +179,21 @@ RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
  * @param timeout_ms at least 1 */
 RONDO_API rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms);
 
-/** Completes the calls of this rank and leaves without waiting for the others, whose calls that need this
- * rank fail from then on: not at once, since one that it took part in may still be completing, but within
- * seconds. After it only rondo_destroy() and the queries are allowed.
+/** Completes all calls of this communicator, and waits for no other rank. After it only rondo_leave(), rondo_destroy()
+ * and the queries are allowed.
  * @param comm the communicator */
-RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
+RONDO_API rondo_status_t rondo_quiesce(rondo_comm_t comm);
 
 /** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
  * Works in every state; NULL is allowed. A rank whose last communicator had failed leaves the job at
  * once, and what communicators the others still have with it fail as well.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
+
+/** Frees a communicator as rondo_destroy() does, but waits for no other rank. The others' calls that need this rank fail
+ * from then on: not at once, since one that it took part in may still be completing, but within seconds.
+ * @param comm the communicator; NULL is allowed */
+RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
 
 /** Ends all calls in flight, here and at every other rank, with ::RONDO_ABORTED. Needs no peer's
  * help and may be called from any thread. rondo_destroy() is still due.
@@ -190,6 +209,15 @@ RONDO_API rondo_status_t rondo_rank(rondo_comm_t comm, int* rank);
  * @param comm the communicator
  * @param[out] size at least 1 */
 RONDO_API rondo_status_t rondo_size(rondo_comm_t comm, int* size);
+
+/** The GPU of the caller's rank.
+ * @param comm the communicator
+ * @param[out] device by CUDA's number in this process; -1: the rank uses none */
+RONDO_API rondo_status_t rondo_device(rondo_comm_t comm, int* device);
+
+/** The GPU that "cuda" stands for in ::rondo_config_t::device on the calling thread.
+ * @param[out] device the thread's current device, or else the first; -1 where this process sees none */
+RONDO_API rondo_status_t rondo_current_device(int* device);
 
 /** A sentence about the last error.
  * @param comm a communicator, or NULL for the last error of any call by this thread
@@ -303,7 +331,8 @@ RONDO_API rondo_status_t rondo_op_create(rondo_reduce_fn fn, int commutative, vo
 
 /** Makes a pre-multiplied sum: every rank's input is multiplied by its scalar, rounded to the type,
  * then summed.
- * @param scalar one element of @p type; read now
+ * @param scalar one element of @p type, in memory of the host or of a GPU; read now, after what the GPU's default
+ *   stream was given
  * @param type a built-in type other than bool; the type of the calls that will use the operation
  * @param[out] op the new operation */
 RONDO_API rondo_status_t rondo_op_create_premul_sum(const void* scalar, rondo_type_t type,
@@ -631,6 +660,9 @@ RONDO_API rondo_status_t rondo_group_start(void);
 /** Runs the calls of the group. Returns when those with a NULL stream are done; those on queues
  * take their place in them. */
 RONDO_API rondo_status_t rondo_group_end(void);
+
+/** Ends the group, with all the groups around it, and forgets its calls: none of them is made. */
+RONDO_API rondo_status_t rondo_group_cancel(void);
 /** @} */
 
 /** @name Queues and events

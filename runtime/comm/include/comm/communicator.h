@@ -50,6 +50,8 @@ class Communicator {
     const char* name = nullptr;
     const char* device = nullptr;
     int64_t init_timeout_ms = 0;
+    const char* protocol = nullptr;
+    int channels = 0;
   };
   /// InvalidArgument names what is wrong.
   static Result<Options> options(const Wishes& wishes);
@@ -119,10 +121,12 @@ class Communicator {
   uint64_t next_child_id(int color);
 
   /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
-  Status finalize() { return end(Leave::Together); }
-  /// The same without waiting for anybody: the others' calls that need this rank fail from now on.
-  Status leave() { return end(Leave::AtOnce); }
+  Status finalize();
+  /// The part of it that waits for nobody else.
+  Status quiesce();
   bool finalized() const { return finalized_; }
+  /// Ends and frees it without waiting for other ranks, whose calls that need this rank fail from now on.
+  static Status leave(std::unique_ptr<Communicator> communicator);
 
   /// Who else is in this process by the same call; null: nobody.
   const std::shared_ptr<Company>& company() const { return company_; }
@@ -146,15 +150,12 @@ class Communicator {
     Decision decision;
     Plan* plan = nullptr;  // null: not made yet
   };
-  enum class Leave { Together, AtOnce };
-  Status end(Leave how);
-  Status part_from_others(Leave how);
-  Status check_nothing_left() const;
-
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   std::byte* scratch(size_t bytes);
+  Status await_goodbyes();
+  Status check_nothing_left() const;
 
   std::shared_ptr<Session> session_;
   uint64_t id_;
@@ -178,7 +179,8 @@ class Communicator {
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;
-  bool finalized_ = false;
+  bool finalized_ = false;  // no more calls
+  bool ended_ = false;      // the rest of finalize() was done, or begun
   bool left_early_ = false;
   std::shared_ptr<Company> company_;
   uint64_t next_turn_ = 0;

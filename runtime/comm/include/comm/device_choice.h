@@ -13,6 +13,9 @@ namespace rondo {
 /// one. Empty where ranks use none. InvalidArgument or Unsupported with the reason.
 Result<std::vector<int>> choose_devices(const std::string& text);
 
+/// The device that "cuda" means on the calling thread; -1: there is none.
+int current_or_first_device();
+
 /// What other ranks have to know of a device; -1: of none. Makes it ready for calls.
 Result<MemberDevice> open_device(int device);
 

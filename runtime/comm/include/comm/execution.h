@@ -26,9 +26,9 @@ struct ExecutionTerms {
   size_t slot_bytes = 0;
 };
 
-/// RONDO_PROTOCOL and RONDO_CHANNELS.
-Result<std::optional<device::Protocol>> protocol_setting();
-Result<int> channels_setting();
+/// What was wished for; null and 0: RONDO_PROTOCOL and RONDO_CHANNELS.
+Result<std::optional<device::Protocol>> wished_protocol(const char* wish);
+Result<int> wished_channels(int wish);
 
 /// Unsupported, with the reason, where the call cannot be made as was asked.
 Result<Execution> choose_execution(const Selector& selector, const Call& call, const LinkCost& cost,

@@ -11,6 +11,9 @@ void group_start();
 /// Issues what was collected when the outermost level closes; InvalidUsage without a group.
 Status group_end();
 
+/// Closes all levels and forgets what was collected; InvalidUsage without a group.
+Status group_cancel();
+
 /// Issues one item, or adds it to this thread's group.
 Status submit(Item item);
 

@@ -49,12 +49,15 @@ class Session {
     std::vector<int> ranks;  // of the session, by the communicator's ranks
     std::shared_ptr<Health> health;
     std::shared_ptr<Board> board;
+    bool finished = false;
   };
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
   /// Whether the rank died, or left after a failure.
   bool is_gone(int rank);
-  /// Whether no other communicator is attached.
+  /// The communicator makes no calls any more.
+  void finish(uint64_t communicator);
+  /// Whether every other communicator that is attached has finished.
   bool is_last(uint64_t communicator);
 
   /// Tells every rank.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -22,5 +23,9 @@ Result<CommunicatorPtr> join_by_method(const std::string& method, Communicator::
 
 /// Null for a rank with no colour.
 Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communicator::Options options);
+
+/// Of the ranks that are not `excluded`, each of which calls it; works on one that has failed as well.
+Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> excluded,
+                               Communicator::Options options);
 
 }  // namespace rondo

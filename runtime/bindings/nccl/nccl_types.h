@@ -1,0 +1,143 @@
+// What libnccl.so.2 has in common with the programs that call it: NCCL's types, as they lie in memory on
+// x86-64. Written from what NCCL documents; tests/nccl compares it with NVIDIA's own header where there is
+// one.
+#pragma once
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+
+struct ncclComm;
+struct ncclWindow_vidmem;
+struct ncclParamHandle;
+struct CUstream_st;
+using ncclComm_t = ncclComm*;
+using ncclWindow_t = ncclWindow_vidmem*;
+using ncclParamHandle_t = ncclParamHandle*;
+using cudaStream_t = CUstream_st*;
+
+struct ncclUniqueId {
+  char internal[128];
+};
+
+enum ncclResult_t : int {
+  ncclSuccess = 0,
+  ncclUnhandledCudaError = 1,
+  ncclSystemError = 2,
+  ncclInternalError = 3,
+  ncclInvalidArgument = 4,
+  ncclInvalidUsage = 5,
+  ncclRemoteError = 6,
+  ncclInProgress = 7,
+  ncclTimeout = 8,  // since 2.30
+};
+
+enum ncclDataType_t : int {
+  ncclInt8 = 0,
+  ncclUint8 = 1,
+  ncclInt32 = 2,
+  ncclUint32 = 3,
+  ncclInt64 = 4,
+  ncclUint64 = 5,
+  ncclFloat16 = 6,
+  ncclFloat32 = 7,
+  ncclFloat64 = 8,
+  ncclBfloat16 = 9,
+  ncclFloat8e4m3 = 10,
+  ncclFloat8e5m2 = 11,
+};
+
+enum ncclRedOp_t : int { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4 };
+
+enum ncclScalarResidence_t : int { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 };
+
+enum ncclCommMemStat_t : int {
+  ncclStatGpuMemSuspend = 0,
+  ncclStatGpuMemSuspended = 1,
+  ncclStatGpuMemPersist = 2,
+  ncclStatGpuMemTotal = 3,
+};
+
+/// Callers have as much of it as their header had; `size` says how much.
+struct ncclConfig_t {
+  size_t size;
+  unsigned magic;
+  unsigned version;
+  int blocking;
+  int cgaClusterSize;
+  int minCTAs;
+  int maxCTAs;
+  const char* netName;
+  int splitShare;
+  int trafficClass;
+  const char* commName;
+  int collnetEnable;
+  int CTAPolicy;
+  int shrinkShare;
+  int nvlsCTAs;
+  int nChannelsPerNetPeer;
+  int nvlinkCentricSched;
+  int graphUsageMode;
+  int numRmaCtx;
+  int maxP2pPeers;
+  int graphStreamOrdering;
+};
+
+struct ncclSimInfo_t {
+  size_t size;
+  unsigned magic;
+  unsigned version;
+  float estimatedTime;
+};
+
+struct ncclWaitSignalDesc_t {
+  int opCnt;
+  int peer;
+  int sigIdx;
+  int ctx;
+};
+
+struct ncclCommProperties_t {
+  size_t size;
+  unsigned magic;
+  unsigned version;
+  int rank;
+  int nRanks;
+  int cudaDev;
+  int nvmlDev;
+  bool deviceApiSupport;
+  bool multimemSupport;
+  int ginType;
+  int nLsaTeams;
+  bool hostRmaSupport;
+  int railedGinType;
+};
+
+struct ncclTeam_t {
+  int nRanks;
+  int rank;
+  int stride;
+};
+
+// Of the device API only pointers to them and two small structs passed by value are seen here.
+struct ncclDevComm_t;
+struct ncclDevCommRequirements_t;
+struct ncclDevResourceRequirements_t;
+struct ncclLsaBarrierHandle_t;
+struct ncclGinBarrierHandle_t;
+struct ncclLLA2AHandle_t;
+struct ncclGinOutboxHandle;
+struct ncclGinInboxA2AHandle;
+struct ncclMultimemHandle_t {
+  void* mcBasePtr;
+};
+
+namespace rondo::nccl {
+
+inline constexpr unsigned kMagic = 0xcafebeef;
+inline constexpr unsigned kSimMagic = 0x74685283;
+inline constexpr int kUndefined = INT_MIN;
+inline constexpr int kNoColor = -1;
+inline constexpr int kShrinkAbort = 1;
+
+}  // namespace rondo::nccl

@@ -1,0 +1,61 @@
+// Ranks: runs a piece of code as the ranks of a start, in processes or in threads, for programs that know
+// only NCCL's functions. Bodies report failures by need() and done(), which throw.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nccl_abi.h"
+
+namespace rondo::test {
+
+struct Start {
+  int rank = 0;
+  int size = 1;
+  ncclUniqueId id{};
+};
+
+using Ranks = std::function<void(const Start&)>;
+
+/// The failures of all ranks, in words; empty where there is none. A rank that is killed by SIGKILL is none.
+std::string run_processes(int nranks, const Ranks& body);
+/// The same with threads of one process, which is not the test's own: children of a process that has used the
+/// library could not use it.
+std::string run_threads(int nranks, const Ranks& body);
+/// Runs it in a process of its own.
+std::string run_alone(const std::function<void()>& body);
+
+/// A communicator that ends with its scope.
+class Comm {
+ public:
+  Comm() = default;
+  explicit Comm(const Start& start);  // by ncclCommInitRank()
+  ~Comm();
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  ncclComm_t get() const { return comm_; }
+  ncclComm_t* out() { return &comm_; }
+  ncclComm_t release();
+
+ private:
+  ncclComm_t comm_ = nullptr;
+};
+
+void need(bool condition, const std::string& what);
+#define NEED(...) ::rondo::test::need((__VA_ARGS__), #__VA_ARGS__)
+/// Throws the sentence of ncclGetLastError() unless it is ncclSuccess.
+void done(ncclResult_t result, ncclComm_t comm = nullptr);
+/// Throws unless the result is `expected` and the last error has every one of `words`.
+void fails(ncclResult_t result, ncclResult_t expected, const std::vector<std::string>& words,
+           ncclComm_t comm = nullptr);
+/// Polls ncclCommGetAsyncError() until it is something else than ncclInProgress.
+ncclResult_t settled(ncclComm_t comm);
+
+/// Sums 1 over all ranks, and says whether the sum is right.
+void check_sum(ncclComm_t comm, int size);
+
+double seconds_now();
+void nap_ms(long milliseconds);
+
+}  // namespace rondo::test

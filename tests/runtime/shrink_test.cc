@@ -1,0 +1,171 @@
+// Those who are left go on: rondo_shrink(), rondo_leave() and rondo_group_cancel().
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "catch.h"
+#include "exchange.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+Rank member(rondo_comm_t comm) {
+  Rank made{comm, -1, 0};
+  check(rondo_rank(comm, &made.rank));
+  check(rondo_size(comm, &made.size));
+  return made;
+}
+
+/// Shrinks by the ranks that are excluded; expects the caller's new rank.
+void shrink_to(rondo_comm_t comm, const std::vector<int>& excluded, Owned& left, int rank, int size) {
+  check(rondo_shrink(comm, excluded.data(), static_cast<int>(excluded.size()), left.out(), nullptr), comm);
+  const Rank now = member(left.get());
+  require(now.rank == rank && now.size == size, "wrong rank or size");
+  run_trial(now, {.count = 100});
+}
+
+TEST_CASE("ranks that are left make a communicator, again and again, down to one") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 4), [](Rank& rank) {
+      std::vector<std::unique_ptr<Owned>> levels;
+      rondo_comm_t at = rank.comm;
+      for (int size = 4; size > 1 && rank.rank >= 4 - size + 1; --size) {
+        levels.push_back(std::make_unique<Owned>());
+        shrink_to(at, {0}, *levels.back(), rank.rank - (4 - size) - 1, size - 1);
+        at = levels.back()->get();
+      }
+    }));
+  }
+}
+
+TEST_CASE("after an abort all ranks come together again, and the aborted communicator stays as it is") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      if (rank.rank == 1) check(rondo_abort(rank.comm));
+      while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
+      Owned again;
+      shrink_to(rank.comm, {}, again, rank.rank, 3);
+      require(rondo_barrier(rank.comm, nullptr) == RONDO_ABORTED, "the old one works again");
+    }));
+  }
+}
+
+TEST_CASE("after a death the others shrink, whoever died, and leave") {
+  for (int victim = 0; victim < 4; ++victim) {
+    INFO("victim " << victim);
+    const auto outcomes = run_world({.nranks = 4, .transport = "shm"}, [victim](Rank& rank) {
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank == victim) {
+        ::usleep(20'000);
+        ::kill(::getpid(), SIGKILL);
+      }
+      while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
+      Owned left;
+      shrink_to(rank.comm, {victim}, left, rank.rank - (rank.rank > victim ? 1 : 0), 3);
+    });
+    for (int rank = 0; rank < 4; ++rank) {
+      INFO(outcomes[static_cast<size_t>(rank)].error);
+      CHECK(outcomes[static_cast<size_t>(rank)].ok == (rank != victim));
+    }
+  }
+}
+
+TEST_CASE("a shrink without sense is refused at once") {
+  expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
+    rondo_comm_t made = rank.comm;
+    const std::array<int, 2> excluded{2, rank.rank};
+    check_fails(rondo_shrink(rank.comm, excluded.data(), 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
+                {"excluded names rank 2", "0 to 1"}, rank.comm);
+    require(made == nullptr, "a communicator");
+    check_fails(rondo_shrink(rank.comm, &excluded[1], 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
+                {"which is the caller"}, rank.comm);
+    check_fails(rondo_shrink(rank.comm, nullptr, 1, &made, nullptr), RONDO_INVALID_ARGUMENT, {"excluded is"},
+                rank.comm);
+    check_fails(rondo_shrink(rank.comm, nullptr, 0, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
+                {"newcomm is NULL"}, rank.comm);
+    check(rondo_group_start());
+    check_fails(rondo_shrink(rank.comm, nullptr, 0, &made, nullptr), RONDO_INVALID_USAGE, {"within a group"},
+                rank.comm);
+    check(rondo_group_end());
+    run_trial(rank, {.count = 3});
+  }));
+}
+
+TEST_CASE("a rank that nobody else wants waits no longer than a start may take") {
+  const Environment limit("RONDO_INIT_TIMEOUT", "0.3");
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    rondo_comm_t made = nullptr;
+    if (rank.rank == 1)
+      check_fails(rondo_shrink(rank.comm, nullptr, 0, &made, nullptr), RONDO_TIMEOUT,
+                  {"rank 0", "did not come to shrink"}, rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
+}
+
+TEST_CASE("ranks leave communicators in different orders, and wait for nobody") {
+  for (const bool threads : {false, true}) {  // no child could start after the second
+    INFO(threads);
+    expect_success(run_world({.nranks = 2, .threads = threads, .call_timeout_ms = 5'000}, [](Rank& rank) {
+      rondo_unique_id_t id{};
+      if (rank.rank == 0) check(rondo_get_unique_id(&id));
+      check(rondo_broadcast(&id, &id, sizeof id, RONDO_UINT8, 0, rank.comm, nullptr), rank.comm);
+      rondo_comm_t other = nullptr;
+      check(rondo_init_rank(&other, 2, &id, rank.rank, nullptr));
+      run_trial({other, rank.rank, 2}, {.count = 10});
+      if (rank.rank == 0) std::swap(other, rank.comm);
+      check(rondo_leave(other));
+      check(rondo_leave(std::exchange(rank.comm, nullptr)));
+      check(rondo_leave(nullptr));
+    }));
+  }
+}
+
+TEST_CASE("a communicator that is quiet makes no calls, and is left or destroyed") {
+  for (const bool leave : {true, false}) {
+    INFO(leave);
+    std::array<rondo_comm_t, 2> comms{};
+    check(rondo_init_all(comms.data(), 2, nullptr));
+    for (const rondo_comm_t comm : comms) {
+      check(rondo_quiesce(comm));
+      check_fails(rondo_barrier(comm, nullptr), RONDO_INVALID_USAGE, {"finalized"}, comm);
+      check_fails(rondo_quiesce(comm), RONDO_INVALID_USAGE, {"finalized"}, comm);
+    }
+    for (const rondo_comm_t comm : comms) check(leave ? rondo_leave(comm) : rondo_destroy(comm));
+  }
+}
+
+TEST_CASE("a group that is cancelled makes no call") {
+  std::array<rondo_comm_t, 2> comms{};
+  check(rondo_init_all(comms.data(), 2, nullptr));
+  check_fails(rondo_group_cancel(), RONDO_INVALID_USAGE, {"rondo_group_start()"});
+  int value = 3;
+  check(rondo_group_start());
+  check(rondo_group_start());
+  check(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, comms[0], nullptr));
+  check(rondo_group_cancel());
+  check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"rondo_group_start()"});
+  CHECK(value == 3);
+  for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
+TEST_CASE("a rank of the host has no GPU") {
+  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.device = "host";
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_all(&comm, 1, &config));
+  int device = 5;
+  check(rondo_device(comm, &device));
+  CHECK(device == -1);
+  check_fails(rondo_device(comm, nullptr), RONDO_INVALID_ARGUMENT, {"device is NULL"});
+  check_fails(rondo_current_device(nullptr), RONDO_INVALID_ARGUMENT, {"device is NULL"});
+  check(rondo_destroy(comm));
+}
+
+}  // namespace
+}  // namespace rondo::test
