@@ -48,7 +48,7 @@ class Runner(unittest.TestCase):
     def setUpClass(cls):
         team.MARGIN_S = 0.5
         cls.started = time.monotonic()
-        cls.outcomes = {one.name: one for one in team.run_tests(made_up_tests, list, 1)}
+        cls.outcomes = {one.name: one for one in team.run_tests(made_up_tests, list, 4)}
         cls.seconds = time.monotonic() - cls.started
 
     def outcome(self, number):
@@ -69,7 +69,7 @@ class Runner(unittest.TestCase):
 
     def test_a_hang_ends_at_the_limit(self):
         self.assertIn("hung", self.outcome(6).reason())
-        self.assertLess(self.seconds, 20)
+        self.assertLess(self.seconds, 60)
 
     def test_selection(self):
         plan = team.list_tests(made_up_tests, lambda names: [name for name in names if "skipped" in name])

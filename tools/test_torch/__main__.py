@@ -82,8 +82,9 @@ def main():
         totals = [total + number for total, number in zip(totals, judgement.numbers())]
     if options.list:
         return 0
-    passed, failed, as_expected, skipped = totals
-    print(f"{passed} passed, {failed} failed, {skipped + as_expected} skipped")
+    # What the suite leaves out, for want of GPUs above all, stands in the line of each part.
+    passed, failed = totals[:2]
+    print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
 
 

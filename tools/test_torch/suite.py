@@ -41,6 +41,9 @@ def load(backend, view, ranks):
         dist.init_process_group = with_backend(dist.init_process_group, READS[view], backend)
         dist.new_group = with_backend(dist.new_group, READS[view], backend)
     from torch.testing._internal.distributed import distributed_test as wheel
+    # The profiler is to see the backend's calls as it sees Gloo's: "rondo:all_reduce".
+    for names in (wheel.PROFILING_SUPPORTED_BACKENDS, wheel.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
+        names.append(backend)
 
     class Suite(ForkedRanks, wheel.TestDistBackend, wheel.DistributedTest._DistTestBase):
         """Every test of the wheel, run by ranks that are forked."""
