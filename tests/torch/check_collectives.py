@@ -216,23 +216,24 @@ def coalesced(rank, size):
         wholes = [torch.empty(size, n) for n in (2, 5)]
         parts = [torch.empty(n) for n in (2, 5)]
         sums = [sample(torch.float32, (4,), rank), sample(torch.float32, (6,), rank)]
-        for calls in (lambda: [dist.all_gather_into_tensor(w, sample(torch.float32, (w.shape[1],), rank)) for w in wholes],
+        wanted = [torch.stack([sample(torch.float32, (w.shape[1],), r) for r in range(size)]) for w in wholes]
+        for calls in (lambda: [dist.all_gather_into_tensor(w, all_of[rank]) for w, all_of in zip(wholes, wanted)],
                       lambda: [dist.reduce_scatter_tensor(p, torch.ones(size * p.numel())) for p in parts],
                       lambda: [dist.all_reduce(s) for s in sums]):
             with dist._coalescing_manager(async_ops=async_op) as manager:
                 calls()
             if async_op:
                 manager.wait()
-        for whole in wholes:
-            same(whole, torch.stack([sample(torch.float32, (whole.shape[1],), r) for r in range(size)]), "coalesced")
+        for whole, all_of in zip(wholes, wanted):
+            same(whole, all_of, "coalesced")
         assert all(part.eq(size).all() for part in parts)
         same(sums[1], sum(sample(torch.float32, (6,), r) for r in range(size)), "coalesced sums")
 
 
 def sparse(rank, size):
     def of(r, tail):
-        indices = torch.tensor([[r, 0], [0, 1]])
-        return torch.sparse_coo_tensor(indices, torch.ones((2, *tail)) * (r + 1), (size, 2, *tail), check_invariants=True)
+        indices, values = torch.tensor([[r, 0], [0, 1]]), torch.ones((2, *tail)) * (r + 1)
+        return torch.sparse_coo_tensor(indices, values, (size, 2, *tail), check_invariants=True)
 
     for tail in ((), (2, 2)):
         tensor = of(rank, tail)

@@ -1,4 +1,4 @@
-"""What goes wrong, and what the ranks hear of it: bad arguments, ranks that disagree, that die, that leave, that hang."""
+"""What goes wrong, and what the ranks hear of it: bad arguments, ranks that disagree, die, leave or hang."""
 import datetime
 import os
 import signal

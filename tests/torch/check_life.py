@@ -1,4 +1,5 @@
-"""Groups from their beginning to their end: subgroups, splits, starting again, what is left behind, what is asynchronous."""
+"""Groups from their beginning to their end: subgroups, splits, starting again, what is left behind; asynchronous
+calls."""
 import datetime
 import multiprocessing
 import os
@@ -214,7 +215,8 @@ class Life(unittest.TestCase):
     def test_spawned_processes_that_end_without_a_word(self):
         with tempfile.TemporaryDirectory() as folder:
             context = multiprocessing.get_context("spawn")
-            ranks = [context.Process(target=_spawned, args=(rank, 2, os.path.join(folder, "store"))) for rank in range(2)]
+            file = os.path.join(folder, "store")
+            ranks = [context.Process(target=_spawned, args=(rank, 2, file)) for rank in range(2)]
             for process in ranks:
                 process.start()
             for process in ranks:

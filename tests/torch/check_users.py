@@ -148,7 +148,8 @@ def distributed_tensors(rank, size):
         tensor = distribute_tensor(whole, mesh, placements)
         assert tensor.full_tensor().equal(whole)
         assert tensor.redistribute(mesh, [Replicate(), Shard(0)]).full_tensor().equal(whole)
-        assert (tensor @ tensor.redistribute(mesh, [Replicate(), Replicate()]).t()).full_tensor().equal(whole @ whole.t())
+        everywhere = tensor.redistribute(mesh, [Replicate(), Replicate()])
+        assert (tensor @ everywhere.t()).full_tensor().equal(whole @ whole.t())
     assert isinstance(Partial(), Partial) and mesh["a"].size() == 2
 
 

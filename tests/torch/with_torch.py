@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import sys
 
-python = os.environ.get("RONDO_TORCH_PYTHON")
+python = os.environ.get("RONDO_TORCH_PYTHON", "").split(":")[0]  # the first, where it names several
 if not python:
     print("skipped: RONDO_TORCH_PYTHON names no interpreter with PyTorch (tools/test sets it)")
     sys.exit(77)

@@ -174,7 +174,7 @@ RondoBackend::WorkPtr RondoBackend::submit_message(bool sends, const at::Tensor&
   check_tensors(sends ? "send" : "recv", {tensor});
   Job one;
   one.type = sends ? c10d::OpType::SEND : c10d::OpType::RECV;
-  one.title = sends ? "rondo:send" : "rondo:recv";
+  one.title = sends ? "rondo:send" : peer == RONDO_ANY_SOURCE ? "rondo:recvAnySource" : "rondo:recv";
   (sends ? one.inputs : one.outputs) = {tensor};
   one.timeout = options_->timeout;
   const at::Tensor memory = sends ? one.gathered({tensor}) : one.scattered({tensor});

@@ -33,7 +33,7 @@ void make(const std::vector<Job::Copy>& copies) {
 // --- Outcome ---
 
 Outcome::Outcome(int rank, const Job& job, uint64_t sequence)
-    : Work(rank, job.type, job.title, job.inputs),
+    : Work(rank, job.type, job.title, job.inputs.empty() ? job.outputs : job.inputs),  // what a profile shows
       outputs_(job.outputs),
       title_(job.title),
       sequence_(sequence),

@@ -1,0 +1,25 @@
+"""The program in README.md: it is examples/torch/first.py, and its loss goes down on both ranks."""
+import pathlib
+import re
+import unittest
+
+from example_cases import FOLDER, run, torchrun
+
+README = pathlib.Path(__file__).parents[2] / "README.md"
+
+
+class First(unittest.TestCase):
+    def test_readme_shows_it(self):
+        blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+        self.assertEqual(blocks, [(pathlib.Path(FOLDER) / "first.py").read_text(encoding="utf-8")])
+
+    def test_its_loss_goes_down(self):
+        text = run(torchrun(2, "first.py"))
+        for rank in range(2):
+            losses = [float(loss) for loss in re.findall(rf"rank {rank}, step \d+: loss (\S+)", text)]
+            self.assertEqual(len(losses), 10, text)
+            self.assertLess(losses[-1], losses[0] / 4, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
