@@ -9,5 +9,6 @@ inputs = torch.randn(64, 10)
 for step in range(10):
     loss = (model(inputs) - inputs.sum(1, keepdim=True)).square().mean()
     optimizer.zero_grad(), loss.backward(), optimizer.step()
-    print(f"rank {dist.get_rank()}, step {step}: loss {loss.item():.3f}")
+    if dist.get_rank() == 0:
+        print(f"step {step}: loss {loss.item():.3f}")
 dist.destroy_process_group()

@@ -1,6 +1,9 @@
 // Compiled once for all files here: torch's headers take longer than what is written over them.
-#pragma once
+#ifndef RONDO_TORCH_PCH_H
+#define RONDO_TORCH_PCH_H
 
 #include <ATen/ATen.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#endif
