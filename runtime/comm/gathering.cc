@@ -55,6 +55,12 @@ Gathering::~Gathering() {
   });
 }
 
+void Gathering::allow(int64_t timeout_ms) {
+  context_->poller().call([&] {
+    if (timer_ == 0) timeout_ms_ = timeout_ms;
+  });
+}
+
 void Gathering::admit(Fd fd) {
   if (timer_ == 0) timer_ = context_->poller().after_ms(timeout_ms_, [this] { on_timeout(); });
   const uint64_t arrival = next_arrival_++;
@@ -124,9 +130,8 @@ void Gathering::pass_on(const Notice& notice) {
 }
 
 bool Gathering::is_over() const {
-  return std::all_of(arrivals_.begin(), arrivals_.end(), [](const auto& entry) {
-    return entry.second.ready || entry.second.rank < 0;
-  });
+  return std::all_of(arrivals_.begin(), arrivals_.end(),
+                     [](const auto& entry) { return entry.second.ready || entry.second.rank < 0; });
 }
 
 void Gathering::on_timeout() {

@@ -7,6 +7,7 @@ namespace rondo {
 Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
                                                const MemberDevice& device, int64_t timeout_ms) {
   auto gathering = Gathering::claim(id.credentials.session);
+  if (gathering != nullptr) gathering->allow(timeout_ms);
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   std::shared_ptr<Session> session(new Session);
   RONDO_TRY_ASSIGN(session->context_, Context::get());

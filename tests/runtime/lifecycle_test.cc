@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -65,6 +66,32 @@ void one_life(const char* transport) {
   check(rondo_group_end());
   require(values == std::array<int, 2>{3, 3}, "wrong sum");
   for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
+/// How the start of two ranks went, of which the second comes later.
+std::array<rondo_status_t, 2> start_late(int64_t init_timeout_ms, int late_ms) {
+  rondo_unique_id_t id;
+  check(rondo_get_unique_id(&id));
+  std::array<rondo_status_t, 2> outcomes{};
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([&, rank] {
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.init_timeout_ms = init_timeout_ms;
+      Owned comm;
+      outcomes[static_cast<size_t>(rank)] = rondo_init_rank(comm.out(), 2, &id, rank, &config);
+    });
+  for (std::thread& rank : ranks) rank.join();
+  return outcomes;
+}
+
+TEST_CASE("the config's deadline of the start counts, not the environment's") {
+  {
+    const Environment environment("RONDO_INIT_TIMEOUT", "0.3");
+    CHECK(start_late(20'000, 900) == std::array{RONDO_OK, RONDO_OK});
+  }
+  CHECK(start_late(200, 900)[0] == RONDO_TIMEOUT);
 }
 
 TEST_CASE("two hundred lives in one process leave no thread, descriptor or mapping behind") {

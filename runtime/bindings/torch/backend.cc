@@ -126,7 +126,9 @@ RondoBackend::WorkPtr RondoBackend::submit(Job job) {
 
 RondoBackend::WorkPtr RondoBackend::submit_on_device(std::vector<Job> jobs) {
   const c10::Stream stream = stream_for(jobs.front());
-  return DeviceWork::start(getRank(), std::move(jobs), ++sequence_, ranks(), stream);
+  const bool is_message = c10d::isP2POp(jobs.front().type);
+  const uint64_t number = is_message ? 0 : ++sequence_;
+  return DeviceWork::start(getRank(), std::move(jobs), number, ranks(), stream);
 }
 
 c10::Stream RondoBackend::stream_for(const Job& job) {

@@ -36,14 +36,13 @@ void for_each_piece(const at::Tensor& whole, const std::vector<at::Tensor>& tens
   }
 }
 
-at::Tensor own_memory(const std::vector<at::Tensor>& tensors) {
-  return tensors.size() == 1 || are_consecutive(tensors)
-             ? tensors.front().as_strided({elements_of(tensors)}, {1})
-             : at::Tensor();
-}
-
 bool lie_in_one_piece(const std::vector<at::Tensor>& tensors) {
   return tensors.size() == 1 ? is_plain(tensors.front()) : are_consecutive(tensors);
+}
+
+/// Of tensors that lie in one piece.
+at::Tensor own_memory(const std::vector<at::Tensor>& tensors) {
+  return tensors.front().as_strided({elements_of(tensors)}, {1});
 }
 
 at::Tensor new_memory(const std::vector<at::Tensor>& tensors) {

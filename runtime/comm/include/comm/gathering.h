@@ -19,6 +19,8 @@ class Gathering {
   /// Takes the Gathering of a session over, so that it ends with the local rank; null where it is not here.
   static std::unique_ptr<Gathering> claim(uint64_t session);
   ~Gathering();
+  /// How long the ranks may take, unless one has come already.
+  void allow(int64_t timeout_ms);
 
   /// Tells the ranks whose edges do not stand yet. On the service thread.
   void pass_on(const Notice& notice);
