@@ -45,6 +45,8 @@ Progress Part::advance() {
   const std::array all{calls, messages, on_gpu};
   const auto how_many = [&](Progress one) { return std::count(all.begin(), all.end(), one); };
   if (how_many(Progress::Done) == std::ssize(all)) {
+    // A failure lets messages of a GPU go, and then they look done.
+    if (gpu_messages_ && communicator_.health().failed()) return fail(communicator_.health().cause());
     over_ = true;
     return Progress::Done;
   }
