@@ -22,7 +22,7 @@ std::shared_ptr<Request> Requests::start(Item item) {
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Patience patience(request.item_.communicator->crowded());
+  Patience patience(request.crowded_);
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;

@@ -14,16 +14,20 @@
 
 namespace rondo {
 
-/// One of them. Belongs to Requests until it is over.
+/// One of them. Belongs to Requests until it is over; afterwards its communicator may be gone.
 class Request {
  public:
-  explicit Request(Item asked) : item_(std::move(asked)), part_(*item_.communicator, {&item_, 1}, streams_) {}
+  explicit Request(Item asked)
+      : item_(std::move(asked)),
+        crowded_(item_.communicator->crowded()),
+        part_(*item_.communicator, {&item_, 1}, streams_) {}
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
  private:
   friend class Requests;
   Item item_;
+  bool crowded_;
   MessageStreams streams_;
   Part part_;
   // Guarded by the mutex of Requests:
