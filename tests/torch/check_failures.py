@@ -38,6 +38,11 @@ def bad_arguments(rank, size):
         dist.reduce_scatter_tensor(torch.ones(1), torch.ones(5))
     with raises((ValueError, TypeError), "type"):
         dist.all_gather_into_tensor(torch.ones(size), torch.ones(1, dtype=torch.float64))
+    with raises(ValueError, "invalid tensor size", "must have 2"):
+        dist.all_gather_coalesced([[torch.empty(1)] for _ in range(size)], [one])
+    if rank == 0:
+        with raises(ValueError, "invalid tensor size", "must have 2"):
+            group.gather([[torch.empty(1) for _ in range(size)]], [one]).wait()
     with raises(ValueError, "do not add up"):
         dist.all_to_all_single(torch.ones(size), torch.ones(size), [5] * size, [1] * size)
     with raises(ValueError, "peer is 9"):

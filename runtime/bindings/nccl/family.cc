@@ -150,14 +150,6 @@ Outcome submit_grow(ncclComm& parent, int nranks, const ncclUniqueId* id, int ra
                       });
 }
 
-Outcome get_grow_id(ncclUniqueId* id) {
-  if (id == nullptr) return null_argument("uniqueId");
-  rondo_unique_id_t made;
-  RONDO_NCCL_TRY(outcome_of(rondo_get_unique_id(&made)));
-  std::memcpy(id, &made, sizeof made);
-  return {};
-}
-
 }  // namespace
 }  // namespace rondo::nccl
 
@@ -181,7 +173,7 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int nexcluded, ncclC
 }
 
 ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* id) {
-  return with("ncclCommGetUniqueId", comm, [&](ncclComm&) { return get_grow_id(id); });
+  return with("ncclCommGetUniqueId", comm, [&](ncclComm&) { return get_unique_id(id); });
 }
 
 ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* id, int rank, ncclComm_t* newcomm,

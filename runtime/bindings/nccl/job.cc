@@ -1,27 +1,17 @@
 #include "job.h"
 
-#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "../quiet_thread.h"
 #include "group.h"
 
 namespace rondo::nccl {
 namespace {
 
-/// Signal handlers of the program must not run on threads that it does not know of.
-template <typename Body>
-std::thread quiet_thread(Body&& body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread made(std::forward<Body>(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
-}
+using bindings::quiet_thread;
 
 void begin(const Job& job) {
   job.comm->jobs.fetch_add(1);

@@ -31,4 +31,7 @@ void discard(ncclComm* comm);
 /// Waits until no thread is in a call on it; false where one is still after ten seconds.
 bool await_unused(const ncclComm& comm);
 
+/// For a start, or for ranks that join a communicator which grows.
+Outcome get_unique_id(ncclUniqueId* id);
+
 }  // namespace rondo::nccl

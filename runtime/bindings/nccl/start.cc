@@ -75,6 +75,8 @@ Outcome init_all(ncclComm_t* comms, int nranks, const int* devices) {
   return {};
 }
 
+}  // namespace
+
 Outcome get_unique_id(ncclUniqueId* id) {
   if (id == nullptr) return null_argument("uniqueId");
   rondo_unique_id_t made;
@@ -83,7 +85,6 @@ Outcome get_unique_id(ncclUniqueId* id) {
   return {};
 }
 
-}  // namespace
 }  // namespace rondo::nccl
 
 using namespace rondo::nccl;

@@ -91,8 +91,7 @@ class RondoBackend final : public c10d::Backend {
   c10::Stream stream_for(const Job& job);
   WorkPtr submit_message(bool sends, const at::Tensor& tensor, int peer, int tag);
   Job device_message(bool sends, Job job, const at::Tensor& memory, int peer, int tag) const;
-  WorkPtr gather_parts(const char* title, c10d::OpType type, const Tensors& outputs, const at::Tensor& input,
-                       const c10d::GatherOptions& opts);
+  WorkPtr gather_parts(const Tensors& outputs, const at::Tensor& input, const c10d::GatherOptions& opts);
 
   /// What startCoalescing() and endCoalescing() enclose.
   struct Coalesced {

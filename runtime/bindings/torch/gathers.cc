@@ -10,6 +10,23 @@ namespace rondo::torch_binding {
 using c10d::OpType;
 using Below = at::AutoDispatchBelowADInplaceOrView;  // what is done here is none of autograd's business
 
+namespace {
+
+/// All-gathers of these, which make progress together.
+auto all_gathers(Tensors from, Tensors into) {
+  return [from = std::move(from), into = std::move(into)](rondo_comm_t comm, rondo_stream_t stream) {
+    return in_group(
+        [&](size_t i) {
+          const Element element = element_to_move(from[i].scalar_type());
+          return rondo_all_gather(address(from[i]), room(into[i]), element.count(from[i]), element.type, comm,
+                                  stream);
+        },
+        from.size());
+  };
+}
+
+}  // namespace
+
 // --- all-gather ---
 
 RondoBackend::WorkPtr RondoBackend::allgather(TensorLists& outputs, Tensors& inputs,
@@ -58,15 +75,7 @@ RondoBackend::WorkPtr RondoBackend::allgather_into_tensor_coalesced(Tensors& out
     from.push_back(all.gathered({inputs[i]}));
     into.push_back(all.scattered({outputs[i]}));
   }
-  all.call = [from, into](rondo_comm_t comm, rondo_stream_t stream) {
-    return in_group(
-        [&](size_t i) {
-          const Element element = element_to_move(from[i].scalar_type());
-          return rondo_all_gather(address(from[i]), room(into[i]), element.count(from[i]), element.type, comm,
-                                  stream);
-        },
-        from.size());
-  };
+  all.call = all_gathers(std::move(from), std::move(into));
   return submit(std::move(all));
 }
 
@@ -88,18 +97,12 @@ RondoBackend::WorkPtr RondoBackend::allgather_coalesced(TensorLists& outputs, Te
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensors parts;
     for (const Tensors& of_rank : outputs) parts.push_back(of_rank[i]);
+    check_types(call, inputs[i].scalar_type(), parts);
+    for (const at::Tensor& part : parts) check_elements(call, "output", part, inputs[i].numel());
     from.push_back(all.gathered({inputs[i]}));
     into.push_back(all.scattered(parts));
   }
-  all.call = [from, into](rondo_comm_t comm, rondo_stream_t stream) {
-    return in_group(
-        [&](size_t i) {
-          const Element element = element_to_move(from[i].scalar_type());
-          return rondo_all_gather(address(from[i]), room(into[i]), element.count(from[i]), element.type, comm,
-                                  stream);
-        },
-        from.size());
-  };
+  all.call = all_gathers(std::move(from), std::move(into));
   return submit(std::move(all));
 }
 
@@ -111,35 +114,31 @@ RondoBackend::WorkPtr RondoBackend::gather(TensorLists& outputs, Tensors& inputs
   only("gather", "input", inputs);
   if (getRank() != opts.rootRank) {
     if (!outputs.empty()) refuse("gather", "requires empty output on non-root");
-    return gather_parts("rondo:gather", OpType::GATHER, {}, inputs.front(), opts);
+    return gather_parts({}, inputs.front(), opts);
   }
   const Tensors& parts = only("gather", "output", outputs);
   check_one_each("gather", "output", parts, getSize());
-  return gather_parts("rondo:gather", OpType::GATHER, parts, inputs.front(), opts);
+  for (const at::Tensor& part : parts) check_elements("gather", "output", part, inputs.front().numel());
+  return gather_parts(parts, inputs.front(), opts);
 }
 
 RondoBackend::WorkPtr RondoBackend::gather_single(at::Tensor& output, at::Tensor& input,
                                                   const c10d::GatherOptions& opts) {
   const Below below;
-  if (getRank() != opts.rootRank) return gather_parts("rondo:gather", OpType::GATHER, {}, input, opts);
+  if (getRank() != opts.rootRank) return gather_parts({}, input, opts);
   check_elements("gather", "output", output, input.numel() * getSize());
-  return gather_parts("rondo:gather", OpType::GATHER, {output}, input, opts);
+  return gather_parts({output}, input, opts);
 }
 
-/// `outputs`: at the root one for each rank, or one for all; elsewhere none.
-RondoBackend::WorkPtr RondoBackend::gather_parts(const char* title, OpType type, const Tensors& outputs,
-                                                 const at::Tensor& input, const c10d::GatherOptions& opts) {
+/// `outputs`: at the root one for each rank, or one for all, of the right sizes; elsewhere none.
+RondoBackend::WorkPtr RondoBackend::gather_parts(const Tensors& outputs, const at::Tensor& input,
+                                                 const c10d::GatherOptions& opts) {
   check_root("gather", opts.rootRank, getSize());
   check_types("gather", input.scalar_type(), outputs);
-  Job one = job(type, title, {input}, outputs, opts.timeout, opts.asyncOp);
+  Job one = job(OpType::GATHER, "rondo:gather", {input}, outputs, opts.timeout, opts.asyncOp);
   const at::Tensor from = one.gathered({input});
   const at::Tensor into = one.scattered(outputs);
   const Element element = element_to_move(input.scalar_type());
-  const Counts counts = outputs.size() > 1 ? counts_of(outputs, element) : Counts();
-  const bool varies = !counts.empty() && !are_equal(counts);
-  if (varies) refuse("gather", "invalid tensor size: the output tensors differ in size");
-  if (!counts.empty())
-    check_elements("gather", "input", input, outputs[static_cast<size_t>(getRank())].numel());
   one.call = [=, root = static_cast<int>(opts.rootRank)](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_gather(address(from), room(into), element.count(from), element.type, root, comm, stream);
   };

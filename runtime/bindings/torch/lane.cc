@@ -1,22 +1,9 @@
 #include "lane.h"
 
-#include <signal.h>
+#include "../quiet_thread.h"
 
 namespace rondo::torch_binding {
-namespace {
-
-/// Signals are the business of the program's own threads.
-std::thread quiet_thread(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread made(std::move(body));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
-}
-
-}  // namespace
+using bindings::quiet_thread;
 
 void Lane::stop() {
   {
