@@ -34,7 +34,8 @@ Algorithm all_gather_direct() {
           .summary = "everybody sends its block to everybody: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -32,7 +32,8 @@ Algorithm all_reduce_one_shot() {
           .summary = "everybody sends all to everybody; each folds: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -35,7 +35,8 @@ Algorithm all_to_all_direct() {
           .summary = "all blocks sent, then all received: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -34,7 +34,8 @@ Algorithm broadcast_flat() {
           .summary = "the root sends to everybody: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -35,7 +35,8 @@ Algorithm gather_linear() {
           .summary = "everybody sends to the root: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -26,6 +26,12 @@ std::vector<int> others_after(int n, int rank) {
   return ranks;
 }
 
+std::vector<int> ranks_above(int n, int rank) {
+  std::vector<int> ranks;
+  for (int above = rank + 1; above < n; ++above) ranks.push_back(above);
+  return ranks;
+}
+
 bool fits(const Shape& shape, int steps) {
   return shape.nranks >= 1 && shape.nranks < Step::kNone && steps < Step::kNone;
 }

@@ -20,6 +20,9 @@ std::vector<int> all_ranks(int n);
 /// rank + 1, rank + 2, ... around to rank - 1: so that the ranks of a phase do not all send to one at once.
 std::vector<int> others_after(int n, int rank);
 
+/// rank + 1, ... n - 1.
+std::vector<int> ranks_above(int n, int rank);
+
 /// Whether n ranks and that many Steps in a lane fit the 16 bits that a Step has for each.
 bool fits(const Shape& shape, int steps);
 

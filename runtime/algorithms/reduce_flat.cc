@@ -33,7 +33,8 @@ Algorithm reduce_flat() {
           .summary = "everybody sends to the root, which folds: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

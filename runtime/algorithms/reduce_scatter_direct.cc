@@ -32,7 +32,8 @@ Algorithm reduce_scatter_direct() {
           .summary = "everybody sends each rank its block; one round, in rank order",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

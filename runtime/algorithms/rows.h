@@ -32,8 +32,10 @@ Algorithm gather_binomial();
 Algorithm scatter_linear();
 Algorithm scatter_binomial();
 Algorithm barrier_dissemination();
+Algorithm barrier_flat();
 Algorithm scan_recursive_doubling();
 Algorithm scan_chain();
+Algorithm scan_flat();
 Algorithm exscan_recursive_doubling();
 Algorithm exscan_chain();
 

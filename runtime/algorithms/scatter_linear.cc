@@ -35,7 +35,8 @@ Algorithm scatter_linear() {
           .summary = "the root sends everybody its block: one round",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .one_round = true};
 }
 
 }  // namespace rondo

@@ -43,8 +43,10 @@ std::span<const Algorithm> algorithms() {
       scatter_linear(),
       scatter_binomial(),
       barrier_dissemination(),
+      barrier_flat(),
       scan_recursive_doubling(),
       scan_chain(),
+      scan_flat(),
       exscan_recursive_doubling(),
       exscan_chain(),
   };

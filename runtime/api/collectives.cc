@@ -24,31 +24,30 @@ Status place_call(Communicator& communicator, Call& call) {
                                 communicator.gpu_calls().share_buffers()));
 }
 
-Status submit_call(const Common& common, Call&& call, std::optional<rondo_op_t> op) {
+/// `op`: of kinds that reduce.
+Status submit_call(const Common& common, Call&& call, rondo_op_t op = RONDO_SUM) {
   RONDO_TRY_ASSIGN(Communicator * communicator, api::live(common.comm));
   RONDO_TRY_ASSIGN(Queue * queue, api::place_of(common.stream, call.place));
   RONDO_TRY_ASSIGN(call.type, find_type(common.type));
-  if (op) {
-    RONDO_TRY_ASSIGN(call.op, find_op(*op, call.type));
+  if (reduces(call.kind)) {
+    RONDO_TRY_ASSIGN(call.op, find_op(op, call.type));
   }
   RONDO_TRY(check(call, communicator->rank(), communicator->size()));
   if (communicator->gpu_calls().may_see_memory() || call.place.on_stream)
     RONDO_TRY(place_call(*communicator, call));
-  return submit({communicator, std::move(call), queue, {}});
+  return submit(*communicator, std::move(call), queue);
 }
 
-rondo_status_t collective(const Common& common, Call&& call, std::optional<rondo_op_t> op = {}) {
-  return guarded(common.name, common.comm, [&] { return submit_call(common, std::move(call), op); });
-}
-
-Call plain(CollectiveKind kind, const void* send, void* recv, size_t count, int root = 0) {
-  Call call;
-  call.kind = kind;
-  call.send = send;
-  call.recv = recv;
-  call.count = count;
-  call.root = root;
-  return call;
+/// A call without lengths by rank. Most are like the one before, and need not be looked at again.
+rondo_status_t collective(const char* name, const PlainCall& plain, rondo_comm_t comm,
+                          rondo_stream_t stream) {
+  return guarded(name, comm, [&]() -> Status {
+    if (stream == nullptr) {
+      if (Communicator* communicator = api::live_on_host(comm))
+        if (auto outcome = submit_again(*communicator, plain)) return *outcome;
+    }
+    return submit_call({name, plain.type, comm, stream}, plain.call(), plain.op);
+  });
 }
 
 /// Copies the arrays of a _v form; counts that are NULL although they are needed are an error.
@@ -83,51 +82,78 @@ Status check_own_count(const Blocks& blocks, size_t count, const char* what, ron
 
 rondo_status_t rondo_all_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                                 rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_all_reduce", type, comm, stream},
-                    plain(CollectiveKind::AllReduce, sendbuf, recvbuf, count), op);
+  return collective("rondo_all_reduce",
+                    {.kind = CollectiveKind::AllReduce,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = count,
+                     .type = type,
+                     .op = op},
+                    comm, stream);
 }
 
 rondo_status_t rondo_broadcast(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, int root,
                                rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_broadcast", type, comm, stream},
-                    plain(CollectiveKind::Broadcast, sendbuf, recvbuf, count, root));
+  return collective("rondo_broadcast",
+                    {.kind = CollectiveKind::Broadcast,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = count,
+                     .root = root,
+                     .type = type},
+                    comm, stream);
 }
 
 rondo_status_t rondo_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                             rondo_op_t op, int root, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_reduce", type, comm, stream},
-                    plain(CollectiveKind::Reduce, sendbuf, recvbuf, count, root), op);
+  return collective("rondo_reduce",
+                    {.kind = CollectiveKind::Reduce,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = count,
+                     .root = root,
+                     .type = type,
+                     .op = op},
+                    comm, stream);
 }
 
 rondo_status_t rondo_all_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type,
                                 rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_all_gather", type, comm, stream},
-                    plain(CollectiveKind::AllGather, sendbuf, recvbuf, sendcount));
+  return collective(
+      "rondo_all_gather",
+      {.kind = CollectiveKind::AllGather, .send = sendbuf, .recv = recvbuf, .count = sendcount, .type = type},
+      comm, stream);
 }
 
 rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                   const size_t* displs, rondo_type_t type, rondo_comm_t comm,
                                   rondo_stream_t stream) {
   return guarded("rondo_all_gather_v", comm, [&]() -> Status {
-    Call call = plain(CollectiveKind::AllGather, sendbuf, recvbuf, 0);
+    Call call = PlainCall{.kind = CollectiveKind::AllGather, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
     RONDO_TRY_ASSIGN(call.count, own_count(call.recv_blocks, comm));
-    return submit_call({"rondo_all_gather_v", type, comm, stream}, std::move(call), {});
+    return submit_call({"rondo_all_gather_v", type, comm, stream}, std::move(call));
   });
 }
 
 rondo_status_t rondo_reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
                                     rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_reduce_scatter", type, comm, stream},
-                    plain(CollectiveKind::ReduceScatter, sendbuf, recvbuf, recvcount), op);
+  return collective("rondo_reduce_scatter",
+                    {.kind = CollectiveKind::ReduceScatter,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = recvcount,
+                     .type = type,
+                     .op = op},
+                    comm, stream);
 }
 
 rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                       rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
                                       rondo_stream_t stream) {
   return guarded("rondo_reduce_scatter_v", comm, [&]() -> Status {
-    Call call = plain(CollectiveKind::ReduceScatter, sendbuf, recvbuf, 0);
+    Call call = PlainCall{.kind = CollectiveKind::ReduceScatter, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("recvcounts", recvcounts, nullptr, comm));
     RONDO_TRY_ASSIGN(call.count, own_count(call.send_blocks, comm));
@@ -137,81 +163,116 @@ rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const 
 
 rondo_status_t rondo_all_to_all(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                                 rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_all_to_all", type, comm, stream},
-                    plain(CollectiveKind::AllToAll, sendbuf, recvbuf, count));
+  return collective(
+      "rondo_all_to_all",
+      {.kind = CollectiveKind::AllToAll, .send = sendbuf, .recv = recvbuf, .count = count, .type = type},
+      comm, stream);
 }
 
 rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
                                   void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
                                   rondo_type_t type, rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_all_to_all_v", comm, [&]() -> Status {
-    Call call = plain(CollectiveKind::AllToAll, sendbuf, recvbuf, 0);
+    Call call = PlainCall{.kind = CollectiveKind::AllToAll, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, sdispls, comm));
     RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, rdispls, comm));
     RONDO_TRY_ASSIGN(const size_t own, own_count(call.send_blocks, comm));
     RONDO_TRY(check_own_count(call.recv_blocks, own, "sendcounts[rank]", comm));
-    return submit_call({"rondo_all_to_all_v", type, comm, stream}, std::move(call), {});
+    return submit_call({"rondo_all_to_all_v", type, comm, stream}, std::move(call));
   });
 }
 
 rondo_status_t rondo_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type, int root,
                             rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_gather", type, comm, stream},
-                    plain(CollectiveKind::Gather, sendbuf, recvbuf, sendcount, root));
+  return collective("rondo_gather",
+                    {.kind = CollectiveKind::Gather,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = sendcount,
+                     .root = root,
+                     .type = type},
+                    comm, stream);
 }
 
 rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* recvcounts,
                               const size_t* displs, rondo_type_t type, int root, rondo_comm_t comm,
                               rondo_stream_t stream) {
   return guarded("rondo_gather_v", comm, [&]() -> Status {
-    Call call = plain(CollectiveKind::Gather, sendbuf, recvbuf, sendcount, root);
+    Call call = PlainCall{.kind = CollectiveKind::Gather,
+                          .send = sendbuf,
+                          .recv = recvbuf,
+                          .count = sendcount,
+                          .root = root}
+                    .call();
     call.varying = true;
     RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
     if (root_here) {
       RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
       RONDO_TRY(check_own_count(call.recv_blocks, sendcount, "sendcount", comm));
     }
-    return submit_call({"rondo_gather_v", type, comm, stream}, std::move(call), {});
+    return submit_call({"rondo_gather_v", type, comm, stream}, std::move(call));
   });
 }
 
 rondo_status_t rondo_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
                              int root, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_scatter", type, comm, stream},
-                    plain(CollectiveKind::Scatter, sendbuf, recvbuf, recvcount, root));
+  return collective("rondo_scatter",
+                    {.kind = CollectiveKind::Scatter,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = recvcount,
+                     .root = root,
+                     .type = type},
+                    comm, stream);
 }
 
 rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts, const size_t* displs,
                                void* recvbuf, size_t recvcount, rondo_type_t type, int root,
                                rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_scatter_v", comm, [&]() -> Status {
-    Call call = plain(CollectiveKind::Scatter, sendbuf, recvbuf, recvcount, root);
+    Call call = PlainCall{.kind = CollectiveKind::Scatter,
+                          .send = sendbuf,
+                          .recv = recvbuf,
+                          .count = recvcount,
+                          .root = root}
+                    .call();
     call.varying = true;
     RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
     if (root_here) {
       RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, displs, comm));
       RONDO_TRY(check_own_count(call.send_blocks, recvcount, "recvcount", comm));
     }
-    return submit_call({"rondo_scatter_v", type, comm, stream}, std::move(call), {});
+    return submit_call({"rondo_scatter_v", type, comm, stream}, std::move(call));
   });
 }
 
 rondo_status_t rondo_barrier(rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_barrier", RONDO_UINT8, comm, stream},
-                    plain(CollectiveKind::Barrier, nullptr, nullptr, 0));
+  return collective("rondo_barrier", {.kind = CollectiveKind::Barrier, .type = RONDO_UINT8}, comm, stream);
 }
 
 rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, rondo_op_t op,
                           rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_scan", type, comm, stream}, plain(CollectiveKind::Scan, sendbuf, recvbuf, count),
-                    op);
+  return collective("rondo_scan",
+                    {.kind = CollectiveKind::Scan,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = count,
+                     .type = type,
+                     .op = op},
+                    comm, stream);
 }
 
 rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                             rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective({"rondo_exscan", type, comm, stream},
-                    plain(CollectiveKind::Exscan, sendbuf, recvbuf, count), op);
+  return collective("rondo_exscan",
+                    {.kind = CollectiveKind::Exscan,
+                     .send = sendbuf,
+                     .recv = recvbuf,
+                     .count = count,
+                     .type = type,
+                     .op = op},
+                    comm, stream);
 }
 
 rondo_status_t rondo_group_start(void) {

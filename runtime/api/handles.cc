@@ -1,5 +1,7 @@
 #include "handles.h"
 
+#include "comm/gpu_calls.h"
+
 namespace rondo::api {
 namespace {
 
@@ -23,6 +25,14 @@ Result<Communicator*> live(rondo_comm_t comm) {
   if (communicator->finalized())
     return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
   return communicator;
+}
+
+Communicator* live_on_host(rondo_comm_t comm) {
+  if (comm == nullptr || comm->mark != kCommMark) return nullptr;
+  Communicator* communicator = comm->communicator.get();
+  const bool fine = !communicator->health().failed() && !communicator->finalized() &&
+                    !communicator->gpu_calls().may_see_memory();
+  return fine ? communicator : nullptr;
 }
 
 Result<Queue*> queue_of(rondo_stream_t stream) {

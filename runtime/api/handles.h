@@ -77,6 +77,9 @@ class HandlePool {
 
 /// The communicator of a handle that calls may use.
 Result<Communicator*> live(rondo_comm_t comm);
+/// The communicator of a handle that calls may use, if all its calls are on host memory; null: it has to be
+/// looked at.
+Communicator* live_on_host(rondo_comm_t comm);
 /// The queue of a handle; null for NULL.
 Result<Queue*> queue_of(rondo_stream_t stream);
 /// The same, or the CUDA stream that the handle stands for, which `place` notes.

@@ -98,14 +98,6 @@ Status check_counts(Call& call, Blocks& blocks, const char* name, int nranks) {
   return {};
 }
 
-Status check_overlap(const Call& call, int rank, const Extent& in, const Extent& out) {
-  if (in.bytes == 0 || out.bytes == 0 || is_in_place(call, rank)) return {};
-  if (in.begin + in.bytes <= out.begin || out.begin + out.bytes <= in.begin) return {};
-  return error(Code::InvalidArgument,
-               "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows",
-               collective_name(call.kind));
-}
-
 }  // namespace
 
 Shape Call::shape(int nranks) const {
@@ -139,15 +131,49 @@ std::optional<size_t> Call::vector_bytes(int nranks) const {
   return std::accumulate(known.counts.begin(), known.counts.end(), size_t{0}) * type.bytes;
 }
 
-bool is_in_place(const Call& call, int rank) {
-  const auto* in = static_cast<const std::byte*>(call.send);
-  const auto* out = static_cast<const std::byte*>(call.recv);
-  if (in == nullptr || out == nullptr || !reads_input(call, rank) || !writes_output(call, rank)) return false;
+namespace {
+
+/// Where recvbuf lies in an in-place call, from sendbuf on.
+std::optional<ptrdiff_t> in_place_distance(const Call& call, int rank) {
+  if (!reads_input(call, rank) || !writes_output(call, rank)) return std::nullopt;
   const Sides sides = sides_of(call.kind);
-  if (call.kind == CollectiveKind::AllToAll) return false;
-  if (sides.output == Side::All) return in == out + own_offset(call, call.recv_blocks, rank);
-  if (sides.input == Side::All) return out == in + own_offset(call, call.send_blocks, rank);
-  return in == out;
+  if (call.kind == CollectiveKind::AllToAll) return std::nullopt;
+  if (sides.output == Side::All) return -static_cast<ptrdiff_t>(own_offset(call, call.recv_blocks, rank));
+  if (sides.input == Side::All) return static_cast<ptrdiff_t>(own_offset(call, call.send_blocks, rank));
+  return 0;
+}
+
+bool lie_so(const void* send, const void* recv, const std::optional<ptrdiff_t>& distance) {
+  return distance && send != nullptr && recv != nullptr &&
+         static_cast<const std::byte*>(recv) == static_cast<const std::byte*>(send) + *distance;
+}
+
+}  // namespace
+
+bool is_in_place(const Call& call, int rank) {
+  return lie_so(call.send, call.recv, in_place_distance(call, rank));
+}
+
+bool BufferRule::overlap(const void* send, const void* recv) const {
+  if (read_bytes == 0 || written_bytes == 0 || lie_so(send, recv, in_place)) return false;
+  const auto* in = static_cast<const std::byte*>(send);
+  const auto* out = static_cast<const std::byte*>(recv);
+  return in < out + written_bytes && out < in + read_bytes;
+}
+
+BufferRule buffer_rule(const Call& call, int rank, int nranks) {
+  return {used_input(call, rank, nranks).bytes, used_output(call, rank, nranks).bytes,
+          in_place_distance(call, rank)};
+}
+
+Call PlainCall::call() const {
+  Call call;
+  call.kind = kind;
+  call.send = send;
+  call.recv = recv;
+  call.count = count;
+  call.root = root;
+  return call;
 }
 
 Extent used_input(const Call& call, int rank, int nranks) {
@@ -176,7 +202,9 @@ Status check(Call& call, int rank, int nranks) {
   const Extent out = used_output(call, rank, nranks);
   RONDO_TRY(check_extent(call, "sendbuf", in));
   RONDO_TRY(check_extent(call, "recvbuf", out));
-  return check_overlap(call, rank, in, out);
+  if (!buffer_rule(call, rank, nranks).overlap(call.send, call.recv)) return {};
+  return error(Code::InvalidArgument,
+               "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows", kind);
 }
 
 Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units) {

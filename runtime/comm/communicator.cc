@@ -11,6 +11,7 @@
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
 #include "comm/requests.h"
+#include "comm/shared_calls.h"
 
 namespace rondo {
 namespace {
@@ -29,6 +30,12 @@ bool outnumber_cpus(const std::vector<const Member*>& ranks) {
   }
   const size_t cpus = most == 1 ? bound_to.size() : static_cast<size_t>(most);
   return ranks.size() > cpus;
+}
+
+/// Whether ranks of one host that use this transport see one another's memory; null: the best for each pair.
+bool shares_memory(const Transport* transport) {
+  const std::string_view name = transport == nullptr ? "shm" : transport->name;
+  return name == "shm" || name == "local";
 }
 
 Result<ConnectionParams> params_from_settings() {
@@ -67,6 +74,9 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     return wished ? std::string(wished) : setting(otherwise).value_or("");
   };
   const std::string transport_name = wish(wishes.transport, Setting::Transport);
+  RONDO_TRY_ASSIGN(const int64_t exchange_bytes,
+                   number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, PostTable::kMostBytes));
+  options.exchange_bytes = static_cast<size_t>(exchange_bytes);
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
@@ -108,6 +118,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
+  if (one_host && made->size() > 1 && shares_memory(made->options_.transport)) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
   made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
@@ -151,8 +162,23 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   auto& memo = choices_[static_cast<size_t>(call.kind)];
   if (Choice* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Decision decision,
-                   options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes));
-  return memo.keep(call, {decision, nullptr});
+                   options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes,
+                                            shared_calls_ ? options_.exchange_bytes : 0));
+  Choice choice{.decision = decision};
+  if (decision.exchanged) {
+    choice.exchange = resolve(call, decision);
+    choice.buffers = buffer_rule(call, self_, size());
+  }
+  return memo.keep(call, choice);
+}
+
+void Communicator::share_memory() {
+  shared_calls_ = std::make_unique<SharedCalls>(CommonMemory::Parties{.session = session_,
+                                                                      .communicator = id_,
+                                                                      .ranks = ranks_,
+                                                                      .self = self_,
+                                                                      .health = health_,
+                                                                      .timeout_ms = timeout_ms()});
 }
 
 std::byte* Communicator::scratch(size_t bytes) {
@@ -170,29 +196,58 @@ void Communicator::begin(Signature& signature, const char* algorithm) {
   note_algorithm(algorithm);
 }
 
+Binding Communicator::bind(const Call& call, const Signature& signature) const {
+  return {.input = static_cast<const std::byte*>(call.send),
+          .output = static_cast<std::byte*>(call.recv),
+          .scratch = nullptr,
+          .in_place = is_in_place(call, self_),
+          .layout = {},
+          .type = call.type,
+          .op = call.op,
+          .nranks = size(),
+          .reduces = reduces(call.kind),
+          .signature = signature};
+}
+
+/// What the call is, for an Exchange.
+std::shared_ptr<ExchangeCall> Communicator::resolve(const Call& call, const Decision& decision) {
+  const OneRound& plan = shared_calls_->plan(*decision.algorithm, call.shape(size()));
+  Binding binding = bind(call, {});
+  binding.layout = layout_of(call, plan.chunks, decision.tile_units);
+  return std::make_shared<ExchangeCall>(plan, binding, self_);
+}
+
 Result<Task*> Communicator::prepare(const Call& call) {
   if (call.place.on_gpu) return gpu_calls_->prepare(call);
   RONDO_TRY_ASSIGN(Choice * choice, choose(call));
-  Binding binding;
-  binding.signature = call.signature();
-  binding.signature.plan = choice->decision.plan;
-  begin(binding.signature, choice->decision.algorithm->name);
+  Signature signature = call.signature();
+  signature.plan = choice->decision.plan;
+  begin(signature, choice->decision.algorithm->name);
+  if (choice->exchange != nullptr) {
+    choice->exchange->signature = signature;
+    return shared_calls_->begin(*choice->exchange, call.send, call.recv);
+  }
+  Binding binding = bind(call, signature);
   if (choice->plan == nullptr) {
     RONDO_TRY_ASSIGN(choice->plan, plan(*choice->decision.algorithm, call.shape(size())));
   }
   const Schedule& schedule = choice->plan->program.schedule();
-  binding.input = static_cast<const std::byte*>(call.send);
-  binding.output = static_cast<std::byte*>(call.recv);
-  binding.in_place = is_in_place(call, self_);
   binding.layout =
       layout_of(call, {schedule.input_chunks, schedule.output_chunks}, choice->decision.tile_units);
   binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
-  binding.type = call.type;
-  binding.op = call.op;
-  binding.nranks = size();
-  binding.reduces = reduces(call.kind);
   choice->plan->run.begin(binding);
   return &choice->plan->run;
+}
+
+Task* Communicator::begin_again(const PlainCall& call) {
+  if (!call.is_built_in()) return nullptr;
+  const Choice* known = choices_[static_cast<size_t>(call.kind)].find(
+      call.count, static_cast<uint32_t>(call.type), static_cast<uint32_t>(call.op), call.root);
+  if (known == nullptr || known->exchange == nullptr || !known->buffers.allow(call.send, call.recv))
+    return nullptr;
+  ExchangeCall& again = *known->exchange;
+  begin(again.signature, known->decision.algorithm->name);
+  return shared_calls_->begin(again, call.send, call.recv);
 }
 
 Result<const char*> Communicator::transport_to(int rank) const {
@@ -240,6 +295,7 @@ Status Communicator::await_goodbyes() {
 /// Everybody has come to the end, so what was sent and not taken never will be.
 Status Communicator::check_nothing_left() const {
   RONDO_TRY(connections_.check_nothing_left());
+  if (shared_calls_) RONDO_TRY(shared_calls_->check_nothing_left());
   if (messages_.unreceived() == 0) return {};
   return error(Code::Mismatch, "{} messages were sent to rank {} and never received", messages_.unreceived(),
                self_);

@@ -126,8 +126,7 @@ Status ConnectionTable::check_nothing_left() const {
     if (!left) continue;
     if (port == kMessagePort)
       return error(Code::Mismatch, "rank {} sent rank {} a message that was never received", peer, self_);
-    return error(Code::Mismatch, "ranks disagree: rank {} called {}, which rank {} never called", peer,
-                 describe(*left->signature), self_);
+    return never_called(peer, self_, *left->signature);
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "comm/driver.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -8,6 +10,10 @@
 
 namespace rondo {
 namespace {
+
+/// How often a call is advanced before a wait counts as one that has to be looked into.
+constexpr int kQuickTurns = 256;
+constexpr int kQuickYields = 64;
 
 /// Runs them to their ends.
 void run_parts(std::span<Part> parts) {
@@ -44,15 +50,49 @@ Status run_group(std::span<const Item> items) {
   return {};
 }
 
-/// What most calls are: no memory is needed for it.
-Status run_one(const Item& item) {
+/// Whether a call of host memory came to its end soon, as most do that are short. Where ranks outnumber CPUs,
+/// those that share this one are let run at once; the others are on their way.
+bool is_quickly_done(Communicator& communicator, Task& task) {
+  for (int yields = 0; yields < kQuickYields; ++yields) {
+    for (int turns = 0; turns < kQuickTurns; ++turns) {
+      const Progress progress = task.advance();
+      if (progress == Progress::Failed) return false;
+      if (progress == Progress::Done) {
+        communicator.board().end();
+        return true;
+      }
+      if (progress == Progress::Stuck && task.may_block_others()) break;
+      if (progress == Progress::Stuck) task.linger();
+    }
+    if (communicator.health().failed()) return false;
+    ::sched_yield();
+  }
+  return false;
+}
+
+/// `prepared`: where the item is a call that has been.
+Status run_one(const Item& item, const Result<Task*>* prepared = nullptr) {
   MessageStreams streams;
   Part part(*item.communicator, {&item, 1}, streams);
+  if (prepared != nullptr) part.take_up(*prepared);
   run_parts({&part, 1});
   return part.status();
 }
 
 }  // namespace
+
+Status drive(Communicator& communicator, const Call& call) {
+  if (communicator.health().failed()) return communicator.health().cause();
+  const Result<Task*> prepared = communicator.prepare(call);
+  if (prepared.ok() && !call.place.on_gpu && is_quickly_done(communicator, *prepared.value())) return {};
+  return run_one({.communicator = &communicator, .what = call}, &prepared);
+}
+
+Status drive(Communicator& communicator, const PlainCall& call, Task* begun) {
+  if (is_quickly_done(communicator, *begun)) return {};
+  const Result<Task*> prepared = begun;
+  return run_one({.communicator = &communicator, .what = call.call()}, &prepared);
+}
 
 Status drive(std::span<const Item> items) {
   RONDO_TRY(items.size() == 1 ? run_one(items.front()) : run_group(items));

@@ -7,7 +7,8 @@
 namespace rondo {
 namespace {
 
-thread_local int group_depth = 0;
+// Every call looks at it, so it is looked up without a call.
+__attribute__((tls_model("initial-exec"))) constinit thread_local int group_depth = 0;
 thread_local std::vector<Item> collected;
 
 struct Turn {
@@ -55,10 +56,12 @@ Status carry_out(std::span<const Item> items, std::span<const Turn> turns) {
   return drive(items);
 }
 
-/// One alone, on the caller's thread: what most calls are.
-Status issue_here(const Item& item) {
-  const Turn turn{item.communicator, item.communicator->take_turn()};
-  return carry_out({&item, 1}, {&turn, 1});
+/// One call alone, on the caller's thread: what most calls are.
+Status issue_here(Communicator& communicator, const Call& call) {
+  const Turn turn{&communicator, communicator.take_turn()};
+  await(turn);
+  const TurnsEnd end{{&turn, 1}};
+  return drive(communicator, call);
 }
 
 Status issue(std::vector<Item> items) {
@@ -105,8 +108,21 @@ Status group_cancel() {
   return {};
 }
 
+Status submit(Communicator& communicator, Call&& call, Queue* queue) {
+  if (group_depth == 0 && queue == nullptr) return issue_here(communicator, call);
+  return submit({.communicator = &communicator, .what = std::move(call), .queue = queue});
+}
+
+std::optional<Status> submit_again(Communicator& communicator, const PlainCall& call) {
+  if (group_depth != 0 || !communicator.is_idle()) return std::nullopt;
+  Task* begun = communicator.begin_again(call);
+  if (begun == nullptr) return std::nullopt;
+  const Turn turn{&communicator, communicator.take_turn()};
+  const TurnsEnd end{{&turn, 1}};
+  return drive(communicator, call, begun);
+}
+
 Status submit(Item item) {
-  if (group_depth == 0 && item.queue == nullptr) return issue_here(item);
   if (group_depth == 0) {
     std::vector<Item> one;
     one.push_back(std::move(item));

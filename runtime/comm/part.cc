@@ -64,18 +64,21 @@ const Call* Part::next_call() {
   return nullptr;
 }
 
+void Part::take_up(const Result<Task*>& prepared) {
+  deadline_.reset();
+  if (prepared.ok())
+    call_ = prepared.value();
+  else if (prepared.status().code() == Code::Unsupported)  // at every rank alike, before anything was sent
+    refuse(prepared.status());
+  else
+    fail(prepared.status());
+}
+
 Progress Part::advance_calls() {
   while (const Call* next = next_call()) {
-    if (call_ == nullptr) {
-      auto prepared = communicator_.prepare(*next);
-      if (prepared.status().code() == Code::Unsupported) {  // at every rank alike, before anything was sent
-        refuse(prepared.status());
-        continue;
-      }
-      if (!prepared.ok()) return fail(prepared.status());
-      call_ = prepared.take();
-      deadline_.reset();
-    }
+    if (call_ == nullptr) take_up(communicator_.prepare(*next));
+    if (over_) return Progress::Failed;
+    if (call_ == nullptr) continue;
     const Progress progress = call_->advance();
     if (progress == Progress::Failed && call_->refused()) {
       communicator_.board().end();
@@ -128,10 +131,11 @@ void Part::look(int64_t waited_ns) {
   if (over_) return;
   if (!deadline_) deadline_ = Deadline::in_ms(communicator_.timeout_ms());
   if (call_) communicator_.board().wait_for(blocked_on());
-  if (call_ && !call_->connection_status().ok()) {
-    fail(call_->connection_status());
-  } else if (messages_ && !messages_->connection_status().ok()) {
-    fail(messages_->connection_status());
+  // Each is asked once: what comes in between can change the answer.
+  Status broken = call_ ? call_->connection_status() : Status();
+  if (broken.ok() && messages_) broken = messages_->connection_status();
+  if (!broken.ok()) {
+    fail(broken);
   } else if (deadline_->passed()) {
     give_up();
   } else if (waited_ns >= next_diagnosis_ns_) {

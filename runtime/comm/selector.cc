@@ -73,7 +73,7 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
   const Algorithm* best = nullptr;
   double best_us = std::numeric_limits<double>::infinity();
   for (const Algorithm& row : algorithms()) {
-    if (row.kind != shape.kind || !row.supports(shape)) continue;
+    if (row.kind != shape.kind || row.for_shared_memory || !row.supports(shape)) continue;
     const double us =
         predicted_us(row, shape, bytes,
                      chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes(), cost);
@@ -88,9 +88,26 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
   return best;
 }
 
-Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost,
-                                  size_t slot_bytes) const {
+/// The algorithm by which an Exchange makes the call; null: none does.
+const Algorithm* Selector::exchanged(const Call& call, const Shape& shape, size_t exchange_bytes) const {
+  if (call.varying || shape.nranks == 1 || exchange_bytes == 0) return nullptr;
+  if (*call.vector_bytes(shape.nranks) > exchange_bytes) return nullptr;
+  const auto forced = forced_.find(shape.kind);
+  for (const Algorithm& row : algorithms())
+    if (row.kind == shape.kind && row.one_round && row.supports(shape) &&
+        (forced == forced_.end() || forced->second == &row))
+      return &row;
+  return nullptr;
+}
+
+Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
+                                  size_t exchange_bytes) const {
   const Shape shape = call.shape(nranks);
+  if (const Algorithm* algorithm = exchanged(call, shape, exchange_bytes))
+    return Decision{.algorithm = algorithm,
+                    .tile_units = std::max<size_t>(1, call.count * call.type.bytes / call.unit_bytes()),
+                    .plan = mix_plan(0, static_cast<uint64_t>(algorithm - algorithms().data())),
+                    .exchanged = true};
   RONDO_TRY_ASSIGN(const Algorithm* algorithm, choose(call, shape, cost, slot_bytes));
   return cut(*algorithm, call, shape, slot_bytes);
 }

@@ -39,7 +39,7 @@ Status wait_ready(const Fd& fd, short events, const Deadline& deadline, const In
     const int ready = ::poll(&poll, 1, std::min(deadline.left_ms(), kInterruptEvery_ms));
     if (ready > 0) return {};
     if (ready < 0 && errno != EINTR) return system_error("poll", errno);
-    if (deadline.passed()) return Status(Code::Timeout, "no answer");
+    if (deadline.passed()) return Status(Code::Timeout, "it did not answer");
     if (interrupt) RONDO_TRY(interrupt());
   }
 }

@@ -65,7 +65,7 @@ Result<std::vector<Choice>> gather_choices(Communicator& parent, Choice own) {
   call.recv = choices.data();
   call.count = 2;
   call.type = CallType::of(ElementType::Int32);
-  RONDO_TRY(submit({&parent, call, nullptr, {}}));  // in its turn, after what is queued
+  RONDO_TRY(submit(parent, std::move(call), nullptr));  // in its turn, after what is queued
   return choices;
 }
 

@@ -217,6 +217,7 @@ void move_elements_of(const Rank& rank, size_t bytes) {
 
 TEST_CASE("elements longer than a slot are moved in pieces, and reduced only where they fit") {
   const Environment slots("RONDO_SLOT_BYTES", "4096");
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {

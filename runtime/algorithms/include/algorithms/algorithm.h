@@ -43,6 +43,10 @@ struct Algorithm {
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
   /// How many parts it divides a vector into: every Schedule's, of kinds whose chunks are parts.
   int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
+  /// Whether all that is sent is sent from Input, before anything is received.
+  bool one_round = false;
+  /// Not chosen where ranks do not all see the same memory, unless it is asked for.
+  bool for_shared_memory = false;
 };
 
 /// All algorithms; those of one collective lie together.

@@ -2,6 +2,8 @@
 // call are found where their data meets. Plain data: any thread; the same bytes between processes and hosts.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -59,9 +61,19 @@ struct Signature {
   uint8_t on_gpu = 0;   // 1: made by the ranks' GPUs
   uint8_t reserved = 0;
 
-  friend bool operator==(const Signature&, const Signature&) = default;
+  friend bool operator==(const Signature& a, const Signature& b);
 };
 static_assert(sizeof(Signature) == 40);
+
+/// As five words, since every message is compared.
+inline bool operator==(const Signature& a, const Signature& b) {
+  using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
+  const auto x = std::bit_cast<Words>(a);
+  const auto y = std::bit_cast<Words>(b);
+  uint64_t differ = 0;
+  for (size_t i = 0; i < x.size(); ++i) differ |= x[i] ^ y[i];
+  return differ == 0;
+}
 
 /// The `op` of every user-defined reduction: handles are a process's own, so they are not compared; and of a
 /// pre-multiplied sum, whose scalars may differ from rank to rank.
@@ -73,5 +85,7 @@ std::string describe(const Signature& signature);
 
 /// The error of two ranks that made different calls where they should have made the same one.
 Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b);
+/// The error of a call that `caller` made and `other` never did.
+Status never_called(int caller, int other, const Signature& call);
 
 }  // namespace rondo

@@ -57,6 +57,36 @@ struct Call {
   std::optional<size_t> vector_bytes(int nranks) const;
 };
 
+/// A collective of host memory without lengths by rank, as its caller stated it. Where types and operations
+/// are not built in, handles.
+struct PlainCall {
+  CollectiveKind kind = CollectiveKind::Barrier;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  size_t count = 0;
+  int root = 0;
+  int type = 0;
+  int op = 0;  // of kinds that reduce
+
+  bool is_built_in() const { return type < kElementTypes && op < kReductions; }
+  /// Type and operation are still to be filled in.
+  Call call() const;
+};
+
+/// Which buffers a rank's call may have, whatever their addresses are.
+struct BufferRule {
+  size_t read_bytes = 0;
+  size_t written_bytes = 0;
+  std::optional<ptrdiff_t> in_place;  // where an in-place call has recvbuf, from sendbuf on
+
+  bool overlap(const void* send, const void* recv) const;
+  bool allow(const void* send, const void* recv) const {
+    return (read_bytes == 0 || send != nullptr) && (written_bytes == 0 || recv != nullptr) &&
+           !overlap(send, recv);
+  }
+};
+BufferRule buffer_rule(const Call& call, int rank, int nranks);
+
 /// InvalidArgument with a sentence that names the argument, what it was and what is allowed. Fills in what
 /// can be derived (offsets that were left out).
 Status check(Call& call, int rank, int nranks);

@@ -28,6 +28,8 @@ enum class Protocol : uint8_t;
 }
 class GpuCalls;
 class Requests;
+class SharedCalls;
+struct ExchangeCall;
 
 class Communicator {
  public:
@@ -37,6 +39,7 @@ class Communicator {
     const Transport* transport = nullptr;  // null: the best for each pair
     ConnectionParams params;
     Selector selector;
+    size_t exchange_bytes = 0;  // the longest vector that an Exchange takes
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
     int channels = 1;                          // likewise, at most
@@ -94,6 +97,9 @@ class Communicator {
   /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
   /// The task is good until the next call is prepared.
   Result<Task*> prepare(const Call& call);
+  /// Begins a short call that differs from the latest of its kind in its buffers alone; null: it has to be
+  /// looked at like any other. The task is good until the next one.
+  Task* begin_again(const PlainCall& call);
   /// Numbers a call that is about to be made, and says so.
   void begin(Signature& signature, const char* algorithm);
   PointToPoint& messages() { return messages_; }
@@ -112,6 +118,7 @@ class Communicator {
 
   /// Calls of a communicator run in the order in which they were issued, on whatever threads.
   uint64_t take_turn() { return next_turn_++; }
+  bool is_idle() const { return is_turn(next_turn_); }
   bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
   void end_turn() { serving_.fetch_add(1, std::memory_order_release); }  // pairs with is_turn()
   /// Waits until all calls that were issued are over, those on queues as well. Each ends at its deadline.
@@ -148,11 +155,16 @@ class Communicator {
   };
   struct Choice {
     Decision decision;
-    Plan* plan = nullptr;  // null: not made yet
+    Plan* plan = nullptr;                    // null: not made yet
+    std::shared_ptr<ExchangeCall> exchange;  // where the call is exchanged
+    BufferRule buffers;                      // likewise
   };
   /// What the Selector says; a call like the last one of its kind is not thought over again.
   Result<Choice*> choose(const Call& call);
+  Binding bind(const Call& call, const Signature& signature) const;
+  std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
+  void share_memory();
   std::byte* scratch(size_t bytes);
   Status await_goodbyes();
   Status check_nothing_left() const;
@@ -168,7 +180,8 @@ class Communicator {
   LinkCost link_cost_;
   std::array<CallMemo<Choice>, kCollectives> choices_;
   std::map<PlanKey, std::unique_ptr<Plan>> plans_;
-  std::unique_ptr<std::byte[]> scratch_;  // of the call at hand; kept, since the next one needs it again
+  std::unique_ptr<SharedCalls> shared_calls_;  // null: not all ranks see one another's memory
+  std::unique_ptr<std::byte[]> scratch_;       // of the call at hand; kept, since the next one needs it again
   size_t scratch_bytes_ = 0;
   std::atomic<int64_t> timeout_ms_;
   PointToPoint messages_;

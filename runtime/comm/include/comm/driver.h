@@ -26,4 +26,9 @@ struct Item {
 /// where there was none.
 Status drive(std::span<const Item> items);
 
+/// The same for one call.
+Status drive(Communicator& communicator, const Call& call);
+/// Likewise, of one that Communicator::begin_again() has begun.
+Status drive(Communicator& communicator, const PlainCall& call, Task* begun);
+
 }  // namespace rondo

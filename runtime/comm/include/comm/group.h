@@ -16,6 +16,9 @@ Status group_cancel();
 
 /// Issues one item, or adds it to this thread's group.
 Status submit(Item item);
+Status submit(Communicator& communicator, Call&& call, Queue* queue);
+/// Issues a call that Communicator::begin_again() can begin now, on the caller's thread. Nothing: it cannot.
+std::optional<Status> submit_again(Communicator& communicator, const PlainCall& call);
 
 /// Whether this thread's group has calls of the communicator that are still to be issued.
 bool group_has(const Communicator& communicator);

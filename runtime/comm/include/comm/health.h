@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <mutex>
 
 #include "base/status.h"
@@ -13,6 +14,7 @@ class Health {
  public:
   /// Keeps the cause if it is the first one; true if it was.
   bool fail(Status cause) {
+    assert(!cause.ok());
     std::lock_guard lock(mutex_);
     if (failed_.load(std::memory_order_relaxed)) return false;
     cause_ = std::move(cause);

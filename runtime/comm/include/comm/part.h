@@ -21,6 +21,8 @@ class Part {
 
   Communicator& communicator() { return communicator_; }
 
+  /// The first call has been prepared already, or could not be.
+  void take_up(const Result<Task*>& prepared);
   /// Done and Failed are final.
   Progress advance();
   /// Called when nothing has moved for a while.

@@ -19,8 +19,9 @@ struct LinkCost {
 
 struct Decision {
   const Algorithm* algorithm = nullptr;
-  size_t tile_units = 1;  // the longest chunk, in the call's unit_bytes()
-  uint64_t plan = 0;      // for Signature: equal where ranks decided alike
+  size_t tile_units = 1;   // the longest chunk, in the call's unit_bytes()
+  uint64_t plan = 0;       // for Signature: equal where ranks decided alike
+  bool exchanged = false;  // by an Exchange, not over connections
 };
 
 /// A plan that some more depends on.
@@ -36,10 +37,13 @@ class Selector {
 
   /// Whether an algorithm was asked for.
   bool forces(CollectiveKind kind) const { return forced_.contains(kind); }
-  /// Unsupported where no algorithm can do it, with the reason.
-  Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes) const;
+  /// Unsupported where no algorithm can do it, with the reason. A call whose vector has at most
+  /// `exchange_bytes` is exchanged, if its algorithm has one round; 0: none is.
+  Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
+                          size_t exchange_bytes) const;
 
  private:
+  const Algorithm* exchanged(const Call& call, const Shape& shape, size_t exchange_bytes) const;
   Result<const Algorithm*> choose(const Call& call, const Shape& shape, const LinkCost& cost,
                                   size_t slot_bytes) const;
   std::map<CollectiveKind, const Algorithm*> forced_;

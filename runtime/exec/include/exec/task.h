@@ -16,6 +16,7 @@ enum class Progress {
 class Task {
  public:
   virtual ~Task() = default;
+  /// Done and Failed are final: who advances a task that has failed is told so again.
   virtual Progress advance() = 0;
   /// Why it failed.
   virtual Status status() const = 0;
@@ -23,6 +24,10 @@ class Task {
   virtual bool refused() const { return false; }
   /// The rank whose data or room the task waits for; -1 where it is not known.
   virtual int blocked_on() const = 0;
+  /// Stuck: spins for a moment, or until there may be something to do.
+  virtual void linger() const {}
+  /// Stuck: whether this thread may keep those that it waits for from running.
+  virtual bool may_block_others() { return false; }
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
   virtual void abandon() {}
   /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.

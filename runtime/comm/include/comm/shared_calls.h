@@ -1,0 +1,50 @@
+// SharedCalls: a communicator's short collectives, where all its ranks are on one host: they go through
+// memory that all of them see, which the first such call brings to them. Used by the thread that makes the
+// calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "algorithms/algorithm.h"
+#include "comm/common_memory.h"
+#include "exec/exchange.h"
+
+namespace rondo {
+
+class SharedCalls final : public Task {
+ public:
+  explicit SharedCalls(const CommonMemory::Parties& parties);
+
+  /// What an algorithm of one round means for this rank.
+  const OneRound& plan(const Algorithm& algorithm, const Shape& shape);
+  /// Begins the call `made`, which has its Signature, with these buffers; it stays where it is. The task is
+  /// good until the next one.
+  Task* begin(ExchangeCall& made, const void* send, void* recv);
+
+  Progress advance() override;
+  Status status() const override { return failure_.ok() && exchange_ ? exchange_->status() : failure_; }
+  int blocked_on() const override { return exchange_ ? exchange_->blocked_on() : memory_.blocked_on(); }
+  void linger() const override {
+    if (exchange_) exchange_->linger();
+  }
+  bool may_block_others() override { return !exchange_ || exchange_->may_block_others(); }
+  Status connection_status() const override { return exchange_ ? exchange_->connection_status() : Status(); }
+
+  /// Names a call that another rank made and this one never did; Ok where there is none.
+  Status check_nothing_left() const { return exchange_ ? exchange_->check_nothing_left() : Status(); }
+
+ private:
+  using PlanKey = std::tuple<const Algorithm*, int, bool>;  // root, commutative
+  int self_;
+  int nranks_;
+  CommonMemory memory_;
+  std::optional<Exchange> exchange_;  // once there is memory
+  std::map<PlanKey, OneRound> plans_;
+  const ExchangeCall* latest_ = nullptr;
+  Status failure_;
+};
+
+}  // namespace rondo

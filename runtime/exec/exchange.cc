@@ -1,0 +1,280 @@
+#include "exec/exchange.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "exec/fold.h"
+
+namespace rondo {
+namespace {
+
+constexpr size_t kPieceBytes = 4096;
+constexpr int kLinger = 64;  // looks
+
+uint64_t ready_word(uint64_t round, size_t bytes) { return round << 32 | bytes; }
+
+uint64_t hash(uint64_t before, const Signature& signature) {
+  uint64_t value = before;
+  for (const uint64_t word : std::bit_cast<std::array<uint64_t, 5>>(signature)) {
+    value = (value ^ word) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+  }
+  return value;
+}
+
+size_t input_bytes(const BufferLayout& input) {
+  size_t bytes = 0;
+  for (int chunk = 0; chunk < input.chunks; ++chunk) bytes += input.piece(0, chunk).bytes;
+  return bytes;
+}
+
+/// In whole elements.
+size_t piece_of(size_t element_bytes) {
+  return std::max(element_bytes, kPieceBytes - kPieceBytes % element_bytes);
+}
+
+}  // namespace
+
+/// All ranks' Inputs are laid out alike.
+ExchangeCall::ExchangeCall(const OneRound& plan, const Binding& binding, int rank)
+    : posts(plan.posts),
+      mutual(plan.mutual),
+      piece_bytes(piece_of(binding.layout.input.element_bytes)),
+      posted_bytes(input_bytes(binding.layout.input)),
+      type(binding.type),
+      op(binding.op),
+      scales(binding.reduces && binding.op.scales_input) {
+  is_brief = posted_bytes <= Post::kBriefBytes;
+  const bool averages = op.built_in == Reduction::Avg && op.function == nullptr;
+  for (const OneRound::Read& planned : plan.reads) {
+    const Piece out = binding.layout.output.piece(0, planned.dst);
+    Read read{.offset = out.offset, .bytes = out.bytes, .first = sources.size()};
+    for (const OneRound::Source source : planned.sources) {
+      if (source.rank == rank && scales) read.scaled = static_cast<int>(sources.size() - read.first);
+      sources.push_back({source.rank, binding.layout.input.piece(0, source.chunk).offset});
+    }
+    read.sources = sources.size() - read.first;
+    if (planned.finish && averages) read.divisor = binding.nranks;
+    read.is_copy = read.sources == 1 && read.scaled < 0 && read.divisor == 1;
+    reads.push_back(read);
+  }
+}
+
+Exchange::Exchange(PostTable table, int rank, int nranks)
+    : table_(table),
+      self_(rank),
+      done_(static_cast<size_t>(nranks)),
+      heard_(static_cast<size_t>(nranks)),
+      operands_(static_cast<size_t>(nranks)) {}
+
+void Exchange::begin(const ExchangeCall& call) {
+  call_ = &call;
+  signature_of(++round_) = call.signature;
+  constexpr int kOtherSlots = PostTable::kSlots - PostTable::kMutualSlots;
+  slot_ = call.mutual ? static_cast<int>(++mutual_rounds_ % PostTable::kMutualSlots)
+                      : PostTable::kMutualSlots + static_cast<int>((round_ - mutual_rounds_) % kOtherSlots);
+  has_posted_ = !call.posts;
+  read_ = 0;
+  offset_ = 0;
+  failure_ = Status();
+}
+
+Progress Exchange::advance() {
+  bool moved = false;
+  blocked_on_ = -1;
+  if (!has_posted_) {
+    if (!may_post()) return Progress::Stuck;
+    post();
+    moved = has_posted_ = true;
+  }
+  while (read_ < call_->reads.size()) {
+    if (!read_next()) return !failure_.ok() ? Progress::Failed : moved ? Progress::Moved : Progress::Stuck;
+    moved = true;
+  }
+  end_round();
+  return Progress::Done;
+}
+
+/// Whether everybody is done with what this rank posted in the slot before.
+bool Exchange::may_post() {
+  const uint64_t used = used_[slot_];
+  for (size_t peer = 0; peer < done_.size(); ++peer)
+    if (done_[peer] < used && !is_done_with(static_cast<int>(peer), used)) return false;
+  return true;
+}
+
+bool Exchange::is_done_with(int peer, uint64_t round) {
+  if (peer == self_) return true;
+  uint64_t& known = done_[static_cast<size_t>(peer)];
+  // Pairs with the release store in end_round(): the slot is not written before it has been read.
+  known = std::atomic_ref(table_.done(peer)).load(std::memory_order_acquire);
+  if (known >= round) return true;
+  blocked_on_ = peer;
+  return false;
+}
+
+void Exchange::post() {
+  Post& post = table_.post(self_, slot_);
+  post.write(call_->signature);
+  post.history = history_;
+  std::byte* to = call_->is_brief ? post.brief.data() : table_.bulk(self_, slot_);
+  size_t offset = 0;
+  do {
+    const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - offset);
+    put(to + offset, offset, bytes);
+    offset += bytes;
+    // Pairs with the acquire load in has_arrived(): who sees the number sees the Signature and the bytes.
+    std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
+  } while (offset < call_->posted_bytes);
+  used_[slot_] = round_;
+}
+
+void Exchange::put(std::byte* to, size_t offset, size_t bytes) const {
+  const void* from = call_->input + offset;
+  if (call_->scales)
+    fold(call_->type, call_->op, {.out = to, .operands = {&from, 1}, .bytes = bytes, .scaled = 0});
+  else if (bytes != 0)
+    std::memcpy(to, from, bytes);
+}
+
+/// Folds the next piece; false where it has not arrived, or is of another call.
+bool Exchange::read_next() {
+  const ExchangeCall::Read& read = call_->reads[read_];
+  const size_t bytes = std::min(call_->piece_bytes, read.bytes - offset_);
+  for (size_t i = read.first; i < read.first + read.sources; ++i) {
+    const ExchangeCall::Source source = call_->sources[i];
+    if (source.rank != self_ && !has_arrived(source.rank, bytes == 0 ? 0 : source.offset + offset_ + bytes))
+      return false;
+  }
+  if (bytes != 0) fold_piece(read, offset_, bytes);
+  offset_ += bytes;
+  if (offset_ < read.bytes) return true;
+  ++read_;
+  offset_ = 0;
+  return true;
+}
+
+/// Whether the peer has posted that many bytes in this round.
+bool Exchange::has_arrived(int peer, size_t bytes) {
+  Post& post = table_.post(peer, slot_);
+  // Pairs with the release store in post().
+  const uint64_t ready = std::atomic_ref(post.ready).load(std::memory_order_acquire);
+  if (ready >> 32 == (round_ & UINT32_MAX) && (ready & UINT32_MAX) >= bytes)
+    return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
+  blocked_on_ = peer;
+  seen_ = ready;
+  return false;
+}
+
+bool Exchange::hear(int peer, const Post& post) {
+  if (!(post.signature() == call_->signature)) {
+    failure_ = mismatch(self_, call_->signature, peer, post.signature());
+    return false;
+  }
+  if (post.history != history_) {
+    failure_ = find_disagreement();
+    if (failure_.ok())
+      failure_ = error(Code::Mismatch, "ranks disagree: ranks {} and {} made different calls before {}",
+                       self_, peer, describe(call_->signature));
+    return false;
+  }
+  heard_[static_cast<size_t>(peer)] = round_;
+  // It has begun this round, so it has ended those before.
+  uint64_t& done = done_[static_cast<size_t>(peer)];
+  done = std::max(done, round_ - 1);
+  return true;
+}
+
+void Exchange::fold_piece(const ExchangeCall::Read& read, size_t offset, size_t bytes) {
+  for (size_t i = 0; i < read.sources; ++i) {
+    const ExchangeCall::Source source = call_->sources[read.first + i];
+    const std::byte* from = source.rank == self_ ? call_->input
+                            : call_->is_brief    ? table_.post(source.rank, slot_).brief.data()
+                                                 : table_.bulk(source.rank, slot_);
+    operands_[i] = from + source.offset + offset;
+  }
+  std::byte* out = call_->output + read.offset + offset;
+  if (read.is_copy) {
+    if (out != operands_[0]) std::memcpy(out, operands_[0], bytes);
+    return;
+  }
+  fold(call_->type, call_->op,
+       {.out = out,
+        .operands = {operands_.data(), read.sources},
+        .bytes = bytes,
+        .scaled = read.scaled,
+        .divisor = read.divisor});
+}
+
+void Exchange::end_round() {
+  // Pairs with the acquire load in is_done_with(): all reads of posts come before.
+  std::atomic_ref(table_.done(self_)).store(round_, std::memory_order_release);
+  history_ = hash(history_, call_->signature);
+}
+
+/// Until the peer that it waits for has posted something.
+void Exchange::linger() const {
+  if (blocked_on_ < 0 || !has_posted_) return;
+  uint64_t& ready = table_.post(blocked_on_, slot_).ready;
+  // Relaxed: advance() looks again.
+  for (int look = 0; look < kLinger; ++look)
+    if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;
+}
+
+/// It may do so where one that it waits for was last seen on the CPU that runs this rank.
+bool Exchange::may_block_others() {
+  if (blocked_on_ < 0) return false;
+  const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
+  if (cpu != cpu_) std::atomic_ref(table_.cpu(self_)).store(cpu_ = cpu, std::memory_order_relaxed);
+  const auto is_here = [&](int peer) {
+    return std::atomic_ref(table_.cpu(peer)).load(std::memory_order_relaxed) == cpu;
+  };
+  if (!has_posted_) return is_here(blocked_on_);
+  const ExchangeCall::Read& read = call_->reads[read_];
+  return std::any_of(
+      call_->sources.begin() + read.first, call_->sources.begin() + read.first + read.sources,
+      [&](const ExchangeCall::Source& source) {
+        return source.rank != self_ && is_here(source.rank) &&
+               std::atomic_ref(table_.post(source.rank, slot_).ready).load(std::memory_order_relaxed) >> 32 !=
+                   (round_ & UINT32_MAX);
+      });
+}
+
+/// As far back as this rank remembers.
+Status Exchange::find_disagreement() const {
+  return find_post([&](uint64_t round, int peer, const Signature& theirs) {
+    if (round > round_ || round_ - round >= kRemembered) return Status();
+    const Signature& ours = signature_of(round);
+    return ours == theirs ? Status() : mismatch(self_, ours, peer, theirs);
+  });
+}
+
+Status Exchange::check_nothing_left() const {
+  RONDO_TRY(find_disagreement());
+  return find_post([&](uint64_t round, int peer, const Signature& theirs) {
+    return round > round_ ? never_called(peer, self_, theirs) : Status();
+  });
+}
+
+/// Posts have the lower half of a round's number, and are never half of all numbers apart.
+uint64_t Exchange::whole_round(uint64_t ready) const {
+  return round_ + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(
+                      static_cast<uint32_t>(ready >> 32) - static_cast<uint32_t>(round_))));
+}
+
+/// The first error that `judge` has of a peer's post.
+template <typename Judge>
+Status Exchange::find_post(const Judge& judge) const {
+  for (int peer = 0; peer < static_cast<int>(done_.size()); ++peer)
+    for (int slot = 0; peer != self_ && slot < PostTable::kSlots; ++slot) {
+      uint64_t ready = 0;
+      if (const auto theirs = table_.post(peer, slot).signature_at_rest(&ready))
+        RONDO_TRY(judge(whole_round(ready), peer, *theirs));
+    }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,111 @@
+// Exchange: carries out one-round plans over a PostTable. Each rank posts its Input, and folds what it needs
+// of the others' straight into its Output: a call costs one write that all see and one read of each peer.
+// Every post carries the call's Signature, which readers compare with their own before they use a byte, and a
+// hash of those before, since a rank may have made calls in which it heard nobody. Used by the thread that
+// makes the calls.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "exec/one_round.h"
+#include "exec/post_table.h"
+#include "exec/run.h"
+
+namespace rondo {
+
+/// A call in bytes: what an Exchange does for it. Calls that differ in their buffers and numbers alone are
+/// made by the same one.
+struct ExchangeCall {
+  struct Source {
+    int rank = 0;
+    size_t offset = 0;  // in that rank's Input
+  };
+  struct Read {
+    size_t offset = 0;  // in the Output
+    size_t bytes = 0;
+    size_t first = 0;  // of its sources
+    size_t sources = 0;
+    int scaled = -1;  // the source that a pre-multiplied sum scales
+    int divisor = 1;
+    bool is_copy = false;  // of one source, as it is
+  };
+  /// Of a single tile, with an Input of at most PostTable::kMostBytes.
+  ExchangeCall(const OneRound& plan, const Binding& binding, int rank);
+
+  bool posts;
+  bool mutual;
+  bool is_brief;       // posts have no bulk
+  size_t piece_bytes;  // that become readable, and are folded, at a time
+  size_t posted_bytes = 0;
+  std::vector<Read> reads;
+  std::vector<Source> sources;
+  CallType type;
+  CallOp op;
+  bool scales;  // what it posts
+
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  Signature signature;
+};
+
+class Exchange final : public Task {
+ public:
+  Exchange(PostTable table, int rank, int nranks);
+
+  /// Begins a call, which stays where it is until its end.
+  void begin(const ExchangeCall& call);
+
+  Progress advance() override;
+  void linger() const override;
+  Status status() const override { return failure_; }
+  int blocked_on() const override { return blocked_on_; }
+  bool may_block_others() override;
+  /// Names a peer's post of other calls than this rank has made.
+  Status connection_status() const override { return find_disagreement(); }
+
+  /// After the last call: names a call that a peer has posted and this rank never made, or made otherwise.
+  Status check_nothing_left() const;
+
+ private:
+  bool may_post();
+  bool is_done_with(int peer, uint64_t round);
+  void post();
+  void put(std::byte* to, size_t offset, size_t bytes) const;
+  bool read_next();
+  bool has_arrived(int peer, size_t bytes);
+  bool hear(int peer, const Post& post);
+  void fold_piece(const ExchangeCall::Read& read, size_t offset, size_t bytes);
+  void end_round();
+  uint64_t whole_round(uint64_t ready) const;
+  Status find_disagreement() const;
+  template <typename Judge>
+  Status find_post(const Judge& judge) const;
+
+  static constexpr size_t kRemembered = 16;  // rounds
+  Signature& signature_of(uint64_t round) { return recent_[round % kRemembered]; }
+  const Signature& signature_of(uint64_t round) const { return recent_[round % kRemembered]; }
+
+  PostTable table_;
+  int self_;
+  std::vector<uint64_t> done_;                 // by rank: rounds that it has ended, as far as this one knows
+  std::vector<uint64_t> heard_;                // by rank: the last round in which it was heard
+  std::vector<const void*> operands_;          // of the fold at hand
+  uint64_t used_[PostTable::kSlots] = {};      // the round in which this rank posted there
+  std::array<Signature, kRemembered> recent_;  // by round
+  uint64_t history_ = 0;
+  uint64_t round_ = 0;
+  uint64_t mutual_rounds_ = 0;
+  uint32_t cpu_ = 0;  // as the table has it
+
+  const ExchangeCall* call_ = nullptr;
+  int slot_ = 0;
+  bool has_posted_ = false;
+  size_t read_ = 0;    // the next of the call's
+  size_t offset_ = 0;  // how far that one is
+  int blocked_on_ = -1;
+  uint64_t seen_ = 0;  // what that one's post said
+  Status failure_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,77 @@
+// PostTable: memory that all ranks of a communicator see, in which each posts what the others read. A round
+// is a call of all ranks; a rank's posts of consecutive rounds lie in different slots, and a slot is written
+// again when every rank is done with the round that used it before. Plain memory: who may touch what, and
+// when, is the Exchange's affair.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/signature.h"
+
+namespace rondo {
+
+/// Two cache lines, since processors fetch them in pairs: one write tells that a rank has come, what it
+/// calls, and up to kBriefBytes of what it brings.
+struct alignas(128) Post {
+  static constexpr size_t kBriefBytes = 72;
+  using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
+
+  uint64_t ready = 0;    // round << 32 | how many bytes can be read; a release store, after those bytes
+  Words words;           // of the Signature
+  uint64_t history = 0;  // a hash of the Signatures of all rounds before
+  std::array<std::byte, kBriefBytes> brief;
+
+  /// For those who have seen `ready` say so, and whom the writer waits for.
+  Signature signature() const { return std::bit_cast<Signature>(words); }
+  /// For anybody else: nothing while it is being written. `at`: what `ready` is.
+  std::optional<Signature> signature_at_rest(uint64_t* at);
+  void write(const Signature& signature);
+};
+static_assert(sizeof(Post) == 128);
+
+class PostTable {
+ public:
+  static constexpr size_t kMostBytes = size_t{16} * 1024;  // of a post
+  /// Rounds in which everybody hears everybody take turns with the first two slots: who begins the next but
+  /// one knows that all have read. The others serve rounds in which a rank can be ahead.
+  static constexpr int kMutualSlots = 2;
+  static constexpr int kSlots = 10;
+
+  /// Zeros at the beginning.
+  static size_t bytes(int nranks) {
+    return static_cast<size_t>(nranks) * (sizeof(RankState) + kSlots * (sizeof(Post) + kMostBytes));
+  }
+  PostTable() = default;
+  PostTable(std::byte* memory, int nranks) : memory_(memory), nranks_(static_cast<size_t>(nranks)) {}
+
+  /// How many rounds the rank has ended; a release store, after it has read what it reads.
+  uint64_t& done(int rank) const { return state(rank).done; }
+  /// The CPU on which the rank was last seen, from 1; 0 before its first call.
+  uint32_t& cpu(int rank) const { return state(rank).cpu; }
+  Post& post(int rank, int slot) const {
+    return reinterpret_cast<Post*>(memory_ + nranks_ * sizeof(RankState))[index(rank, slot)];
+  }
+  /// Where the bytes of a post lie that are more than brief.
+  std::byte* bulk(int rank, int slot) const {
+    return memory_ + nranks_ * (sizeof(RankState) + kSlots * sizeof(Post)) + index(rank, slot) * kMostBytes;
+  }
+
+ private:
+  struct alignas(128) RankState {
+    uint64_t done;
+    uint32_t cpu;
+  };
+  RankState& state(int rank) const { return reinterpret_cast<RankState*>(memory_)[rank]; }
+  size_t index(int rank, int slot) const {
+    return static_cast<size_t>(slot) * nranks_ + static_cast<size_t>(rank);
+  }
+
+  std::byte* memory_ = nullptr;
+  size_t nranks_ = 0;
+};
+
+}  // namespace rondo

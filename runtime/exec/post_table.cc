@@ -1,0 +1,26 @@
+#include "exec/post_table.h"
+
+#include <atomic>
+
+namespace rondo {
+
+// Whoever reads one word of a new Signature also sees that `ready` has changed: words are release stores
+// after it, and acquire loads before it is looked at again.
+
+void Post::write(const Signature& signature) {
+  std::atomic_ref(ready).store(0, std::memory_order_relaxed);
+  const auto from = std::bit_cast<Words>(signature);
+  for (size_t i = 0; i < from.size(); ++i)
+    std::atomic_ref(words[i]).store(from[i], std::memory_order_release);
+}
+
+std::optional<Signature> Post::signature_at_rest(uint64_t* at) {
+  *at = std::atomic_ref(ready).load(std::memory_order_acquire);
+  Words seen;
+  for (size_t i = 0; i < seen.size(); ++i)
+    seen[i] = std::atomic_ref(words[i]).load(std::memory_order_acquire);
+  if (*at == 0 || std::atomic_ref(ready).load(std::memory_order_relaxed) != *at) return std::nullopt;
+  return std::bit_cast<Signature>(seen);
+}
+
+}  // namespace rondo

@@ -1,0 +1,92 @@
+// Short calls in which ranks can run ahead of one another: whoever is behind still gets what belongs to its
+// call.
+#include <chrono>
+#include <thread>
+
+#include "catch.h"
+#include "exchange.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr int kCalls = 600;
+
+int32_t value(int call, int rank) { return 1000 * call + rank; }
+
+void dawdle(const Rank& rank, int call) {
+  if ((call + rank.rank) % 67 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void expect(int32_t got, int32_t wanted, int call) {
+  require(got == wanted, "call " + std::to_string(call) + ": got " + std::to_string(got) + " instead of " +
+                             std::to_string(wanted));
+}
+
+/// A root that waits for nobody, of `words` words.
+void broadcasts(const Rank& rank, size_t words) {
+  std::vector<int32_t> data(words);
+  for (int call = 0; call < kCalls; ++call) {
+    const int root = call / 100 % rank.size;
+    dawdle(rank, call);
+    std::fill(data.begin(), data.end(), rank.rank == root ? value(call, root) : -1);
+    check(rondo_broadcast(data.data(), data.data(), words, RONDO_INT32, root, rank.comm, nullptr), rank.comm);
+    expect(data.front(), value(call, root), call);
+    expect(data.back(), value(call, root), call);
+  }
+}
+
+/// Ranks that wait for nobody, but for the root.
+void reductions(const Rank& rank, size_t words) {
+  std::vector<int32_t> mine(words);
+  std::vector<int32_t> sum(words);
+  for (int call = 0; call < kCalls; ++call) {
+    const int root = call / 100 % rank.size;
+    dawdle(rank, call);
+    std::fill(mine.begin(), mine.end(), value(call, rank.rank));
+    check(rondo_reduce(mine.data(), sum.data(), words, RONDO_INT32, RONDO_SUM, root, rank.comm, nullptr),
+          rank.comm);
+    std::fill(mine.begin(), mine.end(), -1);  // it is the caller's again
+    if (rank.rank != root) continue;
+    const int32_t wanted = rank.size * value(call, 0) + rank.size * (rank.size - 1) / 2;
+    expect(sum.front(), wanted, call);
+    expect(sum.back(), wanted, call);
+  }
+}
+
+/// Those in which everybody waits for everybody, between others.
+void mixture(const Rank& rank) {
+  std::vector<int32_t> all(static_cast<size_t>(rank.size));
+  for (int call = 0; call < kCalls; ++call) {
+    dawdle(rank, call);
+    const int32_t mine = value(call, rank.rank);
+    int32_t got = call % 3 == 0 && rank.rank == 0 ? mine : -1;
+    if (call % 3 == 0) {
+      check(rondo_broadcast(&got, &got, 1, RONDO_INT32, 0, rank.comm, nullptr), rank.comm);
+      expect(got, value(call, 0), call);
+    } else if (call % 3 == 1) {
+      check(rondo_all_gather(&mine, all.data(), 1, RONDO_INT32, rank.comm, nullptr), rank.comm);
+      for (int r = 0; r < rank.size; ++r) expect(all[static_cast<size_t>(r)], value(call, r), call);
+    } else {
+      check(rondo_scan(&mine, &got, 1, RONDO_INT32, RONDO_MAX, rank.comm, nullptr), rank.comm);
+      expect(got, mine, call);
+    }
+  }
+}
+
+TEST_CASE("whoever is behind gets what belongs to its call") {
+  for (const Way& way : kWays)
+    for (const int nranks : {2, 5}) {
+      INFO(way.transport << ", " << nranks << " ranks");
+      expect_success(run_world(world_of(way, nranks), [](Rank& rank) {
+        for (const size_t words : {size_t{1}, size_t{18}, size_t{19}, size_t{4096}}) {
+          broadcasts(rank, words);
+          reductions(rank, words);
+        }
+        mixture(rank);
+      }));
+    }
+}
+
+}  // namespace
+}  // namespace rondo::test
