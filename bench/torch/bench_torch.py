@@ -12,6 +12,7 @@ import argparse
 import os
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # ranks share the cores
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 

@@ -1,31 +1,17 @@
 """The results as a table and as JSON."""
 import json
 import math
-import platform
-import time
 
+import machine
 import torch
 
 
 def describe(arguments):
     """Where and how the figures were taken."""
     return {"backend": arguments.backend, "baseline": arguments.baseline, "torch": torch.__version__,
-            "processor": processor(), "cores": cores(), "device": gpu() if arguments.device == "cuda" else "cpu",
-            "rounds": arguments.rounds, "turn_ms": arguments.turn_ms,
-            "date": time.strftime("%Y-%m-%d", time.gmtime())}
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def cores():
-    import os
-    return len(os.sched_getaffinity(0))
+            "processor": machine.processor(), "cores": machine.cores(),
+            "device": gpu() if arguments.device == "cuda" else "cpu", "rounds": arguments.rounds,
+            "turn_ms": arguments.turn_ms, "date": machine.date()}
 
 
 def gpu():

@@ -1,0 +1,35 @@
+"""Where and when something is measured, as results say it."""
+import os
+import platform
+import re
+import shlex
+import time
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def kernel():
+    return f"{platform.system()} {platform.release()}"
+
+
+def date():
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def command(words):
+    return without_folders(shlex.join(words))
+
+
+def without_folders(text):
+    """Absolute paths mean nothing on another machine."""
+    return re.sub(r"(?<![\w.])/(?:[^\s/:]+/)*", "", text)

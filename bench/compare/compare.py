@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Rondo's collectives on host memory beside those of Open MPI, MPICH and Gloo, between processes of one host.
+
+Every contestant is timed in the same way and in turns, round after round, so that whatever else the machine
+does meets all of them; what counts is the median over the rounds. Peers that are not here are left out.
+
+    bench/compare/compare.py --perf build/bench/perf/rondo-perf --json host.json --plot host.svg
+"""
+import os
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+
+import machine  # noqa: E402
+import options  # noqa: E402
+import picture  # noqa: E402
+import report  # noqa: E402
+import rondo  # noqa: E402
+from contestant import Missing  # noqa: E402
+from measure import measure  # noqa: E402
+from peers import PEERS  # noqa: E402
+
+
+@dataclass
+class Workshop:
+    """What contestants are made with."""
+    arguments: object
+    folder: str  # for files of this run
+
+
+def find_peers(workshop):
+    found, missing = [], {}
+    for name in workshop.arguments.peers:
+        try:
+            found.append(PEERS[name](workshop))
+        except Missing as reason:
+            missing[name] = str(reason)
+            print(f"{name} is left out: {reason}", file=sys.stderr)
+    return found, missing
+
+
+def describe(arguments, contestants, missing):
+    """Where and how the figures were taken."""
+    return {"date": machine.date(), "command": machine.command(sys.argv), "processor": machine.processor(),
+            "cores": machine.cores(), "kernel": machine.kernel(),
+            "contestants": {one.name: one.version for one in contestants},
+            "missing": {name: machine.without_folders(reason.splitlines()[0])
+                        for name, reason in missing.items()},
+            "type": arguments.type, "in_place": arguments.in_place, "bind": arguments.bind,
+            "rounds": arguments.rounds}
+
+
+def run(workshop):
+    """The exit code."""
+    arguments = workshop.arguments
+    ours = rondo.find(workshop)
+    found, missing = find_peers(workshop)
+    if not found:
+        sys.exit("compare: there is nothing to compare Rondo with")
+    contestants = [ours, *found]
+    names = [one.name for one in contestants]
+    sheet = measure(arguments, contestants)
+    about, rows = describe(arguments, contestants, missing), sheet.rows(names)
+    if arguments.json:
+        report.write_json(arguments.json, about, rows)
+    if arguments.plot:
+        picture.write(arguments.plot, about, rows, names)
+    report.print_table(about, rows, names)
+    report.print_faults(sheet.faults)
+    worst = report.print_summary(rows, names)
+    rondo_failed = any(name == ours.name for _, name in sheet.faults)
+    return 1 if rondo_failed or worst is None or worst < arguments.least else 0
+
+
+def main():
+    arguments = options.parse(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            sys.exit(run(Workshop(arguments, folder)))
+        except Missing as reason:
+            sys.exit(f"compare: {reason}")
+
+
+if __name__ == "__main__":
+    main()

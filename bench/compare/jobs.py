@@ -1,0 +1,76 @@
+"""What a contestant is asked for in one turn: one collective on so many ranks, over a list of sizes."""
+from dataclasses import dataclass
+
+KIB, MIB = 1 << 10, 1 << 20
+# Last size, iterations and warm-up of each part of a sweep: small calls need many to be timed well.
+PARTS = ((4 * KIB, 200, 20), (256 * KIB, 50, 5), (4 * MIB, 20, 3), (1 << 40, 5, 1))
+# A peer may spend about so long on the iterations of one size, and makes fewer where that is not enough.
+MOST_SECONDS = 0.5
+ELEMENT_BYTES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8}
+COLLECTIVES = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather",
+               "scatter", "send_recv", "barrier")
+IN_BLOCKS = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
+NOT_IN_PLACE = ("all_to_all", "send_recv", "barrier")
+TRANSPORTS = ("shm", "tcp")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    transport: str
+    collective: str
+    ranks: int
+
+    def __str__(self):
+        return f"{self.collective}, {self.ranks} ranks, {self.transport}"
+
+
+@dataclass(frozen=True)
+class Step:
+    bytes: int
+    iterations: int
+    warmup: int
+
+    def __str__(self):
+        return f"{self.bytes}:{self.iterations}:{self.warmup}"
+
+
+@dataclass(frozen=True)
+class Job:
+    sweep: Sweep
+    steps: tuple
+    type: str
+    in_place: bool
+    bind: str
+    timeout: float  # seconds
+
+    def driver_arguments(self):
+        """As the drivers of MPI and of Gloo take them."""
+        words = self.sweep.collective, self.type, int(self.in_place), MOST_SECONDS, *self.steps
+        return list(map(str, words))
+
+
+def step_of(size):
+    return next(Step(size, iterations, warmup) for last, iterations, warmup in PARTS if size <= last)
+
+
+def sizes_of(sweep, arguments):
+    """The sizes of which every rank has at least one element."""
+    if sweep.collective == "barrier":
+        return [0]
+    blocks = sweep.ranks if sweep.collective in IN_BLOCKS else 1
+    least = ELEMENT_BYTES[arguments.type] * blocks
+    sizes, size = [], arguments.first
+    while size <= arguments.last:
+        sizes += [size] if size >= least else []
+        size *= arguments.factor
+    return sizes
+
+
+def sweeps_of(arguments):
+    return [Sweep(transport, collective, ranks) for transport in arguments.transport
+            for collective in arguments.collectives for ranks in arguments.ranks]
+
+
+def job_of(sweep, sizes, arguments):
+    return Job(sweep, tuple(map(step_of, sizes)), arguments.type, arguments.in_place, arguments.bind,
+               arguments.timeout)

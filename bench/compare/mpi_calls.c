@@ -1,0 +1,109 @@
+#include "mpi_calls.h"
+
+#include <string.h>
+
+static const MPI_Comm world = MPI_COMM_WORLD;
+
+double input_value(int rank, size_t index) { return (double)((index + 3 * (size_t)rank) % 7 + 1); }
+
+static size_t in_own_block(const struct call* c, size_t index) { return (size_t)c->rank * c->count + index; }
+
+static double sum_at(const struct call* c, size_t index) {
+  double sum = 0;
+  int rank;
+  for (rank = 0; rank < c->ranks; ++rank) sum += input_value(rank, index);
+  return sum;
+}
+
+static double from_root(const struct call* c, size_t index) {
+  (void)c;
+  return input_value(0, index);
+}
+
+static double block_from_root(const struct call* c, size_t index) {
+  return from_root(c, in_own_block(c, index));
+}
+
+static double sum_of_block(const struct call* c, size_t index) { return sum_at(c, in_own_block(c, index)); }
+
+static double from_each(const struct call* c, size_t index) {
+  return input_value((int)(index / c->count), index % c->count);
+}
+
+static double block_from_each(const struct call* c, size_t index) {
+  return input_value((int)(index / c->count), in_own_block(c, index % c->count));
+}
+
+static int left(const struct call* c) { return (c->rank + c->ranks - 1) % c->ranks; }
+
+static double from_left(const struct call* c, size_t index) { return input_value(left(c), index); }
+
+/* Of collectives with a root, only the root's call says that it is in place. */
+static int root_in_place(const struct call* c) { return c->in_place && c->rank == 0; }
+
+static const void* input(const struct call* c) { return c->in_place ? MPI_IN_PLACE : c->in; }
+
+static const void* input_with_root(const struct call* c) { return root_in_place(c) ? MPI_IN_PLACE : c->in; }
+
+static void all_reduce(const struct call* c) {
+  MPI_Allreduce(input(c), c->out, c->count, c->type, MPI_SUM, world);
+}
+
+static void broadcast(const struct call* c) { MPI_Bcast(c->out, c->count, c->type, 0, world); }
+
+static void reduce(const struct call* c) {
+  MPI_Reduce(input_with_root(c), c->out, c->count, c->type, MPI_SUM, 0, world);
+}
+
+static void all_gather(const struct call* c) {
+  MPI_Allgather(input(c), c->count, c->type, c->out, c->count, c->type, world);
+}
+
+static void reduce_scatter(const struct call* c) {
+  MPI_Reduce_scatter_block(input(c), c->out, c->count, c->type, MPI_SUM, world);
+}
+
+static void all_to_all(const struct call* c) {
+  MPI_Alltoall(c->in, c->count, c->type, c->out, c->count, c->type, world);
+}
+
+static void gather(const struct call* c) {
+  MPI_Gather(input_with_root(c), c->count, c->type, c->out, c->count, c->type, 0, world);
+}
+
+static void scatter(const struct call* c) {
+  void* out = root_in_place(c) ? MPI_IN_PLACE : c->out;
+  MPI_Scatter(c->in, c->count, c->type, out, c->count, c->type, 0, world);
+}
+
+static void send_recv(const struct call* c) {
+  const int right = (c->rank + 1) % c->ranks;
+  MPI_Sendrecv(c->in, c->count, c->type, right, 0, c->out, c->count, c->type, left(c), 0, world,
+               MPI_STATUS_IGNORE);
+}
+
+static void barrier(const struct call* c) {
+  (void)c;
+  MPI_Barrier(world);
+}
+
+static const struct collective table[] = {
+    {"all_reduce", 0, 0, RESULT_EVERYWHERE, all_reduce, sum_at},
+    {"broadcast", 0, 0, RESULT_EVERYWHERE, broadcast, from_root},
+    {"reduce", 0, 0, RESULT_AT_ROOT, reduce, sum_at},
+    {"all_gather", 0, 1, RESULT_EVERYWHERE, all_gather, from_each},
+    {"reduce_scatter", 1, 0, RESULT_EVERYWHERE, reduce_scatter, sum_of_block},
+    {"all_to_all", 1, 1, RESULT_EVERYWHERE, all_to_all, block_from_each},
+    {"gather", 0, 1, RESULT_AT_ROOT, gather, from_each},
+    {"scatter", 1, 0, RESULT_EVERYWHERE, scatter, block_from_root},
+    {"send_recv", 0, 0, RESULT_EVERYWHERE, send_recv, from_left},
+    {"barrier", 0, 0, RESULT_NOWHERE, barrier, NULL},
+};
+
+const struct collective* collective_named(const char* name) {
+  size_t i;
+  for (i = 0; i < sizeof table / sizeof *table; ++i) {
+    if (strcmp(table[i].name, name) == 0) return &table[i];
+  }
+  return NULL;
+}

@@ -1,0 +1,152 @@
+"""The options of compare.py, and what is wrong with them."""
+import argparse
+import os
+import re
+import shutil
+
+from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
+from peers import PEERS
+
+MOST_BYTES = 1 << 31  # MPI counts elements in an int
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
+USUAL = {"collectives": list(COLLECTIVES), "ranks": [2, 4, 8], "first": 8, "last": 128 * MIB, "factor": 4,
+         "rounds": 5}
+QUICK = {"collectives": ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], "ranks": [2],
+         "first": 512, "last": 2 * MIB, "factor": 64, "rounds": 2}
+
+
+def names_of(kind, known):
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"is '{text}': there is no {kind} '{name}'; there are "
+                                                 f"{', '.join(known)}")
+        return list(dict.fromkeys(names))
+    return parse
+
+
+def ranks_list(text):
+    if not all(part.isdigit() and int(part) > 1 for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"is '{text}': it must be numbers of ranks above 1, as in 2,4")
+    return list(dict.fromkeys(map(int, text.split(","))))
+
+
+def size(text):
+    found = re.fullmatch(r"(\d+)([KMG]?)", text)
+    if not found or not 0 < int(found[1]) << UNITS[found[2]] <= MOST_BYTES:
+        raise argparse.ArgumentTypeError(f"is '{text}': it must be bytes, as in 8, 64K or 128M, at most 2G")
+    return int(found[1]) << UNITS[found[2]]
+
+
+def whole_from(least):
+    def parse(text):
+        if not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"is '{text}': it must be a whole number, at least {least}")
+        return int(text)
+    return parse
+
+
+def number_above(least, kind="number"):
+    def parse(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = least
+        if not least < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"is '{text}': it must be a {kind} above {least}")
+        return value
+    return parse
+
+
+def program(text):
+    if shutil.which(text) is None:
+        raise argparse.ArgumentTypeError(f"is '{text}': there is no such program")
+    return text
+
+
+def writable(text):
+    """Before minutes of measuring rather than after them."""
+    try:
+        with open(text, "a", encoding="utf-8"):
+            return text
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"is '{text}': {error.strerror}") from error
+
+
+def make_parser(description):
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_contestants(parser)
+    add_cells(parser)
+    add_results(parser)
+    return parser
+
+
+def add_contestants(parser):
+    parser.add_argument("--perf", default="rondo-perf", help="the rondo-perf to run (rondo-perf)")
+    parser.add_argument("--peers", type=names_of("peer", PEERS), default=list(PEERS),
+                        help=f"comma separated; those that are here take part ({','.join(PEERS)})")
+    parser.add_argument("--torch-python", type=program,
+                        help="an interpreter that has PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
+    parser.add_argument("--bind", choices=["cpu", "none"], default="cpu",
+                        help="cpu: rank r to number r of the allowed CPUs, modulo their number; none: as "
+                             "each contestant does it by itself (cpu)")
+    parser.add_argument("--timeout", type=number_above(0, "number of seconds"), default=120.0,
+                        help="seconds that a contestant may take for a turn (120)")
+
+
+def add_cells(parser):
+    parser.add_argument("--transport", type=names_of("transport", TRANSPORTS), default=["shm"],
+                        help="shm, tcp over loopback, or both with a comma between them (shm)")
+    parser.add_argument("--collectives", type=names_of("collective", COLLECTIVES),
+                        help="comma separated (all)")
+    parser.add_argument("--ranks", type=ranks_list, help="numbers of ranks, comma separated (2,4,8)")
+    parser.add_argument("--first", type=size, help="smallest size in bytes (8)")
+    parser.add_argument("--last", type=size, help="largest size (128M)")
+    parser.add_argument("--factor", type=whole_from(2), help="from one size to the next (4)")
+    parser.add_argument("--type", choices=list(ELEMENT_BYTES), default="float",
+                        help="of the elements (float)")
+    parser.add_argument("--in-place", action="store_true",
+                        help="calls in place, of the collectives that have them")
+    parser.add_argument("--rounds", type=whole_from(1), help="turns of each contestant (5)")
+    parser.add_argument("--quick", action="store_true",
+                        help="a minute: unless said otherwise, four collectives, three sizes, 2 ranks, 2 rounds")
+
+
+def add_results(parser):
+    parser.add_argument("--json", type=writable, help="write the results to this file")
+    parser.add_argument("--plot", type=writable, help="write a picture of them to this SVG file")
+    parser.add_argument("--least", type=number_above(0), default=0.0,
+                        help="exit with 1 where a speed is below this part of the best peer's (none)")
+
+
+def parse(description, words=None):
+    parser = make_parser(description)
+    arguments = parser.parse_args(words)
+    if shutil.which(arguments.perf) is None:
+        parser.error(f"there is no program {arguments.perf}; --perf says where rondo-perf was built")
+    if arguments.torch_python is None:
+        arguments.torch_python = os.environ.get("RONDO_TORCH_PYTHON", "").split(":")[0]
+    add_defaults(arguments)
+    check_together(parser, arguments)
+    return arguments
+
+
+def add_defaults(arguments):
+    for name, value in (QUICK if arguments.quick else USUAL).items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+            if name == "collectives" and arguments.in_place:
+                arguments.collectives = [one for one in value if one not in NOT_IN_PLACE]
+
+
+def check_together(parser, arguments):
+    if arguments.first > arguments.last:
+        parser.error(f"--first is {arguments.first}: it must be at most --last, which is {arguments.last}")
+    if arguments.first % ELEMENT_BYTES[arguments.type]:
+        parser.error(f"--first is {arguments.first}: it must be a multiple of "
+                     f"{ELEMENT_BYTES[arguments.type]}, the bytes of an element of {arguments.type}")
+    apart = [name for name in arguments.collectives if name in NOT_IN_PLACE]
+    if arguments.in_place and apart:
+        parser.error(f"--in-place: {apart[0]} has no such form")

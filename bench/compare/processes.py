@@ -1,0 +1,57 @@
+"""Runs a program to its end, or ends it, with all that it has started."""
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import Optional
+
+GRACE_SECONDS = 5
+LINES_OF_FAULT = 12
+
+
+@dataclass
+class Outcome:
+    printed: str  # on standard output
+    fault: Optional[str] = None  # what went wrong in a line, the command, and the last lines of output
+
+
+def run(command, variables=None, timeout=None):
+    # Files, not pipes: whoever inherits a pipe and lives on would keep us waiting for its end.
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+                                   env=dict(os.environ, **(variables or {})), start_new_session=True)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            end(process)
+        output.seek(0)
+        errors.seek(0)
+        printed, complaints = output.read(), errors.read()
+    return Outcome(printed, None if code == 0 else fault(command, code, timeout, printed, complaints))
+
+
+def fault(command, code, timeout, printed, complaints):
+    said = next((line for line in complaints.splitlines() if re.search(r"\w", line)), "it said nothing")
+    what = f"took more than {timeout:g} s" if code is None else f"ended with {code}: {said}"
+    lines = (printed + complaints).splitlines()[-LINES_OF_FAULT:]
+    return "\n  ".join([f"{os.path.basename(command[0])} {what}", shlex.join(command), *lines])
+
+
+def end(process):
+    """Launchers end their ranks when they are asked to; what is left of the session then is killed."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()

@@ -1,0 +1,55 @@
+"""Rondo as a contestant, through rondo-perf."""
+import itertools
+import json
+import os
+import sys
+
+import processes
+from contestant import Contestant, Missing, Turn
+from jobs import NOT_IN_PLACE
+
+LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks.py")
+VERSION_SECONDS = 20
+
+
+def find(workshop):
+    perf = workshop.arguments.perf
+    outcome = processes.run([perf, "--version"], timeout=VERSION_SECONDS)
+    if outcome.fault:
+        raise Missing(outcome.fault)
+    return Contestant("rondo", outcome.printed.strip(), lambda job: run(job, workshop))
+
+
+def run(job, workshop):
+    """rondo-perf makes as many iterations of each size, so there is a run for each number of iterations."""
+    turn = Turn()
+    for _, steps in itertools.groupby(job.steps, lambda step: step.iterations):
+        times_us, turn.fault = run_part(job, list(steps), workshop)
+        turn.times_us.update(times_us)
+        if turn.fault:
+            break
+    return turn
+
+
+def run_part(job, steps, workshop):
+    path = os.path.join(workshop.folder, "rows.json")
+    command = [sys.executable, LAUNCHER, job.bind, str(job.sweep.ranks),
+               *perf_command(job, steps, workshop.arguments), "--json", path]
+    outcome = processes.run(command, timeout=job.timeout)
+    if outcome.fault:
+        return {}, outcome.fault
+    with open(path, encoding="utf-8") as file:
+        # A row's own size is rounded down to whole blocks.
+        return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file))}, None
+
+
+def perf_command(job, steps, arguments):
+    return [arguments.perf, job.sweep.collective, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
+            "-f", str(arguments.factor), "-n", str(steps[0].iterations), "-w", str(steps[0].warmup),
+            "-d", job.type, "--transport", job.sweep.transport]
+
+
+def place(job):
+    """Peers have a broadcast in place only."""
+    in_place = job.in_place or job.sweep.collective == "broadcast"
+    return "in_place" if in_place and job.sweep.collective not in NOT_IN_PLACE else "out_of_place"

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""bench/compare as a program: beside programs whose times are known, and beside the MPI libraries there are.
+
+Usage: check_compare.py SOURCE_ROOT RONDO_PERF
+"""
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from contextlib import redirect_stderr
+from xml.dom import minidom
+
+import fake_contestants
+
+PERF = sys.argv.pop(2)
+ROOT = sys.argv.pop(1)
+FOLDER = os.path.join(ROOT, "bench/compare")
+PROGRAM = os.path.join(FOLDER, "compare.py")
+sys.path[:0] = [FOLDER, os.path.join(ROOT, "bench/common")]
+
+
+class Fakes(unittest.TestCase):
+    """Whoever is fast or slow is known, so the whole output is."""
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+        fake_contestants.write(self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def lines(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read().split("\n")[:-1]
+
+    def compare(self, *arguments):
+        env = {"PATH": self.folder, "FAKE_LOG": self.path("log")}
+        return subprocess.run(
+            [sys.executable, PROGRAM, "--ranks", "2", "--first", "8", "--last", "2K", "--factor", "16",
+             "--json", self.path("json"), "--plot", self.path("svg"), *arguments],
+            env=env, text=True, capture_output=True, timeout=60)
+
+    def rows(self):
+        with open(self.path("json"), encoding="utf-8") as file:
+            return json.load(file)["rows"]
+
+    def test_the_table_has_the_medians_and_the_ratio_to_the_best_peer(self):
+        result = self.compare("--collectives", "all_reduce,barrier", "--rounds", "2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        table = [line.split() for line in result.stdout.splitlines() if line.startswith("  ")]
+        self.assertEqual(table, [
+            ["shm", "all_reduce", "2", "8", "8.00", "16.00", "24.00", "2.00", "openmpi"],
+            ["shm", "all_reduce", "2", "128", "128.00", "256.00", "384.00", "2.00", "openmpi"],
+            ["shm", "all_reduce", "2", "2048", "2,048.00", "4,096.00", "6,144.00", "2.00", "openmpi"],
+            ["shm", "barrier", "2", "0", "1.00", "2.00", "3.00", "2.00", "openmpi"]])
+        for line in ("shm, all_reduce, 2 ranks: geometric mean of the speed 2.00, least 2.00",
+                     "shm: geometric mean of the speed 2.00",
+                     "beside mpich: geometric mean of the speed 3.00"):
+            self.assertIn("# " + line, result.stdout)
+
+    def test_each_round_begins_with_another_contestant(self):
+        self.assertEqual(self.compare("--collectives", "all_reduce", "--rounds", "3", "--peers",
+                                      "openmpi,mpich").returncode, 0)
+        turns = ["rondo", "Open MPI", "MPICH"]
+        probes = turns[1:]
+        self.assertEqual(self.lines("log"), probes + turns + turns[1:] + turns[:1] + turns[2:] + turns[:2])
+
+    def test_in_place_is_the_in_place_row(self):
+        self.assertEqual(self.compare("--collectives", "reduce", "--rounds", "1", "--in-place", "--peers",
+                                      "openmpi").returncode, 0)
+        self.assertEqual([row["speed"] for row in self.rows()], [4.0] * 3)
+
+    def test_least_decides_the_exit_code(self):
+        quick = "--collectives", "all_reduce", "--rounds", "1", "--peers", "openmpi", "--least"
+        self.assertEqual(self.compare(*quick, "1.9").returncode, 0)
+        self.assertEqual(self.compare(*quick, "2.1").returncode, 1)
+
+    def test_results_say_who_took_part_and_who_did_not(self):
+        self.assertEqual(self.compare("--collectives", "all_reduce", "--rounds", "1").returncode, 0)
+        with open(self.path("json"), encoding="utf-8") as file:
+            about = json.load(file)["about"]
+        self.assertEqual(about["contestants"],
+                         {"rondo": "rondo-perf 0.0", "openmpi": "Open MPI 9.1", "mpich": "MPICH 9.1"})
+        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "gloo"])
+        self.assertIn("compare.py --ranks 2 ", about["command"])
+        self.assertNotIn(self.folder, about["command"])
+        # Three curves of times, one of ratios.
+        self.assertEqual(len(minidom.parse(self.path("svg")).getElementsByTagName("polyline")), 4)
+
+    def test_a_peer_that_fails_is_left_out_from_there_on(self):
+        result = self.compare("--collectives", "gather,all_reduce", "--rounds", "2",
+                              "--peers", "openmpi,mpich")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("MPICH is broken here", result.stderr)
+        self.assertEqual([row["speed"] for row in self.rows()], [2.0, 2.0, None, 2.0, 2.0, 2.0])
+        self.assertEqual([len(row["contestants"]) for row in self.rows()], [3, 3, 1, 3, 3, 3])
+        self.assertEqual([len(one["rounds_us"]) for one in self.rows()[0]["contestants"].values()], [2, 2, 2])
+
+    def test_a_peer_that_hangs_is_ended_with_all_that_it_started(self):
+        result = self.compare("--collectives", "scatter,all_reduce", "--rounds", "1", "--timeout", "0.7",
+                              "--peers", "openmpi")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("took more than 0.7 s", result.stdout)
+        self.assertEqual([row["speed"] for row in self.rows()], [None] * 3 + [2.0] * 3)
+        for pid in self.lines("log.pids"):
+            self.assertFalse(is_running(pid), pid)
+
+    def test_without_a_peer_there_is_nothing_to_do(self):
+        result = self.compare("--peers", "gloo,openmpi-ucx")
+        self.assertEqual(result.returncode, 1)
+        for words in ("ucx cannot be selected", "RONDO_TORCH_PYTHON", "nothing to compare"):
+            self.assertIn(words, result.stderr)
+
+
+def is_running(pid):
+    """A dead process may wait for someone to take note of it."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Options(unittest.TestCase):
+    def test_refused(self):
+        import options
+        for words, sentence in ((["--ranks", "1"], "--ranks: is '1': it must be numbers of ranks"),
+                                (["--collectives", "sum"], "there is no collective 'sum'"),
+                                (["--peers", "nccl"], "there is no peer 'nccl'"),
+                                (["--transport", "ib"], "there is no transport 'ib'"),
+                                (["--first", "8X"], "--first: is '8X': it must be bytes"),
+                                (["--last", "3G"], "at most 2G"),
+                                (["--first", "64", "--last", "8"], "--first is 64: it must be at most"),
+                                (["--first", "6"], "--first is 6: it must be a multiple of 4"),
+                                (["--factor", "1"], "'1': it must be a whole number, at least 2"),
+                                (["--rounds", "x"], "--rounds: is 'x'"),
+                                (["--timeout", "0"], "'0': it must be a number of seconds above 0"),
+                                (["--in-place", "--collectives", "barrier"], "barrier has no such form"),
+                                (["--torch-python", "no-such"], "'no-such': there is no such program"),
+                                (["--json", "no-such/file"], "--json: is 'no-such/file': No such file"),
+                                (["--perf", "no-such"], "there is no program no-such")):
+            with self.subTest(words=words):
+                errors = io.StringIO()
+                with self.assertRaises(SystemExit) as raised, redirect_stderr(errors):
+                    options.parse("", ["--perf", PERF, *words])
+                self.assertEqual(raised.exception.code, 2)
+                self.assertIn(sentence, errors.getvalue().replace("\n", " "))
+
+    def test_quick_gives_way_to_what_is_said(self):
+        import options
+        arguments = options_for("--quick", "--ranks", "4")
+        self.assertEqual((arguments.ranks, arguments.rounds), ([4], options.QUICK["rounds"]))
+
+    def test_sizes_hold_an_element_of_each_rank(self):
+        import jobs
+        arguments = options_for("--type", "double", "--last", "1K")
+        for name, sizes in (("all_reduce", [8, 32, 128, 512]), ("gather", [32, 128, 512]), ("barrier", [0])):
+            self.assertEqual(jobs.sizes_of(jobs.Sweep("shm", name, 4), arguments), sizes)
+
+
+BROKEN_SCATTER = """
+#include <mpi.h>
+int MPI_Scatter(const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, int g, MPI_Comm comm) {
+  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g;
+  return MPI_Barrier(comm);
+}
+"""
+
+
+class Real(unittest.TestCase):
+    """Of the MPI libraries that are here."""
+
+    def test_rondo_beside_them(self):
+        collectives = ["all_reduce", "barrier"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "json")
+            result = subprocess.run(
+                [sys.executable, PROGRAM, "--perf", PERF, "--peers", "openmpi,mpich", "--rounds", "1",
+                 "--ranks", "2", "--collectives", ",".join(collectives), "--first", "1K", "--last", "1K",
+                 "--json", path],
+                text=True, capture_output=True, timeout=100)
+            if "nothing to compare" in result.stderr:
+                self.skipTest(result.stderr)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            with open(path, encoding="utf-8") as file:
+                results = json.load(file)
+        self.assertEqual([row["collective"] for row in results["rows"]], collectives)
+        for row in results["rows"]:
+            self.assertEqual(list(row["contestants"]), list(results["about"]["contestants"]))
+            self.assertTrue(all(0 < one["median_us"] < 1e6 for one in row["contestants"].values()), row)
+
+    def test_a_peer_that_computes_wrongly_is_not_timed(self):
+        import jobs
+        from contestant import Missing
+        arguments = options_for("--timeout", "60")
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                mpi = with_broken_scatter(folder, arguments)
+            except Missing as reason:
+                self.skipTest(str(reason))
+            turns = [mpi.run(jobs.job_of(jobs.Sweep("shm", name, 2), [64, 128], arguments))
+                     for name in ("gather", "scatter")]
+        self.assertEqual([list(turn.times_us) for turn in turns], [[64, 128], []])
+        self.assertIsNone(turns[0].fault)
+        self.assertIn("wrong elements: 16", turns[1].fault)
+
+
+def options_for(*words):
+    import options
+    return options.parse("", ["--perf", PERF, *words])
+
+
+def with_broken_scatter(folder, arguments):
+    """Open MPI, or MPICH, whose scatter does nothing."""
+    import compare
+    import mpi
+    from contestant import Missing
+    path = os.path.join(folder, "broken_scatter.c")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(BROKEN_SCATTER)
+    workshop = compare.Workshop(arguments, folder)
+    with unittest.mock.patch.object(mpi, "SOURCES", (*mpi.SOURCES, path)):
+        try:
+            return mpi.find("openmpi", mpi.OpenMpi("ob1"), workshop)
+        except Missing:
+            return mpi.find("mpich", mpi.Mpich(), workshop)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,62 @@
+"""Programs that look to bench/compare like MPI and rondo-perf, and whose times are known."""
+import os
+import stat
+import sys
+
+COMPILER = """
+import sys
+open(sys.argv[sys.argv.index("-o") + 1], "w").close()
+"""
+
+# A call takes as many microseconds as it has bytes, times {factor}. gather fails from 2 KiB on, scatter
+# hangs, with a child that does not end when asked to, and pml ucx is not there.
+LAUNCHER = """
+import os, re, signal, subprocess, sys, time
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("{sign} 9.1"))
+if "ucx" in sys.argv:
+    sys.exit("ucx cannot be selected")
+print("# {sign} 9.1, package: none")
+with open(os.environ["FAKE_LOG"], "a") as log:
+    log.write("{sign}\\n")
+for size in (int(word.split(":")[0]) for word in sys.argv if re.fullmatch(r"\\d+:\\d+:\\d+", word)):
+    if "gather" in sys.argv and size >= 2048:
+        sys.exit("{sign} is broken here")
+    if "scatter" in sys.argv:
+        ignore = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(100)"
+        child = subprocess.Popen([sys.executable, "-c", ignore])
+        with open(os.environ["FAKE_LOG"] + ".pids", "a") as log:
+            log.write(str(child.pid) + "\\n")
+        time.sleep(100)
+    print(size, max(1, size) * {factor}.0, flush=True)
+"""
+
+# As many microseconds as bytes, half of that in place.
+PERF = """
+import json, os, sys
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("rondo-perf 0.0"))
+option = lambda name: sys.argv[sys.argv.index(name) + 1]
+if os.environ["RANK"] == "0":
+    with open(os.environ["FAKE_LOG"], "a") as log:
+        log.write("rondo\\n")
+    size, rows = int(option("-b")), []
+    while size <= int(option("-e")):
+        us = max(1.0, float(size))
+        rows.append({"bytes": size // 3 * 3, "out_of_place_us": us, "in_place_us": us / 2})
+        size = max(1, size) * int(option("-f"))
+    with open(option("--json"), "w") as file:
+        json.dump(rows, file)
+"""
+
+
+def write(folder):
+    """Open MPI takes twice as long as Rondo, MPICH three times."""
+    programs = {"mpicc.openmpi": COMPILER, "mpicc.mpich": COMPILER, "rondo-perf": PERF,
+                "mpirun.openmpi": LAUNCHER.format(sign="Open MPI", factor=2),
+                "mpiexec.mpich": LAUNCHER.format(sign="MPICH", factor=3)}
+    for name, text in programs.items():
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable} -IS\n{text}")
+        os.chmod(path, stat.S_IRWXU)
