@@ -45,9 +45,10 @@ def show(judgement, verbose):
 
 def run_view(options, view, ranks, select):
     """The Judgement of one view at one number of ranks, printed."""
+    import torch
     started = time.monotonic()
     outcomes = team.run_tests(lambda: suite.load(options.backend, view, ranks), select, options.limit)
-    judgement = Judgement(outcomes, expected.expected_failures(options.backend))
+    judgement = Judgement(outcomes, expected.expected_failures(options.backend, torch.__version__))
     print(f"{title(options, view, ranks)}: {judgement.in_words()} ({time.monotonic() - started:.0f} s)")
     show(judgement, options.verbose)
     sys.stdout.flush()

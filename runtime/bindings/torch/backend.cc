@@ -92,6 +92,13 @@ c10::intrusive_ptr<c10d::Backend> RondoBackend::split(const c10::intrusive_ptr<c
                                                       const c10::intrusive_ptr<Options>& opts) {
   const auto self = std::find(ranks.begin(), ranks.end(), getRank());
   if (self == ranks.end()) return nullptr;
+  {
+    // Before 2.14 splitGroup() asks once for each kind of device, with one store, and keeps the first answer.
+    const std::lock_guard lock(registry_mutex());
+    for (RondoBackend* one : registry())
+      if (one->store_ == store && one->group_ == opts->group_name)
+        return c10::intrusive_ptr<RondoBackend>::reclaim_copy(one);
+  }
   return c10::make_intrusive<RondoBackend>(store, static_cast<int>(self - ranks.begin()),
                                            static_cast<int>(ranks.size()), opts->timeout, opts->group_name);
 }

@@ -31,7 +31,8 @@ class RondoBackend final : public c10d::Backend {
   ~RondoBackend() override;
 
   const std::string getBackendName() const override { return "rondo"; }
-  c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+  /// A copy: before 2.14 splitGroup() writes the new group's name and timeout into it.
+  c10::intrusive_ptr<Options> getBackendOptions() override { return c10::make_intrusive<Options>(*options_); }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
   uint64_t getSequenceNumberForGroup() override { return sequence_; }

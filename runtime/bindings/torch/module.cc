@@ -40,11 +40,17 @@ void define_mismatch(py::module_& module) {
 PYBIND11_MODULE(_torch, module) {
   py::module_::import("torch.distributed");
   define_mismatch(module);
-  py::class_<RondoBackend, c10::intrusive_ptr<RondoBackend>, c10d::Backend>(module, "ProcessGroupRondo")
+  py::class_<RondoBackend, c10::intrusive_ptr<RondoBackend>, c10d::Backend> backend(module,
+                                                                                    "ProcessGroupRondo");
+  backend
       .def(py::init(&create), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"),
            py::arg("group"))
       // torch calls it at ranks that are not in a group which is split off; it has nothing to tell them.
       .def("perform_nocolor_split", [](RondoBackend&, const py::object&) {});
+  // Before 2.14 split_group() looks for options to hand on; without any it takes the copy of
+  // getBackendOptions().
+  if (!py::hasattr(backend, "options"))
+    backend.def_property_readonly("options", [](const RondoBackend&) { return py::none(); });
   module.def("shut_down_all", &RondoBackend::shut_down_all, py::call_guard<py::gil_scoped_release>());
 }
 
