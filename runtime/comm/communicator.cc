@@ -74,9 +74,8 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
     return wished ? std::string(wished) : setting(otherwise).value_or("");
   };
   const std::string transport_name = wish(wishes.transport, Setting::Transport);
-  RONDO_TRY_ASSIGN(const int64_t exchange_bytes,
-                   number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, PostTable::kMostBytes));
-  options.exchange_bytes = static_cast<size_t>(exchange_bytes);
+  RONDO_TRY_ASSIGN(options.exchange_bytes,
+                   number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, options.exchange_bytes));
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
@@ -161,15 +160,24 @@ Result<Communicator::Plan*> Communicator::plan(const Algorithm& algorithm, const
 Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   auto& memo = choices_[static_cast<size_t>(call.kind)];
   if (Choice* known = memo.find(call)) return known;
-  RONDO_TRY_ASSIGN(const Decision decision,
-                   options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes,
-                                            shared_calls_ ? options_.exchange_bytes : 0));
+  RONDO_TRY_ASSIGN(
+      const Decision decision,
+      options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes, exchange_bytes()));
   Choice choice{.decision = decision};
   if (decision.exchanged) {
     choice.exchange = resolve(call, decision);
     choice.buffers = buffer_rule(call, self_, size());
   }
   return memo.keep(call, choice);
+}
+
+/// The longest vector that is exchanged. Connections overlap the two copies of a longer one; where ranks
+/// outnumber CPUs nothing overlaps, and what counts is how seldom they have to take turns.
+size_t Communicator::exchange_bytes() const {
+  constexpr size_t kWithCpus = size_t{16} * 1024;
+  if (shared_calls_ == nullptr) return 0;
+  if (options_.exchange_bytes >= 0) return static_cast<size_t>(options_.exchange_bytes);
+  return crowded_ ? PostTable::kMostBytes : kWithCpus;
 }
 
 void Communicator::share_memory() {

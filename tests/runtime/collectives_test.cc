@@ -96,6 +96,8 @@ void every_type_and_operation(const Rank& rank) {
 
 void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t seed, int calls) {
   const Environment slots("RONDO_SLOT_BYTES", slot_bytes);
+  // Short calls by connections as well, and long ones by what short ones take.
+  const Environment exchange("RONDO_EXCHANGE_BYTES", std::string(slot_bytes) == "256" ? "0" : "65536");
   INFO(way.transport << ", " << nranks << " ranks, slots of " << slot_bytes << " bytes, first seed " << seed);
   expect_success(run_world(world_of(way, nranks), [=](Rank& rank) {
     for (int i = 0; i < calls; ++i)

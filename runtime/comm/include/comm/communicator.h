@@ -39,7 +39,7 @@ class Communicator {
     const Transport* transport = nullptr;  // null: the best for each pair
     ConnectionParams params;
     Selector selector;
-    size_t exchange_bytes = 0;  // the longest vector that an Exchange takes
+    int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
     int channels = 1;                          // likewise, at most
@@ -165,6 +165,7 @@ class Communicator {
   std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   void share_memory();
+  size_t exchange_bytes() const;
   std::byte* scratch(size_t bytes);
   Status await_goodbyes();
   Status check_nothing_left() const;

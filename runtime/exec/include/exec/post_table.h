@@ -35,7 +35,7 @@ static_assert(sizeof(Post) == 128);
 
 class PostTable {
  public:
-  static constexpr size_t kMostBytes = size_t{16} * 1024;  // of a post
+  static constexpr size_t kMostBytes = size_t{256} * 1024;  // of a post
   /// Rounds in which everybody hears everybody take turns with the first two slots: who begins the next but
   /// one knows that all have read. The others serve rounds in which a rank can be ahead.
   static constexpr int kMutualSlots = 2;
