@@ -54,6 +54,7 @@ Result<bool> CommonMemory::advance() {
 
 int CommonMemory::blocked_on() const {
   if (!is_root()) return 0;
+  if (served_.empty()) return -1;
   const auto missing = std::find(served_.begin() + 1, served_.end(), false);
   return static_cast<int>(missing - served_.begin());
 }

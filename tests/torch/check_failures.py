@@ -176,7 +176,7 @@ class Failures(unittest.TestCase):
                  ("sum", "max")),
                 (lambda rank: dist.broadcast(torch.ones(3), 0) if rank else dist.all_reduce(torch.ones(3)),
                  ("all_reduce", "broadcast")),
-                (lambda rank: (dist.broadcast(torch.ones(3), rank), dist.barrier()), ("barrier()", "root="))):
+                (lambda rank: (dist.broadcast(torch.ones(3), rank), dist.barrier()), ("root=0", "root=1"))):
             with self.subTest(words=words):
                 run(2, disagree(make_call, *words), dies=())
 
