@@ -73,13 +73,21 @@ Exchange::Exchange(PostTable table, int rank, int nranks)
 void Exchange::begin(const ExchangeCall& call) {
   call_ = &call;
   signature_of(++round_) = call.signature;
-  constexpr int kOtherSlots = PostTable::kSlots - PostTable::kMutualSlots;
-  slot_ = call.mutual ? static_cast<int>(++mutual_rounds_ % PostTable::kMutualSlots)
-                      : PostTable::kMutualSlots + static_cast<int>((round_ - mutual_rounds_) % kOtherSlots);
+  slot_ = next_slot(call);
   has_posted_ = !call.posts;
   read_ = 0;
   offset_ = 0;
   failure_ = Status();
+}
+
+/// All ranks choose alike.
+int Exchange::next_slot(const ExchangeCall& call) {
+  constexpr int kLong = PostTable::kMutualSlots;
+  constexpr int kShort = kLong + PostTable::kLongSlots;
+  if (call.mutual) return static_cast<int>(mutual_rounds_++ % PostTable::kMutualSlots);
+  if (call.posted_bytes > PostTable::kShortBytes)
+    return kLong + static_cast<int>(long_rounds_++ % PostTable::kLongSlots);
+  return kShort + static_cast<int>(short_rounds_++ % PostTable::kShortSlots);
 }
 
 Progress Exchange::advance() {

@@ -79,7 +79,8 @@ TEST_CASE("whoever is behind gets what belongs to its call") {
     for (const int nranks : {2, 5}) {
       INFO(way.transport << ", " << nranks << " ranks");
       expect_success(run_world(world_of(way, nranks), [](Rank& rank) {
-        for (const size_t words : {size_t{1}, size_t{18}, size_t{19}, size_t{4096}}) {
+        for (const size_t words :
+             {size_t{1}, size_t{18}, size_t{19}, size_t{1024}, size_t{1025}, size_t{4096}}) {
           broadcasts(rank, words);
           reductions(rank, words);
         }

@@ -68,6 +68,7 @@ class Exchange final : public Task {
   Status check_nothing_left() const;
 
  private:
+  int next_slot(const ExchangeCall& call);
   bool may_post();
   bool is_done_with(int peer, uint64_t round);
   void post();
@@ -82,7 +83,7 @@ class Exchange final : public Task {
   template <typename Judge>
   Status find_post(const Judge& judge) const;
 
-  static constexpr size_t kRemembered = 16;  // rounds
+  static constexpr size_t kRemembered = 2 * PostTable::kShortSlots;  // rounds
   Signature& signature_of(uint64_t round) { return recent_[round % kRemembered]; }
   const Signature& signature_of(uint64_t round) const { return recent_[round % kRemembered]; }
 
@@ -96,6 +97,8 @@ class Exchange final : public Task {
   uint64_t history_ = 0;
   uint64_t round_ = 0;
   uint64_t mutual_rounds_ = 0;
+  uint64_t long_rounds_ = 0;
+  uint64_t short_rounds_ = 0;
   uint32_t cpu_ = 0;  // as the table has it
 
   const ExchangeCall* call_ = nullptr;

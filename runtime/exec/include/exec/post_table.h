@@ -36,15 +36,17 @@ static_assert(sizeof(Post) == 128);
 class PostTable {
  public:
   static constexpr size_t kMostBytes = size_t{256} * 1024;  // of a post
+  static constexpr size_t kShortBytes = size_t{4} * 1024;   // of one that counts as short
   /// Rounds in which everybody hears everybody take turns with the first two slots: who begins the next but
-  /// one knows that all have read. The others serve rounds in which a rank can be ahead.
+  /// one knows that all have read. The others serve rounds in which a rank can be ahead, and the more it can,
+  /// the less often ranks that share a CPU have to take turns. Only short posts have many of them.
   static constexpr int kMutualSlots = 2;
-  static constexpr int kSlots = 10;
+  static constexpr int kLongSlots = 8;
+  static constexpr int kShortSlots = 64;
+  static constexpr int kSlots = kMutualSlots + kLongSlots + kShortSlots;
 
   /// Zeros at the beginning.
-  static size_t bytes(int nranks) {
-    return static_cast<size_t>(nranks) * (sizeof(RankState) + kSlots * (sizeof(Post) + kMostBytes));
-  }
+  static size_t bytes(int nranks) { return PostTable(nullptr, nranks).bulk_offset(0, kSlots); }
   PostTable() = default;
   PostTable(std::byte* memory, int nranks) : memory_(memory), nranks_(static_cast<size_t>(nranks)) {}
 
@@ -56,11 +58,10 @@ class PostTable {
     return reinterpret_cast<Post*>(memory_ + nranks_ * sizeof(RankState))[index(rank, slot)];
   }
   /// Where the bytes of a post lie that are more than brief.
-  std::byte* bulk(int rank, int slot) const {
-    return memory_ + nranks_ * (sizeof(RankState) + kSlots * sizeof(Post)) + index(rank, slot) * kMostBytes;
-  }
+  std::byte* bulk(int rank, int slot) const { return memory_ + bulk_offset(rank, slot); }
 
  private:
+  static constexpr int kFirstShort = kMutualSlots + kLongSlots;
   struct alignas(128) RankState {
     uint64_t done;
     uint32_t cpu;
@@ -68,6 +69,11 @@ class PostTable {
   RankState& state(int rank) const { return reinterpret_cast<RankState*>(memory_)[rank]; }
   size_t index(int rank, int slot) const {
     return static_cast<size_t>(slot) * nranks_ + static_cast<size_t>(rank);
+  }
+  size_t bulk_offset(int rank, int slot) const {
+    const size_t first = nranks_ * (sizeof(RankState) + kSlots * sizeof(Post));
+    if (slot < kFirstShort) return first + index(rank, slot) * kMostBytes;
+    return first + nranks_ * kFirstShort * kMostBytes + index(rank, slot - kFirstShort) * kShortBytes;
   }
 
   std::byte* memory_ = nullptr;
