@@ -19,6 +19,9 @@ namespace {
 constexpr LinkCost kSharedMemory{0.5, 2e-4};
 constexpr LinkCost kNetwork{15, 5e-4};
 
+/// Everybody reads everybody's posts, and rank 0 gives the memory to all: with more ranks trees come first.
+constexpr int kMostExchanging = 64;
+
 /// Whether these ranks of one host outnumber the CPUs that they may use. Where a launcher has bound each to
 /// one, they do where two have the same.
 bool outnumber_cpus(const std::vector<const Member*>& ranks) {
@@ -117,7 +120,8 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
   made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
   made->crowded_ = outnumber_cpus(here);
-  if (one_host && made->size() > 1 && shares_memory(made->options_.transport)) made->share_memory();
+  const bool few = made->size() > 1 && made->size() <= kMostExchanging;
+  if (one_host && few && shares_memory(made->options_.transport)) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
   made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
