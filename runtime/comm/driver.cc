@@ -61,7 +61,7 @@ bool is_quickly_done(Communicator& communicator, Task& task) {
         communicator.board().end();
         return true;
       }
-      if (progress == Progress::Stuck && task.may_block_others()) break;
+      if (progress == Progress::Stuck && task.may_block_others(communicator.crowded())) break;
       if (progress == Progress::Stuck) task.linger();
     }
     if (communicator.health().failed()) return false;

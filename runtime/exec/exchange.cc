@@ -233,7 +233,7 @@ void Exchange::linger() const {
 }
 
 /// It may do so where one that it waits for was last seen on the CPU that runs this rank.
-bool Exchange::may_block_others() {
+bool Exchange::may_block_others(bool /*crowded*/) {
   if (blocked_on_ < 0) return false;
   const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
   if (cpu != cpu_) std::atomic_ref(table_.cpu(self_)).store(cpu_ = cpu, std::memory_order_relaxed);

@@ -232,12 +232,18 @@ TEST_CASE("two roots of one broadcast are found in the next call in which the ra
 }
 
 TEST_CASE("ranks that use different transports learn it") {
-  expect_success(run_world({.nranks = 2}, [](Rank& rank) {
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.transport = rank.rank == 0 ? "shm" : "tcp";
-    differ_in(rank, config, {"another transport"});
-    check(rondo_barrier(rank.comm, nullptr), rank.comm);
-  }));
+  for (const char* exchange_bytes : {"0", "16384"}) {
+    INFO(exchange_bytes);
+    expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
+      const bool by_connections = std::string(exchange_bytes) == "0";
+      ::setenv("RONDO_EXCHANGE_BYTES", exchange_bytes, 1);
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.transport = rank.rank == 0 ? "shm" : "tcp";
+      const std::vector<std::string> transports{"transport", "shm", "tcp"};
+      differ_in(rank, config, by_connections ? transports : std::vector<std::string>{"another transport"});
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
 }
 
 TEST_CASE("a call that one rank answers with the end is named, long before the deadline") {

@@ -30,7 +30,7 @@ class SharedCalls final : public Task {
   void linger() const override {
     if (exchange_) exchange_->linger();
   }
-  bool may_block_others() override { return !exchange_ || exchange_->may_block_others(); }
+  bool may_block_others(bool crowded) override { return !exchange_ || exchange_->may_block_others(crowded); }
   Status connection_status() const override { return exchange_ ? exchange_->connection_status() : Status(); }
 
   /// Names a call that another rank made and this one never did; Ok where there is none.

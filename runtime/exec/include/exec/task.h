@@ -26,8 +26,9 @@ class Task {
   virtual int blocked_on() const = 0;
   /// Stuck: spins for a moment, or until there may be something to do.
   virtual void linger() const {}
-  /// Stuck: whether this thread may keep those that it waits for from running.
-  virtual bool may_block_others() { return false; }
+  /// Stuck: whether this thread may keep those that it waits for from running. `crowded`: ranks outnumber
+  /// CPUs, which is all there is to go by where the task does not know on which CPU they are.
+  virtual bool may_block_others(bool crowded) { return crowded; }
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
   virtual void abandon() {}
   /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.
