@@ -9,6 +9,7 @@ namespace {
 
 using namespace rondo;
 using api::guarded;
+using Kind = CollectiveKind;
 
 /// What all collectives have in common.
 struct Common {
@@ -82,54 +83,30 @@ Status check_own_count(const Blocks& blocks, size_t count, const char* what, ron
 
 rondo_status_t rondo_all_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                                 rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_all_reduce",
-                    {.kind = CollectiveKind::AllReduce,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = count,
-                     .type = type,
-                     .op = op},
-                    comm, stream);
+  return collective("rondo_all_reduce", {Kind::AllReduce, sendbuf, recvbuf, count, type, op}, comm, stream);
 }
 
 rondo_status_t rondo_broadcast(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, int root,
                                rondo_comm_t comm, rondo_stream_t stream) {
   return collective("rondo_broadcast",
-                    {.kind = CollectiveKind::Broadcast,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = count,
-                     .root = root,
-                     .type = type},
-                    comm, stream);
+                    {Kind::Broadcast, sendbuf, recvbuf, count, type, PlainCall::kNoOp, root}, comm, stream);
 }
 
 rondo_status_t rondo_reduce(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                             rondo_op_t op, int root, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_reduce",
-                    {.kind = CollectiveKind::Reduce,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = count,
-                     .root = root,
-                     .type = type,
-                     .op = op},
-                    comm, stream);
+  return collective("rondo_reduce", {Kind::Reduce, sendbuf, recvbuf, count, type, op, root}, comm, stream);
 }
 
 rondo_status_t rondo_all_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type,
                                 rondo_comm_t comm, rondo_stream_t stream) {
-  return collective(
-      "rondo_all_gather",
-      {.kind = CollectiveKind::AllGather, .send = sendbuf, .recv = recvbuf, .count = sendcount, .type = type},
-      comm, stream);
+  return collective("rondo_all_gather", {Kind::AllGather, sendbuf, recvbuf, sendcount, type}, comm, stream);
 }
 
 rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                   const size_t* displs, rondo_type_t type, rondo_comm_t comm,
                                   rondo_stream_t stream) {
   return guarded("rondo_all_gather_v", comm, [&]() -> Status {
-    Call call = PlainCall{.kind = CollectiveKind::AllGather, .send = sendbuf, .recv = recvbuf}.call();
+    Call call = PlainCall{.kind = Kind::AllGather, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
     RONDO_TRY_ASSIGN(call.count, own_count(call.recv_blocks, comm));
@@ -139,13 +116,7 @@ rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf, const size
 
 rondo_status_t rondo_reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
                                     rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_reduce_scatter",
-                    {.kind = CollectiveKind::ReduceScatter,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = recvcount,
-                     .type = type,
-                     .op = op},
+  return collective("rondo_reduce_scatter", {Kind::ReduceScatter, sendbuf, recvbuf, recvcount, type, op},
                     comm, stream);
 }
 
@@ -153,7 +124,7 @@ rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const 
                                       rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
                                       rondo_stream_t stream) {
   return guarded("rondo_reduce_scatter_v", comm, [&]() -> Status {
-    Call call = PlainCall{.kind = CollectiveKind::ReduceScatter, .send = sendbuf, .recv = recvbuf}.call();
+    Call call = PlainCall{.kind = Kind::ReduceScatter, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("recvcounts", recvcounts, nullptr, comm));
     RONDO_TRY_ASSIGN(call.count, own_count(call.send_blocks, comm));
@@ -163,17 +134,14 @@ rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const 
 
 rondo_status_t rondo_all_to_all(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                                 rondo_comm_t comm, rondo_stream_t stream) {
-  return collective(
-      "rondo_all_to_all",
-      {.kind = CollectiveKind::AllToAll, .send = sendbuf, .recv = recvbuf, .count = count, .type = type},
-      comm, stream);
+  return collective("rondo_all_to_all", {Kind::AllToAll, sendbuf, recvbuf, count, type}, comm, stream);
 }
 
 rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
                                   void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
                                   rondo_type_t type, rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_all_to_all_v", comm, [&]() -> Status {
-    Call call = PlainCall{.kind = CollectiveKind::AllToAll, .send = sendbuf, .recv = recvbuf}.call();
+    Call call = PlainCall{.kind = Kind::AllToAll, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, sdispls, comm));
     RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, rdispls, comm));
@@ -185,13 +153,7 @@ rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts,
 
 rondo_status_t rondo_gather(const void* sendbuf, void* recvbuf, size_t sendcount, rondo_type_t type, int root,
                             rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_gather",
-                    {.kind = CollectiveKind::Gather,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = sendcount,
-                     .root = root,
-                     .type = type},
+  return collective("rondo_gather", {Kind::Gather, sendbuf, recvbuf, sendcount, type, PlainCall::kNoOp, root},
                     comm, stream);
 }
 
@@ -199,12 +161,9 @@ rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvb
                               const size_t* displs, rondo_type_t type, int root, rondo_comm_t comm,
                               rondo_stream_t stream) {
   return guarded("rondo_gather_v", comm, [&]() -> Status {
-    Call call = PlainCall{.kind = CollectiveKind::Gather,
-                          .send = sendbuf,
-                          .recv = recvbuf,
-                          .count = sendcount,
-                          .root = root}
-                    .call();
+    Call call =
+        PlainCall{.kind = Kind::Gather, .send = sendbuf, .recv = recvbuf, .count = sendcount, .root = root}
+            .call();
     call.varying = true;
     RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
     if (root_here) {
@@ -218,25 +177,16 @@ rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvb
 rondo_status_t rondo_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, rondo_type_t type,
                              int root, rondo_comm_t comm, rondo_stream_t stream) {
   return collective("rondo_scatter",
-                    {.kind = CollectiveKind::Scatter,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = recvcount,
-                     .root = root,
-                     .type = type},
-                    comm, stream);
+                    {Kind::Scatter, sendbuf, recvbuf, recvcount, type, PlainCall::kNoOp, root}, comm, stream);
 }
 
 rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts, const size_t* displs,
                                void* recvbuf, size_t recvcount, rondo_type_t type, int root,
                                rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_scatter_v", comm, [&]() -> Status {
-    Call call = PlainCall{.kind = CollectiveKind::Scatter,
-                          .send = sendbuf,
-                          .recv = recvbuf,
-                          .count = recvcount,
-                          .root = root}
-                    .call();
+    Call call =
+        PlainCall{.kind = Kind::Scatter, .send = sendbuf, .recv = recvbuf, .count = recvcount, .root = root}
+            .call();
     call.varying = true;
     RONDO_TRY_ASSIGN(const bool root_here, at_root(comm, root));
     if (root_here) {
@@ -248,31 +198,17 @@ rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts, co
 }
 
 rondo_status_t rondo_barrier(rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_barrier", {.kind = CollectiveKind::Barrier, .type = RONDO_UINT8}, comm, stream);
+  return collective("rondo_barrier", {Kind::Barrier, nullptr, nullptr, 0, RONDO_UINT8}, comm, stream);
 }
 
 rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type, rondo_op_t op,
                           rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_scan",
-                    {.kind = CollectiveKind::Scan,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = count,
-                     .type = type,
-                     .op = op},
-                    comm, stream);
+  return collective("rondo_scan", {Kind::Scan, sendbuf, recvbuf, count, type, op}, comm, stream);
 }
 
 rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                             rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream) {
-  return collective("rondo_exscan",
-                    {.kind = CollectiveKind::Exscan,
-                     .send = sendbuf,
-                     .recv = recvbuf,
-                     .count = count,
-                     .type = type,
-                     .op = op},
-                    comm, stream);
+  return collective("rondo_exscan", {Kind::Exscan, sendbuf, recvbuf, count, type, op}, comm, stream);
 }
 
 rondo_status_t rondo_group_start(void) {

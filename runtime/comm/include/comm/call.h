@@ -64,9 +64,11 @@ struct PlainCall {
   const void* send = nullptr;
   void* recv = nullptr;
   size_t count = 0;
-  int root = 0;
   int type = 0;
-  int op = 0;  // of kinds that reduce
+  int op = kNoOp;  // of kinds that reduce
+  int root = 0;
+
+  static constexpr int kNoOp = 0;
 
   bool is_built_in() const { return type < kElementTypes && op < kReductions; }
   /// Type and operation are still to be filled in.
