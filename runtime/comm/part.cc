@@ -115,7 +115,7 @@ Progress Part::fail(const Status& cause) {
   status_ = first_cause(cause);
   if (call_) call_->abandon();
   if (gpu_messages_) gpu_messages_->abandon();
-  if (next_call() != nullptr) communicator_.board().end();
+  // The board keeps the call: peers that ask why it lasts still hear whom this rank waited for.
   over_ = true;
   return Progress::Failed;
 }
