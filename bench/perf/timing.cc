@@ -84,6 +84,8 @@ rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vec
   PERF_TRY(rondo_barrier(team.control, nullptr));
   const auto how = options.gpu.graph_launches > 0 ? by_graph : times_by_events(options) ? by_events : by_host;
   PERF_TRY(how(team, trials, times_us));
+  // What follows takes no CPU from ranks that are still timed.
+  PERF_TRY(rondo_barrier(team.control, nullptr));
   for (double& time_us : times_us) time_us /= options.iterations * options.aggregate;
   return RONDO_OK;
 }

@@ -13,6 +13,7 @@ namespace {
 
 /// How often a call is advanced before a wait counts as one that has to be looked into.
 constexpr int kQuickTurns = 256;
+constexpr int kCrowdedTurns = 16;
 constexpr int kQuickYields = 64;
 
 /// Runs them to their ends.
@@ -54,7 +55,7 @@ Status run_group(std::span<const Item> items) {
 /// those that share this one are let run at once; the others are on their way.
 bool is_quickly_done(Communicator& communicator, Task& task) {
   for (int yields = 0; yields < kQuickYields; ++yields) {
-    for (int turns = 0; turns < kQuickTurns; ++turns) {
+    for (int turns = 0; turns < (communicator.crowded() ? kCrowdedTurns : kQuickTurns); ++turns) {
       const Progress progress = task.advance();
       if (progress == Progress::Failed) return false;
       if (progress == Progress::Done) {

@@ -68,7 +68,10 @@ Exchange::Exchange(PostTable table, int rank, int nranks)
       self_(rank),
       done_(static_cast<size_t>(nranks)),
       heard_(static_cast<size_t>(nranks)),
-      operands_(static_cast<size_t>(nranks)) {}
+      operands_(static_cast<size_t>(nranks)) {
+  table_.touch_posts();
+  note_cpu();
+}
 
 void Exchange::begin(const ExchangeCall& call) {
   call_ = &call;
@@ -82,12 +85,10 @@ void Exchange::begin(const ExchangeCall& call) {
 
 /// All ranks choose alike.
 int Exchange::next_slot(const ExchangeCall& call) {
-  constexpr int kLong = PostTable::kMutualSlots;
-  constexpr int kShort = kLong + PostTable::kLongSlots;
   if (call.mutual) return static_cast<int>(mutual_rounds_++ % PostTable::kMutualSlots);
   if (call.posted_bytes > PostTable::kShortBytes)
-    return kLong + static_cast<int>(long_rounds_++ % PostTable::kLongSlots);
-  return kShort + static_cast<int>(short_rounds_++ % PostTable::kShortSlots);
+    return PostTable::kFirstLong + static_cast<int>(long_rounds_++ % PostTable::kLongSlots);
+  return PostTable::kFirstShort + static_cast<int>(short_rounds_++ % PostTable::kShortSlots);
 }
 
 Progress Exchange::advance() {
@@ -128,7 +129,7 @@ void Exchange::post() {
   Post& post = table_.post(self_, slot_);
   post.write(call_->signature);
   post.history = history_;
-  std::byte* to = call_->is_brief ? post.brief.data() : table_.bulk(self_, slot_);
+  std::byte* to = call_->is_brief ? post.brief.data() : bulk();
   size_t offset = 0;
   do {
     const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - offset);
@@ -138,6 +139,14 @@ void Exchange::post() {
     std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
   } while (offset < call_->posted_bytes);
   used_[slot_] = round_;
+}
+
+std::byte* Exchange::bulk() {
+  if (!has_touched_ && slot_ >= PostTable::kFirstShort) {
+    table_.touch_short_bulk(self_);
+    has_touched_ = true;
+  }
+  return table_.bulk(self_, slot_);
 }
 
 void Exchange::put(std::byte* to, size_t offset, size_t bytes) const {
@@ -232,23 +241,26 @@ void Exchange::linger() const {
     if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;
 }
 
+/// Others spin for a rank that they have not heard of, so this is not left to the first wait.
+void Exchange::note_cpu() {
+  const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
+  if (cpu != cpu_) std::atomic_ref(table_.cpu(self_)).store(cpu_ = cpu, std::memory_order_relaxed);
+}
+
 /// It may do so where one that it waits for was last seen on the CPU that runs this rank.
 bool Exchange::may_block_others(bool /*crowded*/) {
   if (blocked_on_ < 0) return false;
-  const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
-  if (cpu != cpu_) std::atomic_ref(table_.cpu(self_)).store(cpu_ = cpu, std::memory_order_relaxed);
+  note_cpu();
   const auto is_here = [&](int peer) {
-    return std::atomic_ref(table_.cpu(peer)).load(std::memory_order_relaxed) == cpu;
+    return std::atomic_ref(table_.cpu(peer)).load(std::memory_order_relaxed) == cpu_;
   };
   if (!has_posted_) return is_here(blocked_on_);
-  const ExchangeCall::Read& read = call_->reads[read_];
-  return std::any_of(
-      call_->sources.begin() + read.first, call_->sources.begin() + read.first + read.sources,
-      [&](const ExchangeCall::Source& source) {
-        return source.rank != self_ && is_here(source.rank) &&
-               std::atomic_ref(table_.post(source.rank, slot_).ready).load(std::memory_order_relaxed) >> 32 !=
-                   (round_ & UINT32_MAX);
-      });
+  const auto left = call_->sources.begin() + static_cast<std::ptrdiff_t>(call_->reads[read_].first);
+  return std::any_of(left, call_->sources.end(), [&](const ExchangeCall::Source& source) {
+    return source.rank != self_ && is_here(source.rank) &&
+           std::atomic_ref(table_.post(source.rank, slot_).ready).load(std::memory_order_relaxed) >> 32 !=
+               (round_ & UINT32_MAX);
+  });
 }
 
 /// As far back as this rank remembers.

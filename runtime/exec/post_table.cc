@@ -23,4 +23,14 @@ std::optional<Signature> Post::signature_at_rest(uint64_t* at) {
   return std::bit_cast<Signature>(seen);
 }
 
+void PostTable::touch_posts() const {
+  for (size_t at = 0; at < posts_end(); at += kPageBytes)
+    static_cast<void>(*const_cast<volatile std::byte*>(memory_ + at));
+}
+
+void PostTable::touch_short_bulk(int rank) const {
+  volatile std::byte* pages = bulk(rank, kFirstShort);
+  for (size_t at = 0; at < kShortSlots * kShortBytes; at += kPageBytes) pages[at] = std::byte{};
+}
+
 }  // namespace rondo

@@ -72,12 +72,14 @@ class Exchange final : public Task {
   bool may_post();
   bool is_done_with(int peer, uint64_t round);
   void post();
+  std::byte* bulk();
   void put(std::byte* to, size_t offset, size_t bytes) const;
   bool read_next();
   bool has_arrived(int peer, size_t bytes);
   bool hear(int peer, const Post& post);
   void fold_piece(const ExchangeCall::Read& read, size_t offset, size_t bytes);
   void end_round();
+  void note_cpu();
   uint64_t whole_round(uint64_t ready) const;
   Status find_disagreement() const;
   template <typename Judge>
@@ -104,6 +106,7 @@ class Exchange final : public Task {
   const ExchangeCall* call_ = nullptr;
   int slot_ = 0;
   bool has_posted_ = false;
+  bool has_touched_ = false;
   size_t read_ = 0;    // the next of the call's
   size_t offset_ = 0;  // how far that one is
   int blocked_on_ = -1;

@@ -43,10 +43,12 @@ class PostTable {
   static constexpr int kMutualSlots = 2;
   static constexpr int kLongSlots = 8;
   static constexpr int kShortSlots = 64;
-  static constexpr int kSlots = kMutualSlots + kLongSlots + kShortSlots;
+  static constexpr int kFirstLong = kMutualSlots;
+  static constexpr int kFirstShort = kFirstLong + kLongSlots;
+  static constexpr int kSlots = kFirstShort + kShortSlots;
 
   /// Zeros at the beginning.
-  static size_t bytes(int nranks) { return PostTable(nullptr, nranks).bulk_offset(0, kSlots); }
+  static size_t bytes(int nranks) { return PostTable(nullptr, nranks).bulk_offset(nranks, kFirstShort); }
   PostTable() = default;
   PostTable(std::byte* memory, int nranks) : memory_(memory), nranks_(static_cast<size_t>(nranks)) {}
 
@@ -59,9 +61,13 @@ class PostTable {
   }
   /// Where the bytes of a post lie that are more than brief.
   std::byte* bulk(int rank, int slot) const { return memory_ + bulk_offset(rank, slot); }
+  /// Brings pages into memory before they are used for the first time: those of all posts without their
+  /// bulk, and those of the bulk of a rank's short posts.
+  void touch_posts() const;
+  void touch_short_bulk(int rank) const;
 
  private:
-  static constexpr int kFirstShort = kMutualSlots + kLongSlots;
+  static constexpr size_t kPageBytes = 4096;
   struct alignas(128) RankState {
     uint64_t done;
     uint32_t cpu;
@@ -70,10 +76,13 @@ class PostTable {
   size_t index(int rank, int slot) const {
     return static_cast<size_t>(slot) * nranks_ + static_cast<size_t>(rank);
   }
+  size_t posts_end() const { return nranks_ * (sizeof(RankState) + kSlots * sizeof(Post)); }
+  /// Short ones of a rank lie side by side: a rank's pages are fetched together.
   size_t bulk_offset(int rank, int slot) const {
-    const size_t first = nranks_ * (sizeof(RankState) + kSlots * sizeof(Post));
+    const size_t first = (posts_end() + kPageBytes - 1) / kPageBytes * kPageBytes;
     if (slot < kFirstShort) return first + index(rank, slot) * kMostBytes;
-    return first + nranks_ * kFirstShort * kMostBytes + index(rank, slot - kFirstShort) * kShortBytes;
+    const auto before = static_cast<size_t>(rank * kShortSlots + slot - kFirstShort);
+    return first + nranks_ * kFirstShort * kMostBytes + before * kShortBytes;
   }
 
   std::byte* memory_ = nullptr;
