@@ -11,88 +11,101 @@ using namespace rondo;
 using api::guarded;
 using api::HandlePool;
 
-Status check_message(const Communicator& communicator, const void* buf, size_t count, const CallType& type,
-                     int peer, int tag, bool any) {
-  const int least = any ? RONDO_ANY_SOURCE : 0;
-  if (peer < least || peer >= communicator.size())
-    return error(Code::InvalidArgument, "peer is {}: it must be from 0 to {}{}", peer,
-                 communicator.size() - 1, any ? ", or RONDO_ANY_SOURCE" : "");
-  if (tag < least)
-    return error(Code::InvalidArgument, "tag is {}: it must be at least 0{}", tag,
-                 any ? ", or RONDO_ANY_TAG" : "");
-  if (count > SIZE_MAX / 2 / type.bytes)
-    return error(Code::InvalidArgument, "count is {}, more than memory can hold", count);
-  if (count != 0 && buf == nullptr) return api::null_argument("buf");
-  return {};
-}
-
-Status find_place(Communicator& communicator, const Extent& buffer, CallPlace& place) {
-  if (!communicator.gpu_calls().may_see_memory() && !place.on_stream) return {};
-  return api::unless_lost(communicator, place_message(place, buffer, communicator.device()));
-}
-
-/// What every send and receive gives.
-struct Message {
-  const void* buf;  // of a send
+/// A send or receive as it was asked for.
+struct Given {
+  const void* buf;
   size_t count;
   rondo_type_t type;
   int peer;
   int tag;
+  rondo_comm_t comm;
   rondo_stream_t stream;
 };
 
-Result<Item> send_item(rondo_comm_t comm, const Message& message) {
-  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
+/// Who makes it, and where.
+struct Site {
+  Communicator* communicator = nullptr;
+  uint32_t type_bytes = 0;
+  Queue* queue = nullptr;
   CallPlace place;
-  RONDO_TRY_ASSIGN(Queue * queue, api::place_of(message.stream, place));
-  RONDO_TRY_ASSIGN(const CallType known, find_type(message.type));
-  RONDO_TRY(
-      check_message(*communicator, message.buf, message.count, known, message.peer, message.tag, false));
-  const auto* data = static_cast<const std::byte*>(message.buf);
-  RONDO_TRY(find_place(*communicator, {data, message.count * known.bytes}, place));
-  auto request = std::make_shared<SendRequest>();
-  request->data = data;
-  request->bytes = message.count * known.bytes;
-  request->type_bytes = known.bytes;
-  request->peer = message.peer;
-  request->tag = message.tag;
-  return Item{communicator, std::move(request), queue, {}, place};
+
+  bool is_plain() const { return queue == nullptr && !place.on_gpu && !place.on_stream; }
+};
+
+Status check_message(const Given& given, const Site& site, bool receives) {
+  const int least = receives ? RONDO_ANY_SOURCE : 0;
+  const int size = site.communicator->size();
+  if (given.peer < least || given.peer >= size)
+    return error(Code::InvalidArgument, "peer is {}: it must be from 0 to {}{}", given.peer, size - 1,
+                 receives ? ", or RONDO_ANY_SOURCE" : "");
+  if (given.tag < least)
+    return error(Code::InvalidArgument, "tag is {}: it must be at least 0{}", given.tag,
+                 receives ? ", or RONDO_ANY_TAG" : "");
+  if (given.count > SIZE_MAX / 2 / site.type_bytes)
+    return error(Code::InvalidArgument, "count is {}, more than memory can hold", given.count);
+  if (given.count != 0 && given.buf == nullptr) return api::null_argument("buf");
+  return {};
 }
 
-Result<Item> recv_item(rondo_comm_t comm, void* buf, const Message& message, rondo_receipt_t* receipt) {
-  RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
-  CallPlace place;
-  RONDO_TRY_ASSIGN(Queue * queue, api::place_of(message.stream, place));
-  RONDO_TRY_ASSIGN(const CallType known, find_type(message.type));
-  RONDO_TRY(check_message(*communicator, buf, message.count, known, message.peer, message.tag, true));
-  if (place.on_stream && receipt != nullptr)
-    return Status(Code::InvalidArgument,
-                  "receipt must be NULL on a CUDA stream: nothing has been received when the call returns");
-  auto* data = static_cast<std::byte*>(buf);
-  RONDO_TRY(find_place(*communicator, {data, message.count * known.bytes}, place));
-  auto request = std::make_shared<RecvRequest>();
-  request->data = data;
-  request->capacity = message.count * known.bytes;
-  request->type_bytes = known.bytes;
-  request->peer = message.peer;
-  request->tag = message.tag;
-  std::function<void()> finish;
-  if (receipt != nullptr)
-    finish = [request, receipt] {
-      *receipt = {request->source, request->got_tag, request->bytes / request->type_bytes};
-    };
-  return Item{communicator, std::move(request), queue, std::move(finish), place};
+Status find_place(const Given& given, Site& site) {
+  if (!site.communicator->gpu_calls().may_see_memory() && !site.place.on_stream) return {};
+  const Extent buffer{static_cast<const std::byte*>(given.buf), given.count * site.type_bytes};
+  return api::unless_lost(*site.communicator, place_message(site.place, buffer, site.communicator->device()));
 }
 
-Status start_request(Result<Item> item, rondo_request_t* request) {
-  if (request == nullptr) return api::null_argument("request");
-  *request = nullptr;
-  RONDO_TRY(item.status());
+Status find_site(const Given& given, bool receives, Site& site) {
+  if (given.stream == nullptr && given.type >= 0 && given.type < kElementTypes)
+    site.communicator = api::live_on_host(given.comm);
+  if (site.communicator != nullptr) {
+    site.type_bytes = static_cast<uint32_t>(element_info(static_cast<ElementType>(given.type)).bytes);
+    return check_message(given, site, receives);
+  }
+  RONDO_TRY_ASSIGN(site.communicator, api::live(given.comm));
+  RONDO_TRY_ASSIGN(site.queue, api::place_of(given.stream, site.place));
+  RONDO_TRY_ASSIGN(const CallType type, find_type(given.type));
+  site.type_bytes = type.bytes;
+  RONDO_TRY(check_message(given, site, receives));
+  return find_place(given, site);
+}
+
+UserMessage send_of(const Given& given, const Site& site) {
+  return {site.communicator, SendRequest{.data = static_cast<const std::byte*>(given.buf),
+                                         .bytes = given.count * site.type_bytes,
+                                         .type_bytes = site.type_bytes,
+                                         .peer = given.peer,
+                                         .tag = given.tag}};
+}
+
+void fill_in(const RecvRequest& got, void* receipt) {
+  *static_cast<rondo_receipt_t*>(receipt) = {got.source, got.got_tag, got.bytes / got.type_bytes};
+}
+
+UserMessage recv_of(void* buf, const Given& given, const Site& site, rondo_receipt_t* receipt) {
+  return {site.communicator,
+          RecvRequest{.data = static_cast<std::byte*>(buf),
+                      .capacity = given.count * site.type_bytes,
+                      .type_bytes = site.type_bytes,
+                      .peer = given.peer,
+                      .tag = given.tag},
+          receipt != nullptr ? fill_in : nullptr, receipt};
+}
+
+Status submit_at(const Site& site, const UserMessage& message) {
+  return site.is_plain() ? submit(message) : submit(message.item(site.queue, site.place));
+}
+
+Status start_request(const UserMessage& message, const CallPlace& place, rondo_request_t* request) {
   RONDO_TRY(refuse_in_group("starting a message"));
-  const std::shared_ptr<Requests> requests = item.value().communicator->requests();
-  auto started = requests->start(item.take());
+  const std::shared_ptr<Requests> requests = message.communicator->requests();
+  auto started = requests->start(message.item(nullptr, place));
   *request = HandlePool<rondo_request>::get().take();
   **request = {api::kRequestMark, requests, std::move(started)};
+  return {};
+}
+
+Status clear(rondo_request_t* request) {
+  if (request == nullptr) return api::null_argument("request");
+  *request = nullptr;
   return {};
 }
 
@@ -109,30 +122,45 @@ Status check_request(rondo_request_t request) {
 rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
                           rondo_comm_t comm, rondo_stream_t stream) {
   return guarded("rondo_send", comm, [&]() -> Status {
-    RONDO_TRY_ASSIGN(Item item, send_item(comm, {buf, count, type, peer, tag, stream}));
-    return submit(std::move(item));
+    const Given given{buf, count, type, peer, tag, comm, stream};
+    Site site;
+    RONDO_TRY(find_site(given, false, site));
+    return submit_at(site, send_of(given, site));
   });
 }
 
 rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag, rondo_comm_t comm,
                           rondo_stream_t stream, rondo_receipt_t* receipt) {
   return guarded("rondo_recv", comm, [&]() -> Status {
-    RONDO_TRY_ASSIGN(Item item, recv_item(comm, buf, {nullptr, count, type, peer, tag, stream}, receipt));
-    return submit(std::move(item));
+    const Given given{buf, count, type, peer, tag, comm, stream};
+    Site site;
+    RONDO_TRY(find_site(given, true, site));
+    if (site.place.on_stream && receipt != nullptr)
+      return Status(Code::InvalidArgument,
+                    "receipt must be NULL on a CUDA stream: nothing has been received when the call returns");
+    return submit_at(site, recv_of(buf, given, site, receipt));
   });
 }
 
 rondo_status_t rondo_isend(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
                            rondo_comm_t comm, rondo_request_t* request) {
-  return guarded("rondo_isend", comm, [&] {
-    return start_request(send_item(comm, {buf, count, type, peer, tag, nullptr}), request);
+  return guarded("rondo_isend", comm, [&]() -> Status {
+    const Given given{buf, count, type, peer, tag, comm, nullptr};
+    Site site;
+    RONDO_TRY(clear(request));
+    RONDO_TRY(find_site(given, false, site));
+    return start_request(send_of(given, site), site.place, request);
   });
 }
 
 rondo_status_t rondo_irecv(void* buf, size_t count, rondo_type_t type, int peer, int tag, rondo_comm_t comm,
                            rondo_receipt_t* receipt, rondo_request_t* request) {
-  return guarded("rondo_irecv", comm, [&] {
-    return start_request(recv_item(comm, buf, {nullptr, count, type, peer, tag, nullptr}, receipt), request);
+  return guarded("rondo_irecv", comm, [&]() -> Status {
+    const Given given{buf, count, type, peer, tag, comm, nullptr};
+    Site site;
+    RONDO_TRY(clear(request));
+    RONDO_TRY(find_site(given, true, site));
+    return start_request(recv_of(buf, given, site, receipt), site.place, request);
   });
 }
 

@@ -95,6 +95,20 @@ Status drive(Communicator& communicator, const PlainCall& call, Task* begun) {
   return run_one({.communicator = &communicator, .what = call.call()}, &prepared);
 }
 
+Status drive(Communicator& communicator, std::span<UserMessage> messages) {
+  if (communicator.health().failed()) return communicator.health().cause();
+  MessagesAtOnce at_once(communicator.messages(), messages);
+  const bool all = is_quickly_done(communicator, at_once);
+  std::vector<Item> left;
+  for (const UserMessage& message : messages) {
+    if (message.is_done())
+      message.finish();
+    else
+      left.push_back(message.item());
+  }
+  return all ? Status() : drive(left);
+}
+
 Status drive(std::span<const Item> items) {
   RONDO_TRY(items.size() == 1 ? run_one(items.front()) : run_group(items));
   for (const Item& item : items)

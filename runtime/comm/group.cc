@@ -7,9 +7,11 @@
 namespace rondo {
 namespace {
 
-// Every call looks at it, so it is looked up without a call.
-__attribute__((tls_model("initial-exec"))) constinit thread_local int group_depth = 0;
-thread_local std::vector<Item> collected;
+// Every call looks at these, so they are looked up without a call.
+#define RONDO_GROUP_STATE __attribute__((tls_model("initial-exec"))) constinit thread_local
+RONDO_GROUP_STATE int group_depth = 0;
+RONDO_GROUP_STATE std::vector<Item> collected;
+RONDO_GROUP_STATE std::vector<UserMessage> collected_messages;  // as long as the group has nothing else
 
 struct Turn {
   Communicator* communicator;
@@ -56,12 +58,13 @@ Status carry_out(std::span<const Item> items, std::span<const Turn> turns) {
   return drive(items);
 }
 
-/// One call alone, on the caller's thread: what most calls are.
-Status issue_here(Communicator& communicator, const Call& call) {
+/// One call alone, on the caller's thread, or its messages: what most calls are.
+template <typename What>
+Status issue_here(Communicator& communicator, What&& what) {
   const Turn turn{&communicator, communicator.take_turn()};
   await(turn);
   const TurnsEnd end{{&turn, 1}};
-  return drive(communicator, call);
+  return drive(communicator, what);
 }
 
 Status issue(std::vector<Item> items) {
@@ -89,6 +92,26 @@ Status issue(std::vector<Item> items) {
   return *result;
 }
 
+Status issue(std::span<UserMessage> messages) {
+  Communicator* communicator = messages.front().communicator;
+  const bool is_of_one = std::all_of(messages.begin(), messages.end(), [&](const UserMessage& message) {
+    return message.communicator == communicator;
+  });
+  if (is_of_one) return issue_here(*communicator, messages);
+  std::vector<Item> items;
+  for (const UserMessage& message : messages) items.push_back(message.item());
+  return issue(std::move(items));
+}
+
+/// Keeps the memory for the next group.
+Status issue_collected_messages() {
+  std::vector<UserMessage> messages = std::exchange(collected_messages, {});
+  const Status status = issue(std::span(messages));
+  messages.clear();
+  if (collected_messages.empty()) collected_messages = std::move(messages);
+  return status;
+}
+
 }  // namespace
 
 void group_start() { ++group_depth; }
@@ -97,6 +120,7 @@ Status group_end() {
   if (group_depth == 0)
     return Status(Code::InvalidUsage, "rondo_group_end() without a rondo_group_start() on this thread");
   if (--group_depth != 0) return {};
+  if (!collected_messages.empty()) return issue_collected_messages();
   return issue(std::exchange(collected, {}));
 }
 
@@ -105,6 +129,7 @@ Status group_cancel() {
     return Status(Code::InvalidUsage, "rondo_group_cancel() without a rondo_group_start() on this thread");
   group_depth = 0;
   collected.clear();
+  collected_messages.clear();
   return {};
 }
 
@@ -128,13 +153,26 @@ Status submit(Item item) {
     one.push_back(std::move(item));
     return issue(std::move(one));
   }
+  for (const UserMessage& message : std::exchange(collected_messages, {}))
+    collected.push_back(message.item());
   collected.push_back(std::move(item));
   return {};
 }
 
+Status submit(const UserMessage& message) {
+  if (group_depth == 0) {
+    UserMessage alone = message;
+    return issue({&alone, 1});
+  }
+  if (!collected.empty()) return submit(message.item());
+  collected_messages.push_back(message);
+  return {};
+}
+
 bool group_has(const Communicator& communicator) {
-  return std::any_of(collected.begin(), collected.end(),
-                     [&](const Item& one) { return one.communicator == &communicator; });
+  const auto is_its = [&](const auto& one) { return one.communicator == &communicator; };
+  return std::any_of(collected.begin(), collected.end(), is_its) ||
+         std::any_of(collected_messages.begin(), collected_messages.end(), is_its);
 }
 
 Status refuse_in_group(const char* what) {

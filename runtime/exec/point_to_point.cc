@@ -1,6 +1,7 @@
 #include "exec/point_to_point.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace rondo {
@@ -38,6 +39,10 @@ Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
   }
   RONDO_TRY(reach(*request));
   Outgoing& out = out_[request->peer];
+  if (request->announced) {
+    out.in_flight.push_back(std::move(request));
+    return {};
+  }
   request->id = out.next_id++;
   out.to_announce.push_back(std::move(request));
   return {};
@@ -64,6 +69,43 @@ Status PointToPoint::listen_to(int source) {
   if (in.connection != nullptr) return {};
   RONDO_TRY_ASSIGN(in.connection, connect_(source, self_));
   return {};
+}
+
+// --- at once ---
+
+Progress PointToPoint::try_now(SendRequest& request) {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
+  Outgoing& out = found->second;
+  if (!request.announced) {
+    const bool is_next = out.to_announce.empty() && out.in_flight.empty();
+    if (!is_next || !is_eager(request, *out.connection) || out.connection->acquire() == nullptr)
+      return Progress::Failed;
+    request.id = out.next_id++;
+    announce(out, request);
+  }
+  request.done = out.connection->flushed();
+  return request.done ? Progress::Done : Progress::Stuck;
+}
+
+Progress PointToPoint::try_now(RecvRequest& request) {
+  const auto found = in_.find(request.peer);
+  if (found == in_.end() || found->second.connection == nullptr) return Progress::Failed;
+  Incoming& in = found->second;
+  if (!posted_.empty() || !unexpected_.empty() || !in.receiving.empty() || !in.grants.empty())
+    return Progress::Failed;
+  const auto arrival = in.connection->peek();
+  if (!arrival) {
+    in.connection->flushed();  // credits must leave
+    return Progress::Stuck;
+  }
+  const auto header = header_of(*arrival);
+  if (!header || header->kind != Kind::Eager || (request.tag != kAny && request.tag != header->tag) ||
+      !fits(request.peer, *header, request))
+    return Progress::Failed;
+  receive(request, request.peer, *header, data_of(*header, *arrival));
+  in.connection->release();
+  return Progress::Done;
 }
 
 bool PointToPoint::progress() {
@@ -93,34 +135,37 @@ bool PointToPoint::progress_out(int peer, Outgoing& out) {
 /// First words of messages go in the order of the calls; that is what keeps messages of a tag in order.
 bool PointToPoint::announce(Outgoing& out) {
   bool moved = false;
-  const size_t room = out.connection->slot_bytes() - sizeof(Header);
   while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
-    const bool eager = request->bytes <= room && request->bytes <= request->ready;
-    const Header header{eager ? Kind::Eager : Kind::Request,
-                        request->tag,
-                        request->id,
-                        request->bytes,
-                        0,
-                        request->type_bytes,
-                        0};
-    put(*out.connection, header, request->data, eager ? request->bytes : 0);
-    if (eager) request->sent = request->bytes;
+    announce(out, *request);
     out.in_flight.push_back(request);
     moved = true;
   }
   return moved;
 }
 
+/// Only where the connection has room.
+void PointToPoint::announce(Outgoing& out, SendRequest& request) {
+  const bool eager = is_eager(request, *out.connection);
+  put(*out.connection, header(eager ? Kind::Eager : Kind::Request, request), request.data,
+      eager ? request.bytes : 0);
+  if (eager) request.sent = request.bytes;
+  request.announced = true;
+}
+
+bool PointToPoint::is_eager(const SendRequest& request, const Connection& connection) {
+  return request.bytes <= connection.slot_bytes() && request.bytes <= request.ready;
+}
+
 bool PointToPoint::take_grants(int peer, Outgoing& out) {
   bool moved = false;
   while (const auto arrival = out.connection->peek()) {
-    Header header{};
-    if (arrival->bytes >= sizeof header) std::memcpy(&header, arrival->data, sizeof header);
-    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
-                                    [&](const auto& request) { return request->id == header.id; });
-    if (arrival->bytes < sizeof header || header.kind != Kind::Grant || found == out.in_flight.end()) {
+    const auto header = header_of(*arrival);
+    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(), [&](const auto& request) {
+      return header && request->id == header->place.id;
+    });
+    if (!header || header->kind != Kind::Grant || found == out.in_flight.end()) {
       failure_ =
           error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
       return moved;
@@ -135,16 +180,13 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
 /// Granted messages take turns, a slot each, so that a short one is not held up by a long one.
 bool PointToPoint::stream(Outgoing& out) {
   bool moved = false;
-  const size_t room = out.connection->slot_bytes() - sizeof(Header);
+  const size_t room = out.connection->slot_bytes();
   for (bool any = true; any;) {
     any = false;
     for (const auto& request : out.in_flight) {
       const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
       if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
-      put(*out.connection,
-          Header{Kind::Data, request->tag, request->id, request->bytes, request->sent, request->type_bytes,
-                 0},
-          request->data + request->sent, bytes);
+      put(*out.connection, header(Kind::Data, *request), request->data + request->sent, bytes);
       request->sent += bytes;
       any = moved = true;
     }
@@ -156,17 +198,28 @@ bool PointToPoint::stream(Outgoing& out) {
   return moved || left != 0;
 }
 
+/// Of the request's next bytes.
+PointToPoint::Header PointToPoint::header(Kind kind, const SendRequest& request) {
+  Header header;
+  header.total_bytes = request.bytes;
+  header.place = {request.id, request.sent};
+  header.tag = request.tag;
+  header.type_bytes = request.type_bytes;
+  header.kind = kind;
+  return header;
+}
+
+/// Only where the connection has room.
 void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
-  std::byte* slot = connection.acquire();
-  std::memcpy(slot, &header, sizeof header);
-  if (bytes != 0) std::memcpy(slot + sizeof header, data, bytes);
-  Signature signature;
-  signature.kind = CollectiveKind::PointToPoint;
-  connection.commit(sizeof header + bytes, signature);
+  std::byte* to = connection.acquire();
+  const bool brief = header.is_brief();
+  if (brief) header.brief = {};
+  if (bytes != 0) std::memcpy(brief ? header.brief.data() : to, data, bytes);
+  connection.commit(brief ? 0 : bytes, std::bit_cast<Signature>(header));
 }
 
 void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
-  Message message{self_, Header{Kind::Eager, request->tag, 0, request->bytes, 0, request->type_bytes, 0}, {}};
+  Message message{self_, header(Kind::Eager, *request), {}};
   request->done = true;
   if (const auto receiver = match_posted(self_, message.header)) {
     if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);
@@ -203,41 +256,53 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
   while (!in.grants.empty() && in.connection->acquire() != nullptr) {
-    put(*in.connection, Header{Kind::Grant, 0, in.grants.front(), 0, 0, 1, 0}, nullptr, 0);
+    Header grant;
+    grant.kind = Kind::Grant;
+    grant.place.id = in.grants.front();
+    put(*in.connection, grant, nullptr, 0);
     in.grants.pop_front();
     moved = true;
   }
   return moved;
 }
 
+/// Nothing where it is broken.
+std::optional<PointToPoint::Header> PointToPoint::header_of(const Arrival& arrival) {
+  const auto header = std::bit_cast<Header>(*arrival.signature);
+  const bool is_eager = header.kind == Kind::Eager;
+  const bool is_whole = !is_eager || arrival.bytes == (header.is_brief() ? 0 : header.total_bytes);
+  if (header.call != CollectiveKind::PointToPoint || header.type_bytes == 0 || !is_whole) return std::nullopt;
+  return header;
+}
+
+const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arrival) {
+  return header.is_brief() ? header.brief.data() : arrival.data;
+}
+
 void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
-  Header header{};
-  const bool whole = arrival.bytes >= sizeof header;
-  if (whole) std::memcpy(&header, arrival.data, sizeof header);
-  const std::byte* data = arrival.data + sizeof header;
-  const size_t bytes = whole ? arrival.bytes - sizeof header : 0;
-  if (whole && header.kind == Kind::Data) return take_data(source, in, header, data, bytes);
-  const bool eager = header.kind == Kind::Eager;
-  if (!whole || header.type_bytes == 0 || (!eager && header.kind != Kind::Request) ||
-      (eager && bytes != header.total_bytes)) {
+  const auto header = header_of(arrival);
+  if (header && header->kind == Kind::Data)
+    return take_data(source, in, *header, arrival.data, arrival.bytes);
+  if (!header || (header->kind != Kind::Eager && header->kind != Kind::Request)) {
     failure_ =
         error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
     return;
   }
-  Message message{source, header, {}};
-  if (const auto request = match_posted(source, header)) {
-    if (fits(source, header, *request)) deliver(request, message, data);
+  const std::byte* data = data_of(*header, arrival);
+  Message message{source, *header, {}};
+  if (const auto request = match_posted(source, *header)) {
+    if (fits(source, *header, *request)) deliver(request, message, data);
     return;
   }
-  if (eager) message.data.assign(data, data + bytes);
+  if (header->kind == Kind::Eager) message.data.assign(data, data + header->total_bytes);
   unexpected_.push_back(std::move(message));
 }
 
 void PointToPoint::take_data(int source, Incoming& in, const Header& header, const std::byte* data,
                              size_t bytes) {
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
-                                  [&](const auto& request) { return request->id == header.id; });
-  if (found == in.receiving.end() || header.offset != (*found)->arrived ||
+                                  [&](const auto& request) { return request->id == header.place.id; });
+  if (found == in.receiving.end() || header.place.offset != (*found)->arrived ||
       bytes > (*found)->bytes - (*found)->arrived) {
     failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
     return;
@@ -270,22 +335,24 @@ bool PointToPoint::fits(int source, const Header& header, const RecvRequest& req
   return false;
 }
 
-/// Puts an eager message where it belongs, or lets an announced one come.
+/// Puts an eager message where it belongs.
+void PointToPoint::receive(RecvRequest& request, int source, const Header& header, const std::byte* data) {
+  request.source = source;
+  request.got_tag = header.tag;
+  request.bytes = header.total_bytes;
+  request.done = header.kind == Kind::Eager;
+  if (request.done && request.bytes != 0) std::memcpy(request.data, data, request.bytes);
+}
+
+/// The same, or lets an announced one come.
 void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Message& message,
                            const std::byte* data) {
-  const Header& header = message.header;
-  request->source = message.source;
-  request->got_tag = header.tag;
-  request->bytes = header.total_bytes;
-  if (header.kind == Kind::Eager) {
-    if (request->bytes != 0) std::memcpy(request->data, data, request->bytes);
-    request->done = true;
-    return;
-  }
+  receive(*request, message.source, message.header, data);
+  if (request->done) return;
   Incoming& in = in_[message.source];
-  request->id = header.id;
+  request->id = message.header.place.id;
   in.receiving.push_back(request);
-  in.grants.push_back(header.id);
+  in.grants.push_back(message.header.place.id);
 }
 
 // --- a call's requests ---

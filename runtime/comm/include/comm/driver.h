@@ -3,24 +3,11 @@
 // watches the communicator's health, its connections and its deadline, and when it lasts finds out why.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <span>
-#include <variant>
 
-#include "comm/call.h"
-#include "comm/communicator.h"
-#include "comm/queue.h"
+#include "comm/messages.h"
 
 namespace rondo {
-
-struct Item {
-  Communicator* communicator = nullptr;
-  std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
-  Queue* queue = nullptr;        // where it was asked for; null: on the caller's thread
-  std::function<void()> finish;  // after success, may be empty
-  CallPlace place = {};          // of a send or receive
-};
 
 /// Runs the items to their ends; the first error, after all that could still be done was done. Calls finish()
 /// where there was none.
@@ -30,5 +17,7 @@ Status drive(std::span<const Item> items);
 Status drive(Communicator& communicator, const Call& call);
 /// Likewise, of one that Communicator::begin_again() has begun.
 Status drive(Communicator& communicator, const PlainCall& call, Task* begun);
+/// Likewise, of sends and receives on the caller's thread.
+Status drive(Communicator& communicator, std::span<UserMessage> messages);
 
 }  // namespace rondo

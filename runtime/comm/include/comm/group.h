@@ -16,6 +16,8 @@ Status group_cancel();
 
 /// Issues one item, or adds it to this thread's group.
 Status submit(Item item);
+/// The same, on the caller's thread.
+Status submit(const UserMessage& message);
 Status submit(Communicator& communicator, Call&& call, Queue* queue);
 /// Issues a call that Communicator::begin_again() can begin now, on the caller's thread. Nothing: it cannot.
 std::optional<Status> submit_again(Communicator& communicator, const PlainCall& call);

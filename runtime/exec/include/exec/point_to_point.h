@@ -35,6 +35,7 @@ struct SendRequest {
   uint64_t id = 0;
   size_t sent = 0;
   bool granted = false;
+  bool announced = false;
   bool done = false;
 };
 
@@ -71,6 +72,11 @@ class PointToPoint {
   Status start(std::shared_ptr<SendRequest> request);
   Status start(std::shared_ptr<RecvRequest> request);
 
+  /// Done: the whole of it, at once, of a message that the engine then never had. Stuck: the same may be
+  /// asked again. Failed: it has to be started, and is as it was.
+  Progress try_now(SendRequest& request);
+  Progress try_now(RecvRequest& request);
+
   /// Moves what can be moved; true if something was. A failure stays in status().
   bool progress();
   Status status() const { return failure_; }
@@ -79,16 +85,29 @@ class PointToPoint {
   size_t unreceived() const { return unexpected_.size(); }
 
  private:
-  enum class Kind : uint32_t { Eager, Request, Grant, Data };
+  enum class Kind : uint8_t { Eager, Request, Grant, Data };
+  static constexpr size_t kBriefBytes = 16;
+  /// Rides in the place of a collective's Signature, so that a brief message needs nothing of the slot.
   struct Header {
-    Kind kind;
-    int32_t tag;
-    uint64_t id;
-    uint64_t total_bytes;
-    uint64_t offset;
-    uint32_t type_bytes;
-    uint32_t reserved;
+    struct Place {
+      uint64_t id;
+      uint64_t offset;
+    };
+    uint64_t total_bytes = 0;
+    union {
+      Place place{};                             // of the others
+      std::array<std::byte, kBriefBytes> brief;  // Eager: the message, where it is that short
+    };
+    int32_t tag = 0;
+    uint32_t type_bytes = 1;
+    std::array<uint8_t, 4> reserved{};
+    CollectiveKind call = CollectiveKind::PointToPoint;
+    Kind kind = Kind::Eager;
+    std::array<uint8_t, 2> reserved_too{};
+
+    bool is_brief() const { return kind == Kind::Eager && total_bytes <= kBriefBytes; }
   };
+  static_assert(sizeof(Header) == sizeof(Signature));
   struct Message {  // arrived or announced, not yet received
     int source;
     Header header;
@@ -109,17 +128,23 @@ class PointToPoint {
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
+  void announce(Outgoing& out, SendRequest& request);
+  static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
   bool stream(Outgoing& out);
   bool progress_in(int source, Incoming& in);
   bool send_grants(Incoming& in);
   bool wanted(int source, const Incoming& in) const;
+  static std::optional<Header> header_of(const Arrival& arrival);
+  static const std::byte* data_of(const Header& header, const Arrival& arrival);
   void take(int source, Incoming& in, const Arrival& arrival);
   void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
   bool fits(int source, const Header& header, const RecvRequest& request);
+  static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
-  void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
+  static Header header(Kind kind, const SendRequest& request);
+  static void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
   std::mutex mutex_;

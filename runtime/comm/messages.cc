@@ -1,0 +1,41 @@
+#include "comm/messages.h"
+
+#include <memory>
+
+namespace rondo {
+bool UserMessage::is_done() const {
+  return std::visit([](const auto& one) { return one.done; }, request);
+}
+
+void UserMessage::finish() const {
+  if (tell != nullptr) tell(std::get<RecvRequest>(request), whom);
+}
+
+Item UserMessage::item(Queue* queue, const CallPlace& place) const {
+  if (const auto* send = std::get_if<SendRequest>(&request))
+    return {communicator, std::make_shared<SendRequest>(*send), queue, {}, place};
+  auto recv = std::make_shared<RecvRequest>(std::get<RecvRequest>(request));
+  std::function<void()> finish;
+  if (tell != nullptr) finish = [recv, tell = tell, whom = whom] { tell(*recv, whom); };
+  return {communicator, std::move(recv), queue, std::move(finish), place};
+}
+
+/// Sends wait for nothing that a receive brings.
+Progress MessagesAtOnce::advance() {
+  const std::lock_guard lock(engine_.mutex());
+  const Progress sent = advance_all<SendRequest>();
+  return sent == Progress::Done ? advance_all<RecvRequest>() : sent;
+}
+
+template <typename Request>
+Progress MessagesAtOnce::advance_all() {
+  for (UserMessage& message : messages_) {
+    auto* request = std::get_if<Request>(&message.request);
+    if (request == nullptr || request->done) continue;
+    const Progress progress = engine_.try_now(*request);
+    if (progress != Progress::Done) return progress;
+  }
+  return Progress::Done;
+}
+
+}  // namespace rondo
