@@ -13,7 +13,7 @@ namespace {
 
 /// How often a call is advanced before a wait counts as one that has to be looked into.
 constexpr int kQuickTurns = 256;
-constexpr int kCrowdedTurns = 16;
+constexpr int kCrowdedTurns = 16;  // where ranks outnumber CPUs: about what it costs to let another run
 constexpr int kQuickYields = 64;
 
 /// Runs them to their ends.
@@ -54,8 +54,9 @@ Status run_group(std::span<const Item> items) {
 /// Whether a call of host memory came to its end soon, as most do that are short. Where ranks outnumber CPUs,
 /// those that share this one are let run at once; the others are on their way.
 bool is_quickly_done(Communicator& communicator, Task& task) {
+  const int most_turns = communicator.crowded() ? kCrowdedTurns : kQuickTurns;
   for (int yields = 0; yields < kQuickYields; ++yields) {
-    for (int turns = 0; turns < (communicator.crowded() ? kCrowdedTurns : kQuickTurns); ++turns) {
+    for (int turns = 0; turns < most_turns; ++turns) {
       const Progress progress = task.advance();
       if (progress == Progress::Failed) return false;
       if (progress == Progress::Done) {
