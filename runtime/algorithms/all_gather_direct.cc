@@ -35,7 +35,7 @@ Algorithm all_gather_direct() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

@@ -33,7 +33,7 @@ Algorithm all_reduce_one_shot() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

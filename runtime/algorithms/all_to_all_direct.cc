@@ -36,7 +36,7 @@ Algorithm all_to_all_direct() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

@@ -31,7 +31,7 @@ Algorithm barrier_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true,
+          .rounds = 1,
           .for_shared_memory = true};
 }
 

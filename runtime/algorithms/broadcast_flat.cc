@@ -35,7 +35,7 @@ Algorithm broadcast_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

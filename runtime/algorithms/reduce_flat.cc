@@ -34,7 +34,7 @@ Algorithm reduce_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

@@ -33,7 +33,7 @@ Algorithm reduce_scatter_direct() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

@@ -29,7 +29,7 @@ Algorithm scan_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

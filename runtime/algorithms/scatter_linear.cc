@@ -36,7 +36,7 @@ Algorithm scatter_linear() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .rounds = 1};
 }
 
 }  // namespace rondo

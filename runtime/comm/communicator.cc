@@ -166,7 +166,7 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   if (Choice* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(
       const Decision decision,
-      options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes, exchange_bytes()));
+      options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes, exchange_terms()));
   Choice choice{.decision = decision};
   if (decision.exchanged) {
     choice.exchange = resolve(call, decision);
@@ -175,13 +175,20 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   return memo.keep(call, choice);
 }
 
-/// The longest vector that is exchanged. Connections overlap the two copies of a longer one; where ranks
-/// outnumber CPUs nothing overlaps, and what counts is how seldom they have to take turns.
-size_t Communicator::exchange_bytes() const {
-  constexpr size_t kWithCpus = size_t{16} * 1024;
-  if (shared_calls_ == nullptr) return 0;
-  if (options_.exchange_bytes >= 0) return static_cast<size_t>(options_.exchange_bytes);
-  return crowded_ ? PostTable::kMostBytes : kWithCpus;
+/// Connections overlap the two copies of a longer vector; where ranks outnumber CPUs nothing overlaps, and
+/// what counts is how seldom they have to take turns. There a round costs a turn of every rank.
+ExchangeTerms Communicator::exchange_terms() const {
+  constexpr double kRound_us = 0.3;
+  constexpr double kTurn_us = 0.7;
+  if (shared_calls_ == nullptr) return {};
+  ExchangeTerms terms{.most_bytes = size_t{16} * 1024,
+                      .cost = {.latency_us = kRound_us, .us_per_byte = 8e-5}};
+  if (crowded_) {
+    terms.most_bytes = PostTable::kMostBytes;
+    terms.cost.latency_us = kTurn_us * size();
+  }
+  if (options_.exchange_bytes >= 0) terms.most_bytes = static_cast<size_t>(options_.exchange_bytes);
+  return terms;
 }
 
 void Communicator::share_memory() {
@@ -223,7 +230,7 @@ Binding Communicator::bind(const Call& call, const Signature& signature) const {
 
 /// What the call is, for an Exchange.
 std::shared_ptr<ExchangeCall> Communicator::resolve(const Call& call, const Decision& decision) {
-  const OneRound& plan = shared_calls_->plan(*decision.algorithm, call.shape(size()));
+  const Rounds& plan = shared_calls_->plan(*decision.algorithm, call.shape(size()));
   Binding binding = bind(call, {});
   binding.layout = layout_of(call, plan.chunks, decision.tile_units);
   return std::make_shared<ExchangeCall>(plan, binding, self_);
@@ -236,8 +243,8 @@ Result<Task*> Communicator::prepare(const Call& call) {
   signature.plan = choice->decision.plan;
   begin(signature, choice->decision.algorithm->name);
   if (choice->exchange != nullptr) {
-    choice->exchange->signature = signature;
-    return shared_calls_->begin(*choice->exchange, call.send, call.recv);
+    choice->exchange->use(call.send, call.recv, signature);
+    return shared_calls_->begin(*choice->exchange);
   }
   Binding binding = bind(call, signature);
   if (choice->plan == nullptr) {
@@ -258,8 +265,10 @@ Task* Communicator::begin_again(const PlainCall& call) {
   if (known == nullptr || known->exchange == nullptr || !known->buffers.allow(call.send, call.recv))
     return nullptr;
   ExchangeCall& again = *known->exchange;
-  begin(again.signature, known->decision.algorithm->name);
-  return shared_calls_->begin(again, call.send, call.recv);
+  Signature signature = again.signature;
+  begin(signature, known->decision.algorithm->name);
+  again.use(call.send, call.recv, signature);
+  return shared_calls_->begin(again);
 }
 
 Result<const char*> Communicator::transport_to(int rank) const {

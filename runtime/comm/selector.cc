@@ -35,6 +35,18 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
                         static_cast<double>(vector_bytes) * cost.us_per_byte, static_cast<double>(tiles));
 }
 
+/// Of several algorithms, the first of those that take the least time.
+struct Best {
+  const Algorithm* row = nullptr;
+  double us = std::numeric_limits<double>::infinity();
+
+  void take(const Algorithm& other, double other_us) {
+    if (row != nullptr && other_us >= us) return;
+    row = &other;
+    us = other_us;
+  }
+};
+
 }  // namespace
 
 uint64_t mix_plan(uint64_t plan, uint64_t value) {
@@ -70,40 +82,39 @@ Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, 
                  shape.commutative ? "" : ", an operation that is not commutative");
   }
   const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
-  const Algorithm* best = nullptr;
-  double best_us = std::numeric_limits<double>::infinity();
+  Best best;
   for (const Algorithm& row : algorithms()) {
     if (row.kind != shape.kind || row.for_shared_memory || !row.supports(shape)) continue;
-    const double us =
-        predicted_us(row, shape, bytes,
-                     chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes(), cost);
-    if (best == nullptr || us < best_us) {
-      best_us = us;
-      best = &row;
-    }
+    best.take(row, predicted_us(row, shape, bytes,
+                                chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes(),
+                                cost));
   }
-  if (best == nullptr)
+  if (best.row == nullptr)
     return error(Code::Unsupported, "no algorithm does {} over {} ranks", collective_name(shape.kind),
                  shape.nranks);
-  return best;
+  return best.row;
 }
 
 /// The algorithm by which an Exchange makes the call; null: none does.
-const Algorithm* Selector::exchanged(const Call& call, const Shape& shape, size_t exchange_bytes) const {
-  if (call.varying || shape.nranks == 1 || exchange_bytes == 0) return nullptr;
-  if (*call.vector_bytes(shape.nranks) > exchange_bytes) return nullptr;
+const Algorithm* Selector::exchanged(const Call& call, const Shape& shape,
+                                     const ExchangeTerms& exchange) const {
+  if (call.varying || shape.nranks == 1 || exchange.most_bytes == 0) return nullptr;
+  const size_t bytes = *call.vector_bytes(shape.nranks);
+  if (bytes > exchange.most_bytes) return nullptr;
   const auto forced = forced_.find(shape.kind);
+  Best best;
   for (const Algorithm& row : algorithms())
-    if (row.kind == shape.kind && row.one_round && row.supports(shape) &&
+    if (row.kind == shape.kind && row.rounds != 0 && row.supports(shape) &&
         (forced == forced_.end() || forced->second == &row))
-      return &row;
-  return nullptr;
+      best.take(row, predicted_time(row.cost(shape), exchange.cost.latency_us,
+                                    static_cast<double>(bytes) * exchange.cost.us_per_byte, 1));
+  return best.row;
 }
 
 Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
-                                  size_t exchange_bytes) const {
+                                  const ExchangeTerms& exchange) const {
   const Shape shape = call.shape(nranks);
-  if (const Algorithm* algorithm = exchanged(call, shape, exchange_bytes))
+  if (const Algorithm* algorithm = exchanged(call, shape, exchange))
     return Decision{.algorithm = algorithm,
                     .tile_units = std::max<size_t>(1, call.count * call.type.bytes / call.unit_bytes()),
                     .plan = mix_plan(0, static_cast<uint64_t>(algorithm - algorithms().data())),

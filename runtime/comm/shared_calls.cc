@@ -7,16 +7,14 @@ SharedCalls::SharedCalls(const CommonMemory::Parties& parties)
       nranks_(static_cast<int>(parties.ranks.size())),
       memory_(parties, PostTable::bytes(nranks_)) {}
 
-const OneRound& SharedCalls::plan(const Algorithm& algorithm, const Shape& shape) {
+const Rounds& SharedCalls::plan(const Algorithm& algorithm, const Shape& shape) {
   const PlanKey key{&algorithm, shape.root, shape.commutative};
   auto found = plans_.find(key);
-  if (found == plans_.end()) found = plans_.emplace(key, one_round(shape, self_, algorithm.build)).first;
+  if (found == plans_.end()) found = plans_.emplace(key, rounds_of(shape, self_, algorithm.build)).first;
   return found->second;
 }
 
-Task* SharedCalls::begin(ExchangeCall& made, const void* send, void* recv) {
-  made.input = static_cast<const std::byte*>(send);
-  made.output = static_cast<std::byte*>(recv);
+Task* SharedCalls::begin(const ExchangeCall& made) {
   latest_ = &made;
   if (!exchange_) return this;
   exchange_->begin(made);

@@ -38,29 +38,43 @@ size_t piece_of(size_t element_bytes) {
 
 }  // namespace
 
-/// All ranks' Inputs are laid out alike.
-ExchangeCall::ExchangeCall(const OneRound& plan, const Binding& binding, int rank)
-    : posts(plan.posts),
-      mutual(plan.mutual),
+/// All ranks' buffers are laid out alike. From the second round on a rank posts a chunk of its Output.
+ExchangeCall::ExchangeCall(const Rounds& plan, const Binding& binding, int rank, size_t round)
+    : posts(plan.all[round].posts),
+      mutual(plan.all[round].mutual),
       piece_bytes(piece_of(binding.layout.input.element_bytes)),
-      posted_bytes(input_bytes(binding.layout.input)),
       type(binding.type),
       op(binding.op),
-      scales(binding.reduces && binding.op.scales_input) {
-  is_brief = posted_bytes <= Post::kBriefBytes;
+      scales(round == 0 && binding.reduces && binding.op.scales_input) {
+  const Round& planned_round = plan.all[round];
+  const BufferLayout& out_layout = binding.layout.output;
+  const bool first = round == 0;
+  posted_bytes = first ? input_bytes(binding.layout.input) : out_layout.piece(0, planned_round.posted).bytes;
+  // All ranks look for one another's posts in the same place; no part is longer than the first.
+  is_brief = (first ? posted_bytes : out_layout.piece(0, 0).bytes) <= Post::kBriefBytes;
   const bool averages = op.built_in == Reduction::Avg && op.function == nullptr;
-  for (const OneRound::Read& planned : plan.reads) {
-    const Piece out = binding.layout.output.piece(0, planned.dst);
+  for (const Round::Read& planned : planned_round.reads) {
+    const Piece out = out_layout.piece(0, planned.dst);
     Read read{.offset = out.offset, .bytes = out.bytes, .first = sources.size()};
-    for (const OneRound::Source source : planned.sources) {
+    for (const Round::Source source : planned.sources) {
       if (source.rank == rank && scales) read.scaled = static_cast<int>(sources.size() - read.first);
-      sources.push_back({source.rank, binding.layout.input.piece(0, source.chunk).offset});
+      sources.push_back({source.rank, first ? binding.layout.input.piece(0, source.chunk).offset : 0});
     }
     read.sources = sources.size() - read.first;
     if (planned.finish && averages) read.divisor = binding.nranks;
     read.is_copy = read.sources == 1 && read.scaled < 0 && read.divisor == 1;
     reads.push_back(read);
   }
+  if (round + 1 == plan.all.size()) return;
+  next = std::make_unique<ExchangeCall>(plan, binding, rank, round + 1);
+  next_posts = out_layout.piece(0, plan.all[round + 1].posted).offset;
+}
+
+void ExchangeCall::use(const void* send, void* recv, const Signature& of) {
+  input = static_cast<const std::byte*>(send);
+  output = static_cast<std::byte*>(recv);
+  signature = of;
+  if (next) next->use(output + next_posts, output, of);
 }
 
 Exchange::Exchange(PostTable table, int rank, int nranks)
@@ -104,7 +118,9 @@ Progress Exchange::advance() {
     moved = true;
   }
   end_round();
-  return Progress::Done;
+  if (call_->next == nullptr) return Progress::Done;
+  begin(*call_->next);
+  return Progress::Moved;
 }
 
 /// Whether everybody is done with what this rank posted in the slot before.

@@ -43,8 +43,9 @@ struct Algorithm {
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
   /// How many parts it divides a vector into: every Schedule's, of kinds whose chunks are parts.
   int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
-  /// Whether all that is sent is sent from Input, before anything is received.
-  bool one_round = false;
+  /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in the
+  /// second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
+  int rounds = 0;
   /// Not chosen where ranks do not all see the same memory, unless it is asked for.
   bool for_shared_memory = false;
 };

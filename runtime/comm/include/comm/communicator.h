@@ -165,7 +165,7 @@ class Communicator {
   std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   void share_memory();
-  size_t exchange_bytes() const;
+  ExchangeTerms exchange_terms() const;
   std::byte* scratch(size_t bytes);
   Status await_goodbyes();
   Status check_nothing_left() const;

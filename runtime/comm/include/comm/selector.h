@@ -17,6 +17,12 @@ struct LinkCost {
   double us_per_byte = 2e-4;
 };
 
+/// For which calls an Exchange is the way to go, and by which of the algorithms that have rounds.
+struct ExchangeTerms {
+  size_t most_bytes = 0;  // the longest vector; 0: none
+  LinkCost cost = {};     // of a round, and of a byte that a rank reads
+};
+
 struct Decision {
   const Algorithm* algorithm = nullptr;
   size_t tile_units = 1;   // the longest chunk, in the call's unit_bytes()
@@ -37,13 +43,12 @@ class Selector {
 
   /// Whether an algorithm was asked for.
   bool forces(CollectiveKind kind) const { return forced_.contains(kind); }
-  /// Unsupported where no algorithm can do it, with the reason. A call whose vector has at most
-  /// `exchange_bytes` is exchanged, if its algorithm has one round; 0: none is.
+  /// Unsupported where no algorithm can do it, with the reason.
   Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
-                          size_t exchange_bytes) const;
+                          const ExchangeTerms& exchange) const;
 
  private:
-  const Algorithm* exchanged(const Call& call, const Shape& shape, size_t exchange_bytes) const;
+  const Algorithm* exchanged(const Call& call, const Shape& shape, const ExchangeTerms& exchange) const;
   Result<const Algorithm*> choose(const Call& call, const Shape& shape, const LinkCost& cost,
                                   size_t slot_bytes) const;
   std::map<CollectiveKind, const Algorithm*> forced_;

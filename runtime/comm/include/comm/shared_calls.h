@@ -18,11 +18,11 @@ class SharedCalls final : public Task {
  public:
   explicit SharedCalls(const CommonMemory::Parties& parties);
 
-  /// What an algorithm of one round means for this rank.
-  const OneRound& plan(const Algorithm& algorithm, const Shape& shape);
-  /// Begins the call `made`, which has its Signature, with these buffers; it stays where it is. The task is
-  /// good until the next one.
-  Task* begin(ExchangeCall& made, const void* send, void* recv);
+  /// What an algorithm of rounds means for this rank.
+  const Rounds& plan(const Algorithm& algorithm, const Shape& shape);
+  /// Begins the call, which has its Signature and its buffers; it stays where it is. The task is good until
+  /// the next one.
+  Task* begin(const ExchangeCall& made);
 
   Progress advance() override;
   Status status() const override { return failure_.ok() && exchange_ ? exchange_->status() : failure_; }
@@ -42,7 +42,7 @@ class SharedCalls final : public Task {
   int nranks_;
   CommonMemory memory_;
   std::optional<Exchange> exchange_;  // once there is memory
-  std::map<PlanKey, OneRound> plans_;
+  std::map<PlanKey, Rounds> plans_;
   const ExchangeCall* latest_ = nullptr;
   Status failure_;
 };

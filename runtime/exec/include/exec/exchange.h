@@ -1,25 +1,26 @@
-// Exchange: carries out one-round plans over a PostTable. Each rank posts its Input, and folds what it needs
-// of the others' straight into its Output: a call costs one write that all see and one read of each peer.
+// Exchange: carries out Rounds over a PostTable. Each rank posts its Input, and folds what it needs of the
+// others' straight into its Output: a round costs one write that all see and one read of each peer.
 // Every post carries the call's Signature, which readers compare with their own before they use a byte, and a
 // hash of those before, since a rank may have made calls in which it heard nobody. Used by the thread that
 // makes the calls.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
-#include "exec/one_round.h"
 #include "exec/post_table.h"
+#include "exec/rounds.h"
 #include "exec/run.h"
 
 namespace rondo {
 
-/// A call in bytes: what an Exchange does for it. Calls that differ in their buffers and numbers alone are
-/// made by the same one.
+/// A round of a call in bytes: what an Exchange does for it, and then for the next round. Calls that differ
+/// in their buffers and numbers alone are made by the same one.
 struct ExchangeCall {
   struct Source {
     int rank = 0;
-    size_t offset = 0;  // in that rank's Input
+    size_t offset = 0;  // in what that rank posts
   };
   struct Read {
     size_t offset = 0;  // in the Output
@@ -31,7 +32,9 @@ struct ExchangeCall {
     bool is_copy = false;  // of one source, as it is
   };
   /// Of a single tile, with an Input of at most PostTable::kMostBytes.
-  ExchangeCall(const OneRound& plan, const Binding& binding, int rank);
+  ExchangeCall(const Rounds& plan, const Binding& binding, int rank, size_t round = 0);
+  /// What the next call uses.
+  void use(const void* send, void* recv, const Signature& signature);
 
   bool posts;
   bool mutual;
@@ -44,9 +47,12 @@ struct ExchangeCall {
   CallOp op;
   bool scales;  // what it posts
 
-  const std::byte* input = nullptr;
+  const std::byte* input = nullptr;  // what it posts
   std::byte* output = nullptr;
   Signature signature;
+
+  std::unique_ptr<ExchangeCall> next;
+  size_t next_posts = 0;  // from there in the Output
 };
 
 class Exchange final : public Task {

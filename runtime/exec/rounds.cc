@@ -1,4 +1,4 @@
-#include "exec/one_round.h"
+#include "exec/rounds.h"
 
 #include <algorithm>
 #include <map>
@@ -14,6 +14,12 @@ bool is_mutual(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
          kind == CollectiveKind::ReduceScatter || kind == CollectiveKind::AllToAll ||
          kind == CollectiveKind::Barrier;
+}
+
+constexpr int kMostRounds = 2;
+
+bool begins_round(const Step& step) {
+  return step.has(kSend) && !step.has(kRecv) && !step.has(kCopy) && step.src() == Buffer::Output;
 }
 
 /// The chunks that a rank sends to another, in their order.
@@ -32,7 +38,7 @@ class Arrivals {
   Arrivals(const Shape& shape, int rank, Schedule (*build)(const Shape&, int))
       : shape_(shape), rank_(rank), build_(build) {}
 
-  OneRound::Source next(int peer) {
+  Round::Source next(int peer) {
     auto found = left_.find(peer);
     if (found == left_.end()) {
       std::vector<int> chunks = sent_chunks(build_(shape_, peer), rank_);
@@ -53,38 +59,44 @@ class Arrivals {
 
 }  // namespace
 
-OneRound one_round(const Shape& shape, int rank, Schedule (*build)(const Shape& shape, int rank)) {
+Rounds rounds_of(const Shape& shape, int rank, Schedule (*build)(const Shape& shape, int rank)) {
   const Schedule own = build(shape, rank);
   Arrivals arrivals(shape, rank, build);
-  OneRound round;
-  round.chunks = {own.input_chunks, own.output_chunks};
-  round.mutual = is_mutual(shape.kind);
+  Rounds rounds{.chunks = {own.input_chunks, own.output_chunks}, .all = {{.mutual = is_mutual(shape.kind)}}};
   for (const Lane& lane : own.lanes) {
     for (const Step& step : lane.steps) {
+      if (begins_round(step))
+        rounds.all.push_back({.posted = step.src_chunk, .mutual = is_mutual(shape.kind)});
+      Round& round = rounds.all.back();
       round.posts = round.posts || step.has(kSend);
       if (!step.has(kCopy)) continue;
-      OneRound::Read read{.dst = step.dst_chunk, .sources = {}, .finish = step.has(kFinish)};
+      Round::Read read{.dst = step.dst_chunk, .sources = {}, .finish = step.has(kFinish)};
       if (!step.has(kRecv)) {
         read.sources.push_back({rank, step.src_chunk});
       } else {
         for (const int peer : own.peer_sets[step.recv_set])
-          read.sources.push_back(peer == rank ? OneRound::Source{rank, step.src_chunk} : arrivals.next(peer));
+          read.sources.push_back(peer == rank ? Round::Source{rank, step.src_chunk} : arrivals.next(peer));
       }
       round.reads.push_back(std::move(read));
     }
   }
-  return round;
+  return rounds;
 }
 
-bool has_one_round(const Schedule& schedule) {
-  if (schedule.lanes.size() > 1) return false;
+int count_rounds(const Schedule& schedule) {
+  if (schedule.lanes.size() > 1) return 0;
+  int rounds = 1;
   for (const Lane& lane : schedule.lanes)
     for (const Step& step : lane.steps) {
-      const bool sends_input = !step.has(kRecv) && step.src() == Buffer::Input;
+      const bool begins = begins_round(step);
+      rounds += begins ? 1 : 0;
+      const bool has_source =
+          step.src() == Buffer::None || (step.src() == Buffer::Input ? rounds == 1 : begins);
       const bool keeps = step.has(kCopy) && step.dst() == Buffer::Output;
-      if (step.count != 1 || (step.has(kSend) ? !sends_input : !keeps)) return false;
+      const bool has_use = step.has(kSend) ? !step.has(kRecv) : keeps;
+      if (step.count != 1 || !has_source || !has_use) return 0;
     }
-  return true;
+  return rounds <= kMostRounds ? rounds : 0;
 }
 
 }  // namespace rondo
