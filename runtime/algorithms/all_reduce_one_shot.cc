@@ -33,7 +33,8 @@ Algorithm all_reduce_one_shot() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .one_round = true,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

@@ -45,7 +45,8 @@ Algorithm all_reduce_two_shot() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .parts = [](const Shape& shape) { return shape.nranks; }};
+          .parts = [](const Shape& shape) { return shape.nranks; },
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

@@ -34,7 +34,8 @@ Algorithm reduce_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .one_round = true,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

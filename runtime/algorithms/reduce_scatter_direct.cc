@@ -33,7 +33,8 @@ Algorithm reduce_scatter_direct() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .one_round = true,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

@@ -29,7 +29,8 @@ Algorithm scan_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .one_round = true};
+          .one_round = true,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/association.h"
 #include "base/status.h"
 #include "schedule/schedule.h"
 
@@ -45,6 +46,9 @@ struct Algorithm {
   int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
   /// Whether all that is sent is sent from Input, before anything is received.
   bool one_round = false;
+  /// How it combines operands, where the kind does: the same for every shape that it supports, part of the
+  /// vector and rank. What reproducible mode goes by; a test has it proved, and that no more is true.
+  Association association = Association::Any;
   /// Not chosen where ranks do not all see the same memory, unless it is asked for.
   bool for_shared_memory = false;
 };
