@@ -12,7 +12,7 @@ bool is_small_float(const ElementInfo& info) { return info.kind == ElementClass:
 
 std::string_view association_name(Association association) {
   switch (association) {
-    case Association::Any: return "any order";
+    case Association::Any: return "own order";
     case Association::RankOrder: return "rank order";
     case Association::OneFold: return "one fold";
   }

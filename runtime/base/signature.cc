@@ -34,6 +34,12 @@ std::string_view collective_name(CollectiveKind kind) {
   return "an unknown collective";
 }
 
+std::optional<CollectiveKind> collective_by_name(std::string_view name) {
+  for (int i = 0; i < kCollectives; ++i)
+    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
+  return std::nullopt;
+}
+
 std::string describe(const Signature& s) {
   std::string text(collective_name(s.kind));
   if (s.varying) text += "_v";

@@ -177,8 +177,8 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   return memo.keep(call, choice);
 }
 
-/// The longest vector that is exchanged. Connections overlap the two copies of a longer one; where ranks
-/// outnumber CPUs nothing overlaps, and what counts is how seldom they have to take turns.
+/// Connections overlap the two copies of a longer vector; where ranks outnumber CPUs nothing overlaps, and
+/// what counts is how seldom they have to take turns.
 size_t Communicator::exchange_bytes() const {
   constexpr size_t kWithCpus = size_t{16} * 1024;
   if (shared_calls_ == nullptr) return 0;

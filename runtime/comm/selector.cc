@@ -10,12 +10,6 @@ namespace {
 constexpr size_t kUnknownBytes = size_t{64} * 1024;
 constexpr size_t kChunkAlignment = 64;  // bytes
 
-std::optional<CollectiveKind> kind_by_name(std::string_view name) {
-  for (int i = 0; i < kCollectives; ++i)
-    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
-  return std::nullopt;
-}
-
 /// The longest chunk. How many chunks share a slot may differ from rank to rank; the chunk's size may not.
 /// 0: a slot has not even room for an element of each.
 size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t unit_bytes, size_t slot_bytes) {
@@ -52,7 +46,7 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
     left.remove_prefix(std::min(end + 1, left.size()));
     if (rule.empty()) continue;
     const size_t equals = rule.find('=');
-    const auto kind = kind_by_name(rule.substr(0, equals));
+    const auto kind = collective_by_name(rule.substr(0, equals));
     if (equals == std::string_view::npos || !kind)
       return error(Code::InvalidArgument,
                    "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring", rule);

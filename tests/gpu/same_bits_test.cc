@@ -22,7 +22,9 @@ const std::vector<Specified>& specified() {
   static const std::vector<Specified> all{{Kind::AllReduce, {"all_reduce=one_shot", "all_reduce=two_shot"}},
                                           {Kind::Reduce, {"reduce=flat"}},
                                           {Kind::ReduceScatter, {"reduce_scatter=direct"}},
+                                          {Kind::Scan, {"scan=flat"}},
                                           {Kind::Scan, {"scan=chain"}, false},
+                                          {Kind::Exscan, {"exscan=flat"}},
                                           {Kind::Exscan, {"exscan=chain"}, false}};
   return all;
 }
@@ -156,7 +158,8 @@ std::vector<Job> jobs_of(const Specified& one) {
     for (const size_t count : {kShort, long_count(type)}) {
       if (count != kShort && one.kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
-        if (op != RONDO_AVG || one.small_floats) jobs.push_back({one.kind, type, op, false, count});
+        if (op != RONDO_AVG || (one.kind != Kind::Scan && one.kind != Kind::Exscan))
+          jobs.push_back({one.kind, type, op, false, count});
       jobs.push_back({one.kind, type, RONDO_SUM, true, count});
     }
   }

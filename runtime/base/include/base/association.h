@@ -12,7 +12,7 @@ namespace rondo {
 
 /// What is sure of the order, each more than the one before.
 enum class Association : uint8_t {
-  /// Each operand once.
+  /// Each operand once, in whatever order and brackets.
   Any,
   /// ((x0 + x1) + x2) + x3, in the order of the ranks; what is passed on is rounded to the type.
   RankOrder,
