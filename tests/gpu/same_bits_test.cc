@@ -227,6 +227,28 @@ TEST_CASE("ranks of several processes get the bits of the algorithm that specifi
   }
 }
 
+TEST_CASE("reproducibly, the device's executor gets those bits by any protocol, in any number of channels") {
+  if (children_lack_gpus()) return;
+  for (const char* protocol : {"simple", "ll"})
+    for (const char* channels : {"1", "4"}) {
+      INFO(protocol << ", " << channels << " channels");
+      const WorldOptions options{
+          .nranks = 1,
+          .environment = {{"RONDO_REPRODUCIBLE", "1"},
+                          {"RONDO_ALGORITHM",
+                           "all_reduce=two_shot;reduce=flat;reduce_scatter=direct;scan=flat;exscan=flat"},
+                          {"RONDO_PROTOCOL", protocol},
+                          {"RONDO_CHANNELS", channels}}};
+      expect_success(run_world(options, [](Rank&) {
+        const Party party(3, "cuda");
+        std::vector<Rank> mine;
+        for (int rank = 0; rank < 3; ++rank) mine.push_back(party.rank(rank));
+        compare_all(mine);
+        went_by(mine.front(), "flat");
+      }));
+    }
+}
+
 TEST_CASE("the values that are compared tell orders and roundings apart") {
   expect_success(run_world({.nranks = 1}, [](Rank&) {
     for (const int n : {3, 5, 8}) {
