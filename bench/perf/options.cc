@@ -189,6 +189,8 @@ std::string read_switches(const Words& words, Options& options) {
     if (value < 0 || value > most)
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
   }
+  if (options.explain && options.varying)
+    return "--explain tells of calls whose lengths all ranks know: leave --varying out";
   options.average = static_cast<Average>(words.average);
   options.pace = static_cast<Pace>(words.blocking);
   options.register_buffers = words.registering > 0;
@@ -281,6 +283,9 @@ void declare_results(CLI::App& app, Words& words, Options& options) {
   app.add_option("-J,--output_file,--json", options.json_file, "write the rows as JSON")->group("Results");
   app.add_option("--plot", options.plot_file, "draw time and bus bandwidth as SVG")->group("Results");
   app.add_flag("--startup", options.startup, "report the time to the first barrier and memory")
+      ->group("Results");
+  app.add_flag("--explain", options.explain,
+               "say which algorithm makes each call and why, and in which order operands are combined")
       ->group("Results");
 }
 

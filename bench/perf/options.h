@@ -54,6 +54,7 @@ struct Options {
   bool timestamps = false;
   bool memory = false;  // reported
   bool startup = false;
+  bool explain = false;  // calls, instead of making them
   bool list_algorithms = false;
   std::string json_file;
   std::string plot_file;

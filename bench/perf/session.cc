@@ -60,14 +60,18 @@ class Session {
   rondo_status_t run_collective(Collective collective);
   rondo_status_t run_algorithm(const Table& table);
   rondo_status_t run_table(const Table& table);
+  rondo_status_t run_combinations(const Table& table);
   rondo_status_t run_combination(const Table& table, const Combination& combination);
   rondo_status_t run_sizes(const Table& table, const Combination& combination,
                            const std::vector<rondo_op_t>& ops);
   rondo_status_t run_row(const Table& table, const Combination& combination, std::vector<Trial> trials,
                          Checker& checker);
+  rondo_status_t explain_sizes(const Table& table, const Combination& combination,
+                               const std::vector<rondo_op_t>& ops);
   rondo_status_t find_setup();
   rondo_status_t find_transports();
   void finish_row(Row& row);
+  std::vector<size_t> sizes_of(const Table& table) const;
   std::vector<Trial> make_trials(const Table& table, const Combination& combination,
                                  const std::vector<rondo_op_t>& ops, size_t bytes) const;
 
@@ -134,11 +138,28 @@ rondo_status_t Session::run_row(const Table& table, const Combination& combinati
   return RONDO_OK;
 }
 
+std::vector<size_t> Session::sizes_of(const Table& table) const {
+  return table.collective == Collective::Barrier ? std::vector<size_t>{0} : sweep_sizes(options_.sweep);
+}
+
+/// All ranks would be told the same.
+rondo_status_t Session::explain_sizes(const Table& table, const Combination& combination,
+                                      const std::vector<rondo_op_t>& ops) {
+  for (const size_t bytes : sizes_of(table)) {
+    const Call call = make_trials(table, combination, ops, bytes)[0].call;
+    const char* text = "";
+    PERF_TRY(rondo_explain(call.comm, std::string(collective_info(table.collective).name).c_str(),
+                           call.shape.count, call.type, call.op, call.shape.root, &text));
+    say(fmt::format("{}\n", text));
+  }
+  return RONDO_OK;
+}
+
 rondo_status_t Session::run_sizes(const Table& table, const Combination& combination,
                                   const std::vector<rondo_op_t>& ops) {
+  if (options_.explain) return explain_sizes(table, combination, ops);
   const Type& type = type_info(combination.type);
-  std::vector<size_t> sizes = sweep_sizes(options_.sweep);
-  if (table.collective == Collective::Barrier) sizes = {0};
+  const std::vector<size_t> sizes = sizes_of(table);
   Checker checker(type, combination.op, collective_info(table.collective).reduces, team_.nranks,
                   options_.seed);
   PERF_TRY(buffers_.open(team_, make_trials(table, combination, ops, sizes.back()), type.bytes));
@@ -163,14 +184,21 @@ rondo_status_t Session::run_combination(const Table& table, const Combination& c
   return RONDO_OK;
 }
 
+rondo_status_t Session::run_combinations(const Table& table) {
+  for (const Combination& combination : combinations(options_, table.collective, team_.nranks))
+    PERF_TRY(run_combination(table, combination));
+  nothing_ = false;
+  return RONDO_OK;
+}
+
 rondo_status_t Session::run_table(const Table& table) {
   rows_.clear();
   PERF_TRY(find_transports());
+  if (options_.explain) return run_combinations(table);
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
   say(fmt::format("# {}, {} ranks{}, transport {}\n#\n{}", name_of(table), team_.nranks, algorithm,
                   transports_, table_header(style_of(options_))));
-  for (const Combination& combination : combinations(options_, table.collective, team_.nranks))
-    PERF_TRY(run_combination(table, combination));
+  PERF_TRY(run_combinations(table));
   say(table_footer(rows_));
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
@@ -216,14 +244,15 @@ rondo_status_t Session::run_collective(Collective collective) {
     return RONDO_OK;
   }
   const std::vector<std::string> names = algorithm_names(collective);
+  if (options_.explain && names.empty()) {
+    say(fmt::format("# left out: {} has no algorithms\n#\n", collective_info(collective).name));
+    return RONDO_OK;
+  }
   const auto chosen = chosen_algorithms(options_.algorithms, collective, names);
   if (chosen.empty())
     say(fmt::format("# left out: {} has no such algorithm; it has {}\n#\n", collective_info(collective).name,
                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  for (const std::string& algorithm : chosen) {
-    PERF_TRY(run_algorithm({collective, algorithm, varying}));
-    nothing_ = false;
-  }
+  for (const std::string& algorithm : chosen) PERF_TRY(run_algorithm({collective, algorithm, varying}));
   return RONDO_OK;
 }
 

@@ -33,7 +33,8 @@ Algorithm all_reduce_one_shot() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .rounds = 1};
+          .rounds = 1,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

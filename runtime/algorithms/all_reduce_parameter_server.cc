@@ -44,7 +44,8 @@ Algorithm all_reduce_parameter_server() {
           .summary = "rank 0 folds all vectors and sends the result to all (Li)",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

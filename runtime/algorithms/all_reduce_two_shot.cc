@@ -46,7 +46,8 @@ Algorithm all_reduce_two_shot() {
           .cost = cost,
           .build = build,
           .parts = [](const Shape& shape) { return shape.nranks; },
-          .rounds = 2};
+          .rounds = 2,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

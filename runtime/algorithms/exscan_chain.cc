@@ -39,7 +39,8 @@ Algorithm exscan_chain() {
           .summary = "shift by a rank, then a scan from rank to rank",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .association = Association::RankOrder};
 }
 
 }  // namespace rondo

@@ -34,7 +34,8 @@ Algorithm reduce_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .rounds = 1};
+          .rounds = 1,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

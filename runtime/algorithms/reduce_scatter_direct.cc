@@ -33,7 +33,8 @@ Algorithm reduce_scatter_direct() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .rounds = 1};
+          .rounds = 1,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

@@ -38,5 +38,6 @@ Algorithm scan_chain();
 Algorithm scan_flat();
 Algorithm exscan_recursive_doubling();
 Algorithm exscan_chain();
+Algorithm exscan_flat();
 
 }  // namespace rondo

@@ -35,7 +35,8 @@ Algorithm scan_chain() {
           .summary = "from rank to rank, pipelined over the tiles",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .association = Association::RankOrder};
 }
 
 }  // namespace rondo

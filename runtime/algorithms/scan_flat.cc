@@ -29,7 +29,8 @@ Algorithm scan_flat() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .rounds = 1};
+          .rounds = 1,
+          .association = Association::OneFold};
 }
 
 }  // namespace rondo

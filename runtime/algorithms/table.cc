@@ -49,6 +49,7 @@ std::span<const Algorithm> algorithms() {
       scan_flat(),
       exscan_recursive_doubling(),
       exscan_chain(),
+      exscan_flat(),
   };
   return rows;
 }

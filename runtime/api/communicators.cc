@@ -1,7 +1,6 @@
 // The C API's communicators: start, split, end.
 #include <span>
 
-#include "algorithms/algorithm.h"
 #include "comm/device_choice.h"
 #include "comm/group.h"
 #include "comm/start.h"
@@ -277,26 +276,6 @@ rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status) {
     if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
     if (status == nullptr) return api::null_argument("status");
     *status = static_cast<rondo_status_t>(comm->communicator->health().cause().code());
-    return {};
-  });
-}
-
-rondo_status_t rondo_algorithm_names(const char* collective, const char** names) {
-  return guarded("rondo_algorithm_names", nullptr, [&]() -> Status {
-    if (collective == nullptr) return api::null_argument("collective");
-    if (names == nullptr) return api::null_argument("names");
-    static auto& lists = *new std::map<std::string, std::string, std::less<>>([] {
-      std::map<std::string, std::string, std::less<>> made;
-      for (const Algorithm& row : algorithms()) {
-        std::string& list = made[std::string(collective_name(row.kind))];
-        list += (list.empty() ? "" : ",") + std::string(row.name);
-      }
-      return made;
-    }());
-    const auto found = lists.find(collective);
-    if (found == lists.end())
-      return error(Code::InvalidArgument, "collective is '{}', which there is none of that name", collective);
-    *names = found->second.c_str();
     return {};
   });
 }

@@ -34,6 +34,12 @@ std::string_view collective_name(CollectiveKind kind) {
   return "an unknown collective";
 }
 
+std::optional<CollectiveKind> collective_by_name(std::string_view name) {
+  for (int i = 0; i < kCollectives; ++i)
+    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
+  return std::nullopt;
+}
+
 std::string describe(const Signature& s) {
   std::string text(collective_name(s.kind));
   if (s.varying) text += "_v";
@@ -50,8 +56,9 @@ std::string describe(const Signature& s) {
 Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) {
   Signature same_plan = b;
   same_plan.plan = a.plan;
-  const char* hint =
-      a == same_plan ? ", but by another algorithm or another transport, or with other sizes of slots" : "";
+  const char* hint = a == same_plan ? ", but by another algorithm or another transport, with other sizes of "
+                                      "slots, or not both reproducibly"
+                                    : "";
   return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a, describe(a),
                rank_b, describe(b), hint);
 }

@@ -184,27 +184,32 @@ Extent used_output(const Call& call, int rank, int nranks) {
   return writes_output(call, rank) ? extent(call, false, nranks) : Extent{};
 }
 
-Status check(Call& call, int rank, int nranks) {
+Status check_meaning(const Call& call, int nranks) {
   const auto kind = collective_name(call.kind);
   if (has_root(call.kind) && (call.root < 0 || call.root >= nranks))
     return error(Code::InvalidArgument, "{}: root is {}; it must be from 0 to {}", kind, call.root,
                  nranks - 1);
   RONDO_TRY(check_op(call));
+  if (call.count <= SIZE_MAX / 2 / call.type.bytes / static_cast<size_t>(nranks)) return {};
+  return error(Code::InvalidArgument, "{}: count is {}, more than memory can hold", kind, call.count);
+}
+
+Status check(Call& call, int rank, int nranks) {
   if (call.varying) {
     if (!call.send_blocks.counts.empty())
       RONDO_TRY(check_counts(call, call.send_blocks, "sendcounts", nranks));
     if (!call.recv_blocks.counts.empty())
       RONDO_TRY(check_counts(call, call.recv_blocks, "recvcounts", nranks));
   }
-  if (call.count > SIZE_MAX / 2 / call.type.bytes / static_cast<size_t>(nranks))
-    return error(Code::InvalidArgument, "{}: count is {}, more than memory can hold", kind, call.count);
+  RONDO_TRY(check_meaning(call, nranks));
   const Extent in = used_input(call, rank, nranks);
   const Extent out = used_output(call, rank, nranks);
   RONDO_TRY(check_extent(call, "sendbuf", in));
   RONDO_TRY(check_extent(call, "recvbuf", out));
   if (!buffer_rule(call, rank, nranks).overlap(call.send, call.recv)) return {};
   return error(Code::InvalidArgument,
-               "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows", kind);
+               "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows",
+               collective_name(call.kind));
 }
 
 Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units) {

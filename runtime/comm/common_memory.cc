@@ -16,17 +16,30 @@ struct Description {
   uint64_t bytes = 0;
 };
 
-/// The memory that ranks of this process share, by session and communicator; the first to ask makes it.
-Result<std::shared_ptr<SharedSegment>> shared_here(uint64_t session, uint64_t communicator, size_t bytes) {
+/// Memory that ranks of this process share. Whoever has made its calls may be gone before the last rank comes
+/// for it, so it stays until all have it, or the one that made it has left the session.
+struct SharedHere {
+  std::shared_ptr<SharedSegment> segment;
+  std::weak_ptr<Session> maker;
+  size_t missing = 0;  // ranks
+};
+
+/// By session and communicator; the first to ask makes it.
+Result<std::shared_ptr<SharedSegment>> shared_here(const CommonMemory::Parties& parties, size_t bytes) {
   static auto& mutex = *new std::mutex;
-  static auto& all = *new std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<SharedSegment>>;
+  static auto& all = *new std::map<std::pair<uint64_t, uint64_t>, SharedHere>;
   const std::lock_guard lock(mutex);
-  std::erase_if(all, [](const auto& one) { return one.second.expired(); });
-  auto& known = all[{session, communicator}];
-  if (auto segment = known.lock()) return segment;
-  RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
-  auto segment = std::make_shared<SharedSegment>(std::move(made.segment));
-  known = segment;
+  std::erase_if(all, [](const auto& one) { return one.second.maker.expired(); });
+  const std::pair key{parties.session->id(), parties.communicator};
+  auto found = all.find(key);
+  if (found == all.end()) {
+    RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
+    found = all.emplace(key, SharedHere{std::make_shared<SharedSegment>(std::move(made.segment)),
+                                        parties.session, parties.ranks.size()})
+                .first;
+  }
+  const auto segment = found->second.segment;
+  if (--found->second.missing == 0) all.erase(found);
   return segment;
 }
 
@@ -44,7 +57,7 @@ bool CommonMemory::all_here() const {
 Result<bool> CommonMemory::advance() {
   if (there_) return true;
   if (all_here()) {
-    RONDO_TRY_ASSIGN(segment_, shared_here(parties_.session->id(), parties_.communicator, bytes_));
+    RONDO_TRY_ASSIGN(segment_, shared_here(parties_, bytes_));
     there_ = true;
   } else {
     RONDO_TRY_ASSIGN(there_, is_root() ? pass() : take());

@@ -82,7 +82,9 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
-  RONDO_TRY_ASSIGN(options.selector, Selector::parse(wish(wishes.algorithm, Setting::Algorithm)));
+  RONDO_TRY_ASSIGN(const int64_t reproducible, number_setting(Setting::Reproducible, 0, 1, 0));
+  RONDO_TRY_ASSIGN(options.selector,
+                   Selector::parse(wish(wishes.algorithm, Setting::Algorithm), reproducible == 1));
   RONDO_TRY_ASSIGN(options.protocol, wished_protocol(wishes.protocol));
   RONDO_TRY_ASSIGN(options.channels, wished_channels(wishes.channels));
   RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));

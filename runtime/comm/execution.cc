@@ -124,7 +124,7 @@ Result<Execution> choose_execution(const Selector& selector, const Call& call, c
   // A power of two, so that calls share their Programs.
   chosen.channels = static_cast<int>(std::bit_floor(std::min(tiles, static_cast<size_t>(fit))));
   const uint64_t with_protocol = mix_plan(chosen.decision.plan, static_cast<uint64_t>(chosen.protocol));
-  chosen.decision.plan = mix_plan(with_protocol, static_cast<uint64_t>(chosen.channels));
+  chosen.decision.plan = selector.marked(mix_plan(with_protocol, static_cast<uint64_t>(chosen.channels)));
   return chosen;
 }
 

@@ -10,12 +10,6 @@ namespace {
 constexpr size_t kUnknownBytes = size_t{64} * 1024;
 constexpr size_t kChunkAlignment = 64;  // bytes
 
-std::optional<CollectiveKind> kind_by_name(std::string_view name) {
-  for (int i = 0; i < kCollectives; ++i)
-    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
-  return std::nullopt;
-}
-
 /// The longest chunk. How many chunks share a slot may differ from rank to rank; the chunk's size may not.
 /// 0: a slot has not even room for an element of each.
 size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t unit_bytes, size_t slot_bytes) {
@@ -54,8 +48,9 @@ uint64_t mix_plan(uint64_t plan, uint64_t value) {
   return plan * 0xff51afd7ed558ccdu;
 }
 
-Result<Selector> Selector::parse(const std::string& text) {
+Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
   Selector selector;
+  selector.reproducible_ = reproducible;
   std::string_view left = text;
   while (!left.empty()) {
     const size_t end = std::min(left.find(';'), left.size());
@@ -63,7 +58,7 @@ Result<Selector> Selector::parse(const std::string& text) {
     left.remove_prefix(std::min(end + 1, left.size()));
     if (rule.empty()) continue;
     const size_t equals = rule.find('=');
-    const auto kind = kind_by_name(rule.substr(0, equals));
+    const auto kind = collective_by_name(rule.substr(0, equals));
     if (equals == std::string_view::npos || !kind)
       return error(Code::InvalidArgument,
                    "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring", rule);
@@ -72,27 +67,69 @@ Result<Selector> Selector::parse(const std::string& text) {
   return selector;
 }
 
+bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
+  return !reproducible_ || !reduces(call.kind) ||
+         row.association >= association_that_fixes_bits(call.type, call.op);
+}
+
+std::string_view Selector::obstacle(const Algorithm& row, const Call& call, const Shape& shape) const {
+  const auto forced = forced_.find(row.kind);
+  if (forced != forced_.end() && forced->second != &row) return "another was asked for";
+  if (!row.supports(shape)) return "cannot do this call";
+  if (!keeps_bits(row, call)) return "not reproducible";
+  if (row.for_shared_memory && forced == forced_.end()) return "only where all ranks see the same memory";
+  return {};
+}
+
+std::vector<Candidate> Selector::candidates(const Call& call, int nranks, const LinkCost& cost,
+                                            size_t slot_bytes) const {
+  const Shape shape = call.shape(nranks);
+  const size_t bytes = call.vector_bytes(nranks).value_or(kUnknownBytes);
+  std::vector<Candidate> made;
+  for (const Algorithm& row : algorithms()) {
+    if (row.kind != shape.kind) continue;
+    Candidate candidate{.algorithm = &row, .obstacle = obstacle(row, call, shape)};
+    const bool is_able = row.supports(shape);
+    const size_t chunk_bytes =
+        is_able ? chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes() : 0;
+    candidate.predicted_us = predicted_us(row, shape, bytes, chunk_bytes, cost);
+    made.push_back(candidate);
+  }
+  return made;
+}
+
+/// Why the algorithm that was asked for cannot make the call.
+Status Selector::refuse(const Algorithm& forced, const Call& call, const Shape& shape) const {
+  const auto kind = collective_name(shape.kind);
+  if (forced.supports(shape)) {
+    std::string others;
+    for (const Algorithm& row : algorithms())
+      if (row.kind == shape.kind && row.supports(shape) && keeps_bits(row, call))
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", row.name);
+    return error(Code::Unsupported,
+                 "RONDO_REPRODUCIBLE is 1, and {} by {} was asked for (RONDO_ALGORITHM, or the config's "
+                 "algorithm), which does not combine operands in the order that fixes the bits of this call; "
+                 "{} do",
+                 kind, forced.name, others);
+  }
+  return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{})", kind,
+               forced.name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
+               shape.commutative ? "" : ", an operation that is not commutative");
+}
+
 Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, const LinkCost& cost,
                                           size_t slot_bytes) const {
-  if (const auto forced = forced_.find(shape.kind); forced != forced_.end()) {
-    if (forced->second->supports(shape)) return forced->second;
-    return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{})",
-                 collective_name(shape.kind), forced->second->name, shape.nranks,
-                 shape.varying ? ", blocks of different lengths" : "",
-                 shape.commutative ? "" : ", an operation that is not commutative");
+  if (const auto forced = forced_.find(shape.kind); forced != forced_.end())
+    if (!obstacle(*forced->second, call, shape).empty()) return refuse(*forced->second, call, shape);
+  const Candidate* best = nullptr;
+  const std::vector<Candidate> all = candidates(call, shape.nranks, cost, slot_bytes);
+  for (const Candidate& candidate : all) {
+    if (!candidate.obstacle.empty()) continue;
+    if (best == nullptr || candidate.predicted_us < best->predicted_us) best = &candidate;
   }
-  const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
-  Best best;
-  for (const Algorithm& row : algorithms()) {
-    if (row.kind != shape.kind || row.for_shared_memory || !row.supports(shape)) continue;
-    best.take(row, predicted_us(row, shape, bytes,
-                                chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes(),
-                                cost));
-  }
-  if (best.row == nullptr)
-    return error(Code::Unsupported, "no algorithm does {} over {} ranks", collective_name(shape.kind),
-                 shape.nranks);
-  return best.row;
+  if (best != nullptr) return best->algorithm;
+  return error(Code::Unsupported, "no algorithm does {} over {} ranks{}", collective_name(shape.kind),
+               shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
 }
 
 /// The algorithm by which an Exchange makes the call; null: none does.
@@ -104,7 +141,7 @@ const Algorithm* Selector::exchanged(const Call& call, const Shape& shape,
   const auto forced = forced_.find(shape.kind);
   Best best;
   for (const Algorithm& row : algorithms())
-    if (row.kind == shape.kind && row.rounds != 0 && row.supports(shape) &&
+    if (row.kind == shape.kind && row.rounds != 0 && row.supports(shape) && keeps_bits(row, call) &&
         (forced == forced_.end() || forced->second == &row))
       best.take(row, predicted_time(row.cost(shape), exchange.cost.latency_us,
                                     static_cast<double>(bytes) * exchange.cost.us_per_byte, 1));
@@ -117,10 +154,12 @@ Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& 
   if (const Algorithm* algorithm = exchanged(call, shape, exchange))
     return Decision{.algorithm = algorithm,
                     .tile_units = std::max<size_t>(1, call.count * call.type.bytes / call.unit_bytes()),
-                    .plan = mix_plan(0, static_cast<uint64_t>(algorithm - algorithms().data())),
+                    .plan = marked(mix_plan(0, static_cast<uint64_t>(algorithm - algorithms().data()))),
                     .exchanged = true};
   RONDO_TRY_ASSIGN(const Algorithm* algorithm, choose(call, shape, cost, slot_bytes));
-  return cut(*algorithm, call, shape, slot_bytes);
+  RONDO_TRY_ASSIGN(Decision decision, cut(*algorithm, call, shape, slot_bytes));
+  decision.plan = marked(decision.plan);
+  return decision;
 }
 
 Result<Decision> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes) {

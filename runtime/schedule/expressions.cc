@@ -5,6 +5,10 @@
 namespace rondo {
 namespace {
 
+// In the place of a right operand.
+constexpr ExpressionId kFinished = -1;
+constexpr ExpressionId kRounded = -2;
+
 uint64_t pair_key(ExpressionId left, ExpressionId right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }
@@ -81,12 +85,26 @@ Result<ExpressionId> Expressions::finish(ExpressionId value) {
   if (node(value).finished) return error(Code::InternalError, "finishes a value that is already finished");
   if (!holds_exactly(value, 0, nranks_))
     return error(Code::InternalError, "finishes {}, which lacks ranks", describe(value));
-  const auto [place, fresh] = folds_.try_emplace(pair_key(value, -1), -1);
-  if (!fresh && place->second >= 0) return place->second;
-  Node made = node(value);
+  Node finished = node(value);
+  finished.finished = true;
+  finished.rounded = false;
+  return change(value, kFinished, finished);
+}
+
+ExpressionId Expressions::round(ExpressionId value) {
+  if (is_leaf(value) || node(value).rounded) return value;
+  Node rounded = node(value);
+  rounded.rounded = true;
+  return change(value, kRounded, rounded);
+}
+
+/// The value as `changed` says it is then; it holds what it held.
+ExpressionId Expressions::change(ExpressionId value, ExpressionId how, const Node& changed) {
+  const auto [place, fresh] = folds_.try_emplace(pair_key(value, how), -1);
+  if (!fresh) return place->second;
+  Node made = changed;
   made.left = value;
   made.right = -1;
-  made.finished = true;
   const ExpressionId id = append(made);
   for (size_t word = 0; word < words_; ++word)
     ranks_[static_cast<size_t>(id) * words_ + word] = ranks_[static_cast<size_t>(value) * words_ + word];
@@ -94,21 +112,26 @@ Result<ExpressionId> Expressions::finish(ExpressionId value) {
   return id;
 }
 
+ExpressionId Expressions::unrounded(ExpressionId id) const { return node(id).rounded ? node(id).left : id; }
+
+/// From the last operand back to the first.
+bool Expressions::has(Association association, ExpressionId id) const {
+  if (association == Association::Any) return true;
+  const auto open = [&](ExpressionId value) {
+    return association == Association::RankOrder ? unrounded(value) : value;
+  };
+  ExpressionId at = unrounded(id);
+  if (node(at).finished) at = open(node(at).left);
+  for (; !is_leaf(at); at = open(node(at).left)) {
+    const Node& fold = node(at);
+    if (fold.right < 0 || !is_leaf(fold.right) || node(fold.right).first != fold.last) return false;
+  }
+  return true;
+}
+
 bool Expressions::holds_exactly(ExpressionId id, int first, int end) const {
   const Node& value = node(id);  // no rank is in it twice, so its bounds and size say all
   return value.first == first && value.last == end - 1 && value.leaves == end - first;
-}
-
-std::string Expressions::association(ExpressionId id) const {
-  const Node& value = node(id);
-  if (value.left < 0) return std::to_string(value.first);
-  if (value.finished) return association(value.left);
-  return "(" + association(value.left) + "+" + association(value.right) + ")";
-}
-
-std::string Expressions::describe(ExpressionId id) const {
-  return fmt::format("{}{} of chunk {}, tile {}", finished(id) ? "finished " : "", association(id), chunk(id),
-                     tile(id));
 }
 
 }  // namespace rondo

@@ -1,5 +1,6 @@
 // Expressions: what memory holds in a symbolic run. A value is some rank's input chunk, a fold of two values,
-// or a finished value; equal values have one id (hash-consing), and each knows whose contributions it holds.
+// a finished value, or one that was rounded to the type; equal values have one id (hash-consing), and each
+// knows whose contributions it holds.
 // Owned by one run of the verifier, on its thread.
 #pragma once
 
@@ -8,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/association.h"
 #include "base/status.h"
+#include "schedule/verifier.h"
 
 namespace rondo {
 
@@ -26,6 +29,8 @@ class Expressions {
   /// The value with all that comes after the last operand; a Status where ranks are missing or it has it
   /// already.
   Result<ExpressionId> finish(ExpressionId value);
+  /// The value as memory and messages hold it; inputs and what was rounded before stay what they are.
+  ExpressionId round(ExpressionId value);
 
   bool finished(ExpressionId id) const { return node(id).finished; }
   int tile(ExpressionId id) const { return node(id).tile; }
@@ -34,26 +39,39 @@ class Expressions {
   int chunk(ExpressionId id) const { return node(id).chunk; }
   /// Whether exactly the ranks [first, end) have contributed.
   bool holds_exactly(ExpressionId id, int first, int end) const;
+  /// Whether its operands are combined in that way.
+  bool has(Association association, ExpressionId id) const;
 
   /// "((0+1)+2)".
   std::string association(ExpressionId id) const;
   /// "((0+1)+2) of chunk 3, tile 0".
   std::string describe(ExpressionId id) const;
+  /// As Formula says.
+  std::string formula(ExpressionId id, const FormulaStyle& style = {}) const;
 
  private:
   struct Node {
-    ExpressionId left = -1;  // -1: a leaf; right -1 as well as a left: finished
-    ExpressionId right = -1;
+    ExpressionId left = -1;   // -1: a leaf
+    ExpressionId right = -1;  // -1 beside a left: that one, finished or rounded
     int tile = 0;
     int chunk = 0;
     int first = 0;  // lowest and highest rank
     int last = 0;
     int leaves = 1;
     bool finished = false;
+    bool rounded = false;
   };
 
   const Node& node(ExpressionId id) const { return nodes_[static_cast<size_t>(id)]; }
+  bool is_leaf(ExpressionId id) const { return node(id).left < 0; }
   ExpressionId append(const Node& made);
+  ExpressionId change(ExpressionId value, ExpressionId how, const Node& changed);
+  ExpressionId unrounded(ExpressionId id) const;
+  std::string formula(ExpressionId id, const FormulaStyle& style, int depth) const;
+  std::string fold_formula(ExpressionId id, const FormulaStyle& style, int depth) const;
+  std::string endless_formula(ExpressionId fold, const FormulaStyle& style) const;
+  std::string group_formula(const Node& group) const;
+  bool goes_on_as_it_begins(ExpressionId fold) const;
   Status foldable(const Node& left, const Node& right) const;
   int shared_rank(ExpressionId left, ExpressionId right) const;
 

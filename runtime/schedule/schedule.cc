@@ -29,9 +29,8 @@ uint16_t intern(std::vector<std::vector<uint16_t>>& sets, const std::vector<int>
   return narrow(static_cast<int>(sets.size()) - 1);
 }
 
-uint8_t verbs_of(const Move& move, int rank, bool receives) {
-  const bool folds = receives && std::find(move.recv.begin(), move.recv.end(), rank) != move.recv.end();
-  return static_cast<uint8_t>((receives ? kRecv : 0) | (folds ? kReduce : 0) |
+uint8_t verbs_of(const Move& move, bool receives) {
+  return static_cast<uint8_t>((receives ? kRecv : 0) | (move.recv.size() > 1 ? kReduce : 0) |
                               (move.dst.buffer == Buffer::None ? 0 : kCopy) |
                               (move.send.empty() ? 0 : kSend) | (move.finish ? kFinish : 0));
 }
@@ -69,7 +68,7 @@ int Schedule::add(int lane, const Move& move) {
   const bool alone = move.recv.size() == 1 && move.recv[0] == rank;
   const bool receives = !move.recv.empty() && !alone;
   Step step;
-  step.verbs = verbs_of(move, rank, receives);
+  step.verbs = verbs_of(move, receives);
   step.buffers =
       static_cast<uint8_t>(static_cast<int>(move.src.buffer) | static_cast<int>(move.dst.buffer) << 4);
   step.count = narrow(move.count);

@@ -50,8 +50,8 @@ Status check_receive(const Schedule& schedule, const Step& step) {
   RONDO_TRY(check_set(schedule, step.recv_set, step.has(kReduce), "receive"));
   const auto& set = schedule.peer_sets[step.recv_set];
   const bool own = std::find(set.begin(), set.end(), schedule.rank) != set.end();
-  if (step.has(kReduce) && (!own || set.size() < 2))
-    return wrong("it reduces without its own rank and another");
+  if (own != step.has_source()) return wrong("its own rank and its source do not go together");
+  if (step.has(kReduce) && set.size() < 2) return wrong("it reduces what one rank gives");
   if (!step.has(kReduce) && set.size() != 1)
     return wrong("it receives from {} ranks without reducing", set.size());
   return {};
@@ -80,7 +80,7 @@ Status check_destination(const Shape& shape, const Schedule& schedule, const Ste
 /// The executor finds a Step's length from its destination, else from its source; both ends must agree on it.
 Status check_lengths(const Shape& shape, const Schedule& schedule, const Step& step) {
   for (int i = 0; i < step.count; ++i) {
-    const bool sourced = !step.has(kRecv) || step.has(kReduce);
+    const bool sourced = step.has_source();
     const int from = sourced ? length_class(shape, schedule, step.src(), step.src_chunk + i) : 0;
     const int to = step.has(kCopy) ? length_class(shape, schedule, step.dst(), step.dst_chunk + i) : 0;
     if (from < 0 || to < 0) return wrong("rank {} does not know how long its chunk is", schedule.rank);
@@ -101,9 +101,9 @@ Status check_step(const Shape& shape, const Schedule& schedule, size_t lane, con
   RONDO_TRY(check_receive(schedule, step));
   if (step.has(kSend) != (step.send_set != Step::kNone)) return wrong("send and its set do not go together");
   if (step.has(kSend)) RONDO_TRY(check_set(schedule, step.send_set, false, "send"));
-  if (!step.has(kRecv) || step.has(kReduce))
+  if (!step.has(kRecv) || step.has_source())
     RONDO_TRY(check_chunks(schedule, step, step.src(), step.src_chunk, "source"));
-  if (step.has(kRecv) && !step.has(kReduce) && !step.has(kCopy))
+  if (!step.has_source() && !step.has(kCopy))
     return wrong("it receives, but has no place that says how much");
   RONDO_TRY(check_destination(shape, schedule, step));
   RONDO_TRY(check_lengths(shape, schedule, step));

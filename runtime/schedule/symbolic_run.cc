@@ -159,7 +159,7 @@ void SymbolicRun::learn_from_messages(const LaneState& at) {
 Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const SymbolicMemory::Access& access) {
   const Step& now = step(at);
   Values own;
-  if (!now.has(kRecv) || now.has(kReduce)) {
+  if (now.has_source()) {
     for (int i = 0; i < now.count; ++i) {
       const Ref from{now.src(), now.src_chunk + i};
       own.push_back(kNoBytes);
@@ -169,11 +169,13 @@ Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const Sym
   }
   Values value;
   RONDO_TRY_ASSIGN(value, fold(at, own));
-  if (now.has(kFinish))
-    for (ExpressionId& one : value) {
-      if (one == kNoBytes) continue;
+  for (ExpressionId& one : value) {
+    if (one == kNoBytes) continue;
+    if (now.has(kFinish)) {
       RONDO_TRY_ASSIGN(one, expressions_.finish(one));
     }
+    one = expressions_.round(one);
+  }
   return value;
 }
 
@@ -209,10 +211,9 @@ Result<SymbolicRun::Values> SymbolicRun::fold(const LaneState& at, const Values&
 Status SymbolicRun::store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access) {
   const Step& now = step(at);
   SymbolicMemory& memory = memory_[at.rank];
-  const bool sourced = !now.has(kRecv) || now.has(kReduce);
   for (int i = 0; i < now.count; ++i) {
     const Ref to{now.dst(), now.dst_chunk + i};
-    for (int j = 0; sourced && j < now.count; ++j)
+    for (int j = 0; now.has_source() && j < now.count; ++j)
       if (i != j && memory.same(at.tile, {now.src(), now.src_chunk + j}, to))
         return error(Code::InternalError, "source and destination overlap, but are not the same");
     const ExpressionId one = value[static_cast<size_t>(i)];
@@ -310,6 +311,9 @@ Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
     return wrong(fmt::format("is {}; it should hold chunk {} of the ranks {} to {}",
                              expressions_.describe(found), right->chunk, right->first, right->end - 1));
   if (expressions_.finished(found) != finishes(shape_.kind)) return wrong("was not finished");
+  if (!expressions_.has(options_.association, found))
+    return wrong(fmt::format("is {}; it should be combined in {}", expressions_.formula(found),
+                             association_name(options_.association)));
   return {};
 }
 
@@ -342,6 +346,16 @@ Status SymbolicRun::check_heard() const {
 std::string SymbolicRun::association(int rank, int chunk) const {
   const ExpressionId found = memory_[static_cast<size_t>(rank)].output(0, chunk);
   return found < 0 ? std::string() : expressions_.association(found);
+}
+
+std::vector<Formula> SymbolicRun::formulas(const FormulaStyle& style) const {
+  std::vector<Formula> made;
+  for (int rank = 0; rank < shape_.nranks; ++rank)
+    for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
+      if (const auto right = wanted(shape_, rank, chunk))
+        made.push_back({rank, right->chunk,
+                        expressions_.formula(memory_[static_cast<size_t>(rank)].output(0, chunk), style)});
+  return made;
 }
 
 }  // namespace rondo

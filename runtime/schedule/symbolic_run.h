@@ -25,6 +25,8 @@ class SymbolicRun {
 
   /// "((0+1)+2)" of an output chunk in the first tile; "" where it was not written.
   std::string association(int rank, int chunk) const;
+  /// Of all results of the first tile.
+  std::vector<Formula> formulas(const FormulaStyle& style) const;
 
  private:
   struct Message {

@@ -17,4 +17,10 @@ std::string association(const Shape& shape, const std::vector<Schedule>& ranks, 
   return run.run().ok() ? run.association(rank, output_chunk) : std::string();
 }
 
+std::vector<Formula> formulas(const Shape& shape, const std::vector<Schedule>& ranks,
+                              const FormulaStyle& style) {
+  SymbolicRun run(shape, ranks, {.tiles = 1});
+  return run.run().ok() ? run.formulas(style) : std::vector<Formula>();
+}
+
 }  // namespace rondo

@@ -22,7 +22,9 @@ const std::vector<Specified>& specified() {
   static const std::vector<Specified> all{{Kind::AllReduce, {"all_reduce=one_shot", "all_reduce=two_shot"}},
                                           {Kind::Reduce, {"reduce=flat"}},
                                           {Kind::ReduceScatter, {"reduce_scatter=direct"}},
+                                          {Kind::Scan, {"scan=flat"}},
                                           {Kind::Scan, {"scan=chain"}, false},
+                                          {Kind::Exscan, {"exscan=flat"}},
                                           {Kind::Exscan, {"exscan=chain"}, false}};
   return all;
 }
@@ -156,7 +158,8 @@ std::vector<Job> jobs_of(const Specified& one) {
     for (const size_t count : {kShort, long_count(type)}) {
       if (count != kShort && one.kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
-        if (op != RONDO_AVG || one.small_floats) jobs.push_back({one.kind, type, op, false, count});
+        if (op != RONDO_AVG || (one.kind != Kind::Scan && one.kind != Kind::Exscan))
+          jobs.push_back({one.kind, type, op, false, count});
       jobs.push_back({one.kind, type, RONDO_SUM, true, count});
     }
   }
@@ -222,6 +225,28 @@ TEST_CASE("ranks of several processes get the bits of the algorithm that specifi
       went_by(rank, "phased");
     }));
   }
+}
+
+TEST_CASE("reproducibly, the device's executor gets those bits by any protocol, in any number of channels") {
+  if (children_lack_gpus()) return;
+  for (const char* protocol : {"simple", "ll"})
+    for (const char* channels : {"1", "4"}) {
+      INFO(protocol << ", " << channels << " channels");
+      const WorldOptions options{
+          .nranks = 1,
+          .environment = {{"RONDO_REPRODUCIBLE", "1"},
+                          {"RONDO_ALGORITHM",
+                           "all_reduce=two_shot;reduce=flat;reduce_scatter=direct;scan=flat;exscan=flat"},
+                          {"RONDO_PROTOCOL", protocol},
+                          {"RONDO_CHANNELS", channels}}};
+      expect_success(run_world(options, [](Rank&) {
+        const Party party(3, "cuda");
+        std::vector<Rank> mine;
+        for (int rank = 0; rank < 3; ++rank) mine.push_back(party.rank(rank));
+        compare_all(mine);
+        went_by(mine.front(), "flat");
+      }));
+    }
 }
 
 TEST_CASE("the values that are compared tell orders and roundings apart") {

@@ -259,6 +259,30 @@ TEST_CASE("collectives that there are not are named") {
   check_fails(rondo_algorithm_names("", &names), kBad, {"''"});
 }
 
+TEST_CASE("what is asked about a call that makes no sense is named") {
+  const Pair pair;
+  const rondo_comm_t comm = pair.comms[0];
+  const char* text = nullptr;
+  const auto explain = [&](const char* collective, rondo_type_t type, rondo_op_t op, int root) {
+    return rondo_explain(comm, collective, 10, type, op, root, &text);
+  };
+  check_fails(explain("reduced", RONDO_INT32, RONDO_SUM, 0), kBad, {"'reduced'"}, comm);
+  check_fails(explain(nullptr, RONDO_INT32, RONDO_SUM, 0), kBad, {"collective is NULL"}, comm);
+  check_fails(explain("reduce", 99, RONDO_SUM, 0), kBad, {"type is 99"}, comm);
+  check_fails(explain("reduce", RONDO_INT32, 99, 0), kBad, {"op is 99"}, comm);
+  check_fails(explain("reduce", RONDO_FLOAT32, RONDO_BIT_OR, 0), kBad, {"bit_or", "float32"}, comm);
+  check_fails(explain("reduce", RONDO_INT32, RONDO_SUM, 2), kBad, {"root is 2", "from 0 to 1"}, comm);
+  check_fails(rondo_explain(comm, "reduce", SIZE_MAX, RONDO_INT32, RONDO_SUM, 0, &text), kBad, {"count is"},
+              comm);
+  check_fails(rondo_explain(comm, "barrier", 0, RONDO_INT8, RONDO_SUM, 0, nullptr), kBad, {"text is NULL"},
+              comm);
+  check_fails(rondo_explain(nullptr, "barrier", 0, RONDO_INT8, RONDO_SUM, 0, &text), kBad, {"comm is NULL"});
+  CHECK(text == nullptr);
+  check(explain("broadcast", RONDO_INT32, 99, 1), comm);
+  CHECK(std::string(text).find("broadcast(count=10, int32, root=1) of 2 ranks, 40 bytes") == 0);
+  CHECK(std::string(text).find("operands") == std::string::npos);
+}
+
 TEST_CASE("ranks that there are not have no transport") {
   const Pair pair;
   const char* name = nullptr;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <thread>
 
 #include "catch.h"
 #include "exchange.h"
@@ -182,6 +183,18 @@ TEST_CASE("a split may choose other settings than its parent's") {
       check_fails(rondo_barrier(child.get(), nullptr), RONDO_TIMEOUT, {"0.3 s", "rank 1"}, child.get());
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
+}
+
+TEST_CASE("a rank may come to a call when the others have made it and destroyed their communicator") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      Owned child;
+      check(rondo_duplicate(rank.comm, child.out()), rank.comm);
+      if (rank.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      run_trial({child.get(), rank.rank, rank.size}, {.kind = Kind::Reduce, .count = 3, .root = 2});
+    }));
+  }
 }
 
 TEST_CASE("a split with settings that make no sense is refused before anybody waits") {

@@ -33,7 +33,8 @@ void verify_all_ways(const Algorithm& algorithm, const Shape& shape, Failures& f
     for (bool in_place : {false, true}) ways.push_back({.slots = slots, .tiles = 3, .in_place = in_place});
   const auto seed = static_cast<uint32_t>(shape.nranks * 100 + shape.root + 1);
   ways.push_back({.slots = 1, .tiles = 4, .in_place = shape.root % 2 == 1, .short_chunks = seed});
-  for (const VerifyOptions& way : ways) {
+  for (VerifyOptions& way : ways) {
+    way.association = algorithm.association;
     const Status status = verify(shape, ranks, way);
     ++failures.verified;
     if (!status.ok())
@@ -47,7 +48,7 @@ void verify_all_ways(const Algorithm& algorithm, const Shape& shape, Failures& f
 
 TEST_CASE(
     "every algorithm verifies for 1 to 64 ranks, all roots, in and out of place, with one and two slots, "
-    "with chunks that end in different tiles") {
+    "with chunks that end in different tiles, and combines operands as its row says") {
   Failures failures;
   std::vector<std::pair<const Algorithm*, int>> jobs;
   for (int n = kMostRanks; n >= 1; --n)

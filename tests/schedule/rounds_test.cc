@@ -60,6 +60,8 @@ TEST_CASE("a rank reads what the others would send it") {
   CHECK(text(CollectiveKind::Scatter, "linear", 2) == " 0=(1,2)");
   CHECK(text(CollectiveKind::Barrier, "flat", 1) == "posts 0=(2,0) 0=(0,0)");
   CHECK(text(CollectiveKind::Scan, "flat", 1) == "posts 0=(0,0)(1,0)");
+  CHECK(text(CollectiveKind::Exscan, "flat", 0) == "posts");
+  CHECK(text(CollectiveKind::Exscan, "flat", 2) == " 0=(0,0)(1,0)");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,6 +179,56 @@ class Collectives(Perf):
         self.assertEqual([row["algorithm"] for row in rows if not row["automatic"]], ["ring"])
         self.assertEqual([row["automatic"] for row in rows], [False, True])
         self.assertEqual(perf("all_reduce", "--ranks", "2", "--algorithm", "nonsense").returncode, 2)
+
+
+class Explanations(unittest.TestCase):
+    def explain(self, *arguments, env=None, code=0):
+        result = perf(*arguments, "--explain", env=env)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def test_the_choice_and_what_speaks_against_the_others(self):
+        text = self.explain("all_reduce", "--ranks", "4", "-b", "4M", "-e", "4M")
+        self.assertIn("all_reduce(count=1048576, float32, sum) of 4 ranks, 4194304 bytes", text)
+        chosen = re.search(r"(?m)^goes by (\w+), of the least predicted time, in chunks of up to \d+ bytes$", text)[1]
+        times = {name: float(time) for name, time in re.findall(r"(?m)^  (\w+) +([\d.]+) us   ", text)}
+        self.assertEqual(min(times, key=times.get), chosen)
+        self.assertGreater(len(times), 4)
+        self.assertNotIn("not chosen", text)
+
+    def test_a_short_call_is_exchanged(self):
+        text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")
+        self.assertIn("goes by one_shot, the algorithm of one round, in memory that all ranks see", text)
+        text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64", env={"RONDO_EXCHANGE_BYTES": "0"})
+        self.assertIn("of the least predicted time", text)
+
+    def test_the_order_of_operands(self):
+        sizes = ["-b", "1M", "-e", "1M"]
+        text = self.explain("all_reduce", "-t", "4", *sizes)
+        self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\n", text)
+        text = self.explain("all_reduce", "-t", "3", *sizes, "-d", "bfloat16", "-o", "avg", "--algorithm", "ring")
+        self.assertIn("goes by ring, which was asked for", text)
+        self.assertIn("  part 1 of 3: r((r(x1 + x2) + x0) / 3)\n", text)
+        self.assertIn("r() rounds to bfloat16", text)
+        text = self.explain("scan", "-t", "64", *sizes, "-d", "half", "--algorithm", "chain")
+        self.assertIn("  rank 7: r(r(r(r(r(r(r(x0 + x1) + x2) + x3) + x4) + x5) + x6) + x7)\n", text)
+        self.assertIn("  and so on, 56 more\n", text)
+        text = self.explain("reduce", "-t", "64", *sizes, "-d", "half", "--algorithm", "flat")
+        self.assertIn("  everywhere: r(((x0 + x1) + x2) + ... + x63)\n", text)
+
+    def test_reproducible_mode(self):
+        mode = {"RONDO_REPRODUCIBLE": "1"}
+        text = self.explain("scan", "-t", "3", "-b", "1M", "-e", "1M", "-d", "half", env=mode)
+        self.assertIn("RONDO_REPRODUCIBLE is 1", text)
+        self.assertRegex(text, r"chain +[\d.]+ us   rank order; not chosen: not reproducible\n")
+        text = self.explain("all_reduce", "-t", "3", "--algorithm", "ring", env=mode, code=2)
+        self.assertRegex(text, r"left out: .*RONDO_REPRODUCIBLE is 1, and all_reduce by ring was asked for")
+        text = self.explain("all_reduce", "-t", "3", env=mode | {"RONDO_ALGORITHM": "all_reduce=ring"}, code=3)
+        self.assertIn("RONDO_REPRODUCIBLE is 1, and all_reduce by ring was asked for", text)
+
+    def test_what_it_cannot_explain(self):
+        self.assertIn("send_recv has no algorithms", self.explain("send_recv", "-t", "2", code=2))
+        self.assertIn("leave --varying out", self.explain("all_gather", "-t", "2", "--varying", code=2))
 
 
 class Launchers(Perf):

@@ -543,6 +543,20 @@ RONDO_API rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t c
 RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count,
                                       rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
                                       rondo_stream_t stream);
+
+/** How a call on host memory would be made: which algorithm is chosen, what the others are predicted to take, and in
+ * which order the ranks' operands are combined and rounded. Lines for people; nothing is sent. No call may be under way
+ * on @p comm.
+ * @param comm the communicator
+ * @param collective "all_reduce", "broadcast", ...
+ * @param count elements, as the collective counts them
+ * @param type their type
+ * @param op the operation, where the collective reduces
+ * @param root the root, where it has one
+ * @param[out] text the lines; valid until this thread's next rondo_explain()
+ * @return ::RONDO_UNSUPPORTED where the call could not be made, with the reason */
+RONDO_API rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t count, rondo_type_t type,
+                                       rondo_op_t op, int root, const char** text);
 /** @} */
 
 /** @name Point to point

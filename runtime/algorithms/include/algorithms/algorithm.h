@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/association.h"
 #include "base/status.h"
 #include "schedule/schedule.h"
 
@@ -46,6 +47,9 @@ struct Algorithm {
   /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in the
   /// second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
   int rounds = 0;
+  /// How it combines operands, where the kind does: the same for every shape that it supports, part of the
+  /// vector and rank. What reproducible mode goes by; a test has it proved, and that no more is true.
+  Association association = Association::Any;
   /// Not chosen where ranks do not all see the same memory, unless it is asked for.
   bool for_shared_memory = false;
 };

@@ -21,6 +21,7 @@ namespace rondo {
   X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                        \
   X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")          \
   X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;broadcast=chain")          \
+  X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone") \
   X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                    \
   X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                   \
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                      \

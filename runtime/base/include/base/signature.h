@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,7 @@ enum class CollectiveKind : uint8_t {
 inline constexpr int kCollectives = static_cast<int>(CollectiveKind::PointToPoint);
 
 std::string_view collective_name(CollectiveKind kind);
+std::optional<CollectiveKind> collective_by_name(std::string_view name);
 
 /// Whether the collective has a root, and whether it reduces.
 constexpr bool has_root(CollectiveKind kind) {

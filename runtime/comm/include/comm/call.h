@@ -89,6 +89,8 @@ struct BufferRule {
 };
 BufferRule buffer_rule(const Call& call, int rank, int nranks);
 
+/// InvalidArgument where root, operation or count make no sense, whatever the buffers are.
+Status check_meaning(const Call& call, int nranks);
 /// InvalidArgument with a sentence that names the argument, what it was and what is allowed. Fills in what
 /// can be derived (offsets that were left out).
 Status check(Call& call, int rank, int nranks);

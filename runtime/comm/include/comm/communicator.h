@@ -108,6 +108,8 @@ class Communicator {
   GpuCalls& gpu_calls() { return *gpu_calls_; }
   ConnectionTable& connections() { return connections_; }
   const LinkCost& link_cost() const { return link_cost_; }
+  /// Which calls are exchanged.
+  ExchangeTerms exchange_terms() const;
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
@@ -165,7 +167,6 @@ class Communicator {
   std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   void share_memory();
-  ExchangeTerms exchange_terms() const;
   std::byte* scratch(size_t bytes);
   Status await_goodbyes();
   Status check_nothing_left() const;

@@ -51,10 +51,10 @@ inline Ref output(int chunk) { return {Buffer::Output, chunk}; }
 inline Ref scratch(int chunk) { return {Buffer::Scratch, chunk}; }
 
 enum Verb : uint8_t {
-  kRecv = 1,     // take one slot from every peer of the receive set
-  kReduce = 2,   // combine, in the order of the receive set, where the own rank stands for the source
-  kCopy = 4,     // write the value to the destination
-  kSend = 8,     // send the value to every peer of the send set, one slot each
+  kRecv = 1,    // take one slot from every peer of the receive set
+  kReduce = 2,  // combine, in the order of the receive set, where the own rank, if it is there, is the source
+  kCopy = 4,    // write the value to the destination
+  kSend = 8,    // send the value to every peer of the send set, one slot each
   kFinish = 16,  // the value is complete: apply what comes after the last operand (avg's division)
 };
 
@@ -93,11 +93,13 @@ struct Step {
   constexpr bool has(Verb verb) const { return (verbs & verb) != 0; }
   constexpr Buffer src() const { return static_cast<Buffer>(buffers & 15); }
   constexpr Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
+  /// Whether its source is an operand, or all that it moves.
+  constexpr bool has_source() const { return src() != Buffer::None; }
 };
 static_assert(sizeof(Step) == 16);
 
-/// A Step as builders write it. The verbs follow from what is given: `recv` of a peer and the own rank is a
-/// reduction of both, of the own rank alone just the source; `dst` is a copy, and so on.
+/// A Step as builders write it. The verbs follow from what is given: `recv` of several ranks is a reduction
+/// of what they send, of the own rank alone just the source; `dst` is a copy, and so on.
 struct Move {
   std::vector<int> recv = {};  // ranks in the order of combination; the own rank stands for `src`
   Ref src = {};

@@ -1,0 +1,21 @@
+"""What docs/numerics.md promises: the error of an all_reduce sum by each of Rondo's algorithms, in units of the type's
+rounding times the sum of the operands' magnitudes."""
+
+
+def roundings(algorithm, ranks, small):
+    """The most roundings to the type that an operand goes through on its way into the sum."""
+    whole, up = ranks.bit_length() - 1, (ranks - 1).bit_length()  # of log2, rounded down and up
+    if algorithm == "ring":
+        return ranks - 1
+    if algorithm == "recursive_doubling":
+        return up
+    if algorithm == "double_binary_tree":
+        return whole if small else 2 * whole
+    return 1 if small else ranks - 1
+
+
+def bound(algorithm, ranks, number):
+    small = number.bits < 32
+    most = roundings(algorithm, ranks, small)
+    in_float32 = (ranks - 1) * 2.0 ** -24 / number.unit if small else 0
+    return (most + in_float32) * (1 + ranks * number.unit)

@@ -1,0 +1,66 @@
+"""Who sums: Rondo by each of its algorithms, Open MPI and Gloo. A contestant is a function of a Job that returns
+None, or why there is no result."""
+import os
+import shutil
+from dataclasses import dataclass
+
+import mpi
+import processes
+from contestant import Missing
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROBE_SECONDS, RUN_SECONDS = 120, 300
+
+
+@dataclass(frozen=True)
+class Job:
+    type: str
+    ranks: int
+    count: int
+    source: str  # files
+    result: str
+
+    def words(self):
+        return [self.type, str(self.ranks), str(self.count), self.source, self.result]
+
+
+def run(command, variables=None):
+    return processes.run(command, variables, RUN_SECONDS).fault
+
+
+def algorithms_of_rondo(sums):
+    """By name, the contestants that Rondo's algorithms are."""
+    listed = processes.run([sums, "list"], timeout=PROBE_SECONDS)
+    if listed.fault:
+        raise Missing(listed.fault)
+    return {name: lambda job, name=name: run([sums, *job.words(), name]) for name in listed.printed.split()}
+
+
+def open_mpi(folder):
+    compiler = next(filter(None, map(shutil.which, mpi.OpenMpi.compilers)), None)
+    if compiler is None:
+        raise Missing(f"there is no {mpi.OpenMpi.compilers[0]}; Debian has it in {mpi.OpenMpi.packages}")
+    launcher, _ = mpi.find_launcher(mpi.OpenMpi)
+    program = os.path.join(folder, "mpi_sums")
+    fault = run([compiler, "-O2", "-o", program, os.path.join(HERE, "mpi_sums.c")])
+    if fault:
+        raise Missing(fault)
+    options = ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+
+    def contest(job):
+        if job.type != "float":
+            return f"MPI has no {job.type}"
+        return run([launcher, *options, "-np", str(job.ranks), program, *job.words()[2:]])
+
+    return contest
+
+
+def gloo(python):
+    if not python:
+        raise Missing("no interpreter with PyTorch was named; --torch-python or RONDO_TORCH_PYTHON does it")
+    if shutil.which(python) is None:
+        raise Missing(f"there is no program {python}")
+    fault = processes.run([python, "-c", "import torch.distributed"], timeout=PROBE_SECONDS).fault
+    if fault:
+        raise Missing(fault)
+    return lambda job: run([python, os.path.join(HERE, "gloo_sums.py"), *job.words()])

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The error of all_reduce sums by each of Rondo's algorithms, and by Open MPI and Gloo, against exact sums.
+
+    bench/numerics/numerics.py --sums build/bench/numerics/rondo-sums --torch-python PYTHON
+
+The error of an element is |result - exact sum| / (u * sum of |operands|), where u is half the distance from 1 to
+the next number of the type. Prints a table for each type: the mean over the elements, and the most. Ends with 1 where
+an algorithm of Rondo's exceeds the bound that docs/numerics.md states, or fails.
+"""
+import argparse
+import math
+import os
+import random
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, "../compare"))
+sys.path.insert(1, os.path.join(HERE, "../common"))
+
+import contestants  # noqa: E402
+from bounds import bound  # noqa: E402
+from contestant import Missing  # noqa: E402
+from floats import FLOATS  # noqa: E402
+from options import program  # noqa: E402
+
+DATA = {"positive": random.random, "signed": lambda: random.uniform(-1, 1)}
+
+
+def list_of(parse, good):
+    def read(text):
+        try:
+            values = [parse(part) for part in text.split(",")]
+        except ValueError:
+            values = [None]
+        if not all(map(good, values)):
+            raise argparse.ArgumentTypeError(f"is '{text}', which makes no sense")
+        return values
+    return read
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sums", type=program, required=True, help="the program rondo-sums")
+    parser.add_argument("--torch-python", default=os.environ.get("RONDO_TORCH_PYTHON"),
+                        help="an interpreter with PyTorch, for Gloo (RONDO_TORCH_PYTHON)")
+    parser.add_argument("--ranks", type=list_of(int, lambda n: n is not None and n > 1), default=[2, 4, 8, 16])
+    parser.add_argument("--types", type=list_of(str, lambda name: name in FLOATS), default=list(FLOATS))
+    parser.add_argument("--count", type=int, default=65536, help="elements (65536)")
+    parser.add_argument("--data", choices=DATA, default="positive", help="uniform in [0, 1), or in [-1, 1]")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.count < 1:
+        parser.error("--count must be at least 1")
+    return arguments
+
+
+def find_contestants(arguments, folder):
+    """By the name of the row; and which rows are Rondo's."""
+    ours = contestants.algorithms_of_rondo(arguments.sums)
+    found = dict(ours)
+    peers = {"Open MPI": lambda: contestants.open_mpi(folder), "Gloo": lambda: contestants.gloo(arguments.torch_python)}
+    for name, find in peers.items():
+        try:
+            found[name] = find()
+        except Missing as reason:
+            print(f"{name} is left out: {reason}", file=sys.stderr)
+    return found, set(ours)
+
+
+def write_input(job, number, draw):
+    """The exact sum of each element, and the sum of its operands' magnitudes."""
+    with open(job.source, "wb") as file:
+        columns = []
+        for _ in range(job.ranks):
+            data = number.to_bytes([draw() for _ in range(job.count)])
+            file.write(data)
+            columns.append(number.from_bytes(data))
+    return [(math.fsum(operands), math.fsum(map(abs, operands))) for operands in zip(*columns)]
+
+
+def errors_of(job, number, sums):
+    with open(job.result, "rb") as file:
+        results = number.from_bytes(file.read())
+    if len(results) != job.count:
+        raise ValueError(f"{len(results)} results instead of {job.count}")
+    return [abs(result - exact) / (number.unit * size) for result, (exact, size) in zip(results, sums) if size != 0]
+
+
+class Sheet:
+    """What was found for a type: by contestant and number of ranks, the mean and the most."""
+
+    def __init__(self, kind, arguments):
+        self.kind, self.number, self.arguments = kind, FLOATS[kind], arguments
+        self.cells, self.faults = {}, []
+
+    def measure(self, found, ours, folder):
+        for ranks in self.arguments.ranks:
+            job = contestants.Job(self.kind, ranks, self.arguments.count, os.path.join(folder, "input"),
+                                  os.path.join(folder, "output"))
+            sums = write_input(job, self.number, DATA[self.arguments.data])
+            for name, contest in found.items():
+                fault = contest(job)
+                if fault:
+                    self.complain(name, ranks, fault, name in ours)
+                    continue
+                errors = errors_of(job, self.number, sums)
+                self.cells[name, ranks] = sum(errors) / len(errors), max(errors)
+                if name in ours and max(errors) > bound(name, ranks, self.number):
+                    self.complain(name, ranks, f"an error of {max(errors):.3f} is above the bound", True)
+
+    def complain(self, name, ranks, what, is_ours):
+        print(f"{name}, {self.kind}, {ranks} ranks: {what.splitlines()[0]}", file=sys.stderr)
+        if is_ours:
+            self.faults.append(name)
+
+    def print(self, names, ours):
+        columns = [f"{ranks} ranks" for ranks in self.arguments.ranks]
+        print(f"| {self.kind} | {' | '.join(columns)} |")
+        print("|---" * (len(columns) + 1) + "|")
+        for name in names:
+            cells = [self.cell(name, ranks, name in ours) for ranks in self.arguments.ranks]
+            if any(cell != "-" for cell in cells):
+                print(f"| {name} | {' | '.join(cells)} |")
+        print()
+
+    def cell(self, name, ranks, is_ours):
+        if (name, ranks) not in self.cells:
+            return "-"
+        mean, most = self.cells[name, ranks]
+        limit = f" of {bound(name, ranks, self.number):.2f}" if is_ours else ""
+        return f"{mean:.3f}, {most:.2f}{limit}"
+
+
+def main():
+    arguments = parse_arguments()
+    random.seed(arguments.seed)
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found, ours = find_contestants(arguments, folder)
+        except Missing as reason:
+            sys.exit(f"numerics: {reason}")
+        for kind in arguments.types:
+            sheet = Sheet(kind, arguments)
+            sheet.measure(found, ours, folder)
+            sheet.print(found, ours)
+            faults += sheet.faults
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+// Flat exclusive scan: each rank sends its vector to all above it, and folds what comes from below.
+//
+//     0 ──► 1,2,3     1 ──► 2,3     2 ──► 3          -, x0, x0 + x1, (x0 + x1) + x2
+//
+// One round, up to n - 1 vectors in and out of a rank: for a few bytes. Rank 0's output is never written.
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 2); }
+
+Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank);
+  if (rank + 1 < shape.nranks) schedule.add({.src = input(0), .send = ranks_above(shape.nranks, rank)});
+  if (rank > 0) schedule.add({.recv = all_ranks(rank), .dst = output(0)});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm exscan_flat() {
+  return {.name = "flat",
+          .kind = CollectiveKind::Exscan,
+          .summary = "everybody sends to all above; each folds: one round",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .rounds = 1,
+          .association = Association::OneFold};
+}
+
+}  // namespace rondo

@@ -1,0 +1,137 @@
+// In what order algorithms combine operands, and where they round: what reproducible mode rests on. That each
+// keeps to what its row says is proved by the all_algorithms test; here, that rows say all there is.
+#include <algorithm>
+
+#include "base/association.h"
+
+#include "catch.h"
+#include "schedule/verifier.h"
+#include "shapes.h"
+
+using namespace rondo;
+
+namespace {
+
+constexpr int kMostRanks = 9;
+
+bool has(const Algorithm& algorithm, const Shape& shape, Association association) {
+  return verify(shape, build_all(algorithm, shape), {.association = association}).ok();
+}
+
+/// Whether all its results have that association, whatever the shape.
+bool always_has(const Algorithm& algorithm, Association association) {
+  for (int n = 1; n <= kMostRanks; ++n)
+    for (const Shape& shape : supported_shapes(algorithm, n))
+      if (!has(algorithm, shape, association)) return false;
+  return true;
+}
+
+std::vector<Formula> formulas_of(CollectiveKind kind, const char* name, int nranks,
+                                 const FormulaStyle& style = {}) {
+  const Shape shape{kind, nranks};
+  return formulas(shape, build_all(*algorithm_by_name(kind, name).value(), shape), style);
+}
+
+std::string formula_of(CollectiveKind kind, const char* name, int nranks, size_t which = 0,
+                       const FormulaStyle& style = {}) {
+  return formulas_of(kind, name, nranks, style).at(which).text;
+}
+
+/// Rank 1 folds rank 0's operand and its own, and rank 2 that and its own.
+std::vector<Schedule> chain_of_three(const Shape& shape, const std::vector<int>& last_fold) {
+  std::vector<Schedule> ranks;
+  for (int rank = 0; rank < 3; ++rank) ranks.emplace_back(shape, rank);
+  ranks[0].add({.src = input(0), .send = {1}});
+  ranks[1].add({.recv = {0, 1}, .src = input(0), .send = {2}});
+  ranks[2].add({.recv = last_fold, .src = input(0), .dst = output(0), .finish = true});
+  return ranks;
+}
+
+CallType type_of(ElementType type) { return CallType::of(type); }
+
+}  // namespace
+
+TEST_CASE("a row's association is the most that is true of its results") {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!reduces(algorithm.kind)) continue;
+    INFO(name_of(algorithm) << ": " << association_name(algorithm.association));
+    CHECK(always_has(algorithm, algorithm.association));
+    if (algorithm.association == Association::Any) CHECK_FALSE(always_has(algorithm, Association::RankOrder));
+    if (algorithm.association != Association::OneFold)
+      CHECK_FALSE(always_has(algorithm, Association::OneFold));
+  }
+}
+
+TEST_CASE("every reduction of any shape has an algorithm that makes it in one fold") {
+  for (int kind = 0; kind < kCollectives; ++kind)
+    for (int n = 1; reduces(static_cast<CollectiveKind>(kind)) && n <= 64; ++n)
+      for (const bool commutative : {true, false}) {
+        const Shape shape{static_cast<CollectiveKind>(kind), n, n / 2, false, commutative};
+        INFO(to_string(shape));
+        REQUIRE(std::any_of(algorithms().begin(), algorithms().end(), [&](const Algorithm& row) {
+          return row.kind == shape.kind && row.association == Association::OneFold && row.supports(shape);
+        }));
+      }
+}
+
+TEST_CASE("a rounding on the way is no single fold, and another order is no rank order") {
+  const Shape shape{CollectiveKind::Reduce, 3, 2};
+  const auto refusal = [&](const std::vector<int>& last_fold, Association association) {
+    return verify(shape, chain_of_three(shape, last_fold), {.tiles = 1, .association = association})
+        .message();
+  };
+  CHECK(refusal({1, 2}, Association::RankOrder).empty());
+  CHECK(refusal({1, 2}, Association::OneFold) ==
+        "output[0] of rank 2, tile 0 is r(r(x0 + x1) + x2); it should be combined in one fold");
+  CHECK(refusal({2, 1}, Association::Any).empty());
+  CHECK(refusal({2, 1}, Association::RankOrder) ==
+        "output[0] of rank 2, tile 0 is r(x2 + r(x0 + x1)); it should be combined in rank order");
+}
+
+TEST_CASE("an average that is divided after it was rounded is rounded twice") {
+  const Shape shape{CollectiveKind::Reduce, 2, 0};
+  std::vector<Schedule> ranks{{shape, 0}, {shape, 1}};
+  ranks[0].add({.recv = {0, 1}, .src = input(0), .dst = output(0)});
+  ranks[0].add({.src = output(0), .dst = output(0), .finish = true});
+  ranks[1].add({.src = input(0), .send = {0}});
+  CHECK(verify(shape, ranks, {.association = Association::RankOrder}).ok());
+  CHECK_FALSE(verify(shape, ranks, {.association = Association::OneFold}).ok());
+  CHECK(formulas(shape, ranks, {.divisor = 2}).at(0).text == "r((r(x0 + x1)) / 2)");
+}
+
+TEST_CASE("formulas show order and roundings, and name the bounds of what is long") {
+  using enum CollectiveKind;
+  CHECK(formula_of(AllReduce, "one_shot", 1) == "x0");
+  CHECK(formula_of(AllReduce, "one_shot", 4) == "r(((x0 + x1) + x2) + x3)");
+  CHECK(formula_of(AllReduce, "one_shot", 4, 0, {.roundings = false}) == "((x0 + x1) + x2) + x3");
+  CHECK(formula_of(AllReduce, "one_shot", 3, 0, {.divisor = 3}) == "r(((x0 + x1) + x2) / 3)");
+  CHECK(formula_of(AllReduce, "one_shot", 64) == "r(((x0 + x1) + x2) + ... + x63)");
+  CHECK(formula_of(AllReduce, "ring", 4, 1) == "r(r(r(x2 + x3) + x0) + x1)");
+  CHECK(formula_of(AllReduce, "ring", 64, 1) == "r(r(r(x2 + x3) + x4) + ... + x1)");
+  CHECK(formula_of(AllReduce, "recursive_doubling", 4, 0, {.roundings = false}) == "(x0 + x1) + (x2 + x3)");
+  CHECK(formula_of(AllReduce, "recursive_doubling", 64).find("{x0 to x") != std::string::npos);
+  CHECK(formula_of(AllReduce, "recursive_doubling", 64).size() < 300);
+  const auto scanned = formulas_of(Exscan, "chain", 4);
+  REQUIRE(scanned.size() == 3);
+  CHECK(scanned[0].rank == 1);
+  CHECK(scanned[2].text == "r(r(x0 + x1) + x2)");
+}
+
+TEST_CASE("what fixes the bits of a reduction depends on its type and operation") {
+  const auto needed = [](ElementType type, Reduction op) {
+    return association_that_fixes_bits(type_of(type), CallOp::of(op));
+  };
+  CHECK(needed(ElementType::Int32, Reduction::Sum) == Association::Any);
+  CHECK(needed(ElementType::Int8, Reduction::Avg) == Association::Any);
+  CHECK(needed(ElementType::Bool, Reduction::Sum) == Association::Any);
+  CHECK(needed(ElementType::BFloat16, Reduction::Max) == Association::Any);
+  CHECK(needed(ElementType::Float32, Reduction::Sum) == Association::RankOrder);
+  CHECK(needed(ElementType::Float64, Reduction::Avg) == Association::RankOrder);
+  CHECK(needed(ElementType::Complex64, Reduction::Prod) == Association::RankOrder);
+  for (const ElementType small :
+       {ElementType::Float16, ElementType::BFloat16, ElementType::Float8E4M3, ElementType::Float8E5M2})
+    CHECK(needed(small, Reduction::Prod) == Association::OneFold);
+  CallOp own = CallOp::of(Reduction::Min);
+  own.function = [](void*, const void*, size_t, int, void*) {};
+  CHECK(association_that_fixes_bits({.id = 99, .bytes = 24}, own) == Association::RankOrder);
+}
