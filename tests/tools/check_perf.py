@@ -198,7 +198,7 @@ class Explanations(unittest.TestCase):
 
     def test_a_short_call_is_exchanged(self):
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")
-        self.assertIn("goes by one_shot, the algorithm of one round, in memory that all ranks see", text)
+        self.assertIn("goes by one_shot, in one round, in memory that all ranks see", text)
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64", env={"RONDO_EXCHANGE_BYTES": "0"})
         self.assertIn("of the least predicted time", text)
 
