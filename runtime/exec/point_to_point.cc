@@ -12,7 +12,35 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
                      tag == kAny ? "any" : fmt::format("{}", tag));
 }
 
+/// Shorter ones are copied: a connection that brings them elsewhere does so itself, or gains nothing.
+constexpr size_t kLeastPlaced = size_t{8} * 1024;
+
 }  // namespace
+
+PointToPoint::Header PointToPoint::Header::of(const Signature& signature) {
+  return {.kind = static_cast<Kind>(signature.op),
+          .tag = signature.root,
+          .id = signature.plan,
+          .total_bytes = signature.count,
+          .type_bytes = signature.type_bytes};
+}
+
+PointToPoint::Header PointToPoint::Header::of(Kind kind, const SendRequest& request) {
+  return {.kind = kind,
+          .tag = request.tag,
+          .id = kind == Kind::Eager ? 0 : request.id,
+          .total_bytes = request.bytes,
+          .type_bytes = request.type_bytes};
+}
+
+Signature PointToPoint::Header::signature() const {
+  return {.count = total_bytes,
+          .plan = id,
+          .type_bytes = type_bytes,
+          .op = static_cast<uint32_t>(kind),
+          .root = tag,
+          .kind = CollectiveKind::PointToPoint};
+}
 
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
     : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
@@ -81,31 +109,33 @@ Status PointToPoint::connection_status() const {
   return {};
 }
 
+void PointToPoint::withdraw() {
+  for (const auto& [peer, out] : out_)
+    if (out.connection != nullptr) out.connection->withdraw();
+  for (const auto& [source, in] : in_)
+    if (in.connection != nullptr) in.connection->withdraw();
+}
+
 // --- sending ---
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {
   if (out.to_announce.empty() && out.in_flight.empty()) return false;
-  bool moved = take_grants(peer, out);
-  moved = announce(out) || moved;
+  bool moved = announce(out);
+  moved = take_grants(peer, out) || moved;
   return stream(out) || moved;
 }
 
 /// First words of messages go in the order of the calls; that is what keeps messages of a tag in order.
 bool PointToPoint::announce(Outgoing& out) {
   bool moved = false;
-  const size_t room = out.connection->slot_bytes() - sizeof(Header);
+  const size_t room = out.connection->slot_bytes();
   while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
     const bool eager = request->bytes <= room && request->bytes <= request->ready;
-    const Header header{eager ? Kind::Eager : Kind::Request,
-                        request->tag,
-                        request->id,
-                        request->bytes,
-                        0,
-                        request->type_bytes,
-                        0};
-    put(*out.connection, header, request->data, eager ? request->bytes : 0);
+    put(*out.connection, Header::of(eager ? Kind::Eager : Kind::Request, *request), request->data,
+        eager ? request->bytes : 0);
+    request->eager = eager;
     if (eager) request->sent = request->bytes;
     out.in_flight.push_back(request);
     moved = true;
@@ -113,14 +143,17 @@ bool PointToPoint::announce(Outgoing& out) {
   return moved;
 }
 
+/// Looks for them only where one is due.
 bool PointToPoint::take_grants(int peer, Outgoing& out) {
+  const auto is_due = [](const auto& request) { return !request->eager && !request->granted; };
   bool moved = false;
-  while (const auto arrival = out.connection->peek()) {
-    Header header{};
-    if (arrival->bytes >= sizeof header) std::memcpy(&header, arrival->data, sizeof header);
+  while (std::any_of(out.in_flight.begin(), out.in_flight.end(), is_due)) {
+    const auto arrival = out.connection->peek();
+    if (!arrival) break;
+    const Header header = Header::of(*arrival->signature);
     const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
                                     [&](const auto& request) { return request->id == header.id; });
-    if (arrival->bytes < sizeof header || header.kind != Kind::Grant || found == out.in_flight.end()) {
+    if (header.kind != Kind::Grant || found == out.in_flight.end()) {
       failure_ =
           error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
       return moved;
@@ -132,41 +165,38 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
   return moved;
 }
 
-/// Granted messages take turns, a slot each, so that a short one is not held up by a long one.
+/// Granted messages take turns, a slot each, so that a short one is not held up by a long one. A turn a call:
+/// what comes in is taken as fast as this goes out, and finds it in the cache.
 bool PointToPoint::stream(Outgoing& out) {
   bool moved = false;
-  const size_t room = out.connection->slot_bytes() - sizeof(Header);
-  for (bool any = true; any;) {
-    any = false;
-    for (const auto& request : out.in_flight) {
-      const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
-      if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
-      put(*out.connection,
-          Header{Kind::Data, request->tag, request->id, request->bytes, request->sent, request->type_bytes,
-                 0},
-          request->data + request->sent, bytes);
-      request->sent += bytes;
-      any = moved = true;
-    }
+  const size_t room = out.connection->slot_bytes();
+  for (const auto& request : out.in_flight) {
+    const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
+    if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
+    put(*out.connection, Header::of(Kind::Data, *request), request->data + request->sent, bytes);
+    request->sent += bytes;
+    moved = true;
   }
   if (!out.connection->flushed()) return moved;
   for (const auto& request : out.in_flight)
-    request->done = request->sent == request->bytes && (request->granted || request->bytes <= room);
+    request->done = request->sent == request->bytes && (request->granted || request->eager);
   const size_t left = std::erase_if(out.in_flight, [](const auto& request) { return request->done; });
   return moved || left != 0;
 }
 
-void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
+/// Only where a slot is free. What the receiver is ready for it takes from where it lies.
+void PointToPoint::put(Connection& connection, const Header& header, const std::byte* data, size_t bytes) {
+  const Signature signature = header.signature();
+  const bool by_reference =
+      header.kind == Kind::Data && bytes >= kLeastPlaced && connection.posts_by_reference();
+  if (by_reference && connection.post(data, bytes, signature)) return;
   std::byte* slot = connection.acquire();
-  std::memcpy(slot, &header, sizeof header);
-  if (bytes != 0) std::memcpy(slot + sizeof header, data, bytes);
-  Signature signature;
-  signature.kind = CollectiveKind::PointToPoint;
-  connection.commit(sizeof header + bytes, signature);
+  if (bytes != 0) std::memcpy(slot, data, bytes);
+  connection.commit(bytes, signature);
 }
 
 void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
-  Message message{self_, Header{Kind::Eager, request->tag, 0, request->bytes, 0, request->type_bytes, 0}, {}};
+  Message message{self_, Header::of(Kind::Eager, *request), {}};
   request->done = true;
   if (const auto receiver = match_posted(self_, message.header)) {
     if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);
@@ -186,14 +216,39 @@ bool PointToPoint::wanted(int source, const Incoming& in) const {
                      [&](const auto& request) { return request->peer == kAny || request->peer == source; });
 }
 
+/// Tells the connection where the bytes go that come next, where that is known.
+void PointToPoint::expect_next(int source, const Incoming& in) const {
+  const size_t room = in.connection->slot_bytes();
+  if (!in.receiving.empty()) {
+    const RecvRequest& request = *in.receiving.front();
+    const size_t bytes = std::min(room, request.bytes - request.arrived);
+    const Header header{Kind::Data, request.got_tag, request.id, request.bytes, request.type_bytes};
+    if (bytes >= kLeastPlaced)
+      in.connection->expect(request.data + request.arrived, bytes, header.signature());
+    return;
+  }
+  const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
+    return request->peer == kAny || request->peer == source;
+  });
+  // Of any source: two could bring their bytes to the same place.
+  if (next == posted_.end() || (*next)->peer == kAny || (*next)->tag == kAny) return;
+  const RecvRequest& request = **next;
+  const Header header{Kind::Eager, request.tag, 0, request.capacity, request.type_bytes};
+  if (request.capacity >= kLeastPlaced && request.capacity <= room)
+    in.connection->expect(request.data, request.capacity, header.signature());
+}
+
 bool PointToPoint::progress_in(int source, Incoming& in) {
   bool moved = send_grants(in);
   while (failure_.ok() && wanted(source, in)) {
+    expect_next(source, in);
     const auto arrival = in.connection->peek();
     if (!arrival) break;
+    const bool is_long = arrival->bytes >= kLeastPlaced;
     take(source, in, *arrival);
     in.connection->release();
     moved = true;
+    if (is_long) break;  // so that what goes out goes on meanwhile
   }
   moved = send_grants(in) || moved;
   if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
@@ -203,7 +258,7 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
   while (!in.grants.empty() && in.connection->acquire() != nullptr) {
-    put(*in.connection, Header{Kind::Grant, 0, in.grants.front(), 0, 0, 1, 0}, nullptr, 0);
+    put(*in.connection, Header{.kind = Kind::Grant, .id = in.grants.front()}, nullptr, 0);
     in.grants.pop_front();
     moved = true;
   }
@@ -211,14 +266,12 @@ bool PointToPoint::send_grants(Incoming& in) {
 }
 
 void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
-  Header header{};
-  const bool whole = arrival.bytes >= sizeof header;
-  if (whole) std::memcpy(&header, arrival.data, sizeof header);
-  const std::byte* data = arrival.data + sizeof header;
-  const size_t bytes = whole ? arrival.bytes - sizeof header : 0;
-  if (whole && header.kind == Kind::Data) return take_data(source, in, header, data, bytes);
+  const Header header = Header::of(*arrival.signature);
+  const std::byte* data = arrival.data;
+  const size_t bytes = arrival.bytes;
+  if (header.kind == Kind::Data) return take_data(source, in, header, data, bytes);
   const bool eager = header.kind == Kind::Eager;
-  if (!whole || header.type_bytes == 0 || (!eager && header.kind != Kind::Request) ||
+  if (header.type_bytes == 0 || (!eager && header.kind != Kind::Request) ||
       (eager && bytes != header.total_bytes)) {
     failure_ =
         error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
@@ -237,13 +290,13 @@ void PointToPoint::take_data(int source, Incoming& in, const Header& header, con
                              size_t bytes) {
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
                                   [&](const auto& request) { return request->id == header.id; });
-  if (found == in.receiving.end() || header.offset != (*found)->arrived ||
-      bytes > (*found)->bytes - (*found)->arrived) {
+  if (found == in.receiving.end() || bytes > (*found)->bytes - (*found)->arrived) {
     failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
     return;
   }
   RecvRequest& request = **found;
-  std::memcpy(request.data + request.arrived, data, bytes);
+  std::byte* place = request.data + request.arrived;
+  if (data != place) std::memcpy(place, data, bytes);
   request.arrived += bytes;
   request.done = request.arrived == request.bytes;
   if (request.done) in.receiving.erase(found);
@@ -278,7 +331,7 @@ void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Me
   request->got_tag = header.tag;
   request->bytes = header.total_bytes;
   if (header.kind == Kind::Eager) {
-    if (request->bytes != 0) std::memcpy(request->data, data, request->bytes);
+    if (request->bytes != 0 && data != request->data) std::memcpy(request->data, data, request->bytes);
     request->done = true;
     return;
   }
@@ -312,6 +365,11 @@ Progress PointToPointTask::advance() {
 Status PointToPointTask::connection_status() const {
   const std::lock_guard lock(engine_.mutex());
   return engine_.connection_status();
+}
+
+void PointToPointTask::abandon() {
+  const std::lock_guard lock(engine_.mutex());
+  engine_.withdraw();
 }
 
 int PointToPointTask::blocked_on() const {

@@ -3,8 +3,9 @@
 // Each ordered pair of ranks has a connection of its own, so crossed messages never wait for one another. A
 // message that fits a slot goes at once (Eager); a longer one is announced (Request), and its bytes follow
 // (Data) when the receiver has a place for them (Grant). So whatever arrives can be put somewhere, and no
-// message blocks those behind it. One engine a communicator; whoever uses it holds its mutex(), and so do
-// those who look at requests that it has.
+// message blocks those behind it. What a slot holds its signature says; the slot has bytes of the user's
+// alone, so that connections may take them from where they lie and bring them where they belong. One engine a
+// communicator; whoever uses it holds its mutex(), and so do those who look at requests that it has.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ struct SendRequest {
   // Kept by the engine.
   uint64_t id = 0;
   size_t sent = 0;
+  bool eager = false;
   bool granted = false;
   bool done = false;
 };
@@ -75,19 +77,24 @@ class PointToPoint {
   bool progress();
   Status status() const { return failure_; }
   Status connection_status() const;
+  /// Requests go back to their owners before they are done: nothing reads or writes their memory any more,
+  /// and no message comes or goes.
+  void withdraw();
   /// Messages that came and that nobody received.
   size_t unreceived() const { return unexpected_.size(); }
 
  private:
   enum class Kind : uint32_t { Eager, Request, Grant, Data };
   struct Header {
-    Kind kind;
-    int32_t tag;
-    uint64_t id;
-    uint64_t total_bytes;
-    uint64_t offset;
-    uint32_t type_bytes;
-    uint32_t reserved;
+    Kind kind = Kind::Eager;
+    int32_t tag = 0;
+    uint64_t id = 0;  // 0: of an Eager
+    uint64_t total_bytes = 0;
+    uint32_t type_bytes = 1;
+
+    static Header of(const Signature& signature);
+    static Header of(Kind kind, const SendRequest& request);
+    Signature signature() const;
   };
   struct Message {  // arrived or announced, not yet received
     int source;
@@ -114,12 +121,13 @@ class PointToPoint {
   bool progress_in(int source, Incoming& in);
   bool send_grants(Incoming& in);
   bool wanted(int source, const Incoming& in) const;
+  void expect_next(int source, const Incoming& in) const;
   void take(int source, Incoming& in, const Arrival& arrival);
   void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
   bool fits(int source, const Header& header, const RecvRequest& request);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
-  void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
+  static void put(Connection& connection, const Header& header, const std::byte* data, size_t bytes);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
   std::mutex mutex_;
@@ -144,6 +152,7 @@ class PointToPointTask final : public Task {
   Status status() const override { return failure_; }
   int blocked_on() const override;
   Status connection_status() const override;
+  void abandon() override;
 
  private:
   Status start();
