@@ -15,6 +15,7 @@ namespace rondo {
 struct LinkCost {
   double latency_us = 1;
   double us_per_byte = 2e-4;
+  double us_per_message = 0;  // of the time of the rank that sends or receives it
 };
 
 struct Decision {
