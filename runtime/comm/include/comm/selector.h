@@ -16,7 +16,7 @@ struct LinkCost {
   double latency_us = 1;
   double us_per_byte = 2e-4;
   double us_per_message = 0;      // of the time of the rank that sends or receives it
-  double us_per_folded_byte = 0;  // where that time is not spent while others wait for the link
+  double us_per_folded_byte = 0;  // of the time of the rank that adds it; 0: us_per_byte holds that as well
 };
 
 struct Decision {
