@@ -32,11 +32,11 @@ Cost cost(const Shape& shape) {
   const int n = shape.nranks;
   const double rounds = 2 * floor_log2(n);
   if (n == 1) return {};
-  if (n == 2) return {rounds, 1, 1};
+  if (n == 2) return {rounds, 1, 1, 0, 0.5};
   if (n % 2 == 1 && !shape.commutative)
-    return {rounds, rounds + 1, n < 7 ? 2.5 : 4};  // some ranks are inside both trees
-  const bool full = (n & (n + 1)) == 0;            // the lowest level has no gap
-  return {rounds, full ? rounds : rounds - 1, n == 3 ? 1.5 : 2.5};
+    return {rounds, rounds + 1, n < 7 ? 2.5 : 4, 0, 2};  // some ranks are inside both trees
+  const bool full = (n & (n + 1)) == 0;                  // the lowest level has no gap
+  return {rounds, full ? rounds : rounds - 1, n == 3 ? 1.5 : 2.5, 0, 1};
 }
 
 /// Where a rank stands in a tree, from 1, and who stands at a position.

@@ -18,7 +18,7 @@ bool supports(const Shape& shape) { return fits(shape, 2); }
 
 Cost cost(const Shape& shape) {
   const double others = shape.nranks - 1;
-  return {others > 0 ? 2.0 : 0.0, 2 * others, std::max(2.0, 1.25 * others)};
+  return {others > 0 ? 2.0 : 0.0, 2 * others, std::max(2.0, 1.25 * others), others, others};
 }
 
 Schedule build(const Shape& shape, int rank) {

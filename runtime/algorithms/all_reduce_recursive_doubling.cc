@@ -22,7 +22,8 @@ bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) +
 /// The first rank of a pair gets its second's vector while its first partner's is already under way.
 Cost cost(const Shape& shape) {
   const double rounds = floor_log2(shape.nranks);
-  return PowerGroups(shape.nranks).uneven() ? Cost{rounds + 2, rounds + 3} : Cost{rounds, rounds};
+  if (!PowerGroups(shape.nranks).uneven()) return {.rounds = rounds, .volume = rounds, .folds = rounds};
+  return {.rounds = rounds + 2, .volume = rounds + 3, .folds = rounds + 1};
 }
 
 Schedule build(const Shape& shape, int rank) {

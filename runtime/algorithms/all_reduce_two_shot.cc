@@ -20,7 +20,8 @@ bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
-  return {n > 1 ? 2.0 : 0.0, 2 * (n - 1) / n};
+  return {
+      .rounds = n > 1 ? 2.0 : 0.0, .volume = 2 * (n - 1) / n, .messages = 2 * (n - 1), .folds = (n - 1) / n};
 }
 
 Schedule build(const Shape& shape, int rank) {

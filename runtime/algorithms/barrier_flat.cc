@@ -12,7 +12,9 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
 
-Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, 0.0}; }
+Cost cost(const Shape& shape) {
+  return {.rounds = shape.nranks > 1 ? 1.0 : 0.0, .messages = shape.nranks - 1.0};
+}
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);

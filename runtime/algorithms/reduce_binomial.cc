@@ -18,9 +18,11 @@ namespace {
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
 Cost cost(const Shape& shape) {
-  return {static_cast<double>(halving_depth(shape.nranks, shape.root)),
-          static_cast<double>(ceil_log2(shape.nranks)),
-          static_cast<double>(most_children(shape.nranks, shape.root))};
+  const double children = most_children(shape.nranks, shape.root);
+  return {.rounds = static_cast<double>(halving_depth(shape.nranks, shape.root)),
+          .volume = static_cast<double>(ceil_log2(shape.nranks)),
+          .steady = children,
+          .folds = children};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -20,10 +20,12 @@ Cost cost(const Shape& shape) {
   const int below = shape.root;
   const int above = shape.nranks - 1 - shape.root;
   const double hops = shape.nranks - 1;
-  if (shape.commutative) return {hops, hops, 1};
+  if (shape.nranks == 1) return {};
+  if (shape.commutative) return {hops, hops, 1, 0, 1};
   const double rounds = std::max(below, above);
   const double meeting = below == above && below > 0 ? 1 : 0;  // both sums arrive at once, at one port
-  return {rounds, rounds + meeting, below > 0 && above > 0 ? 2.0 : 1.0};
+  return {rounds, rounds + meeting, below > 0 && above > 0 ? 2.0 : 1.0, 0,
+          below > 0 && above > 0 ? 2.0 : 1.0};
 }
 
 /// The ranks that the vector comes from and goes to; the own rank stands among the former as its place in the

@@ -13,7 +13,7 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 
 Cost cost(const Shape& shape) {
   const double vectors = shape.nranks - 1;
-  return {shape.nranks > 1 ? 1.0 : 0.0, vectors, vectors};
+  return {shape.nranks > 1 ? 1.0 : 0.0, vectors, vectors, vectors, vectors};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -17,14 +17,23 @@ namespace rondo {
 namespace {
 
 constexpr LinkCost kSharedMemory{0.5, 2e-4};
-constexpr LinkCost kNetwork{15, 5e-4};
+constexpr LinkCost kNetwork{15, 5e-4, 4};
+/// Over TCP inside a host all is work of the ranks' own CPUs, and takes longer where they share them.
+constexpr LinkCost loopback(double ranks_per_cpu) {
+  return {3, 1.6e-4 * ranks_per_cpu, 6 * ranks_per_cpu, 0.8e-4 * ranks_per_cpu};
+}
+
+/// Over a network messages pay off that are long beside the packets of a loopback (64 KiB).
+constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
+/// Inside a host the sockets of a connection share the CPUs of its two ends, and two are only more work.
+constexpr int kSocketsInHost = 1;
 
 /// Everybody reads everybody's posts, and rank 0 gives the memory to all: with more ranks trees come first.
 constexpr int kMostExchanging = 64;
 
-/// Whether these ranks of one host outnumber the CPUs that they may use. Where a launcher has bound each to
-/// one, they do where two have the same.
-bool outnumber_cpus(const std::vector<const Member*>& ranks) {
+/// How many of these ranks of one host there are for each CPU that they may use. Where a launcher has bound
+/// each to one, what counts are those that have the same.
+double ranks_per_cpu(const std::vector<const Member*>& ranks) {
   int32_t most = 0;
   std::set<int32_t> bound_to;
   for (const Member* rank : ranks) {
@@ -32,7 +41,38 @@ bool outnumber_cpus(const std::vector<const Member*>& ranks) {
     bound_to.insert(rank->first_cpu);
   }
   const size_t cpus = most == 1 ? bound_to.size() : static_cast<size_t>(most);
-  return ranks.size() > cpus;
+  return static_cast<double>(ranks.size()) / static_cast<double>(std::max<size_t>(cpus, 1));
+}
+
+/// How a communicator's ranks are joined.
+struct Wiring {
+  std::vector<const Member*> here;  // those on this rank's host
+  bool one_host = false;
+  bool by_network = false;
+};
+
+Wiring wiring_of(const Session& session, const std::vector<int>& ranks, const Transport* transport) {
+  Wiring wiring;
+  for (const int rank : ranks)
+    if (session.member(rank).endpoint.host == session.member(session.rank()).endpoint.host)
+      wiring.here.push_back(&session.member(rank));
+  wiring.one_host = wiring.here.size() == ranks.size();
+  wiring.by_network =
+      !wiring.one_host || (transport != nullptr && std::string_view(transport->name) == "tcp");
+  return wiring;
+}
+
+LinkCost link_cost(const Wiring& wiring) {
+  if (!wiring.by_network) return kSharedMemory;
+  return wiring.one_host ? loopback(std::max(1.0, ranks_per_cpu(wiring.here))) : kNetwork;
+}
+
+/// What was not asked for, by how the ranks are joined.
+ConnectionParams settle(ConnectionParams asked, const Wiring& wiring) {
+  const ConnectionParams usual;
+  if (asked.slot_bytes == 0) asked.slot_bytes = wiring.by_network ? kNetworkSlotBytes : usual.slot_bytes;
+  if (asked.sockets == 0) asked.sockets = wiring.one_host ? kSocketsInHost : usual.sockets;
+  return asked;
 }
 
 /// Whether ranks of one host that use this transport see one another's memory; null: the best for each pair.
@@ -44,10 +84,9 @@ bool shares_memory(const Transport* transport) {
 Result<ConnectionParams> params_from_settings() {
   ConnectionParams params;
   constexpr int64_t kMostSlotBytes = int64_t{1} << 30;
-  RONDO_TRY_ASSIGN(const int64_t slot_bytes, number_setting(Setting::SlotBytes, 64, kMostSlotBytes,
-                                                            static_cast<int64_t>(params.slot_bytes)));
+  RONDO_TRY_ASSIGN(const int64_t slot_bytes, number_setting(Setting::SlotBytes, 64, kMostSlotBytes, 0));
   RONDO_TRY_ASSIGN(const int64_t slots, number_setting(Setting::Slots, 1, 1024, params.slots));
-  RONDO_TRY_ASSIGN(const int64_t sockets, number_setting(Setting::TcpSockets, 1, 64, params.sockets));
+  RONDO_TRY_ASSIGN(const int64_t sockets, number_setting(Setting::TcpSockets, 1, 64, 0));
   RONDO_TRY_ASSIGN(const int64_t seed, number_setting(Setting::SimSeed, 0, INT64_MAX, 0));
   RONDO_TRY_ASSIGN(params.sim_delay_us,
                    number_setting(Setting::SimDelay, 0, 1'000'000'000, params.sim_delay_us));
@@ -93,14 +132,14 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
 }
 
 Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
-                           Options options)
+                           Options options, const ConnectionParams& params)
     : session_(std::move(session)),
       id_(id),
       ranks_(std::move(ranks)),
       self_(self),
       options_(std::move(options)),
-      connections_(session_, id_, ranks_, self_, health_,
-                   {options_.transport, options_.params, options_.timeout_ms}),
+      params_(params),
+      connections_(session_, id_, ranks_, self_, health_, {options_.transport, params_, options_.timeout_ms}),
       timeout_ms_(options_.timeout_ms),
       messages_(self_, size(),
                 [this](int source, int destination) { return connections_.messages(source, destination); }),
@@ -108,22 +147,16 @@ Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::v
 
 Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
                                                          std::vector<int> ranks, int self, Options options) {
+  const Wiring wiring = wiring_of(*session, ranks, options.transport);
+  const ConnectionParams params = settle(options.params, wiring);
   std::unique_ptr<Communicator> made(
-      new Communicator(std::move(session), id, std::move(ranks), self, std::move(options)));
-  const Session& all = *made->session_;
-  std::vector<const Member*> here;
-  for (const int rank : made->ranks_)
-    if (all.member(rank).endpoint.host == all.member(all.rank()).endpoint.host)
-      here.push_back(&all.member(rank));
-  const bool one_host = here.size() == made->ranks_.size();
+      new Communicator(std::move(session), id, std::move(ranks), self, std::move(options), params));
   for (int rank = 0; rank < made->size(); ++rank)
     if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
-  const bool by_network =
-      made->options_.transport != nullptr && std::string_view(made->options_.transport->name) == "tcp";
-  made->link_cost_ = one_host && !by_network ? kSharedMemory : kNetwork;
-  made->crowded_ = outnumber_cpus(here);
+  made->link_cost_ = rondo::link_cost(wiring);
+  made->crowded_ = ranks_per_cpu(wiring.here) > 1;
   const bool few = made->size() > 1 && made->size() <= kMostExchanging;
-  if (one_host && few && shares_memory(made->options_.transport)) made->share_memory();
+  if (wiring.one_host && few && shares_memory(made->options_.transport)) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
   made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
@@ -166,9 +199,8 @@ Result<Communicator::Plan*> Communicator::plan(const Algorithm& algorithm, const
 Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   auto& memo = choices_[static_cast<size_t>(call.kind)];
   if (Choice* known = memo.find(call)) return known;
-  RONDO_TRY_ASSIGN(
-      const Decision decision,
-      options_.selector.select(call, size(), link_cost_, options_.params.slot_bytes, exchange_terms()));
+  RONDO_TRY_ASSIGN(const Decision decision,
+                   options_.selector.select(call, size(), link_cost_, params_.slot_bytes, exchange_terms()));
   Choice choice{.decision = decision};
   if (decision.exchanged) {
     choice.exchange = resolve(call, decision);

@@ -37,6 +37,7 @@ Diagnosis follow_from(Communicator& communicator, int blocked_on) {
     auto activity =
         inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(), own.sequence,
                 Deadline::in_ms(kAnswer_ms), [&] { return communicator.health().cause(); });
+    diagnosis.open = false;
     if (!activity.ok()) {
       if (activity.status().code() == Code::RemoteError)
         diagnosis.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
@@ -59,24 +60,32 @@ Diagnosis follow_from(Communicator& communicator, int blocked_on) {
     }
     diagnosis.cause = activity_text(communicator, rank, does, own.sequence);
     diagnosis.late = does.latest < own.sequence;
-    const bool follow = does.known != 0 && does.inside != 0 && does.latest == own.sequence;
+    // Who is still in an earlier call waits for somebody as well.
+    const bool follow = does.known != 0 && does.inside != 0 && does.latest <= own.sequence;
+    diagnosis.open = follow;
     rank = follow ? does.waiting_for : -1;
   }
   return diagnosis;
 }
 
-}  // namespace
-
-Diagnosis diagnose(Communicator& communicator, int blocked_on) {
-  if (blocked_on >= 0) return follow_from(communicator, blocked_on);
+/// The best that any rank knows.
+Diagnosis ask_all(Communicator& communicator) {
   Diagnosis found;
   for (int rank = 0; rank < communicator.size(); ++rank) {
     if (rank == communicator.rank()) continue;
     Diagnosis one = follow_from(communicator, rank);
-    if (!one.mismatch.ok() || !one.departed.ok() || one.late) return one;
-    if (found.cause.empty()) found = std::move(one);
+    if (!one.mismatch.ok() || !one.departed.ok() || (one.late && !one.open)) return one;
+    if (found.cause.empty() || (found.open && !one.open)) found = std::move(one);
   }
   return found;
+}
+
+}  // namespace
+
+Diagnosis diagnose(Communicator& communicator, int blocked_on) {
+  if (blocked_on < 0) return ask_all(communicator);
+  Diagnosis found = follow_from(communicator, blocked_on);
+  return found.open ? ask_all(communicator) : found;
 }
 
 Status overdue(Communicator& communicator, const std::string& what, const Diagnosis& diagnosis) {

@@ -44,7 +44,7 @@ Status GpuCalls::plan() {
   terms_.shares_memory = one_host && !wired;
   terms_.protocol = options.protocol;
   terms_.most_channels = options.channels;
-  terms_.slot_bytes = options.params.slot_bytes;
+  terms_.slot_bytes = communicator_.params().slot_bytes;
   if (wired || !one_host) return {};
   return reach_one_another() ? go_jointly() : go_in_phases();
 }
@@ -189,7 +189,7 @@ Result<DeviceCalls*> GpuCalls::executor() {
                                        .nranks = communicator_.size(),
                                        .device = communicator_.device(),
                                        .channels = terms_.shares_memory ? terms_.most_channels : 1,
-                                       .params = communicator_.options().params,
+                                       .params = communicator_.params(),
                                        .timeout_ms = communicator_.timeout_ms()};
   RONDO_TRY_ASSIGN(executor_, DeviceCalls::make(settings, std::move(owner),
                                                 {crew(), here_, self, settings.device, issue_device_calls}));

@@ -113,11 +113,16 @@ Status Part::first_cause(const Status& cause) {
 
 Progress Part::fail(const Status& cause) {
   status_ = first_cause(cause);
-  if (call_) call_->abandon();
-  if (gpu_messages_) gpu_messages_->abandon();
+  abandon();
   // The board keeps the call: peers that ask why it lasts still hear whom this rank waited for.
   over_ = true;
   return Progress::Failed;
+}
+
+void Part::abandon() {
+  if (call_) call_->abandon();
+  if (messages_) messages_->abandon();
+  if (gpu_messages_) gpu_messages_->abandon();
 }
 
 int Part::blocked_on() const {

@@ -67,7 +67,10 @@ void Requests::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
-    for (const auto& request : std::exchange(under_way_, {})) end(*request, why, news);
+    for (const auto& request : std::exchange(under_way_, {})) {
+      request->part_.abandon();
+      end(*request, why, news);
+    }
     changed_.notify_all();
   }
   spread(news);

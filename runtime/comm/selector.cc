@@ -25,8 +25,9 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
   const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
-  return predicted_time(algorithm.cost(shape), cost.latency_us,
-                        static_cast<double>(vector_bytes) * cost.us_per_byte, static_cast<double>(tiles));
+  const auto bytes = static_cast<double>(vector_bytes);
+  return predicted_time(algorithm.cost(shape), cost.latency_us, bytes * cost.us_per_byte,
+                        static_cast<double>(tiles), cost.us_per_message, bytes * cost.us_per_folded_byte);
 }
 
 /// Of several algorithms, the first of those that take the least time.

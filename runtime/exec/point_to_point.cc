@@ -1,7 +1,6 @@
 #include "exec/point_to_point.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace rondo {
@@ -13,7 +12,48 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
                      tag == kAny ? "any" : fmt::format("{}", tag));
 }
 
+/// Shorter ones are copied: a connection that brings them elsewhere does so itself, or gains nothing.
+constexpr size_t kLeastPlaced = size_t{8} * 1024;
+
 }  // namespace
+
+PointToPoint::Header PointToPoint::Header::of(const Signature& signature) {
+  Header header{.kind = static_cast<Kind>(signature.op),
+                .tag = signature.root,
+                .id = signature.plan,
+                .total_bytes = signature.count,
+                .type_bytes = signature.type_bytes};
+  if (!header.is_brief()) return header;
+  std::byte* brief = header.brief.data();
+  std::memcpy(brief, &signature.plan, sizeof signature.plan);
+  std::memcpy(brief += sizeof signature.plan, &signature.sequence, sizeof signature.sequence);
+  std::memcpy(brief += sizeof signature.sequence, &signature.type, sizeof signature.type);
+  header.id = 0;
+  return header;
+}
+
+PointToPoint::Header PointToPoint::Header::of(Kind kind, const SendRequest& request) {
+  return {.kind = kind,
+          .tag = request.tag,
+          .id = kind == Kind::Eager ? 0 : request.id,
+          .total_bytes = request.bytes,
+          .type_bytes = request.type_bytes};
+}
+
+Signature PointToPoint::Header::signature() const {
+  Signature signature{.count = total_bytes,
+                      .plan = id,
+                      .type_bytes = type_bytes,
+                      .op = static_cast<uint32_t>(kind),
+                      .root = tag,
+                      .kind = CollectiveKind::PointToPoint};
+  if (!is_brief()) return signature;
+  const std::byte* from = brief.data();
+  std::memcpy(&signature.plan, from, sizeof signature.plan);
+  std::memcpy(&signature.sequence, from += sizeof signature.plan, sizeof signature.sequence);
+  std::memcpy(&signature.type, from += sizeof signature.sequence, sizeof signature.type);
+  return signature;
+}
 
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
     : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
@@ -39,7 +79,7 @@ Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
   }
   RONDO_TRY(reach(*request));
   Outgoing& out = out_[request->peer];
-  if (request->announced) {
+  if (request->id != 0) {  // by try_now()
     out.in_flight.push_back(std::move(request));
     return {};
   }
@@ -77,10 +117,10 @@ Progress PointToPoint::try_now(SendRequest& request) {
   const auto found = out_.find(request.peer);
   if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
   Outgoing& out = found->second;
-  if (!request.announced) {
+  if (request.id == 0) {
     const bool is_next = out.to_announce.empty() && out.in_flight.empty();
-    if (!is_next || !is_eager(request, *out.connection) || out.connection->acquire() == nullptr)
-      return Progress::Failed;
+    const bool is_short = request.bytes < kLeastPlaced && is_eager(request, *out.connection);
+    if (!is_next || !is_short || out.connection->acquire() == nullptr) return Progress::Failed;
     request.id = out.next_id++;
     announce(out, request);
   }
@@ -92,18 +132,18 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   const auto found = in_.find(request.peer);
   if (found == in_.end() || found->second.connection == nullptr) return Progress::Failed;
   Incoming& in = found->second;
-  if (!posted_.empty() || !unexpected_.empty() || !in.receiving.empty() || !in.grants.empty())
-    return Progress::Failed;
+  const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
+  if (!is_next || request.capacity >= kLeastPlaced) return Progress::Failed;
   const auto arrival = in.connection->peek();
   if (!arrival) {
     in.connection->flushed();  // credits must leave
     return Progress::Stuck;
   }
-  const auto header = header_of(*arrival);
-  if (!header || header->kind != Kind::Eager || (request.tag != kAny && request.tag != header->tag) ||
-      !fits(request.peer, *header, request))
+  const Header header = Header::of(*arrival->signature);
+  if (header.kind != Kind::Eager || !is_whole(header, *arrival) ||
+      (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
     return Progress::Failed;
-  receive(request, request.peer, *header, data_of(*header, *arrival));
+  receive(request, request.peer, header, data_of(header, *arrival));
   in.connection->release();
   return Progress::Done;
 }
@@ -123,12 +163,19 @@ Status PointToPoint::connection_status() const {
   return {};
 }
 
+void PointToPoint::withdraw() {
+  for (const auto& [peer, out] : out_)
+    if (out.connection != nullptr) out.connection->withdraw();
+  for (const auto& [source, in] : in_)
+    if (in.connection != nullptr) in.connection->withdraw();
+}
+
 // --- sending ---
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {
   if (out.to_announce.empty() && out.in_flight.empty()) return false;
-  bool moved = take_grants(peer, out);
-  moved = announce(out) || moved;
+  bool moved = announce(out);
+  moved = take_grants(peer, out) || moved;
   return stream(out) || moved;
 }
 
@@ -145,27 +192,29 @@ bool PointToPoint::announce(Outgoing& out) {
   return moved;
 }
 
-/// Only where the connection has room.
+/// Only where a slot is free.
 void PointToPoint::announce(Outgoing& out, SendRequest& request) {
-  const bool eager = is_eager(request, *out.connection);
-  put(*out.connection, header(eager ? Kind::Eager : Kind::Request, request), request.data,
-      eager ? request.bytes : 0);
-  if (eager) request.sent = request.bytes;
-  request.announced = true;
+  request.eager = is_eager(request, *out.connection);
+  put(*out.connection, Header::of(request.eager ? Kind::Eager : Kind::Request, request), request.data,
+      request.eager ? request.bytes : 0);
+  if (request.eager) request.sent = request.bytes;
 }
 
 bool PointToPoint::is_eager(const SendRequest& request, const Connection& connection) {
   return request.bytes <= connection.slot_bytes() && request.bytes <= request.ready;
 }
 
+/// Looks for them only where one is due.
 bool PointToPoint::take_grants(int peer, Outgoing& out) {
+  const auto is_due = [](const auto& request) { return !request->eager && !request->granted; };
   bool moved = false;
-  while (const auto arrival = out.connection->peek()) {
-    const auto header = header_of(*arrival);
-    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(), [&](const auto& request) {
-      return header && request->id == header->place.id;
-    });
-    if (!header || header->kind != Kind::Grant || found == out.in_flight.end()) {
+  while (std::any_of(out.in_flight.begin(), out.in_flight.end(), is_due)) {
+    const auto arrival = out.connection->peek();
+    if (!arrival) break;
+    const Header header = Header::of(*arrival->signature);
+    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
+                                    [&](const auto& request) { return request->id == header.id; });
+    if (header.kind != Kind::Grant || found == out.in_flight.end()) {
       failure_ =
           error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
       return moved;
@@ -177,49 +226,42 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
   return moved;
 }
 
-/// Granted messages take turns, a slot each, so that a short one is not held up by a long one.
+/// Granted messages take turns, a slot each, so that a short one is not held up by a long one. A turn a call:
+/// what comes in is taken as fast as this goes out, and finds it in the cache.
 bool PointToPoint::stream(Outgoing& out) {
   bool moved = false;
   const size_t room = out.connection->slot_bytes();
-  for (bool any = true; any;) {
-    any = false;
-    for (const auto& request : out.in_flight) {
-      const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
-      if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
-      put(*out.connection, header(Kind::Data, *request), request->data + request->sent, bytes);
-      request->sent += bytes;
-      any = moved = true;
-    }
+  for (const auto& request : out.in_flight) {
+    const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
+    if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
+    put(*out.connection, Header::of(Kind::Data, *request), request->data + request->sent, bytes);
+    request->sent += bytes;
+    moved = true;
   }
   if (!out.connection->flushed()) return moved;
   for (const auto& request : out.in_flight)
-    request->done = request->sent == request->bytes && (request->granted || request->bytes <= room);
+    request->done = request->sent == request->bytes && (request->granted || request->eager);
   const size_t left = std::erase_if(out.in_flight, [](const auto& request) { return request->done; });
   return moved || left != 0;
 }
 
-/// Of the request's next bytes.
-PointToPoint::Header PointToPoint::header(Kind kind, const SendRequest& request) {
-  Header header;
-  header.total_bytes = request.bytes;
-  header.place = {request.id, request.sent};
-  header.tag = request.tag;
-  header.type_bytes = request.type_bytes;
-  header.kind = kind;
-  return header;
-}
-
-/// Only where the connection has room.
+/// Only where a slot is free. What the receiver is ready for it takes from where it lies.
 void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
-  std::byte* to = connection.acquire();
-  const bool brief = header.is_brief();
-  if (brief) header.brief = {};
-  if (bytes != 0) std::memcpy(brief ? header.brief.data() : to, data, bytes);
-  connection.commit(brief ? 0 : bytes, std::bit_cast<Signature>(header));
+  std::byte* slot = connection.acquire();
+  if (header.is_brief()) {
+    if (bytes != 0) std::memcpy(header.brief.data(), data, bytes);
+    return connection.commit(0, header.signature());
+  }
+  const Signature signature = header.signature();
+  const bool by_reference =
+      header.kind == Kind::Data && bytes >= kLeastPlaced && connection.posts_by_reference();
+  if (by_reference && connection.post(data, bytes, signature)) return;
+  if (bytes != 0) std::memcpy(slot, data, bytes);
+  connection.commit(bytes, signature);
 }
 
 void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
-  Message message{self_, header(Kind::Eager, *request), {}};
+  Message message{self_, Header::of(Kind::Eager, *request), {}};
   request->done = true;
   if (const auto receiver = match_posted(self_, message.header)) {
     if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);
@@ -239,14 +281,39 @@ bool PointToPoint::wanted(int source, const Incoming& in) const {
                      [&](const auto& request) { return request->peer == kAny || request->peer == source; });
 }
 
+/// Tells the connection where the bytes go that come next, where that is known.
+void PointToPoint::expect_next(int source, const Incoming& in) const {
+  const size_t room = in.connection->slot_bytes();
+  if (!in.receiving.empty()) {
+    const RecvRequest& request = *in.receiving.front();
+    const size_t bytes = std::min(room, request.bytes - request.arrived);
+    const Header header{Kind::Data, request.got_tag, request.id, request.bytes, request.type_bytes};
+    if (bytes >= kLeastPlaced)
+      in.connection->expect(request.data + request.arrived, bytes, header.signature());
+    return;
+  }
+  const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
+    return request->peer == kAny || request->peer == source;
+  });
+  // Of any source: two could bring their bytes to the same place.
+  if (next == posted_.end() || (*next)->peer == kAny || (*next)->tag == kAny) return;
+  const RecvRequest& request = **next;
+  const Header header{Kind::Eager, request.tag, 0, request.capacity, request.type_bytes};
+  if (request.capacity >= kLeastPlaced && request.capacity <= room)
+    in.connection->expect(request.data, request.capacity, header.signature());
+}
+
 bool PointToPoint::progress_in(int source, Incoming& in) {
   bool moved = send_grants(in);
   while (failure_.ok() && wanted(source, in)) {
+    expect_next(source, in);
     const auto arrival = in.connection->peek();
     if (!arrival) break;
+    const bool is_long = arrival->bytes >= kLeastPlaced;
     take(source, in, *arrival);
     in.connection->release();
     moved = true;
+    if (is_long) break;  // so that what goes out goes on meanwhile
   }
   moved = send_grants(in) || moved;
   if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
@@ -256,23 +323,18 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
   while (!in.grants.empty() && in.connection->acquire() != nullptr) {
-    Header grant;
-    grant.kind = Kind::Grant;
-    grant.place.id = in.grants.front();
-    put(*in.connection, grant, nullptr, 0);
+    put(*in.connection, Header{.kind = Kind::Grant, .id = in.grants.front()}, nullptr, 0);
     in.grants.pop_front();
     moved = true;
   }
   return moved;
 }
 
-/// Nothing where it is broken.
-std::optional<PointToPoint::Header> PointToPoint::header_of(const Arrival& arrival) {
-  const auto header = std::bit_cast<Header>(*arrival.signature);
-  const bool is_eager = header.kind == Kind::Eager;
-  const bool is_whole = !is_eager || arrival.bytes == (header.is_brief() ? 0 : header.total_bytes);
-  if (header.call != CollectiveKind::PointToPoint || header.type_bytes == 0 || !is_whole) return std::nullopt;
-  return header;
+/// The first word of a message, and all that belongs to it.
+bool PointToPoint::is_whole(const Header& header, const Arrival& arrival) {
+  if (header.type_bytes == 0) return false;
+  if (header.kind == Kind::Eager) return arrival.bytes == (header.is_brief() ? 0 : header.total_bytes);
+  return header.kind == Kind::Request;
 }
 
 const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arrival) {
@@ -280,35 +342,34 @@ const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arri
 }
 
 void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
-  const auto header = header_of(arrival);
-  if (header && header->kind == Kind::Data)
-    return take_data(source, in, *header, arrival.data, arrival.bytes);
-  if (!header || (header->kind != Kind::Eager && header->kind != Kind::Request)) {
+  const Header header = Header::of(*arrival.signature);
+  if (header.kind == Kind::Data) return take_data(source, in, header, arrival.data, arrival.bytes);
+  if (!is_whole(header, arrival)) {
     failure_ =
         error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
     return;
   }
-  const std::byte* data = data_of(*header, arrival);
-  Message message{source, *header, {}};
-  if (const auto request = match_posted(source, *header)) {
-    if (fits(source, *header, *request)) deliver(request, message, data);
+  const std::byte* data = data_of(header, arrival);
+  Message message{source, header, {}};
+  if (const auto request = match_posted(source, header)) {
+    if (fits(source, header, *request)) deliver(request, message, data);
     return;
   }
-  if (header->kind == Kind::Eager) message.data.assign(data, data + header->total_bytes);
+  if (header.kind == Kind::Eager) message.data.assign(data, data + header.total_bytes);
   unexpected_.push_back(std::move(message));
 }
 
 void PointToPoint::take_data(int source, Incoming& in, const Header& header, const std::byte* data,
                              size_t bytes) {
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
-                                  [&](const auto& request) { return request->id == header.place.id; });
-  if (found == in.receiving.end() || header.place.offset != (*found)->arrived ||
-      bytes > (*found)->bytes - (*found)->arrived) {
+                                  [&](const auto& request) { return request->id == header.id; });
+  if (found == in.receiving.end() || bytes > (*found)->bytes - (*found)->arrived) {
     failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
     return;
   }
   RecvRequest& request = **found;
-  std::memcpy(request.data + request.arrived, data, bytes);
+  std::byte* place = request.data + request.arrived;
+  if (data != place) std::memcpy(place, data, bytes);
   request.arrived += bytes;
   request.done = request.arrived == request.bytes;
   if (request.done) in.receiving.erase(found);
@@ -341,7 +402,8 @@ void PointToPoint::receive(RecvRequest& request, int source, const Header& heade
   request.got_tag = header.tag;
   request.bytes = header.total_bytes;
   request.done = header.kind == Kind::Eager;
-  if (request.done && request.bytes != 0) std::memcpy(request.data, data, request.bytes);
+  if (request.done && request.bytes != 0 && data != request.data)
+    std::memcpy(request.data, data, request.bytes);
 }
 
 /// The same, or lets an announced one come.
@@ -350,9 +412,9 @@ void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Me
   receive(*request, message.source, message.header, data);
   if (request->done) return;
   Incoming& in = in_[message.source];
-  request->id = message.header.place.id;
+  request->id = message.header.id;
   in.receiving.push_back(request);
-  in.grants.push_back(message.header.place.id);
+  in.grants.push_back(message.header.id);
 }
 
 // --- a call's requests ---
@@ -379,6 +441,11 @@ Progress PointToPointTask::advance() {
 Status PointToPointTask::connection_status() const {
   const std::lock_guard lock(engine_.mutex());
   return engine_.connection_status();
+}
+
+void PointToPointTask::abandon() {
+  const std::lock_guard lock(engine_.mutex());
+  engine_.withdraw();
 }
 
 int PointToPointTask::blocked_on() const {

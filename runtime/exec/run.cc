@@ -8,7 +8,8 @@
 namespace rondo {
 namespace {
 
-/// Below this a copy into a slot costs less than waiting for the peer to have read the original.
+/// Below this a copy into a slot costs less than waiting for the peer to have read the original, and one out
+/// of it no more than having it put elsewhere.
 constexpr size_t kLeastPosted = size_t{8} * 1024;
 
 }  // namespace
@@ -101,6 +102,8 @@ Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t byte
       operands_.push_back({nullptr, nullptr, bytes});
       continue;
     }
+    if (std::byte* place = place_of_arrival(step, lanes_[lane].tile, bytes))
+      connections[i]->expect(place, bytes, message_);
     const auto arrival = connections[i]->peek();
     if (!arrival) {
       blocked_on_ = ranks[i];
@@ -111,6 +114,15 @@ Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t byte
     operands_.push_back({connections[i], arrival->data, bytes});
   }
   return StepOutcome::Done;
+}
+
+/// Where the bytes that a Step receives are only copied to, in one piece; null: nowhere, or it does not pay.
+std::byte* Run::place_of_arrival(const Step& step, size_t tile, size_t bytes) const {
+  const bool only_copied =
+      step.has(kCopy) && !step.has(kFinish) && program_.schedule().peer_sets[step.recv_set].size() == 1;
+  if (bytes < kLeastPosted || !only_copied || !contiguous(step, tile, sizing(step))) return nullptr;
+  const Ref place = sizing(step);
+  return address(place.buffer, binding_.layout.piece(tile, place.buffer, place.chunk).offset);
 }
 
 bool Run::check(const Arrival& arrival, int peer, size_t bytes) {

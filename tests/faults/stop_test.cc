@@ -8,15 +8,18 @@
 namespace rondo::test {
 
 TEST_CASE("a stopped rank is named at the deadline by all that wait for it") {
+  // By two trees, ranks wait for several others at once.
+  const char* algorithm = GENERATE("", "all_reduce=double_binary_tree", "all_reduce=recursive_doubling");
   for (const char* transport : {"shm", "tcp"}) {
     TrialOptions options;
     options.nranks = 5;
     options.transport = transport;
+    options.algorithm = algorithm;
     options.victim = 3;
     options.call_timeout_ms = 1500;
     options.calls = 1'000'000;
     Trial trial(options);
-    INFO(transport);
+    INFO(transport << ", " << algorithm);
     REQUIRE(trial.wait_for(options.victim, Phase::Calling, 30'000));
     ::kill(trial.pid(options.victim), SIGSTOP);
     const int64_t stopped_ns = monotonic_ns();

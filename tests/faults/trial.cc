@@ -121,6 +121,7 @@ void Trial::be(int rank) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.timeout_ms = options_.call_timeout_ms;
   config.transport = options_.transport.c_str();
+  config.algorithm = options_.algorithm.c_str();
   const std::string method = "file://" + directory_ + "/id?rank=" + std::to_string(rank) +
                              "&size=" + std::to_string(options_.nranks);
   rondo_comm_t comm = nullptr;

@@ -31,6 +31,7 @@ struct Report {
 struct TrialOptions {
   int nranks = 4;
   std::string transport = "shm";
+  std::string algorithm;  // the best where empty
   int64_t call_timeout_ms = 20'000;
   int init_timeout_s = 3;
   int calls = 200;                // a rank makes, unless stopped by an error

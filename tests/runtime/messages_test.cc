@@ -57,6 +57,33 @@ TEST_CASE("messages of any length arrive whole, into more room than they need") 
   });
 }
 
+TEST_CASE("messages that fill their room arrive whole, both ways at once, before their receive or after it") {
+  in_every_world(2, [](Rank& rank) {
+    const int peer = 1 - rank.rank;
+    int tag = 0;
+    for (const size_t bytes :
+         {size_t{8191}, size_t{8192}, size_t{65'535}, size_t{65'536}, size_t{65'537}, size_t{1'000'003}}) {
+      for (const bool receive_first : {false, true}) {
+        ++tag;
+        const auto out = random_bytes(seed_of(rank.rank, peer, tag), 0, bytes);
+        Guarded got(bytes, 3);
+        const auto receive = [&] {
+          check(rondo_recv(got.data(), bytes, RONDO_UINT8, peer, tag, rank.comm, nullptr, nullptr),
+                rank.comm);
+        };
+        if (receive_first) check(rondo_barrier(rank.comm, nullptr), rank.comm);
+        check(rondo_group_start());
+        if (receive_first) receive();
+        send(rank, out, peer, tag);
+        if (!receive_first) receive();
+        check(rondo_group_end());
+        expect_content(got, random_bytes(seed_of(peer, rank.rank, tag), 0, bytes),
+                       std::to_string(bytes) + " bytes");
+      }
+    }
+  });
+}
+
 TEST_CASE("a message of several megabytes arrives whole") {
   for (const Way& way : kWays) {
     INFO(way.transport);

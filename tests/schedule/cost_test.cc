@@ -1,4 +1,5 @@
 // What algorithms say they cost, against the simulator and the textbook.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -92,6 +93,48 @@ TEST_CASE(
                                 << ", volume " << cost.volume << " and " << volume);
         CHECK(std::abs(cost.rounds - rounds) <= (exact ? kExact : 1));
         CHECK(std::abs(cost.volume - volume) <= (exact ? kExact : 0.34) * volume);
+      }
+}
+
+namespace {
+
+struct Work {
+  double messages = 0;  // sent or received, whichever are more
+  double folds = 0;     // vectors
+};
+
+/// What one rank has to do in a tile.
+Work work_of(const Schedule& schedule) {
+  double sent = 0, received = 0, folded_chunks = 0;
+  for (const Lane& lane : schedule.lanes)
+    for (const Step& step : lane.steps) {
+      if (step.has(kSend)) sent += static_cast<double>(schedule.peer_sets[step.send_set].size());
+      if (!step.has(kRecv)) continue;
+      const auto& operands = schedule.peer_sets[step.recv_set];
+      received += static_cast<double>(operands.size()) -
+                  static_cast<double>(std::count(operands.begin(), operands.end(), schedule.rank));
+      folded_chunks += static_cast<double>(step.count) * static_cast<double>(operands.size() - 1);
+    }
+  return {std::max(sent, received), folded_chunks / std::max(schedule.input_chunks, schedule.output_chunks)};
+}
+
+}  // namespace
+
+TEST_CASE("cost() counts the messages and the folds of the busiest rank, where it says how many") {
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 1; n <= 20; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        if (shape.varying) continue;
+        const Cost cost = algorithm.cost(shape);
+        Work busiest;
+        for (int rank = 0; rank < n; ++rank) {
+          const Work work = work_of(algorithm.build(shape, rank));
+          busiest = {std::max(busiest.messages, work.messages), std::max(busiest.folds, work.folds)};
+        }
+        INFO(name_of(algorithm) << ", " << to_string(shape) << ": messages " << cost.messages << " and "
+                                << busiest.messages << ", folds " << cost.folds << " and " << busiest.folds);
+        if (cost.messages > 0) CHECK(cost.messages == busiest.messages);
+        if (cost.folds > 0) CHECK(std::abs(cost.folds - busiest.folds) <= kExact);
       }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ends.h"
@@ -301,6 +302,69 @@ TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
   REQUIRE(says(ends.dialler->status(), "taken back"));
 }
 
+TEST_CASE("tcp: what is expected comes to its place at once, and nothing else does") {
+  Raw raw;
+  raw.greet();
+  const std::string whole = message(0, 900, 3);
+  std::vector<std::byte> place(901, std::byte{0x5a});
+  const auto arrives = [&] { return eventually([&] { return raw.ends.acceptor->peek().has_value(); }); };
+  const auto untouched = [&] {
+    return std::count(place.begin(), place.end(), std::byte{0x5a}) == std::ssize(place);
+  };
+  SECTION("said before anything has come") {
+    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    raw.write(whole);
+    REQUIRE(arrives());
+    REQUIRE(raw.ends.acceptor->peek()->data == place.data());
+  }
+  SECTION("said when some of it has come") {
+    raw.write(whole.substr(0, 300));
+    for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
+    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    raw.write(whole.substr(300));
+    REQUIRE(arrives());
+    REQUIRE(raw.ends.acceptor->peek()->data == place.data());
+  }
+  SECTION("said too late") {
+    raw.write(whole);
+    REQUIRE(arrives());
+    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    REQUIRE(untouched());
+  }
+  SECTION("another length") {
+    raw.ends.acceptor->expect(place.data(), 901, signature_of(3, 0));
+    raw.write(whole);
+    REQUIRE(arrives());
+    REQUIRE(untouched());
+  }
+  SECTION("another signature") {
+    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 1));
+    raw.write(whole);
+    REQUIRE(arrives());
+    REQUIRE(untouched());
+  }
+  REQUIRE(fault(*raw.ends.acceptor->peek(), 900, 3, 0) == "");
+  raw.ends.acceptor->release();
+  raw.write(message(1, 900, 3));
+  REQUIRE(arrives());
+  REQUIRE(raw.ends.acceptor->peek()->data != place.data());
+  REQUIRE(fault(*raw.ends.acceptor->peek(), 900, 3, 1) == "");
+}
+
+TEST_CASE("tcp: nothing comes any more to where it was expected once that was taken back") {
+  Raw raw;
+  raw.greet();
+  const std::string whole = message(0, 900, 3);
+  auto place = std::make_unique<std::vector<std::byte>>(900);
+  raw.ends.acceptor->expect(place->data(), 900, signature_of(3, 0));
+  raw.write(whole.substr(0, 300));
+  for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
+  raw.ends.acceptor->withdraw();
+  place.reset();
+  raw.write(whole.substr(300));
+  for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
+}
+
 TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   CAPTURE(seed);
@@ -327,7 +391,7 @@ TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") 
   }));
 }
 
-TEST_CASE("tcp: sockets do not wait for more data before they send") {
+TEST_CASE("tcp: sockets wait neither for more data before they send nor, inside a host, for their turn") {
   Ends ends;
   ends.dialler = require_connection(ends.connect(tcp_transport(), small_params(), true));
   Fd socket = ends.wire->take(0);
@@ -340,8 +404,12 @@ TEST_CASE("tcp: sockets do not wait for more data before they send") {
   int on = 0;
   socklen_t length = sizeof on;
   REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);
+  char rule[16] = {};
+  length = sizeof rule;
+  REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_CONGESTION, rule, &length) == 0);
   ::close(watched);
   REQUIRE(on != 0);
+  REQUIRE(std::string(rule) == "reno");  // nothing leaves the host, so nothing is to be paced
 }
 
 }  // namespace

@@ -99,13 +99,34 @@ bool Talker::send() {
   return true;
 }
 
+constexpr std::byte kUntouched{0xa5};
+
+/// Every third time a message of another length or signature than the one that comes.
+void Talker::expect() {
+  const size_t bytes = length(in_seed_, received_);
+  const uint64_t what = mix(in_seed_, received_) % 6;
+  place_.resize(connection_.slot_bytes() + 1, kUntouched);
+  connection_.expect(place_.data(), bytes + (what == 0 ? 1 : 0),
+                     signature_of(in_seed_, received_ + (what == 1 ? 1 : 0)));
+}
+
+/// Whether nothing was written to the place of a message that did not come, or beside it.
+bool Talker::kept_off() const {
+  const size_t mine = mix(in_seed_, received_) % 6 < 2 ? 0 : length(in_seed_, received_);
+  return std::all_of(place_.begin() + static_cast<std::ptrdiff_t>(mine), place_.end(),
+                     [](std::byte byte) { return byte == kUntouched; });
+}
+
 bool Talker::receive() {
+  if (conversation_.expect && !received_all() && mix(received_, expectations_++) % 2 == 0) expect();
   const auto arrival = connection_.peek();
   if (!arrival) return false;
+  if (!kept_off()) fault_ = "bytes were written to where they were not expected";
   if (received_all())
     fault_ = "a message more than were sent";
   else if (fault_.empty())
     fault_ = test::fault(*arrival, length(in_seed_, received_), in_seed_, received_);
+  std::fill(place_.begin(), place_.end(), kUntouched);
   ++received_;
   connection_.release();
   return true;

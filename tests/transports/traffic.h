@@ -30,6 +30,7 @@ struct Conversation {
   uint64_t messages = 0;  // each way
   bool full = false;      // every message fills its slot; otherwise lengths are random, 0 included
   bool post = false;      // by reference where that is offered
+  bool expect = false;    // says where messages go, sometimes of others than those that come
 };
 
 class Talker {
@@ -48,6 +49,8 @@ class Talker {
 
  private:
   size_t length(uint64_t seed, uint64_t number) const;
+  void expect();
+  bool kept_off() const;
 
   Connection& connection_;
   Conversation conversation_;
@@ -55,7 +58,9 @@ class Talker {
   uint64_t in_seed_;
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
+  uint64_t expectations_ = 0;
   std::vector<std::vector<std::byte>> posted_;  // kept until the end
+  std::vector<std::byte> place_;                // of what is expected
   std::string fault_;
 };
 

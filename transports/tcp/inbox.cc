@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 namespace rondo::tcp {
 
@@ -14,35 +15,58 @@ Inbox::Inbox(const Terms& terms) : terms_(terms), streams_(terms.params.sockets)
 }
 
 std::optional<Arrival> Inbox::oldest() const {
-  const Slot& oldest = slots_[released_ % slots_.size()];
+  const Slot& oldest = slot(released_);
   if (!oldest.complete) return std::nullopt;
-  return Arrival{memory(released_), static_cast<size_t>(oldest.frame.bytes), &oldest.frame.signature};
+  return Arrival{place(released_), static_cast<size_t>(oldest.frame.bytes), &oldest.frame.signature};
 }
 
 void Inbox::release() {
   assert(slot(released_).complete);
   slot(released_).complete = false;
+  expected_.place = nullptr;
   ++released_;
+}
+
+void Inbox::expect(std::byte* place, size_t bytes, const Signature& signature) {
+  if (expected_.place == place && expected_.bytes == bytes) return;  // asked for again
+  expected_ = {place, bytes, signature};
+  redirect(streams_[oldest_socket()]);
+}
+
+/// Lets the message that comes on this stream go where it is expected. What has come of it moves there.
+void Inbox::redirect(const Stream& stream) {
+  Slot& oldest = slot(released_);
+  if (expected_.place == nullptr || !stream.in_message || stream.next != released_) return;
+  if (oldest.frame.bytes != expected_.bytes || !(oldest.frame.signature == expected_.signature)) return;
+  if (stream.got != 0) std::memcpy(expected_.place, place(released_), stream.got);
+  oldest.place = expected_.place;
 }
 
 /// Bytes of the current message that are still to come.
 size_t Inbox::missing(const Stream& stream) const {
   if (!stream.in_message) return 0;
-  return static_cast<size_t>(slots_[stream.next % slots_.size()].frame.bytes) - stream.got;
+  return static_cast<size_t>(slot(stream.next).frame.bytes) - stream.got;
+}
+
+/// The current message's bytes go to their place, what comes after them into the buffer.
+ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const {
+  if (missing(stream) == 0) return ::recv(fd, buffer.iov_base, buffer.iov_len, MSG_DONTWAIT);
+  iovec parts[2] = {{place(stream.next) + stream.got, missing(stream)}, buffer};
+  msghdr header{};
+  header.msg_iov = parts;
+  header.msg_iovlen = std::size(parts);
+  return ::recvmsg(fd, &header, MSG_DONTWAIT);
 }
 
 Status Inbox::read(size_t socket, int fd) {
+  if (stopped_) return {};
   Stream& stream = streams_[socket];
   RONDO_TRY(parse(stream, socket));  // a slot may have become free for what is in the buffer
   std::memmove(stream.buffer.data(), stream.buffer.data() + stream.begin, stream.end - stream.begin);
   stream.end -= std::exchange(stream.begin, 0);
-  iovec parts[2] = {{stream.in_message ? memory(stream.next) + stream.got : nullptr, missing(stream)},
-                    {stream.buffer.data() + stream.end, kBuffer - stream.end}};
-  if (parts[0].iov_len + parts[1].iov_len == 0) return {};  // waits for a slot
-  msghdr header{};
-  header.msg_iov = parts;
-  header.msg_iovlen = 2;
-  const ssize_t got = ::recvmsg(fd, &header, MSG_DONTWAIT);
+  const iovec buffer{stream.buffer.data() + stream.end, kBuffer - stream.end};
+  if (missing(stream) + buffer.iov_len == 0) return {};  // waits for a slot
+  const ssize_t got = receive(fd, stream, buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   if (got < 0) return broken(terms_, "receiving from", errno);
   if (got == 0) return ended(stream);
@@ -100,13 +124,15 @@ Status Inbox::take_frame(Stream& stream) {
   stream.begin += sizeof frame;
   stream.in_message = true;
   stream.got = 0;
+  slot(stream.next).place = nullptr;
+  redirect(stream);
   return {};
 }
 
 /// Moves what the buffer has of the current message to its slot.
 void Inbox::take_bytes(Stream& stream) {
   const size_t here = std::min(missing(stream), stream.end - stream.begin);
-  if (here != 0) std::memcpy(memory(stream.next) + stream.got, stream.buffer.data() + stream.begin, here);
+  if (here != 0) std::memcpy(place(stream.next) + stream.got, stream.buffer.data() + stream.begin, here);
   stream.begin += here;
   stream.got += here;
   if (missing(stream) != 0) return;

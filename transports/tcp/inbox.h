@@ -1,7 +1,10 @@
-// Inbox: the receiving half of a tcp connection. Each socket's stream is read straight into the slots; what a
-// read brings beyond the current message goes through a small buffer, so that short messages take one system
-// call or less. Nothing that a peer says is used before it is checked. Used by TcpConnection, on its thread.
+// Inbox: the receiving half of a tcp connection. Each socket's stream is read straight into the slots, or to
+// where the oldest message is expected; what a read brings beyond the current message goes through a small
+// buffer, so that short messages take one system call or less. Nothing that a peer says is used before it is
+// checked. Used by TcpConnection, on its thread.
 #pragma once
+
+#include <sys/uio.h>
 
 #include <array>
 #include <optional>
@@ -20,6 +23,10 @@ class Inbox {
   /// The oldest message if it is complete.
   std::optional<Arrival> oldest() const;
   void release();
+  /// Where the oldest message goes in the place of its slot, if this is what it is.
+  void expect(std::byte* place, size_t bytes, const Signature& signature);
+  /// Nothing is read any more, and nothing written to where it was expected.
+  void stop() { stopped_ = true; }
 
   /// Reads once from a socket, as far as there are free slots; what is wrong with the stream, if anything is.
   Status read(size_t socket, int fd);
@@ -42,15 +49,29 @@ class Inbox {
   };
   struct Slot {
     Frame frame;
+    std::byte* place = nullptr;  // of the bytes, where that is not the slot's memory
     bool complete = false;
+  };
+  struct Expected {  // of the oldest message
+    std::byte* place = nullptr;
+    size_t bytes = 0;
+    Signature signature;
   };
 
   Slot& slot(uint64_t message) { return slots_[message % slots_.size()]; }
+  const Slot& slot(uint64_t message) const { return slots_[message % slots_.size()]; }
+  /// Of the bytes of a message whose Frame has come.
+  std::byte* place(uint64_t message) const {
+    std::byte* elsewhere = slot(message).place;
+    return elsewhere != nullptr ? elsewhere : memory(message);
+  }
   std::byte* memory(uint64_t message) const {
     return memory_.get() + message % slots_.size() * aligned_size(terms_.params.slot_bytes);
   }
   bool is_free(uint64_t message) const { return message < released_ + slots_.size(); }
   size_t missing(const Stream& stream) const;
+  ssize_t receive(int fd, const Stream& stream, const iovec& buffer) const;
+  void redirect(const Stream& stream);
   void accept(Stream& stream, size_t bytes);
   Status parse(Stream& stream, size_t socket);
   Status take_hello(Stream& stream, size_t socket);
@@ -62,7 +83,9 @@ class Inbox {
   std::vector<Stream> streams_;  // by socket
   std::vector<Slot> slots_;      // message k in slot k % slots
   AlignedBytes memory_;          // made when the first message comes
+  Expected expected_;
   uint64_t released_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace rondo::tcp

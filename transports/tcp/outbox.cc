@@ -4,25 +4,10 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 
 namespace rondo::tcp {
-namespace {
-
-/// What is left of a message, as one or two pieces.
-int pieces(const Frame& frame, const std::byte* data, size_t left, iovec* out) {
-  const auto total = sizeof frame + static_cast<size_t>(frame.bytes);
-  const size_t gone = total - left;
-  int count = 0;
-  if (gone < sizeof frame)
-    out[count++] = {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&frame)) + gone,
-                    sizeof frame - gone};
-  const size_t data_gone = gone < sizeof frame ? 0 : gone - sizeof frame;
-  if (data_gone < frame.bytes)
-    out[count++] = {const_cast<std::byte*>(data) + data_gone, static_cast<size_t>(frame.bytes) - data_gone};
-  return count;
-}
-
-}  // namespace
 
 Outbox::Outbox(const Terms& terms)
     : terms_(terms), entries_(terms.params.slots), next_(terms.params.sockets) {
@@ -30,9 +15,8 @@ Outbox::Outbox(const Terms& terms)
 }
 
 std::byte* Outbox::slot() {
-  const size_t stride = aligned_size(terms_.params.slot_bytes);
-  if (staging_ == nullptr) staging_ = allocate_aligned(stride * entries_.size());
-  return staging_.get() + committed_ % entries_.size() * stride;
+  if (staging_ == nullptr) staging_ = allocate_aligned(stride() * entries_.size());
+  return slot_of(committed_);
 }
 
 void Outbox::add(const std::byte* data, size_t bytes, const Signature& signature) {
@@ -40,19 +24,32 @@ void Outbox::add(const std::byte* data, size_t bytes, const Signature& signature
   Entry& next = entry(committed_);
   next.frame = {.bytes = bytes, .sequence = committed_, .signature = signature};
   next.data = data;
+  next.is_staged = staging_ != nullptr && data == slot_of(committed_);
+  if (next.is_staged) std::memcpy(slot_of(committed_) - sizeof(Frame), &next.frame, sizeof(Frame));
   next.left = sizeof(Frame) + bytes;
   ++committed_;
   ++waiting_;
 }
 
+/// In one piece where it lies so: that is what short messages do, and a system call takes it sooner.
+ssize_t Outbox::send_some(const Entry& message, int fd) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  const size_t bytes = static_cast<size_t>(message.frame.bytes);
+  const std::byte* end = message.data + bytes;
+  if (message.is_staged || message.left <= bytes) return ::send(fd, end - message.left, message.left, kFlags);
+  const size_t gone = sizeof(Frame) + bytes - message.left;
+  auto* frame = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&message.frame));
+  iovec parts[2] = {{frame + gone, sizeof(Frame) - gone}, {const_cast<std::byte*>(message.data), bytes}};
+  msghdr header{};
+  header.msg_iov = parts;
+  header.msg_iovlen = std::size(parts);
+  return ::sendmsg(fd, &header, kFlags);
+}
+
 Status Outbox::send(size_t socket, int fd) {
   while (next_[socket] < committed_) {
     Entry& message = entry(next_[socket]);
-    iovec parts[2];
-    msghdr header{};
-    header.msg_iov = parts;
-    header.msg_iovlen = static_cast<size_t>(pieces(message.frame, message.data, message.left, parts));
-    const ssize_t sent = ::sendmsg(fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = send_some(message, fd);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return {};
     if (sent < 0) return broken(terms_, "sending to", errno);

@@ -31,8 +31,14 @@ class Outbox {
   struct Entry {
     Frame frame;
     const std::byte* data = nullptr;
-    size_t left = 0;  // bytes of frame and data that have not gone
+    bool is_staged = false;  // the frame lies ahead of the data as well
+    size_t left = 0;         // bytes of frame and data that have not gone
   };
+  static ssize_t send_some(const Entry& message, int fd);
+  size_t stride() const { return sizeof(Frame) + aligned_size(terms_.params.slot_bytes); }
+  std::byte* slot_of(uint64_t message) const {
+    return staging_.get() + message % entries_.size() * stride() + sizeof(Frame);
+  }
   Entry& entry(uint64_t message) { return entries_[message % entries_.size()]; }
   const Entry& entry(uint64_t message) const { return entries_[message % entries_.size()]; }
 

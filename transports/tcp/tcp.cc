@@ -8,6 +8,7 @@
 
 #include "tcp/inbox.h"
 #include "tcp/outbox.h"
+#include "tcp/tuning.h"
 
 namespace rondo {
 namespace {
@@ -35,8 +36,12 @@ class TcpConnection : public Connection {
   bool flushed() override;
   void withdraw() override {
     fail(error(Code::RemoteError, "what was sent to rank {} was taken back", terms_.peer));
+    inbox_.stop();
   }
 
+  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
+    inbox_.expect(place, bytes, signature);
+  }
   std::optional<Arrival> peek() override;
   void release() override { inbox_.release(); }
 
@@ -85,6 +90,7 @@ Status TcpConnection::greet(size_t index) {
   const int on = 1;
   if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
     return system_error("setting TCP_NODELAY", errno);
+  tcp::tune(fd);
   const tcp::Hello hello{.slot_bytes = terms_.params.slot_bytes,
                          .slots = static_cast<uint32_t>(terms_.params.slots),
                          .sockets = static_cast<uint32_t>(terms_.params.sockets),
@@ -172,7 +178,8 @@ bool TcpConnection::flushed() {
 }
 
 std::optional<Arrival> TcpConnection::peek() {
-  // Not before all sockets are greeted: who has all it needs may never look again, and the dialler waits for that.
+  // Not before all sockets are greeted: who has all it needs may never look again, and the dialler waits for
+  // that.
   if (!connected()) return std::nullopt;
   if (const auto arrival = inbox_.oldest()) return arrival;
   if (!outbox_.empty()) send_waiting();

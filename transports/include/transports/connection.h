@@ -49,12 +49,16 @@ class Connection {
   /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been
   /// read. Drives what is left to drive. May stay false until the other end has come.
   virtual bool flushed() = 0;
-  /// Takes back what was posted and not read yet, because a call failed and its buffers go back to their
-  /// owner; the connection is of no use afterwards. The only call that may wait, and only for a peer in the
-  /// middle of reading a posted slot, at the longest kWithdrawMs.
+  /// Takes back what was posted and not read yet and the place of what is expected, because a call failed and
+  /// its buffers go back to their owner; the connection is of no use afterwards. The only call that may wait,
+  /// and only for a peer in the middle of reading a posted slot, at the longest kWithdrawMs.
   virtual void withdraw() {}
   static constexpr int64_t kWithdrawMs = 100;
 
+  /// A hint before peek(): where the oldest message is to be copied if it has so many bytes and this
+  /// signature. A connection that can lets its bytes come there at once, and peek() answers that place. Holds
+  /// for this message only, and until withdraw(); the place is the connection's meanwhile.
+  virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   /// The oldest slot that has arrived and was not released, or nothing.
   virtual std::optional<Arrival> peek() = 0;
   virtual void release() = 0;

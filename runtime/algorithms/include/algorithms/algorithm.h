@@ -13,22 +13,32 @@
 
 namespace rondo {
 
-/// What an algorithm costs a call, in the usual model: rounds * latency + volume * (time of the whole vector
-/// over one link). The vector is the longer of a rank's input and output. Both are the busiest rank's,
-/// without pipelining between tiles.
+/// What an algorithm costs a call, in the usual model: rounds * latency + messages * overhead + volume *
+/// (time of the whole vector over one link). The vector is the longer of a rank's input and output. Both are
+/// the busiest rank's, without pipelining between tiles.
 struct Cost {
   double rounds = 0;
   double volume = 0;
   /// Where a tile starts before the one ahead of it has ended: the volume through the busiest port, which is
   /// all that a further tile costs. 0: each tile costs as much as the first.
   double steady = 0;
+  /// How many messages the busiest rank sends or receives, where a round has more than one; each costs the
+  /// rank's CPU something, however fast the link is.
+  double messages = 0;
+  /// How many vectors the busiest rank adds to others, where the algorithms of a kind differ in that.
+  double folds = 0;
 };
 
-/// The time of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_time`; in the
-/// unit of the two times.
-inline double predicted_time(const Cost& cost, double latency, double vector_time, double tiles) {
-  const double first = cost.rounds * latency + cost.volume * vector_time / tiles;
-  const double further = cost.steady > 0 ? cost.steady * vector_time / tiles : first;
+/// The time of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_time`, and each
+/// message `overhead` of a rank's own time, and adding a whole vector to another `fold_time`; in the unit of
+/// the four times.
+inline double predicted_time(const Cost& cost, double latency, double vector_time, double tiles,
+                             double overhead = 0, double fold_time = 0) {
+  const double messages = cost.messages > cost.rounds ? cost.messages : cost.rounds;
+  const double first = cost.rounds * latency + messages * overhead +
+                       (cost.volume * vector_time + cost.folds * fold_time) / tiles;
+  const double further =
+      cost.steady > 0 ? (cost.steady * vector_time + cost.folds * fold_time) / tiles : first;
   return first + (tiles - 1) * further;
 }
 

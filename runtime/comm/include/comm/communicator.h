@@ -37,7 +37,7 @@ class Communicator {
     int64_t timeout_ms = 300'000;  // of calls, at the beginning
     int64_t init_timeout_ms = 120'000;
     const Transport* transport = nullptr;  // null: the best for each pair
-    ConnectionParams params;
+    ConnectionParams params;               // slot_bytes, sockets: 0 where nothing was asked for
     Selector selector;
     int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
     std::string name;
@@ -110,6 +110,8 @@ class Communicator {
   const LinkCost& link_cost() const { return link_cost_; }
   /// Which calls are exchanged.
   ExchangeTerms exchange_terms() const;
+  /// Of its connections.
+  const ConnectionParams& params() const { return params_; }
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
@@ -146,7 +148,7 @@ class Communicator {
  private:
   using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
   Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
-               Options options);
+               Options options, const ConnectionParams& params);
   /// A Schedule bound to connections, and who carries it out.
   struct Plan {
     explicit Plan(Program bound) : program(std::move(bound)), run(program) {}
@@ -176,6 +178,7 @@ class Communicator {
   std::vector<int> ranks_;
   int self_;
   Options options_;
+  ConnectionParams params_;
   std::shared_ptr<Health> health_ = std::make_shared<Health>();
   std::shared_ptr<Board> board_ = std::make_shared<Board>();
   ConnectionTable connections_;

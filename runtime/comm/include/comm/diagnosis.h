@@ -1,6 +1,6 @@
 // Diagnosis: finds out why a wait lasts, by asking the rank that is waited for, then the one which that rank
-// waits for, and so on. Any
-// thread.
+// waits for, and so on; and all others where that leads nowhere: a rank may wait for several, and names one.
+// Any thread.
 #pragma once
 
 #include "comm/communicator.h"
@@ -12,6 +12,7 @@ struct Diagnosis {
   Status departed;    // not Ok: a rank that is waited for is not there any more
   std::string cause;  // a sentence about whoever is at the end of the chain
   bool late = false;  // who has not come to the call
+  bool open = false;  // who itself waits for one that was asked already, or cannot say for whom
 };
 
 /// `blocked_on`: the rank that this rank waits for; -1 where it is not known, and all are asked.

@@ -27,6 +27,8 @@ class Part {
   Progress advance();
   /// Called when nothing has moved for a while.
   void look(int64_t waited_ns);
+  /// It will not be advanced any more: nothing reads or writes the memory of what is not over.
+  void abandon();
   const Status& status() const { return status_; }
   bool over() const { return over_; }
 

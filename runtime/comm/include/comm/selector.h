@@ -17,6 +17,8 @@ namespace rondo {
 struct LinkCost {
   double latency_us = 1;
   double us_per_byte = 2e-4;
+  double us_per_message = 0;      // of the time of the rank that sends or receives it
+  double us_per_folded_byte = 0;  // of the time of the rank that adds it; 0: us_per_byte holds that as well
 };
 
 /// For which calls an Exchange is the way to go, and by which of the algorithms that have rounds.

@@ -3,10 +3,12 @@
 // Each ordered pair of ranks has a connection of its own, so crossed messages never wait for one another. A
 // message that fits a slot goes at once (Eager); a longer one is announced (Request), and its bytes follow
 // (Data) when the receiver has a place for them (Grant). So whatever arrives can be put somewhere, and no
-// message blocks those behind it. One engine a communicator; whoever uses it holds its mutex(), and so do
-// those who look at requests that it has.
+// message blocks those behind it. What a slot holds its signature says; the slot has bytes of the user's
+// alone, so that connections may take them from where they lie and bring them where they belong. One engine a
+// communicator; whoever uses it holds its mutex(), and so do those who look at requests that it has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,10 +34,10 @@ struct SendRequest {
   int tag = 0;
   size_t ready = SIZE_MAX;  // bytes that may be sent already; only grows
   // Kept by the engine.
-  uint64_t id = 0;
+  uint64_t id = 0;  // 0: not started
   size_t sent = 0;
+  bool eager = false;
   bool granted = false;
-  bool announced = false;
   bool done = false;
 };
 
@@ -73,7 +75,7 @@ class PointToPoint {
   Status start(std::shared_ptr<RecvRequest> request);
 
   /// Done: the whole of it, at once, of a message that the engine then never had. Stuck: the same may be
-  /// asked again. Failed: it has to be started, and is as it was.
+  /// asked again. Failed: it has to be started.
   Progress try_now(SendRequest& request);
   Progress try_now(RecvRequest& request);
 
@@ -81,33 +83,27 @@ class PointToPoint {
   bool progress();
   Status status() const { return failure_; }
   Status connection_status() const;
+  /// Requests go back to their owners before they are done: nothing reads or writes their memory any more,
+  /// and no message comes or goes.
+  void withdraw();
   /// Messages that came and that nobody received.
   size_t unreceived() const { return unexpected_.size(); }
 
  private:
-  enum class Kind : uint8_t { Eager, Request, Grant, Data };
-  static constexpr size_t kBriefBytes = 16;
-  /// Rides in the place of a collective's Signature, so that a brief message needs nothing of the slot.
+  enum class Kind : uint32_t { Eager, Request, Grant, Data };
   struct Header {
-    struct Place {
-      uint64_t id;
-      uint64_t offset;
-    };
-    uint64_t total_bytes = 0;
-    union {
-      Place place{};                             // of the others
-      std::array<std::byte, kBriefBytes> brief;  // Eager: the message, where it is that short
-    };
-    int32_t tag = 0;
-    uint32_t type_bytes = 1;
-    std::array<uint8_t, 4> reserved{};
-    CollectiveKind call = CollectiveKind::PointToPoint;
     Kind kind = Kind::Eager;
-    std::array<uint8_t, 2> reserved_too{};
+    int32_t tag = 0;
+    uint64_t id = 0;  // 0: of an Eager
+    uint64_t total_bytes = 0;
+    uint32_t type_bytes = 1;
+    std::array<std::byte, 16> brief{};  // an Eager that short needs nothing of the slot
 
-    bool is_brief() const { return kind == Kind::Eager && total_bytes <= kBriefBytes; }
+    bool is_brief() const { return kind == Kind::Eager && total_bytes <= sizeof brief; }
+    static Header of(const Signature& signature);
+    static Header of(Kind kind, const SendRequest& request);
+    Signature signature() const;
   };
-  static_assert(sizeof(Header) == sizeof(Signature));
   struct Message {  // arrived or announced, not yet received
     int source;
     Header header;
@@ -128,14 +124,15 @@ class PointToPoint {
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
-  void announce(Outgoing& out, SendRequest& request);
+  static void announce(Outgoing& out, SendRequest& request);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
   bool stream(Outgoing& out);
   bool progress_in(int source, Incoming& in);
   bool send_grants(Incoming& in);
   bool wanted(int source, const Incoming& in) const;
-  static std::optional<Header> header_of(const Arrival& arrival);
+  void expect_next(int source, const Incoming& in) const;
+  static bool is_whole(const Header& header, const Arrival& arrival);
   static const std::byte* data_of(const Header& header, const Arrival& arrival);
   void take(int source, Incoming& in, const Arrival& arrival);
   void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
@@ -143,7 +140,6 @@ class PointToPoint {
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
-  static Header header(Kind kind, const SendRequest& request);
   static void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
@@ -169,6 +165,7 @@ class PointToPointTask final : public Task {
   Status status() const override { return failure_; }
   int blocked_on() const override;
   Status connection_status() const override;
+  void abandon() override;
 
  private:
   Status start();

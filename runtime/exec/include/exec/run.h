@@ -68,6 +68,7 @@ class Run final : public Task {
   Ref sizing(const Step& step) const;
   StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
+  std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
   void compute(const Step& step, size_t tile);
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
