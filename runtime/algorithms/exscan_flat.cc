@@ -11,7 +11,10 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2); }
 
-Cost cost(const Shape& shape) { return {shape.nranks > 1 ? 1.0 : 0.0, shape.nranks - 1.0}; }
+Cost cost(const Shape& shape) {
+  const double others = shape.nranks - 1;
+  return {.rounds = others > 0 ? 1.0 : 0.0, .volume = others, .messages = others};
+}
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);
