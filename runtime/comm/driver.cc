@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clock.h"
 #include "comm/part.h"
 #include "exec/patience.h"
 
@@ -13,8 +14,24 @@ namespace {
 
 /// How often a call is advanced before a wait counts as one that has to be looked into.
 constexpr int kQuickTurns = 256;
-constexpr int kCrowdedTurns = 16;  // where ranks outnumber CPUs: about what it costs to let another run
 constexpr int kQuickYields = 64;
+
+/// How long to spin where ranks outnumber CPUs: less than it costs to let another rank run.
+class CrowdedSpin {
+ public:
+  /// `crowded`: otherwise there is no end to it.
+  explicit CrowdedSpin(bool crowded) : crowded_(crowded) {}
+  bool is_over() {
+    if (!crowded_) return false;
+    if (began_ns_ == 0) began_ns_ = now_ns();
+    return now_ns() - began_ns_ > kTurn_ns;
+  }
+
+ private:
+  static constexpr int64_t kTurn_ns = 500;
+  bool crowded_;
+  int64_t began_ns_ = 0;
+};
 
 /// Runs them to their ends.
 void run_parts(std::span<Part> parts) {
@@ -54,17 +71,18 @@ Status run_group(std::span<const Item> items) {
 /// Whether a call of host memory came to its end soon, as most do that are short. Where ranks outnumber CPUs,
 /// those that share this one are let run at once; the others are on their way.
 bool is_quickly_done(Communicator& communicator, Task& task) {
-  const int most_turns = communicator.crowded() ? kCrowdedTurns : kQuickTurns;
   for (int yields = 0; yields < kQuickYields; ++yields) {
-    for (int turns = 0; turns < most_turns; ++turns) {
+    CrowdedSpin spin(communicator.crowded());
+    for (int turns = 0; turns < kQuickTurns; ++turns) {
       const Progress progress = task.advance();
       if (progress == Progress::Failed) return false;
       if (progress == Progress::Done) {
         communicator.board().end();
         return true;
       }
-      if (progress == Progress::Stuck && task.may_block_others(communicator.crowded())) break;
-      if (progress == Progress::Stuck) task.linger();
+      if (progress != Progress::Stuck) continue;
+      if (task.may_block_others(communicator.crowded()) || spin.is_over()) break;
+      task.linger();
     }
     if (communicator.health().failed()) return false;
     ::sched_yield();

@@ -17,44 +17,6 @@ constexpr size_t kLeastPlaced = size_t{8} * 1024;
 
 }  // namespace
 
-PointToPoint::Header PointToPoint::Header::of(const Signature& signature) {
-  Header header{.kind = static_cast<Kind>(signature.op),
-                .tag = signature.root,
-                .id = signature.plan,
-                .total_bytes = signature.count,
-                .type_bytes = signature.type_bytes};
-  if (!header.is_brief()) return header;
-  std::byte* brief = header.brief.data();
-  std::memcpy(brief, &signature.plan, sizeof signature.plan);
-  std::memcpy(brief += sizeof signature.plan, &signature.sequence, sizeof signature.sequence);
-  std::memcpy(brief += sizeof signature.sequence, &signature.type, sizeof signature.type);
-  header.id = 0;
-  return header;
-}
-
-PointToPoint::Header PointToPoint::Header::of(Kind kind, const SendRequest& request) {
-  return {.kind = kind,
-          .tag = request.tag,
-          .id = kind == Kind::Eager ? 0 : request.id,
-          .total_bytes = request.bytes,
-          .type_bytes = request.type_bytes};
-}
-
-Signature PointToPoint::Header::signature() const {
-  Signature signature{.count = total_bytes,
-                      .plan = id,
-                      .type_bytes = type_bytes,
-                      .op = static_cast<uint32_t>(kind),
-                      .root = tag,
-                      .kind = CollectiveKind::PointToPoint};
-  if (!is_brief()) return signature;
-  const std::byte* from = brief.data();
-  std::memcpy(&signature.plan, from, sizeof signature.plan);
-  std::memcpy(&signature.sequence, from += sizeof signature.plan, sizeof signature.sequence);
-  std::memcpy(&signature.type, from += sizeof signature.sequence, sizeof signature.type);
-  return signature;
-}
-
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
     : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
 
@@ -415,46 +377,6 @@ void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Me
   request->id = message.header.id;
   in.receiving.push_back(request);
   in.grants.push_back(message.header.id);
-}
-
-// --- a call's requests ---
-
-Status PointToPointTask::start() {
-  started_ = true;
-  for (const auto& request : recvs_) RONDO_TRY(engine_.start(request));
-  for (const auto& request : sends_) RONDO_TRY(engine_.start(request));
-  return {};
-}
-
-Progress PointToPointTask::advance() {
-  const std::lock_guard lock(engine_.mutex());
-  if (!started_) failure_ = start();
-  const bool moved = failure_.ok() && engine_.progress();
-  if (failure_.ok()) failure_ = engine_.status();
-  if (!failure_.ok()) return Progress::Failed;
-  const auto done = [](const auto& request) { return request->done; };
-  if (std::all_of(sends_.begin(), sends_.end(), done) && std::all_of(recvs_.begin(), recvs_.end(), done))
-    return Progress::Done;
-  return moved ? Progress::Moved : Progress::Stuck;
-}
-
-Status PointToPointTask::connection_status() const {
-  const std::lock_guard lock(engine_.mutex());
-  return engine_.connection_status();
-}
-
-void PointToPointTask::abandon() {
-  const std::lock_guard lock(engine_.mutex());
-  engine_.withdraw();
-}
-
-int PointToPointTask::blocked_on() const {
-  const std::lock_guard lock(engine_.mutex());
-  for (const auto& request : recvs_)
-    if (!request->done) return request->peer;
-  for (const auto& request : sends_)
-    if (!request->done) return request->peer;
-  return -1;
 }
 
 }  // namespace rondo

@@ -8,6 +8,7 @@
 
 #include "comm/driver.h"
 #include "comm/gpu_calls.h"
+#include "exec/point_to_point_task.h"
 
 namespace rondo {
 

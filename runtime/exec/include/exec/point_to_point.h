@@ -8,7 +8,6 @@
 // communicator; whoever uses it holds its mutex(), and so do those who look at requests that it has.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -18,44 +17,11 @@
 #include <mutex>
 #include <vector>
 
-#include "base/element.h"
+#include "exec/message.h"
 #include "exec/task.h"
 #include "transports/connection.h"
 
 namespace rondo {
-
-inline constexpr int kAny = -1;  // source or tag
-
-struct SendRequest {
-  const std::byte* data = nullptr;
-  size_t bytes = 0;
-  uint32_t type_bytes = 1;
-  int peer = 0;
-  int tag = 0;
-  size_t ready = SIZE_MAX;  // bytes that may be sent already; only grows
-  // Kept by the engine.
-  uint64_t id = 0;  // 0: not started
-  size_t sent = 0;
-  bool eager = false;
-  bool granted = false;
-  bool done = false;
-};
-
-struct RecvRequest {
-  std::byte* data = nullptr;
-  size_t capacity = 0;  // bytes
-  uint32_t type_bytes = 1;
-  int peer = 0;        // or kAny
-  int tag = 0;         // or kAny
-  bool exact = false;  // a shorter message is an error
-  // Kept by the engine; `source`, `got_tag` and `bytes` are the receipt.
-  int source = kAny;
-  int got_tag = kAny;
-  size_t bytes = 0;
-  uint64_t id = 0;
-  size_t arrived = 0;
-  bool done = false;
-};
 
 class PointToPoint {
  public:
@@ -90,20 +56,8 @@ class PointToPoint {
   size_t unreceived() const { return unexpected_.size(); }
 
  private:
-  enum class Kind : uint32_t { Eager, Request, Grant, Data };
-  struct Header {
-    Kind kind = Kind::Eager;
-    int32_t tag = 0;
-    uint64_t id = 0;  // 0: of an Eager
-    uint64_t total_bytes = 0;
-    uint32_t type_bytes = 1;
-    std::array<std::byte, 16> brief{};  // an Eager that short needs nothing of the slot
-
-    bool is_brief() const { return kind == Kind::Eager && total_bytes <= sizeof brief; }
-    static Header of(const Signature& signature);
-    static Header of(Kind kind, const SendRequest& request);
-    Signature signature() const;
-  };
+  using Kind = MessageHeader::Kind;
+  using Header = MessageHeader;
   struct Message {  // arrived or announced, not yet received
     int source;
     Header header;
@@ -151,29 +105,6 @@ class PointToPoint {
   std::map<int, Incoming> in_;
   std::list<std::shared_ptr<RecvRequest>> posted_;  // in the order of the calls
   std::list<Message> unexpected_;                   // in the order of arrival
-  Status failure_;
-};
-
-/// Requests of one call or group, driven to their ends.
-class PointToPointTask final : public Task {
- public:
-  explicit PointToPointTask(PointToPoint& engine) : engine_(engine) {}
-  void add(std::shared_ptr<SendRequest> request) { sends_.push_back(std::move(request)); }
-  void add(std::shared_ptr<RecvRequest> request) { recvs_.push_back(std::move(request)); }
-
-  Progress advance() override;
-  Status status() const override { return failure_; }
-  int blocked_on() const override;
-  Status connection_status() const override;
-  void abandon() override;
-
- private:
-  Status start();
-
-  PointToPoint& engine_;
-  std::vector<std::shared_ptr<SendRequest>> sends_;
-  std::vector<std::shared_ptr<RecvRequest>> recvs_;
-  bool started_ = false;
   Status failure_;
 };
 

@@ -1,0 +1,34 @@
+// PointToPointTask: the sends and receives of one call or group.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exec/point_to_point.h"
+
+namespace rondo {
+
+/// Drives them to their ends.
+class PointToPointTask final : public Task {
+ public:
+  explicit PointToPointTask(PointToPoint& engine) : engine_(engine) {}
+  void add(std::shared_ptr<SendRequest> request) { sends_.push_back(std::move(request)); }
+  void add(std::shared_ptr<RecvRequest> request) { recvs_.push_back(std::move(request)); }
+
+  Progress advance() override;
+  Status status() const override { return failure_; }
+  int blocked_on() const override;
+  Status connection_status() const override;
+  void abandon() override;
+
+ private:
+  Status start();
+
+  PointToPoint& engine_;
+  std::vector<std::shared_ptr<SendRequest>> sends_;
+  std::vector<std::shared_ptr<RecvRequest>> recvs_;
+  bool started_ = false;
+  Status failure_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,45 @@
+#include "exec/point_to_point_task.h"
+
+#include <algorithm>
+
+namespace rondo {
+
+Status PointToPointTask::start() {
+  started_ = true;
+  for (const auto& request : recvs_) RONDO_TRY(engine_.start(request));
+  for (const auto& request : sends_) RONDO_TRY(engine_.start(request));
+  return {};
+}
+
+Progress PointToPointTask::advance() {
+  const std::lock_guard lock(engine_.mutex());
+  if (!started_) failure_ = start();
+  const bool moved = failure_.ok() && engine_.progress();
+  if (failure_.ok()) failure_ = engine_.status();
+  if (!failure_.ok()) return Progress::Failed;
+  const auto done = [](const auto& request) { return request->done; };
+  if (std::all_of(sends_.begin(), sends_.end(), done) && std::all_of(recvs_.begin(), recvs_.end(), done))
+    return Progress::Done;
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+Status PointToPointTask::connection_status() const {
+  const std::lock_guard lock(engine_.mutex());
+  return engine_.connection_status();
+}
+
+void PointToPointTask::abandon() {
+  const std::lock_guard lock(engine_.mutex());
+  engine_.withdraw();
+}
+
+int PointToPointTask::blocked_on() const {
+  const std::lock_guard lock(engine_.mutex());
+  for (const auto& request : recvs_)
+    if (!request->done) return request->peer;
+  for (const auto& request : sends_)
+    if (!request->done) return request->peer;
+  return -1;
+}
+
+}  // namespace rondo
