@@ -163,8 +163,8 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 }
 
 Communicator::~Communicator() {
-  requests_->close();
   drain();  // a queue's thread may still be in a call, which may still fail
+  requests_->close();
   gpu_calls_.reset();
   session_->detach(id_);
 }
@@ -330,8 +330,8 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
 Status Communicator::quiesce() {
   if (finalized_) return health_->cause();
   finalized_ = true;
-  requests_->close();
   drain();
+  requests_->close();  // what queues were still doing is over
   RONDO_TRY(gpu_calls_->finish());
   board_->finish();
   session_->finish(id_);

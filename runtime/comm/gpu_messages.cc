@@ -109,7 +109,7 @@ bool GpuMessages::serve() {
   {
     const std::lock_guard lock(engine_.mutex());
     if (failed)
-      for (const auto& message : messages_) message->release();
+      release_all();
     else
       moved = serve_all();
     forget_ended();
@@ -118,6 +118,12 @@ bool GpuMessages::serve() {
   if (failure_.ok()) watch(moved);
   if (!failure_.ok()) owner_.fail(failure_);
   return moved;
+}
+
+/// Peers may still read what was sent of them.
+void GpuMessages::release_all() {
+  if (!std::exchange(withdrawn_, true)) engine_.withdraw();
+  for (const auto& message : messages_) message->release();
 }
 
 /// Those whose turn it is by their tickets.

@@ -14,7 +14,13 @@ namespace {
 constexpr size_t kPieceBytes = 4096;
 constexpr int kLinger = 64;  // looks
 
-uint64_t ready_word(uint64_t round, size_t bytes) { return round << 32 | bytes; }
+/// In the lower half of Post::ready, so that no post looks like one that never was.
+constexpr uint64_t kPosted = uint64_t{1} << 31;
+
+uint64_t ready_word(uint64_t round, size_t bytes) { return round << 32 | kPosted | bytes; }
+bool has_bytes(uint64_t ready, uint64_t round, size_t bytes) {
+  return ready >> 32 == (round & UINT32_MAX) && (ready & kPosted) != 0 && (ready & (kPosted - 1)) >= bytes;
+}
 
 uint64_t hash(uint64_t before, const Signature& signature) {
   uint64_t value = before;
@@ -195,8 +201,7 @@ bool Exchange::has_arrived(int peer, size_t bytes) {
   Post& post = table_.post(peer, slot_);
   // Pairs with the release store in post().
   const uint64_t ready = std::atomic_ref(post.ready).load(std::memory_order_acquire);
-  if (ready >> 32 == (round_ & UINT32_MAX) && (ready & UINT32_MAX) >= bytes)
-    return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
+  if (has_bytes(ready, round_, bytes)) return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
   blocked_on_ = peer;
   seen_ = ready;
   return false;
@@ -291,7 +296,8 @@ Status Exchange::find_disagreement() const {
 Status Exchange::check_nothing_left() const {
   RONDO_TRY(find_disagreement());
   return find_post([&](uint64_t round, int peer, const Signature& theirs) {
-    return round > round_ ? never_called(peer, self_, theirs) : Status();
+    // Older ones can look like rounds to come, after so many that numbers begin again.
+    return round > round_ && round - round_ < kRemembered ? never_called(peer, self_, theirs) : Status();
   });
 }
 

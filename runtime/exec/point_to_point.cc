@@ -125,6 +125,26 @@ Status PointToPoint::connection_status() const {
   return {};
 }
 
+void PointToPoint::abandon(const SendRequest& request) {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end()) return;
+  const auto is_it = [&](const auto& one) { return one.get() == &request; };
+  Outgoing& out = found->second;
+  std::erase_if(out.to_announce, is_it);
+  // What was not granted was copied, or has not left.
+  if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) out.connection->withdraw();
+}
+
+void PointToPoint::abandon(const RecvRequest& request) {
+  const auto is_it = [&](const auto& one) { return one.get() == &request; };
+  const bool was_posted = std::erase_if(posted_, is_it) != 0;
+  for (auto& [source, in] : in_) {
+    const bool had_begun = std::erase_if(in.receiving, is_it) != 0;
+    const bool was_expected = was_posted && source == request.peer && request.capacity >= kLeastPlaced;
+    if (in.connection != nullptr && (had_begun || was_expected)) in.connection->withdraw();
+  }
+}
+
 void PointToPoint::withdraw() {
   for (const auto& [peer, out] : out_)
     if (out.connection != nullptr) out.connection->withdraw();

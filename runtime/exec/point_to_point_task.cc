@@ -30,7 +30,8 @@ Status PointToPointTask::connection_status() const {
 
 void PointToPointTask::abandon() {
   const std::lock_guard lock(engine_.mutex());
-  engine_.withdraw();
+  for (const auto& request : sends_) engine_.abandon(*request);
+  for (const auto& request : recvs_) engine_.abandon(*request);
 }
 
 int PointToPointTask::blocked_on() const {

@@ -25,7 +25,7 @@ std::optional<Signature> Post::signature_at_rest(uint64_t* at) {
 
 void PostTable::touch_posts() const {
   for (size_t at = 0; at < posts_end(); at += kPageBytes)
-    static_cast<void>(*const_cast<volatile std::byte*>(memory_ + at));
+    std::atomic_ref(*reinterpret_cast<uint64_t*>(memory_ + at)).load(std::memory_order_relaxed);
 }
 
 void PostTable::touch_short_bulk(int rank) const {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "catch.h"
 #include "guarded.h"
@@ -197,6 +198,30 @@ TEST_CASE("a message that is not over when its communicator ends has failed, and
   CHECK(outcome == RONDO_INVALID_USAGE);
   check_fails(rondo_request_wait(request.get(), 0), RONDO_INVALID_USAGE,
               {"ended before the message was over"});
+}
+
+TEST_CASE("what was sent arrives, though its sender ends with a receive that nobody served") {
+  constexpr size_t kWanted = 16'384;  // int32: long enough to be expected by a connection that can
+  in_every_world(2, [](Rank& rank) {
+    Owned comm;
+    check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+    int32_t value = 41 + rank.rank;
+    std::vector<int32_t> never(kWanted);
+    Started request;
+    if (rank.rank == 0) {
+      for (int tag = 0; tag < 2; ++tag)
+        check(rondo_send(&value, 1, RONDO_INT32, 1, tag, comm.get(), nullptr), comm.get());
+      check(rondo_irecv(never.data(), kWanted, RONDO_INT32, 1, 9, comm.get(), nullptr, request.out()));
+      check(rondo_finalize(comm.get()), comm.get());
+    } else {
+      check(rondo_recv(&value, 1, RONDO_INT32, 0, 0, comm.get(), nullptr, nullptr), comm.get());
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      check(rondo_recv(&value, 1, RONDO_INT32, 0, 1, comm.get(), nullptr, nullptr), comm.get());
+      require(value == 41, "the message is another");
+      check(rondo_finalize(comm.get()), comm.get());
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  });
 }
 
 TEST_CASE("bad requests are refused in words") {

@@ -18,7 +18,7 @@ class LocalConnection : public Connection {
         receiver_(in_.layout(pair_->params)) {}
 
   ~LocalConnection() override {
-    if (posted_ > 0 && !sender_.returned(posted_)) take_back();
+    take_back();
     in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
   }
 
@@ -88,7 +88,9 @@ std::optional<Arrival> LocalConnection::peek() {
   return std::nullopt;
 }
 
+/// Only what was posted: what lies in slots is still the peer's to read.
 void LocalConnection::take_back() {
+  if (sender_.returned(posted_)) return;
   out_.withdrawn.store(true, std::memory_order_seq_cst);  // with the two in peek()
   const Deadline deadline = Deadline::in_ms(kWithdrawMs);
   // Acquires the release stores of `reading`: the peer's reads come before what the owner does next.

@@ -28,7 +28,7 @@ void Inbox::release() {
 }
 
 void Inbox::expect(std::byte* place, size_t bytes, const Signature& signature) {
-  if (expected_.place == place && expected_.bytes == bytes) return;  // asked for again
+  if (stopped_ || (expected_.place == place && expected_.bytes == bytes)) return;  // asked for again
   expected_ = {place, bytes, signature};
   redirect(streams_[oldest_socket()]);
 }

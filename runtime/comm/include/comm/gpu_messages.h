@@ -52,6 +52,7 @@ class GpuMessages final : public Proxy::Work {
   Status make_counter();
   // On the proxy's thread, all but the last under the engine's mutex:
   bool begin_next();
+  void release_all();
   bool serve_all();
   void forget_ended();
   void watch(bool moved);
@@ -68,6 +69,7 @@ class GpuMessages final : public Proxy::Work {
   Status failure_;
   bool busy_ = false;   // there will soon be something to do
   bool waits_ = false;  // for a peer
+  bool withdrawn_ = false;
   uint64_t next_ticket_ = 1;
   int64_t stuck_since_ns_ = 0;
   int64_t next_look_ns_ = 0;

@@ -49,8 +49,11 @@ class PointToPoint {
   bool progress();
   Status status() const { return failure_; }
   Status connection_status() const;
-  /// Requests go back to their owners before they are done: nothing reads or writes their memory any more,
-  /// and no message comes or goes.
+  /// Requests go back to their owners before they are done, because the communicator failed or ends: nothing
+  /// reads or writes their memory any more. Connections in the middle of them are of no use afterwards.
+  void abandon(const SendRequest& request);
+  void abandon(const RecvRequest& request);
+  /// All of them, of a communicator that has failed.
   void withdraw();
   /// Messages that came and that nobody received.
   size_t unreceived() const { return unexpected_.size(); }

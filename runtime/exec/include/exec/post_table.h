@@ -20,7 +20,7 @@ struct alignas(128) Post {
   static constexpr size_t kBriefBytes = 72;
   using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
 
-  uint64_t ready = 0;    // round << 32 | how many bytes can be read; a release store, after those bytes
+  uint64_t ready = 0;    // round << 32 | a bit | how many bytes can be read; a release store, after them
   Words words;           // of the Signature
   uint64_t history = 0;  // a hash of the Signatures of all rounds before
   std::array<std::byte, kBriefBytes> brief;
