@@ -3,6 +3,7 @@
 #include <memory>
 
 namespace rondo {
+
 bool UserMessage::is_done() const {
   return std::visit([](const auto& one) { return one.done; }, request);
 }

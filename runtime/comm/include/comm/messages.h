@@ -1,6 +1,6 @@
 // Messages: sends and receives of host memory as their callers stated them, and what can be done with them at
-// once: a message that fits a slot goes, and one that has come is taken, without a request that somebody
-// would have to keep. What cannot goes on as an Item.
+// once: a short message goes, and one that has come is taken, without a request that somebody would have to
+// keep. What cannot goes on as an Item.
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ struct UserMessage {
 static_assert(std::is_trivially_copyable_v<UserMessage>);
 
 /// Those of one communicator, for as long as each can be done at once when its turn comes; it fails where one
-/// cannot. Messages that it has not done are as they were.
+/// cannot. Those that it has not done can still be made Items.
 class MessagesAtOnce final : public Task {
  public:
   MessagesAtOnce(PointToPoint& engine, std::span<UserMessage> messages)
