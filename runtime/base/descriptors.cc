@@ -58,20 +58,29 @@ std::vector<Fd> attached(msghdr& message) {
 
 }  // namespace
 
-Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
-                        std::span<const int> descriptors) {
+Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte> message,
+                                     std::span<const int> descriptors) {
   std::vector<std::byte> copy(message.begin(), message.end());
   Envelope envelope(copy);
   attach(envelope, descriptors);
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(socket.get(), &envelope.message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent == static_cast<ssize_t>(copy.size())) return true;
+  if (sent >= 0)
+    return error(Code::SystemError, "passing shared memory: {} of {} bytes went", sent, copy.size());
+  if (errno == EAGAIN) return false;
+  if (errno == EPIPE || errno == ECONNRESET)
+    return error(Code::RemoteError, "the peer left before it took shared memory");
+  return system_error("passing shared memory to the peer", errno);
+}
+
+Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
+                        std::span<const int> descriptors) {
   for (;;) {
-    const ssize_t sent = ::sendmsg(socket.get(), &envelope.message, MSG_NOSIGNAL);
-    if (sent == static_cast<ssize_t>(copy.size())) return {};
-    if (sent >= 0)
-      return error(Code::SystemError, "passing shared memory: {} of {} bytes went", sent, copy.size());
-    if (errno == EINTR) continue;
-    if (errno == EPIPE || errno == ECONNRESET)
-      return error(Code::RemoteError, "the peer left before it took shared memory");
-    if (errno != EAGAIN) return system_error("passing shared memory to the peer", errno);
+    RONDO_TRY_ASSIGN(const bool sent, try_to_send_descriptors(socket, message, descriptors));
+    if (sent) return {};
     pollfd ready{socket.get(), POLLOUT, 0};
     if (::poll(&ready, 1, kSendTimeoutMs) == 0)
       return error(Code::Timeout, "the peer did not take shared memory within {} ms", kSendTimeoutMs);

@@ -8,6 +8,22 @@
 #include <utility>
 
 namespace rondo {
+namespace {
+
+/// Of a memfd that came from a peer.
+Status check(const Fd& memfd, size_t bytes) {
+  struct stat found {};
+  if (::fstat(memfd.get(), &found) != 0) return system_error("a descriptor of shared memory", errno);
+  if (static_cast<size_t>(found.st_size) != bytes)
+    return error(Code::RemoteError, "the peer's shared memory has {} bytes where {} belong", found.st_size,
+                 bytes);
+  const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return error(Code::RemoteError, "the peer's shared memory is not sealed against shrinking");
+  return {};
+}
+
+}  // namespace
 
 SharedSegment::SharedSegment(SharedSegment&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -35,19 +51,21 @@ Result<SharedSegment::Made> SharedSegment::make(size_t bytes) {
 }
 
 Result<SharedSegment> SharedSegment::map(const Fd& memfd, size_t bytes) {
-  struct stat found {};
-  if (::fstat(memfd.get(), &found) != 0) return system_error("a descriptor of shared memory", errno);
-  if (static_cast<size_t>(found.st_size) != bytes)
-    return error(Code::RemoteError, "the peer's shared memory has {} bytes where {} belong", found.st_size,
-                 bytes);
-  const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-    return error(Code::RemoteError, "the peer's shared memory is not sealed against shrinking");
+  RONDO_TRY(check(memfd, bytes));
   return map_part(memfd, bytes);
 }
 
+Result<SharedSegment> SharedSegment::map_to_read(const Fd& memfd, size_t bytes) {
+  RONDO_TRY(check(memfd, bytes));
+  return map_as(memfd, bytes, PROT_READ);
+}
+
 Result<SharedSegment> SharedSegment::map_part(const Fd& memfd, size_t bytes) {
-  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd.get(), 0);
+  return map_as(memfd, bytes, PROT_READ | PROT_WRITE);
+}
+
+Result<SharedSegment> SharedSegment::map_as(const Fd& memfd, size_t bytes, int protection) {
+  void* base = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, memfd.get(), 0);
   if (base == MAP_FAILED) return system_error(fmt::format("mapping {} bytes of shared memory", bytes), errno);
   return SharedSegment(base, bytes);
 }

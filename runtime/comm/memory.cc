@@ -1,12 +1,8 @@
 #include "comm/memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 
-#include "base/fd.h"
+#include "base/lendable.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
 #include "gpu/shared_memory.h"
@@ -14,14 +10,10 @@
 namespace rondo {
 namespace {
 
-/// What was given, by address.
+/// What was given of GPUs' memory, by address.
 struct Allocations {
-  struct One {
-    size_t bytes = 0;                     // of the host's memory
-    std::shared_ptr<gpu::Memory> on_gpu;  // null: it is the host's
-  };
   std::mutex mutex;
-  std::map<void*, One> all;
+  std::map<void*, std::shared_ptr<gpu::Memory>> all;
 };
 
 Allocations& allocations() {
@@ -29,21 +21,14 @@ Allocations& allocations() {
   return all;
 }
 
-Status no_memory(size_t bytes) { return system_error(fmt::format("cannot allocate {} bytes", bytes), errno); }
-
 }  // namespace
 
 Result<void*> allocate_shared(size_t bytes) {
   if (bytes == 0) return static_cast<void*>(nullptr);
   if (bytes > static_cast<size_t>(PTRDIFF_MAX))
     return error(Code::InvalidArgument, "bytes is {}, more than memory can hold", bytes);
-  const Fd fd(::memfd_create("rondo-memory", MFD_CLOEXEC));
-  if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return no_memory(bytes);
-  void* pointer = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (pointer == MAP_FAILED) return no_memory(bytes);
-  std::lock_guard lock(allocations().mutex);
-  allocations().all[pointer].bytes = bytes;
-  return pointer;
+  RONDO_TRY_ASSIGN(std::byte * pointer, allocate_lendable(bytes));
+  return static_cast<void*>(pointer);
 }
 
 Result<void*> allocate_on_gpu(size_t bytes, int device) {
@@ -55,7 +40,7 @@ Result<void*> allocate_on_gpu(size_t bytes, int device) {
   RONDO_TRY_ASSIGN(gpu::Memory memory, gpu::Memory::allocate(gpu::MemoryKind::Device, device, bytes));
   void* pointer = memory.data();
   std::lock_guard lock(allocations().mutex);
-  allocations().all[pointer].on_gpu = std::make_shared<gpu::Memory>(std::move(memory));
+  allocations().all[pointer] = std::make_shared<gpu::Memory>(std::move(memory));
   return pointer;
 }
 
@@ -64,20 +49,19 @@ std::shared_ptr<const void> keep_on_gpu(const void* pointer) {
   const auto& all = allocations().all;
   const auto after = all.upper_bound(const_cast<void*>(pointer));  // only compared
   if (after == all.begin()) return nullptr;
-  const auto& memory = std::prev(after)->second.on_gpu;
+  const auto& memory = std::prev(after)->second;
   const auto* const at = static_cast<const std::byte*>(pointer);
-  return memory != nullptr && at < memory->data() + memory->bytes() ? memory : nullptr;
+  return at < memory->data() + memory->bytes() ? memory : nullptr;
 }
 
 Status free_allocated(void* pointer) {
-  if (pointer == nullptr) return {};
+  if (pointer == nullptr || free_lendable(pointer)) return {};
   std::unique_lock lock(allocations().mutex);
   const auto found = allocations().all.extract(pointer);
   lock.unlock();  // a GPU's memory is freed when its work is done
   if (found.empty())
     return error(Code::InvalidArgument,
                  "ptr is {}, which is not memory from rondo_mem_alloc() or rondo_cuda_mem_alloc()", pointer);
-  if (found.mapped().bytes != 0) ::munmap(pointer, found.mapped().bytes);
   return {};
 }
 

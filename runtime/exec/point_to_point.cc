@@ -235,9 +235,10 @@ void PointToPoint::put(Connection& connection, Header header, const std::byte* d
     return connection.commit(0, header.signature());
   }
   const Signature signature = header.signature();
-  const bool by_reference =
-      header.kind == Kind::Data && bytes >= kLeastPlaced && connection.posts_by_reference();
-  if (by_reference && connection.post(data, bytes, signature)) return;
+  if (header.kind == Kind::Data && bytes >= kLeastPlaced) {
+    if (const auto memory = find_lendable(data, bytes)) connection.lend(*memory);
+    if (connection.can_post(data, bytes) && connection.post(data, bytes, signature)) return;
+  }
   if (bytes != 0) std::memcpy(slot, data, bytes);
   connection.commit(bytes, signature);
 }

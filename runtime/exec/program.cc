@@ -75,11 +75,23 @@ std::vector<int> Program::peers_of(size_t lane) const {
 
 void Program::adopt(size_t lane, int peer, Connection* connection) {
   all_.push_back(connection);
+  if (posts(lane, peer, false)) posting_.push_back(connection);
+  if (posts(lane, peer, true)) posting_in_place_.push_back(connection);
   for (size_t set = 0; set < schedule_.peer_sets.size(); ++set) {
     const auto& ranks = schedule_.peer_sets[set];
     for (size_t i = 0; i < ranks.size(); ++i)
       if (ranks[i] == peer) connections_[lane * schedule_.peer_sets.size() + set][i] = connection;
   }
+}
+
+bool Program::posts(size_t lane, int peer, bool in_place) const {
+  const auto& steps = schedule_.lanes[lane].steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!stable(lane, i, in_place)) continue;
+    const auto& ranks = schedule_.peer_sets[steps[i].send_set];
+    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) return true;
+  }
+  return false;
 }
 
 size_t Program::slot_bytes() const {

@@ -21,6 +21,17 @@ void Run::begin(const Binding& binding) {
   std::fill(lanes_.begin(), lanes_.end(), LaneState());
   message_ = binding_.signature;
   failure_ = Status();
+  lend(binding.input);
+  lend(binding.output);
+}
+
+/// Peers may then read what they are sent from where it lies.
+void Run::lend(const std::byte* buffer) {
+  const auto& lenders = program_.posting_connections(binding_.in_place);
+  if (lenders.empty()) return;
+  const auto memory = find_lendable(buffer, 1);
+  if (!memory) return;
+  for (Connection* connection : lenders) connection->lend(*memory);
 }
 
 Progress Run::advance() {
@@ -121,6 +132,11 @@ std::byte* Run::place_of_arrival(const Step& step, size_t tile, size_t bytes) co
   const bool only_copied =
       step.has(kCopy) && !step.has(kFinish) && program_.schedule().peer_sets[step.recv_set].size() == 1;
   if (bytes < kLeastPosted || !only_copied || !contiguous(step, tile, sizing(step))) return nullptr;
+  return value_of(step, tile);
+}
+
+/// Where what a Step moves begins: in its destination, or in the source that it sends unchanged.
+std::byte* Run::value_of(const Step& step, size_t tile) const {
   const Ref place = sizing(step);
   return address(place.buffer, binding_.layout.piece(tile, place.buffer, place.chunk).offset);
 }
@@ -144,6 +160,7 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
   const bool by_reference = bytes >= kLeastPosted && !scaled && (step.has(kCopy) || !step.has(kFinish)) &&
                             program_.stable(lane, lanes_[lane].step, binding_.in_place) &&
                             contiguous(step, tile, sizing(step));
+  const std::byte* const value = by_reference ? value_of(step, tile) : nullptr;
   const auto& ranks = program_.schedule().peer_sets[step.send_set];
   const auto& connections = program_.connections(lane, step.send_set);
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -154,7 +171,7 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
       return StepOutcome::Stuck;
     }
     targets_.push_back(
-        {connections[i], by_reference && connections[i]->posts_by_reference() ? nullptr : slot});
+        {connections[i], by_reference && connections[i]->can_post(value, bytes) ? nullptr : slot});
   }
   return StepOutcome::Done;
 }
@@ -229,9 +246,7 @@ void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
     if (target.slot != nullptr) {
       target.connection->commit(bytes, message_);
     } else {
-      const Ref place = sizing(step);
-      const Piece piece = binding_.layout.piece(tile, place.buffer, place.chunk);
-      target.connection->post(address(place.buffer, piece.offset), bytes, message_);
+      target.connection->post(value_of(step, tile), bytes, message_);
     }
   }
   for (const Operand& operand : operands_)

@@ -155,13 +155,14 @@ TEST_CASE("what was sent is flushed in the end, and posted memory only when it h
     ends.acceptor->peek();  // lets it come
     return ends.dialler->flushed();
   }));
-  if (!ends.dialler->posts_by_reference()) {
-    REQUIRE_FALSE(ends.dialler->post(nullptr, 0, {}));
+  const LentMemory mine(500);
+  ends.dialler->lend(mine.lendable());
+  if (!ends.dialler->can_post(mine.data(), mine.size())) {
+    REQUIRE_FALSE(ends.dialler->post(mine.data(), mine.size(), {}));
     return;
   }
   REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
   ends.acceptor->release();
-  std::vector<std::byte> mine(500);
   fill(mine.data(), mine.size(), 1, 1);
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
   REQUIRE(arrives(*ends.dialler, *ends.acceptor));
@@ -175,8 +176,10 @@ TEST_CASE("what was sent is flushed in the end, and posted memory only when it h
 TEST_CASE("no post is taken without credits") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
-  if (!ends.dialler->posts_by_reference()) return;
-  std::vector<std::byte> mine(64 * 1024);
+  const LentMemory mine(64 * 1024);
+  ends.dialler->lend(mine.lendable());
+  if (!ends.dialler->can_post(mine.data(), mine.size())) return;
+  ends.acceptor->peek();  // lets it come
   int posted = 0;
   while (posted < 10'000 && ends.dialler->post(mine.data(), mine.size(), {})) ++posted;
   REQUIRE(posted >= 2);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "ends.h"
 #include "shm/segment.h"
@@ -134,7 +135,7 @@ TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
   SECTION("another version") {
     description.version = 9;
     REQUIRE(shm::send_segment(near, description, memfd).ok());
-    refused("has version 9; this end knows 1");
+    refused("has version 9; this end knows 2");
   }
   SECTION("something else") {
     description.magic = 1;
@@ -176,6 +177,97 @@ TEST_CASE("shm: a connection that stands needs no descriptor") {
   REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   REQUIRE(ends.acceptor->peek().has_value());
   REQUIRE(open_descriptors() == before);
+}
+
+/// Mappings of memfds of the library in this process.
+size_t mapped_memfds() {
+  std::ifstream maps("/proc/self/maps");
+  size_t found = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/memfd:rondo") != std::string::npos) ++found;
+  return found;
+}
+
+void post_and_release(Ends& ends, const LentMemory& mine) {
+  ends.dialler->lend(mine.lendable());
+  REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
+  REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
+  REQUIRE(ends.acceptor->peek().has_value());
+  ends.acceptor->release();
+  REQUIRE(ends.dialler->flushed());
+}
+
+TEST_CASE("shm: a peer lets go of memory that was freed when it hears of other memory") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  const size_t before = mapped_memfds();
+  for (int i = 0; i < 100; ++i) {
+    const LentMemory mine(1000);
+    post_and_release(ends, mine);
+    REQUIRE(mapped_memfds() <= before + 2);
+  }
+  REQUIRE(mapped_memfds() == before + 1);
+}
+
+TEST_CASE("shm: memory that was freed takes no room while a peer has it mapped") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  std::shared_ptr<const Fd> memfd;
+  {
+    const LentMemory mine(1000);
+    post_and_release(ends, mine);
+    memfd = mine.lendable().memfd;
+  }
+  struct stat found {};
+  REQUIRE(::fstat(memfd->get(), &found) == 0);
+  REQUIRE(found.st_blocks == 0);
+}
+
+TEST_CASE("shm: only memory that was lent can be posted, and only all of it") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  const LentMemory mine(100);
+  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
+  REQUIRE_FALSE(ends.dialler->post(mine.data(), 100, {}));
+  ends.dialler->lend(mine.lendable());
+  REQUIRE(ends.dialler->can_post(mine.data() + 99, 1));
+  REQUIRE_FALSE(ends.dialler->can_post(mine.data() + 1, 100));
+  REQUIRE_FALSE(ends.dialler->can_post(mine.data() - 1, 1));
+  const std::vector<std::byte> other(100);
+  REQUIRE_FALSE(ends.dialler->can_post(other.data(), 100));
+}
+
+TEST_CASE("shm: where memory cannot be lent, bytes are copied") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  ends.wire->refuse(true);
+  const LentMemory mine(100);
+  ends.dialler->lend(mine.lendable());
+  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
+  REQUIRE(send_one(*ends.dialler, 10, 1, 0));
+  REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 0) == "");
+}
+
+TEST_CASE("shm: a note that leads outside lent memory is an error, not a read") {
+  Watched watched = connect_watched(small_params(1000, 3));
+  Ends& ends = watched.ends;
+  const LentMemory mine(1000);
+  ends.dialler->lend(mine.lendable());
+  REQUIRE(ends.dialler->post(mine.data(), 1000, signature_of(1, 1)));
+  uint64_t& note = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].note;
+  SECTION("an offset") {
+    note += 1;
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
+    REQUIRE(says(ends.acceptor->status(), "says 1000 bytes at 1 of lent memory that has 1000"));
+  }
+  SECTION("memory that was never lent") {
+    note = uint64_t{77} << 40;
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
+    REQUIRE(ends.acceptor->status().ok());  // its description may be on its way
+    ends.dialler.reset();
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
+    REQUIRE(says(ends.acceptor->status(), "left before it passed memory that it lent"));
+  }
 }
 
 TEST_CASE("shm: a peer that is killed leaves a connection that can be used and closed") {

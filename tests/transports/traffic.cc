@@ -72,7 +72,8 @@ Talker::Talker(Connection& connection, const Conversation& conversation, bool di
       conversation_(conversation),
       out_seed_(mix(conversation.seed, dials ? 1 : 2)),
       in_seed_(mix(conversation.seed, dials ? 2 : 1)) {
-  posted_.reserve(conversation.messages);
+  if (conversation.post)
+    posted_ = std::make_unique<LentMemory>(connection.slot_bytes() * conversation.messages);
 }
 
 size_t Talker::length(uint64_t seed, uint64_t number) const {
@@ -86,17 +87,18 @@ size_t Talker::length(uint64_t seed, uint64_t number) const {
 bool Talker::send() {
   if (sent_all()) return false;
   const size_t bytes = length(out_seed_, sent_);
-  const bool post = conversation_.post && connection_.posts_by_reference() && mix(out_seed_, sent_) % 2 == 0;
-  if (!post) {
-    if (!send_one(connection_, bytes, out_seed_, sent_)) return false;
-  } else {
-    if (posted_.size() <= sent_) posted_.resize(sent_ + 1);
-    posted_[sent_].resize(bytes);
-    fill(posted_[sent_].data(), bytes, out_seed_, sent_);
-    if (!connection_.post(posted_[sent_].data(), bytes, signature_of(out_seed_, sent_))) return false;
-  }
+  const bool posts = conversation_.post && mix(out_seed_, sent_) % 2 == 0;
+  if (!(posts && post(bytes)) && !send_one(connection_, bytes, out_seed_, sent_)) return false;
   ++sent_;
   return true;
+}
+
+bool Talker::post(size_t bytes) {
+  std::byte* const place = posted_->data() + sent_ * connection_.slot_bytes();
+  connection_.lend(posted_->lendable());
+  if (!connection_.can_post(place, bytes)) return false;
+  fill(place, bytes, out_seed_, sent_);
+  return connection_.post(place, bytes, signature_of(out_seed_, sent_));
 }
 
 constexpr std::byte kUntouched{0xa5};

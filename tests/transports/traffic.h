@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "lent_memory.h"
 #include "transports/connection.h"
 
 namespace rondo::test {
@@ -49,6 +51,7 @@ class Talker {
 
  private:
   size_t length(uint64_t seed, uint64_t number) const;
+  bool post(size_t bytes);
   void expect();
   bool kept_off() const;
 
@@ -59,8 +62,8 @@ class Talker {
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
   uint64_t expectations_ = 0;
-  std::vector<std::vector<std::byte>> posted_;  // kept until the end
-  std::vector<std::byte> place_;                // of what is expected
+  std::unique_ptr<LentMemory> posted_;  // a place for each message, kept until the end
+  std::vector<std::byte> place_;        // of what is expected
   std::string fault_;
 };
 

@@ -11,6 +11,7 @@
 #include "common/aligned_bytes.h"
 #include "common/fifo.h"
 #include "common/params.h"
+#include "common/withdrawal.h"
 
 namespace rondo {
 
@@ -19,11 +20,7 @@ struct PairedFifo {
   std::vector<SlotHeader> headers;
   ReleasedCounter released;
   AlignedBytes memory;  // of the slots; local: made by the sender when it first needs it, and only its own
-  // Of Connection::withdraw(): the sender raises `withdrawn` and then looks at `reading`; the receiver raises
-  // `reading` and then looks at `withdrawn`. Both orders are sequentially consistent, so at least one of them
-  // sees the other.
-  std::atomic<bool> withdrawn = false;
-  std::atomic<bool> reading = false;
+  WithdrawalWords withdrawal;
 
   /// `slots`: null where messages go by address.
   FifoLayout layout(const AgreedParams& params, std::byte* slots = nullptr);

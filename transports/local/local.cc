@@ -1,8 +1,5 @@
 #include "local/local.h"
 
-#include <thread>
-
-#include "base/clock.h"
 #include "common/pair.h"
 
 namespace rondo {
@@ -15,17 +12,19 @@ class LocalConnection : public Connection {
         out_(pair_->outgoing(dials)),
         in_(pair_->incoming(dials)),
         sender_(out_.layout(pair_->params)),
-        receiver_(in_.layout(pair_->params)) {}
+        receiver_(in_.layout(pair_->params)),
+        posting_(out_.withdrawal),
+        reading_(in_.withdrawal) {}
 
   ~LocalConnection() override {
-    take_back();
-    in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
+    withdraw();
+    reading_.end_reading();
   }
 
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { publish(slot(), bytes, signature); }
 
-  bool posts_by_reference() const override { return true; }
+  bool can_post(const std::byte* /*data*/, size_t /*bytes*/) const override { return true; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
     if (!sender_.has_room()) return false;
     publish(data, bytes, signature);
@@ -37,12 +36,15 @@ class LocalConnection : public Connection {
     if (sender_.sent() == 0) return true;
     return pair_->both_here() && sender_.returned(posted_);
   }
-  void withdraw() override { take_back(); }
+  /// Only what was posted: what lies in slots is still the peer's to read.
+  void withdraw() override {
+    if (!sender_.returned(posted_)) posting_.take_back();
+  }
 
   std::optional<Arrival> peek() override;
   void release() override {
     receiver_.release();
-    in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
+    reading_.end_reading();
   }
 
   Status status() const override {
@@ -53,7 +55,6 @@ class LocalConnection : public Connection {
 
  private:
   std::byte* slot();
-  void take_back();
   void publish(const std::byte* data, size_t bytes, const Signature& signature) {
     sender_.publish(bytes, reinterpret_cast<uint64_t>(data), signature);
   }
@@ -63,6 +64,8 @@ class LocalConnection : public Connection {
   PairedFifo& in_;
   FifoSender sender_;
   FifoReceiver receiver_;
+  Withdrawal posting_;
+  Withdrawal reading_;
   std::byte* memory_ = nullptr;  // of out_, once there
   uint64_t posted_ = 0;          // messages up to the last one that was posted
   bool taken_back_ = false;
@@ -79,22 +82,9 @@ std::byte* LocalConnection::slot() {
 
 std::optional<Arrival> LocalConnection::peek() {
   const auto& arrival = receiver_.peek();
-  if (!arrival || in_.reading.load(std::memory_order_relaxed)) return arrival;  // seen before: own store
-  // Sequentially consistent, as the two in take_back(): either that one waits for us or we see that it came.
-  in_.reading.store(true, std::memory_order_seq_cst);
-  if (!in_.withdrawn.load(std::memory_order_seq_cst)) return arrival;
-  in_.reading.store(false, std::memory_order_release);  // pairs with the load in take_back()
+  if (!arrival || reading_.begin_reading()) return arrival;
   taken_back_ = true;
   return std::nullopt;
-}
-
-/// Only what was posted: what lies in slots is still the peer's to read.
-void LocalConnection::take_back() {
-  if (sender_.returned(posted_)) return;
-  out_.withdrawn.store(true, std::memory_order_seq_cst);  // with the two in peek()
-  const Deadline deadline = Deadline::in_ms(kWithdrawMs);
-  // Acquires the release stores of `reading`: the peer's reads come before what the owner does next.
-  while (out_.reading.load(std::memory_order_seq_cst) && !deadline.passed()) std::this_thread::yield();
 }
 
 MeetingPlace& meeting_place() {

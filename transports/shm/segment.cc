@@ -16,10 +16,12 @@ size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 struct FifoOffsets {
   explicit FifoOffsets(const AgreedParams& params)
       : stride(whole_pages(params.slot_bytes)),
-        headers(sizeof(ReleasedCounter)),
+        withdrawal(sizeof(ReleasedCounter)),
+        headers(withdrawal + sizeof(WithdrawalWords)),
         memory(whole_pages(headers + params.slots * sizeof(SlotHeader))),
         end(memory + params.slots * stride) {}
   size_t stride;
+  size_t withdrawal;
   size_t headers;
   size_t memory;
   size_t end;
@@ -29,12 +31,20 @@ size_t segment_bytes(const AgreedParams& params) { return kPage + 2 * FifoOffset
 
 }  // namespace
 
+std::byte* Segment::start(int direction, const AgreedParams& params) const {
+  return memory_.data() + kPage + static_cast<size_t>(direction) * FifoOffsets(params).end;
+}
+
+WithdrawalWords& Segment::withdrawal(int direction, const AgreedParams& params) const {
+  return *reinterpret_cast<WithdrawalWords*>(start(direction, params) + FifoOffsets(params).withdrawal);
+}
+
 FifoLayout Segment::fifo(int direction, const AgreedParams& params) const {
   const FifoOffsets offsets(params);
-  std::byte* start = memory_.data() + kPage + static_cast<size_t>(direction) * offsets.end;
-  return {.headers = reinterpret_cast<SlotHeader*>(start + offsets.headers),
-          .released = reinterpret_cast<ReleasedCounter*>(start),
-          .memory = start + offsets.memory,
+  std::byte* const at = start(direction, params);
+  return {.headers = reinterpret_cast<SlotHeader*>(at + offsets.headers),
+          .released = reinterpret_cast<ReleasedCounter*>(at),
+          .memory = at + offsets.memory,
           .stride_bytes = offsets.stride,
           .slot_bytes = params.slot_bytes,
           .slots = params.slots};

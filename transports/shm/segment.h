@@ -1,6 +1,7 @@
 // Segment: the memory that the two ends of a shm connection share, and its way from one process to the other.
 //
-//     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, headers, slots
+//     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, WithdrawalWords,
+//                                                                  headers, slots
 //
 // Slots begin at pages, and pages that are never used are never allocated. Used by the shm transport, on the
 // connection's thread.
@@ -15,12 +16,13 @@
 #include "base/shared_segment.h"
 #include "base/status.h"
 #include "common/params.h"
+#include "common/withdrawal.h"
 #include "schedule/fifo_layout.h"
 
 namespace rondo::shm {
 
 inline constexpr uint32_t kMagic = 0x6d687352;  // "Rshm"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 /// What goes over the socket with the memfd.
 struct Description {
@@ -45,6 +47,7 @@ class Segment {
   SegmentHead* head() const { return reinterpret_cast<SegmentHead*>(memory_.data()); }
   /// 0: from the dialling end to the accepting one; 1: back.
   FifoLayout fifo(int direction, const AgreedParams& params) const;
+  WithdrawalWords& withdrawal(int direction, const AgreedParams& params) const;
 
   /// A new one, mapped here, and its memfd.
   struct Made;
@@ -56,6 +59,8 @@ class Segment {
 
  private:
   explicit Segment(SharedSegment memory) : memory_(std::move(memory)) {}
+
+  std::byte* start(int direction, const AgreedParams& params) const;
 
   SharedSegment memory_;
 };

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "common/fifo.h"
+#include "shm/loans.h"
 #include "shm/segment.h"
 
 namespace rondo {
@@ -11,12 +12,18 @@ namespace {
 class ShmConnection : public Connection {
  public:
   /// The dialling end, whose memory is there.
-  ShmConnection(const AgreedParams& params, shm::Segment segment) : params_(params) {
+  ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link, shm::Segment segment)
+      : params_(params), link_(std::move(link)) {
     use(std::move(segment), 0);
   }
   /// The accepting end, which waits for its memory.
   ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link)
-      : params_(params), link_(std::move(link)) {}
+      : params_(params), link_(std::move(link)), awaits_segment_(true) {}
+
+  ~ShmConnection() override {
+    withdraw();
+    reading_.end_reading();
+  }
 
   std::byte* acquire() override {
     await_segment();
@@ -24,17 +31,28 @@ class ShmConnection : public Connection {
   }
   void commit(size_t bytes, const Signature& signature) override { sender_.publish(bytes, 0, signature); }
 
-  /// What was sent lies in memory that the peer, or the socket on its way there, holds.
+  void lend(const Lendable& memory) override { lender_.lend(memory, *link_); }
+  bool can_post(const std::byte* data, size_t bytes) const override {
+    return lender_.note_for(data, bytes) != 0;
+  }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+
+  /// What was copied lies in memory that the peer, or the socket on its way there, holds.
   bool flushed() override {
     await_segment();
-    return true;
+    return sender_.returned(posted_);
+  }
+  /// Only what was posted: what lies in slots is still the peer's to read.
+  void withdraw() override {
+    if (!sender_.returned(posted_)) posting_.take_back();
   }
 
-  std::optional<Arrival> peek() override {
-    await_segment();
-    return receiver_.peek();
+  std::optional<Arrival> peek() override;
+  void release() override {
+    receiver_.release();
+    reading_.end_reading();
+    borrowed_ = nullptr;
   }
-  void release() override { receiver_.release(); }
 
   Status status() const override;
   size_t slot_bytes() const override { return params_.slot_bytes; }
@@ -42,20 +60,28 @@ class ShmConnection : public Connection {
  private:
   /// Cheap once the memory is there, and after a failure.
   void await_segment() {
-    if (link_ == nullptr) return;
+    if (!awaits_segment_) return;
     failure_ = take_segment();
-    if (!failure_.ok()) link_.reset();
+    if (!failure_.ok()) awaits_segment_ = false;
   }
   Status take_segment();
   Status accept_segment(const shm::Received& received);
   void use(shm::Segment segment, int outgoing);
+  Result<const std::byte*> find_borrowed(size_t bytes);
 
   AgreedParams params_;
-  std::unique_ptr<Link> link_;  // until the memory is there
-  Fd socket_;                   // likewise
+  std::unique_ptr<Link> link_;
+  bool awaits_segment_ = false;
+  Fd socket_;  // until the memory is there
   shm::Segment segment_;
   FifoSender sender_;
   FifoReceiver receiver_;
+  shm::Lender lender_;
+  shm::Borrower borrower_;
+  Withdrawal posting_;
+  Withdrawal reading_;
+  uint64_t posted_ = 0;                  // messages up to the last one that was posted
+  const std::byte* borrowed_ = nullptr;  // what the message at hand says, if it was posted
   Status failure_;
 };
 
@@ -63,6 +89,38 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
   segment_ = std::move(segment);
   sender_ = FifoSender(segment_.fifo(outgoing, params_));
   receiver_ = FifoReceiver(segment_.fifo(1 - outgoing, params_));
+  posting_ = Withdrawal(segment_.withdrawal(outgoing, params_));
+  reading_ = Withdrawal(segment_.withdrawal(1 - outgoing, params_));
+}
+
+bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
+  const uint64_t note = lender_.note_for(data, bytes);
+  if (note == 0 || acquire() == nullptr) return false;
+  sender_.publish(bytes, note, signature);
+  posted_ = sender_.sent();
+  return true;
+}
+
+std::optional<Arrival> ShmConnection::peek() {
+  await_segment();
+  std::optional<Arrival> arrival = receiver_.peek();
+  if (!arrival || receiver_.note() == 0) return arrival;
+  if (borrowed_ == nullptr) {
+    auto found = find_borrowed(arrival->bytes);
+    if (!found.ok()) failure_ = found.status();
+    if (!found.ok() || found.value() == nullptr) return std::nullopt;
+    borrowed_ = found.value();
+  }
+  arrival->data = borrowed_;
+  return arrival;
+}
+
+/// Where a message lies that was posted; null: the peer's word of that is still under way.
+Result<const std::byte*> ShmConnection::find_borrowed(size_t bytes) {
+  RONDO_TRY_ASSIGN(const std::byte* found, borrower_.find(receiver_.note(), bytes, *link_));
+  if (found != nullptr && !reading_.begin_reading())
+    return error(Code::RemoteError, "the peer took a posted message back");
+  return found;
 }
 
 Status ShmConnection::take_segment() {
@@ -75,7 +133,7 @@ Status ShmConnection::take_segment() {
   if (!received) return {};
   RONDO_TRY(accept_segment(*received));
   socket_.close();
-  link_.reset();
+  awaits_segment_ = false;
   return {};
 }
 
@@ -117,7 +175,8 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   RONDO_TRY_ASSIGN(socket, link->dial(Route::Unix, 0));
   const shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
   RONDO_TRY(shm::send_segment(socket, description, made.memfd));
-  return std::unique_ptr<Connection>(std::make_unique<ShmConnection>(numbers, std::move(made.segment)));
+  return std::unique_ptr<Connection>(
+      std::make_unique<ShmConnection>(numbers, std::move(link), std::move(made.segment)));
 }
 
 }  // namespace rondo

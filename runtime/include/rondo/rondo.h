@@ -744,7 +744,8 @@ RONDO_API rondo_status_t rondo_event_destroy(rondo_event_t event);
  * Any memory may be used in calls; memory from here, and memory that is registered, lets calls avoid copies.
  * @{ */
 
-/** Allocates memory that other processes can map.
+/** Allocates memory that other processes can map. Ranks of other processes of the host read from there what a call
+ * longer than some KiB sends them, with no copy on the way; in the same process they do so from any memory.
  * @param[out] ptr aligned to a page; NULL for 0 bytes
  * @param bytes size */
 RONDO_API rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes);
@@ -763,8 +764,9 @@ RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 /** Registers memory with a communicator. Where its ranks are processes of one host, and this is memory of the rank's
  * GPU from rondo_cuda_mem_alloc() or cudaMalloc(), peers open it in the background, and then read what this rank gives
  * from there, with no copy on the way (see rondo_last_algorithm()): 64 pieces of each rank at a time, and further ones
- * when others have gone. Other memory may be registered as well, and is used as if it were not. Each rank registers
- * what it likes.
+ * when others have gone. Other memory may be registered as well, and is used as if it were not: that of
+ * rondo_mem_alloc() needs no registration, and no other memory of the host can be mapped. Each rank registers what it
+ * likes.
  * @param comm the communicator
  * @param ptr start; in an allocation of a GPU, anywhere
  * @param bytes size, at least 1; within the allocation

@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/fd.h"
+#include "base/lendable.h"
 #include "base/signature.h"
 #include "base/status.h"
 
@@ -38,10 +38,14 @@ class Connection {
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
 
-  /// Whether post() works: the peer then reads the sender's own memory, which must stay as it is until
-  /// flushed().
-  virtual bool posts_by_reference() const { return false; }
-  /// Sends `bytes` (at most slot_bytes()) at `data` without copying; false where no slot is free now.
+  /// Tells the peer of memory that it can map, so that post() may work for what lies there. May take as long
+  /// as connecting.
+  virtual void lend(const Lendable& /*memory*/) {}
+  /// Whether post() works for these bytes: the peer then reads the sender's own memory, which must stay as it
+  /// is until flushed().
+  virtual bool can_post(const std::byte* /*data*/, size_t /*bytes*/) const { return false; }
+  /// Sends `bytes` (at most slot_bytes()) at `data` without copying; false where it cannot, or no slot is
+  /// free now.
   virtual bool post(const std::byte* /*data*/, size_t /*bytes*/, const Signature& /*signature*/) {
     return false;
   }

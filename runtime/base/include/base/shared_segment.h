@@ -20,6 +20,8 @@ class SharedSegment {
   static Result<Made> make(size_t bytes);
   /// Maps a memfd that came from a peer, after checking that it is sealed and has that size.
   static Result<SharedSegment> map(const Fd& memfd, size_t bytes);
+  /// The same, for reading alone.
+  static Result<SharedSegment> map_to_read(const Fd& memfd, size_t bytes);
   /// Maps the beginning of a memfd, whatever its size is.
   static Result<SharedSegment> map_part(const Fd& memfd, size_t bytes);
   SharedSegment() = default;
@@ -32,6 +34,8 @@ class SharedSegment {
 
  private:
   SharedSegment(void* base, size_t bytes) : base_(base), bytes_(bytes) {}
+  static Result<SharedSegment> map_as(const Fd& memfd, size_t bytes, int protection);
+
   void* base_ = nullptr;
   size_t bytes_ = 0;
 };
@@ -46,6 +50,10 @@ inline constexpr size_t kMostDescriptors = 4;  // in a message
 /// One message with descriptors, which the peer's kernel keeps from then on.
 Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
                         std::span<const int> descriptors);
+
+/// The same, or false where the socket has no room for it now; never blocks.
+Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte> message,
+                                     std::span<const int> descriptors);
 
 struct Descriptors {
   size_t bytes = 0;  // of the message; 0: the peer has left

@@ -40,17 +40,24 @@ class Program {
   bool stable(size_t lane, size_t step, bool in_place) const {
     return (in_place ? stable_in_place_ : stable_)[lane][step];
   }
+  /// The connections that such Steps send on.
+  const std::vector<Connection*>& posting_connections(bool in_place) const {
+    return in_place ? posting_in_place_ : posting_;
+  }
 
  private:
   Program(const Shape& shape, Schedule schedule);
   std::vector<int> peers_of(size_t lane) const;
   void adopt(size_t lane, int peer, Connection* connection);
+  bool posts(size_t lane, int peer, bool in_place) const;
 
   Schedule schedule_;
   std::vector<std::vector<Connection*>> connections_;  // [lane * sets + set]
   std::vector<Connection*> all_;
   std::vector<std::vector<bool>> stable_;
   std::vector<std::vector<bool>> stable_in_place_;
+  std::vector<Connection*> posting_;
+  std::vector<Connection*> posting_in_place_;
 };
 
 }  // namespace rondo

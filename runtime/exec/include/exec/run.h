@@ -68,6 +68,8 @@ class Run final : public Task {
   Ref sizing(const Step& step) const;
   StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
+  void lend(const std::byte* buffer);
+  std::byte* value_of(const Step& step, size_t tile) const;
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
   void compute(const Step& step, size_t tile);

@@ -1,0 +1,117 @@
+// Calls on memory of rondo_mem_alloc(), which ranks in other processes read where it lies.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "catch.h"
+#include "exchange.h"
+#include "guarded.h"
+#include "oracle.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+std::shared_ptr<std::byte> allocate(size_t bytes) {
+  void* memory = nullptr;
+  check(rondo_mem_alloc(&memory, bytes));
+  return {static_cast<std::byte*>(memory), [](std::byte* begin) { rondo_mem_free(begin); }};
+}
+
+const ForeignMemory kLent{.allocate = allocate, .copy = [](void* to, const void* from, size_t bytes) {
+                            std::memcpy(to, from, bytes);
+                          }};
+
+/// Every call has memory of its own, which is freed after it.
+void random_calls(Rank& rank, uint64_t seed) {
+  rank.memory = &kLent;
+  for (uint64_t i = 0; i < 60; ++i)
+    run_trial(rank, random_trial(mix(seed, i), rank.size, i % 3 == 0 ? 100'000 : 3000));
+}
+
+TEST_CASE("calls on memory of the library are right, however often it is freed and allocated anew") {
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  for (const Way& way : kWays) {
+    for (const int nranks : {2, 3, 4}) {
+      INFO(way.transport << ", " << nranks << " ranks");
+      expect_success(run_world(world_of(way, nranks), [=](Rank& rank) {
+        random_calls(rank, 9000 + static_cast<uint64_t>(nranks));
+      }));
+    }
+  }
+}
+
+TEST_CASE("all algorithms are right with the same memory of the library in every call") {
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
+    constexpr size_t kCount = 50'000;
+    const auto memory = allocate(2 * kCount * sizeof(int));
+    int* const send = reinterpret_cast<int*>(memory.get());
+    int* const recv = send + kCount;
+    for (const std::string& algorithm : algorithms_of("all_reduce")) {
+      const std::string wish = "all_reduce=" + algorithm;
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.algorithm = wish.c_str();
+      Owned child;
+      check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+      for (int round = 0; round < 20; ++round) {
+        for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<int>(i) * (rank.rank + 1) + round;
+        int* const from = round % 2 == 0 ? send : recv;
+        if (from == recv) std::memcpy(recv, send, kCount * sizeof(int));
+        check(rondo_all_reduce(from, recv, kCount, RONDO_INT32, RONDO_SUM, child.get(), nullptr),
+              child.get());
+        for (size_t i = 0; i < kCount; ++i)
+          require(recv[i] == static_cast<int>(i) * 6 + 3 * round, algorithm + ": wrong sum");
+      }
+    }
+  }));
+}
+
+TEST_CASE("long messages go out of memory of the library, and that can be used again at once") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    constexpr size_t kBytes = 3'000'000;
+    const auto memory = allocate(kBytes);
+    for (int round = 0; round < 10; ++round) {
+      if (rank.rank == 0) {
+        std::memset(memory.get(), round + 1, kBytes);
+        check(rondo_send(memory.get(), kBytes, RONDO_UINT8, 1, 0, rank.comm, nullptr), rank.comm);
+        std::memset(memory.get(), 0xee, kBytes);
+      } else {
+        check(rondo_recv(memory.get(), kBytes, RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
+        for (size_t i = 0; i < kBytes; ++i)
+          require(memory.get()[i] == static_cast<std::byte>(round + 1), "a byte of a later message");
+      }
+    }
+  }));
+}
+
+TEST_CASE("more pieces of memory than a peer maps are as good as few") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    constexpr size_t kBytes = 40'000;
+    std::vector<std::shared_ptr<std::byte>> pieces;
+    for (int i = 0; i < 300; ++i) {
+      pieces.push_back(allocate(kBytes));
+      std::byte* const piece = pieces.back().get();
+      std::memset(piece, rank.rank == 0 ? i % 251 : 0xee, kBytes);
+      check(rondo_broadcast(piece, piece, kBytes, RONDO_UINT8, 0, rank.comm, nullptr), rank.comm);
+      for (size_t k = 0; k < kBytes; ++k) require(piece[k] == static_cast<std::byte>(i % 251), "wrong byte");
+    }
+  }));
+}
+
+TEST_CASE("a forked process that frees memory of the library leaves its parent's alone") {
+  void* memory = nullptr;
+  check(rondo_mem_alloc(&memory, 10'000));
+  std::memset(memory, 7, 10'000);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(rondo_mem_free(memory) == RONDO_OK ? 0 : 1);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(static_cast<char*>(memory)[9'999] == 7);
+  check(rondo_mem_free(memory));
+}
+
+}  // namespace
+}  // namespace rondo::test
