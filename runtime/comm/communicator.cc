@@ -12,6 +12,7 @@
 #include "comm/gpu_calls.h"
 #include "comm/requests.h"
 #include "comm/shared_calls.h"
+#include "topology/cache.h"
 
 namespace rondo {
 namespace {
@@ -75,6 +76,14 @@ ConnectionParams settle(ConnectionParams asked, const Wiring& wiring) {
   return asked;
 }
 
+/// The longest vector whose results stay in the caches: all ranks' inputs and outputs take twice their room
+/// then, so that what comes first has gone at the end.
+size_t most_cached_bytes(size_t ranks_here) {
+  constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
+  static const size_t cache_bytes = last_level_cache_bytes();
+  return (cache_bytes != 0 ? cache_bytes : kUnknownCacheBytes) / ranks_here;
+}
+
 /// Whether ranks of one host that use this transport see one another's memory; null: the best for each pair.
 bool shares_memory(const Transport* transport) {
   const std::string_view name = transport == nullptr ? "shm" : transport->name;
@@ -118,6 +127,8 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
   const std::string transport_name = wish(wishes.transport, Setting::Transport);
   RONDO_TRY_ASSIGN(options.exchange_bytes,
                    number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, options.exchange_bytes));
+  RONDO_TRY_ASSIGN(options.stream_bytes,
+                   number_setting(Setting::StreamBytes, 0, INT64_MAX, options.stream_bytes));
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
@@ -155,6 +166,8 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
     if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
   made->link_cost_ = rondo::link_cost(wiring);
   made->crowded_ = ranks_per_cpu(wiring.here) > 1;
+  const int64_t asked = made->options_.stream_bytes;
+  made->most_cached_bytes_ = asked >= 0 ? static_cast<size_t>(asked) : most_cached_bytes(wiring.here.size());
   const bool few = made->size() > 1 && made->size() <= kMostExchanging;
   if (wiring.one_host && few && shares_memory(made->options_.transport)) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
@@ -288,6 +301,7 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.layout =
       layout_of(call, {schedule.input_chunks, schedule.output_chunks}, choice->decision.tile_units);
   binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
+  binding.streams = !binding.in_place && call.vector_bytes(size()).value_or(0) > most_cached_bytes_;
   choice->plan->run.begin(binding);
   return &choice->plan->run;
 }

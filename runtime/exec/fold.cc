@@ -1,9 +1,11 @@
 #include "exec/fold.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "kernels/reduce.h"
+#include "kernels/stream_copy.h"
 
 namespace rondo {
 namespace {
@@ -20,16 +22,7 @@ void fold_by_function(const CallType& type, const CallOp& op, const FoldArgs& ar
   if (aliased) std::memcpy(args.out, accumulator, args.bytes);
 }
 
-}  // namespace
-
-void fold(const CallType& type, const CallOp& op, const FoldArgs& args) {
-  if (args.bytes == 0) return;
-  const bool plain_copy = args.operands.size() == 1 && args.scaled < 0 && args.divisor == 1;
-  if (plain_copy) {
-    if (args.out != args.operands[0]) std::memcpy(args.out, args.operands[0], args.bytes);
-    return;
-  }
-  if (op.function != nullptr) return fold_by_function(type, op, args);
+void fold_by_kernel(const CallType& type, const CallOp& op, const FoldArgs& args) {
   reduce({.out = args.out,
           .sources = args.operands,
           .count = args.bytes / type.bytes,
@@ -38,6 +31,40 @@ void fold(const CallType& type, const CallOp& op, const FoldArgs& args) {
           .divisor = args.divisor,
           .scaled_source = args.scaled,
           .scalar = op.scalar});
+}
+
+/// A piece at a time by way of memory that stays in the nearest cache.
+void fold_past_caches(const CallType& type, const CallOp& op, const FoldArgs& args) {
+  constexpr size_t kPieceBytes = 4096;
+  alignas(64) std::byte room[kPieceBytes];
+  std::vector<const void*> operands(args.operands.begin(), args.operands.end());
+  const size_t most = kPieceBytes - kPieceBytes % type.bytes;
+  FoldArgs piece = args;
+  piece.out = room;
+  piece.operands = operands;
+  for (size_t at = 0; at < args.bytes; at += piece.bytes) {
+    piece.bytes = std::min(most, args.bytes - at);
+    fold_by_kernel(type, op, piece);
+    stream_copy(args.out + at, room, piece.bytes);
+    for (const void*& operand : operands) operand = static_cast<const std::byte*>(operand) + piece.bytes;
+  }
+}
+
+}  // namespace
+
+void fold(const CallType& type, const CallOp& op, const FoldArgs& args) {
+  if (args.bytes == 0) return;
+  const bool plain_copy = args.operands.size() == 1 && args.scaled < 0 && args.divisor == 1;
+  if (plain_copy) {
+    const auto* const from = static_cast<const std::byte*>(args.operands[0]);
+    if (args.out == from) return;
+    if (args.streams) return stream_copy(args.out, from, args.bytes);
+    std::memcpy(args.out, from, args.bytes);
+    return;
+  }
+  if (op.function != nullptr) return fold_by_function(type, op, args);
+  if (args.streams) return fold_past_caches(type, op, args);
+  fold_by_kernel(type, op, args);
 }
 
 }  // namespace rondo

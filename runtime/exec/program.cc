@@ -44,12 +44,32 @@ bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t ind
   return true;
 }
 
-std::vector<std::vector<bool>> stable_steps(const Shape& shape, const Schedule& schedule, bool in_place) {
-  std::vector<std::vector<bool>> stable(schedule.lanes.size());
+/// Whether `write` leaves something in the Output that no Step takes from there.
+bool settled(const Schedule& schedule, const Step& write) {
+  if (!write.has(kCopy) || write.dst() != Buffer::Output) return false;
+  for (const Lane& lane : schedule.lanes)
+    for (const Step& step : lane.steps)
+      if (step.src() == Buffer::Output && overlap(step.src_chunk, write.dst_chunk, step.count, write.count))
+        return false;
+  return true;
+}
+
+/// `judge(lane, index)` for every Step.
+template <typename Judge>
+std::vector<std::vector<bool>> of_steps(const Schedule& schedule, const Judge& judge) {
+  std::vector<std::vector<bool>> all(schedule.lanes.size());
   for (size_t lane = 0; lane < schedule.lanes.size(); ++lane)
-    for (size_t i = 0; i < schedule.lanes[lane].steps.size(); ++i)
-      stable[lane].push_back(stays(shape, schedule, lane, i, in_place));
-  return stable;
+    for (size_t i = 0; i < schedule.lanes[lane].steps.size(); ++i) all[lane].push_back(judge(lane, i));
+  return all;
+}
+
+std::vector<std::vector<bool>> stable_steps(const Shape& shape, const Schedule& schedule, bool in_place) {
+  return of_steps(schedule, [&](size_t lane, size_t i) { return stays(shape, schedule, lane, i, in_place); });
+}
+
+std::vector<std::vector<bool>> settled_steps(const Schedule& schedule) {
+  return of_steps(schedule,
+                  [&](size_t lane, size_t i) { return settled(schedule, schedule.lanes[lane].steps[i]); });
 }
 
 }  // namespace
@@ -58,7 +78,8 @@ Program::Program(const Shape& shape, Schedule schedule)
     : schedule_(std::move(schedule)),
       connections_(schedule_.lanes.size() * schedule_.peer_sets.size()),
       stable_(stable_steps(shape, schedule_, false)),
-      stable_in_place_(stable_steps(shape, schedule_, true)) {
+      stable_in_place_(stable_steps(shape, schedule_, true)),
+      settled_(settled_steps(schedule_)) {
   for (size_t i = 0; i < connections_.size(); ++i)
     connections_[i].resize(schedule_.peer_sets[i % schedule_.peer_sets.size()].size());
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exec/fold.h"
+#include "kernels/stream_copy.h"
 
 namespace rondo {
 namespace {
@@ -95,7 +95,7 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   if (binding_.signature.varying) message_.count = step_elements(step);
   if (auto outcome = gather_operands(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
-  compute(step, tile);
+  compute(lane, step);
   hand_over(step, tile, bytes);
   return StepOutcome::Done;
 }
@@ -196,7 +196,17 @@ std::byte* Run::address(Buffer buffer, size_t offset) const {
   return nullptr;
 }
 
-void Run::compute(const Step& step, size_t tile) {
+/// Whether the result goes past the caches. Not where it is read from: by a peer, or as an operand.
+bool Run::streams(size_t lane, const Step& step) const {
+  if (!binding_.streams || !program_.settles(lane, lanes_[lane].step)) return false;
+  if (binding_.in_place && step.src() != Buffer::None) return false;
+  return std::all_of(targets_.begin(), targets_.end(),
+                     [](const Target& target) { return target.slot != nullptr; });
+}
+
+void Run::compute(size_t lane, const Step& step) {
+  const size_t tile = lanes_[lane].tile;
+  streams_ = streams(lane, step);
   size_t slot_offset = 0;
   for (int i = 0; i < step.count; ++i) {
     Piece src;
@@ -226,18 +236,33 @@ void Run::compute_piece(const Step& step, const Piece& src, const Piece& dst, si
     args.scaled = own;
   if (step.has(kFinish) && binding_.op.built_in == Reduction::Avg && binding_.op.function == nullptr)
     args.divisor = binding_.nranks;
+  if (streams_) return stream_piece(args, slot_offset);
   if (args.out != nullptr) fold(binding_.type, binding_.op, args);
-  const std::byte* value = args.out;
+  fill_slots(args, args.out, slot_offset);
+}
+
+/// What peers are sent is computed first, because it stays in the caches.
+void Run::stream_piece(const FoldArgs& args, size_t slot_offset) {
+  const std::byte* const value = fill_slots(args, nullptr, slot_offset);
+  if (value != nullptr) return stream_copy(args.out, value, args.bytes);
+  FoldArgs past_caches = args;
+  past_caches.streams = true;
+  fold(binding_.type, binding_.op, past_caches);
+}
+
+/// Copies the value, or computes it into the first slot if it is nowhere yet. Gives where it is now.
+const std::byte* Run::fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset) {
   for (const Target& target : targets_) {
     if (target.slot == nullptr) continue;
     if (value != nullptr) {
-      std::memcpy(target.slot + slot_offset, value, bytes);
+      std::memcpy(target.slot + slot_offset, value, args.bytes);
       continue;
     }
     args.out = target.slot + slot_offset;
     fold(binding_.type, binding_.op, args);
     value = args.out;
   }
+  return value;
 }
 
 /// Sends what was computed and gives the received slots back.

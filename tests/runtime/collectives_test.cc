@@ -137,6 +137,19 @@ TEST_CASE("lengths around those that fill a slot, and far beyond, are right") {
   }
 }
 
+TEST_CASE("results that go past the caches are right, by every algorithm") {
+  const Environment bytes("RONDO_STREAM_BYTES", "0");
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 4), [](Rank& rank) {
+      try_all_algorithms(rank);
+      sizes_around_tiles(rank);
+    }));
+    random_calls(way, 3, "4096", 77'000, 40);
+  }
+}
+
 TEST_CASE("one slot a connection is enough for every algorithm") {
   const Environment slots("RONDO_SLOTS", "1");
   const Environment bytes("RONDO_SLOT_BYTES", "512");

@@ -1,6 +1,7 @@
 // What hwloc says of this host and of others.
 #include <hwloc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "catch.h"
 #include "topology/binding.h"
+#include "topology/cache.h"
 #include "topology/host.h"
 
 using namespace rondo;
@@ -39,6 +41,18 @@ bool too_new_for_this_hwloc(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+TEST_CASE("the last level cache is that which hwloc sees, where the kernel tells of it") {
+  hwloc_topology_t topology = nullptr;
+  REQUIRE(hwloc_topology_init(&topology) == 0);
+  REQUIRE(hwloc_topology_load(topology) == 0);
+  hwloc_obj_t above = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
+  size_t most = 0;
+  for (; above != nullptr; above = above->parent)
+    if (hwloc_obj_type_is_dcache(above->type)) most = std::max<size_t>(most, above->attr->cache.size);
+  if (const size_t bytes = last_level_cache_bytes(); bytes != 0) CHECK(bytes == most);
+  hwloc_topology_destroy(topology);
+}
 
 TEST_CASE("this host has the CPUs that this thread may run on, and memory") {
   const auto host = detect_host();

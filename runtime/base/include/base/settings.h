@@ -26,6 +26,7 @@ namespace rondo {
   X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                   \
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                      \
   X(ExchangeBytes, "RONDO_EXCHANGE_BYTES", "the longest vector exchanged in memory that all ranks see") \
+  X(StreamBytes, "RONDO_STREAM_BYTES", "the longest vector whose results are kept in caches")           \
   X(Slots, "RONDO_SLOTS", "slots of a connection")                                                      \
   X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                     \
   X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")        \

@@ -40,6 +40,7 @@ class Communicator {
     ConnectionParams params;               // slot_bytes, sockets: 0 where nothing was asked for
     Selector selector;
     int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
+    int64_t stream_bytes = -1;    // the longest whose results stay in caches; -1: as suits the host
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
     int channels = 1;                          // likewise, at most
@@ -197,6 +198,7 @@ class Communicator {
   std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
   bool crowded_ = false;
+  size_t most_cached_bytes_ = 0;
   bool finalized_ = false;  // no more calls
   bool ended_ = false;      // the rest of finalize() was done, or begun
   bool left_early_ = false;

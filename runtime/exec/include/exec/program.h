@@ -40,7 +40,9 @@ class Program {
   bool stable(size_t lane, size_t step, bool in_place) const {
     return (in_place ? stable_in_place_ : stable_)[lane][step];
   }
-  /// The connections that such Steps send on.
+  /// Whether a Step's destination is the Output, and no other Step reads it there.
+  bool settles(size_t lane, size_t step) const { return settled_[lane][step]; }
+  /// The connections that stable Steps send on.
   const std::vector<Connection*>& posting_connections(bool in_place) const {
     return in_place ? posting_in_place_ : posting_;
   }
@@ -56,6 +58,7 @@ class Program {
   std::vector<Connection*> all_;
   std::vector<std::vector<bool>> stable_;
   std::vector<std::vector<bool>> stable_in_place_;
+  std::vector<std::vector<bool>> settled_;
   std::vector<Connection*> posting_;
   std::vector<Connection*> posting_in_place_;
 };

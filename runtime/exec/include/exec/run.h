@@ -6,6 +6,7 @@
 
 #include "base/element.h"
 #include "base/reduction.h"
+#include "exec/fold.h"
 #include "exec/program.h"
 #include "exec/task.h"
 #include "schedule/layout.h"
@@ -23,6 +24,7 @@ struct Binding {
   CallOp op;
   int nranks = 1;
   bool reduces = false;
+  bool streams = false;  // results go past the caches, where nothing reads them again
   Signature signature;
 };
 
@@ -72,8 +74,11 @@ class Run final : public Task {
   std::byte* value_of(const Step& step, size_t tile) const;
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
-  void compute(const Step& step, size_t tile);
+  bool streams(size_t lane, const Step& step) const;
+  void compute(size_t lane, const Step& step);
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
+  void stream_piece(const FoldArgs& args, size_t slot_offset);
+  const std::byte* fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset);
   void hand_over(const Step& step, size_t tile, size_t bytes);
   std::byte* address(Buffer buffer, size_t offset) const;
   bool contiguous(const Step& step, size_t tile, Ref place) const;
@@ -86,6 +91,7 @@ class Run final : public Task {
   std::vector<Operand> operands_;
   std::vector<Target> targets_;
   std::vector<const void*> sources_;
+  bool streams_ = false;
   Signature message_;
   Status failure_;
   int blocked_on_ = -1;
