@@ -2,6 +2,14 @@
 rounding times the sum of the operands' magnitudes."""
 
 
+def halvings(ranks, small):
+    """Of recursive halving: a round folds two operands or, in the shorter of two unequal halves, up to three."""
+    if ranks == 1:
+        return 0
+    additions = 1 if small or ranks % 2 == 0 else 2
+    return max(1 + halvings((ranks + 1) // 2, small), additions + halvings(ranks // 2, small))
+
+
 def roundings(algorithm, ranks, small):
     """The most roundings to the type that an operand goes through on its way into the sum."""
     whole, up = ranks.bit_length() - 1, (ranks - 1).bit_length()  # of log2, rounded down and up
@@ -9,6 +17,8 @@ def roundings(algorithm, ranks, small):
         return ranks - 1
     if algorithm == "recursive_doubling":
         return up
+    if algorithm == "halving_doubling":
+        return halvings(ranks, small)
     if algorithm == "double_binary_tree":
         return whole if small else 2 * whole
     return 1 if small else ranks - 1

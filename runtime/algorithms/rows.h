@@ -1,5 +1,5 @@
-// Every algorithm's row, each defined in the file of its name: what table.cc lists. Pure functions: any
-// thread.
+// Every algorithm's row, each defined in the file of its name (the k-nomial ones of all radices in one): what
+// table.cc lists. Pure functions: any thread.
 #pragma once
 
 #include "algorithms/algorithm.h"
@@ -9,13 +9,18 @@ namespace rondo {
 Algorithm all_reduce_one_shot();
 Algorithm all_reduce_two_shot();
 Algorithm all_reduce_recursive_doubling();
+Algorithm all_reduce_halving_doubling();
 Algorithm all_reduce_ring();
 Algorithm all_reduce_double_binary_tree();
 Algorithm all_reduce_parameter_server();
 Algorithm broadcast_binomial();
+Algorithm broadcast_knomial4();
+Algorithm broadcast_scatter_allgather();
 Algorithm broadcast_chain();
 Algorithm broadcast_flat();
 Algorithm reduce_binomial();
+Algorithm reduce_knomial4();
+Algorithm reduce_halving_gather();
 Algorithm reduce_chain();
 Algorithm reduce_flat();
 Algorithm all_gather_ring();
@@ -29,8 +34,10 @@ Algorithm all_to_all_pairwise();
 Algorithm all_to_all_direct();
 Algorithm gather_linear();
 Algorithm gather_binomial();
+Algorithm gather_knomial4();
 Algorithm scatter_linear();
 Algorithm scatter_binomial();
+Algorithm scatter_knomial4();
 Algorithm barrier_dissemination();
 Algorithm barrier_flat();
 Algorithm scan_recursive_doubling();

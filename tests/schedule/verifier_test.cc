@@ -296,6 +296,9 @@ TEST_CASE("reductions in rank order have the association that the algorithm draw
   CHECK(tree("ring", CollectiveKind::AllReduce, 3, 0, 1) == "((1+2)+0)");
   CHECK(tree("binomial", CollectiveKind::Reduce, 8, 0, 0) == "(((0+1)+(2+3))+((4+5)+(6+7)))");
   CHECK(tree("binomial", CollectiveKind::Reduce, 4, 2, 2) == "(((0+1)+2)+3)");
+  CHECK(tree("knomial4", CollectiveKind::Reduce, 8, 0, 0) == "((((0+1)+(2+3))+(4+5))+(6+7))");
+  CHECK(tree("halving_doubling", CollectiveKind::AllReduce, 4, 0, 0) == "((0+2)+(1+3))");
+  CHECK(tree("halving_doubling", CollectiveKind::AllReduce, 3, 0, 0) == "((0+2)+1)");
   CHECK(tree("double_binary_tree", CollectiveKind::AllReduce, 6, 0, 0) == "((((0+1)+2)+3)+(4+5))");
 }
 

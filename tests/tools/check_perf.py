@@ -100,7 +100,7 @@ class Files(Perf):
         self.assertGreater(row["out_of_place_us"], 0)
         self.assertGreater(row["in_place_us"], 0)
         self.assertAlmostEqual(row["algbw"], 4096 / row["out_of_place_us"] / 1000, places=6)
-        self.assertIn(row["algorithm"], ("binomial", "chain", "flat"))
+        self.assertIn(row["algorithm"], ("binomial", "knomial4", "halving_gather", "chain", "flat"))
         self.assertTrue(row["automatic"])
         self.assertEqual(row["transport"], "shm")
 

@@ -1,0 +1,46 @@
+// Rabenseifner's all-reduce: a reduce-scatter by recursive halving, then an all-gather by recursive doubling.
+//
+//     4 ranks:   distance 2:   0 ◄─► 2   1 ◄─► 3        halves of the vector, folded on arrival
+//                distance 1:   0 ◄─► 1   2 ◄─► 3        quarters; rank r is left with all of part r
+//                distance 1:   0 ◄─► 1   2 ◄─► 3        and back: quarters
+//                distance 2:   0 ◄─► 2   1 ◄─► 3        halves
+//
+// 2 log2 n rounds and, for 2^k ranks, the least volume possible (halving.h tells what others do); for
+// commutative reductions. For vectors too long for recursive doubling, with more ranks than can all send to
+// all. (R. Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004.)
+#include "halving.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return shape.commutative && fits(shape, 2 * halving_steps(shape)); }
+
+Cost cost(const Shape& shape) {
+  const double vectors = exchanged_vectors(shape);
+  return {.rounds = 2 * halving_rounds(shape), .volume = 2 * vectors, .folds = vectors};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  Schedule schedule(shape, rank, shape.nranks);
+  schedule.slot_chunks = most_exchanged(shape);
+  add_halving(schedule, shape, Buffer::Output, output(rank));
+  add_doubling(schedule, shape, Held::OwnChunk);
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_halving_doubling() {
+  return {.name = "halving_doubling",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "reduce-scatter by recursive halving, all-gather by recursive doubling (Rabenseifner)",
+          .supports = supports,
+          .cost = cost,
+          .build = build,
+          .most_count = most_exchanged,
+          .parts = [](const Shape& shape) { return shape.nranks; }};
+}
+
+}  // namespace rondo

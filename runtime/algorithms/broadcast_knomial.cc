@@ -1,0 +1,61 @@
+// Broadcast down a k-nomial tree: whoever has the vector sends it to the leaders of the other runs of its
+// ranks.
+//
+//     radix 2:   round 1:  0 ─► 4       round 2:  0 ─► 2, 4 ─► 6       round 3:  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─►
+//     7 radix 4:   round 1:  0 ─► 2, 4, 6                                round 2:  0 ─► 1, 2 ─► 3, 4 ─► 5, 6
+//     ─► 7
+//
+// ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees): the higher the
+// radix, the fewer the rounds and the more the messages. (R. Thakur, R. Rabenseifner, W. Gropp, Optimization
+// of Collective Communication Operations in MPICH, IJHPCA 2005.)
+#include "knomial_tree.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return fits(shape, 1); }
+
+template <int kRadix>
+Cost cost(const Shape& shape) {
+  const TreeSize size = knomial_size(shape, kRadix);
+  const double children = size.most_children;
+  return {.rounds = static_cast<double>(size.depth),
+          .volume = static_cast<double>(size.turns),
+          .steady = children,
+          .messages = children};
+}
+
+template <int kRadix>
+Schedule build(const Shape& shape, int rank) {
+  const TreePlace place = knomial_tree(shape, rank, kRadix);
+  Schedule schedule(shape, rank);
+  if (rank == shape.root)
+    schedule.add({.src = input(0), .dst = output(0), .send = child_ranks(place)});
+  else
+    schedule.add({.recv = {place.parent}, .dst = output(0), .send = child_ranks(place)});
+  return schedule;
+}
+
+template <int kRadix>
+Algorithm row(const char* name, const char* summary) {
+  return {.name = name,
+          .kind = CollectiveKind::Broadcast,
+          .summary = summary,
+          .supports = supports,
+          .cost = cost<kRadix>,
+          .build = build<kRadix>};
+}
+
+}  // namespace
+
+Algorithm broadcast_binomial() {
+  return row<kBinomial>("binomial", "down a binomial tree (Thakur, Rabenseifner, Gropp)");
+}
+
+Algorithm broadcast_knomial4() {
+  return row<kKnomial>("knomial4", "down a tree in which a round reaches four times as many ranks");
+}
+
+}  // namespace rondo

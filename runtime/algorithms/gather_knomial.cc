@@ -1,0 +1,66 @@
+// Gather up a k-nomial tree: each rank collects the blocks of its subtree and sends them on as one message.
+//
+//     radix 2:   1 ─► 0 ◄─ 2 ◄─ 3              a subtree is a run of consecutive ranks (knomial_tree.h), so
+//                     ▲                        its blocks lie in order wherever the root is
+//                     4 ◄─ 5
+//                     ▲
+//                     6 ◄─ 7
+//
+// (k - 1) log_k n messages at the root instead of n - 1, for short blocks. Ranks on the way must know the
+// lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+#include "knomial_tree.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+template <int kRadix>
+Cost cost(const Shape& shape) {
+  return subtrees_cost(shape, kRadix);
+}
+
+template <int kRadix>
+int most_count(const Shape& shape) {
+  return most_subtree_blocks(shape, kRadix);
+}
+
+template <int kRadix>
+Schedule build(const Shape& shape, int rank) {
+  const TreePlace place = knomial_tree(shape, rank, kRadix);
+  const bool is_root = rank == shape.root;
+  const bool is_leaf = place.children.empty();
+  Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
+  schedule.slot_chunks = most_count<kRadix>(shape);
+  if (is_leaf && !is_root) {
+    schedule.add({.src = input(0), .send = {place.parent}});
+    return schedule;
+  }
+  const auto place_of = [&](int block) { return is_root ? output(block) : scratch(block - place.own.first); };
+  schedule.add({.src = input(0), .dst = place_of(rank)});
+  for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
+    schedule.add({.recv = {child->rank}, .dst = place_of(child->first), .count = child->count});
+  if (!is_root) schedule.add({.src = scratch(0), .send = {place.parent}, .count = place.own.count});
+  return schedule;
+}
+
+template <int kRadix>
+Algorithm row(const char* name, const char* summary) {
+  return {.name = name,
+          .kind = CollectiveKind::Gather,
+          .summary = summary,
+          .supports = supports_subtrees,
+          .cost = cost<kRadix>,
+          .build = build<kRadix>,
+          .most_count = most_count<kRadix>};
+}
+
+}  // namespace
+
+Algorithm gather_binomial() {
+  return row<kBinomial>("binomial", "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)");
+}
+
+Algorithm gather_knomial4() { return row<kKnomial>("knomial4", "up a tree of radix 4, a subtree a message"); }
+
+}  // namespace rondo
