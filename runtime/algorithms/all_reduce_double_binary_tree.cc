@@ -32,7 +32,7 @@ Cost cost(const Shape& shape) {
   const int n = shape.nranks;
   const double rounds = 2 * floor_log2(n);
   if (n == 1) return {};
-  if (n == 2) return {rounds, 1, 1, 0, 0.5};
+  if (n == 2) return {rounds, 1, 0, 0, 0.5};  // halves there and back, one after the other
   if (n % 2 == 1 && !shape.commutative)
     return {rounds, rounds + 1, n < 7 ? 2.5 : 4, 0, 2};  // some ranks are inside both trees
   const bool full = (n & (n + 1)) == 0;                  // the lowest level has no gap

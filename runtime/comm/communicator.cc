@@ -17,8 +17,15 @@
 namespace rondo {
 namespace {
 
-constexpr LinkCost kSharedMemory{0.5, 2e-4};
+/// Where ranks outnumber CPUs: until a rank has run that shares its CPU with others.
+constexpr double kTurn_us = 0.7;
+
 constexpr LinkCost kNetwork{15, 5e-4, 4};
+/// In shared memory all is copying, by the ranks' own CPUs.
+constexpr LinkCost shared_memory(double ranks_per_cpu, size_t ranks) {
+  return {ranks_per_cpu > 1 ? kTurn_us * static_cast<double>(ranks) : 0.15, 4.5e-5 * ranks_per_cpu,
+          0.05 * ranks_per_cpu, 3.5e-5 * ranks_per_cpu};
+}
 /// Over TCP inside a host all is work of the ranks' own CPUs, and takes longer where they share them.
 constexpr LinkCost loopback(double ranks_per_cpu) {
   return {3, 1.6e-4 * ranks_per_cpu, 6 * ranks_per_cpu, 0.8e-4 * ranks_per_cpu};
@@ -64,8 +71,9 @@ Wiring wiring_of(const Session& session, const std::vector<int>& ranks, const Tr
 }
 
 LinkCost link_cost(const Wiring& wiring) {
-  if (!wiring.by_network) return kSharedMemory;
-  return wiring.one_host ? loopback(std::max(1.0, ranks_per_cpu(wiring.here))) : kNetwork;
+  if (!wiring.one_host) return kNetwork;
+  const double crowding = std::max(1.0, ranks_per_cpu(wiring.here));
+  return wiring.by_network ? loopback(crowding) : shared_memory(crowding, wiring.here.size());
 }
 
 /// What was not asked for, by how the ranks are joined.
@@ -226,7 +234,6 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
 /// what counts is how seldom they have to take turns. There a round costs a turn of every rank.
 ExchangeTerms Communicator::exchange_terms() const {
   constexpr double kRound_us = 0.3;
-  constexpr double kTurn_us = 0.7;
   if (shared_calls_ == nullptr) return {};
   ExchangeTerms terms{.most_bytes = size_t{16} * 1024,
                       .cost = {.latency_us = kRound_us, .us_per_byte = 8e-5}};
