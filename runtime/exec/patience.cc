@@ -17,8 +17,8 @@ constexpr uint32_t kFewYields = 2;
 constexpr uint32_t kTurnsBetweenLooks = 64;
 constexpr int64_t kYieldFor_ns = 5'000'000;
 
-// To wake up costs 15 to 30 us of a CPU. So a nap is a small part of the wait so far, by which the end of the
-// wait may be noticed late, and at last long enough to take less than a hundredth of a CPU.
+// To wake up costs 15 to 50 us of a CPU. So a nap is a small part of the wait so far, by which the end of the
+// wait may be noticed late, and at last long enough to take little of a CPU.
 constexpr int64_t kWaitedPerNap = 64;
 constexpr int64_t kLeastNap_ns = 100'000;
 constexpr int64_t kMostNap_ns = 4'000'000;
