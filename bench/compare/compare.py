@@ -19,6 +19,7 @@ import options  # noqa: E402
 import picture  # noqa: E402
 import report  # noqa: E402
 import rondo  # noqa: E402
+from budget import Budget  # noqa: E402
 from contestant import Missing  # noqa: E402
 from measure import measure  # noqa: E402
 from peers import PEERS  # noqa: E402
@@ -42,7 +43,7 @@ def find_peers(workshop):
     return found, missing
 
 
-def describe(arguments, contestants, missing):
+def describe(arguments, contestants, missing, rounds):
     """Where and how the figures were taken."""
     return {"date": machine.date(), "command": machine.command(sys.argv), "processor": machine.processor(),
             "cores": machine.cores(), "kernel": machine.kernel(),
@@ -50,20 +51,21 @@ def describe(arguments, contestants, missing):
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
             "type": arguments.type, "in_place": arguments.in_place, "bind": arguments.bind,
-            "rounds": arguments.rounds}
+            "rounds": rounds}
 
 
 def run(workshop):
     """The exit code."""
     arguments = workshop.arguments
+    budget = Budget(arguments.minutes)
     ours = rondo.find(workshop)
     found, missing = find_peers(workshop)
     if not found:
         sys.exit("compare: there is nothing to compare Rondo with")
     contestants = [ours, *found]
     names = [one.name for one in contestants]
-    sheet = measure(arguments, contestants)
-    about, rows = describe(arguments, contestants, missing), sheet.rows(names)
+    sheet = measure(arguments, contestants, budget)
+    about, rows = describe(arguments, contestants, missing, sheet.rounds), sheet.rows(names)
     if arguments.json:
         report.write_json(arguments.json, about, rows)
     if arguments.plot:

@@ -71,6 +71,5 @@ def sweeps_of(arguments):
             for collective in arguments.collectives for ranks in arguments.ranks]
 
 
-def job_of(sweep, sizes, arguments):
-    return Job(sweep, tuple(map(step_of, sizes)), arguments.type, arguments.in_place, arguments.bind,
-               arguments.timeout)
+def job_of(sweep, sizes, arguments, timeout):
+    return Job(sweep, tuple(map(step_of, sizes)), arguments.type, arguments.in_place, arguments.bind, timeout)

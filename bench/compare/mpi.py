@@ -47,6 +47,27 @@ class OpenMpi:
     def variables(transport):
         return UCX_VARIABLES[transport]
 
+    @staticmethod
+    def check():
+        """Raises Missing where the library lacks what this peer is made of."""
+
+
+class Ucc(OpenMpi):
+    """UCC under Open MPI's calls."""
+
+    def __init__(self):
+        super().__init__("ucx")
+
+    def options(self, job, version):
+        return [*super().options(job, version), "--mca", "coll_ucc_enable", "1", "--mca", "coll_ucc_priority", "100"]
+
+    @staticmethod
+    def check():
+        info = next(filter(None, map(shutil.which, ("ompi_info.openmpi", "ompi_info"))), None)
+        components = processes.run([info, "--parsable"], timeout=VERSION_SECONDS).printed if info else ""
+        if "mca:coll:ucc:" not in components:
+            raise Missing("the Open MPI that is here was built without UCC: it has no component coll/ucc")
+
 
 class Mpich:
     sign = "MPICH"
@@ -64,12 +85,17 @@ class Mpich:
             return {}
         return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo", **UCX_VARIABLES["tcp"]}
 
+    @staticmethod
+    def check():
+        pass
+
 
 UCX_VARIABLES = {"shm": {"UCX_TLS": "shm,self"}, "tcp": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}}
 
 
 def find(name, mpi, workshop):
     launcher, launcher_version = find_launcher(mpi)
+    mpi.check()
     driver = build(mpi, workshop.folder)
 
     def command_and_variables(job):
@@ -111,7 +137,7 @@ def build(mpi, folder):
 
 def probe(mpi, command_and_variables, arguments):
     """The library's version, from a small run: whether it runs here at all, with this type."""
-    job = job_of(Sweep(arguments.transport[0], "all_reduce", 2), [PROBE_BYTES], arguments)
+    job = job_of(Sweep(arguments.transport[0], "all_reduce", 2), [PROBE_BYTES], arguments, arguments.timeout)
     outcome = processes.run(*command_and_variables(job), arguments.timeout)
     if outcome.fault:
         raise Missing(outcome.fault)

@@ -10,9 +10,9 @@ from peers import PEERS
 MOST_BYTES = 1 << 31  # MPI counts elements in an int
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 USUAL = {"collectives": list(COLLECTIVES), "ranks": [2, 4, 8], "first": 8, "last": 128 * MIB, "factor": 4,
-         "rounds": 5}
+         "rounds": 5, "minutes": float("inf")}
 QUICK = {"collectives": ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], "ranks": [2],
-         "first": 512, "last": 2 * MIB, "factor": 64, "rounds": 2}
+         "first": 512, "last": 2 * MIB, "factor": 64, "rounds": 2, "minutes": 1}
 
 
 def names_of(kind, known):
@@ -94,6 +94,9 @@ def add_contestants(parser):
                              "each contestant does it by itself (cpu)")
     parser.add_argument("--timeout", type=number_above(0, "number of seconds"), default=120.0,
                         help="seconds that a contestant may take for a turn (120)")
+    parser.add_argument("--minutes", type=number_above(0, "number of minutes"),
+                        help="that the whole run may take: there are fewer rounds then, and what does not fit "
+                             "the first is left out (no limit)")
 
 
 def add_cells(parser):

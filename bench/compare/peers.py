@@ -5,6 +5,7 @@ import mpi
 PEERS = {
     "openmpi": lambda workshop: mpi.find("openmpi", mpi.OpenMpi("ob1"), workshop),
     "openmpi-ucx": lambda workshop: mpi.find("openmpi-ucx", mpi.OpenMpi("ucx"), workshop),
+    "ucc": lambda workshop: mpi.find("ucc", mpi.Ucc(), workshop),
     "mpich": lambda workshop: mpi.find("mpich", mpi.Mpich(), workshop),
     "gloo": lambda workshop: gloo.find("gloo", workshop),
 }

@@ -3,6 +3,7 @@ import itertools
 import json
 import os
 import sys
+import time
 
 import processes
 from contestant import Contestant, Missing, Turn
@@ -22,20 +23,20 @@ def find(workshop):
 
 def run(job, workshop):
     """rondo-perf makes as many iterations of each size, so there is a run for each number of iterations."""
-    turn = Turn()
+    turn, end = Turn(), time.monotonic() + job.timeout
     for _, steps in itertools.groupby(job.steps, lambda step: step.iterations):
-        times_us, turn.fault = run_part(job, list(steps), workshop)
+        times_us, turn.fault = run_part(job, list(steps), workshop, max(0, end - time.monotonic()))
         turn.times_us.update(times_us)
         if turn.fault:
             break
     return turn
 
 
-def run_part(job, steps, workshop):
+def run_part(job, steps, workshop, timeout):
     path = os.path.join(workshop.folder, "rows.json")
     command = [sys.executable, LAUNCHER, job.bind, str(job.sweep.ranks),
                *perf_command(job, steps, workshop.arguments), "--json", path]
-    outcome = processes.run(command, timeout=job.timeout)
+    outcome = processes.run(command, timeout=timeout)
     if outcome.fault:
         return {}, outcome.fault
     with open(path, encoding="utf-8") as file:

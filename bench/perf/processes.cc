@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,14 @@ sigset_t watched_signals() {
   sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
   return set;
+}
+
+/// The first process has several descriptors for each of the others.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 class Family {
@@ -94,6 +103,7 @@ bool Family::start(int processes, const std::function<int(int, const ChildPipes&
   sigprocmask(SIG_BLOCK, &watched, &old_mask_);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   const pid_t parent = getpid();
+  allow_many_files();
   fflush(nullptr);  // or every child prints it again
   for (int number = 0; number < processes; ++number) {
     const pid_t pid = fork();

@@ -288,6 +288,7 @@ rondo_status_t Session::run_tables() {
 rondo_status_t Session::run() {
   PERF_TRY(start_team(team_));
   if (options_.startup) PERF_TRY(report_startup(team_, input_.process));
+  PERF_TRY(fill_roster(team_));
   return options_.collectives.empty() ? RONDO_OK : run_tables();
 }
 

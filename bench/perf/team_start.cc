@@ -57,22 +57,6 @@ Status describe_gpu(const Member& member, Who& who) {
   return {};
 }
 
-// Everyone learns who all are.
-rondo_status_t fill_roster(Team& team) {
-  std::vector<Who> own(team.members.size(), this_process(*team.options));
-  for (size_t i = 0; i < own.size(); ++i)
-    if (team.options->gpu.used()) PERF_TRY(noted(describe_gpu(team.members[i], own[i])));
-  PERF_TRY(gather(team, own, team.roster));
-  for (size_t rank = 1; rank < team.roster.size(); ++rank) {
-    if (std::strcmp(team.roster[rank].space, team.roster[0].space) == 0) continue;
-    note_failure(fmt::format(
-        "buffers of rank 0 are in {} memory, those of rank {} in {} memory: name one with --memory",
-        team.roster[0].space, rank, team.roster[rank].space));
-    return RONDO_INVALID_USAGE;
-  }
-  return RONDO_OK;
-}
-
 // A communicator of the ranks, each with its GPU, besides the control's of the threads.
 rondo_status_t join(Team& team) {
   rondo_unique_id_t id{};
@@ -118,9 +102,23 @@ rondo_status_t start_team(Team& team) {
   if (gpus) PERF_TRY(choose_devices(team));
   for (Member& member : team.members)
     if (gpus) PERF_TRY(noted(open_gpu(member)));
-  PERF_TRY(fill_roster(team));
   if (gpus) PERF_TRY(join(team));
   return open_streams(team);
+}
+
+rondo_status_t fill_roster(Team& team) {
+  std::vector<Who> own(team.members.size(), this_process(*team.options));
+  for (size_t i = 0; i < own.size(); ++i)
+    if (team.options->gpu.used()) PERF_TRY(noted(describe_gpu(team.members[i], own[i])));
+  PERF_TRY(gather(team, own, team.roster));
+  for (size_t rank = 1; rank < team.roster.size(); ++rank) {
+    if (std::strcmp(team.roster[rank].space, team.roster[0].space) == 0) continue;
+    note_failure(fmt::format(
+        "buffers of rank 0 are in {} memory, those of rank {} in {} memory: name one with --memory",
+        team.roster[0].space, rank, team.roster[rank].space));
+    return RONDO_INVALID_USAGE;
+  }
+  return RONDO_OK;
 }
 
 rondo_status_t use_algorithm(Team& team, const std::string& algorithm) {

@@ -9,6 +9,9 @@ namespace rondo::perf {
 /// From a team whose control and members' ranks are set to one that can make calls.
 rondo_status_t start_team(Team& team);
 
+/// Everyone learns who all are; an error where their buffers are in different kinds of memory.
+rondo_status_t fill_roster(Team& team);
+
 /// What all communicators of the options have in common. The texts are the options'.
 rondo_config_t make_config(const Options& options);
 

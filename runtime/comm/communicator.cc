@@ -36,8 +36,9 @@ constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
 /// Inside a host the sockets of a connection share the CPUs of its two ends, and two are only more work.
 constexpr int kSocketsInHost = 1;
 
-/// Everybody reads everybody's posts, and rank 0 gives the memory to all: with more ranks trees come first.
-constexpr int kMostExchanging = 64;
+/// Everybody reads everybody's posts, and rank 0 gives the memory to all. For hundreds of ranks that is still
+/// a fraction of what connections cost them; but every rank has 9 KiB of posts, which all of them map.
+constexpr int kMostExchanging = 512;
 
 /// How many of these ranks of one host there are for each CPU that they may use. Where a launcher has bound
 /// each to one, what counts are those that have the same.

@@ -2,9 +2,12 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 
@@ -134,7 +137,10 @@ void Context::listen_at(const Fd& listener) {
 }
 
 void Context::stop_listening(const Fd& listener) {
-  poller_->call([&] { poller_->unwatch(listener.get()); });
+  poller_->call([&] {
+    if (const auto pause = pauses_.extract(listener.get())) poller_->cancel(pause.mapped());
+    poller_->unwatch(listener.get());
+  });
 }
 
 void Context::greet(const Fd& listener) {
@@ -156,6 +162,22 @@ void Context::greet(const Fd& listener) {
     Greeting* raw = greeting.get();
     greetings_[raw] = std::move(greeting);
   }
+  if (errno == EMFILE || errno == ENFILE) pause(listener, errno);
+}
+
+/// Whoever waits at the listener goes on waiting, and would keep this thread awake.
+void Context::pause(const Fd& listener, int error_number) {
+  constexpr int64_t kPause_ms = 500;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  log().warn("a connection has to wait: {} (this process may have {}; raise the limit, see ulimit -n)",
+             std::strerror(error_number), limit.rlim_cur);
+  const int fd = listener.get();
+  poller_->change(fd, 0);
+  pauses_[fd] = poller_->after_ms(kPause_ms, [this, fd] {
+    pauses_.erase(fd);
+    poller_->change(fd, EPOLLIN);
+  });
 }
 
 void Context::admit(uint64_t session, const Purpose& purpose, Fd fd) {

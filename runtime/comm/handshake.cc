@@ -153,7 +153,7 @@ void Greeting::on_hello() {
   const ssize_t sent = ::send(fd_.get(), &answer, sizeof answer, MSG_NOSIGNAL);
   if (answer.verdict == Verdict::WrongVersion) return turn_away("it speaks another version of the protocol");
   if (answer.verdict == Verdict::UnknownSession) return turn_away("its session is not known here");
-  if (sent != static_cast<ssize_t>(sizeof answer)) return turn_away("it does not take an answer");
+  if (sent != static_cast<ssize_t>(sizeof answer)) return end();  // it knows the session, and has given up
   claimed_ = true;
 }
 

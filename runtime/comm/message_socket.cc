@@ -54,7 +54,8 @@ bool MessageSocket::flush() {
     if (some < 0) break;
     sent += static_cast<size_t>(some);
   }
-  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(sent));
+  // With nothing left the memory goes too: the root of a start sends every rank the table of all.
+  out_ = {out_.begin() + static_cast<std::ptrdiff_t>(sent), out_.end()};
   return true;
 }
 

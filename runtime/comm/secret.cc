@@ -3,8 +3,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
+#include <sys/random.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -19,9 +20,12 @@ void keep_openssl() {
   static_cast<void>(kept);
 }
 
+/// The kernel's own: to set up OpenSSL's generator would be most of what a rank's start costs.
 void random_bytes(void* out, size_t bytes) {
-  keep_openssl();
-  if (RAND_bytes(static_cast<unsigned char*>(out), static_cast<int>(bytes)) == 1) return;
+  ssize_t got = -1;
+  do got = ::getrandom(out, bytes, 0);
+  while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(bytes)) return;  // requests of up to 256 bytes are granted whole
   std::fputs("rondo: the system has no random numbers; a secret cannot be made\n", stderr);
   std::abort();
 }

@@ -10,7 +10,8 @@ SharedCalls::SharedCalls(const CommonMemory::Parties& parties)
 const Rounds& SharedCalls::plan(const Algorithm& algorithm, const Shape& shape) {
   const PlanKey key{&algorithm, shape.root, shape.commutative};
   auto found = plans_.find(key);
-  if (found == plans_.end()) found = plans_.emplace(key, rounds_of(shape, self_, algorithm.build)).first;
+  if (found == plans_.end())
+    found = plans_.emplace(key, rounds_of(shape.kind, algorithm.build(shape, self_))).first;
   return found->second;
 }
 

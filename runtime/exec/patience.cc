@@ -16,9 +16,12 @@ constexpr uint32_t kMostSpins = 2048;
 constexpr uint32_t kFewYields = 2;
 constexpr uint32_t kTurnsBetweenLooks = 64;
 constexpr int64_t kYieldFor_ns = 5'000'000;
-constexpr int64_t kNapFor_ns = 200'000'000;
-constexpr long kNap_ns = 100'000;
-constexpr long kSleep_ns = 1'000'000;
+
+// To wake up costs 15 to 50 us of a CPU. So a nap is a small part of the wait so far, by which the end of the
+// wait may be noticed late, and at last long enough to take little of a CPU.
+constexpr int64_t kWaitedPerNap = 64;
+constexpr int64_t kLeastNap_ns = 100'000;
+constexpr int64_t kMostNap_ns = 4'000'000;
 
 thread_local uint32_t learned_spins = kMostSpins;
 
@@ -40,7 +43,7 @@ bool Patience::wait() {
     ::sched_yield();
     if (turns_ % kTurnsBetweenLooks != 0 && since_ns_ != 0) return false;
   } else {
-    const timespec nap{0, waited_ns_ < kNapFor_ns ? kNap_ns : kSleep_ns};
+    const timespec nap{0, std::clamp(waited_ns_ / kWaitedPerNap, kLeastNap_ns, kMostNap_ns)};
     ::nanosleep(&nap, nullptr);
   }
   const int64_t now = now_ns();

@@ -19,7 +19,7 @@ std::string text(const Round& round) {
 
 std::string text(CollectiveKind kind, const char* name, int rank) {
   const Algorithm& row = *algorithm_by_name(kind, name).value();
-  const Rounds rounds = rounds_of({.kind = kind, .nranks = 3, .root = 1}, rank, row.build);
+  const Rounds rounds = rounds_of(kind, row.build({.kind = kind, .nranks = 3, .root = 1}, rank));
   std::string all = text(rounds.all.front());
   for (size_t i = 1; i < rounds.all.size(); ++i)
     all += ", then " + std::to_string(rounds.all[i].posted) + ": " + text(rounds.all[i]);
@@ -43,6 +43,12 @@ TEST_CASE("what sends what it receives, or several chunks of its Output, has no 
     INFO(name);
     CHECK(count_rounds(row.build({.kind = row.kind, .nranks = 4}, 1)) == 0);
   }
+}
+
+TEST_CASE("what sends the chunk of a third rank has no rounds") {
+  Schedule schedule({.kind = CollectiveKind::Scatter, .nranks = 3}, 0);
+  schedule.add({.src = input(2), .send = {1}});
+  CHECK(count_rounds(schedule) == 0);
 }
 
 TEST_CASE("a rank reads what the others would send it") {

@@ -87,7 +87,7 @@ class Fakes(unittest.TestCase):
             about = json.load(file)["about"]
         self.assertEqual(about["contestants"],
                          {"rondo": "rondo-perf 0.0", "openmpi": "Open MPI 9.1", "mpich": "MPICH 9.1"})
-        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "gloo"])
+        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", "gloo"])
         self.assertIn("compare.py --ranks 2 ", about["command"])
         self.assertNotIn(self.folder, about["command"])
         # Three curves of times, one of ratios.
@@ -125,6 +125,36 @@ def is_running(pid):
             return file.read().split()[2] != "Z"
     except FileNotFoundError:
         return False
+
+
+class Rounds(unittest.TestCase):
+    """On a clock that only contestants move."""
+
+    def measure(self, minutes, seconds):
+        import measure
+        from budget import Budget
+        from contestant import Contestant, Turn
+        clock = [0.0]
+
+        def run(job):
+            clock[0] += min(seconds, job.timeout)
+            times = {step.bytes: 1.0 for step in job.steps}
+            return Turn(times) if seconds <= job.timeout else Turn({}, "it took too long")
+
+        arguments = options_for("--collectives", "all_reduce", "--ranks", "2", "--rounds", "9", "--last", "8")
+        with redirect_stderr(io.StringIO()):
+            sheet = measure.measure(arguments, [Contestant("rondo", "", run), Contestant("other", "", run)],
+                                    Budget(minutes, lambda: clock[0]))
+        return sheet, clock[0]
+
+    def test_there_are_as_many_as_there_is_time_for(self):
+        sheet, seconds = self.measure(minutes=1, seconds=7)
+        self.assertEqual((sheet.rounds, seconds), (3, 42))
+        self.assertEqual([len(times) for times in sheet.times.values()], [3, 3])
+
+    def test_the_first_has_a_share_for_everybody(self):
+        sheet, seconds = self.measure(minutes=1, seconds=40)
+        self.assertEqual((sheet.rounds, seconds), (1, 60))
 
 
 class Options(unittest.TestCase):
@@ -204,7 +234,7 @@ class Real(unittest.TestCase):
                 mpi = with_broken_scatter(folder, arguments)
             except Missing as reason:
                 self.skipTest(str(reason))
-            turns = [mpi.run(jobs.job_of(jobs.Sweep("shm", name, 2), [64, 128], arguments))
+            turns = [mpi.run(jobs.job_of(jobs.Sweep("shm", name, 2), [64, 128], arguments, 60))
                      for name in ("gather", "scatter")]
         self.assertEqual([list(turn.times_us) for turn in turns], [[64, 128], []])
         self.assertIsNone(turns[0].fault)

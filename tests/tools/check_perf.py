@@ -85,10 +85,17 @@ class Tables(Perf):
         self.assertRegex(result.stdout, r"# Memory a rank +: peak resident \d")
 
     def test_startup(self):
-        result = perf("--startup", "--ranks", "4")
+        result = perf("--startup", "--ranks", "4,130")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"# Start to first barrier: \d+\.\d+ s with 4 ranks")
-        self.assertRegex(result.stdout, r"beyond a process that does nothing")
+        for ranks in (4, 130):
+            self.assertRegex(result.stdout, rf"# Start to first barrier: \d+\.\d+ s with {ranks} ranks")
+        self.assertEqual(len(re.findall(r"beyond a process that does nothing", result.stdout)), 2)
+
+    def test_a_start_without_descriptors_says_so(self):
+        command = 'ulimit -n 40 && exec "$0" --ranks 64 --startup'
+        result = run("sh", "-c", command, PERF, env={"RONDO_INIT_TIMEOUT": "2"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("Too many open files", result.stderr)
 
 
 class Files(Perf):

@@ -41,6 +41,7 @@ class Context {
   Context() = default;
   Status listen();
   void greet(const Fd& listener);
+  void pause(const Fd& listener, int error_number);
   void admit(uint64_t session, const Purpose& purpose, Fd fd);
   void end_greeting(Greeting* greeting);
 
@@ -55,6 +56,7 @@ class Context {
   // On the service thread only:
   std::map<std::pair<uint64_t, int>, Door> doors_;
   std::map<Greeting*, std::unique_ptr<Greeting>> greetings_;
+  std::map<int, Poller::Timer> pauses_;  // of listeners, by descriptor
 };
 
 }  // namespace rondo

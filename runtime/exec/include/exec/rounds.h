@@ -32,11 +32,12 @@ struct Rounds {
   std::vector<Round> all;
 };
 
-/// `build`: an algorithm's, whose Schedules of this shape have rounds.
-Rounds rounds_of(const Shape& shape, int rank, Schedule (*build)(const Shape& shape, int rank));
+/// `own`: one of a collective's that has rounds.
+Rounds rounds_of(CollectiveKind kind, const Schedule& own);
 
 /// How many it has; 0 where it has another form: several lanes, Steps of several chunks, or such as send what
-/// they receive.
+/// they receive, or another rank's chunk than that of the one it is for, or of the sender in the second
+/// round.
 int count_rounds(const Schedule& schedule);
 
 }  // namespace rondo
