@@ -15,7 +15,9 @@ namespace {
 bool supports(const Shape& shape) { return fits(shape, halving_steps(shape)); }
 
 Cost cost(const Shape& shape) {
-  return {.rounds = halving_rounds(shape), .volume = exchanged_vectors(shape)};
+  return {.rounds = halving_rounds(shape),
+          .volume = exchanged_vectors(shape),
+          .mean = {.volume = (shape.nranks - 1.0) / shape.nranks, .messages = mean_exchanges(shape)}};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -19,7 +19,11 @@ bool supports(const Shape& shape) { return shape.commutative && fits(shape, 2 * 
 
 Cost cost(const Shape& shape) {
   const double vectors = exchanged_vectors(shape);
-  return {.rounds = 2 * halving_rounds(shape), .volume = 2 * vectors, .folds = vectors};
+  const double others = (shape.nranks - 1.0) / shape.nranks;  // each part is added to that often
+  return {.rounds = 2 * halving_rounds(shape),
+          .volume = 2 * vectors,
+          .folds = vectors,
+          .mean = {.volume = 2 * others, .messages = 2 * mean_exchanges(shape), .folds = others}};
 }
 
 Schedule build(const Shape& shape, int rank) {

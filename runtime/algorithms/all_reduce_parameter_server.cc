@@ -18,7 +18,13 @@ bool supports(const Shape& shape) { return fits(shape, 2); }
 
 Cost cost(const Shape& shape) {
   const double others = shape.nranks - 1;
-  return {others > 0 ? 2.0 : 0.0, 2 * others, std::max(2.0, 1.25 * others), others, others};
+  const double each = others / shape.nranks;
+  return {.rounds = others > 0 ? 2.0 : 0.0,
+          .volume = 2 * others,
+          .steady = std::max(2.0, 1.25 * others),
+          .messages = others,
+          .folds = others,
+          .mean = {.volume = 2 * each, .messages = 2 * each, .folds = each}};
 }
 
 Schedule build(const Shape& shape, int rank) {

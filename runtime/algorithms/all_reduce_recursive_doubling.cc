@@ -22,8 +22,14 @@ bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) +
 /// The first rank of a pair gets its second's vector while its first partner's is already under way.
 Cost cost(const Shape& shape) {
   const double rounds = floor_log2(shape.nranks);
-  if (!PowerGroups(shape.nranks).uneven()) return {.rounds = rounds, .volume = rounds, .folds = rounds};
-  return {.rounds = rounds + 2, .volume = rounds + 3, .folds = rounds + 1};
+  const PowerGroups groups(shape.nranks);
+  if (!groups.uneven()) return {.rounds = rounds, .volume = rounds, .folds = rounds};
+  const double pairs = shape.nranks - groups.groups();
+  const double exchanged = groups.groups() * rounds;
+  const Work mean{.volume = (exchanged + 2 * pairs) / shape.nranks,
+                  .messages = (exchanged + 2 * pairs) / shape.nranks,
+                  .folds = (exchanged + pairs) / shape.nranks};
+  return {.rounds = rounds + 2, .volume = rounds + 3, .folds = rounds + 1, .mean = mean};
 }
 
 Schedule build(const Shape& shape, int rank) {

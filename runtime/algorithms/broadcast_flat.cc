@@ -14,7 +14,12 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 
 Cost cost(const Shape& shape) {
   const double vectors = shape.nranks - 1;
-  return {shape.nranks > 1 ? 1.0 : 0.0, vectors, vectors, vectors};
+  return {.rounds = shape.nranks > 1 ? 1.0 : 0.0,
+          .volume = vectors,
+          .steady = vectors,
+          .messages = vectors,
+          .one_way = true,
+          .mean = vector_each(shape)};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -24,7 +24,9 @@ Cost cost(const Shape& shape) {
   return {.rounds = static_cast<double>(size.depth),
           .volume = static_cast<double>(size.turns),
           .steady = children,
-          .messages = children};
+          .messages = children,
+          .one_way = true,
+          .mean = vector_each(shape)};
 }
 
 template <int kRadix>

@@ -23,7 +23,8 @@ Cost cost(const Shape& shape) {
   const double n = shape.nranks;
   return {.rounds = knomial_size(shape, kBinomial).depth + halving_rounds(shape) - 1,
           .volume = (n - 1) / n + exchanged_vectors(shape),
-          .steady = 2 * (n - 1) / n};
+          .steady = 2 * (n - 1) / n,
+          .mean = {.volume = (n - 1) / n, .messages = mean_exchanges(shape)}};
 }
 
 Schedule build(const Shape& shape, int rank) {

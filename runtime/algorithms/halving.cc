@@ -71,6 +71,11 @@ double exchanged_vectors(const Shape& shape) {
   return static_cast<double>(std::max(by_first, by_last)) / shape.nranks;
 }
 
+double mean_exchanges(const Shape& shape) {
+  const int deepest = ceil_log2(shape.nranks);
+  return deepest + 1 - static_cast<double>(1 << deepest) / shape.nranks;
+}
+
 int most_exchanged(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
 
 int halving_steps(const Shape& shape) { return 2 * ceil_log2(shape.nranks) + 1; }

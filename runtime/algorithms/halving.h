@@ -45,6 +45,9 @@ double halving_rounds(const Shape& shape);
 /// What the busiest rank receives, of either, in vectors of n chunks.
 double exchanged_vectors(const Shape& shape);
 
+/// The messages that a rank sends on average, of either: one in each round that it takes part in.
+double mean_exchanges(const Shape& shape);
+
 /// The most chunks of a message.
 int most_exchanged(const Shape& shape);
 

@@ -1,6 +1,7 @@
 #include "knomial_tree.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "parts.h"
 
@@ -96,6 +97,11 @@ TreeSize knomial_size(const Shape& shape, int radix) {
   return size;
 }
 
+double mean_subtree_volume(const Shape& shape, int radix) {
+  const double mean_depth = (1 - 1.0 / radix) * std::log(shape.nranks) / std::log(radix);
+  return mean_depth / shape.nranks;
+}
+
 bool supports_subtrees(const Shape& shape) {
   // Of radix 4, a rank has up to 3 children a level.
   return !shape.varying && fits(shape, 3 * ceil_log2(shape.nranks) + 2);
@@ -107,7 +113,9 @@ Cost subtrees_cost(const Shape& shape, int radix) {
   return {.rounds = static_cast<double>(size.depth),
           .volume = (n - 1) / n,
           .steady = (n - 1) / n,
-          .messages = static_cast<double>(size.most_children)};
+          .messages = static_cast<double>(size.most_children),
+          .one_way = true,
+          .mean = {.volume = mean_subtree_volume(shape, radix), .messages = (n - 1) / n}};
 }
 
 int most_subtree_blocks(const Shape& shape, int radix) {

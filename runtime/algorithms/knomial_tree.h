@@ -59,6 +59,9 @@ struct TreeSize {
 };
 TreeSize knomial_size(const Shape& shape, int radix);
 
+/// What a rank sends on average where subtrees' blocks go up or down as one message, in vectors of n blocks.
+double mean_subtree_volume(const Shape& shape, int radix);
+
 /// Of gather and scatter, which move a subtree's blocks as one message. Ranks on the way must know the
 /// lengths, so there is no varying form.
 bool supports_subtrees(const Shape& shape);

@@ -14,6 +14,17 @@ int floor_log2(int n) {
   return k;
 }
 
+Work vector_each(const Shape& shape) {
+  const double vectors = (shape.nranks - 1.0) / shape.nranks;
+  return {.volume = vectors, .messages = vectors};
+}
+
+Work fold_each(const Shape& shape) {
+  Work work = vector_each(shape);
+  work.folds = work.volume;
+  return work;
+}
+
 std::vector<int> all_ranks(int n) {
   std::vector<int> ranks;
   for (int rank = 0; rank < n; ++rank) ranks.push_back(rank);

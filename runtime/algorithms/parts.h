@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "algorithms/algorithm.h"
 
 namespace rondo {
 
@@ -13,6 +13,11 @@ int floor_log2(int n);
 
 /// `value` modulo n, never negative.
 inline int wrap(int value, int n) { return ((value % n) + n) % n; }
+
+/// Of a rank on average, where each but one sends a vector to another once, as up or down a tree.
+Work vector_each(const Shape& shape);
+/// The same where each vector is also added to another.
+Work fold_each(const Shape& shape);
 
 /// 0, 1, ... n - 1: a fold of all ranks in their order.
 std::vector<int> all_ranks(int n);

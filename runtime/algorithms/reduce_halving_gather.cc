@@ -20,7 +20,10 @@ Cost cost(const Shape& shape) {
   const double vectors = exchanged_vectors(shape);
   return {.rounds = halving_rounds(shape) + knomial_size(shape, kBinomial).depth,
           .volume = vectors + (n - 1) / n,
-          .folds = vectors};
+          .folds = vectors,
+          .mean = {.volume = (n - 1) / n + mean_subtree_volume(shape, kBinomial),
+                   .messages = mean_exchanges(shape) + (n - 1) / n,
+                   .folds = (n - 1) / n}};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -28,7 +28,9 @@ Cost cost(const Shape& shape) {
           .volume = static_cast<double>(size.turns),
           .steady = children,
           .messages = children,
-          .folds = children};
+          .folds = children,
+          .one_way = true,
+          .mean = fold_each(shape)};
 }
 
 template <int kRadix>

@@ -17,7 +17,9 @@ namespace {
 bool supports(const Shape& shape) { return shape.commutative && fits(shape, halving_steps(shape)); }
 
 Cost cost(const Shape& shape) {
-  return {.rounds = halving_rounds(shape), .volume = exchanged_vectors(shape)};
+  return {.rounds = halving_rounds(shape),
+          .volume = exchanged_vectors(shape),
+          .mean = {.volume = (shape.nranks - 1.0) / shape.nranks, .messages = mean_exchanges(shape)}};
 }
 
 Schedule build(const Shape& shape, int rank) {

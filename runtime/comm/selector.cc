@@ -26,8 +26,12 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
   const auto bytes = static_cast<double>(vector_bytes);
-  return predicted_time(algorithm.cost(shape), cost.latency_us, bytes * cost.us_per_byte,
-                        static_cast<double>(tiles), cost.us_per_message, bytes * cost.us_per_folded_byte);
+  const Times times{.latency = cost.latency_us,
+                    .vector = bytes * cost.us_per_byte,
+                    .message = cost.us_per_message,
+                    .fold = bytes * cost.us_per_folded_byte,
+                    .one_way = cost.one_way};
+  return predicted_time(algorithm.cost(shape), times, static_cast<double>(tiles), cost.ranks_per_cpu);
 }
 
 /// Of several algorithms, the first of those that take the least time.
@@ -144,8 +148,10 @@ const Algorithm* Selector::exchanged(const Call& call, const Shape& shape,
   for (const Algorithm& row : algorithms())
     if (row.kind == shape.kind && row.rounds != 0 && row.supports(shape) && keeps_bits(row, call) &&
         (forced == forced_.end() || forced->second == &row))
-      best.take(row, predicted_time(row.cost(shape), exchange.cost.latency_us,
-                                    static_cast<double>(bytes) * exchange.cost.us_per_byte, 1));
+      best.take(row, predicted_time(row.cost(shape),
+                                    {.latency = exchange.cost.latency_us,
+                                     .vector = static_cast<double>(bytes) * exchange.cost.us_per_byte},
+                                    1));
   return best.row;
 }
 

@@ -13,9 +13,15 @@
 
 namespace rondo {
 
+/// What a rank does for a call; one vector is the longer of a rank's input and output.
+struct Work {
+  double volume = 0;    // vectors that it sends
+  double messages = 0;  // that it sends
+  double folds = 0;     // vectors that it adds to others
+};
+
 /// What an algorithm costs a call, in the usual model: rounds * latency + messages * overhead + volume *
-/// (time of the whole vector over one link). The vector is the longer of a rank's input and output. Both are
-/// the busiest rank's, without pipelining between tiles.
+/// (time of the whole vector over one link). Both are the busiest rank's, without pipelining between tiles.
 struct Cost {
   double rounds = 0;
   double volume = 0;
@@ -27,19 +33,38 @@ struct Cost {
   double messages = 0;
   /// How many vectors the busiest rank adds to others, where the algorithms of a kind differ in that.
   double folds = 0;
+  /// Whether the busiest port only sends, or only receives.
+  bool one_way = false;
+  /// What the ranks do on average, where many do much less than the busiest, as in a tree: that is what
+  /// counts where they share CPUs. Nothing: all are about as busy.
+  Work mean = {};
 };
 
-/// The time of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_time`, and each
-/// message `overhead` of a rank's own time, and adding a whole vector to another `fold_time`; in the unit of
-/// the four times.
-inline double predicted_time(const Cost& cost, double latency, double vector_time, double tiles,
-                             double overhead = 0, double fold_time = 0) {
+/// Of a call, all in one unit: of one transfer of the whole vector, of each message, of a rank's own time,
+/// and of adding a whole vector to another.
+struct Times {
+  double latency = 0;
+  double vector = 0;
+  double message = 0;
+  double fold = 0;
+  double one_way = 1;  // of `vector`: where the port has nothing to do in the other direction
+};
+
+/// The time of a call in `tiles` tiles. Where several ranks share a CPU whose work all of this is, it takes
+/// as long as the work of them all, but for the latency.
+inline double predicted_time(const Cost& cost, const Times& times, double tiles, double ranks_per_cpu = 1) {
   const double messages = cost.messages > cost.rounds ? cost.messages : cost.rounds;
-  const double first = cost.rounds * latency + messages * overhead +
-                       (cost.volume * vector_time + cost.folds * fold_time) / tiles;
-  const double further =
-      cost.steady > 0 ? (cost.steady * vector_time + cost.folds * fold_time) / tiles : first;
-  return first + (tiles - 1) * further;
+  const double port = cost.one_way ? times.one_way : 1;
+  const auto work = [&](const Work& of) {
+    return of.messages * times.message + (of.volume * times.vector + of.folds * times.fold) / tiles;
+  };
+  const double first = work({port * cost.volume, messages, cost.folds});
+  const double further = cost.steady > 0 ? work({port * cost.steady, 0, cost.folds}) : first;
+  const double busiest = first + (tiles - 1) * further;
+  const double waits = cost.rounds * times.latency * (cost.steady > 0 ? 1 : tiles);
+  if (cost.mean.volume == 0) return waits + busiest * ranks_per_cpu;
+  const double shared = tiles * work(cost.mean) * ranks_per_cpu;
+  return waits + (shared > busiest ? shared : busiest);
 }
 
 struct Algorithm {
@@ -54,8 +79,8 @@ struct Algorithm {
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
   /// How many parts it divides a vector into: every Schedule's, of kinds whose chunks are parts.
   int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
-  /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in the
-  /// second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
+  /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in
+  /// the second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
   int rounds = 0;
   /// How it combines operands, where the kind does: the same for every shape that it supports, part of the
   /// vector and rank. What reproducible mode goes by; a test has it proved, and that no more is true.

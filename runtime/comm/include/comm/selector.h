@@ -19,6 +19,8 @@ struct LinkCost {
   double us_per_byte = 2e-4;
   double us_per_message = 0;      // of the time of the rank that sends or receives it
   double us_per_folded_byte = 0;  // of the time of the rank that adds it; 0: us_per_byte holds that as well
+  double one_way = 1;             // of us_per_byte: where a rank does not send and receive at once
+  double ranks_per_cpu = 1;       // where all but the latency is work of CPUs that ranks share
 };
 
 /// For which calls an Exchange is the way to go, and by which of the algorithms that have rounds.
