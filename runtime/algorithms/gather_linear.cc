@@ -13,7 +13,7 @@ bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
-  return {n > 1 ? 1.0 : 0.0, (n - 1) / n, (n - 1) / n, n - 1};
+  return {.rounds = n > 1 ? 1.0 : 0.0, .volume = (n - 1) / n, .steady = (n - 1) / n, .received = n - 1};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -13,7 +13,11 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 
 Cost cost(const Shape& shape) {
   const double vectors = shape.nranks - 1;
-  return {shape.nranks > 1 ? 1.0 : 0.0, vectors, vectors, vectors, vectors};
+  return {.rounds = shape.nranks > 1 ? 1.0 : 0.0,
+          .volume = vectors,
+          .steady = vectors,
+          .folds = vectors,
+          .received = vectors};
 }
 
 Schedule build(const Shape& shape, int rank) {

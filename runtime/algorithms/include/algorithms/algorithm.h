@@ -4,6 +4,7 @@
 // executors' tests and the benchmark iterate the table. Rows are pure functions: any thread.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -22,19 +23,25 @@ struct Cost {
   /// Where a tile starts before the one ahead of it has ended: the volume through the busiest port, which is
   /// all that a further tile costs. 0: each tile costs as much as the first.
   double steady = 0;
-  /// How many messages the busiest rank sends or receives, where a round has more than one; each costs the
-  /// rank's CPU something, however fast the link is.
+  /// How many messages the busiest rank sends, where a round has more than one; each costs the rank's CPU
+  /// something, however fast the link is.
   double messages = 0;
   /// How many vectors the busiest rank adds to others, where the algorithms of a kind differ in that.
   double folds = 0;
+  /// How many messages the busiest rank receives, where those are more than any rank sends.
+  double received = 0;
 };
+
+/// Of what it costs to send a message, the part that it costs to receive one where many come to a rank: they
+/// wait there together, and several are taken at once.
+constexpr double kReceiving = 0.125;
 
 /// The time of a call in `tiles` tiles, where one transfer of the whole vector takes `vector_time`, and each
 /// message `overhead` of a rank's own time, and adding a whole vector to another `fold_time`; in the unit of
 /// the four times.
 inline double predicted_time(const Cost& cost, double latency, double vector_time, double tiles,
                              double overhead = 0, double fold_time = 0) {
-  const double messages = cost.messages > cost.rounds ? cost.messages : cost.rounds;
+  const double messages = std::max({cost.messages, cost.rounds, cost.received * kReceiving});
   const double first = cost.rounds * latency + messages * overhead +
                        (cost.volume * vector_time + cost.folds * fold_time) / tiles;
   const double further =
@@ -54,8 +61,8 @@ struct Algorithm {
   int (*most_count)(const Shape& shape) = [](const Shape&) { return 1; };
   /// How many parts it divides a vector into: every Schedule's, of kinds whose chunks are parts.
   int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
-  /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in the
-  /// second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
+  /// Where every Schedule has that many rounds: in the first all send of their Inputs and then receive, in
+  /// the second, if there is one, they do so with a chunk of their Outputs. 0: it is not of that kind.
   int rounds = 0;
   /// How it combines operands, where the kind does: the same for every shape that it supports, part of the
   /// vector and rank. What reproducible mode goes by; a test has it proved, and that no more is true.
