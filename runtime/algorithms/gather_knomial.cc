@@ -8,6 +8,8 @@
 //
 // (k - 1) log_k n messages at the root instead of n - 1, for short blocks. Ranks on the way must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+#include <utility>
+
 #include "knomial_tree.h"
 #include "parts.h"
 #include "rows.h"
@@ -17,7 +19,9 @@ namespace {
 
 template <int kRadix>
 Cost cost(const Shape& shape) {
-  return subtrees_cost(shape, kRadix);
+  Cost cost = subtrees_cost(shape, kRadix);
+  std::swap(cost.messages, cost.received);
+  return cost;
 }
 
 template <int kRadix>

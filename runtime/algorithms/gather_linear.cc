@@ -17,7 +17,7 @@ Cost cost(const Shape& shape) {
   return {.rounds = n > 1 ? 1.0 : 0.0,
           .volume = (n - 1) / n,
           .steady = (n - 1) / n,
-          .messages = n - 1,
+          .received = n - 1,
           .one_way = true,
           .mean = {.volume = blocks / n, .messages = blocks}};
 }

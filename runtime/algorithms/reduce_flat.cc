@@ -16,8 +16,8 @@ Cost cost(const Shape& shape) {
   return {.rounds = shape.nranks > 1 ? 1.0 : 0.0,
           .volume = vectors,
           .steady = vectors,
-          .messages = vectors,
           .folds = vectors,
+          .received = vectors,
           .one_way = true,
           .mean = fold_each(shape)};
 }

@@ -27,8 +27,8 @@ Cost cost(const Shape& shape) {
   return {.rounds = static_cast<double>(size.depth),
           .volume = static_cast<double>(size.turns),
           .steady = children,
-          .messages = children,
           .folds = children,
+          .received = children,
           .one_way = true,
           .mean = fold_each(shape)};
 }

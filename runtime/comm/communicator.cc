@@ -6,10 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "algorithms/ordered.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
+#include "comm/nearness.h"
 #include "comm/requests.h"
 #include "comm/shared_calls.h"
 #include "topology/cache.h"
@@ -55,6 +57,7 @@ double ranks_per_cpu(const std::vector<const Member*>& ranks) {
 
 /// How a communicator's ranks are joined.
 struct Wiring {
+  std::vector<const Member*> all;
   std::vector<const Member*> here;  // those on this rank's host
   bool one_host = false;
   bool by_network = false;
@@ -62,9 +65,11 @@ struct Wiring {
 
 Wiring wiring_of(const Session& session, const std::vector<int>& ranks, const Transport* transport) {
   Wiring wiring;
-  for (const int rank : ranks)
+  for (const int rank : ranks) {
+    wiring.all.push_back(&session.member(rank));
     if (session.member(rank).endpoint.host == session.member(session.rank()).endpoint.host)
       wiring.here.push_back(&session.member(rank));
+  }
   wiring.one_host = wiring.here.size() == ranks.size();
   wiring.by_network =
       !wiring.one_host || (transport != nullptr && std::string_view(transport->name) == "tcp");
@@ -177,6 +182,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   made->crowded_ = ranks_per_cpu(wiring.here) > 1;
   const int64_t asked = made->options_.stream_bytes;
   made->most_cached_bytes_ = asked >= 0 ? static_cast<size_t>(asked) : most_cached_bytes(wiring.here.size());
+  if (wiring.by_network) made->near_order_ = near_together(wiring.all);
   const bool few = made->size() > 1 && made->size() <= kMostExchanging;
   if (wiring.one_host && few && shares_memory(made->options_.transport)) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
@@ -206,11 +212,16 @@ Status Communicator::fail(const Status& cause) {
   return health_->cause();
 }
 
+Schedule Communicator::schedule(const Algorithm& algorithm, const Shape& shape) const {
+  if (near_order_.empty() || !is_free_in_order(shape.kind)) return algorithm.build(shape, self_);
+  return build_in_order(algorithm, shape, self_, near_order_);
+}
+
 Result<Communicator::Plan*> Communicator::plan(const Algorithm& algorithm, const Shape& shape) {
   auto& made = plans_[{&algorithm, shape.root, shape.varying, shape.commutative}];
   if (made == nullptr) {
     RONDO_TRY_ASSIGN(Program program,
-                     Program::bind(shape, algorithm.build(shape, self_), [this](int peer, uint16_t port) {
+                     Program::bind(shape, schedule(algorithm, shape), [this](int peer, uint16_t port) {
                        return connections_.lane(peer, port);
                      }));
     made = std::make_unique<Plan>(std::move(program));

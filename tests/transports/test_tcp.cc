@@ -391,25 +391,34 @@ TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") 
   }));
 }
 
-TEST_CASE("tcp: sockets wait neither for more data before they send nor, inside a host, for their turn") {
+/// The rule by which a socket finds out how much may be on its way.
+std::string congestion_rule(const Fd& socket) {
+  char rule[16] = {};
+  socklen_t length = sizeof rule;
+  REQUIRE(::getsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, rule, &length) == 0);
+  return rule;
+}
+
+TEST_CASE("tcp: sockets do not wait for more data, and from the first long message on not for their turn") {
+  const ConnectionParams params{.slot_bytes = size_t{64} * 1024, .sockets = 1};
   Ends ends;
-  ends.dialler = require_connection(ends.connect(tcp_transport(), small_params(), true));
+  ends.dialler = require_connection(ends.connect(tcp_transport(), params, true));
   Fd socket = ends.wire->take(0);
-  auto [near, far] = connected_sockets(Route::Tcp);
-  const int watched = ::dup(far.get());
-  ends.wire->put(0, std::move(far));
-  ends.wire->put(1, std::move(socket));
-  ends.acceptor = require_connection(ends.connect(tcp_transport(), small_params(), false));
-  ends.acceptor->peek();
+  const Fd watched(::dup(socket.get()));
+  ends.wire->put(0, std::move(socket));
+  const std::string usual = congestion_rule(watched);
+  ends.acceptor = require_connection(ends.connect(tcp_transport(), params, false));
+  const std::vector<std::byte> data(params.slot_bytes);
+
+  REQUIRE(ends.acceptor->post(data.data(), 64, Signature()));
   int on = 0;
   socklen_t length = sizeof on;
-  REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);
-  char rule[16] = {};
-  length = sizeof rule;
-  REQUIRE(::getsockopt(watched, IPPROTO_TCP, TCP_CONGESTION, rule, &length) == 0);
-  ::close(watched);
+  REQUIRE(::getsockopt(watched.get(), IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);
   REQUIRE(on != 0);
-  REQUIRE(std::string(rule) == "reno");  // nothing leaves the host, so nothing is to be paced
+  REQUIRE(congestion_rule(watched) == usual);
+
+  REQUIRE(ends.acceptor->post(data.data(), data.size(), Signature()));
+  REQUIRE(congestion_rule(watched) == "reno");  // nothing leaves the host, so nothing is to be paced
 }
 
 }  // namespace

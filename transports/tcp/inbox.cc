@@ -61,7 +61,9 @@ ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const 
 Status Inbox::read(size_t socket, int fd) {
   if (stopped_) return {};
   Stream& stream = streams_[socket];
+  const bool was_complete = slot(released_).complete;
   RONDO_TRY(parse(stream, socket));  // a slot may have become free for what is in the buffer
+  if (!was_complete && slot(released_).complete) return {};
   std::memmove(stream.buffer.data(), stream.buffer.data() + stream.begin, stream.end - stream.begin);
   stream.end -= std::exchange(stream.begin, 0);
   const iovec buffer{stream.buffer.data() + stream.end, kBuffer - stream.end};

@@ -28,7 +28,8 @@ class Inbox {
   /// Nothing is read any more, and nothing written to where it was expected.
   void stop() { stopped_ = true; }
 
-  /// Reads once from a socket, as far as there are free slots; what is wrong with the stream, if anything is.
+  /// Reads once from a socket, as far as there are free slots, unless the oldest message has come already
+  /// with those before it; what is wrong with the stream, if anything is.
   Status read(size_t socket, int fd);
   /// The socket that brings the oldest message.
   size_t oldest_socket() const { return static_cast<size_t>(released_ % streams_.size()); }

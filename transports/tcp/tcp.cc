@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "tcp/inbox.h"
 #include "tcp/outbox.h"
@@ -69,6 +70,7 @@ class TcpConnection : public Connection {
   tcp::Terms terms_;
   std::unique_ptr<Link> link_;  // until all sockets are there
   std::vector<Fd> sockets_;
+  bool unpaced_ = false;
   std::vector<bool> ended_;  // by socket: nothing more can be read from it
   tcp::Outbox outbox_;
   tcp::Inbox inbox_;
@@ -90,7 +92,6 @@ Status TcpConnection::greet(size_t index) {
   const int on = 1;
   if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
     return system_error("setting TCP_NODELAY", errno);
-  tcp::tune(fd);
   const tcp::Hello hello{.slot_bytes = terms_.params.slot_bytes,
                          .slots = static_cast<uint32_t>(terms_.params.slots),
                          .sockets = static_cast<uint32_t>(terms_.params.sockets),
@@ -137,6 +138,8 @@ bool TcpConnection::make_room() {
 
 void TcpConnection::send(const std::byte* data, size_t bytes, const Signature& signature) {
   if (!failure_.ok()) return;
+  if (bytes >= tcp::kLeastUnpaced && !std::exchange(unpaced_, true))
+    for (const Fd& fd : sockets_) tcp::unpace(fd.get());
   outbox_.add(data, bytes, signature);
   const size_t socket = outbox_.last_socket();
   fail(outbox_.send(socket, sockets_[socket].get()));

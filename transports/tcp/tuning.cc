@@ -29,7 +29,7 @@ bool stays_on_host(int fd) {
 
 }  // namespace
 
-void tune(int fd) {
+void unpace(int fd) {
   // Inside a host nothing is lost or queued on the way, and a rule that paces what is sent, as BBR does, only
   // halves the rate. Reno does not, and every process may choose it.
   constexpr std::string_view kUnpaced = "reno";

@@ -4,6 +4,7 @@
 // executors' tests and the benchmark iterate the table. Rows are pure functions: any thread.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -28,17 +29,23 @@ struct Cost {
   /// Where a tile starts before the one ahead of it has ended: the volume through the busiest port, which is
   /// all that a further tile costs. 0: each tile costs as much as the first.
   double steady = 0;
-  /// How many messages the busiest rank sends or receives, where a round has more than one; each costs the
-  /// rank's CPU something, however fast the link is.
+  /// How many messages the busiest rank sends, where a round has more than one; each costs the rank's CPU
+  /// something, however fast the link is.
   double messages = 0;
   /// How many vectors the busiest rank adds to others, where the algorithms of a kind differ in that.
   double folds = 0;
+  /// How many messages the busiest rank receives, where those are more than any rank sends.
+  double received = 0;
   /// Whether the busiest port only sends, or only receives.
   bool one_way = false;
   /// What the ranks do on average, where many do much less than the busiest, as in a tree: that is what
   /// counts where they share CPUs. Nothing: all are about as busy.
   Work mean = {};
 };
+
+/// Of what it costs to send a message, the part that it costs to receive one where many come to a rank: they
+/// wait there together, and several are taken at once.
+constexpr double kReceiving = 0.125;
 
 /// Of a call, all in one unit: of one transfer of the whole vector, of each message, of a rank's own time,
 /// and of adding a whole vector to another.
@@ -53,7 +60,7 @@ struct Times {
 /// The time of a call in `tiles` tiles. Where several ranks share a CPU whose work all of this is, it takes
 /// as long as the work of them all, but for the latency.
 inline double predicted_time(const Cost& cost, const Times& times, double tiles, double ranks_per_cpu = 1) {
-  const double messages = cost.messages > cost.rounds ? cost.messages : cost.rounds;
+  const double messages = std::max({cost.messages, cost.rounds, cost.received * kReceiving});
   const double port = cost.one_way ? times.one_way : 1;
   const auto work = [&](const Work& of) {
     return of.messages * times.message + (of.volume * times.vector + of.folds * times.fold) / tiles;

@@ -168,6 +168,7 @@ class Communicator {
   Result<Choice*> choose(const Call& call);
   Binding bind(const Call& call, const Signature& signature) const;
   std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
+  Schedule schedule(const Algorithm& algorithm, const Shape& shape) const;
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   void share_memory();
   std::byte* scratch(size_t bytes);
@@ -184,6 +185,7 @@ class Communicator {
   std::shared_ptr<Board> board_ = std::make_shared<Board>();
   ConnectionTable connections_;
   LinkCost link_cost_;
+  std::vector<int> near_order_;  // of ranks that a network joins; empty: it makes no difference
   std::array<CallMemo<Choice>, kCollectives> choices_;
   std::map<PlanKey, std::unique_ptr<Plan>> plans_;
   std::unique_ptr<SharedCalls> shared_calls_;  // null: not all ranks see one another's memory

@@ -1,0 +1,54 @@
+// Algorithms over ranks in another order than that of their numbers.
+#include "algorithms/ordered.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "catch.h"
+#include "schedule/verifier.h"
+#include "shapes.h"
+
+using namespace rondo;
+
+namespace {
+
+std::vector<int> shuffled(int n, uint32_t seed) {
+  std::vector<int> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("an algorithm of a kind that is free in it verifies in any order of 1 to 20 ranks, all roots") {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!is_free_in_order(algorithm.kind)) continue;
+    for (int n = 1; n <= 20; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        const auto seed = static_cast<uint32_t>(n * 100 + shape.root);
+        const std::vector<int> order = shuffled(n, seed);
+        std::vector<Schedule> ranks;
+        for (int rank = 0; rank < n; ++rank) ranks.push_back(build_in_order(algorithm, shape, rank, order));
+        for (const bool in_place : {false, true}) {
+          const Status status = verify(shape, ranks, {.in_place = in_place});
+          INFO(name_of(algorithm) << ", " << to_string(shape) << ", seed " << seed << ": "
+                                  << status.message());
+          REQUIRE(status.ok());
+        }
+      }
+  }
+}
+
+TEST_CASE("in another order the root's neighbours are those next to its place") {
+  const std::vector<int> order = {0, 2, 4, 6, 1, 3, 5, 7};
+  const Shape shape{.kind = CollectiveKind::Broadcast, .nranks = 8, .root = 0};
+  const Algorithm& chain = *algorithm_by_name(shape.kind, "chain").value();
+  for (size_t place = 0; place + 1 < order.size(); ++place) {
+    const Schedule schedule = build_in_order(chain, shape, order[place], order);
+    const Step& last = schedule.lanes[0].steps.back();
+    REQUIRE(schedule.peer_sets[last.send_set] ==
+            std::vector<uint16_t>{static_cast<uint16_t>(order[place + 1])});
+  }
+}
