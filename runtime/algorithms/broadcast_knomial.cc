@@ -1,9 +1,8 @@
 // Broadcast down a k-nomial tree: whoever has the vector sends it to the leaders of the other runs of its
 // ranks.
 //
-//     radix 2:   round 1:  0 ─► 4       round 2:  0 ─► 2, 4 ─► 6       round 3:  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─►
-//     7 radix 4:   round 1:  0 ─► 2, 4, 6                                round 2:  0 ─► 1, 2 ─► 3, 4 ─► 5, 6
-//     ─► 7
+//     radix 2:   0 ─► 4       then  0 ─► 2, 4 ─► 6       then  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─► 7
+//     radix 4:   0 ─► 2, 4, 6                            then  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─► 7
 //
 // ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees): the higher the
 // radix, the fewer the rounds and the more the messages. (R. Thakur, R. Rabenseifner, W. Gropp, Optimization
