@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr size_t kLine = 64;
 
 void stream_copy_kernel(uint8_t* to, const uint8_t* from, size_t bytes) {
-  const hn::ScalableTag<uint8_t> d;
+  const hn::CappedTag<uint8_t, kLine> d;
   const size_t step = hn::Lanes(d);
   const size_t before = std::min(bytes, (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine);
   std::memcpy(to, from, before);

@@ -66,10 +66,10 @@ def measure(arguments, contestants, budget):
     time for all of them."""
     sheet = Sheet(arguments)
     longest = 0
-    while sheet.rounds < arguments.rounds and (sheet.rounds == 0 or budget.left() > SLACK * longest):
-        before = budget.left()
+    while sheet.rounds == 0 or (sheet.rounds < arguments.rounds and budget.left() > SLACK * longest):
+        began = budget.clock()
         make_round(sheet, contestants, budget)
-        longest = max(longest, before - budget.left())
+        longest = max(longest, budget.clock() - began)
     if sheet.rounds < arguments.rounds:
         print(f"there was time for {sheet.rounds} of {arguments.rounds} rounds", file=sys.stderr)
     return sheet
@@ -81,6 +81,8 @@ def make_round(sheet, contestants, budget):
     for place, (sweep, contestant) in enumerate(turns):
         if place % len(contestants) == 0:
             print(f"round {number + 1} of {arguments.rounds}: {sweep}", file=sys.stderr)
+        if number > 0 and budget.is_over():
+            return
         seconds = budget.share(len(turns) - place) if number == 0 else budget.left()
         take_turn(sheet, sweep, contestant, min(arguments.timeout, seconds), budget)
     sheet.rounds += 1

@@ -97,6 +97,7 @@ Result<std::optional<Descriptors>> receive_descriptors(const Fd& socket, std::sp
   }
   received.bytes = static_cast<size_t>(got);
   received.attached = attached(envelope.message);
+  received.lost = (envelope.message.msg_flags & MSG_CTRUNC) != 0;
   return std::optional<Descriptors>(std::move(received));
 }
 

@@ -1,6 +1,7 @@
 #include "base/lendable.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +20,7 @@ struct Record {
     pid_t owner = 0;
   };
   std::atomic<size_t> pieces{0};
+  std::atomic<uint64_t> frees{0};
   std::mutex mutex;  // guards what follows
   uint64_t numbers = 0;
   std::map<const std::byte*, Piece> all;  // by where they begin
@@ -29,13 +31,21 @@ Record& record() {
   return all;
 }
 
+/// Each piece keeps its descriptor only while others find enough of them.
+std::shared_ptr<const Fd> keep(Fd memfd) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (static_cast<rlim_t>(memfd.get()) >= limit.rlim_cur / 2) return nullptr;
+  return std::make_shared<const Fd>(std::move(memfd));
+}
+
 }  // namespace
 
 Result<std::byte*> allocate_lendable(size_t bytes) {
   RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
   std::byte* const begin = made.segment.data();
   const std::lock_guard lock(record().mutex);
-  Lendable lendable{begin, bytes, ++record().numbers, std::make_shared<const Fd>(std::move(made.memfd))};
+  Lendable lendable{begin, bytes, ++record().numbers, keep(std::move(made.memfd))};
   record().all[begin] = {std::move(lendable), std::move(made.segment), ::getpid()};
   record().pieces.store(record().all.size(), std::memory_order_relaxed);
   return begin;
@@ -47,10 +57,11 @@ bool free_lendable(void* begin) {
   record().pieces.store(record().all.size(), std::memory_order_relaxed);
   lock.unlock();
   if (found.empty()) return false;
+  record().frees.fetch_add(1, std::memory_order_relaxed);
   // A peer may have it mapped for some time to come: its pages go now. Not those of a forked process's
   // parent.
   const auto& [freed, mapped, owner] = found.mapped();
-  if (owner == ::getpid())
+  if (owner == ::getpid() && freed.memfd != nullptr)
     ::fallocate(freed.memfd->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                 static_cast<off_t>(freed.bytes));
   return true;
@@ -63,12 +74,16 @@ std::optional<Lendable> find_lendable(const std::byte* at, size_t bytes) {
   const auto after = record().all.upper_bound(at);
   if (after == record().all.begin()) return std::nullopt;
   const Lendable& before = std::prev(after)->second.lendable;
-  return before.holds(at, bytes) ? std::optional(before) : std::nullopt;
+  return before.memfd != nullptr && before.holds(at, bytes) ? std::optional(before) : std::nullopt;
 }
 
-bool is_lendable(const std::byte* begin, uint64_t number) {
-  const auto found = find_lendable(begin, 1);
-  return found && found->number == number;
+bool is_alive(const Lendable& piece) {
+  const std::lock_guard lock(record().mutex);
+  const auto found = record().all.find(piece.begin);
+  return found != record().all.end() && found->second.lendable.number == piece.number;
 }
+
+// Relaxed: who frees memory that another thread's calls use must tell that thread.
+uint64_t lendable_frees() { return record().frees.load(std::memory_order_relaxed); }
 
 }  // namespace rondo

@@ -353,6 +353,10 @@ void PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   RecvRequest& request = **found;
   std::byte* place = request.data + request.arrived;
   if (data != place) std::memcpy(place, data, bytes);
+  if (!in.connection->intact()) {
+    failure_ = error(Code::RemoteError, "rank {} took a message back while it was read", source);
+    return;
+  }
   request.arrived += bytes;
   request.done = request.arrived == request.bytes;
   if (request.done) in.receiving.erase(found);

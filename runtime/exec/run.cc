@@ -96,6 +96,7 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   if (auto outcome = gather_operands(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   compute(lane, step);
+  if (!read_intact()) return StepOutcome::Failed;
   hand_over(step, tile, bytes);
   return StepOutcome::Done;
 }
@@ -196,17 +197,16 @@ std::byte* Run::address(Buffer buffer, size_t offset) const {
   return nullptr;
 }
 
-/// Whether the result goes past the caches. Not where it is read from: by a peer, or as an operand.
-bool Run::streams(size_t lane, const Step& step) const {
+/// Whether the result goes past the caches; not where a peer reads it.
+bool Run::streams(size_t lane) const {
   if (!binding_.streams || !program_.settles(lane, lanes_[lane].step)) return false;
-  if (binding_.in_place && step.src() != Buffer::None) return false;
   return std::all_of(targets_.begin(), targets_.end(),
                      [](const Target& target) { return target.slot != nullptr; });
 }
 
 void Run::compute(size_t lane, const Step& step) {
   const size_t tile = lanes_[lane].tile;
-  streams_ = streams(lane, step);
+  streams_ = streams(lane);
   size_t slot_offset = 0;
   for (int i = 0; i < step.count; ++i) {
     Piece src;
@@ -265,6 +265,15 @@ const std::byte* Run::fill_slots(FoldArgs args, const std::byte* value, size_t s
   return value;
 }
 
+/// Whether what was computed is of the peers' messages, and not of what came to their place later.
+bool Run::read_intact() {
+  const bool all = std::all_of(operands_.begin(), operands_.end(), [](const Operand& operand) {
+    return operand.connection == nullptr || operand.connection->intact();
+  });
+  if (!all) failure_ = error(Code::RemoteError, "a peer took a message back while it was read");
+  return all;
+}
+
 /// Sends what was computed and gives the received slots back.
 void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
   for (const Target& target : targets_) {
@@ -286,6 +295,7 @@ Status Run::connection_status() const {
 }
 
 void Run::abandon() {
+  for (Connection* connection : program_.all_connections()) connection->stop_reading();
   for (Connection* connection : program_.all_connections()) connection->withdraw();
 }
 

@@ -1,8 +1,12 @@
 // Calls on memory of rondo_mem_alloc(), which ranks in other processes read where it lies.
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "catch.h"
 #include "exchange.h"
@@ -97,6 +101,76 @@ TEST_CASE("more pieces of memory than a peer maps are as good as few") {
       for (size_t k = 0; k < kBytes; ++k) require(piece[k] == static_cast<std::byte>(i % 251), "wrong byte");
     }
   }));
+}
+
+void all_reduce_and_check(const Rank& rank, std::byte* memory, size_t bytes) {
+  auto* const values = reinterpret_cast<int*>(memory);
+  const size_t count = bytes / sizeof(int);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<int>(i) + rank.rank;
+  std::vector<int> sums(count);
+  check(rondo_all_reduce(values, sums.data(), count, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+  for (size_t i = 0; i < count; ++i) require(sums[i] == 2 * static_cast<int>(i) + 1, "wrong sum");
+}
+
+TEST_CASE("other memory that lies where memory of the library was freed is what peers read") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    constexpr size_t kBytes = size_t{1} << 20;
+    auto lent = allocate(kBytes);
+    void* const place = lent.get();
+    for (int i = 0; i < 3; ++i) all_reduce_and_check(rank, lent.get(), kBytes);
+    lent.reset();
+    void* const again = ::mmap(place, kBytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    require(again == place, "the place is taken");
+    for (int i = 0; i < 3; ++i) all_reduce_and_check(rank, static_cast<std::byte*>(again), kBytes);
+    ::munmap(again, kBytes);
+  }));
+}
+
+TEST_CASE("memory that is lent for calls too short to read it there does no harm to later ones") {
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    for (int i = 0; i < 600; ++i) all_reduce_and_check(rank, allocate(4096).get(), 4096);
+    const auto memory = allocate(size_t{1} << 20);
+    for (int i = 0; i < 3; ++i) all_reduce_and_check(rank, memory.get(), size_t{1} << 20);
+  }));
+}
+
+TEST_CASE("where descriptors are few memory of the library is still to be had, and good for calls") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    rlimit limit{};
+    require(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+    limit.rlim_cur = 100;
+    require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+    std::vector<std::shared_ptr<std::byte>> pieces;
+    for (int i = 0; i < 300; ++i) pieces.push_back(allocate(65'536));
+    for (const auto& piece : pieces) all_reduce_and_check(rank, piece.get(), 65'536);
+  }));
+}
+
+TEST_CASE(
+    "a rank that ends the calls of all has nobody wait long, though messages lie where they were lent") {
+  expect_success(
+      run_world({.nranks = 5, .transport = "shm", .algorithm = "all_reduce=one_shot"}, [](Rank& rank) {
+        constexpr size_t kCount = size_t{1} << 18;
+        const auto memory = allocate(2 * kCount * sizeof(int));
+        int* const values = reinterpret_cast<int*>(memory.get());
+        for (int i = 0; i < 2; ++i)
+          check(rondo_all_reduce(values, values + kCount, kCount, RONDO_INT32, RONDO_MAX, rank.comm, nullptr),
+                rank.comm);
+        const auto began = std::chrono::steady_clock::now();
+        if (rank.rank == 0) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(200));
+          check(rondo_abort(rank.comm), rank.comm);
+        } else {
+          require(rondo_all_reduce(values, values + kCount, kCount, RONDO_INT32, RONDO_MAX, rank.comm,
+                                   nullptr) != RONDO_OK,
+                  "the call cannot have succeeded");
+        }
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+        // Four peers that each kept the others waiting would make it more than half a second.
+        require(took.count() < 0.45, "it took " + std::to_string(took.count()) + " s");
+      }));
 }
 
 TEST_CASE("a forked process that frees memory of the library leaves its parent's alone") {

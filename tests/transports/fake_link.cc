@@ -67,7 +67,7 @@ ConnectionKey new_key(int dialler, int acceptor) {
 }
 
 Result<Fd> FakeLink::dial(Route route, int index) {
-  if (wire_->refuses()) return error(Code::RemoteError, "nobody answers");
+  if (!dials_) return error(Code::InternalError, "the acceptor dialled");
   auto [own, peers] = connected_sockets(route);
   wire_->put(index, std::move(peers));
   return std::move(own);

@@ -2,7 +2,6 @@
 // a socketpair or loopback TCP, the other one accepts. Each link belongs to one thread; the Wire to both.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,15 +21,11 @@ class Wire {
   Fd take(int index);  // invalid where it has not come, or is held back
   /// While held, nothing arrives.
   void hold(bool held);
-  /// From now on nobody can be dialled.
-  void refuse(bool refuses) { refuses_ = refuses; }
-  bool refuses() const { return refuses_; }
 
  private:
   std::mutex mutex_;
   std::map<int, Fd> arriving_;
   bool held_ = false;
-  std::atomic<bool> refuses_ = false;
 };
 
 /// A key that no other test has.

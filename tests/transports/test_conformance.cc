@@ -157,6 +157,7 @@ TEST_CASE("what was sent is flushed in the end, and posted memory only when it h
   }));
   const LentMemory mine(500);
   ends.dialler->lend(mine.lendable());
+  ends.acceptor->peek();  // hears of it
   if (!ends.dialler->can_post(mine.data(), mine.size())) {
     REQUIRE_FALSE(ends.dialler->post(mine.data(), mine.size(), {}));
     return;
@@ -178,8 +179,8 @@ TEST_CASE("no post is taken without credits") {
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
   const LentMemory mine(64 * 1024);
   ends.dialler->lend(mine.lendable());
+  ends.acceptor->peek();  // lets its memory come, and hears of the loan
   if (!ends.dialler->can_post(mine.data(), mine.size())) return;
-  ends.acceptor->peek();  // lets it come
   int posted = 0;
   while (posted < 10'000 && ends.dialler->post(mine.data(), mine.size(), {})) ++posted;
   REQUIRE(posted >= 2);

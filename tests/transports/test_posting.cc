@@ -12,8 +12,8 @@ const Transport& local() { return *transport_by_name("local").value(); }
 /// Both ends over one of the transports that post in shared memory, with memory that the dialler has lent.
 struct Posting {
   explicit Posting(size_t bytes) : mine(bytes) {
-    ends.acceptor->peek();  // lets its memory come
     ends.dialler->lend(mine.lendable());
+    ends.acceptor->peek();  // lets its memory come, and hears of the loan
     REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
   }
   Ends ends = connect_ends(*transport_by_name(GENERATE("local", "shm")).value(), small_params());
@@ -59,6 +59,27 @@ TEST_CASE("an end that goes takes its posted messages with it") {
   ends.dialler.reset();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE_FALSE(ends.acceptor->status().ok());
+}
+
+TEST_CASE("who has let go of a message that it could not use keeps nobody waiting") {
+  Posting posting(1000);
+  auto& [ends, mine] = posting;
+  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.acceptor->peek().has_value());
+  ends.acceptor->stop_reading();
+  const int64_t before_ns = now_ns();
+  ends.dialler->withdraw();
+  REQUIRE(now_ns() - before_ns < Connection::kWithdrawMs * 1'000'000 / 2);
+}
+
+TEST_CASE("a message that was taken back while it was read is known not to be whole") {
+  Posting posting(1000);
+  auto& [ends, mine] = posting;
+  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.acceptor->peek().has_value());
+  REQUIRE(ends.acceptor->intact());
+  ends.dialler->withdraw();
+  REQUIRE_FALSE(ends.acceptor->intact());
 }
 
 TEST_CASE("taking back waits for a peer in the middle of reading, but not for ever") {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "transports/connection.h"
@@ -12,6 +13,7 @@ namespace rondo {
 // `withdrawn`. Both orders are sequentially consistent, so at least one of them sees the other.
 
 void Withdrawal::take_back() {
+  if (std::exchange(has_taken_back_, true)) return;
   std::atomic_ref(words_->withdrawn).store(1, std::memory_order_seq_cst);
   const Deadline deadline = Deadline::in_ms(Connection::kWithdrawMs);
   // Acquires the release store in end_reading(): the receiver's reads come before what the owner does next.
@@ -25,6 +27,13 @@ bool Withdrawal::begin_reading() {
   reads_ = std::atomic_ref(words_->withdrawn).load(std::memory_order_seq_cst) == 0;
   if (!reads_) std::atomic_ref(words_->reading).store(0, std::memory_order_release);
   return reads_;
+}
+
+bool Withdrawal::is_undisturbed() const {
+  if (!reads_) return true;
+  // The exchange keeps the reads that were made before it, and the load behind it.
+  std::atomic_ref(words_->reading).exchange(1, std::memory_order_acq_rel);
+  return std::atomic_ref(words_->withdrawn).load(std::memory_order_relaxed) == 0;
 }
 
 void Withdrawal::end_reading() {

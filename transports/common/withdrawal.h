@@ -17,17 +17,20 @@ class Withdrawal {
   Withdrawal() = default;
   explicit Withdrawal(WithdrawalWords& words) : words_(&words) {}
 
-  /// The sender: afterwards the receiver reads nothing that was posted. Waits for one that is in the middle
-  /// of it, at the longest Connection::kWithdrawMs.
+  /// The sender: afterwards the receiver begins to read nothing that was posted. Waits for one that is in the
+  /// middle of it, at the longest Connection::kWithdrawMs; the first time alone.
   void take_back();
 
   /// The receiver, before it reads; false: it must not. Once it may, it may until end_reading().
   bool begin_reading();
+  /// Whether nothing was taken back since then, so that what has been read was the sender's message.
+  bool is_undisturbed() const;
   void end_reading();
 
  private:
   WithdrawalWords* words_ = nullptr;
   bool reads_ = false;
+  bool has_taken_back_ = false;
 };
 
 }  // namespace rondo

@@ -17,8 +17,8 @@ class LocalConnection : public Connection {
         reading_(in_.withdrawal) {}
 
   ~LocalConnection() override {
+    stop_reading();
     withdraw();
-    reading_.end_reading();
   }
 
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
@@ -36,12 +36,13 @@ class LocalConnection : public Connection {
     if (sender_.sent() == 0) return true;
     return pair_->both_here() && sender_.returned(posted_);
   }
-  /// Only what was posted: what lies in slots is still the peer's to read.
+  void stop_reading() override { reading_.end_reading(); }
   void withdraw() override {
     if (!sender_.returned(posted_)) posting_.take_back();
   }
 
   std::optional<Arrival> peek() override;
+  bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();
     reading_.end_reading();

@@ -1,6 +1,9 @@
 #include "shm/loans.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <atomic>
 
 #include "base/log.h"
 
@@ -12,101 +15,139 @@ constexpr int kOffsetBits = 40;
 constexpr uint64_t kOffsets = uint64_t{1} << kOffsetBits;
 constexpr uint32_t kMostNumbers = (1u << (64 - kOffsetBits)) - 1;
 
-/// The connection's own is socket 0; both ends may lend.
-int socket_from(bool dialler) { return dialler ? 1 : 2; }
-
 }  // namespace
 
-void Lender::lend(const Lendable& memory, Link& link) {
-  const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };
-  if (has_failed_ || std::any_of(loans_.begin(), loans_.end(), has_it)) return;
-  const Status lent = try_to_lend(memory, link);
-  if (lent.ok()) return;
-  has_failed_ = true;
-  log().info("rank {} lends rank {} no memory, whose bytes are copied now: {}", link.self(), link.peer(),
-             lent.message());
+bool may_keep(const Fd& socket) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  // The least free number is given away first, so it tells how many are in use.
+  return static_cast<rlim_t>(socket.get()) < limit.rlim_cur / 2;
 }
 
-Status Lender::try_to_lend(const Lendable& memory, Link& link) {
-  if (!socket_.valid()) {
-    RONDO_TRY_ASSIGN(socket_, link.dial(Route::Unix, socket_from(link.dials())));
-  }
-  RONDO_TRY_ASSIGN(const bool has_room, take_freed_back());
-  if (!has_room || loans_.size() == kMostLoans || numbers_ == kMostNumbers || memory.bytes > kOffsets)
-    return {};
-  RONDO_TRY_ASSIGN(const bool told, tell(numbers_ + 1, &memory));
-  if (told) loans_.push_back({memory, ++numbers_});
+void Lender::lend(const Lendable& memory, const Fd& socket) {
+  const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };
+  if (has_failed_ || !socket.valid() || std::any_of(loans_.begin(), loans_.end(), has_it)) return;
+  const Status lent = try_to_lend(memory, socket);
+  if (lent.ok()) return;
+  has_failed_ = true;
+  log().info("memory is not lent any more on a connection, and its bytes are copied: {}", lent.message());
+}
+
+Status Lender::try_to_lend(const Lendable& memory, const Fd& socket) {
+  RONDO_TRY_ASSIGN(const bool has_room, take_freed_back(socket));
+  const bool fits = loans_.size() < kMostLoans && numbers_ < kMostNumbers && memory.bytes <= kOffsets;
+  if (!has_room || !fits) return {};
+  RONDO_TRY_ASSIGN(const bool told, tell(socket, numbers_ + 1, &memory));
+  if (!told) return {};
+  loans_.push_back({memory, ++numbers_, told_});
+  loans_.back().memory.memfd.reset();
   return {};
 }
 
-Result<bool> Lender::take_freed_back() {
+/// False where the socket has no room now.
+Result<bool> Lender::take_freed_back(const Fd& socket) {
+  const uint64_t frees = lendable_frees();
+  if (frees == frees_) return true;
   for (auto loan = loans_.begin(); loan != loans_.end();) {
-    if (is_lendable(loan->memory.begin, loan->memory.number)) {
+    if (is_alive(loan->memory)) {
       ++loan;
       continue;
     }
-    RONDO_TRY_ASSIGN(const bool told, tell(loan->number, nullptr));
+    RONDO_TRY_ASSIGN(const bool told, tell(socket, loan->number, nullptr));
     if (!told) return false;
     loan = loans_.erase(loan);
   }
+  frees_ = frees;
   return true;
 }
 
 /// False where the socket has no room now. `memory`: null, it has been freed.
-Result<bool> Lender::tell(uint32_t loan, const Lendable* memory) {
+Result<bool> Lender::tell(const Fd& socket, uint32_t loan, const Lendable* memory) {
   const LoanMessage message{.loan = loan, .bytes = memory != nullptr ? memory->bytes : 0};
   const int fd = memory != nullptr ? memory->memfd->get() : -1;
-  return try_to_send_descriptors(socket_, std::as_bytes(std::span(&message, 1)),
-                                 {&fd, memory != nullptr ? size_t{1} : size_t{0}});
+  RONDO_TRY_ASSIGN(const bool sent,
+                   try_to_send_descriptors(socket, std::as_bytes(std::span(&message, 1)),
+                                           {&fd, memory != nullptr ? size_t{1} : size_t{0}}));
+  if (!sent) return false;
+  // Pairs with the acquire load in Borrower::hear(), though the kernel orders the message itself.
+  std::atomic_ref(words_->told).store(++told_, std::memory_order_release);
+  return true;
 }
 
 uint64_t Lender::note_for(const std::byte* data, size_t bytes) const {
-  for (const Loan& loan : loans_)
-    if (loan.memory.holds(data, bytes))
+  for (const Loan& loan : loans_) {
+    if (!loan.memory.holds(data, bytes)) continue;
+    // Acquires nothing that is used: the borrower alone reads what it has mapped.
+    const bool is_mapped =
+        std::atomic_ref(words_->answered).load(std::memory_order_relaxed) >= loan.message &&
+        std::atomic_ref(words_->refuses).load(std::memory_order_relaxed) == 0;
+    // Where the memory was freed, something else may lie at its place now.
+    if (is_mapped && is_alive(loan.memory))
       return loan.number * kOffsets + static_cast<uint64_t>(data - loan.memory.begin);
+  }
   return 0;
 }
 
-Result<const std::byte*> Borrower::find(uint64_t note, size_t bytes, Link& link) {
-  const auto number = static_cast<uint32_t>(note / kOffsets);
+Status Borrower::hear(const Fd& socket) {
+  if (refuses_ || words_ == nullptr) return {};
+  while (std::atomic_ref(words_->told).load(std::memory_order_acquire) != answered_) {
+    RONDO_TRY_ASSIGN(const bool heard, hear_one(socket));
+    if (!heard) return {};
+    // Relaxed: see Lender::note_for().
+    std::atomic_ref(words_->answered).store(++answered_, std::memory_order_relaxed);
+  }
+  return {};
+}
+
+/// The lender's next message; false where it has not come, or none is heard any more.
+Result<bool> Borrower::hear_one(const Fd& socket) {
+  if (!socket.valid()) {
+    refuse(error(Code::SystemError, "this process has few descriptors left"));
+    return false;
+  }
+  LoanMessage message;
+  RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(std::span(&message, 1))));
+  if (!arrived) return false;
+  if (arrived->bytes == 0 || arrived->lost) {
+    refuse(arrived->lost ? error(Code::SystemError, "this process has no descriptor left for shared memory")
+                         : error(Code::RemoteError, "the peer has closed its socket"));
+    return false;
+  }
+  const size_t attached = message.bytes == 0 ? 0 : 1;
+  if (arrived->bytes != sizeof message || message.magic != LoanMessage::kLoan ||
+      arrived->attached.size() != attached || (attached == 1 && loans_.contains(message.loan)))
+    return error(Code::RemoteError, "the peer sent {} bytes that do not describe lent memory",
+                 arrived->bytes);
+  if (attached == 0) {
+    loans_.erase(message.loan);
+    return true;
+  }
+  auto mapped = SharedSegment::map_to_read(arrived->attached.front(), message.bytes);
+  if (mapped.status().code() == Code::RemoteError) return mapped.status();
+  if (!mapped.ok()) {
+    refuse(mapped.status());
+    return false;
+  }
+  loans_[message.loan] = mapped.take();
+  return true;
+}
+
+void Borrower::refuse(const Status& why) {
+  refuses_ = true;
+  std::atomic_ref(words_->refuses).store(1, std::memory_order_relaxed);
+  log().info("a peer's memory is not mapped, and its bytes are copied: {}", why.message());
+}
+
+Result<const std::byte*> Borrower::find(uint64_t note, size_t bytes) const {
+  const auto loan = loans_.find(static_cast<uint32_t>(note / kOffsets));
   const uint64_t offset = note % kOffsets;
-  if (!socket_.valid()) {
-    RONDO_TRY_ASSIGN(socket_, link.accepted(socket_from(!link.dials())));
-    if (!socket_.valid()) return nullptr;
-  }
-  auto loan = loans_.find(number);
-  while (loan == loans_.end()) {
-    RONDO_TRY_ASSIGN(const bool heard, hear());
-    if (!heard) return nullptr;
-    loan = loans_.find(number);
-  }
+  if (loan == loans_.end())
+    return error(Code::RemoteError, "a message is in lent memory that this end has not mapped");
   const SharedSegment& memory = loan->second;
   if (offset > memory.bytes() || bytes > memory.bytes() - offset)
     return error(Code::RemoteError, "a message says {} bytes at {} of lent memory that has {}", bytes, offset,
                  memory.bytes());
   return memory.data() + offset;
-}
-
-/// The peer's next word, if it has come.
-Result<bool> Borrower::hear() {
-  LoanMessage message;
-  RONDO_TRY_ASSIGN(auto arrived,
-                   receive_descriptors(socket_, std::as_writable_bytes(std::span(&message, 1))));
-  if (!arrived) return false;
-  if (arrived->bytes == 0)
-    return error(Code::RemoteError, "the peer left before it passed memory that it lent");
-  const size_t attached = message.bytes == 0 ? 0 : 1;
-  if (arrived->bytes != sizeof message || message.magic != LoanMessage::kLoan ||
-      arrived->attached.size() != attached)
-    return error(Code::RemoteError, "the peer sent {} bytes that do not describe lent memory",
-                 arrived->bytes);
-  if (message.bytes == 0) {
-    loans_.erase(message.loan);
-    return true;
-  }
-  RONDO_TRY_ASSIGN(loans_[message.loan],
-                   SharedSegment::map_to_read(arrived->attached.front(), message.bytes));
-  return true;
 }
 
 }  // namespace rondo::shm

@@ -1,5 +1,6 @@
-// Loans: memory of one end of a shm connection that the other maps, and reads where it lies. Each end that
-// lends dials a Unix socket for it when it first does, over which memfds go. Used by the connection's thread.
+// Loans: memory of one end of a shm connection that the other maps, and reads where it lies. The memfds go
+// over the connection's socket; words that both ends see say when to look there, and what was mapped, so
+// that nobody waits for anybody. Used by the connection's thread.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,17 @@
 #include "base/lendable.h"
 #include "base/shared_segment.h"
 #include "base/status.h"
-#include "transports/transport.h"
 
 namespace rondo::shm {
 
 inline constexpr size_t kMostLoans = 256;  // at a time
+
+/// Of one direction; all 0 at first.
+struct LoanWords {
+  alignas(128) uint32_t told = 0;      // messages that the lender has sent
+  alignas(128) uint32_t answered = 0;  // of them, those that the borrower has acted on
+  uint32_t refuses = 0;                // 1: the borrower maps nothing more
+};
 
 /// What goes over the socket, for memory that is lent with its memfd.
 struct LoanMessage {
@@ -26,38 +33,57 @@ struct LoanMessage {
 };
 static_assert(sizeof(LoanMessage) == 16);
 
+/// Whether a socket may stay open for this: descriptors are few, and other things need them.
+bool may_keep(const Fd& socket);
+
 class Lender {
  public:
-  /// Lends the memory, if it is not lent yet and there is room for it. Takes back first what has been freed.
-  void lend(const Lendable& memory, Link& link);
-  /// How a message says where its bytes are; 0: they are in no memory that is lent.
+  Lender() = default;
+  explicit Lender(LoanWords& words) : words_(&words) {}
+
+  /// Lends the memory over the socket if it can be done at once, there is room for another loan, and the
+  /// borrower takes it; tells it first of memory that has been freed.
+  void lend(const Lendable& memory, const Fd& socket);
+  /// How a message says where its bytes are; 0: not in memory that the borrower is known to have mapped.
   uint64_t note_for(const std::byte* data, size_t bytes) const;
 
  private:
   struct Loan {
-    Lendable memory;
-    uint32_t number = 0;
+    Lendable memory;      // without its descriptor
+    uint32_t number = 0;  // from 1
+    uint32_t message = 0;
   };
-  Result<bool> tell(uint32_t loan, const Lendable* memory);
-  Result<bool> take_freed_back();
-  Status try_to_lend(const Lendable& memory, Link& link);
+  Result<bool> tell(const Fd& socket, uint32_t loan, const Lendable* memory);
+  Result<bool> take_freed_back(const Fd& socket);
+  Status try_to_lend(const Lendable& memory, const Fd& socket);
 
+  LoanWords* words_ = nullptr;
   std::vector<Loan> loans_;
   uint32_t numbers_ = 0;
-  Fd socket_;
+  uint32_t told_ = 0;
+  uint64_t frees_ = 0;  // of all lendable memory, when freed loans were last looked for
   bool has_failed_ = false;
 };
 
 class Borrower {
  public:
-  /// The bytes that a note speaks of; null while the peer's word of them is under way.
-  Result<const std::byte*> find(uint64_t note, size_t bytes, Link& link);
+  Borrower() = default;
+  explicit Borrower(LoanWords& words) : words_(&words) {}
+
+  /// Acts on what the lender has told; an error where that is nonsense. Where memory cannot be mapped, the
+  /// lender goes on without.
+  Status hear(const Fd& socket);
+  /// The bytes that a note speaks of.
+  Result<const std::byte*> find(uint64_t note, size_t bytes) const;
 
  private:
-  Result<bool> hear();
+  Result<bool> hear_one(const Fd& socket);
+  void refuse(const Status& why);
 
+  LoanWords* words_ = nullptr;
+  uint32_t answered_ = 0;
+  bool refuses_ = false;
   std::map<uint32_t, SharedSegment> loans_;
-  Fd socket_;
 };
 
 }  // namespace rondo::shm

@@ -17,11 +17,13 @@ struct FifoOffsets {
   explicit FifoOffsets(const AgreedParams& params)
       : stride(whole_pages(params.slot_bytes)),
         withdrawal(sizeof(ReleasedCounter)),
-        headers(withdrawal + sizeof(WithdrawalWords)),
+        loans(withdrawal + sizeof(WithdrawalWords)),
+        headers(loans + sizeof(LoanWords)),
         memory(whole_pages(headers + params.slots * sizeof(SlotHeader))),
         end(memory + params.slots * stride) {}
   size_t stride;
   size_t withdrawal;
+  size_t loans;
   size_t headers;
   size_t memory;
   size_t end;
@@ -37,6 +39,10 @@ std::byte* Segment::start(int direction, const AgreedParams& params) const {
 
 WithdrawalWords& Segment::withdrawal(int direction, const AgreedParams& params) const {
   return *reinterpret_cast<WithdrawalWords*>(start(direction, params) + FifoOffsets(params).withdrawal);
+}
+
+LoanWords& Segment::loans(int direction, const AgreedParams& params) const {
+  return *reinterpret_cast<LoanWords*>(start(direction, params) + FifoOffsets(params).loans);
 }
 
 FifoLayout Segment::fifo(int direction, const AgreedParams& params) const {

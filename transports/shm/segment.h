@@ -1,7 +1,7 @@
 // Segment: the memory that the two ends of a shm connection share, and its way from one process to the other.
 //
 //     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, WithdrawalWords,
-//                                                                  headers, slots
+//                                                                  LoanWords, headers, slots
 //
 // Slots begin at pages, and pages that are never used are never allocated. Used by the shm transport, on the
 // connection's thread.
@@ -18,6 +18,7 @@
 #include "common/params.h"
 #include "common/withdrawal.h"
 #include "schedule/fifo_layout.h"
+#include "shm/loans.h"
 
 namespace rondo::shm {
 
@@ -48,6 +49,7 @@ class Segment {
   /// 0: from the dialling end to the accepting one; 1: back.
   FifoLayout fifo(int direction, const AgreedParams& params) const;
   WithdrawalWords& withdrawal(int direction, const AgreedParams& params) const;
+  LoanWords& loans(int direction, const AgreedParams& params) const;
 
   /// A new one, mapped here, and its memfd.
   struct Made;

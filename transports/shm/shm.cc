@@ -12,17 +12,17 @@ namespace {
 class ShmConnection : public Connection {
  public:
   /// The dialling end, whose memory is there.
-  ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link, shm::Segment segment)
-      : params_(params), link_(std::move(link)) {
+  ShmConnection(const AgreedParams& params, Fd socket, shm::Segment segment)
+      : params_(params), socket_(std::move(socket)) {
     use(std::move(segment), 0);
   }
   /// The accepting end, which waits for its memory.
   ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link)
-      : params_(params), link_(std::move(link)), awaits_segment_(true) {}
+      : params_(params), link_(std::move(link)) {}
 
   ~ShmConnection() override {
+    stop_reading();
     withdraw();
-    reading_.end_reading();
   }
 
   std::byte* acquire() override {
@@ -31,7 +31,9 @@ class ShmConnection : public Connection {
   }
   void commit(size_t bytes, const Signature& signature) override { sender_.publish(bytes, 0, signature); }
 
-  void lend(const Lendable& memory) override { lender_.lend(memory, *link_); }
+  void lend(const Lendable& memory) override {
+    if (link_ == nullptr) lender_.lend(memory, socket_);
+  }
   bool can_post(const std::byte* data, size_t bytes) const override {
     return lender_.note_for(data, bytes) != 0;
   }
@@ -40,7 +42,12 @@ class ShmConnection : public Connection {
   /// What was copied lies in memory that the peer, or the socket on its way there, holds.
   bool flushed() override {
     await_segment();
+    hear();
     return sender_.returned(posted_);
+  }
+  void stop_reading() override {
+    reading_.end_reading();
+    borrowed_ = nullptr;
   }
   /// Only what was posted: what lies in slots is still the peer's to read.
   void withdraw() override {
@@ -48,10 +55,10 @@ class ShmConnection : public Connection {
   }
 
   std::optional<Arrival> peek() override;
+  bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();
-    reading_.end_reading();
-    borrowed_ = nullptr;
+    stop_reading();
   }
 
   Status status() const override;
@@ -60,19 +67,19 @@ class ShmConnection : public Connection {
  private:
   /// Cheap once the memory is there, and after a failure.
   void await_segment() {
-    if (!awaits_segment_) return;
+    if (link_ == nullptr) return;
     failure_ = take_segment();
-    if (!failure_.ok()) awaits_segment_ = false;
+    if (!failure_.ok()) link_.reset();
   }
   Status take_segment();
   Status accept_segment(const shm::Received& received);
   void use(shm::Segment segment, int outgoing);
+  void hear();
   Result<const std::byte*> find_borrowed(size_t bytes);
 
   AgreedParams params_;
-  std::unique_ptr<Link> link_;
-  bool awaits_segment_ = false;
-  Fd socket_;  // until the memory is there
+  std::unique_ptr<Link> link_;  // until the memory is there
+  Fd socket_;                   // then for what is lent, if it may be kept
   shm::Segment segment_;
   FifoSender sender_;
   FifoReceiver receiver_;
@@ -86,11 +93,15 @@ class ShmConnection : public Connection {
 };
 
 void ShmConnection::use(shm::Segment segment, int outgoing) {
+  const int incoming = 1 - outgoing;
   segment_ = std::move(segment);
   sender_ = FifoSender(segment_.fifo(outgoing, params_));
-  receiver_ = FifoReceiver(segment_.fifo(1 - outgoing, params_));
+  receiver_ = FifoReceiver(segment_.fifo(incoming, params_));
   posting_ = Withdrawal(segment_.withdrawal(outgoing, params_));
-  reading_ = Withdrawal(segment_.withdrawal(1 - outgoing, params_));
+  reading_ = Withdrawal(segment_.withdrawal(incoming, params_));
+  lender_ = shm::Lender(segment_.loans(outgoing, params_));
+  borrower_ = shm::Borrower(segment_.loans(incoming, params_));
+  if (!shm::may_keep(socket_)) socket_.close();
 }
 
 bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
@@ -101,25 +112,33 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   return true;
 }
 
+/// Not while a message is read, whose memory it could take away.
+void ShmConnection::hear() {
+  if (borrowed_ != nullptr) return;
+  if (Status heard = borrower_.hear(socket_); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
+}
+
 std::optional<Arrival> ShmConnection::peek() {
   await_segment();
+  hear();
   std::optional<Arrival> arrival = receiver_.peek();
   if (!arrival || receiver_.note() == 0) return arrival;
   if (borrowed_ == nullptr) {
     auto found = find_borrowed(arrival->bytes);
-    if (!found.ok()) failure_ = found.status();
-    if (!found.ok() || found.value() == nullptr) return std::nullopt;
+    if (!found.ok()) {
+      failure_ = found.status();
+      return std::nullopt;
+    }
     borrowed_ = found.value();
   }
   arrival->data = borrowed_;
   return arrival;
 }
 
-/// Where a message lies that was posted; null: the peer's word of that is still under way.
+/// Where a message lies that was posted.
 Result<const std::byte*> ShmConnection::find_borrowed(size_t bytes) {
-  RONDO_TRY_ASSIGN(const std::byte* found, borrower_.find(receiver_.note(), bytes, *link_));
-  if (found != nullptr && !reading_.begin_reading())
-    return error(Code::RemoteError, "the peer took a posted message back");
+  RONDO_TRY_ASSIGN(const std::byte* found, borrower_.find(receiver_.note(), bytes));
+  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer took a posted message back");
   return found;
 }
 
@@ -132,8 +151,7 @@ Status ShmConnection::take_segment() {
   RONDO_TRY_ASSIGN(received, shm::receive_segment(socket_));
   if (!received) return {};
   RONDO_TRY(accept_segment(*received));
-  socket_.close();
-  awaits_segment_ = false;
+  link_.reset();
   return {};
 }
 
@@ -176,7 +194,7 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   const shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
   RONDO_TRY(shm::send_segment(socket, description, made.memfd));
   return std::unique_ptr<Connection>(
-      std::make_unique<ShmConnection>(numbers, std::move(link), std::move(made.segment)));
+      std::make_unique<ShmConnection>(numbers, std::move(socket), std::move(made.segment)));
 }
 
 }  // namespace rondo

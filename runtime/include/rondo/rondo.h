@@ -757,7 +757,8 @@ RONDO_API rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes);
  * @param device the GPU, by CUDA's number in this process */
 RONDO_API rondo_status_t rondo_cuda_mem_alloc(void** ptr, size_t bytes, int device);
 
-/** Frees memory of rondo_mem_alloc() or rondo_cuda_mem_alloc(); NULL is allowed. Deregister it before.
+/** Frees memory of rondo_mem_alloc() or rondo_cuda_mem_alloc(); NULL is allowed. Deregister it before. A process that
+ * was forked has memory of rondo_mem_alloc() in common with its parent, until the parent frees it.
  * @param ptr what that function gave */
 RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 

@@ -38,8 +38,7 @@ class Connection {
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
 
-  /// Tells the peer of memory that it can map, so that post() may work for what lies there. May take as long
-  /// as connecting.
+  /// Tells the peer of memory that it can map; once it has, post() works for what lies there.
   virtual void lend(const Lendable& /*memory*/) {}
   /// Whether post() works for these bytes: the peer then reads the sender's own memory, which must stay as it
   /// is until flushed().
@@ -53,6 +52,9 @@ class Connection {
   /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been
   /// read. Drives what is left to drive. May stay false until the other end has come.
   virtual bool flushed() = 0;
+  /// Lets go of what peek() answered, because its call failed; the connection is of no use afterwards. On all
+  /// connections of a call before withdraw() on any, since others may be in the same way.
+  virtual void stop_reading() {}
   /// Takes back what was posted and not read yet and the place of what is expected, because a call failed and
   /// its buffers go back to their owner; the connection is of no use afterwards. The only call that may wait,
   /// and only for a peer in the middle of reading a posted slot, at the longest kWithdrawMs.
@@ -65,6 +67,9 @@ class Connection {
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   /// The oldest slot that has arrived and was not released, or nothing.
   virtual std::optional<Arrival> peek() = 0;
+  /// Whether that was the message all the time it was read: a sender that has waited for long may have taken
+  /// it back.
+  virtual bool intact() const { return true; }
   virtual void release() = 0;
 
   /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this

@@ -31,7 +31,7 @@ struct ConnectionKey {
 enum class Route { Unix, Tcp };
 
 /// The runtime's help in bringing the two ends of a connection together: authenticated sockets between the
-/// two processes. Which of the two dials first, the key says.
+/// two processes. Which of the two dials, the key says.
 class Link {
  public:
   virtual ~Link() = default;
@@ -40,8 +40,8 @@ class Link {
   virtual int peer() const = 0;
   bool dials() const { return self() == key().dialler; }
 
-  /// Connects and authenticates socket `index` of this connection; blocks, at the longest to the call's
-  /// deadline. The socket is non-blocking.
+  /// The dialling end: connects and authenticates socket `index` of this connection; blocks, at the longest
+  /// to the call's deadline. The socket is non-blocking.
   virtual Result<Fd> dial(Route route, int index) = 0;
   /// The other end: socket `index` if it has arrived; an invalid Fd while it has not. Never blocks.
   virtual Result<Fd> accepted(int index) = 0;

@@ -76,7 +76,9 @@ inline constexpr ElementInfo kElementInfos[] = {
 };
 
 /// The row of a built-in type.
-constexpr const ElementInfo& element_info(ElementType type) { return kElementInfos[static_cast<size_t>(type)]; }
+constexpr const ElementInfo& element_info(ElementType type) {
+  return kElementInfos[static_cast<size_t>(type)];
+}
 
 /// The type of that name ("float32", and short forms such as "float", "fp16", "bf16", "half").
 std::optional<ElementType> element_by_name(std::string_view name);

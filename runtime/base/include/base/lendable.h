@@ -28,9 +28,12 @@ Result<std::byte*> allocate_lendable(size_t bytes);
 /// Frees what allocate_lendable() gave, wherever it is mapped still; false where it gave no such thing.
 bool free_lendable(void* begin);
 
-/// The piece in which all of this lies; nothing where it lies in none.
+/// The piece in which all of this lies; nothing where it lies in none, or in one that cannot be lent because
+/// this process had few descriptors left when it was allocated.
 std::optional<Lendable> find_lendable(const std::byte* at, size_t bytes);
-/// Whether the piece of that number, which began there, has not been freed.
-bool is_lendable(const std::byte* begin, uint64_t number);
+/// Whether the piece has not been freed.
+bool is_alive(const Lendable& piece);
+/// How many have been freed.
+uint64_t lendable_frees();
 
 }  // namespace rondo

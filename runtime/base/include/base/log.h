@@ -1,5 +1,6 @@
-// The log: to standard error, with the level of RONDO_LOG (or NCCL's NCCL_DEBUG where that is not set). Any thread.
-// spdlog writes it; its headers stay out of sight, because they cost every file that logs a second to compile.
+// The log: to standard error, with the level of RONDO_LOG (or NCCL's NCCL_DEBUG where that is not set). Any
+// thread. spdlog writes it; its headers stay out of sight, because they cost every file that logs a second to
+// compile.
 #pragma once
 
 #include <fmt/core.h>

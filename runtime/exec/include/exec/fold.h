@@ -12,9 +12,10 @@ struct FoldArgs {
   std::byte* out = nullptr;
   std::span<const void* const> operands;  // combined from left to right; `out` may be any of them
   size_t bytes = 0;
-  int scaled = -1;       // the operand that a pre-multiplied sum scales
-  int divisor = 1;       // avg: the number of ranks, where this is the last combination
-  bool streams = false;  // past the caches to `out`, which is none of the operands
+  int scaled = -1;  // the operand that a pre-multiplied sum scales
+  int divisor = 1;  // avg: the number of ranks, where this is the last combination
+  bool streams =
+      false;  // past the caches to `out`, which is none of the operands; a user's function does not
 };
 
 /// out = operands[0] (op) operands[1] (op) ...; with one operand, a copy.

@@ -24,7 +24,7 @@ struct Binding {
   CallOp op;
   int nranks = 1;
   bool reduces = false;
-  bool streams = false;  // results go past the caches, where nothing reads them again
+  bool streams = false;  // not in place: results go past the caches, where nothing reads them again
   Signature signature;
 };
 
@@ -74,7 +74,8 @@ class Run final : public Task {
   std::byte* value_of(const Step& step, size_t tile) const;
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
-  bool streams(size_t lane, const Step& step) const;
+  bool streams(size_t lane) const;
+  bool read_intact();
   void compute(size_t lane, const Step& step);
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
   void stream_piece(const FoldArgs& args, size_t slot_offset);
