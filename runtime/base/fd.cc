@@ -1,5 +1,6 @@
 #include "base/fd.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace rondo {
@@ -7,6 +8,13 @@ namespace rondo {
 void Fd::close() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+}
+
+bool may_keep(const Fd& fd) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  // The least free number is given away first, so it tells how many are in use.
+  return static_cast<rlim_t>(fd.get()) < limit.rlim_cur / 2;
 }
 
 }  // namespace rondo

@@ -1,7 +1,6 @@
 #include "base/lendable.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,21 +30,14 @@ Record& record() {
   return all;
 }
 
-/// Each piece keeps its descriptor only while others find enough of them.
-std::shared_ptr<const Fd> keep(Fd memfd) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (static_cast<rlim_t>(memfd.get()) >= limit.rlim_cur / 2) return nullptr;
-  return std::make_shared<const Fd>(std::move(memfd));
-}
-
 }  // namespace
 
 Result<std::byte*> allocate_lendable(size_t bytes) {
   RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
   std::byte* const begin = made.segment.data();
   const std::lock_guard lock(record().mutex);
-  Lendable lendable{begin, bytes, ++record().numbers, keep(std::move(made.memfd))};
+  Lendable lendable{begin, bytes, ++record().numbers, nullptr};
+  if (may_keep(made.memfd)) lendable.memfd = std::make_shared<const Fd>(std::move(made.memfd));
   record().all[begin] = {std::move(lendable), std::move(made.segment), ::getpid()};
   record().pieces.store(record().all.size(), std::memory_order_relaxed);
   return begin;

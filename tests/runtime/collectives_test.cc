@@ -155,23 +155,6 @@ TEST_CASE("one slot a connection is enough for every algorithm") {
   }
 }
 
-std::string broadcast_algorithm(const Rank& rank, size_t bytes) {
-  std::vector<int8_t> data(bytes);
-  check(rondo_broadcast(data.data(), data.data(), bytes, RONDO_INT8, 0, rank.comm, nullptr), rank.comm);
-  const char* name = nullptr;
-  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-  return name;
-}
-
-TEST_CASE("a short broadcast takes few rounds, a long one is pipelined") {
-  expect_success(run_world({.nranks = 5, .transport = "shm"}, [](Rank& rank) {
-    const std::string small = broadcast_algorithm(rank, 8);
-    const std::string large = broadcast_algorithm(rank, 8 << 20);
-    require(small != "chain", small);
-    require(large == "chain", large);
-  }));
-}
-
 TEST_CASE("an algorithm that cannot do the call is refused in words") {
   const std::string algorithm = "gather=binomial";
   expect_success(run_world({.nranks = 3, .algorithm = algorithm, .threads = true}, [](Rank& rank) {

@@ -1,7 +1,5 @@
 #include "shm/loans.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 
@@ -16,13 +14,6 @@ constexpr uint64_t kOffsets = uint64_t{1} << kOffsetBits;
 constexpr uint32_t kMostNumbers = (1u << (64 - kOffsetBits)) - 1;
 
 }  // namespace
-
-bool may_keep(const Fd& socket) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  // The least free number is given away first, so it tells how many are in use.
-  return static_cast<rlim_t>(socket.get()) < limit.rlim_cur / 2;
-}
 
 void Lender::lend(const Lendable& memory, const Fd& socket) {
   const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };

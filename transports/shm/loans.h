@@ -33,9 +33,6 @@ struct LoanMessage {
 };
 static_assert(sizeof(LoanMessage) == 16);
 
-/// Whether a socket may stay open for this: descriptors are few, and other things need them.
-bool may_keep(const Fd& socket);
-
 class Lender {
  public:
   Lender() = default;

@@ -101,7 +101,7 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
   reading_ = Withdrawal(segment_.withdrawal(incoming, params_));
   lender_ = shm::Lender(segment_.loans(outgoing, params_));
   borrower_ = shm::Borrower(segment_.loans(incoming, params_));
-  if (!shm::may_keep(socket_)) socket_.close();
+  if (!may_keep(socket_)) socket_.close();
 }
 
 bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {

@@ -27,4 +27,8 @@ class Fd {
   int fd_ = -1;
 };
 
+/// Whether a descriptor may stay open for what can do without it: this process has used less than half of
+/// those that it may have.
+bool may_keep(const Fd& fd);
+
 }  // namespace rondo

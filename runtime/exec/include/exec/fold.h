@@ -14,8 +14,8 @@ struct FoldArgs {
   size_t bytes = 0;
   int scaled = -1;  // the operand that a pre-multiplied sum scales
   int divisor = 1;  // avg: the number of ranks, where this is the last combination
-  bool streams =
-      false;  // past the caches to `out`, which is none of the operands; a user's function does not
+  /// The result goes past the caches to `out`, which is none of the operands; not by a user's function.
+  bool streams = false;
 };
 
 /// out = operands[0] (op) operands[1] (op) ...; with one operand, a copy.
