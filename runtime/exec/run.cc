@@ -97,8 +97,7 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   compute(lane, step);
   if (!read_intact()) return StepOutcome::Failed;
-  hand_over(step, tile, bytes);
-  return StepOutcome::Done;
+  return hand_over(step, tile, bytes) ? StepOutcome::Done : StepOutcome::Failed;
 }
 
 Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t bytes) {
@@ -275,16 +274,19 @@ bool Run::read_intact() {
 }
 
 /// Sends what was computed and gives the received slots back.
-void Run::hand_over(const Step& step, size_t tile, size_t bytes) {
+bool Run::hand_over(const Step& step, size_t tile, size_t bytes) {
   for (const Target& target : targets_) {
     if (target.slot != nullptr) {
       target.connection->commit(bytes, message_);
-    } else {
-      target.connection->post(value_of(step, tile), bytes, message_);
+    } else if (!target.connection->post(value_of(step, tile), bytes, message_)) {
+      failure_ = error(Code::InvalidUsage, "memory of rondo_mem_alloc() was freed while {} used it",
+                       describe(message_));
+      return false;
     }
   }
   for (const Operand& operand : operands_)
     if (operand.connection != nullptr) operand.connection->release();
+  return true;
 }
 
 /// Only what it waits for counts: a peer that has done its part may have left.

@@ -266,15 +266,22 @@ TEST_CASE("shm: only memory that was lent can be posted, and only all of it") {
   REQUIRE_FALSE(ends.dialler->can_post(other.data(), 100));
 }
 
-TEST_CASE("shm: where a peer maps no memory, bytes are copied") {
-  Watched watched = connect_watched(small_params(1000, 3));
-  Ends& ends = watched.ends;
+TEST_CASE("shm: where a peer has no descriptor left to map memory, bytes are copied") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  const LentMemory before(100);
+  post_and_release(ends, before);
   const LentMemory mine(100);
   ends.dialler->lend(mine.lendable());
-  watched.pass_on();
-  watched.segment.loans(0, agreed(small_params(1000, 3))).refuses = 1;
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit none{static_cast<rlim_t>(Fd(::dup(0)).get()), usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
   ends.acceptor->peek();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  REQUIRE(ends.acceptor->status().ok());
   REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
+  REQUIRE(ends.dialler->can_post(before.data(), 100));  // what it has mapped it keeps
   REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 0) == "");
 }

@@ -17,12 +17,15 @@ constexpr uint32_t kMostNumbers = (1u << (64 - kOffsetBits)) - 1;
 
 void Lender::lend(const Lendable& memory, const Fd& socket) {
   const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };
-  if (has_failed_ || !socket.valid() || std::any_of(loans_.begin(), loans_.end(), has_it)) return;
+  if (has_failed_ || refused() || !socket.valid() || std::any_of(loans_.begin(), loans_.end(), has_it))
+    return;
   const Status lent = try_to_lend(memory, socket);
   if (lent.ok()) return;
   has_failed_ = true;
   log().info("memory is not lent any more on a connection, and its bytes are copied: {}", lent.message());
 }
+
+bool Lender::refused() const { return std::atomic_ref(words_->refuses).load(std::memory_order_relaxed) != 0; }
 
 Status Lender::try_to_lend(const Lendable& memory, const Fd& socket) {
   RONDO_TRY_ASSIGN(const bool has_room, take_freed_back(socket));
@@ -68,10 +71,8 @@ Result<bool> Lender::tell(const Fd& socket, uint32_t loan, const Lendable* memor
 uint64_t Lender::note_for(const std::byte* data, size_t bytes) const {
   for (const Loan& loan : loans_) {
     if (!loan.memory.holds(data, bytes)) continue;
-    // Acquires nothing that is used: the borrower alone reads what it has mapped.
-    const bool is_mapped =
-        std::atomic_ref(words_->answered).load(std::memory_order_relaxed) >= loan.message &&
-        std::atomic_ref(words_->refuses).load(std::memory_order_relaxed) == 0;
+    // Acquires nothing that is used: the borrower alone reads what it has mapped. Once it has, it keeps it.
+    const bool is_mapped = std::atomic_ref(words_->answered).load(std::memory_order_relaxed) >= loan.message;
     // Where the memory was freed, something else may lie at its place now.
     if (is_mapped && is_alive(loan.memory))
       return loan.number * kOffsets + static_cast<uint64_t>(data - loan.memory.begin);

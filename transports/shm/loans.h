@@ -50,6 +50,7 @@ class Lender {
     uint32_t number = 0;  // from 1
     uint32_t message = 0;
   };
+  bool refused() const;
   Result<bool> tell(const Fd& socket, uint32_t loan, const Lendable* memory);
   Result<bool> take_freed_back(const Fd& socket);
   Status try_to_lend(const Lendable& memory, const Fd& socket);

@@ -80,7 +80,7 @@ class Run final : public Task {
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
   void stream_piece(const FoldArgs& args, size_t slot_offset);
   const std::byte* fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset);
-  void hand_over(const Step& step, size_t tile, size_t bytes);
+  bool hand_over(const Step& step, size_t tile, size_t bytes);
   std::byte* address(Buffer buffer, size_t offset) const;
   bool contiguous(const Step& step, size_t tile, Ref place) const;
   bool flush();
