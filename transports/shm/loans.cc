@@ -17,7 +17,8 @@ constexpr uint32_t kMostNumbers = (1u << (64 - kOffsetBits)) - 1;
 
 void Lender::lend(const Lendable& memory, const Fd& socket) {
   const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };
-  if (has_failed_ || refused() || !socket.valid() || std::any_of(loans_.begin(), loans_.end(), has_it))
+  if (words_ == nullptr || has_failed_ || refused() || !socket.valid() ||
+      std::any_of(loans_.begin(), loans_.end(), has_it))
     return;
   const Status lent = try_to_lend(memory, socket);
   if (lent.ok()) return;
