@@ -33,8 +33,7 @@ rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t c
     RONDO_TRY(check_meaning(call, of->size()));
     thread_local std::string latest;
     RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call,
-                                     {.nranks = of->size(),
-                                      .cost = of->link_cost(),
+                                     {.links = of->links(),
                                       .slot_bytes = of->params().slot_bytes,
                                       .exchange = of->exchange_terms()}));
     *text = latest.c_str();

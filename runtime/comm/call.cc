@@ -100,12 +100,13 @@ Status check_counts(Call& call, Blocks& blocks, const char* name, int nranks) {
 
 }  // namespace
 
-Shape Call::shape(int nranks) const {
+Shape Call::shape(int nranks, int group) const {
   return {.kind = kind,
           .nranks = nranks,
           .root = has_root(kind) ? root : 0,
           .varying = varying,
-          .commutative = !reduces(kind) || op.commutative};
+          .commutative = !reduces(kind) || op.commutative,
+          .group = group};
 }
 
 Signature Call::signature() const {

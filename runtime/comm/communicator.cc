@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "algorithms/ordered.h"
@@ -11,98 +9,16 @@
 #include "base/settings.h"
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
-#include "comm/nearness.h"
 #include "comm/requests.h"
 #include "comm/shared_calls.h"
-#include "topology/cache.h"
+#include "comm/wiring.h"
 
 namespace rondo {
 namespace {
 
-/// Where ranks outnumber CPUs: until a rank has run that shares its CPU with others.
-constexpr double kTurn_us = 0.7;
-
-constexpr LinkCost kNetwork{15, 5e-4, 4};
-/// In shared memory all is copying, by the ranks' own CPUs, half of it at either end.
-constexpr LinkCost shared_memory(double ranks_per_cpu, size_t ranks) {
-  const double turns_us = ranks_per_cpu > 1 ? kTurn_us * static_cast<double>(ranks) : 0.15;
-  return {turns_us, 4.5e-5, 0.05, 3.5e-5, 0.5, ranks_per_cpu};
-}
-/// Over TCP inside a host all is work of the ranks' own CPUs, and takes longer where they share them. Who
-/// only sends or only receives has less of it, but more than half: a sender's system call also does much of
-/// what brings the bytes to the receiver.
-constexpr LinkCost loopback(double ranks_per_cpu) { return {3, 1.6e-4, 6, 0.8e-4, 0.75, ranks_per_cpu}; }
-
-/// Over a network messages pay off that are long beside the packets of a loopback (64 KiB).
-constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
-/// Inside a host the sockets of a connection share the CPUs of its two ends, and two are only more work.
-constexpr int kSocketsInHost = 1;
-
 /// Everybody reads everybody's posts, and rank 0 gives the memory to all. For hundreds of ranks that is still
 /// a fraction of what connections cost them; but every rank has 9 KiB of posts, which all of them map.
 constexpr int kMostExchanging = 512;
-
-/// How many of these ranks of one host there are for each CPU that they may use. Where a launcher has bound
-/// each to one, what counts are those that have the same.
-double ranks_per_cpu(const std::vector<const Member*>& ranks) {
-  int32_t most = 0;
-  std::set<int32_t> bound_to;
-  for (const Member* rank : ranks) {
-    most = std::max(most, rank->allowed_cpus);
-    bound_to.insert(rank->first_cpu);
-  }
-  const size_t cpus = most == 1 ? bound_to.size() : static_cast<size_t>(most);
-  return static_cast<double>(ranks.size()) / static_cast<double>(std::max<size_t>(cpus, 1));
-}
-
-/// How a communicator's ranks are joined.
-struct Wiring {
-  std::vector<const Member*> all;
-  std::vector<const Member*> here;  // those on this rank's host
-  bool one_host = false;
-  bool by_network = false;
-};
-
-Wiring wiring_of(const Session& session, const std::vector<int>& ranks, const Transport* transport) {
-  Wiring wiring;
-  for (const int rank : ranks) {
-    wiring.all.push_back(&session.member(rank));
-    if (session.member(rank).endpoint.host == session.member(session.rank()).endpoint.host)
-      wiring.here.push_back(&session.member(rank));
-  }
-  wiring.one_host = wiring.here.size() == ranks.size();
-  wiring.by_network =
-      !wiring.one_host || (transport != nullptr && std::string_view(transport->name) == "tcp");
-  return wiring;
-}
-
-LinkCost link_cost(const Wiring& wiring) {
-  if (!wiring.one_host) return kNetwork;
-  const double crowding = std::max(1.0, ranks_per_cpu(wiring.here));
-  return wiring.by_network ? loopback(crowding) : shared_memory(crowding, wiring.here.size());
-}
-
-/// What was not asked for, by how the ranks are joined.
-ConnectionParams settle(ConnectionParams asked, const Wiring& wiring) {
-  const ConnectionParams usual;
-  if (asked.slot_bytes == 0) asked.slot_bytes = wiring.by_network ? kNetworkSlotBytes : usual.slot_bytes;
-  if (asked.sockets == 0) asked.sockets = wiring.one_host ? kSocketsInHost : usual.sockets;
-  return asked;
-}
-
-/// The longest vector whose results stay in the caches: all ranks' inputs and outputs take twice their room
-/// then, so that what comes first has gone at the end.
-size_t most_cached_bytes(size_t ranks_here) {
-  constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
-  static const size_t cache_bytes = last_level_cache_bytes();
-  return (cache_bytes != 0 ? cache_bytes : kUnknownCacheBytes) / ranks_here;
-}
-
-/// Whether ranks of one host that use this transport see one another's memory; null: the best for each pair.
-bool shares_memory(const Transport* transport) {
-  const std::string_view name = transport == nullptr ? "shm" : transport->name;
-  return name == "shm" || name == "local";
-}
 
 Result<ConnectionParams> params_from_settings() {
   ConnectionParams params;
@@ -143,6 +59,7 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
                    number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, options.exchange_bytes));
   RONDO_TRY_ASSIGN(options.stream_bytes,
                    number_setting(Setting::StreamBytes, 0, INT64_MAX, options.stream_bytes));
+  RONDO_TRY_ASSIGN(options.group, number_setting(Setting::Group, 1, INT32_MAX, options.group));
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
@@ -172,19 +89,19 @@ Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::v
 
 Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
                                                          std::vector<int> ranks, int self, Options options) {
-  const Wiring wiring = wiring_of(*session, ranks, options.transport);
-  const ConnectionParams params = settle(options.params, wiring);
+  const Wiring wiring(*session, ranks, options.transport);
+  const ConnectionParams params = wiring.settle(options.params);
   std::unique_ptr<Communicator> made(
       new Communicator(std::move(session), id, std::move(ranks), self, std::move(options), params));
   for (int rank = 0; rank < made->size(); ++rank)
     if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
-  made->link_cost_ = rondo::link_cost(wiring);
-  made->crowded_ = ranks_per_cpu(wiring.here) > 1;
+  made->links_ = wiring.links(made->options_.group);
+  made->crowded_ = wiring.crowded();
   const int64_t asked = made->options_.stream_bytes;
-  made->most_cached_bytes_ = asked >= 0 ? static_cast<size_t>(asked) : most_cached_bytes(wiring.here.size());
-  if (wiring.by_network) made->near_order_ = near_together(wiring.all);
+  made->most_cached_bytes_ = asked >= 0 ? static_cast<size_t>(asked) : wiring.most_cached_bytes();
+  made->near_order_ = wiring.near_order();
   const bool few = made->size() > 1 && made->size() <= kMostExchanging;
-  if (wiring.one_host && few && shares_memory(made->options_.transport)) made->share_memory();
+  if (wiring.shares_memory() && few) made->share_memory();
   RONDO_TRY_ASSIGN(made->gpu_calls_, GpuCalls::make(*made));
   made->session_->attach({id, made->ranks_, made->health_, made->board_, false});
   return made;
@@ -233,7 +150,7 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   auto& memo = choices_[static_cast<size_t>(call.kind)];
   if (Choice* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Decision decision,
-                   options_.selector.select(call, size(), link_cost_, params_.slot_bytes, exchange_terms()));
+                   options_.selector.select(call, links_, params_.slot_bytes, exchange_terms()));
   Choice choice{.decision = decision};
   if (decision.exchanged) {
     choice.exchange = resolve(call, decision);
@@ -314,7 +231,7 @@ Result<Task*> Communicator::prepare(const Call& call) {
   }
   Binding binding = bind(call, signature);
   if (choice->plan == nullptr) {
-    RONDO_TRY_ASSIGN(choice->plan, plan(*choice->decision.algorithm, call.shape(size())));
+    RONDO_TRY_ASSIGN(choice->plan, plan(*choice->decision.algorithm, call.shape(size(), links_.group)));
   }
   const Schedule& schedule = choice->plan->program.schedule();
   binding.layout =

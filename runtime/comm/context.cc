@@ -1,7 +1,6 @@
 #include "comm/context.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "topology/binding.h"
+#include "topology/cache.h"
 
 namespace rondo {
 namespace {
@@ -112,13 +113,10 @@ Member Context::self() const {
   member.tcp_port = tcp_port_;
   for (const Interface& one : interfaces_) member.addresses.push_back(one.ip);
   member.host_name = host_name_;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-    member.allowed_cpus = CPU_COUNT(&allowed);
-    while (member.first_cpu < CPU_SETSIZE - 1 && !CPU_ISSET(member.first_cpu, &allowed)) ++member.first_cpu;
-  } else {  // more CPUs than a cpu_set_t holds
-    member.allowed_cpus = static_cast<int32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (const auto cpus = bound_cpus(); cpus.ok()) {
+    member.allowed_cpus = static_cast<int32_t>(cpus.value().size());
+    member.first_cpu = cpus.value().front();
+    member.cache = shared_last_level_cache(cpus.value());
   }
   return member;
 }

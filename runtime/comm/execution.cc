@@ -113,7 +113,7 @@ Result<Execution> choose_execution(const Selector& selector, const Call& call, c
   if (terms.protocol) RONDO_TRY(check_forced(*terms.protocol, terms));
   Execution chosen{.decision = {}, .protocol = protocol_for(call, terms)};
   const auto slot_bytes = [&] { return message_bytes(chosen.protocol, terms.slot_bytes); };
-  RONDO_TRY_ASSIGN(chosen.decision, selector.select(call, shape.nranks, cost, slot_bytes(), {}));
+  RONDO_TRY_ASSIGN(chosen.decision, selector.select(call, {shape.nranks, cost}, slot_bytes(), {}));
   if (!terms.shares_memory) return chosen;
   const Algorithm& algorithm = *chosen.decision.algorithm;
   if (algorithm.most_count(shape) > kMostLineChunks) chosen.protocol = Protocol::Simple;

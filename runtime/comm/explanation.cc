@@ -16,8 +16,8 @@ std::string title(const Call& call, const ExplainTerms& terms) {
   Signature signature = call.signature();
   std::string text = describe(signature);
   text.resize(text.rfind(", call "));
-  return fmt::format("{} of {} ranks, {} bytes, in host memory\n", text, terms.nranks,
-                     call.vector_bytes(terms.nranks).value_or(0));
+  return fmt::format("{} of {} ranks, {} bytes, in host memory\n", text, terms.links.nranks,
+                     call.vector_bytes(terms.links.nranks).value_or(0));
 }
 
 std::string choice(const Selector& selector, const Call& call, const ExplainTerms& terms,
@@ -46,8 +46,8 @@ std::string row(const Candidate& candidate, bool reduces) {
 std::string table(const Selector& selector, const Call& call, const ExplainTerms& terms) {
   std::string text =
       fmt::format("predicted over connections ({} us a message, {} us a byte, slots of {} bytes):\n",
-                  terms.cost.latency_us, terms.cost.us_per_byte, terms.slot_bytes);
-  for (const Candidate& candidate : selector.candidates(call, terms.nranks, terms.cost, terms.slot_bytes)) {
+                  terms.links.cost.latency_us, terms.links.cost.us_per_byte, terms.slot_bytes);
+  for (const Candidate& candidate : selector.candidates(call, terms.links, terms.slot_bytes)) {
     std::string line = row(candidate, reduces(call.kind));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -111,11 +111,12 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
 
 Result<std::string> explain(const Selector& selector, const Call& call, const ExplainTerms& terms) {
   RONDO_TRY_ASSIGN(const Decision decision,
-                   selector.select(call, terms.nranks, terms.cost, terms.slot_bytes, terms.exchange));
+                   selector.select(call, terms.links, terms.slot_bytes, terms.exchange));
   std::string text = title(call, terms) + choice(selector, call, terms, decision);
   if (selector.reproducible()) text += "reproducibly (RONDO_REPRODUCIBLE is 1)\n";
   text += table(selector, call, terms);
-  if (reduces(call.kind)) text += association_text(call, call.shape(terms.nranks), *decision.algorithm);
+  if (reduces(call.kind))
+    text += association_text(call, call.shape(terms.links.nranks, terms.links.group), *decision.algorithm);
   return text;
 }
 

@@ -141,7 +141,7 @@ Result<const Execution*> GpuCalls::choose_execution(const Call& call) {
   auto& memo = executions_[static_cast<size_t>(call.kind)];
   if (const Execution* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Execution chosen, rondo::choose_execution(communicator_.options().selector, call,
-                                                                   communicator_.link_cost(), terms_));
+                                                                   communicator_.links().cost, terms_));
   return memo.keep(call, chosen);
 }
 

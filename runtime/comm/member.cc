@@ -28,7 +28,14 @@ std::string Member::text() const {
 }
 
 void Member::write(ByteWriter& writer) const {
-  writer.put(rank).put(nranks).put(endpoint).put(pid).put(tcp_port).put(allowed_cpus).put(first_cpu);
+  writer.put(rank)
+      .put(nranks)
+      .put(endpoint)
+      .put(pid)
+      .put(tcp_port)
+      .put(allowed_cpus)
+      .put(first_cpu)
+      .put(cache);
   device.write(writer);
   writer.put(static_cast<uint32_t>(addresses.size()));
   for (const IpAddress& ip : addresses) writer.put(ip);
@@ -44,6 +51,7 @@ Member Member::read(ByteReader& reader) {
   member.tcp_port = reader.get<uint16_t>();
   member.allowed_cpus = reader.get<int32_t>();
   member.first_cpu = reader.get<int32_t>();
+  member.cache = reader.get<int32_t>();
   member.device = MemberDevice::read(reader);
   const auto addresses = reader.get<uint32_t>();
   for (uint32_t i = 0; i < addresses && reader.ok(); ++i) member.addresses.push_back(reader.get<IpAddress>());

@@ -1,11 +1,41 @@
 #include "comm/nearness.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace rondo {
+namespace {
+
+/// How many at a time are equal, where equal ones are together and all as many, but not all one; otherwise 1.
+int equal_at_a_time(const std::vector<uint64_t>& places) {
+  const auto last = std::adjacent_find(places.begin(), places.end(), std::not_equal_to<>());
+  if (last == places.end()) return 1;
+  const auto length = static_cast<size_t>(last - places.begin()) + 1;
+  std::set<uint64_t> seen;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const bool begins = i % length == 0;
+    if (begins ? !seen.insert(places[i]).second : places[i] != places[i - 1]) return 1;
+  }
+  return places.size() % length == 0 ? static_cast<int>(length) : 1;
+}
+
+}  // namespace
+
+int near_at_a_time(const std::vector<const Member*>& ranks) {
+  std::vector<uint64_t> hosts, caches;
+  for (const Member* rank : ranks) {
+    hosts.push_back(rank->endpoint.host);
+    if (rank->cache >= 0) caches.push_back(static_cast<uint64_t>(rank->cache));
+  }
+  const bool one_host = std::count(hosts.begin(), hosts.end(), hosts[0]) == std::ssize(hosts);
+  if (!one_host) return equal_at_a_time(hosts);
+  return caches.size() == ranks.size() ? equal_at_a_time(caches) : 1;
+}
 
 std::vector<int> near_together(const std::vector<const Member*>& ranks) {
   std::map<uint64_t, size_t> hosts;  // in the order of their first ranks

@@ -18,20 +18,27 @@ size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t uni
   return elements > line ? elements - elements % line : elements;
 }
 
+Times times_over(const LinkCost& link, size_t vector_bytes) {
+  const auto bytes = static_cast<double>(vector_bytes);
+  return {.latency = link.latency_us,
+          .vector = bytes * link.us_per_byte,
+          .message = link.us_per_message,
+          .fold = bytes * link.us_per_folded_byte,
+          .one_way = link.one_way};
+}
+
 /// Infinite where chunks have no room for an element.
 double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vector_bytes, size_t chunk_bytes,
-                    const LinkCost& cost) {
+                    const Links& links) {
   if (chunk_bytes == 0) return std::numeric_limits<double>::infinity();
   const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
-  const auto bytes = static_cast<double>(vector_bytes);
-  const Times times{.latency = cost.latency_us,
-                    .vector = bytes * cost.us_per_byte,
-                    .message = cost.us_per_message,
-                    .fold = bytes * cost.us_per_folded_byte,
-                    .one_way = cost.one_way};
-  return predicted_time(algorithm.cost(shape), times, static_cast<double>(tiles), cost.ranks_per_cpu);
+  const auto over = [&](const LinkCost& link, const Cost& cost) {
+    return predicted_time(cost, times_over(link, vector_bytes), static_cast<double>(tiles),
+                          link.ranks_per_cpu);
+  };
+  return over(links.cost, algorithm.cost(shape)) + over(links.near_cost, algorithm.near_cost(shape));
 }
 
 /// Of several algorithms, the first of those that take the least time.
@@ -80,16 +87,16 @@ bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
 std::string_view Selector::obstacle(const Algorithm& row, const Call& call, const Shape& shape) const {
   const auto forced = forced_.find(row.kind);
   if (forced != forced_.end() && forced->second != &row) return "another was asked for";
+  if (row.for_groups && shape.group == 1) return "its ranks are not in equal groups (hosts, caches)";
   if (!row.supports(shape)) return "cannot do this call";
   if (!keeps_bits(row, call)) return "not reproducible";
   if (row.for_shared_memory && forced == forced_.end()) return "only where all ranks see the same memory";
   return {};
 }
 
-std::vector<Candidate> Selector::candidates(const Call& call, int nranks, const LinkCost& cost,
-                                            size_t slot_bytes) const {
-  const Shape shape = call.shape(nranks);
-  const size_t bytes = call.vector_bytes(nranks).value_or(kUnknownBytes);
+std::vector<Candidate> Selector::candidates(const Call& call, const Links& links, size_t slot_bytes) const {
+  const Shape shape = call.shape(links.nranks, links.group);
+  const size_t bytes = call.vector_bytes(links.nranks).value_or(kUnknownBytes);
   std::vector<Candidate> made;
   for (const Algorithm& row : algorithms()) {
     if (row.kind != shape.kind) continue;
@@ -97,7 +104,7 @@ std::vector<Candidate> Selector::candidates(const Call& call, int nranks, const 
     const bool is_able = row.supports(shape);
     const size_t chunk_bytes =
         is_able ? chunk_elements(row, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes() : 0;
-    candidate.predicted_us = predicted_us(row, shape, bytes, chunk_bytes, cost);
+    candidate.predicted_us = predicted_us(row, shape, bytes, chunk_bytes, links);
     made.push_back(candidate);
   }
   return made;
@@ -117,17 +124,18 @@ Status Selector::refuse(const Algorithm& forced, const Call& call, const Shape& 
                  "{} do",
                  kind, forced.name, others);
   }
-  return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{})", kind,
+  return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{}{})", kind,
                forced.name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
-               shape.commutative ? "" : ", an operation that is not commutative");
+               shape.commutative ? "" : ", an operation that is not commutative",
+               forced.for_groups && shape.group == 1 ? ", not in equal groups of hosts or caches" : "");
 }
 
-Result<const Algorithm*> Selector::choose(const Call& call, const Shape& shape, const LinkCost& cost,
-                                          size_t slot_bytes) const {
+Result<const Algorithm*> Selector::choose(const Call& call, const Links& links, size_t slot_bytes) const {
+  const Shape shape = call.shape(links.nranks, links.group);
   if (const auto forced = forced_.find(shape.kind); forced != forced_.end())
     if (!obstacle(*forced->second, call, shape).empty()) return refuse(*forced->second, call, shape);
   const Candidate* best = nullptr;
-  const std::vector<Candidate> all = candidates(call, shape.nranks, cost, slot_bytes);
+  const std::vector<Candidate> all = candidates(call, links, slot_bytes);
   for (const Candidate& candidate : all) {
     if (!candidate.obstacle.empty()) continue;
     if (best == nullptr || candidate.predicted_us < best->predicted_us) best = &candidate;
@@ -155,15 +163,15 @@ const Algorithm* Selector::exchanged(const Call& call, const Shape& shape,
   return best.row;
 }
 
-Result<Decision> Selector::select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
+Result<Decision> Selector::select(const Call& call, const Links& links, size_t slot_bytes,
                                   const ExchangeTerms& exchange) const {
-  const Shape shape = call.shape(nranks);
+  const Shape shape = call.shape(links.nranks, links.group);
   if (const Algorithm* algorithm = exchanged(call, shape, exchange))
     return Decision{.algorithm = algorithm,
                     .tile_units = std::max<size_t>(1, call.count * call.type.bytes / call.unit_bytes()),
                     .plan = marked(mix_plan(0, static_cast<uint64_t>(algorithm - algorithms().data()))),
                     .exchanged = true};
-  RONDO_TRY_ASSIGN(const Algorithm* algorithm, choose(call, shape, cost, slot_bytes));
+  RONDO_TRY_ASSIGN(const Algorithm* algorithm, choose(call, links, slot_bytes));
   RONDO_TRY_ASSIGN(Decision decision, cut(*algorithm, call, shape, slot_bytes));
   decision.plan = marked(decision.plan);
   return decision;
@@ -178,7 +186,8 @@ Result<Decision> cut(const Algorithm& algorithm, const Call& call, const Shape& 
                  collective_name(call.kind), algorithm.name, algorithm.most_count(shape), call.type.bytes,
                  slot_bytes);
   const uint64_t row = static_cast<uint64_t>(&algorithm - algorithms().data());
-  return Decision{&algorithm, tile_units, mix_plan(mix_plan(0, row), tile_units)};
+  const uint64_t groups = static_cast<uint64_t>(shape.group);
+  return Decision{&algorithm, tile_units, mix_plan(mix_plan(mix_plan(0, row), tile_units), groups)};
 }
 
 }  // namespace rondo

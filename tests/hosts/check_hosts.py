@@ -4,10 +4,12 @@ same on every host. Ranks find one another by env:// with a secret, choose the i
 
 usage: check_hosts.py RONDO_PERF [Hosts | GpuHosts]. Needs root and ip (iproute2); exits 77 where they are missing.
 """
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PERF = sys.argv.pop(1)
@@ -95,6 +97,20 @@ class Hosts(unittest.TestCase):
                     offers = [line for line in log.splitlines() if "network: offering" in line]
                     self.assertIn(f"offering 10.77.0.{rank // 2 + 1} of interface fabric0", offers[0])
                     self.assertFalse(any("127.0.0.1" in line for line in offers))
+
+    def test_algorithms_of_two_levels_are_chosen_between_hosts(self):
+        chosen = {"all_reduce": ("leaders", "hierarchical"), "all_gather": ("hierarchical",) * 2,
+                  "reduce_scatter": ("hierarchical",) * 2, "barrier": ("leaders",)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/rows.json"
+            run_right(self, 3, [",".join(chosen), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path])
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)
+        for collective, names in chosen.items():
+            self.assertEqual(tuple(row["algorithm"] for row in rows if row["collective"] == collective), names)
+
+    def test_every_algorithm_is_right_between_hosts(self):
+        run_right(self, 2, ["all", "-b", "8", "-e", "1M", "-f", "512", "-n", "1", "-w", "0", "--algorithm", "all"])
 
     def test_a_filter_that_names_the_wrong_interface_is_told(self):
         with Network(2) as hosts:

@@ -31,10 +31,22 @@ size_t most_variants() {
   return most;
 }
 
+/// The length of several equal groups of several ranks; 1: there are none.
+int group_length(int nranks) {
+  for (int length = 2; length < nranks; ++length)
+    if (nranks % length == 0) return length;
+  return 1;
+}
+
+/// For algorithms of groups, which a host's ranks are in only where they are bound to several caches.
+Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
+
 /// Whether the algorithm does such calls; asking it for others is an error that says so.
-bool supported(const Trial& trial, size_t variant) {
+bool supported(const Trial& trial, size_t variant, int nranks) {
   const auto names = algorithms_of(kind_name(trial.kind));
-  const bool by_linear = names[variant % names.size()] == "linear";
+  const std::string& name = names[variant % names.size()];
+  if (name == "hierarchical" || name == "leaders") return group_length(nranks) > 1;
+  const bool by_linear = name == "linear";
   return by_linear || !trial.varying || (trial.kind != Kind::Gather && trial.kind != Kind::Scatter);
 }
 
@@ -49,7 +61,7 @@ void try_algorithms(const Rank& rank, size_t variant) {
         trial.varying = has_varying_form(kind) && trial.seed % 3 == 0;
         trial.in_place = may_be_in_place(kind) && trial.seed % 5 == 0;
         trial.shift = trial.seed % 7 == 0 ? 3 : 0;
-        if (supported(trial, variant)) run_trial(rank, trial);
+        if (supported(trial, variant, rank.size)) run_trial(rank, trial);
       }
     }
   }
@@ -71,6 +83,7 @@ void every_algorithm(const Way& way) {
   for (int nranks = 1; nranks <= 9; ++nranks) {
     // Small slots wrap many times; at other sizes the usual ones must do.
     const Environment slots("RONDO_SLOT_BYTES", nranks % 3 == 0 ? "65536" : "256");
+    const Environment groups = in_groups(nranks);
     INFO(way.transport << ", " << nranks << " ranks");
     expect_success(run_world(world_of(way, nranks), try_all_algorithms));
   }
@@ -136,6 +149,7 @@ TEST_CASE("lengths around those that fill a slot, and far beyond, are right") {
 TEST_CASE("results that go past the caches are right, by every algorithm") {
   const Environment bytes("RONDO_STREAM_BYTES", "0");
   const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  const Environment groups = in_groups(4);
   for (const Way& way : kWays) {
     if (kSanitized && std::string_view(way.transport) != "shm") continue;
     INFO(way.transport);
@@ -150,10 +164,12 @@ TEST_CASE("results that go past the caches are right, by every algorithm") {
 TEST_CASE("one slot a connection is enough for every algorithm") {
   const Environment slots("RONDO_SLOTS", "1");
   const Environment bytes("RONDO_SLOT_BYTES", "512");
-  for (const Way& way : kWays) {
-    INFO(way.transport);
-    expect_success(run_world(world_of(way, 5), try_all_algorithms));
-  }
+  for (const Way& way : kWays)
+    for (const int nranks : {5, 6}) {
+      const Environment groups = in_groups(nranks);
+      INFO(way.transport << ", " << nranks << " ranks");
+      expect_success(run_world(world_of(way, nranks), try_all_algorithms));
+    }
 }
 
 TEST_CASE("an algorithm that cannot do the call is refused in words") {
@@ -167,6 +183,32 @@ TEST_CASE("an algorithm that cannot do the call is refused in words") {
       status = rondo_gather_v(&rank.rank, 1, all.data(), counts.data(), places.data(), RONDO_INT32, 0,
                               rank.comm, nullptr);
     check_fails(status, RONDO_UNSUPPORTED, {"gather", "binomial", "3 ranks", "different lengths"}, rank.comm);
+  }));
+}
+
+TEST_CASE("an algorithm of groups is refused in words where ranks are in none, or in others") {
+  const auto refused = [](Rank& rank) {
+    int one = 1, sum = 0;
+    check_fails(rondo_all_reduce(&one, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
+                RONDO_UNSUPPORTED, {"all_reduce", "leaders", "4 ranks", "not in equal groups"}, rank.comm);
+  };
+  for (const char* group : {"1", "3", "4", "5"}) {
+    const Environment groups("RONDO_GROUP", group);
+    INFO("groups of " << group);
+    expect_success(run_world({.nranks = 4, .algorithm = "all_reduce=leaders"}, refused));
+  }
+}
+
+TEST_CASE("a rank that was told of other groups than the others is a mismatch") {
+  expect_success(run_world({.nranks = 6}, [](Rank& rank) {
+    const Environment groups("RONDO_GROUP", rank.rank == 5 ? "3" : "2");
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.algorithm = "all_gather=hierarchical";
+    Owned child;
+    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    std::array<int, 6> all{};
+    check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.get(), nullptr),
+                RONDO_MISMATCH, {"all_gather", "rank 5"}, child.get());
   }));
 }
 

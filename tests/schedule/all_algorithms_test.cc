@@ -141,7 +141,7 @@ TEST_CASE("an unknown name is refused with the names that there are") {
   const auto found = algorithm_by_name(CollectiveKind::Barrier, "ring");
   REQUIRE_FALSE(found.ok());
   CHECK(found.status().code() == Code::InvalidArgument);
-  CHECK(found.status().message() == "barrier has no algorithm 'ring'; it has: dissemination, flat");
+  CHECK(found.status().message() == "barrier has no algorithm 'ring'; it has: dissemination, flat, leaders");
 }
 
 TEST_CASE("algorithms refuse more ranks than 16 bits can name") {

@@ -9,7 +9,16 @@
 
 namespace rondo {
 
-/// Roots, commutative or not, varying or not: all that the kind has and the algorithm supports.
+/// 1, and the lengths of several equal groups of several ranks.
+inline std::vector<int> group_lengths(int nranks) {
+  std::vector<int> lengths = {1};
+  for (int length = 2; length < nranks; ++length)
+    if (nranks % length == 0) lengths.push_back(length);
+  return lengths;
+}
+
+/// Roots, commutative or not, varying or not, groups where it makes a difference: all that the kind has and
+/// the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
   const bool blocks = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter ||
@@ -20,8 +29,12 @@ inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nrank
     for (bool varying : {false, true})
       for (bool commutative : {true, false}) {
         if ((varying && !blocks) || (!commutative && !reduces(kind))) continue;
-        const Shape shape{kind, nranks, root, varying, commutative};
-        if (algorithm.supports(shape)) shapes.push_back(shape);
+        for (int group : group_lengths(nranks)) {
+          const Shape shape{kind, nranks, root, varying, commutative, group};
+          if (!algorithm.supports(shape)) continue;
+          shapes.push_back(shape);
+          if (group == 1) break;
+        }
       }
   return shapes;
 }
@@ -39,7 +52,8 @@ inline std::string name_of(const Algorithm& algorithm) {
 inline std::string to_string(const Shape& shape) {
   return std::string(collective_name(shape.kind)) + " n=" + std::to_string(shape.nranks) +
          " root=" + std::to_string(shape.root) + (shape.varying ? " varying" : "") +
-         (shape.commutative ? "" : " not commutative");
+         (shape.commutative ? "" : " not commutative") +
+         (shape.group == 1 ? "" : " groups of " + std::to_string(shape.group));
 }
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,19 @@ TEST_CASE("the last level cache is that which hwloc sees, where the kernel tells
     if (hwloc_obj_type_is_dcache(above->type)) most = std::max<size_t>(most, above->attr->cache.size);
   if (const size_t bytes = last_level_cache_bytes(); bytes != 0) CHECK(bytes == most);
   hwloc_topology_destroy(topology);
+}
+
+TEST_CASE("CPUs share a last level cache as hwloc sees it, where the kernel tells of it") {
+  const auto host = detect_host();
+  REQUIRE(host.ok());
+  const auto& cpus = host.value().cpus;
+  if (shared_last_level_cache(std::array{cpus[0].id}) < 0 || cpus[0].l3 < 0) return;
+  for (const Cpu& cpu : cpus) {
+    CHECK(shared_last_level_cache(std::array{cpu.id}) >= 0);
+    CHECK((shared_last_level_cache(std::array{cpus[0].id, cpu.id}) >= 0) == (cpu.l3 == cpus[0].l3));
+  }
+  CHECK(shared_last_level_cache({}) == -1);
+  CHECK(shared_last_level_cache(std::array{1 << 20}) == -1);
 }
 
 TEST_CASE("this host has the CPUs that this thread may run on, and memory") {

@@ -80,6 +80,8 @@ struct Algorithm {
   const char* summary;  // one line: the idea and its source
   bool (*supports)(const Shape& shape);
   Cost (*cost)(const Shape& shape);
+  /// Of what goes between ranks of a group (Shape::group), which cost() then leaves out.
+  Cost (*near_cost)(const Shape& shape) = [](const Shape&) { return Cost{}; };
   Schedule (*build)(const Shape& shape, int rank);
   /// The most chunks that a Step of any rank moves at once: every Schedule's slot_chunks. All ranks size
   /// their chunks by it.
@@ -92,6 +94,8 @@ struct Algorithm {
   /// How it combines operands, where the kind does: the same for every shape that it supports, part of the
   /// vector and rank. What reproducible mode goes by; a test has it proved, and that no more is true.
   Association association = Association::Any;
+  /// Only for ranks in groups (Shape::group).
+  bool for_groups = false;
   /// Not chosen where ranks do not all see the same memory, unless it is asked for.
   bool for_shared_memory = false;
 };

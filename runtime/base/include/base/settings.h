@@ -22,6 +22,7 @@ namespace rondo {
   X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")          \
   X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;broadcast=chain")          \
   X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone") \
+  X(Group, "RONDO_GROUP", "so many consecutive ranks at a time are near one another; 1: none are")      \
   X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                    \
   X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                   \
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                      \

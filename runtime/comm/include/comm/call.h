@@ -47,7 +47,7 @@ struct Call {
   Blocks recv_blocks;  // _v: where the kind has blocks to receive
   CallPlace place;
 
-  Shape shape(int nranks) const;
+  Shape shape(int nranks, int group = 1) const;
   /// What a message may not cut: an element that is combined. Those of a user's type are bytes otherwise.
   size_t unit_bytes() const { return reduces(kind) || type.built_in() ? type.bytes : 1; }
   /// As it rides in slot headers; sequence and plan are the communicator's to fill in.

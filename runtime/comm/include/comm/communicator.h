@@ -40,6 +40,7 @@ class Communicator {
     ConnectionParams params;               // slot_bytes, sockets: 0 where nothing was asked for
     Selector selector;
     int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
+    int64_t group = 0;            // of how many ranks each group of near ones is; 0: as they are
     int64_t stream_bytes = -1;    // the longest whose results stay in caches; -1: as suits the host
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
@@ -108,7 +109,7 @@ class Communicator {
   const std::shared_ptr<Requests>& requests() const { return requests_; }
   GpuCalls& gpu_calls() { return *gpu_calls_; }
   ConnectionTable& connections() { return connections_; }
-  const LinkCost& link_cost() const { return link_cost_; }
+  const Links& links() const { return links_; }
   /// Which calls are exchanged.
   ExchangeTerms exchange_terms() const;
   /// Of its connections.
@@ -184,7 +185,7 @@ class Communicator {
   std::shared_ptr<Health> health_ = std::make_shared<Health>();
   std::shared_ptr<Board> board_ = std::make_shared<Board>();
   ConnectionTable connections_;
-  LinkCost link_cost_;
+  Links links_;
   std::vector<int> near_order_;  // of ranks that a network joins; empty: it makes no difference
   std::array<CallMemo<Choice>, kCollectives> choices_;
   std::map<PlanKey, std::unique_ptr<Plan>> plans_;

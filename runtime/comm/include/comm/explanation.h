@@ -10,8 +10,7 @@ namespace rondo {
 
 /// What the choice depends on besides the call.
 struct ExplainTerms {
-  int nranks = 1;
-  LinkCost cost;
+  Links links;
   size_t slot_bytes = 0;
   ExchangeTerms exchange;
 };

@@ -33,6 +33,7 @@ struct Member {
   uint16_t tcp_port = 0;
   int32_t allowed_cpus = 1;  // of the thread that joined
   int32_t first_cpu = 0;     // of those
+  int32_t cache = -1;        // the last-level cache that all of those share; -1: they do not
   MemberDevice device;
   std::vector<IpAddress> addresses;
   std::string host_name;

@@ -9,19 +9,9 @@
 
 #include "algorithms/algorithm.h"
 #include "comm/call.h"
+#include "comm/links.h"
 
 namespace rondo {
-
-/// What a message costs on the slowest transport between the communicator's ranks; for choosing, not for
-/// promising.
-struct LinkCost {
-  double latency_us = 1;
-  double us_per_byte = 2e-4;
-  double us_per_message = 0;      // of the time of the rank that sends or receives it
-  double us_per_folded_byte = 0;  // of the time of the rank that adds it; 0: us_per_byte holds that as well
-  double one_way = 1;             // of us_per_byte: where a rank does not send and receive at once
-  double ranks_per_cpu = 1;       // where all but the latency is work of CPUs that ranks share
-};
 
 /// For which calls an Exchange is the way to go, and by which of the algorithms that have rounds.
 struct ExchangeTerms {
@@ -61,10 +51,9 @@ class Selector {
   /// A plan as ranks compare it: it tells those apart that do not agree whether to be reproducible.
   uint64_t marked(uint64_t plan) const { return reproducible_ ? mix_plan(plan, kReproducible) : plan; }
   /// What the choice is made from, in the order of the table. Of equal ones the first is chosen.
-  std::vector<Candidate> candidates(const Call& call, int nranks, const LinkCost& cost,
-                                    size_t slot_bytes) const;
+  std::vector<Candidate> candidates(const Call& call, const Links& links, size_t slot_bytes) const;
   /// Unsupported where no algorithm can do it, with the reason.
-  Result<Decision> select(const Call& call, int nranks, const LinkCost& cost, size_t slot_bytes,
+  Result<Decision> select(const Call& call, const Links& links, size_t slot_bytes,
                           const ExchangeTerms& exchange) const;
 
  private:
@@ -74,8 +63,7 @@ class Selector {
   std::string_view obstacle(const Algorithm& row, const Call& call, const Shape& shape) const;
   Status refuse(const Algorithm& forced, const Call& call, const Shape& shape) const;
   const Algorithm* exchanged(const Call& call, const Shape& shape, const ExchangeTerms& exchange) const;
-  Result<const Algorithm*> choose(const Call& call, const Shape& shape, const LinkCost& cost,
-                                  size_t slot_bytes) const;
+  Result<const Algorithm*> choose(const Call& call, const Links& links, size_t slot_bytes) const;
 
   std::map<CollectiveKind, const Algorithm*> forced_;
   bool reproducible_ = false;

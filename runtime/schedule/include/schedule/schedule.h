@@ -21,6 +21,7 @@ struct Shape {
   int root = 0;             // where the kind has one
   bool varying = false;     // a _v form: chunks of different lengths, known to those who send or receive them
   bool commutative = true;  // false: operands must be combined in the order of their ranks
+  int group = 1;            // so many consecutive ranks at a time are near one another; 1: all are alike
 };
 
 /// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.

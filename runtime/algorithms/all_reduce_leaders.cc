@@ -1,0 +1,66 @@
+// All-reduce by leaders: the first rank of each group folds its group's vectors, the leaders send theirs to
+// one another, fold them, and give the result to their groups.
+//
+//     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
+//
+// One round between groups, and one message from each to each other: for vectors so short that what counts is
+// how often the way is long. Folds are in rank order.
+#include "groups.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, 5); }
+
+Cost cost(const Shape& shape) {
+  const Groups groups(shape);
+  const double others = groups.count() - 1;
+  const double mean = others / groups.size();
+  return {.rounds = 1,
+          .volume = others,
+          .messages = others,
+          .folds = others,
+          .mean = {.volume = mean, .messages = mean, .folds = mean}};
+}
+
+Cost near_cost(const Shape& shape) {
+  const double size = shape.group, mates = size - 1;
+  return {.rounds = 2,
+          .volume = 2 * mates,
+          .steady = 1.25 * mates,
+          .messages = mates,
+          .folds = mates,
+          .mean = {.volume = 2 * mates / size, .messages = 2 * mates / size, .folds = mates / size}};
+}
+
+Schedule build(const Shape& shape, int rank) {
+  const Groups groups(shape, rank);
+  Schedule schedule(shape, rank);
+  if (!groups.leads()) {
+    schedule.add({.src = input(0), .send = {groups.leader()}});
+    schedule.add({.recv = {groups.leader()}, .dst = output(0)});
+    return schedule;
+  }
+  schedule.add({.recv = groups.whole_group(), .src = input(0), .dst = output(0)});
+  schedule.add({.src = output(0), .send = groups.counterparts()});
+  schedule.add({.recv = groups.whole_column(), .src = output(0), .dst = output(0), .finish = true});
+  schedule.add({.src = output(0), .send = groups.mates()});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm all_reduce_leaders() {
+  return {.name = "leaders",
+          .kind = CollectiveKind::AllReduce,
+          .summary = "a leader folds its group, leaders exchange, and tell their groups",
+          .supports = supports,
+          .cost = cost,
+          .near_cost = near_cost,
+          .build = build,
+          .for_groups = true};
+}
+
+}  // namespace rondo

@@ -1,0 +1,53 @@
+// Barrier by leaders: the first rank of each group hears that all of its group have come, tells the other
+// leaders, hears from them, and tells its group.
+//
+//     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
+//
+// One round between groups, with one message from each to each other.
+#include "groups.h"
+#include "parts.h"
+#include "rows.h"
+
+namespace rondo {
+namespace {
+
+bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, shape.nranks + 2); }
+
+Cost cost(const Shape& shape) {
+  return {.rounds = 1, .messages = static_cast<double>(Groups(shape).count() - 1)};
+}
+
+Cost near_cost(const Shape& shape) { return {.rounds = 2, .messages = shape.group - 1.0}; }
+
+Schedule build(const Shape& shape, int rank) {
+  const Groups groups(shape, rank);
+  Schedule schedule(shape, rank);
+  const auto hear = [&schedule](const std::vector<int>& ranks) {
+    for (int peer : ranks) schedule.add({.recv = {peer}, .dst = output(0)});
+  };
+  if (!groups.leads()) {
+    schedule.add({.src = input(0), .send = {groups.leader()}});
+    hear({groups.leader()});
+    return schedule;
+  }
+  hear(groups.mates());
+  schedule.add({.src = input(0), .send = groups.counterparts()});
+  hear(groups.counterparts());
+  schedule.add({.src = input(0), .send = groups.mates()});
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm barrier_leaders() {
+  return {.name = "leaders",
+          .kind = CollectiveKind::Barrier,
+          .summary = "a leader hears its group, leaders tell one another, and then their groups",
+          .supports = supports,
+          .cost = cost,
+          .near_cost = near_cost,
+          .build = build,
+          .for_groups = true};
+}
+
+}  // namespace rondo

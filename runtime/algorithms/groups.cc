@@ -1,0 +1,41 @@
+#include "groups.h"
+
+#include "parts.h"
+
+namespace rondo {
+
+bool has_groups(const Shape& shape) {
+  return shape.group > 1 && shape.group < shape.nranks && shape.nranks % shape.group == 0;
+}
+
+Groups::Groups(const Shape& shape, int rank)
+    : size_(shape.group),
+      count_(shape.nranks / shape.group),
+      group_(rank / shape.group),
+      place_(rank % shape.group) {}
+
+std::vector<int> Groups::mates() const {
+  std::vector<int> ranks;
+  for (int place : others_after(size_, place_)) ranks.push_back(rank_at(group_, place));
+  return ranks;
+}
+
+std::vector<int> Groups::counterparts() const {
+  std::vector<int> ranks;
+  for (int group : others_after(count_, group_)) ranks.push_back(rank_at(group, place_));
+  return ranks;
+}
+
+std::vector<int> Groups::whole_group() const {
+  std::vector<int> ranks;
+  for (int place = 0; place < size_; ++place) ranks.push_back(rank_at(group_, place));
+  return ranks;
+}
+
+std::vector<int> Groups::whole_column() const {
+  std::vector<int> ranks;
+  for (int group = 0; group < count_; ++group) ranks.push_back(rank_at(group, place_));
+  return ranks;
+}
+
+}  // namespace rondo

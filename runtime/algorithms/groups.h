@@ -1,0 +1,48 @@
+// Ranks that come in groups of near ones (Shape::group), as algorithms of two levels see them: near ranks
+// are a group's, and a rank's counterparts are those at its place in the other groups. Pure functions: any
+// thread.
+//
+//     groups of 3:     0 1 2 | 3 4 5 | 6 7 8        mates of 4: 5, 3        its counterparts: 7, 1
+#pragma once
+
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace rondo {
+
+/// Whether there are several groups of several ranks, all equally long.
+bool has_groups(const Shape& shape);
+
+class Groups {
+ public:
+  /// As that rank sees them; the shape has groups.
+  Groups(const Shape& shape, int rank);
+  explicit Groups(const Shape& shape) : Groups(shape, 0) {}
+
+  int size() const { return size_; }    // ranks in a group
+  int count() const { return count_; }  // groups
+  int group() const { return group_; }  // of the rank
+  int place() const { return place_; }  // of the rank in its group
+
+  int group_of(int rank) const { return rank / size_; }
+  int place_of(int rank) const { return rank % size_; }
+  int rank_at(int group, int place) const { return group * size_ + place; }
+  bool leads() const { return place_ == 0; }
+  int leader() const { return rank_at(group_, 0); }
+
+  /// The others of its group, and those at its place in other groups, each from the next one around.
+  std::vector<int> mates() const;
+  std::vector<int> counterparts() const;
+  /// The same with the rank itself, in the order of their numbers: a fold of them.
+  std::vector<int> whole_group() const;
+  std::vector<int> whole_column() const;
+
+ private:
+  int size_;
+  int count_;
+  int group_;
+  int place_;
+};
+
+}  // namespace rondo
