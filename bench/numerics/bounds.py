@@ -2,12 +2,24 @@
 rounding times the sum of the operands' magnitudes."""
 
 
+TWO_LEVELS = ("hierarchical", "leaders")
+
+
 def halvings(ranks, small):
     """Of recursive halving: a round folds two operands or, in the shorter of two unequal halves, up to three."""
     if ranks == 1:
         return 0
     additions = 1 if small or ranks % 2 == 0 else 2
     return max(1 + halvings((ranks + 1) // 2, small), additions + halvings(ranks // 2, small))
+
+
+def group_of(ranks):
+    """How many ranks each group has, of algorithms of two levels; 1: so many ranks make no groups."""
+    return next((length for length in range(2, ranks) if ranks % length == 0), 1)
+
+
+def is_possible(algorithm, ranks):
+    return algorithm not in TWO_LEVELS or group_of(ranks) > 1
 
 
 def roundings(algorithm, ranks, small):
@@ -19,6 +31,9 @@ def roundings(algorithm, ranks, small):
         return up
     if algorithm == "halving_doubling":
         return halvings(ranks, small)
+    if algorithm in TWO_LEVELS:
+        group = group_of(ranks)
+        return 2 if small else group - 1 + ranks // group - 1
     if algorithm == "double_binary_tree":
         return whole if small else 2 * whole
     return 1 if small else ranks - 1

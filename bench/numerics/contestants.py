@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import mpi
 import processes
+from bounds import group_of
 from contestant import Missing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -33,7 +34,11 @@ def algorithms_of_rondo(sums):
     listed = processes.run([sums, "list"], timeout=PROBE_SECONDS)
     if listed.fault:
         raise Missing(listed.fault)
-    return {name: lambda job, name=name: run([sums, *job.words(), name]) for name in listed.printed.split()}
+    return {name: lambda job, name=name: by_algorithm(sums, job, name) for name in listed.printed.split()}
+
+
+def by_algorithm(sums, job, name):
+    return run([sums, *job.words(), name], {"RONDO_GROUP": str(group_of(job.ranks))})
 
 
 def open_mpi(folder):

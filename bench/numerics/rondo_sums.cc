@@ -4,8 +4,7 @@
 //     rondo-sums list                                              prints the algorithms, a line each
 //     rondo-sums TYPE RANKS COUNT INPUT OUTPUT ALGORITHM
 //
-// INPUT holds COUNT elements of each rank, rank after rank; OUTPUT gets rank 0's result. Ends with 4 where
-// the algorithm cannot do it.
+// INPUT holds COUNT elements of each rank, rank after rank; OUTPUT gets rank 0's result.
 #include <fmt/format.h>
 #include <rondo/rondo.h>
 

@@ -93,7 +93,7 @@ Result<DeviceProgram*> DeviceCalls::plan(const Execution& execution, const Shape
 
 Status DeviceCalls::begin(const Call& call, const Execution& execution, const Signature& signature) {
   const gpu::OutsideCapture outside;
-  RONDO_TRY_ASSIGN(DeviceProgram * program, plan(execution, call.shape(settings_.nranks)));
+  RONDO_TRY_ASSIGN(DeviceProgram * program, plan(execution, call.shape(settings_.nranks, settings_.group)));
   Layout layout = layout_of(call, program->chunks(), execution.decision.tile_units);
   RONDO_TRY(copy_tables(layout));
   asked_ = &call;

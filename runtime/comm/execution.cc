@@ -107,13 +107,13 @@ Result<int> wished_channels(int wish) {
   return static_cast<int>(channels);
 }
 
-Result<Execution> choose_execution(const Selector& selector, const Call& call, const LinkCost& cost,
+Result<Execution> choose_execution(const Selector& selector, const Call& call, const Links& links,
                                    const ExecutionTerms& terms) {
-  const Shape shape = call.shape(static_cast<int>(terms.gpus.size()));
+  const Shape shape = call.shape(links.nranks, links.group);
   if (terms.protocol) RONDO_TRY(check_forced(*terms.protocol, terms));
   Execution chosen{.decision = {}, .protocol = protocol_for(call, terms)};
   const auto slot_bytes = [&] { return message_bytes(chosen.protocol, terms.slot_bytes); };
-  RONDO_TRY_ASSIGN(chosen.decision, selector.select(call, {shape.nranks, cost}, slot_bytes(), {}));
+  RONDO_TRY_ASSIGN(chosen.decision, selector.select(call, links, slot_bytes(), {}));
   if (!terms.shares_memory) return chosen;
   const Algorithm& algorithm = *chosen.decision.algorithm;
   if (algorithm.most_count(shape) > kMostLineChunks) chosen.protocol = Protocol::Simple;

@@ -141,7 +141,7 @@ Result<const Execution*> GpuCalls::choose_execution(const Call& call) {
   auto& memo = executions_[static_cast<size_t>(call.kind)];
   if (const Execution* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Execution chosen, rondo::choose_execution(communicator_.options().selector, call,
-                                                                   communicator_.links().cost, terms_));
+                                                                   communicator_.links(), terms_));
   return memo.keep(call, chosen);
 }
 
@@ -187,6 +187,7 @@ Result<DeviceCalls*> GpuCalls::executor() {
       .look = [=, this](bool last) { return late_or_different(describe(own_call()), last); }};
   const DeviceCalls::Settings settings{.rank = self,
                                        .nranks = communicator_.size(),
+                                       .group = communicator_.links().group,
                                        .device = communicator_.device(),
                                        .channels = terms_.shares_memory ? terms_.most_channels : 1,
                                        .params = communicator_.params(),

@@ -21,12 +21,13 @@ void go_by(Rank rank, const Trial& trial, int device, const std::string& algorit
 TEST_CASE("every algorithm is carried out by every protocol, in several channels") {
   if (lacks_gpus()) return;
   const Environment slots("RONDO_SLOT_BYTES", "512");
+  const Environment groups = in_groups(4);
   const Environment few("RONDO_SLOTS", "2");
   const Environment channels("RONDO_CHANNELS", "3");
   for (const char* protocol : kProtocols) {
     const Environment chosen("RONDO_PROTOCOL", protocol);
     for (const Kind kind : kAllKinds)
-      for (const std::string& name : algorithms_of(kind_name(kind))) {
+      for (const std::string& name : algorithms_of(kind_name(kind), 4)) {
         const std::string algorithm = std::string(kind_name(kind)) + "=" + name;
         INFO(algorithm << " by " << protocol);
         expect_success(run_world(

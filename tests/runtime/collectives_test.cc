@@ -16,37 +16,25 @@ constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduc
                                Kind::Barrier,       Kind::Scan,      Kind::Exscan};
 
 /// "all_reduce=ring;broadcast=chain;...": the variant-th algorithm of every collective, as far as it has one.
-std::string algorithms_of_variant(size_t variant) {
+std::string algorithms_of_variant(size_t variant, int nranks) {
   std::string text;
   for (const Kind kind : kAllKinds) {
-    const auto names = algorithms_of(kind_name(kind));
+    const auto names = algorithms_of(kind_name(kind), nranks);
     text += (text.empty() ? "" : ";") + std::string(kind_name(kind)) + "=" + names[variant % names.size()];
   }
   return text;
 }
 
-size_t most_variants() {
+size_t most_variants(int nranks) {
   size_t most = 0;
-  for (const Kind kind : kAllKinds) most = std::max(most, algorithms_of(kind_name(kind)).size());
+  for (const Kind kind : kAllKinds) most = std::max(most, algorithms_of(kind_name(kind), nranks).size());
   return most;
 }
 
-/// The length of several equal groups of several ranks; 1: there are none.
-int group_length(int nranks) {
-  for (int length = 2; length < nranks; ++length)
-    if (nranks % length == 0) return length;
-  return 1;
-}
-
-/// For algorithms of groups, which a host's ranks are in only where they are bound to several caches.
-Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
-
 /// Whether the algorithm does such calls; asking it for others is an error that says so.
 bool supported(const Trial& trial, size_t variant, int nranks) {
-  const auto names = algorithms_of(kind_name(trial.kind));
-  const std::string& name = names[variant % names.size()];
-  if (name == "hierarchical" || name == "leaders") return group_length(nranks) > 1;
-  const bool by_linear = name == "linear";
+  const auto names = algorithms_of(kind_name(trial.kind), nranks);
+  const bool by_linear = names[variant % names.size()] == "linear";
   return by_linear || !trial.varying || (trial.kind != Kind::Gather && trial.kind != Kind::Scatter);
 }
 
@@ -68,8 +56,8 @@ void try_algorithms(const Rank& rank, size_t variant) {
 }
 
 void try_all_algorithms(const Rank& rank) {
-  for (size_t variant = 0; variant < most_variants(); ++variant) {
-    const std::string algorithms = algorithms_of_variant(variant);
+  for (size_t variant = 0; variant < most_variants(rank.size); ++variant) {
+    const std::string algorithms = algorithms_of_variant(variant, rank.size);
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.algorithm = algorithms.c_str();
     config.timeout_ms = 30'000;

@@ -110,7 +110,7 @@ void multiply_in_order(const Rank& rank, const UserReduction& with, uint64_t see
 
 /// Forces one algorithm after the other; those that need a commutative operation must say so.
 void every_algorithm_keeps_the_order(const Rank& rank, const UserReduction& with) {
-  const auto names = algorithms_of("all_reduce");
+  const auto names = algorithms_of("all_reduce", rank.size);
   for (const std::string& name : names) {
     const std::string wish = "all_reduce=" + name;
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -145,6 +145,7 @@ TEST_CASE("an operation that does not commute is applied in the order of the ran
 
 TEST_CASE("every algorithm keeps the order, or says that it cannot") {
   for (const int nranks : {2, 3, 4, 7}) {
+    const Environment groups = in_groups(nranks);
     INFO(nranks << " ranks");
     expect_success(run_world({.nranks = nranks, .threads = true}, [](Rank& rank) {
       const UserReduction with(sizeof(Matrix), multiply, false);
@@ -290,15 +291,16 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
 TEST_CASE("a pre-multiplied sum scales each rank's input by that rank's scalar, once") {
   for (const int nranks : {1, 2, 3, 6}) {
     const Environment slots("RONDO_SLOT_BYTES", "256");
+    const Environment groups = in_groups(nranks);
     INFO(nranks << " ranks");
     expect_success(run_world({.nranks = nranks, .threads = true}, [](Rank& rank) {
-      for (const std::string& name : algorithms_of("all_reduce")) {
+      for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
         premultiplied<float>(rank, RONDO_FLOAT32, "all_reduce=" + name);
         premultiplied<int32_t>(rank, RONDO_INT32, "all_reduce=" + name);
       }
-      for (const std::string& name : algorithms_of("reduce"))
+      for (const std::string& name : algorithms_of("reduce", rank.size))
         premultiplied<double>(rank, RONDO_FLOAT64, "reduce=" + name);
-      for (const std::string& name : algorithms_of("reduce_scatter"))
+      for (const std::string& name : algorithms_of("reduce_scatter", rank.size))
         premultiplied<uint8_t>(rank, RONDO_UINT8, "reduce_scatter=" + name);
     }));
   }
@@ -306,7 +308,7 @@ TEST_CASE("a pre-multiplied sum scales each rank's input by that rank's scalar, 
 
 TEST_CASE("an average divides the sum once, integers towards zero, in every algorithm") {
   expect_success(run_world({.nranks = 3, .threads = true}, [](Rank& rank) {
-    for (const std::string& name : algorithms_of("all_reduce")) {
+    for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
       const std::string wish = "all_reduce=" + name;
       rondo_config_t config = RONDO_CONFIG_INITIALIZER;
       config.algorithm = wish.c_str();

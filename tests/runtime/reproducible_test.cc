@@ -198,7 +198,7 @@ TEST_CASE("in reproducible mode processes get the same bits by shared memory and
 /// Of those that may be asked for; the others are refused, with both settings named.
 void compare_algorithms(const Rank& rank, const Reduction& reduction, size_t index, Canon& canon) {
   int keep = 0;
-  for (const std::string& name : algorithms_of(kind_name(reduction.kind))) {
+  for (const std::string& name : algorithms_of(kind_name(reduction.kind), rank.size)) {
     const std::string wish = std::string(kind_name(reduction.kind)) + "=" + name;
     const Child child(rank, wish, nullptr);
     Bytes send = operands(reduction, child.rank, 1);
@@ -222,6 +222,7 @@ TEST_CASE("in reproducible mode algorithms give the same bits, or are refused") 
   const Environment mode("RONDO_REPRODUCIBLE", "1");
   const Environment slots("RONDO_SLOT_BYTES", "1024");
   for (const int nranks : {3, 4}) {
+    const Environment groups = in_groups(nranks);
     INFO(nranks << " ranks");
     Canon canon(reductions, nranks);
     for (const char* exchange_bytes : {"0", "16384"}) {
@@ -235,8 +236,9 @@ TEST_CASE("in reproducible mode algorithms give the same bits, or are refused") 
 
 TEST_CASE("in reproducible mode any algorithm makes a reduction that does not round") {
   const Environment mode("RONDO_REPRODUCIBLE", "1");
+  const Environment groups = in_groups(4);
   expect_success(run_world({.nranks = 4, .threads = true}, [](Rank& rank) {
-    for (const std::string& name : algorithms_of("all_reduce")) {
+    for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
       const Child child(rank, "all_reduce=" + name, nullptr);
       run_trial(child.rank, {.count = 900, .type = RONDO_INT32, .op = RONDO_AVG});
       run_trial(child.rank, {.count = 900, .type = RONDO_BFLOAT16, .op = RONDO_MAX});
@@ -289,13 +291,14 @@ TEST_CASE("a short call has the bits of its Schedule, whether it is exchanged or
 
 TEST_CASE("the same call gives the same bits, in whatever order the ranks come") {
   const auto reductions = reductions_that_round();
+  const Environment groups = in_groups(4);
   for (const char* exchange_bytes : {"0", "16384"}) {
     const Environment exchange("RONDO_EXCHANGE_BYTES", exchange_bytes);
     INFO(exchange_bytes);
     expect_success(run_world({.nranks = 4, .threads = true}, [&](Rank& rank) {
       std::mt19937 random(static_cast<unsigned>(rank.rank));
       for (const Kind kind : kReducing)
-        for (const std::string& name : algorithms_of(kind_name(kind))) {
+        for (const std::string& name : algorithms_of(kind_name(kind), rank.size)) {
           const Child child(rank, std::string(kind_name(kind)) + "=" + name, nullptr);
           for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_BFLOAT16}) {
             const Reduction reduction{kind, type, RONDO_SUM};

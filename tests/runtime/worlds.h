@@ -64,8 +64,18 @@ class OwnedQueue {
   rondo_stream_t queue_ = nullptr;
 };
 
-/// The algorithms of a collective.
-inline std::vector<std::string> algorithms_of(const char* collective) {
+/// The length of several equal groups of several ranks; 1: so many ranks make none.
+inline int group_length(int nranks) {
+  for (int length = 2; length < nranks; ++length)
+    if (nranks % length == 0) return length;
+  return 1;
+}
+
+/// For algorithms of groups: ranks of one host are in some only where they are bound to several caches.
+inline Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
+
+/// The algorithms of a collective that so many ranks can take where they are in_groups().
+inline std::vector<std::string> algorithms_of(const char* collective, int nranks) {
   const char* names = "";
   check(rondo_algorithm_names(collective, &names));
   std::vector<std::string> split(1);
@@ -75,6 +85,8 @@ inline std::vector<std::string> algorithms_of(const char* collective) {
     else
       split.back() += *at;
   }
+  if (group_length(nranks) == 1)
+    std::erase_if(split, [](const std::string& name) { return name == "hierarchical" || name == "leaders"; });
   return split;
 }
 

@@ -40,6 +40,7 @@ class DeviceCalls final : public Task, public Proxy::Work {
   struct Settings {
     int rank = 0;
     int nranks = 1;
+    int group = 1;  // of the ranks, see Shape
     int device = 0;
     int channels = 1;  // at most
     ConnectionParams params;

@@ -31,7 +31,7 @@ Result<std::optional<device::Protocol>> wished_protocol(const char* wish);
 Result<int> wished_channels(int wish);
 
 /// Unsupported, with the reason, where the call cannot be made as was asked.
-Result<Execution> choose_execution(const Selector& selector, const Call& call, const LinkCost& cost,
+Result<Execution> choose_execution(const Selector& selector, const Call& call, const Links& links,
                                    const ExecutionTerms& terms);
 
 }  // namespace rondo
