@@ -43,10 +43,17 @@ std::string row(const Candidate& candidate, bool reduces) {
   return fmt::format("  {:<20} {:>12} us   {}", candidate.algorithm->name, time, notes);
 }
 
+std::string costs(const Links& links) {
+  const std::string far =
+      fmt::format("{} us a message, {} us a byte", links.cost.latency_us, links.cost.us_per_byte);
+  if (links.group == 1) return far;
+  return fmt::format("{}; within groups of {} ranks {} and {}", far, links.group, links.near_cost.latency_us,
+                     links.near_cost.us_per_byte);
+}
+
 std::string table(const Selector& selector, const Call& call, const ExplainTerms& terms) {
-  std::string text =
-      fmt::format("predicted over connections ({} us a message, {} us a byte, slots of {} bytes):\n",
-                  terms.links.cost.latency_us, terms.links.cost.us_per_byte, terms.slot_bytes);
+  std::string text = fmt::format("predicted over connections ({}; slots of {} bytes):\n", costs(terms.links),
+                                 terms.slot_bytes);
   for (const Candidate& candidate : selector.candidates(call, terms.links, terms.slot_bytes)) {
     std::string line = row(candidate, reduces(call.kind));
     line.erase(line.find_last_not_of(' ') + 1);

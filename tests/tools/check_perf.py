@@ -201,7 +201,17 @@ class Explanations(unittest.TestCase):
         times = {name: float(time) for name, time in re.findall(r"(?m)^  (\w+) +([\d.]+) us   ", text)}
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertGreater(len(times), 4)
-        self.assertNotIn("not chosen", text)
+        reasons = set(re.findall(r"not chosen: (.*)", text))
+        self.assertLessEqual(reasons, {"its ranks are not in equal groups (hosts, caches)"})
+
+    def test_groups_of_near_ranks(self):
+        sizes = ["-b", "1M", "-e", "1M"]
+        text = self.explain("all_reduce", "-t", "4", *sizes, "--algorithm", "leaders", env={"RONDO_GROUP": "2"})
+        self.assertRegex(text, r"predicted over connections \(.*; within groups of 2 ranks [\d.e-]+ and [\d.e-]+;")
+        self.assertRegex(text, r"hierarchical +[\d.]+ us   own order; not chosen: another was asked for\n")
+        self.assertIn("  everywhere: (x0 + x1) + (x2 + x3)\n", text)
+        text = self.explain("all_reduce", "-t", "4", *sizes, env={"RONDO_GROUP": "x"}, code=2)
+        self.assertIn("RONDO_GROUP is 'x': it must be a whole number", text)
 
     def test_a_short_call_is_exchanged(self):
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")
