@@ -9,7 +9,7 @@ namespace rondo {
 namespace {
 
 constexpr uint32_t kMagic = 0x4f444e52;  // "RNDO"
-constexpr uint32_t kVersion = 6;         // of everything that goes between processes
+constexpr uint32_t kVersion = 7;         // of everything that goes between processes
 constexpr int64_t kPatience_ms = 5000;   // how long a stranger may keep a socket
 
 using Nonce = std::array<std::byte, 16>;

@@ -63,6 +63,9 @@ class ShmConnection : public Connection {
 
   Status status() const override;
   size_t slot_bytes() const override { return params_.slot_bytes; }
+  Awaited awaited(Awaiting what) const override {
+    return what == Awaiting::Arrival ? receiver_.awaited() : sender_.awaited();
+  }
 
  private:
   /// Cheap once the memory is there, and after a failure.

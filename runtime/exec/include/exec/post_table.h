@@ -54,6 +54,8 @@ class PostTable {
 
   /// How many rounds the rank has ended; a release store, after it has read what it reads.
   uint64_t& done(int rank) const { return state(rank).done; }
+  /// Of those who sleep for the rank's posts, or for `done`.
+  uint32_t& asleep(int rank) const { return state(rank).asleep; }
   /// The CPU on which the rank was last seen, from 1; 0 before its first call.
   uint32_t& cpu(int rank) const { return state(rank).cpu; }
   Post& post(int rank, int slot) const {
@@ -70,6 +72,7 @@ class PostTable {
   static constexpr size_t kPageBytes = 4096;
   struct alignas(128) RankState {
     uint64_t done;
+    uint32_t asleep;
     uint32_t cpu;
   };
   RankState& state(int rank) const { return reinterpret_cast<RankState*>(memory_)[rank]; }
