@@ -13,10 +13,15 @@
 namespace rondo::test {
 namespace {
 
-constexpr std::chrono::milliseconds kWait{kSanitized ? 100 : 1500};
+constexpr std::chrono::milliseconds kWait{1500};
 constexpr double kMostOfACpu = 0.05;
-constexpr double kMostLate_s = 1.5e-3;     // a rank that slept its naps out would be late by up to 4 ms
-constexpr size_t kLong = size_t{1} << 20;  // elements: more than goes through posts
+constexpr size_t kLong = size_t{1} << 17;  // elements: more than goes through posts
+
+/// Naps are as long as they get; who slept them out would be late by half of 4 ms on the average.
+constexpr std::chrono::milliseconds kShorterWait{kSanitized ? 50 : 300};
+constexpr double kMostLate_s = 1.5e-3;
+constexpr int kRounds = kSanitized ? 1 : 3;
+constexpr int kAttempts = 5;  // whatever else runs on the machine holds up ranks as well
 
 double seconds(clockid_t clock) {
   timespec time{};
@@ -24,31 +29,24 @@ double seconds(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Rank 0 comes late to a call of all, and the others show what they used meanwhile: of a process all that
-/// its threads did. Gives how long after rank 0 had come a rank was through, in seconds.
-double come_late(const Rank& rank, const Way& way, const char* what, const std::function<void()>& call) {
+struct Waited {
+  double cpu_s;   // of a process all that its threads did
+  double late_s;  // how long after rank 0 had come this one was through
+};
+
+/// Rank 0 comes late to a call of all.
+Waited come_late(const Rank& rank, const Way& way, std::chrono::milliseconds wait,
+                 const std::function<void()>& call) {
   const clockid_t clock = way.threads ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
   check(rondo_barrier(rank.comm, nullptr), rank.comm);
-  if (rank.rank == 0) std::this_thread::sleep_for(kWait);
-  double came = seconds(CLOCK_MONOTONIC);
-  const double before = seconds(clock);
+  if (rank.rank == 0) std::this_thread::sleep_for(wait);
+  double came_s = seconds(CLOCK_MONOTONIC);
+  const double before_s = seconds(clock);
   call();
-  const double went = seconds(CLOCK_MONOTONIC);
-  const double share = (seconds(clock) - before) / std::chrono::duration<double>(kWait).count();
-  require(rank.rank == 0 || kSanitized || share < kMostOfACpu,
-          std::string(what) + ": rank " + std::to_string(rank.rank) + " used " + std::to_string(100 * share) +
-              " % of a CPU to wait");
-  check(rondo_broadcast(&came, &came, 1, RONDO_FLOAT64, 0, rank.comm, nullptr), rank.comm);
-  return went - came;
-}
-
-/// Most of the times; what else runs on the machine can hold up any single one.
-void require_in_time(const Rank& rank, const std::vector<double>& late_s) {
-  const auto in_time = std::count_if(late_s.begin(), late_s.end(), [](double s) { return s < kMostLate_s; });
-  std::string all;
-  for (const double s : late_s) all += " " + std::to_string(1e3 * s);
-  require(kSanitized || 2 * in_time >= std::ssize(late_s),
-          "rank " + std::to_string(rank.rank) + " went on too late, by ms:" + all);
+  const double cpu_s = seconds(clock) - before_s;
+  const double went_s = seconds(CLOCK_MONOTONIC);
+  check(rondo_broadcast(&came_s, &came_s, 1, RONDO_FLOAT64, 0, rank.comm, nullptr), rank.comm);
+  return {cpu_s, went_s - came_s};
 }
 
 void receive(const Rank& rank, float* data, bool at_once) {
@@ -65,12 +63,10 @@ void receive(const Rank& rank, float* data, bool at_once) {
   }
 }
 
-void wait_in_everything(const Rank& rank, const Way& way) {
+/// `wait_in(what, call)` for each kind of call.
+template <typename WaitIn>
+void wait_in_everything(const Rank& rank, const WaitIn& wait_in) {
   std::vector<float> data(kLong);
-  std::vector<double> late_s;
-  const auto wait_in = [&](const char* what, const std::function<void()>& call) {
-    late_s.push_back(come_late(rank, way, what, call));
-  };
   wait_in("barrier", [&] { check(rondo_barrier(rank.comm, nullptr), rank.comm); });
   wait_in("recv", [&] { receive(rank, data.data(), true); });
   wait_in("request_wait", [&] { receive(rank, data.data(), false); });
@@ -81,17 +77,56 @@ void wait_in_everything(const Rank& rank, const Way& way) {
   };
   reduce();
   wait_in("all_reduce", reduce);
-  require_in_time(rank, late_s);
 }
 
-TEST_CASE("a rank that waits long uses next to no CPU, and is not late") {
+void use_no_cpu(const Rank& rank, const Way& way) {
+  wait_in_everything(rank, [&](const char* what, const std::function<void()>& call) {
+    const Waited waited = come_late(rank, way, kWait, call);
+    const double share = waited.cpu_s / std::chrono::duration<double>(kWait).count();
+    require(rank.rank == 0 || share < kMostOfACpu, std::string(what) + ": rank " + std::to_string(rank.rank) +
+                                                       " used " + std::to_string(100 * share) +
+                                                       " % of a CPU to wait");
+  });
+}
+
+void go_on_in_time(const Rank& rank, const Way& way) {
+  std::string all;
+  int calls = 0;
+  int late = 0;
+  for (int round = 0; round != kRounds; ++round)
+    wait_in_everything(rank, [&](const char* what, const std::function<void()>& call) {
+      const double late_s = come_late(rank, way, kShorterWait, call).late_s;
+      all += std::string(" ") + what + " " + std::to_string(late_s * 1e3);
+      ++calls;
+      if (late_s > kMostLate_s) ++late;
+    });
+  require(kSanitized || 4 * late <= calls,
+          "rank " + std::to_string(rank.rank) + " went on so many ms too late:" + all);
+}
+
+bool is_success(const std::vector<Outcome>& outcomes) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.ok; });
+}
+
+TEST_CASE("a rank that waits long uses next to no CPU") {
+  if (kSanitized) return;  // every instruction costs many there
   for (const Way& way : kWays) {
     if (std::string_view(way.transport) == "sim") continue;
     for (const int nranks : {2, 5}) {
       INFO(way.transport << ", " << nranks << " ranks");
-      expect_success(
-          run_world(world_of(way, nranks), [&](const Rank& rank) { wait_in_everything(rank, way); }));
+      expect_success(run_world(world_of(way, nranks), [&](const Rank& rank) { use_no_cpu(rank, way); }));
     }
+  }
+}
+
+TEST_CASE("a rank that has waited long goes on as soon as it can") {
+  for (const Way& way : kWays) {
+    if (std::string_view(way.transport) == "sim") continue;
+    INFO(way.transport);
+    std::vector<Outcome> outcomes;
+    for (int attempt = 0; attempt == 0 || (attempt != kAttempts && !is_success(outcomes)); ++attempt)
+      outcomes = run_world(world_of(way, 2), [&](const Rank& rank) { go_on_in_time(rank, way); });
+    expect_success(outcomes);
   }
 }
 
