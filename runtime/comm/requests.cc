@@ -120,7 +120,7 @@ void Requests::nap(int64_t ns, Request* request) {
   lock.unlock();
   doze(awaited, ns);
   lock.lock();
-  if (--napping_ == 0) changed_.notify_all();
+  if (--napping_ == 0 && closed_) changed_.notify_all();
 }
 
 /// Nobody waits for what it does, so it spins for nobody.

@@ -75,4 +75,9 @@ class FifoReceiver {
   Status failure_;
 };
 
+/// Of a connection that is made of these.
+inline Awaited awaited_of(Connection::Awaiting what, const FifoSender& sender, const FifoReceiver& receiver) {
+  return what == Connection::Awaiting::Arrival ? receiver.awaited() : sender.awaited();
+}
+
 }  // namespace rondo

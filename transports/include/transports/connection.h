@@ -83,9 +83,9 @@ class Connection {
     Arrival,  // that peek() answers
     Room,     // that acquire() or flushed() does
   };
-  /// What a thread that has just asked in vain may sleep for; nothing where that cannot be known. It may be
+  /// What a thread that has just asked in vain may sleep for; nothing while that cannot be known. It may be
   /// woken for less: it asks again.
-  virtual Awaited awaited(Awaiting /*what*/) const { return {}; }
+  virtual Awaited awaited(Awaiting what) const = 0;
 };
 
 }  // namespace rondo

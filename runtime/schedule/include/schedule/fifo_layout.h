@@ -8,7 +8,7 @@
 // Message k (from 0) lies in slot k % slots. The sender fills the slot and its header and then stores k + 1
 // to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
 // once released > k - slots, and it holds message k when ready == k + 1. Beside each of the two counters
-// stands the word of those who sleep for it (base/doze.h), which only threads of a CPU do.
+// stands the word of those who sleep for it (base/doze.h), which only a CPU's threads do.
 #pragma once
 
 #include <cstddef>
