@@ -19,7 +19,7 @@ struct SimpleProtocol {
       if (wait.stopped()) return false;
     if (read(&header.bytes) == message.bytes && same(read(&header.signature), message.signature)) return true;
     report_mismatch(health, index, [&] {
-      write(&health.bytes, read(&header.bytes));
+      write(&health.bytes, uint64_t{read(&header.bytes)});
       write(&health.expected, message.bytes);
       write(&health.signature, read(&header.signature));
     });
@@ -30,7 +30,7 @@ struct SimpleProtocol {
 
   static RONDO_DEVICE void send(const LaneConnection& connection, const Message& message) {
     SlotHeader& header = connection.out.headers[connection.sent % connection.out.slots];
-    write(&header.bytes, message.bytes);
+    write(&header.bytes, static_cast<uint32_t>(message.bytes));
     write(&header.signature, message.signature);
     // Pairs with the acquire load in take(): with the barrier before it, it publishes what all threads wrote.
     store_release(Word::Ready, &header.ready, connection.sent + 1);

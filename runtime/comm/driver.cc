@@ -33,11 +33,18 @@ class CrowdedSpin {
   int64_t began_ns_ = 0;
 };
 
+/// Of several the first of which it is known.
+Awaited awaited_by(std::span<Part> parts) {
+  for (Part& part : parts)
+    if (const Awaited awaited = part.awaited(); is_known(awaited)) return awaited;
+  return {};
+}
+
 /// Runs them to their ends.
 void run_parts(std::span<Part> parts) {
   bool crowded = false;
   for (Part& part : parts) crowded = crowded || part.communicator().crowded();
-  Patience patience(crowded);
+  Patience patience(crowded, [parts](int64_t ns) { doze(awaited_by(parts), ns); });
   for (bool all_over = false; !all_over;) {
     bool moved = false;
     all_over = true;

@@ -132,6 +132,13 @@ int Part::blocked_on() const {
   return rank;
 }
 
+/// Of several things the first that is known.
+Awaited Part::awaited() {
+  if (over_) return {};
+  const Awaited awaited = call_ ? call_->awaited() : Awaited();
+  return is_known(awaited) || !messages_ ? awaited : messages_->awaited();
+}
+
 void Part::look(int64_t waited_ns) {
   if (over_) return;
   if (!deadline_) deadline_ = Deadline::in_ms(communicator_.timeout_ms());

@@ -22,7 +22,7 @@ std::shared_ptr<Request> Requests::start(Item item) {
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Patience patience(request.crowded_);
+  Patience patience(request.crowded_, [&](int64_t ns) { nap(ns, &request); });
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;
@@ -64,7 +64,7 @@ void Requests::tell(Request& request, Told told) {
 void Requests::close() {
   News news;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     closed_ = true;
     const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
     for (const auto& request : std::exchange(under_way_, {})) {
@@ -72,6 +72,7 @@ void Requests::close() {
       end(*request, why, news);
     }
     changed_.notify_all();
+    changed_.wait(lock, [this] { return napping_ == 0; });  // what they look at goes away
   }
   spread(news);
   if (thread_.joinable()) thread_.join();
@@ -108,10 +109,24 @@ void Requests::spread(const News& news) {
   for (const auto& [told, status] : news) told(status);
 }
 
+/// For the request, or else the first; others may come meanwhile as before.
+void Requests::nap(int64_t ns, Request* request) {
+  std::unique_lock lock(mutex_);
+  if (under_way_.empty()) return;
+  Request& awaited_for = request != nullptr ? *request : *under_way_.front();
+  if (awaited_for.over_) return;
+  const Awaited awaited = awaited_for.part_.awaited();
+  ++napping_;
+  lock.unlock();
+  doze(awaited, ns);
+  lock.lock();
+  if (--napping_ == 0 && closed_) changed_.notify_all();
+}
+
 /// Nobody waits for what it does, so it spins for nobody.
 void Requests::loop() {
   std::unique_lock lock(mutex_);
-  Patience patience(true);
+  Patience patience(true, [this](int64_t ns) { nap(ns); });
   News news;
   while (!closed_) {
     if (under_way_.empty() || waiting_ != 0) {

@@ -159,6 +159,7 @@ void Exchange::post() {
     offset += bytes;
     // Pairs with the acquire load in has_arrived(): who sees the number sees the Signature and the bytes.
     std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
+    rouse(table_.asleep(self_));
   } while (offset < call_->posted_bytes);
   used_[slot_] = round_;
 }
@@ -250,6 +251,7 @@ void Exchange::fold_piece(const ExchangeCall::Read& read, size_t offset, size_t 
 void Exchange::end_round() {
   // Pairs with the acquire load in is_done_with(): all reads of posts come before.
   std::atomic_ref(table_.done(self_)).store(round_, std::memory_order_release);
+  rouse(table_.asleep(self_));
   history_ = hash(history_, call_->signature);
 }
 
@@ -260,6 +262,13 @@ void Exchange::linger() const {
   // Relaxed: advance() looks again.
   for (int look = 0; look < kLinger; ++look)
     if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;
+}
+
+Awaited Exchange::awaited() {
+  if (blocked_on_ < 0) return {};
+  uint32_t* asleep = &table_.asleep(blocked_on_);
+  if (has_posted_) return AwaitedCounter{&table_.post(blocked_on_, slot_).ready, seen_, asleep};
+  return AwaitedCounter{&table_.done(blocked_on_), done_[static_cast<size_t>(blocked_on_)], asleep};
 }
 
 /// Others spin for a rank that they have not heard of, so this is not left to the first wait.

@@ -1,11 +1,11 @@
 #include "exec/patience.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/doze.h"
 
 namespace rondo {
 namespace {
@@ -17,8 +17,9 @@ constexpr uint32_t kFewYields = 2;
 constexpr uint32_t kTurnsBetweenLooks = 64;
 constexpr int64_t kYieldFor_ns = 5'000'000;
 
-// To wake up costs 15 to 50 us of a CPU. So a nap is a small part of the wait so far, by which the end of the
-// wait may be noticed late, and at last long enough to take little of a CPU.
+// What ends the wait mostly ends the nap as well; but not everything does that can. So a nap is a small part
+// of the wait so far, by which the end may be noticed late, and at last long enough to take little of a CPU:
+// to wake up costs 15 to 50 us of it.
 constexpr int64_t kWaitedPerNap = 64;
 constexpr int64_t kLeastNap_ns = 100'000;
 constexpr int64_t kMostNap_ns = 4'000'000;
@@ -43,8 +44,11 @@ bool Patience::wait() {
     ::sched_yield();
     if (turns_ % kTurnsBetweenLooks != 0 && since_ns_ != 0) return false;
   } else {
-    const timespec nap{0, std::clamp(waited_ns_ / kWaitedPerNap, kLeastNap_ns, kMostNap_ns)};
-    ::nanosleep(&nap, nullptr);
+    const int64_t ns = std::clamp(waited_ns_ / kWaitedPerNap, kLeastNap_ns, kMostNap_ns);
+    if (nap_)
+      nap_(ns);
+    else
+      doze({}, ns);
   }
   const int64_t now = now_ns();
   if (since_ns_ == 0) since_ns_ = now;

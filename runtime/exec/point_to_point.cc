@@ -110,6 +110,23 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   return Progress::Done;
 }
 
+/// What was announced waits for its grant.
+Awaited PointToPoint::awaited(const SendRequest& request) const {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end() || found->second.connection == nullptr) return {};
+  const Outgoing& out = found->second;
+  const bool is_announced = std::any_of(out.in_flight.begin(), out.in_flight.end(),
+                                        [&](const auto& one) { return one.get() == &request; });
+  const bool needs_grant = is_announced && !request.eager && !request.granted;
+  return out.connection->awaited(needs_grant ? Connection::Awaiting::Arrival : Connection::Awaiting::Room);
+}
+
+Awaited PointToPoint::awaited(const RecvRequest& request) const {
+  const auto found = in_.find(request.peer);
+  if (found == in_.end() || found->second.connection == nullptr) return {};
+  return found->second.connection->awaited(Connection::Awaiting::Arrival);
+}
+
 bool PointToPoint::progress() {
   bool moved = false;
   for (auto& [peer, out] : out_) moved = progress_out(peer, out) || moved;

@@ -23,6 +23,21 @@ Progress PointToPointTask::advance() {
   return moved ? Progress::Moved : Progress::Stuck;
 }
 
+/// Of several the first of which it is known.
+Awaited PointToPointTask::awaited() {
+  const std::lock_guard lock(engine_.mutex());
+  const Awaited to_come = awaited_by(recvs_);
+  return is_known(to_come) ? to_come : awaited_by(sends_);
+}
+
+template <typename Requests>
+Awaited PointToPointTask::awaited_by(const Requests& requests) const {
+  for (const auto& request : requests)
+    if (Awaited awaited = request->done ? Awaited() : engine_.awaited(*request); is_known(awaited))
+      return awaited;
+  return {};
+}
+
 Status PointToPointTask::connection_status() const {
   const std::lock_guard lock(engine_.mutex());
   return engine_.connection_status();

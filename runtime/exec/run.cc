@@ -100,6 +100,13 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   return hand_over(step, tile, bytes) ? StepOutcome::Done : StepOutcome::Failed;
 }
 
+Run::StepOutcome Run::block_on(int rank, const Connection& connection, Connection::Awaiting what) {
+  blocked_on_ = rank;
+  blocked_connection_ = &connection;
+  blocked_for_ = what;
+  return StepOutcome::Stuck;
+}
+
 Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t bytes) {
   operands_.clear();
   if (!step.has(kRecv)) {
@@ -116,11 +123,7 @@ Run::StepOutcome Run::gather_operands(size_t lane, const Step& step, size_t byte
     if (std::byte* place = place_of_arrival(step, lanes_[lane].tile, bytes))
       connections[i]->expect(place, bytes, message_);
     const auto arrival = connections[i]->peek();
-    if (!arrival) {
-      blocked_on_ = ranks[i];
-      blocked_connection_ = connections[i];
-      return StepOutcome::Stuck;
-    }
+    if (!arrival) return block_on(ranks[i], *connections[i], Connection::Awaiting::Arrival);
     if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
     operands_.push_back({connections[i], arrival->data, bytes});
   }
@@ -165,11 +168,7 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
   const auto& connections = program_.connections(lane, step.send_set);
   for (size_t i = 0; i < ranks.size(); ++i) {
     std::byte* slot = connections[i]->acquire();
-    if (slot == nullptr) {
-      blocked_on_ = ranks[i];
-      blocked_connection_ = connections[i];
-      return StepOutcome::Stuck;
-    }
+    if (slot == nullptr) return block_on(ranks[i], *connections[i], Connection::Awaiting::Room);
     targets_.push_back(
         {connections[i], by_reference && connections[i]->can_post(value, bytes) ? nullptr : slot});
   }
@@ -293,6 +292,14 @@ bool Run::hand_over(const Step& step, size_t tile, size_t bytes) {
 Status Run::connection_status() const {
   if (blocked_connection_ != nullptr) return blocked_connection_->status();
   for (const Connection* connection : program_.all_connections()) RONDO_TRY(connection->status());
+  return {};
+}
+
+/// Of several lanes the last.
+Awaited Run::awaited() {
+  if (blocked_connection_ != nullptr) return blocked_connection_->awaited(blocked_for_);
+  for (Connection* connection : program_.all_connections())
+    if (!connection->flushed()) return connection->awaited(Connection::Awaiting::Room);
   return {};
 }
 

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "ends.h"
 #include "shm/segment.h"
@@ -83,7 +85,7 @@ TEST_CASE("shm: a message's length and signature cannot change after they were c
   REQUIRE(send_one(*watched.ends.dialler, 10, 1, 0));
   REQUIRE(watched.ends.acceptor->peek().has_value());
   SlotHeader& header = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0];
-  header.bytes = uint64_t{1} << 40;
+  header.bytes = uint32_t{1} << 31;
   header.signature = signature_of(2, 2);
   REQUIRE(fault(*watched.ends.acceptor->peek(), 10, 1, 0) == "");
 }
@@ -112,8 +114,13 @@ TEST_CASE("shm: random words in the headers never lead outside the slots") {
   for (uint64_t i = 0; i < 30; ++i) {
     send_one(*watched.ends.dialler, mix(seed, i) % 101, 1, i);
     const uint64_t bits = mix(seed, 1000 + i);
-    uint64_t* words[] = {&fifo.headers[bits % 3].ready, &fifo.headers[bits % 3].bytes, &fifo.released->value};
-    if (i > 3) *words[(bits >> 8) % 3] = (bits >> 16) % 2 == 0 ? bits >> 40 : mix(seed, bits);
+    SlotHeader& header = fifo.headers[bits % 3];
+    const std::span<uint32_t> words[] = {{reinterpret_cast<uint32_t*>(&header.ready), 2},
+                                         {&header.bytes, 1},
+                                         {reinterpret_cast<uint32_t*>(&fifo.released->value), 2}};
+    const uint64_t word = (bits >> 16) % 2 == 0 ? bits >> 40 : mix(seed, bits);
+    const auto& changed = words[(bits >> 8) % 3];
+    if (i > 3) std::memcpy(changed.data(), &word, changed.size_bytes());
     const auto arrival = watched.ends.acceptor->peek();
     if (!arrival) continue;
     REQUIRE(arrival->bytes <= 100);
@@ -152,7 +159,7 @@ TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
   SECTION("another version") {
     description.version = 9;
     REQUIRE(shm::send_segment(near, description, memfd).ok());
-    refused("has version 9; this end knows 2");
+    refused("has version 9; this end knows 3");
   }
   SECTION("something else") {
     description.magic = 1;

@@ -21,12 +21,13 @@ void FifoSender::load_released() {
 void FifoSender::publish(size_t bytes, uint64_t note, const Signature& signature) {
   assert(sent_ - released_ < fifo_.slots && bytes <= fifo_.slot_bytes);
   SlotHeader& header = fifo_.headers[index_];
-  header.bytes = bytes;
+  header.bytes = static_cast<uint32_t>(bytes);
   header.note = note;
   header.signature = signature;
   ++sent_;
   // Pairs with the acquire load in FifoReceiver::peek(): who sees the number sees the header and the bytes.
   std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
+  rouse(header.asleep);
   if (++index_ == fifo_.slots) index_ = 0;
 }
 
@@ -34,6 +35,11 @@ bool FifoSender::returned(uint64_t messages) {
   if (released_ >= messages) return true;
   load_released();
   return released_ >= messages;
+}
+
+Awaited FifoSender::awaited() const {
+  if (fifo_.slots == 0) return {};
+  return AwaitedCounter{&fifo_.released->value, released_, &fifo_.released->asleep};
 }
 
 Status FifoSender::check() const {
@@ -55,7 +61,7 @@ const std::optional<Arrival>& FifoReceiver::peek() {
 
 void FifoReceiver::take(const SlotHeader& header) {
   // Volatile: read once, so that a hostile sender cannot change the number between its check and its use.
-  const uint64_t bytes = *static_cast<const volatile uint64_t*>(&header.bytes);
+  const uint32_t bytes = *static_cast<const volatile uint32_t*>(&header.bytes);
   if (bytes > fifo_.slot_bytes) {
     failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", received_,
                      bytes, fifo_.slot_bytes);
@@ -65,7 +71,7 @@ void FifoReceiver::take(const SlotHeader& header) {
   signature_ = header.signature;
   const std::byte* data = fifo_.memory != nullptr ? fifo_.memory + index_ * fifo_.stride_bytes
                                                   : reinterpret_cast<const std::byte*>(note_);
-  arrival_ = Arrival{data, static_cast<size_t>(bytes), &signature_};
+  arrival_ = Arrival{data, bytes, &signature_};
 }
 
 void FifoReceiver::release() {
@@ -75,15 +81,26 @@ void FifoReceiver::release() {
   if (++index_ == fifo_.slots) index_ = 0;
   // Pairs with the acquire load in FifoSender::load_released(): all reads of the slot come before.
   std::atomic_ref(fifo_.released->value).store(received_, std::memory_order_release);
+  rouse(fifo_.released->asleep);
+}
+
+Awaited FifoReceiver::awaited() const {
+  if (fifo_.slots == 0 || arrival_) return {};
+  SlotHeader& header = fifo_.headers[index_];
+  return AwaitedCounter{&header.ready, ready_before(), &header.asleep};
+}
+
+/// What the header says of the slot that the next message comes to, until it is there.
+uint64_t FifoReceiver::ready_before() const {
+  return received_ + 1 > fifo_.slots ? received_ + 1 - fifo_.slots : 0;
 }
 
 Status FifoReceiver::check() const {
   if (!failure_.ok() || fifo_.slots == 0) return failure_;
   // Relaxed: the number alone is looked at. Of one slot it is 0 or grows by `slots`, up to the awaited one.
   const uint64_t ready = std::atomic_ref(fifo_.headers[index_].ready).load(std::memory_order_relaxed);
-  const uint64_t before = received_ + 1 > fifo_.slots ? received_ + 1 - fifo_.slots : 0;
-  if (ready == received_ + 1 || ready == before) return {};
-  return error(Code::RemoteError, "a slot header has number {} where {} or {} belongs", ready, before,
+  if (ready == received_ + 1 || ready == ready_before()) return {};
+  return error(Code::RemoteError, "a slot header has number {} where {} or {} belongs", ready, ready_before(),
                received_ + 1);
 }
 

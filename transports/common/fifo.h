@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/doze.h"
 #include "base/status.h"
 #include "schedule/fifo_layout.h"
 #include "transports/connection.h"
@@ -28,6 +29,8 @@ class FifoSender {
   uint64_t sent() const { return sent_; }
   /// Whether the receiver has given back the first `messages` messages.
   bool returned(uint64_t messages);
+  /// That more is given back.
+  Awaited awaited() const;
   /// An error where the receiver gave back more than was sent.
   Status check() const;
 
@@ -53,11 +56,14 @@ class FifoReceiver {
   /// Gives the slot of what peek() answered back.
   void release();
 
+  /// That the next message arrives; nothing while there is one.
+  Awaited awaited() const;
   /// An error where the sender's header cannot be true.
   Status check() const;
 
  private:
   void take(const SlotHeader& header);
+  uint64_t ready_before() const;
 
   FifoLayout fifo_;
   uint64_t received_ = 0;  // messages released
@@ -68,5 +74,10 @@ class FifoReceiver {
   std::optional<Arrival> arrival_;
   Status failure_;
 };
+
+/// Of a connection that is made of these.
+inline Awaited awaited_of(Connection::Awaiting what, const FifoSender& sender, const FifoReceiver& receiver) {
+  return what == Connection::Awaiting::Arrival ? receiver.awaited() : sender.awaited();
+}
 
 }  // namespace rondo

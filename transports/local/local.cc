@@ -53,6 +53,7 @@ class LocalConnection : public Connection {
     return taken_back_ ? error(Code::RemoteError, "the peer took a posted message back") : Status();
   }
   size_t slot_bytes() const override { return pair_->params.slot_bytes; }
+  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
   std::byte* slot();

@@ -63,6 +63,7 @@ class ShmConnection : public Connection {
 
   Status status() const override;
   size_t slot_bytes() const override { return params_.slot_bytes; }
+  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
   /// Cheap once the memory is there, and after a failure.

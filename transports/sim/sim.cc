@@ -32,6 +32,7 @@ class SimConnection : public Connection {
 
   Status status() const override { return pair_->status(); }
   size_t slot_bytes() const override { return static_cast<size_t>(pair_->params.slot_bytes); }
+  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
   FifoLayout layout(PairedFifo& fifo) const { return fifo.layout(pair_->params, fifo.memory.get()); }

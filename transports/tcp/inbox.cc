@@ -58,6 +58,11 @@ ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const 
   return ::recvmsg(fd, &header, MSG_DONTWAIT);
 }
 
+bool Inbox::takes_from(size_t socket) const {
+  const Stream& stream = streams_[socket];
+  return !stopped_ && missing(stream) + kBuffer - (stream.end - stream.begin) != 0;
+}
+
 Status Inbox::read(size_t socket, int fd) {
   if (stopped_) return {};
   Stream& stream = streams_[socket];

@@ -31,6 +31,8 @@ class Inbox {
   /// Reads once from a socket, as far as there are free slots, unless the oldest message has come already
   /// with those before it; what is wrong with the stream, if anything is.
   Status read(size_t socket, int fd);
+  /// Whether read() would ask this socket for anything.
+  bool takes_from(size_t socket) const;
   /// The socket that brings the oldest message.
   size_t oldest_socket() const { return static_cast<size_t>(released_ % streams_.size()); }
   /// Whether this socket's Hello has come, and was right.

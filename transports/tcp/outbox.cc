@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
@@ -29,6 +30,10 @@ void Outbox::add(const std::byte* data, size_t bytes, const Signature& signature
   next.left = sizeof(Frame) + bytes;
   ++committed_;
   ++waiting_;
+}
+
+size_t Outbox::waiting_socket() const {
+  return static_cast<size_t>(std::min_element(next_.begin(), next_.end()) - next_.begin());
 }
 
 /// In one piece where it lies so: that is what short messages do, and a system call takes it sooner.

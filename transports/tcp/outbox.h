@@ -21,6 +21,8 @@ class Outbox {
 
   /// The socket on which the last message goes.
   size_t last_socket() const { return static_cast<size_t>((committed_ - 1) % terms_.params.sockets); }
+  /// The socket on which the oldest message goes that has not gone; only where there is one.
+  size_t waiting_socket() const;
   /// Sends what the kernel takes now of what waits for this socket.
   Status send(size_t socket, int fd);
 

@@ -48,6 +48,7 @@ class TcpConnection : public Connection {
 
   Status status() const override { return failure_; }
   size_t slot_bytes() const override { return static_cast<size_t>(terms_.params.slot_bytes); }
+  Awaited awaited(Awaiting what) const override;
 
  private:
   /// Whether all sockets are there.
@@ -188,6 +189,16 @@ std::optional<Arrival> TcpConnection::peek() {
   if (!outbox_.empty()) send_waiting();
   read(inbox_.oldest_socket());
   return inbox_.oldest();
+}
+
+/// Whoever waits for one direction moves the other on as well.
+Awaited TcpConnection::awaited(Awaiting /*what*/) const {
+  if (link_ != nullptr || !failure_.ok()) return {};
+  AwaitedSockets awaited;
+  const size_t in = inbox_.oldest_socket();
+  if (inbox_.takes_from(in)) awaited.sockets[0] = {sockets_[in].get(), POLLIN, 0};
+  if (!outbox_.empty()) awaited.sockets[1] = {sockets_[outbox_.waiting_socket()].get(), POLLOUT, 0};
+  return awaited;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/doze.h"
 #include "base/lendable.h"
 #include "base/signature.h"
 #include "base/status.h"
@@ -77,6 +78,14 @@ class Connection {
   virtual Status status() const { return {}; }
 
   virtual size_t slot_bytes() const = 0;
+
+  enum class Awaiting {
+    Arrival,  // that peek() answers
+    Room,     // that acquire() or flushed() does
+  };
+  /// What a thread that has just asked in vain may sleep for; nothing while that cannot be known. It may be
+  /// woken for less: it asks again.
+  virtual Awaited awaited(Awaiting what) const = 0;
 };
 
 }  // namespace rondo

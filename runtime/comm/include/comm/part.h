@@ -26,6 +26,8 @@ class Part {
   void take_up(const Result<Task*>& prepared);
   /// Done and Failed are final.
   Progress advance();
+  /// What a thread may sleep for that waits for it; nothing where that is not known.
+  Awaited awaited();
   /// Called when nothing has moved for a while.
   void look(int64_t waited_ns);
   /// It will not be advanced any more: nothing reads or writes the memory of what is not over.

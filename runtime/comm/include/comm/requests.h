@@ -59,12 +59,14 @@ class Requests {
   void look(int64_t waited_ns);
   void end(Request& request, const Status& status, News& news);
   static void spread(const News& news);
+  void nap(int64_t ns, Request* request = nullptr);
   void loop();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<std::shared_ptr<Request>> under_way_;  // in the order of the calls
   int waiting_ = 0;                                // threads in wait(); they do the work meanwhile
+  int napping_ = 0;                                // threads in nap()
   bool closed_ = false;
   std::thread thread_;  // from the first request on that is not over at once
 };

@@ -27,6 +27,7 @@ class SharedCalls final : public Task {
   Progress advance() override;
   Status status() const override { return failure_.ok() && exchange_ ? exchange_->status() : failure_; }
   int blocked_on() const override { return exchange_ ? exchange_->blocked_on() : memory_.blocked_on(); }
+  Awaited awaited() override { return exchange_ ? exchange_->awaited() : Awaited(); }
   void linger() const override {
     if (exchange_) exchange_->linger();
   }

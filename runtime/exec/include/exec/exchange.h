@@ -66,6 +66,7 @@ class Exchange final : public Task {
   void linger() const override;
   Status status() const override { return failure_; }
   int blocked_on() const override { return blocked_on_; }
+  Awaited awaited() override;
   bool may_block_others(bool crowded) override;
   /// Names a peer's post of other calls than this rank has made.
   Status connection_status() const override { return find_disagreement(); }

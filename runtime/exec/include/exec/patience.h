@@ -1,16 +1,21 @@
 // Patience: how a thread waits between two looks: it spins while an answer may be a moment away, then lets
-// others run, then sleeps, longer and longer. Where letting others run brings the answer at once, the thread
+// others run, then naps, longer and longer. Where letting others run brings the answer at once, the thread
 // shares its core with what it waits for, and its next waits spin less. One a wait; one thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace rondo {
 
 class Patience {
  public:
   /// `crowded`: ranks outnumber the cores, so that whoever spins keeps from running what it waits for.
-  explicit Patience(bool crowded) : crowded_(crowded) {}
+  /// `nap(ns)` sleeps for at most that long, and no longer than until there may be something to do; null: for
+  /// so long.
+  explicit Patience(bool crowded, std::function<void(int64_t ns)> nap = nullptr)
+      : crowded_(crowded), nap_(std::move(nap)) {}
 
   /// Something moved.
   void reset() {
@@ -29,6 +34,7 @@ class Patience {
   void learn() const;
 
   bool crowded_;
+  std::function<void(int64_t ns)> nap_;
   uint32_t turns_ = 0;
   int64_t since_ns_ = 0;
   int64_t waited_ns_ = 0;

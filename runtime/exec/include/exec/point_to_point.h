@@ -45,6 +45,10 @@ class PointToPoint {
   Progress try_now(SendRequest& request);
   Progress try_now(RecvRequest& request);
 
+  /// What a thread may sleep for that waits for a request that was started; nothing of any source.
+  Awaited awaited(const SendRequest& request) const;
+  Awaited awaited(const RecvRequest& request) const;
+
   /// Moves what can be moved; true if something was. A failure stays in status().
   bool progress();
   Status status() const { return failure_; }

@@ -18,10 +18,13 @@ class PointToPointTask final : public Task {
   Progress advance() override;
   Status status() const override { return failure_; }
   int blocked_on() const override;
+  Awaited awaited() override;
   Status connection_status() const override;
   void abandon() override;
 
  private:
+  template <typename Requests>
+  Awaited awaited_by(const Requests& requests) const;
   Status start();
 
   PointToPoint& engine_;

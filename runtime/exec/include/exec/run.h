@@ -43,6 +43,7 @@ class Run final : public Task {
   Progress advance() override;
   Status status() const override { return failure_; }
   int blocked_on() const override { return blocked_on_; }
+  Awaited awaited() override;
   Status connection_status() const override;
   void abandon() override;
 
@@ -68,6 +69,7 @@ class Run final : public Task {
   size_t step_bytes(const Step& step, size_t tile) const;
   uint64_t step_elements(const Step& step) const;
   Ref sizing(const Step& step) const;
+  StepOutcome block_on(int rank, const Connection& connection, Connection::Awaiting what);
   StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
   void lend(const std::byte* buffer);
@@ -97,6 +99,7 @@ class Run final : public Task {
   Status failure_;
   int blocked_on_ = -1;
   const Connection* blocked_connection_ = nullptr;
+  Connection::Awaiting blocked_for_ = Connection::Awaiting::Arrival;
 };
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 // A task belongs to one thread at a time.
 #pragma once
 
+#include "base/doze.h"
 #include "base/status.h"
 
 namespace rondo {
@@ -29,6 +30,8 @@ class Task {
   /// Stuck: whether this thread may keep those that it waits for from running. `crowded`: ranks outnumber
   /// CPUs, which is all there is to go by where the task does not know on which CPU they are.
   virtual bool may_block_others(bool crowded) { return crowded; }
+  /// Stuck: what a thread may sleep for before it advances the task again; nothing where that is not known.
+  virtual Awaited awaited() { return {}; }
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
   virtual void abandon() {}
   /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.

@@ -7,7 +7,8 @@
 //
 // Message k (from 0) lies in slot k % slots. The sender fills the slot and its header and then stores k + 1
 // to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
-// once released > k - slots, and it holds message k when ready == k + 1.
+// once released > k - slots, and it holds message k when ready == k + 1. Beside each of the two counters
+// stands the word of those who sleep for it (base/doze.h), which only a CPU's threads do.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,9 @@
 namespace rondo {
 
 struct alignas(64) SlotHeader {
-  uint64_t ready = 0;  // k + 1 once message k is complete; the one atomic word of the header
-  uint64_t bytes = 0;
+  uint64_t ready = 0;   // k + 1 once message k is complete; atomic, as `asleep` is
+  uint32_t asleep = 0;  // the receiver
+  uint32_t bytes = 0;
   uint64_t note = 0;  // the transport's own: where posted bytes are (local), when they may be seen (sim)
   Signature signature;
 };
@@ -29,6 +31,7 @@ static_assert(sizeof(SlotHeader) == 64);
 /// `released`, with the line beside it that a processor fetches along.
 struct alignas(128) ReleasedCounter {
   uint64_t value = 0;
+  uint32_t asleep = 0;  // the sender
 };
 
 /// Where the parts lie in the address space of who uses them. The same sizes at both ends.

@@ -1,0 +1,48 @@
+// Doze: how a thread sleeps for something that another thread, process or host brings, and is woken by it.
+//
+// With a counter in shared memory goes a word that says whether anybody sleeps for it, in a cache line that
+// the counter's writer has at hand: one that it writes anyway, or that nobody writes who does not sleep. So
+// who publishes pays a load of that line, and a system call only where somebody sleeps. There is no fence
+// between the writer's store and that load: a sleeper who comes at that very moment may be missed, and sleeps
+// its time out. So nobody sleeps for longer than it may be late.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <variant>
+
+namespace rondo {
+
+/// A counter that is no longer what it was seen to be.
+struct AwaitedCounter {
+  uint64_t* counter = nullptr;
+  uint64_t seen = 0;
+  uint32_t* asleep = nullptr;  // its word
+};
+
+/// Sockets on which something can be done; those with a negative descriptor do not count.
+struct AwaitedSockets {
+  std::array<pollfd, 2> sockets{{{-1, 0, 0}, {-1, 0, 0}}};
+};
+
+/// What a thread can sleep for. Plain data, good for as long as the memory is mapped; where a descriptor has
+/// been closed meanwhile, the sleep may be too short.
+using Awaited = std::variant<std::monostate, AwaitedCounter, AwaitedSockets>;
+
+inline bool is_known(const Awaited& awaited) { return !std::holds_alternative<std::monostate>(awaited); }
+
+/// Sleeps for at most `ns`, less than a second, and not much longer than until what is awaited may have come.
+void doze(const Awaited& awaited, int64_t ns);
+
+void wake_sleepers(uint32_t& asleep);
+
+/// What a counter's writer does after it has stored it. Relaxed: see above.
+inline void rouse(uint32_t& asleep) {
+  if (std::atomic_ref(asleep).load(std::memory_order_relaxed) != 0) [[unlikely]]
+    wake_sleepers(asleep);
+}
+
+}  // namespace rondo
