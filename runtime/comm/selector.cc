@@ -26,11 +26,14 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
   const auto bytes = static_cast<double>(vector_bytes);
+  const double cold_bytes = std::max(0.0, bytes - cost.cached_bytes / shape.nranks);
   const Times times{.latency = cost.latency_us,
                     .vector = bytes * cost.us_per_byte,
                     .message = cost.us_per_message,
                     .fold = bytes * cost.us_per_folded_byte,
-                    .one_way = cost.one_way};
+                    .one_way = cost.one_way,
+                    .cold = cold_bytes * cost.us_per_cold_byte,
+                    .runs_ahead = cost.runs_ahead};
   return predicted_time(algorithm.cost(shape), times, static_cast<double>(tiles), cost.ranks_per_cpu);
 }
 
