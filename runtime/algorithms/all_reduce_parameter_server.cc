@@ -24,6 +24,7 @@ Cost cost(const Shape& shape) {
           .steady = std::max(2.0, 1.25 * others),
           .messages = others,
           .folds = others,
+          .warm = others,
           .mean = {.volume = 2 * each, .messages = 2 * each, .folds = each}};
 }
 

@@ -20,7 +20,10 @@ bool supports(const Shape& shape) { return shape.commutative && fits(shape, 4 * 
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
-  return {.rounds = 2 * (n - 1), .volume = 2 * (n - 1) / n, .folds = (n - 1) / n};
+  return {.rounds = 2 * (n - 1),
+          .volume = 2 * (n - 1) / n,
+          .folds = (n - 1) / n,
+          .warm = relayed_around(n, 2 * (n - 1) / n)};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -18,8 +18,9 @@ Cost cost(const Shape& shape) {
           .volume = vectors,
           .steady = vectors,
           .messages = vectors,
+          .warm = vectors,
           .one_way = true,
-          .mean = vector_each(shape)};
+          .mean = warm_each(shape)};
 }
 
 Schedule build(const Shape& shape, int rank) {

@@ -24,8 +24,9 @@ Cost cost(const Shape& shape) {
           .volume = static_cast<double>(size.turns),
           .steady = children,
           .messages = children,
+          .warm = static_cast<double>(size.turns),
           .one_way = true,
-          .mean = vector_each(shape)};
+          .mean = warm_each(shape)};
 }
 
 template <int kRadix>

@@ -1,5 +1,7 @@
 #include "parts.h"
 
+#include <algorithm>
+
 namespace rondo {
 
 int ceil_log2(int n) {
@@ -18,6 +20,20 @@ Work vector_each(const Shape& shape) {
   const double vectors = (shape.nranks - 1.0) / shape.nranks;
   return {.volume = vectors, .messages = vectors};
 }
+
+Work warm_each(const Shape& shape) {
+  Work work = vector_each(shape);
+  work.warm = work.volume;
+  return work;
+}
+
+Work relayed_each(const Shape& shape) {
+  Work work = vector_each(shape);
+  work.warm = std::max(0.0, work.volume - 1.0 / shape.nranks);
+  return work;
+}
+
+double relayed_around(double n, double volume) { return std::max(0.0, volume - 1 / n); }
 
 Work fold_each(const Shape& shape) {
   Work work = vector_each(shape);

@@ -16,8 +16,15 @@ inline int wrap(int value, int n) { return ((value % n) + n) % n; }
 
 /// Of a rank on average, where each but one sends a vector to another once, as up or down a tree.
 Work vector_each(const Shape& shape);
+/// The same where it sends one vector to several, and where each passes on what it has just received or
+/// computed: then all that is sent is warm, but the first vector on its way.
+Work warm_each(const Shape& shape);
+Work relayed_each(const Shape& shape);
 /// The same where each vector is also added to another.
 Work fold_each(const Shape& shape);
+
+/// Of the volume of a ring of n ranks, in which all but a rank's first n-th is passed on, what is warm.
+double relayed_around(double n, double volume);
 
 /// 0, 1, ... n - 1: a fold of all ranks in their order.
 std::vector<int> all_ranks(int n);

@@ -21,12 +21,19 @@ Cost cost(const Shape& shape) {
   const int above = shape.nranks - 1 - shape.root;
   const double hops = shape.nranks - 1;
   if (shape.nranks == 1) return {};
-  const Work mean = fold_each(shape);
-  if (shape.commutative) return {.rounds = hops, .volume = hops, .steady = 1, .folds = 1, .mean = mean};
+  Work mean = fold_each(shape);
+  mean.warm = relayed_each(shape).warm;
+  if (shape.commutative)
+    return {.rounds = hops, .volume = hops, .steady = 1, .folds = 1, .warm = hops, .mean = mean};
   const double rounds = std::max(below, above);
   const double meeting = below == above && below > 0 ? 1 : 0;  // both sums arrive at once, at one port
   const double arms = below > 0 && above > 0 ? 2 : 1;
-  return {.rounds = rounds, .volume = rounds + meeting, .steady = arms, .folds = arms, .mean = mean};
+  return {.rounds = rounds,
+          .volume = rounds + meeting,
+          .steady = arms,
+          .folds = arms,
+          .warm = rounds + meeting,
+          .mean = mean};
 }
 
 /// The ranks that the vector comes from and goes to; the own rank stands among the former as its place in the

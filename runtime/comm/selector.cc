@@ -18,13 +18,16 @@ size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t uni
   return elements > line ? elements - elements % line : elements;
 }
 
-Times times_over(const LinkCost& link, size_t vector_bytes) {
+Times times_over(const LinkCost& link, size_t vector_bytes, int nranks) {
   const auto bytes = static_cast<double>(vector_bytes);
+  const double cold_bytes = std::max(0.0, bytes - link.cached_bytes / nranks);
   return {.latency = link.latency_us,
           .vector = bytes * link.us_per_byte,
           .message = link.us_per_message,
           .fold = bytes * link.us_per_folded_byte,
-          .one_way = link.one_way};
+          .one_way = link.one_way,
+          .cold = cold_bytes * link.us_per_cold_byte,
+          .runs_ahead = link.runs_ahead};
 }
 
 /// Infinite where chunks have no room for an element.
@@ -35,7 +38,7 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
   const auto over = [&](const LinkCost& link, const Cost& cost) {
-    return predicted_time(cost, times_over(link, vector_bytes), static_cast<double>(tiles),
+    return predicted_time(cost, times_over(link, vector_bytes, shape.nranks), static_cast<double>(tiles),
                           link.ranks_per_cpu);
   };
   return over(links.cost, algorithm.cost(shape)) + over(links.near_cost, algorithm.near_cost(shape));

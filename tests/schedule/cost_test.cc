@@ -205,6 +205,49 @@ TEST_CASE(
       }
 }
 
+namespace {
+
+/// Of the vectors that a rank sends in a tile, what it passes on as soon as it has it, in the same Step or
+/// the next one.
+double relayed_volume(const Schedule& schedule) {
+  double chunks = 0;
+  for (const Lane& lane : schedule.lanes)
+    for (size_t i = 0; i < lane.steps.size(); ++i) {
+      const Step& step = lane.steps[i];
+      const bool just_received = i > 0 && lane.steps[i - 1].has(kRecv) && lane.steps[i - 1].has(kCopy) &&
+                                 lane.steps[i - 1].dst() == step.src() &&
+                                 lane.steps[i - 1].dst_chunk == step.src_chunk;
+      if (step.has(kSend) && (step.has(kRecv) || just_received))
+        chunks += static_cast<double>(schedule.peer_sets[step.send_set].size()) * step.count;
+    }
+  return chunks / std::max(schedule.input_chunks, schedule.output_chunks);
+}
+
+}  // namespace
+
+TEST_CASE("cost() says of rings and chains how much they pass on as soon as they have it") {
+  const std::set<std::string> rings = {"all_reduce/ring", "all_gather/ring", "reduce_scatter/ring"};
+  const std::set<std::string> chains = {"broadcast/chain", "reduce/chain"};
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 1; n <= 20; ++n)
+      for (const Shape& shape : supported_shapes(algorithm, n)) {
+        if (shape.varying) continue;
+        const Cost cost = algorithm.cost(shape);
+        INFO(name_of(algorithm) << ", " << to_string(shape) << ": warm " << cost.warm << " and "
+                                << cost.mean.warm);
+        CHECK(cost.warm <= cost.volume);
+        CHECK(cost.mean.warm <= cost.mean.volume);
+        double mean = 0;
+        for (const Schedule& schedule : build_all(algorithm, shape)) {
+          const double relayed = relayed_volume(schedule);
+          mean += relayed / n;
+          if (rings.contains(name_of(algorithm))) CHECK(std::abs(cost.warm - relayed) <= kExact);
+        }
+        if (chains.contains(name_of(algorithm)) && shape.commutative)
+          CHECK(std::abs(cost.mean.warm - mean) <= kExact);
+      }
+}
+
 TEST_CASE("predicted_time() is within two fifths of the simulator over many tiles, and mostly exact") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n <= 18; ++n)
@@ -237,10 +280,30 @@ TEST_CASE("where ranks share CPUs, the time is that of the work of them all") {
   CHECK(predicted_time(tree, half, 1) == kWaits + kBusiest);
   Cost from_root = tree;
   from_root.one_way = true;
-  CHECK(predicted_time(from_root, half, 1) == kWaits + 3 * (50 + 6 + 50));
+  CHECK(predicted_time(from_root, half, 1) == kWaits + 3 * (50 + 3 + 50));
   Cost even = tree;
   even.mean = {};
   CHECK(predicted_time(even, times, 1, 2) == kWaits + 2 * kBusiest);
+}
+
+TEST_CASE("who runs ahead waits for its own messages alone") {
+  const Cost wide{.rounds = 1, .volume = 7, .messages = 7, .one_way = true};
+  const Times times{.latency = 2, .message = 6, .one_way = 0.5, .runs_ahead = true};
+  CHECK(predicted_time(wide, times, 1) == 7 * (1 + 3));
+  Cost both_ways = wide;
+  both_ways.one_way = false;
+  CHECK(predicted_time(both_ways, times, 1) == 2 + 7 * 6);
+}
+
+TEST_CASE("what is not sent from the caches takes longer") {
+  const Times times{.vector = 100, .cold = 60};
+  Cost ring{.rounds = 7, .volume = 1, .warm = 0.75};
+  CHECK(predicted_time(ring, times, 1) == 100 + 0.25 * 60);
+  CHECK(predicted_time(ring, times, 4) == 100 + 0.25 * 60);
+  ring.mean = {.volume = 0.5, .warm = 0.25};
+  CHECK(predicted_time(ring, times, 1, 4) == 4 * (50 + 0.25 * 60));
+  Cost pipelined{.rounds = 7, .volume = 7, .steady = 1, .warm = 7};
+  CHECK(predicted_time(pipelined, times, 10) == 70 + 9 * 10);
 }
 
 TEST_CASE("the simulator says which step never runs") {

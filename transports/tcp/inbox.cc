@@ -48,6 +48,13 @@ size_t Inbox::missing(const Stream& stream) const {
   return static_cast<size_t>(slot(stream.next).frame.bytes) - stream.got;
 }
 
+/// Where what comes after the current message goes: many messages if they are short; of a long one only the
+/// beginning, because the rest is better read to its place.
+iovec Inbox::room(Stream& stream) {
+  const size_t most = stream.is_short ? kBuffer : sizeof(Frame) + kShort;
+  return {stream.buffer.get() + stream.end, most - std::min(most, stream.end)};
+}
+
 /// The current message's bytes go to their place, what comes after them into the buffer.
 ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const {
   if (missing(stream) == 0) return ::recv(fd, buffer.iov_base, buffer.iov_len, MSG_DONTWAIT);
@@ -69,9 +76,9 @@ Status Inbox::read(size_t socket, int fd) {
   const bool was_complete = slot(released_).complete;
   RONDO_TRY(parse(stream, socket));  // a slot may have become free for what is in the buffer
   if (!was_complete && slot(released_).complete) return {};
-  std::memmove(stream.buffer.data(), stream.buffer.data() + stream.begin, stream.end - stream.begin);
+  std::memmove(stream.buffer.get(), stream.buffer.get() + stream.begin, stream.end - stream.begin);
   stream.end -= std::exchange(stream.begin, 0);
-  const iovec buffer{stream.buffer.data() + stream.end, kBuffer - stream.end};
+  const iovec buffer = room(stream);
   if (missing(stream) + buffer.iov_len == 0) return {};  // waits for a slot
   const ssize_t got = receive(fd, stream, buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
@@ -100,7 +107,7 @@ Status Inbox::parse(Stream& stream, size_t socket) {
 
 Status Inbox::take_hello(Stream& stream, size_t socket) {
   Hello hello;
-  std::memcpy(&hello, stream.buffer.data() + stream.begin, sizeof hello);
+  std::memcpy(&hello, stream.buffer.get() + stream.begin, sizeof hello);
   if (hello.magic != Hello::kMagic)
     return error(Code::RemoteError, "rank {} began with {:#x}, which is not a Rondo connection", terms_.peer,
                  hello.magic);
@@ -117,7 +124,7 @@ Status Inbox::take_hello(Stream& stream, size_t socket) {
 
 Status Inbox::take_frame(Stream& stream) {
   Frame& frame = slot(stream.next).frame;
-  std::memcpy(&frame, stream.buffer.data() + stream.begin, sizeof frame);
+  std::memcpy(&frame, stream.buffer.get() + stream.begin, sizeof frame);
   if (frame.magic != Frame::kMagic)
     return error(Code::RemoteError, "message {} from rank {} begins with {:#x} where {:#x} belongs",
                  stream.next, terms_.peer, frame.magic, Frame::kMagic);
@@ -130,6 +137,7 @@ Status Inbox::take_frame(Stream& stream) {
   if (memory_ == nullptr) memory_ = allocate_aligned(aligned_size(terms_.params.slot_bytes) * slots_.size());
   stream.begin += sizeof frame;
   stream.in_message = true;
+  stream.is_short = frame.bytes <= kShort;
   stream.got = 0;
   slot(stream.next).place = nullptr;
   redirect(stream);
@@ -139,7 +147,7 @@ Status Inbox::take_frame(Stream& stream) {
 /// Moves what the buffer has of the current message to its slot.
 void Inbox::take_bytes(Stream& stream) {
   const size_t here = std::min(missing(stream), stream.end - stream.begin);
-  if (here != 0) std::memcpy(place(stream.next) + stream.got, stream.buffer.data() + stream.begin, here);
+  if (here != 0) std::memcpy(place(stream.next) + stream.got, stream.buffer.get() + stream.begin, here);
   stream.begin += here;
   stream.got += here;
   if (missing(stream) != 0) return;

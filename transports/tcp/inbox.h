@@ -6,7 +6,7 @@
 
 #include <sys/uio.h>
 
-#include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -39,14 +39,17 @@ class Inbox {
   bool greeted(size_t socket) const { return streams_[socket].greeted; }
 
  private:
-  static constexpr size_t kBuffer = sizeof(Frame) + 4096;
+  static constexpr size_t kShort = 4096;  // the longest message of which many are read at once
+  static constexpr size_t kBuffer = 8 * (sizeof(Frame) + kShort);
 
   struct Stream {
-    std::array<std::byte, kBuffer> buffer;
+    /// Pages of it that no read has reached yet take no memory.
+    std::unique_ptr<std::byte[]> buffer = std::make_unique_for_overwrite<std::byte[]>(kBuffer);
     size_t begin = 0;  // of what was read and not looked at
     size_t end = 0;
     bool greeted = false;
     bool in_message = false;  // the Frame of message `next` has come
+    bool is_short = true;     // the latest message whose Frame has come
     uint64_t next = 0;        // the message that comes next on this socket
     size_t got = 0;           // of its bytes, in its slot
   };
@@ -73,6 +76,7 @@ class Inbox {
   }
   bool is_free(uint64_t message) const { return message < released_ + slots_.size(); }
   size_t missing(const Stream& stream) const;
+  static iovec room(Stream& stream);
   ssize_t receive(int fd, const Stream& stream, const iovec& buffer) const;
   void redirect(const Stream& stream);
   void accept(Stream& stream, size_t bytes);

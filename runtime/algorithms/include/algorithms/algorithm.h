@@ -19,6 +19,7 @@ struct Work {
   double volume = 0;    // vectors that it sends
   double messages = 0;  // that it sends
   double folds = 0;     // vectors that it adds to others
+  double warm = 0;      // of volume, what is in its caches when it is sent
 };
 
 /// What an algorithm costs a call, in the usual model: rounds * latency + messages * overhead + volume *
@@ -36,6 +37,9 @@ struct Cost {
   double folds = 0;
   /// How many messages the busiest rank receives, where those are more than any rank sends.
   double received = 0;
+  /// Of volume, what a rank sends when it has just received, computed or sent it, so that it comes from the
+  /// caches, however long the vector is.
+  double warm = 0;
   /// Whether the busiest port only sends, or only receives.
   bool one_way = false;
   /// What the ranks do on average, where many do much less than the busiest, as in a tree: that is what
@@ -54,7 +58,9 @@ struct Times {
   double vector = 0;
   double message = 0;
   double fold = 0;
-  double one_way = 1;  // of `vector`: where the port has nothing to do in the other direction
+  double one_way = 1;  // of `vector` and `message`: where the port has nothing to do in the other direction
+  double cold = 0;     // more of `vector`, where what is sent does not come from the caches
+  bool runs_ahead = false;  // a rank that waits for nobody does, and what it sends is kept for its peers
 };
 
 /// The time of a call in `tiles` tiles. Where several ranks share a CPU whose work all of this is, it takes
@@ -62,13 +68,20 @@ struct Times {
 inline double predicted_time(const Cost& cost, const Times& times, double tiles, double ranks_per_cpu = 1) {
   const double messages = std::max({cost.messages, cost.rounds, cost.received * kReceiving});
   const double port = cost.one_way ? times.one_way : 1;
+  const double warm = cost.volume > 0 ? cost.warm / cost.volume : 0;
   const auto work = [&](const Work& of) {
-    return of.messages * times.message + (of.volume * times.vector + of.folds * times.fold) / tiles;
+    const double vectors = of.volume * times.vector + (of.volume - of.warm) * times.cold;
+    return of.messages * times.message + (vectors + of.folds * times.fold) / tiles;
   };
-  const double first = work({port * cost.volume, messages, cost.folds});
-  const double further = cost.steady > 0 ? work({port * cost.steady, 0, cost.folds}) : first;
+  const auto of_busiest = [&](double volume, double sent) {
+    return work({port * volume, port * sent, cost.folds, port * volume * warm});
+  };
+  const double first = of_busiest(cost.volume, messages);
+  const double further = cost.steady > 0 ? of_busiest(cost.steady, 0) : first;
   const double busiest = first + (tiles - 1) * further;
-  const double waits = cost.rounds * times.latency * (cost.steady > 0 ? 1 : tiles);
+  // Who runs ahead of its peers waits for none of them, but the last of them for all its messages.
+  const double turns = times.runs_ahead && cost.one_way ? port * messages : cost.rounds;
+  const double waits = turns * times.latency * (cost.steady > 0 ? 1 : tiles);
   if (cost.mean.volume == 0) return waits + busiest * ranks_per_cpu;
   const double shared = tiles * work(cost.mean) * ranks_per_cpu;
   return waits + (shared > busiest ? shared : busiest);
