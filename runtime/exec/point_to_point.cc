@@ -75,6 +75,14 @@ Status PointToPoint::listen_to(int source) {
 
 // --- at once ---
 
+/// What has come, or comes in a moment.
+std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
+  if (auto arrival = connection.peek()) return arrival;
+  connection.flushed();  // credits must leave
+  connection.linger();
+  return connection.peek();
+}
+
 Progress PointToPoint::try_now(SendRequest& request) {
   const auto found = out_.find(request.peer);
   if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
@@ -96,11 +104,8 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   Incoming& in = found->second;
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
   if (!is_next || request.capacity >= kLeastPlaced) return Progress::Failed;
-  const auto arrival = in.connection->peek();
-  if (!arrival) {
-    in.connection->flushed();  // credits must leave
-    return Progress::Stuck;
-  }
+  const auto arrival = peek_patiently(*in.connection);
+  if (!arrival) return Progress::Stuck;
   const Header header = Header::of(*arrival->signature);
   if (header.kind != Kind::Eager || !is_whole(header, *arrival) ||
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))

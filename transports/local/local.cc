@@ -42,6 +42,7 @@ class LocalConnection : public Connection {
   }
 
   std::optional<Arrival> peek() override;
+  void linger() const override { receiver_.linger(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();

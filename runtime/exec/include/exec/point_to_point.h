@@ -78,6 +78,7 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> receiving;
   };
 
+  static std::optional<Arrival> peek_patiently(Connection& connection);
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
