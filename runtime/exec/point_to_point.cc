@@ -115,6 +115,24 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   return Progress::Done;
 }
 
+/// To it and from it; null where there is none.
+std::array<Connection*, 2> PointToPoint::connections_with(int peer) const {
+  const auto out = out_.find(peer);
+  const auto in = in_.find(peer);
+  return {out != out_.end() ? out->second.connection : nullptr,
+          in != in_.end() ? in->second.connection : nullptr};
+}
+
+void PointToPoint::say_away(int peer, bool is_away) {
+  for (Connection* connection : connections_with(peer))
+    if (connection != nullptr) connection->say_away(is_away);
+}
+
+bool PointToPoint::is_away(int peer) const {
+  const auto says_so = [](const Connection* one) { return one != nullptr && one->is_peer_away(); };
+  return std::ranges::any_of(connections_with(peer), says_so);
+}
+
 bool PointToPoint::progress() {
   bool moved = false;
   for (auto& [peer, out] : out_) moved = progress_out(peer, out) || moved;

@@ -33,6 +33,11 @@ class FifoSender {
   /// An error where the receiver gave back more than was sent.
   Status check() const;
 
+  /// What the receiver said last by say_away().
+  bool is_receiver_away() const {
+    return fifo_.slots != 0 && std::atomic_ref(fifo_.released->is_away).load(std::memory_order_relaxed) != 0;
+  }
+
  private:
   bool has_been_given_room();
   bool has_been_returned(uint64_t messages);
@@ -66,6 +71,11 @@ class FifoReceiver {
   uint64_t note() const { return note_; }
   /// Gives the slot of what peek() answered back.
   void release();
+
+  /// Tells the sender whether this end lets others run.
+  void say_away(bool is_away) {
+    if (fifo_.slots != 0) std::atomic_ref(fifo_.released->is_away).store(is_away, std::memory_order_relaxed);
+  }
 
   /// An error where the sender's header cannot be true.
   Status check() const;

@@ -75,6 +75,11 @@ class Connection {
   virtual bool intact() const { return true; }
   virtual void release() = 0;
 
+  /// Where ranks outnumber CPUs: tells the peer whether this end lets others run on its CPU, and what the
+  /// peer has told. Hints, which may be old.
+  virtual void say_away(bool /*is_away*/) {}
+  virtual bool is_peer_away() const { return false; }
+
   /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this
   /// connection: a peer that has done its part may have left in order.
   virtual Status status() const { return {}; }

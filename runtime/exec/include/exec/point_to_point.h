@@ -8,6 +8,7 @@
 // communicator; whoever uses it holds its mutex(), and so do those who look at requests that it has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -45,6 +46,10 @@ class PointToPoint {
   Progress try_now(SendRequest& request);
   Progress try_now(RecvRequest& request);
 
+  /// Between this rank and that one: hints for whoever waits, see Connection.
+  void say_away(int peer, bool is_away);
+  bool is_away(int peer) const;
+
   /// Moves what can be moved; true if something was. A failure stays in status().
   bool progress();
   Status status() const { return failure_; }
@@ -78,6 +83,7 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> receiving;
   };
 
+  std::array<Connection*, 2> connections_with(int peer) const;
   static std::optional<Arrival> peek_patiently(Connection& connection);
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);

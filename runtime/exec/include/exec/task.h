@@ -2,6 +2,8 @@
 // A task belongs to one thread at a time.
 #pragma once
 
+#include <sched.h>
+
 #include "base/status.h"
 
 namespace rondo {
@@ -29,6 +31,8 @@ class Task {
   /// Stuck: whether this thread may keep those that it waits for from running. `crowded`: ranks outnumber
   /// CPUs, which is all there is to go by where the task does not know on which CPU they are.
   virtual bool may_block_others(bool crowded) { return crowded; }
+  /// Stuck, and others may run.
+  virtual void let_others_run() { ::sched_yield(); }
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
   virtual void abandon() {}
   /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.
