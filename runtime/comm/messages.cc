@@ -26,11 +26,13 @@ Item UserMessage::item(Queue* queue, const CallPlace& place) const {
   return {communicator, std::move(recv), queue, std::move(finish), place};
 }
 
-/// Sends wait for nothing that a receive brings.
+/// A send may wait for a peer to receive, which may wait to send: so receives do not wait for sends.
 Progress MessagesAtOnce::advance() {
   const std::lock_guard lock(engine_.mutex());
   const Progress sent = advance_all<SendRequest>();
-  return sent == Progress::Done ? advance_all<RecvRequest>() : sent;
+  if (sent == Progress::Failed) return sent;
+  const Progress received = advance_all<RecvRequest>();
+  return received == Progress::Done ? sent : received;
 }
 
 bool MessagesAtOnce::may_block_others(bool crowded) {

@@ -90,7 +90,8 @@ Progress PointToPoint::try_now(SendRequest& request) {
   if (request.id == 0) {
     const bool is_next = out.to_announce.empty() && out.in_flight.empty();
     const bool is_short = request.bytes < kLeastPlaced && is_eager(request, *out.connection);
-    if (!is_next || !is_short || out.connection->acquire() == nullptr) return Progress::Failed;
+    if (!is_next || !is_short) return Progress::Failed;
+    if (out.connection->acquire() == nullptr) return Progress::Stuck;
     request.id = out.next_id++;
     announce(out, request);
   }
