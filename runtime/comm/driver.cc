@@ -1,7 +1,5 @@
 #include "comm/driver.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -92,7 +90,7 @@ bool is_quickly_done(Communicator& communicator, Task& task) {
       task.linger();
     }
     if (communicator.health().failed()) return false;
-    ::sched_yield();
+    task.let_others_run();
   }
   return false;
 }

@@ -10,8 +10,19 @@ namespace {
 // Every call looks at these, so they are looked up without a call.
 #define RONDO_GROUP_STATE __attribute__((tls_model("initial-exec"))) constinit thread_local
 RONDO_GROUP_STATE int group_depth = 0;
-RONDO_GROUP_STATE std::vector<Item> collected;
-RONDO_GROUP_STATE std::vector<UserMessage> collected_messages;  // as long as the group has nothing else
+RONDO_GROUP_STATE struct Collected* this_threads = nullptr;
+
+struct Collected {
+  std::vector<Item> items;
+  std::vector<UserMessage> messages;  // as long as the group has nothing else
+};
+
+/// Without the look at every use that a thread's variables with a destructor cost.
+Collected& collected() {
+  if (this_threads != nullptr) return *this_threads;
+  thread_local Collected first_used;
+  return *(this_threads = &first_used);
+}
 
 struct Turn {
   Communicator* communicator;
@@ -105,10 +116,11 @@ Status issue(std::span<UserMessage> messages) {
 
 /// Keeps the memory for the next group.
 Status issue_collected_messages() {
-  std::vector<UserMessage> messages = std::exchange(collected_messages, {});
+  std::vector<UserMessage>& collects = collected().messages;
+  std::vector<UserMessage> messages = std::exchange(collects, {});
   const Status status = issue(std::span(messages));
   messages.clear();
-  if (collected_messages.empty()) collected_messages = std::move(messages);
+  if (collects.empty()) collects = std::move(messages);
   return status;
 }
 
@@ -120,16 +132,15 @@ Status group_end() {
   if (group_depth == 0)
     return Status(Code::InvalidUsage, "rondo_group_end() without a rondo_group_start() on this thread");
   if (--group_depth != 0) return {};
-  if (!collected_messages.empty()) return issue_collected_messages();
-  return issue(std::exchange(collected, {}));
+  if (!collected().messages.empty()) return issue_collected_messages();
+  return issue(std::exchange(collected().items, {}));
 }
 
 Status group_cancel() {
   if (group_depth == 0)
     return Status(Code::InvalidUsage, "rondo_group_cancel() without a rondo_group_start() on this thread");
   group_depth = 0;
-  collected.clear();
-  collected_messages.clear();
+  collected() = {};
   return {};
 }
 
@@ -153,9 +164,9 @@ Status submit(Item item) {
     one.push_back(std::move(item));
     return issue(std::move(one));
   }
-  for (const UserMessage& message : std::exchange(collected_messages, {}))
-    collected.push_back(message.item());
-  collected.push_back(std::move(item));
+  auto& [items, messages] = collected();
+  for (const UserMessage& message : std::exchange(messages, {})) items.push_back(message.item());
+  items.push_back(std::move(item));
   return {};
 }
 
@@ -164,15 +175,17 @@ Status submit(const UserMessage& message) {
     UserMessage alone = message;
     return issue({&alone, 1});
   }
-  if (!collected.empty()) return submit(message.item());
-  collected_messages.push_back(message);
+  auto& [items, messages] = collected();
+  if (!items.empty()) return submit(message.item());
+  messages.push_back(message);
   return {};
 }
 
 bool group_has(const Communicator& communicator) {
   const auto is_its = [&](const auto& one) { return one.communicator == &communicator; };
-  return std::any_of(collected.begin(), collected.end(), is_its) ||
-         std::any_of(collected_messages.begin(), collected_messages.end(), is_its);
+  const auto& [items, messages] = collected();
+  return std::any_of(items.begin(), items.end(), is_its) ||
+         std::any_of(messages.begin(), messages.end(), is_its);
 }
 
 Status refuse_in_group(const char* what) {

@@ -1,11 +1,16 @@
 #include "comm/messages.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace rondo {
 
 bool UserMessage::is_done() const {
   return std::visit([](const auto& one) { return one.done; }, request);
+}
+
+int UserMessage::peer() const {
+  return std::visit([](const auto& one) { return one.peer; }, request);
 }
 
 void UserMessage::finish() const {
@@ -21,11 +26,32 @@ Item UserMessage::item(Queue* queue, const CallPlace& place) const {
   return {communicator, std::move(recv), queue, std::move(finish), place};
 }
 
-/// Sends wait for nothing that a receive brings.
+/// A send may wait for a peer to receive, which may wait to send: so receives do not wait for sends.
 Progress MessagesAtOnce::advance() {
   const std::lock_guard lock(engine_.mutex());
   const Progress sent = advance_all<SendRequest>();
-  return sent == Progress::Done ? advance_all<RecvRequest>() : sent;
+  if (sent == Progress::Failed) return sent;
+  const Progress received = advance_all<RecvRequest>();
+  return received == Progress::Done ? sent : received;
+}
+
+bool MessagesAtOnce::may_block_others(bool crowded) {
+  if (!crowded) return false;
+  const std::lock_guard lock(engine_.mutex());
+  return std::ranges::any_of(messages_, [&](const UserMessage& message) {
+    return !message.is_done() && engine_.is_away(message.peer());
+  });
+}
+
+void MessagesAtOnce::let_others_run() {
+  say_away(true);
+  Task::let_others_run();
+  say_away(false);
+}
+
+void MessagesAtOnce::say_away(bool is_away) {
+  const std::lock_guard lock(engine_.mutex());
+  for (const UserMessage& message : messages_) engine_.say_away(message.peer(), is_away);
 }
 
 template <typename Request>

@@ -75,6 +75,14 @@ Status PointToPoint::listen_to(int source) {
 
 // --- at once ---
 
+/// What has come, or comes in a moment.
+std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
+  if (auto arrival = connection.peek()) return arrival;
+  connection.flushed();  // credits must leave
+  connection.linger();
+  return connection.peek();
+}
+
 Progress PointToPoint::try_now(SendRequest& request) {
   const auto found = out_.find(request.peer);
   if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
@@ -82,7 +90,8 @@ Progress PointToPoint::try_now(SendRequest& request) {
   if (request.id == 0) {
     const bool is_next = out.to_announce.empty() && out.in_flight.empty();
     const bool is_short = request.bytes < kLeastPlaced && is_eager(request, *out.connection);
-    if (!is_next || !is_short || out.connection->acquire() == nullptr) return Progress::Failed;
+    if (!is_next || !is_short) return Progress::Failed;
+    if (out.connection->acquire() == nullptr) return Progress::Stuck;
     request.id = out.next_id++;
     announce(out, request);
   }
@@ -96,11 +105,8 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   Incoming& in = found->second;
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
   if (!is_next || request.capacity >= kLeastPlaced) return Progress::Failed;
-  const auto arrival = in.connection->peek();
-  if (!arrival) {
-    in.connection->flushed();  // credits must leave
-    return Progress::Stuck;
-  }
+  const auto arrival = peek_patiently(*in.connection);
+  if (!arrival) return Progress::Stuck;
   const Header header = Header::of(*arrival->signature);
   if (header.kind != Kind::Eager || !is_whole(header, *arrival) ||
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
@@ -125,6 +131,24 @@ Awaited PointToPoint::awaited(const RecvRequest& request) const {
   const auto found = in_.find(request.peer);
   if (found == in_.end() || found->second.connection == nullptr) return {};
   return found->second.connection->awaited(Connection::Awaiting::Arrival);
+}
+
+/// To it and from it; null where there is none.
+std::array<Connection*, 2> PointToPoint::connections_with(int peer) const {
+  const auto out = out_.find(peer);
+  const auto in = in_.find(peer);
+  return {out != out_.end() ? out->second.connection : nullptr,
+          in != in_.end() ? in->second.connection : nullptr};
+}
+
+void PointToPoint::say_away(int peer, bool is_away) {
+  for (Connection* connection : connections_with(peer))
+    if (connection != nullptr) connection->say_away(is_away);
+}
+
+bool PointToPoint::is_away(int peer) const {
+  const auto says_so = [](const Connection* one) { return one != nullptr && one->is_peer_away(); };
+  return std::ranges::any_of(connections_with(peer), says_so);
 }
 
 bool PointToPoint::progress() {

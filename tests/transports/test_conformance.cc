@@ -17,6 +17,10 @@ namespace {
       transports()[static_cast<size_t>(GENERATE(range(0, static_cast<int>(transports().size()))))]; \
   INFO("transport " << transport.name)
 
+bool shares_memory(const Transport& transport) {
+  const std::string_view name = transport.name;
+  return name == "local" || name == "shm";
+}
 /// Kernel buffers hold more than the slots of a tcp connection.
 bool counts_slots_exactly(const Transport& transport) { return std::string_view(transport.name) != "tcp"; }
 
@@ -123,6 +127,33 @@ TEST_CASE("a message that was peeked at stays until it is released") {
   ends.acceptor->release();
   REQUIRE(arrives(*ends.dialler, *ends.acceptor));
   REQUIRE(fault(*ends.acceptor->peek(), 50, 5, 1) == "");
+}
+
+TEST_CASE("a look that lingers ends whether a message comes or not, and takes none") {
+  FOR_EACH_TRANSPORT();
+  Ends ends = connect_ends(transport, small_params());
+  ends.acceptor->linger();
+  REQUIRE(!ends.acceptor->peek());
+  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
+  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+  ends.acceptor->linger();
+  REQUIRE(fault(*ends.acceptor->peek(), 100, 5, 0) == "");
+}
+
+TEST_CASE("ends in shared memory hear when the other one is away, and when it is back") {
+  FOR_EACH_TRANSPORT();
+  Ends ends = connect_ends(transport, small_params());
+  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
+  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
+  const bool dialler_says = GENERATE(true, false);
+  Connection& teller = dialler_says ? *ends.dialler : *ends.acceptor;
+  const Connection& hearer = dialler_says ? *ends.acceptor : *ends.dialler;
+  REQUIRE(!hearer.is_peer_away());
+  teller.say_away(true);
+  REQUIRE(hearer.is_peer_away() == shares_memory(transport));
+  REQUIRE(!teller.is_peer_away());
+  teller.say_away(false);
+  REQUIRE(!hearer.is_peer_away());
 }
 
 TEST_CASE("a sender without credits gets no slot, and gets one for each that is released") {

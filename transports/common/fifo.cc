@@ -1,13 +1,10 @@
 #include "common/fifo.h"
 
-#include <atomic>
 #include <cassert>
 
 namespace rondo {
 
-bool FifoSender::has_room() {
-  // Unsigned: a counter beyond what was sent gives no room, whatever it says.
-  if (sent_ - released_ < fifo_.slots) return true;
+bool FifoSender::has_been_given_room() {
   if (fifo_.slots == 0) return false;
   load_released();
   return sent_ - released_ < fifo_.slots;
@@ -31,8 +28,7 @@ void FifoSender::publish(size_t bytes, uint64_t note, const Signature& signature
   if (++index_ == fifo_.slots) index_ = 0;
 }
 
-bool FifoSender::returned(uint64_t messages) {
-  if (released_ >= messages) return true;
+bool FifoSender::has_been_returned(uint64_t messages) {
   load_released();
   return released_ >= messages;
 }
@@ -50,16 +46,9 @@ Status FifoSender::check() const {
   return error(Code::RemoteError, "the peer gave back {} slots where {} were sent", released, sent_);
 }
 
-const std::optional<Arrival>& FifoReceiver::peek() {
-  if (arrival_ || fifo_.slots == 0) return arrival_;
-  SlotHeader& header = fifo_.headers[index_];
-  // Pairs with the release store in FifoSender::publish().
-  if (std::atomic_ref(header.ready).load(std::memory_order_acquire) == received_ + 1 && failure_.ok())
-    take(header);
-  return arrival_;
-}
-
-void FifoReceiver::take(const SlotHeader& header) {
+void FifoReceiver::take() {
+  if (!failure_.ok()) return;
+  const SlotHeader& header = fifo_.headers[index_];
   // Volatile: read once, so that a hostile sender cannot change the number between its check and its use.
   const uint32_t bytes = *static_cast<const volatile uint32_t*>(&header.bytes);
   if (bytes > fifo_.slot_bytes) {

@@ -3,6 +3,7 @@
 // time; the memory is shared with the other end, whose words are checked before they are believed.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "base/doze.h"
@@ -17,8 +18,9 @@ class FifoSender {
   FifoSender() = default;  // of no slots
   explicit FifoSender(const FifoLayout& fifo) : fifo_(fifo) {}
 
-  /// Whether a slot is free for the next message.
-  bool has_room();
+  /// Whether a slot is free for the next message. Unsigned: a counter beyond what was sent gives no room,
+  /// whatever it says.
+  bool has_room() { return sent_ - released_ < fifo_.slots || has_been_given_room(); }
   /// The next message's slot; only where the layout has memory.
   std::byte* slot() const { return fifo_.memory + index_ * fifo_.stride_bytes; }
   /// Index of the next message's slot.
@@ -28,13 +30,20 @@ class FifoSender {
 
   uint64_t sent() const { return sent_; }
   /// Whether the receiver has given back the first `messages` messages.
-  bool returned(uint64_t messages);
+  bool returned(uint64_t messages) { return released_ >= messages || has_been_returned(messages); }
   /// That more is given back.
   Awaited awaited() const;
   /// An error where the receiver gave back more than was sent.
   Status check() const;
 
+  /// What the receiver said last by say_away().
+  bool is_receiver_away() const {
+    return fifo_.slots != 0 && std::atomic_ref(fifo_.released->is_away).load(std::memory_order_relaxed) != 0;
+  }
+
  private:
+  bool has_been_given_room();
+  bool has_been_returned(uint64_t messages);
   void load_released();
 
   FifoLayout fifo_;
@@ -50,7 +59,17 @@ class FifoReceiver {
 
   /// The oldest message that has arrived, or nothing; nothing as well where its header is broken: see
   /// check().
-  const std::optional<Arrival>& peek();
+  const std::optional<Arrival>& peek() {
+    // Pairs with the release store in FifoSender::publish().
+    if (!arrival_ && ready(std::memory_order_acquire) == received_ + 1) take();
+    return arrival_;
+  }
+  /// Looks for a moment, or until peek() has something to look at.
+  void linger() const {
+    // Relaxed: peek() looks again.
+    for (int look = 0; look < kLinger && ready(std::memory_order_relaxed) != received_ + 1; ++look) {
+    }
+  }
   /// The note of what peek() answered.
   uint64_t note() const { return note_; }
   /// Gives the slot of what peek() answered back.
@@ -58,11 +77,22 @@ class FifoReceiver {
 
   /// That the next message arrives; nothing while there is one.
   Awaited awaited() const;
+  /// Tells the sender whether this end lets others run.
+  void say_away(bool is_away) {
+    if (fifo_.slots != 0) std::atomic_ref(fifo_.released->is_away).store(is_away, std::memory_order_relaxed);
+  }
+
   /// An error where the sender's header cannot be true.
   Status check() const;
 
  private:
-  void take(const SlotHeader& header);
+  static constexpr int kLinger = 64;  // looks
+
+  /// The next slot's number; one that no message has where there are no slots.
+  uint64_t ready(std::memory_order order) const {
+    return fifo_.slots == 0 ? 0 : std::atomic_ref(fifo_.headers[index_].ready).load(order);
+  }
+  void take();
   uint64_t ready_before() const;
 
   FifoLayout fifo_;

@@ -1,7 +1,6 @@
 #include "shm/loans.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/log.h"
 
@@ -82,8 +81,7 @@ uint64_t Lender::note_for(const std::byte* data, size_t bytes) const {
 }
 
 Status Borrower::hear(const Fd& socket) {
-  if (refuses_ || words_ == nullptr) return {};
-  while (std::atomic_ref(words_->told).load(std::memory_order_acquire) != answered_) {
+  while (has_news()) {
     RONDO_TRY_ASSIGN(const bool heard, hear_one(socket));
     if (!heard) return {};
     // Relaxed: see Lender::note_for().

@@ -3,6 +3,7 @@
 // that nobody waits for anybody. Used by the connection's thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -71,6 +72,10 @@ class Borrower {
   /// Acts on what the lender has told; an error where that is nonsense. Where memory cannot be mapped, the
   /// lender goes on without.
   Status hear(const Fd& socket);
+  bool has_news() const {
+    return !refuses_ && words_ != nullptr &&
+           std::atomic_ref(words_->told).load(std::memory_order_acquire) != answered_;
+  }
   /// The bytes that a note speaks of.
   Result<const std::byte*> find(uint64_t note, size_t bytes) const;
 

@@ -55,6 +55,9 @@ class ShmConnection : public Connection {
   }
 
   std::optional<Arrival> peek() override;
+  void linger() const override { receiver_.linger(); }
+  void say_away(bool is_away) override { receiver_.say_away(is_away); }
+  bool is_peer_away() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();
@@ -75,7 +78,10 @@ class ShmConnection : public Connection {
   Status take_segment();
   Status accept_segment(const shm::Received& received);
   void use(shm::Segment segment, int outgoing);
-  void hear();
+  void hear() {
+    if (borrower_.has_news()) hear_news();
+  }
+  void hear_news();
   Result<const std::byte*> find_borrowed(size_t bytes);
 
   AgreedParams params_;
@@ -114,7 +120,7 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
 }
 
 /// Not while a message is read, whose memory it could take away.
-void ShmConnection::hear() {
+void ShmConnection::hear_news() {
   if (borrowed_ != nullptr) return;
   if (Status heard = borrower_.hear(socket_); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
 }

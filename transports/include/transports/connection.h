@@ -68,10 +68,18 @@ class Connection {
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   /// The oldest slot that has arrived and was not released, or nothing.
   virtual std::optional<Arrival> peek() = 0;
+  /// Where it answered nothing: spins for a moment, or until there may be something, if that can be seen at
+  /// no cost.
+  virtual void linger() const {}
   /// Whether that was the message all the time it was read: a sender that has waited for long may have taken
   /// it back.
   virtual bool intact() const { return true; }
   virtual void release() = 0;
+
+  /// Where ranks outnumber CPUs: tells the peer whether this end lets others run on its CPU, and what the
+  /// peer has told. Hints, which may be old.
+  virtual void say_away(bool /*is_away*/) {}
+  virtual bool is_peer_away() const { return false; }
 
   /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this
   /// connection: a peer that has done its part may have left in order.

@@ -20,6 +20,7 @@ struct UserMessage {
   void* whom = nullptr;
 
   bool is_done() const;
+  int peer() const;
   void finish() const;
   /// What is left of it.
   Item item(Queue* queue = nullptr, const CallPlace& place = {}) const;
@@ -36,10 +37,13 @@ class MessagesAtOnce final : public Task {
   Progress advance() override;
   Status status() const override { return {}; }
   int blocked_on() const override { return -1; }
-  /// A peer on another CPU most often answers sooner than another rank is let run and comes back.
-  bool may_block_others(bool /*crowded*/) override { return false; }
+  /// A peer that runs on another CPU most often answers sooner than another rank is let run and comes back.
+  bool may_block_others(bool crowded) override;
+  /// Those who wait for this rank meanwhile know.
+  void let_others_run() override;
 
  private:
+  void say_away(bool is_away);
   template <typename Request>
   Progress advance_all();
 

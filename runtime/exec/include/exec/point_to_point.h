@@ -8,6 +8,7 @@
 // communicator; whoever uses it holds its mutex(), and so do those who look at requests that it has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -49,6 +50,10 @@ class PointToPoint {
   Awaited awaited(const SendRequest& request) const;
   Awaited awaited(const RecvRequest& request) const;
 
+  /// Between this rank and that one: hints for whoever waits, see Connection.
+  void say_away(int peer, bool is_away);
+  bool is_away(int peer) const;
+
   /// Moves what can be moved; true if something was. A failure stays in status().
   bool progress();
   Status status() const { return failure_; }
@@ -82,6 +87,8 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> receiving;
   };
 
+  std::array<Connection*, 2> connections_with(int peer) const;
+  static std::optional<Arrival> peek_patiently(Connection& connection);
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);

@@ -2,6 +2,8 @@
 // A task belongs to one thread at a time.
 #pragma once
 
+#include <sched.h>
+
 #include "base/doze.h"
 #include "base/status.h"
 
@@ -32,6 +34,8 @@ class Task {
   virtual bool may_block_others(bool crowded) { return crowded; }
   /// Stuck: what a thread may sleep for before it advances the task again; nothing where that is not known.
   virtual Awaited awaited() { return {}; }
+  /// Stuck, and others may run.
+  virtual void let_others_run() { ::sched_yield(); }
   /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
   virtual void abandon() {}
   /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.

@@ -31,7 +31,8 @@ static_assert(sizeof(SlotHeader) == 64);
 /// `released`, with the line beside it that a processor fetches along.
 struct alignas(128) ReleasedCounter {
   uint64_t value = 0;
-  uint32_t asleep = 0;  // the sender
+  uint32_t asleep = 0;   // the sender
+  uint32_t is_away = 0;  // 1: the receiver lets others run on its CPU; a hint
 };
 
 /// Where the parts lie in the address space of who uses them. The same sizes at both ends.
