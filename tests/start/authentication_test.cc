@@ -16,7 +16,7 @@
 namespace rondo::test {
 namespace {
 
-constexpr uint32_t kVersion = 6;  // of the protocol, as this suite knows it
+constexpr uint32_t kVersion = 7;  // of the protocol, as this suite knows it
 
 UniqueId parse(const rondo_unique_id_t& id) {
   auto read = UniqueId::read(std::as_bytes(std::span(id.internal)));
