@@ -48,11 +48,11 @@ size_t Inbox::missing(const Stream& stream) const {
   return static_cast<size_t>(slot(stream.next).frame.bytes) - stream.got;
 }
 
-/// Where what comes after the current message goes: many messages if they are short; of a long one only the
-/// beginning, because the rest is better read to its place.
-iovec Inbox::room(Stream& stream) {
+/// How much the buffer takes of what comes after the current message: many messages if they are short; of a
+/// long one only the beginning, because the rest is better read to its place.
+size_t Inbox::room(const Stream& stream) {
   const size_t most = stream.is_short ? kBuffer : sizeof(Frame) + kShort;
-  return {stream.buffer.get() + stream.end, most - std::min(most, stream.end)};
+  return most - std::min(most, stream.end - stream.begin);
 }
 
 /// The current message's bytes go to their place, what comes after them into the buffer.
@@ -67,7 +67,7 @@ ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const 
 
 bool Inbox::takes_from(size_t socket) const {
   const Stream& stream = streams_[socket];
-  return !stopped_ && missing(stream) + kBuffer - (stream.end - stream.begin) != 0;
+  return !stopped_ && missing(stream) + room(stream) != 0;
 }
 
 Status Inbox::read(size_t socket, int fd) {
@@ -78,7 +78,7 @@ Status Inbox::read(size_t socket, int fd) {
   if (!was_complete && slot(released_).complete) return {};
   std::memmove(stream.buffer.get(), stream.buffer.get() + stream.begin, stream.end - stream.begin);
   stream.end -= std::exchange(stream.begin, 0);
-  const iovec buffer = room(stream);
+  const iovec buffer{stream.buffer.get() + stream.end, room(stream)};
   if (missing(stream) + buffer.iov_len == 0) return {};  // waits for a slot
   const ssize_t got = receive(fd, stream, buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};

@@ -76,7 +76,7 @@ class Inbox {
   }
   bool is_free(uint64_t message) const { return message < released_ + slots_.size(); }
   size_t missing(const Stream& stream) const;
-  static iovec room(Stream& stream);
+  static size_t room(const Stream& stream);
   ssize_t receive(int fd, const Stream& stream, const iovec& buffer) const;
   void redirect(const Stream& stream);
   void accept(Stream& stream, size_t bytes);
