@@ -10,6 +10,8 @@
 namespace rondo {
 namespace {
 
+void sleep_for(AlreadyThere, const timespec&) {}
+
 void sleep_for(std::monostate, const timespec& most) { ::nanosleep(&most, nullptr); }
 
 /// The word stays set where nobody wakes this thread: the counter's writer then does it in vain, once.

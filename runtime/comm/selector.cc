@@ -189,8 +189,8 @@ Result<Decision> cut(const Algorithm& algorithm, const Call& call, const Shape& 
                  collective_name(call.kind), algorithm.name, algorithm.most_count(shape), call.type.bytes,
                  slot_bytes);
   const uint64_t row = static_cast<uint64_t>(&algorithm - algorithms().data());
-  const uint64_t groups = static_cast<uint64_t>(shape.group);
-  return Decision{&algorithm, tile_units, mix_plan(mix_plan(mix_plan(0, row), tile_units), groups)};
+  const uint64_t group = algorithm.for_groups ? static_cast<uint64_t>(shape.group) : 1;
+  return Decision{&algorithm, tile_units, mix_plan(mix_plan(mix_plan(0, row), tile_units), group)};
 }
 
 }  // namespace rondo

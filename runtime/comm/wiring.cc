@@ -91,16 +91,16 @@ LinkCost Wiring::within_a_host() const {
 
 Links Wiring::links(int64_t group) const {
   const LinkCost within = within_a_host();
-  Links links{.nranks = static_cast<int>(all_.size()),
-              .cost = within,
-              .group = near_at_a_time(all_),
-              .near_cost = within};
+  Links links{.nranks = static_cast<int>(all_.size()), .cost = within, .near_cost = within};
+  const bool divides = group > 0 && group < links.nranks && links.nranks % group == 0;
+  if (group == 0)
+    links.group = near_at_a_time(all_);
+  else if (divides)
+    links.group = static_cast<int>(group);
   if (!one_host())
     links.cost = kNetwork;
   else if (links.group > 1)
     links.cost = between_caches(within);
-  const bool divides = group > 0 && group < links.nranks && links.nranks % group == 0;
-  if (group != 0) links.group = divides ? static_cast<int>(group) : 1;
   return links;
 }
 

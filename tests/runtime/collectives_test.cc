@@ -196,7 +196,7 @@ TEST_CASE("a rank that was told of other groups than the others is a mismatch") 
     check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
     std::array<int, 6> all{};
     check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.get(), nullptr),
-                RONDO_MISMATCH, {"all_gather", "rank 5"}, child.get());
+                RONDO_MISMATCH, {"all_gather", "rank 5", "in other groups"}, child.get());
   }));
 }
 

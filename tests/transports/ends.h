@@ -7,6 +7,12 @@
 
 namespace rondo::test {
 
+/// In a test: `transport` is each row of the table in turn.
+#define FOR_EACH_TRANSPORT()                                                                        \
+  const Transport& transport =                                                                      \
+      transports()[static_cast<size_t>(GENERATE(range(0, static_cast<int>(transports().size()))))]; \
+  INFO("transport " << transport.name)
+
 struct Ends {
   std::shared_ptr<Wire> wire = std::make_shared<Wire>();
   ConnectionKey key = new_key();
@@ -34,6 +40,14 @@ inline Ends connect_ends(const Transport& transport, const ConnectionParams& par
   ends.acceptor = require_connection(ends.connect(transport, params, false));
   if (!dialler_first) ends.dialler = require_connection(ends.connect(transport, params, true));
   return ends;
+}
+
+/// Drives both ends until the receiver sees something.
+inline bool arrives(Connection& sender, Connection& receiver) {
+  return eventually([&] {
+    sender.flushed();
+    return receiver.peek().has_value();
+  });
 }
 
 /// Small numbers, so that everything wraps around soon.

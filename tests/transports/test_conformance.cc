@@ -12,29 +12,12 @@
 namespace rondo::test {
 namespace {
 
-#define FOR_EACH_TRANSPORT()                                                                        \
-  const Transport& transport =                                                                      \
-      transports()[static_cast<size_t>(GENERATE(range(0, static_cast<int>(transports().size()))))]; \
-  INFO("transport " << transport.name)
-
-bool shares_memory(const Transport& transport) {
-  const std::string_view name = transport.name;
-  return name == "local" || name == "shm";
-}
 /// Kernel buffers hold more than the slots of a tcp connection.
 bool counts_slots_exactly(const Transport& transport) { return std::string_view(transport.name) != "tcp"; }
 
 void require_faultless(const Talker& talker) {
   INFO(talker.fault());
   REQUIRE(talker.fault().empty());
-}
-
-/// Drives both ends until the receiver sees something.
-bool arrives(Connection& sender, Connection& receiver) {
-  return eventually([&] {
-    sender.flushed();
-    return receiver.peek().has_value();
-  });
 }
 
 /// Random steps of both ends in one thread.
@@ -129,33 +112,6 @@ TEST_CASE("a message that was peeked at stays until it is released") {
   REQUIRE(fault(*ends.acceptor->peek(), 50, 5, 1) == "");
 }
 
-TEST_CASE("a look that lingers ends whether a message comes or not, and takes none") {
-  FOR_EACH_TRANSPORT();
-  Ends ends = connect_ends(transport, small_params());
-  ends.acceptor->linger();
-  REQUIRE(!ends.acceptor->peek());
-  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
-  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
-  ends.acceptor->linger();
-  REQUIRE(fault(*ends.acceptor->peek(), 100, 5, 0) == "");
-}
-
-TEST_CASE("ends in shared memory hear when the other one is away, and when it is back") {
-  FOR_EACH_TRANSPORT();
-  Ends ends = connect_ends(transport, small_params());
-  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
-  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
-  const bool dialler_says = GENERATE(true, false);
-  Connection& teller = dialler_says ? *ends.dialler : *ends.acceptor;
-  const Connection& hearer = dialler_says ? *ends.acceptor : *ends.dialler;
-  REQUIRE(!hearer.is_peer_away());
-  teller.say_away(true);
-  REQUIRE(hearer.is_peer_away() == shares_memory(transport));
-  REQUIRE(!teller.is_peer_away());
-  teller.say_away(false);
-  REQUIRE(!hearer.is_peer_away());
-}
-
 TEST_CASE("a sender without credits gets no slot, and gets one for each that is released") {
   FOR_EACH_TRANSPORT();
   const size_t slots = GENERATE(size_t{1}, size_t{4});
@@ -175,84 +131,6 @@ TEST_CASE("a sender without credits gets no slot, and gets one for each that is 
     REQUIRE(send_one(*ends.dialler, 0, 3, sent + received));
     REQUIRE(ends.dialler->acquire() == nullptr);
   }
-}
-
-constexpr int64_t kNap_ns = 900'000'000;
-
-/// Whether a thread that asks and naps in turn is woken long before the nap is over by what another one does
-/// meanwhile. A wake may be missed, though hardly ever; and the machine may be busy.
-bool is_woken(Connection& connection, Connection::Awaiting what, const std::function<bool()>& there,
-              const std::function<void()>& bring) {
-  const int64_t before_ns = now_ns();
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    bring();
-  });
-  const bool came = eventually([&] {
-    if (!there()) doze(connection.awaited(what), kNap_ns);
-    return there();
-  });
-  const int64_t took_ns = now_ns() - before_ns;
-  other.join();
-  REQUIRE(came);
-  return took_ns < kNap_ns / 2;
-}
-
-TEST_CASE("who sleeps for a message is woken by it") {
-  FOR_EACH_TRANSPORT();
-  Ends ends = connect_ends(transport, small_params());
-  uint64_t sent = 0;
-  REQUIRE(eventually([&] {
-    const bool woken = is_woken(
-        *ends.acceptor, Connection::Awaiting::Arrival, [&] { return ends.acceptor->peek().has_value(); },
-        [&] {
-          eventually([&] { return send_one(*ends.dialler, 100, 1, sent) && ends.dialler->flushed(); });
-        });
-    REQUIRE(fault(*ends.acceptor->peek(), 100, 1, sent++) == "");
-    ends.acceptor->release();
-    return woken;
-  }));
-}
-
-TEST_CASE("who sleeps for room is woken when the peer makes some") {
-  FOR_EACH_TRANSPORT();
-  Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
-  REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
-  uint64_t sent = 0;
-  uint64_t received = 0;
-  const auto receive_all = [&] {
-    eventually([&] {
-      if (!ends.acceptor->peek()) return received == sent;
-      ends.acceptor->release();
-      return ++received == sent;
-    });
-  };
-  REQUIRE(eventually([&] {
-    while (send_one(*ends.dialler, 64 * 1024, 3, sent)) ++sent;
-    return is_woken(
-        *ends.dialler, Connection::Awaiting::Room, [&] { return ends.dialler->acquire() != nullptr; },
-        receive_all);
-  }));
-}
-
-TEST_CASE("who sleeps for what does not come sleeps for the time that was said") {
-  FOR_EACH_TRANSPORT();
-  constexpr int64_t kShort_ns = 5'000'000;
-  constexpr int kNaps = 20;
-  Ends ends = connect_ends(transport, small_params(100, 1));
-  REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 1, 0); }));
-  REQUIRE(arrives(*ends.dialler, *ends.acceptor));
-  ends.acceptor->release();
-  const auto what = GENERATE(Connection::Awaiting::Arrival, Connection::Awaiting::Room);
-  const int64_t before_ns = now_ns();
-  for (int nap = 0; nap != kNaps; ++nap) {
-    REQUIRE_FALSE(ends.acceptor->peek().has_value());
-    ends.acceptor->flushed();
-    doze(ends.acceptor->awaited(what), kShort_ns);
-  }
-  const int64_t took_ns = now_ns() - before_ns;
-  REQUIRE(took_ns >= kNaps / 2 * kShort_ns);
-  REQUIRE(took_ns < kNaps * (kShort_ns + 500'000'000));
 }
 
 TEST_CASE("what was sent is flushed in the end, and posted memory only when it has been read") {

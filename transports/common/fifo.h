@@ -64,11 +64,12 @@ class FifoReceiver {
     if (!arrival_ && ready(std::memory_order_acquire) == received_ + 1) take();
     return arrival_;
   }
-  /// Looks for a moment, or until peek() has something to look at.
-  void linger() const {
+  /// Looks for a moment, or until peek() has something to look at, and whether it has.
+  bool linger() const {
     // Relaxed: peek() looks again.
-    for (int look = 0; look < kLinger && ready(std::memory_order_relaxed) != received_ + 1; ++look) {
-    }
+    for (int look = 0; look < kLinger; ++look)
+      if (ready(std::memory_order_relaxed) == received_ + 1) return true;
+    return false;
   }
   /// The note of what peek() answered.
   uint64_t note() const { return note_; }

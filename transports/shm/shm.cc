@@ -55,7 +55,7 @@ class ShmConnection : public Connection {
   }
 
   std::optional<Arrival> peek() override;
-  void linger() const override { receiver_.linger(); }
+  bool linger() const override { return receiver_.linger(); }
   void say_away(bool is_away) override { receiver_.say_away(is_away); }
   bool is_peer_away() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }

@@ -191,9 +191,11 @@ std::optional<Arrival> TcpConnection::peek() {
   return inbox_.oldest();
 }
 
-/// Whoever waits for one direction moves the other on as well.
-Awaited TcpConnection::awaited(Awaiting /*what*/) const {
+/// Whoever waits for one direction moves the other on as well, which can bring what was asked for.
+Awaited TcpConnection::awaited(Awaiting what) const {
   if (link_ != nullptr || !failure_.ok()) return {};
+  if (what == Awaiting::Arrival && inbox_.oldest()) return AlreadyThere();
+  if (what == Awaiting::Room && outbox_.empty() && greeted()) return AlreadyThere();
   AwaitedSockets awaited;
   const size_t in = inbox_.oldest_socket();
   if (inbox_.takes_from(in)) awaited.sockets[0] = {sockets_[in].get(), POLLIN, 0};

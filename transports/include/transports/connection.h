@@ -68,9 +68,9 @@ class Connection {
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   /// The oldest slot that has arrived and was not released, or nothing.
   virtual std::optional<Arrival> peek() = 0;
-  /// Where it answered nothing: spins for a moment, or until there may be something, if that can be seen at
-  /// no cost.
-  virtual void linger() const {}
+  /// Where it answered nothing, and what comes can be seen at no cost: spins for a moment, or until there is
+  /// something. Whether there is.
+  virtual bool linger() const { return false; }
   /// Whether that was the message all the time it was read: a sender that has waited for long may have taken
   /// it back.
   virtual bool intact() const { return true; }

@@ -28,9 +28,12 @@ struct AwaitedSockets {
   std::array<pollfd, 2> sockets{{{-1, 0, 0}, {-1, 0, 0}}};
 };
 
+/// What has come since it was asked for.
+struct AlreadyThere {};
+
 /// What a thread can sleep for. Plain data, good for as long as the memory is mapped; where a descriptor has
 /// been closed meanwhile, the sleep may be too short.
-using Awaited = std::variant<std::monostate, AwaitedCounter, AwaitedSockets>;
+using Awaited = std::variant<std::monostate, AwaitedCounter, AwaitedSockets, AlreadyThere>;
 
 inline bool is_known(const Awaited& awaited) { return !std::holds_alternative<std::monostate>(awaited); }
 

@@ -19,8 +19,8 @@ class Wiring {
   /// `ranks`: the session's; `transport`: of all pairs, null: the best for each.
   Wiring(const Session& session, const std::vector<int>& ranks, const Transport* transport);
 
-  /// What messages cost. `group`: of how many ranks each group of near ones is, where somebody has said so
-  /// and the ranks divide into such; 0: as they are.
+  /// What messages cost. `group`: how many ranks at a time are near one another, as somebody says; 0: as they
+  /// are. Where the ranks do not divide into such groups, none are.
   Links links(int64_t group) const;
   /// What was not asked for.
   ConnectionParams settle(ConnectionParams asked) const;

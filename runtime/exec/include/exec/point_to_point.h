@@ -70,6 +70,9 @@ class PointToPoint {
  private:
   using Kind = MessageHeader::Kind;
   using Header = MessageHeader;
+  /// Shorter ones are copied: a connection that brings them elsewhere does so itself, or gains nothing.
+  static constexpr size_t kLeastPlaced = size_t{8} * 1024;
+
   struct Message {  // arrived or announced, not yet received
     int source;
     Header header;
