@@ -99,7 +99,7 @@ Links Wiring::links(int64_t group) const {
     links.group = static_cast<int>(group);
   if (!one_host())
     links.cost = kNetwork;
-  else if (links.group > 1)
+  else if (links.group > 1 && !is_tcp(transport_))
     links.cost = between_caches(within);
   return links;
 }
