@@ -59,7 +59,7 @@ void await(const Turn& turn) {
 struct TurnsEnd {
   std::span<const Turn> turns;
   ~TurnsEnd() {
-    for (const Turn& turn : turns) turn.communicator->end_turn();
+    for (const Turn& turn : turns) turn.communicator->end_turn(turn.number);
   }
 };
 

@@ -126,7 +126,8 @@ class Communicator {
   uint64_t take_turn() { return next_turn_++; }
   bool is_idle() const { return is_turn(next_turn_); }
   bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
-  void end_turn() { serving_.fetch_add(1, std::memory_order_release); }  // pairs with is_turn()
+  /// By whose turn it is, so that nobody else writes it. Pairs with is_turn().
+  void end_turn(uint64_t turn) { serving_.store(turn + 1, std::memory_order_release); }
   /// Waits until all calls that were issued are over, those on queues as well. Each ends at its deadline.
   void drain() const;
 
