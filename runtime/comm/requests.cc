@@ -72,7 +72,7 @@ void Requests::close() {
       end(*request, why, news);
     }
     changed_.notify_all();
-    changed_.wait(lock, [this] { return napping_ == 0; });  // what they look at goes away
+    changed_.wait(lock, [this] { return napping_ == 0; });  // within a nap; what they look at goes away
   }
   spread(news);
   if (thread_.joinable()) thread_.join();
