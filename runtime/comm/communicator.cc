@@ -29,6 +29,8 @@ Result<ConnectionParams> params_from_settings() {
   RONDO_TRY_ASSIGN(const int64_t seed, number_setting(Setting::SimSeed, 0, INT64_MAX, 0));
   RONDO_TRY_ASSIGN(params.sim_delay_us,
                    number_setting(Setting::SimDelay, 0, 1'000'000'000, params.sim_delay_us));
+  RONDO_TRY_ASSIGN(const int64_t read_peer, number_setting(Setting::ReadPeer, 0, 1, -1));
+  if (read_peer >= 0) params.read_peer = read_peer == 1 ? ReadPeer::Always : ReadPeer::Never;
   params.slot_bytes = static_cast<size_t>(slot_bytes) / 64 * 64;
   params.slots = static_cast<int>(slots);
   params.sockets = static_cast<int>(sockets);
@@ -237,6 +239,8 @@ Result<Task*> Communicator::prepare(const Call& call) {
   binding.layout =
       layout_of(call, {schedule.input_chunks, schedule.output_chunks}, choice->decision.tile_units);
   binding.scratch = scratch(scratch_bytes(schedule, binding.layout));
+  // The root has most to do, and the others can help it by copying.
+  binding.is_read = call.kind != CollectiveKind::Gather;
   binding.streams = !binding.in_place && call.vector_bytes(size()).value_or(0) > most_cached_bytes_;
   choice->plan->run.begin(binding);
   return &choice->plan->run;

@@ -164,12 +164,19 @@ void Exchange::post() {
   used_[slot_] = round_;
 }
 
+/// A rank that runs ahead goes through all slots of a kind, so all of them are brought into memory at once.
 std::byte* Exchange::bulk() {
-  if (!has_touched_ && slot_ >= PostTable::kFirstShort) {
-    table_.touch_short_bulk(self_);
-    has_touched_ = true;
-  }
+  if (slot_ >= PostTable::kFirstShort)
+    touch(PostTable::kFirstShort, PostTable::kSlots, PostTable::kShortBytes, touched_short_bytes_);
+  else if (slot_ >= PostTable::kFirstLong)
+    touch(PostTable::kFirstLong, PostTable::kFirstShort, call_->posted_bytes, touched_long_bytes_);
   return table_.bulk(self_, slot_);
+}
+
+void Exchange::touch(int first, int end, size_t bytes, size_t& touched) {
+  if (bytes <= touched) return;
+  table_.touch_bulk(self_, first, end, touched, bytes);
+  touched = bytes;
 }
 
 void Exchange::put(std::byte* to, size_t offset, size_t bytes) const {

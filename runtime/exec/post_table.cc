@@ -28,9 +28,12 @@ void PostTable::touch_posts() const {
     std::atomic_ref(*reinterpret_cast<uint64_t*>(memory_ + at)).load(std::memory_order_relaxed);
 }
 
-void PostTable::touch_short_bulk(int rank) const {
-  volatile std::byte* pages = bulk(rank, kFirstShort);
-  for (size_t at = 0; at < kShortSlots * kShortBytes; at += kPageBytes) pages[at] = std::byte{};
+void PostTable::touch_bulk(int rank, int first, int end, size_t touched, size_t bytes) const {
+  const size_t from = (touched + kPageBytes - 1) / kPageBytes * kPageBytes;
+  for (int slot = first; slot < end; ++slot) {
+    volatile std::byte* pages = bulk(rank, slot);
+    for (size_t at = from; at < bytes; at += kPageBytes) pages[at] = std::byte{};
+  }
 }
 
 }  // namespace rondo

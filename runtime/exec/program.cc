@@ -6,13 +6,6 @@
 namespace rondo {
 namespace {
 
-/// Where a Step leaves the value that it sends: its destination, or the source that it sends unchanged.
-Ref value_place(const Step& step) {
-  if (step.has(kCopy)) return {step.dst(), step.dst_chunk};
-  if (step.has(kRecv)) return {};
-  return {step.src(), step.src_chunk};
-}
-
 bool overlap(int first_a, int first_b, int count_a, int count_b) {
   return first_a < first_b + count_b && first_b < first_a + count_a;
 }
@@ -34,7 +27,7 @@ bool writes_to(const Shape& shape, const Schedule& schedule, const Step& write, 
 /// in other lanes writes there. Scratch is used again by the next tile.
 bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
   const Step& step = schedule.lanes[lane].steps[index];
-  const Ref place = value_place(step);
+  const Ref place = Program::value_place(step);
   if (!step.has(kSend) || place.buffer == Buffer::None || place.buffer == Buffer::Scratch) return false;
   for (size_t l = 0; l < schedule.lanes.size(); ++l) {
     const auto& steps = schedule.lanes[l].steps;
@@ -73,6 +66,13 @@ std::vector<std::vector<bool>> settled_steps(const Schedule& schedule) {
 }
 
 }  // namespace
+
+Ref Program::value_place(const Step& step) {
+  const bool is_input = !step.has(kRecv) && !step.has(kFinish) && step.src() == Buffer::Input;
+  if (step.has(kCopy) && !is_input) return {step.dst(), step.dst_chunk};
+  if (step.has(kRecv)) return {};
+  return {step.src(), step.src_chunk};
+}
 
 Program::Program(const Shape& shape, Schedule schedule)
     : schedule_(std::move(schedule)),

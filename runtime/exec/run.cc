@@ -95,9 +95,13 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   if (binding_.signature.varying) message_.count = step_elements(step);
   if (auto outcome = gather_operands(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
+  const bool is_there = Program::value_place(step).buffer == Buffer::Input;  // and peers can begin with it
+  if (is_there && !post(step, tile, bytes)) return StepOutcome::Failed;
   compute(lane, step);
   if (!read_intact()) return StepOutcome::Failed;
-  return hand_over(step, tile, bytes) ? StepOutcome::Done : StepOutcome::Failed;
+  if (!is_there && !post(step, tile, bytes)) return StepOutcome::Failed;
+  hand_over(bytes);
+  return StepOutcome::Done;
 }
 
 Run::StepOutcome Run::block_on(int rank, const Connection& connection, Connection::Awaiting what) {
@@ -135,12 +139,10 @@ std::byte* Run::place_of_arrival(const Step& step, size_t tile, size_t bytes) co
   const bool only_copied =
       step.has(kCopy) && !step.has(kFinish) && program_.schedule().peer_sets[step.recv_set].size() == 1;
   if (bytes < kLeastPosted || !only_copied || !contiguous(step, tile, sizing(step))) return nullptr;
-  return value_of(step, tile);
+  return start_of(sizing(step), tile);
 }
 
-/// Where what a Step moves begins: in its destination, or in the source that it sends unchanged.
-std::byte* Run::value_of(const Step& step, size_t tile) const {
-  const Ref place = sizing(step);
+std::byte* Run::start_of(Ref place, size_t tile) const {
   return address(place.buffer, binding_.layout.piece(tile, place.buffer, place.chunk).offset);
 }
 
@@ -155,22 +157,35 @@ bool Run::check(const Arrival& arrival, int peer, size_t bytes) {
   return false;
 }
 
+/// Whether the value that a Step sends need not be copied to a slot for this peer.
+bool Run::is_posted(const Connection& connection, const Step& step, const std::byte* value,
+                    size_t bytes) const {
+  switch (connection.posting(value, bytes)) {
+    case Connection::Posting::Seen: return true;
+    // What the peer folds it would copy first, and the sender's CPU would have nothing to do meanwhile.
+    case Connection::Posting::Read: return binding_.is_read && (!binding_.reduces || step.has(kFinish));
+    case Connection::Posting::None: break;
+  }
+  return false;
+}
+
 Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t bytes) {
   targets_.clear();
   if (!step.has(kSend)) return StepOutcome::Done;
   const size_t tile = lanes_[lane].tile;
-  const bool scaled = binding_.op.scales_input && binding_.reduces && !step.has(kCopy);
+  const Ref place = Program::value_place(step);
+  const bool scaled = binding_.op.scales_input && binding_.reduces && place.buffer == Buffer::Input;
   const bool by_reference = bytes >= kLeastPosted && !scaled && (step.has(kCopy) || !step.has(kFinish)) &&
                             program_.stable(lane, lanes_[lane].step, binding_.in_place) &&
-                            contiguous(step, tile, sizing(step));
-  const std::byte* const value = by_reference ? value_of(step, tile) : nullptr;
+                            contiguous(step, tile, place);
+  const std::byte* const value = by_reference ? start_of(place, tile) : nullptr;
   const auto& ranks = program_.schedule().peer_sets[step.send_set];
   const auto& connections = program_.connections(lane, step.send_set);
   for (size_t i = 0; i < ranks.size(); ++i) {
     std::byte* slot = connections[i]->acquire();
     if (slot == nullptr) return block_on(ranks[i], *connections[i], Connection::Awaiting::Room);
-    targets_.push_back(
-        {connections[i], by_reference && connections[i]->can_post(value, bytes) ? nullptr : slot});
+    const bool posted = by_reference && is_posted(*connections[i], step, value, bytes);
+    targets_.push_back({connections[i], posted ? nullptr : slot});
   }
   return StepOutcome::Done;
 }
@@ -272,20 +287,24 @@ bool Run::read_intact() {
   return all;
 }
 
-/// Sends what was computed and gives the received slots back.
-bool Run::hand_over(const Step& step, size_t tile, size_t bytes) {
+/// Sends what lies where peers get it from.
+bool Run::post(const Step& step, size_t tile, size_t bytes) {
   for (const Target& target : targets_) {
-    if (target.slot != nullptr) {
-      target.connection->commit(bytes, message_);
-    } else if (!target.connection->post(value_of(step, tile), bytes, message_)) {
-      failure_ = error(Code::InvalidUsage, "memory of rondo_mem_alloc() was freed while {} used it",
-                       describe(message_));
-      return false;
-    }
+    if (target.slot != nullptr) continue;
+    if (target.connection->post(start_of(Program::value_place(step), tile), bytes, message_)) continue;
+    failure_ = error(Code::InvalidUsage, "memory of rondo_mem_alloc() was freed while {} used it",
+                     describe(message_));
+    return false;
   }
+  return true;
+}
+
+/// Sends what was computed into slots, and gives the received ones back.
+void Run::hand_over(size_t bytes) {
+  for (const Target& target : targets_)
+    if (target.slot != nullptr) target.connection->commit(bytes, message_);
   for (const Operand& operand : operands_)
     if (operand.connection != nullptr) operand.connection->release();
-  return true;
 }
 
 /// Only what it waits for counts: a peer that has done its part may have left.

@@ -36,6 +36,7 @@ Draw draw(std::mt19937& random, bool with_child) {
   Draw drawn{};
   drawn.options.nranks = 2 + up_to(6);
   drawn.options.transport = up_to(1) == 0 ? "shm" : "tcp";
+  drawn.options.read_peer = up_to(1) == 0;
   drawn.options.victim = up_to(drawn.options.nranks - 1);
   drawn.options.victim_has_child = with_child;
   drawn.options.calls = 300;
@@ -45,7 +46,8 @@ Draw draw(std::mt19937& random, bool with_child) {
 }
 
 std::string describe(const Draw& drawn) {
-  return "ranks " + std::to_string(drawn.options.nranks) + ", " + drawn.options.transport + ", victim " +
+  return "ranks " + std::to_string(drawn.options.nranks) + ", " + drawn.options.transport +
+         (drawn.options.read_peer ? " (processes are read)" : "") + ", victim " +
          std::to_string(drawn.options.victim) + ", " + std::to_string(drawn.delay_us) + " us into " +
          kPhaseNames[static_cast<size_t>(drawn.phase)];
 }

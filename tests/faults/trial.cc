@@ -56,10 +56,11 @@ rondo_status_t round_of_calls(rondo_comm_t comm, int rank, int size, int round, 
   if (status != RONDO_OK) return status;
   const float sum = static_cast<float>(size * (size - 1) / 2 + size * round);
   wrong = wrong || all.front() != sum || all.back() != sum;
-  int root_value = rank == round % size ? round : -1;
-  status = rondo_broadcast(&root_value, &root_value, 1, RONDO_INT32, round % size, comm, nullptr);
+  std::vector<int> roots(static_cast<size_t>(1 + round % 4 * 60'000), rank == round % size ? round : -1);
+  status =
+      rondo_broadcast(roots.data(), roots.data(), roots.size(), RONDO_INT32, round % size, comm, nullptr);
   if (status != RONDO_OK) return status;
-  wrong = wrong || root_value != round;
+  wrong = wrong || roots.front() != round || roots.back() != round;
   std::vector<int> blocks(static_cast<size_t>(size), rank);
   std::vector<int> others(blocks.size(), -1);
   status = rondo_all_to_all(blocks.data(), others.data(), 1, RONDO_INT32, comm, nullptr);
@@ -118,6 +119,7 @@ Trial::~Trial() {
 void Trial::be(int rank) {
   Report& report = reports_[rank];
   ::setenv("RONDO_INIT_TIMEOUT", std::to_string(options_.init_timeout_s).c_str(), 1);
+  ::setenv("RONDO_READ_PEER", options_.read_peer ? "1" : "0", 1);
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.timeout_ms = options_.call_timeout_ms;
   config.transport = options_.transport.c_str();

@@ -31,7 +31,8 @@ struct Report {
 struct TrialOptions {
   int nranks = 4;
   std::string transport = "shm";
-  std::string algorithm;  // the best where empty
+  std::string algorithm;   // the best where empty
+  bool read_peer = false;  // ranks read one another's processes
   int64_t call_timeout_ms = 20'000;
   int init_timeout_s = 3;
   int calls = 200;                // a rank makes, unless stopped by an error

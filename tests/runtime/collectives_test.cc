@@ -55,7 +55,9 @@ void try_algorithms(const Rank& rank, size_t variant) {
   }
 }
 
-void try_all_algorithms(const Rank& rank) {
+/// `attempt(rank, variant)` on communicators that have a variant of every collective's algorithms each.
+template <typename Attempt>
+void with_all_algorithms(const Rank& rank, const Attempt& attempt) {
   for (size_t variant = 0; variant < most_variants(rank.size); ++variant) {
     const std::string algorithms = algorithms_of_variant(variant, rank.size);
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -63,9 +65,11 @@ void try_all_algorithms(const Rank& rank) {
     config.timeout_ms = 30'000;
     Owned child;
     check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
-    try_algorithms({child.get(), rank.rank, rank.size}, variant);
+    attempt(Rank{child.get(), rank.rank, rank.size}, variant);
   }
 }
+
+void try_all_algorithms(const Rank& rank) { with_all_algorithms(rank, try_algorithms); }
 
 void every_algorithm(const Way& way) {
   for (int nranks = 1; nranks <= 9; ++nranks) {
@@ -146,6 +150,28 @@ TEST_CASE("results that go past the caches are right, by every algorithm") {
       sizes_around_tiles(rank);
     }));
     random_calls(way, 3, "4096", 77'000, 40);
+  }
+}
+
+/// Parts of them are long enough to be read.
+void long_calls(const Rank& rank, size_t variant) {
+  for (const Kind kind : kAllKinds)
+    for (const bool in_place : {false, true}) {
+      Trial trial{.kind = kind, .count = 25'013, .seed = mix(variant, in_place)};
+      trial.root = has_root(kind) ? static_cast<int>(trial.seed % static_cast<uint64_t>(rank.size)) : 0;
+      trial.in_place = in_place && may_be_in_place(kind);
+      run_trial(rank, trial);
+    }
+}
+
+TEST_CASE("long calls are right by every algorithm where ranks read one another's processes") {
+  const Environment reads("RONDO_READ_PEER", "1");
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  for (const int nranks : {2, 4, 5}) {
+    const Environment groups = in_groups(nranks);
+    INFO(nranks << " ranks");
+    expect_success(run_world({.nranks = nranks, .transport = "shm"},
+                             [](Rank& rank) { with_all_algorithms(rank, long_calls); }));
   }
 }
 

@@ -72,10 +72,13 @@ TEST_CASE("all algorithms are right with the same memory of the library in every
   }));
 }
 
-TEST_CASE("long messages go out of memory of the library, and that can be used again at once") {
-  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+TEST_CASE("long messages go out of memory that peers see or read, and that can be used again at once") {
+  const bool is_seen = GENERATE(true, false);
+  const Environment reads("RONDO_READ_PEER", is_seen ? "0" : "1");
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [=](Rank& rank) {
     constexpr size_t kBytes = 3'000'000;
-    const auto memory = allocate(kBytes);
+    const std::unique_ptr<std::byte[]> own(is_seen ? nullptr : new std::byte[kBytes]);
+    const auto memory = is_seen ? allocate(kBytes) : std::shared_ptr<std::byte>(own.get(), [](auto*) {});
     for (int round = 0; round < 10; ++round) {
       if (rank.rank == 0) {
         std::memset(memory.get(), round + 1, kBytes);

@@ -15,56 +15,10 @@
 #include <span>
 
 #include "ends.h"
-#include "shm/segment.h"
+#include "watched.h"
 
 namespace rondo::test {
 namespace {
-
-const Transport& shm_transport() { return *transport_by_name("shm").value(); }
-
-/// A connection whose memory this test has in its hands as well.
-struct Watched {
-  Ends ends;
-  shm::Segment segment;
-  Fd memfd;
-  Fd from_dialler;
-  Fd to_acceptor;
-
-  /// The dialler's next word of what it lends, on its way to the acceptor.
-  void pass_on() const {
-    shm::LoanMessage message;
-    const auto bytes = std::as_writable_bytes(std::span(&message, 1));
-    auto received = receive_descriptors(from_dialler, bytes);
-    REQUIRE(received.ok());
-    REQUIRE(received.value().has_value());
-    std::vector<int> attached;
-    for (const Fd& fd : received.value()->attached) attached.push_back(fd.get());
-    REQUIRE(send_descriptors(to_acceptor, bytes, attached).ok());
-  }
-};
-
-/// Catches the memory on its way from the dialler to the acceptor, and passes it on.
-Watched connect_watched(const ConnectionParams& params) {
-  Watched watched;
-  Ends& ends = watched.ends;
-  ends.dialler = require_connection(ends.connect(shm_transport(), params, true));
-  watched.from_dialler = ends.wire->take(0);
-  auto received = shm::receive_segment(watched.from_dialler);
-  REQUIRE(received.ok());
-  REQUIRE(received.value().has_value());
-  auto [near, far] = connected_sockets(Route::Unix);
-  REQUIRE(shm::send_segment(near, received.value()->description, received.value()->memfd).ok());
-  watched.to_acceptor = std::move(near);
-  ends.wire->put(0, std::move(far));
-  auto segment = shm::Segment::map(received.value()->memfd, agreed(params));
-  REQUIRE(segment.ok());
-  watched.segment = segment.take();
-  watched.memfd = std::move(received.value()->memfd);
-  ends.acceptor = require_connection(ends.connect(shm_transport(), params, false));
-  ends.acceptor->peek();
-  REQUIRE(ends.acceptor->status().ok());
-  return watched;
-}
 
 bool says(const Status& status, const char* words) {
   UNSCOPED_INFO(status.message());
@@ -159,7 +113,7 @@ TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
   SECTION("another version") {
     description.version = 9;
     REQUIRE(shm::send_segment(near, description, memfd).ok());
-    refused("has version 9; this end knows 3");
+    refused("has version 9; this end knows 4");
   }
   SECTION("something else") {
     description.magic = 1;

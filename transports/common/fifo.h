@@ -25,6 +25,10 @@ class FifoSender {
   std::byte* slot() const { return fifo_.memory + index_ * fifo_.stride_bytes; }
   /// Index of the next message's slot.
   uint64_t index() const { return index_; }
+  /// The slot of a message that was sent and not given back; `message`: its number, from 1.
+  std::byte* slot_of(uint64_t message) const {
+    return fifo_.memory + (message - 1) % fifo_.slots * fifo_.stride_bytes;
+  }
   /// Hands the next message over; only where there is room.
   void publish(size_t bytes, uint64_t note, const Signature& signature);
 
@@ -71,8 +75,9 @@ class FifoReceiver {
       if (ready(std::memory_order_relaxed) == received_ + 1) return true;
     return false;
   }
-  /// The note of what peek() answered.
+  /// The note of what peek() answered, and its number, from 1.
   uint64_t note() const { return note_; }
+  uint64_t number() const { return received_ + 1; }
   /// Gives the slot of what peek() answered back.
   void release();
 

@@ -24,7 +24,7 @@ class LocalConnection : public Connection {
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { publish(slot(), bytes, signature); }
 
-  bool can_post(const std::byte* /*data*/, size_t /*bytes*/) const override { return true; }
+  Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const override { return Posting::Seen; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
     if (!sender_.has_room()) return false;
     publish(data, bytes, signature);

@@ -5,14 +5,13 @@
 #include "base/log.h"
 
 namespace rondo::shm {
-namespace {
 
-/// A note has the loan's number above, and the offset in it below.
-constexpr int kOffsetBits = 40;
-constexpr uint64_t kOffsets = uint64_t{1} << kOffsetBits;
-constexpr uint32_t kMostNumbers = (1u << (64 - kOffsetBits)) - 1;
-
-}  // namespace
+void Lender::open_up(const Fd& socket) {
+  if (!socket.valid()) return;
+  const LoanMessage message{.landmark = own_landmark()};
+  if (const auto told = tell(socket, message, {}); !told.ok())
+    log().info("a peer cannot read this process, and bytes are copied: {}", told.status().message());
+}
 
 void Lender::lend(const Lendable& memory, const Fd& socket) {
   const auto has_it = [&](const Loan& loan) { return loan.memory.number == memory.number; };
@@ -29,9 +28,12 @@ bool Lender::refused() const { return std::atomic_ref(words_->refuses).load(std:
 
 Status Lender::try_to_lend(const Lendable& memory, const Fd& socket) {
   RONDO_TRY_ASSIGN(const bool has_room, take_freed_back(socket));
-  const bool fits = loans_.size() < kMostLoans && numbers_ < kMostNumbers && memory.bytes <= kOffsets;
+  const bool fits =
+      loans_.size() < kMostLoans && numbers_ + 1 < Note::kLoans && memory.bytes <= Note::kOffsets;
   if (!has_room || !fits) return {};
-  RONDO_TRY_ASSIGN(const bool told, tell(socket, numbers_ + 1, &memory));
+  const int fd = memory.memfd->get();
+  RONDO_TRY_ASSIGN(const bool told,
+                   tell(socket, {.loan = numbers_ + 1, .bytes = memory.bytes}, {&fd, size_t{1}}));
   if (!told) return {};
   loans_.push_back({memory, ++numbers_, told_});
   loans_.back().memory.memfd.reset();
@@ -47,7 +49,7 @@ Result<bool> Lender::take_freed_back(const Fd& socket) {
       ++loan;
       continue;
     }
-    RONDO_TRY_ASSIGN(const bool told, tell(socket, loan->number, nullptr));
+    RONDO_TRY_ASSIGN(const bool told, tell(socket, {.loan = loan->number}, {}));
     if (!told) return false;
     loan = loans_.erase(loan);
   }
@@ -55,13 +57,10 @@ Result<bool> Lender::take_freed_back(const Fd& socket) {
   return true;
 }
 
-/// False where the socket has no room now. `memory`: null, it has been freed.
-Result<bool> Lender::tell(const Fd& socket, uint32_t loan, const Lendable* memory) {
-  const LoanMessage message{.loan = loan, .bytes = memory != nullptr ? memory->bytes : 0};
-  const int fd = memory != nullptr ? memory->memfd->get() : -1;
+/// False where the socket has no room now.
+Result<bool> Lender::tell(const Fd& socket, const LoanMessage& message, std::span<const int> descriptors) {
   RONDO_TRY_ASSIGN(const bool sent,
-                   try_to_send_descriptors(socket, std::as_bytes(std::span(&message, 1)),
-                                           {&fd, memory != nullptr ? size_t{1} : size_t{0}}));
+                   try_to_send_descriptors(socket, std::as_bytes(std::span(&message, 1)), descriptors));
   if (!sent) return false;
   // Pairs with the acquire load in Borrower::hear(), though the kernel orders the message itself.
   std::atomic_ref(words_->told).store(++told_, std::memory_order_release);
@@ -75,9 +74,29 @@ uint64_t Lender::note_for(const std::byte* data, size_t bytes) const {
     const bool is_mapped = std::atomic_ref(words_->answered).load(std::memory_order_relaxed) >= loan.message;
     // Where the memory was freed, something else may lie at its place now.
     if (is_mapped && is_alive(loan.memory))
-      return loan.number * kOffsets + static_cast<uint64_t>(data - loan.memory.begin);
+      return Note::of_loan(loan.number, static_cast<uint64_t>(data - loan.memory.begin));
   }
-  return 0;
+  return bytes >= kLeastRead && borrower_reads() ? Note::of_address(data) : Note::kNone;
+}
+
+/// Where it has failed to once, no more.
+bool Lender::borrower_reads() const {
+  // Relaxed: the words alone are looked at.
+  return words_ != nullptr && copied_ == 0 &&
+         std::atomic_ref(words_->reads).load(std::memory_order_relaxed) != 0;
+}
+
+uint64_t Lender::unread() const {
+  if (words_ == nullptr) return 0;
+  // Relaxed: what the lender copies is its own.
+  const uint64_t message = std::atomic_ref(words_->unread).load(std::memory_order_relaxed);
+  return message == copied_ ? 0 : message;
+}
+
+void Lender::say_copied(uint64_t message) {
+  copied_ = message;
+  // Pairs with the acquire load in Borrower::is_copied(): who sees the number sees the bytes.
+  std::atomic_ref(words_->copied).store(message, std::memory_order_release);
 }
 
 Status Borrower::hear(const Fd& socket) {
@@ -104,11 +123,15 @@ Result<bool> Borrower::hear_one(const Fd& socket) {
                          : error(Code::RemoteError, "the peer has closed its socket"));
     return false;
   }
-  const size_t attached = message.bytes == 0 ? 0 : 1;
+  const size_t attached = message.loan == 0 || message.bytes == 0 ? 0 : 1;
   if (arrived->bytes != sizeof message || message.magic != LoanMessage::kLoan ||
       arrived->attached.size() != attached || (attached == 1 && loans_.contains(message.loan)))
     return error(Code::RemoteError, "the peer sent {} bytes that do not describe lent memory",
                  arrived->bytes);
+  if (message.loan == 0) {
+    try_to_read(socket, message.landmark);
+    return true;
+  }
   if (attached == 0) {
     loans_.erase(message.loan);
     return true;
@@ -123,6 +146,24 @@ Result<bool> Borrower::hear_one(const Fd& socket) {
   return true;
 }
 
+void Borrower::try_to_read(const Fd& socket, const Landmark& landmark) {
+  if (read_peer_ == ReadPeer::Never || (read_peer_ == ReadPeer::IfQuick && !is_reading_quick())) return;
+  auto reader = ProcessReader::open(socket, landmark);
+  if (!reader.ok()) {
+    log().info("a peer's process is not read, and its bytes are copied: {}", reader.status().message());
+    return;
+  }
+  reader_ = reader.take();
+  // Relaxed: see Lender::borrower_reads().
+  std::atomic_ref(words_->reads).store(1, std::memory_order_relaxed);
+}
+
+bool Borrower::is_copied(uint64_t message) {
+  // Relaxed: see Lender::unread().
+  std::atomic_ref(words_->unread).store(message, std::memory_order_relaxed);
+  return std::atomic_ref(words_->copied).load(std::memory_order_acquire) == message;
+}
+
 void Borrower::refuse(const Status& why) {
   refuses_ = true;
   std::atomic_ref(words_->refuses).store(1, std::memory_order_relaxed);
@@ -130,8 +171,8 @@ void Borrower::refuse(const Status& why) {
 }
 
 Result<const std::byte*> Borrower::find(uint64_t note, size_t bytes) const {
-  const auto loan = loans_.find(static_cast<uint32_t>(note / kOffsets));
-  const uint64_t offset = note % kOffsets;
+  const auto loan = loans_.find(Note::loan(note));
+  const uint64_t offset = Note::offset(note);
   if (loan == loans_.end())
     return error(Code::RemoteError, "a message is in lent memory that this end has not mapped");
   const SharedSegment& memory = loan->second;

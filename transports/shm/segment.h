@@ -23,7 +23,7 @@
 namespace rondo::shm {
 
 inline constexpr uint32_t kMagic = 0x6d687352;  // "Rshm"
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 /// What goes over the socket with the memfd.
 struct Description {

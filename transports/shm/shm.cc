@@ -1,7 +1,9 @@
 #include "shm/shm.h"
 
 #include <atomic>
+#include <cstring>
 
+#include "common/aligned_bytes.h"
 #include "common/fifo.h"
 #include "shm/loans.h"
 #include "shm/segment.h"
@@ -12,13 +14,13 @@ namespace {
 class ShmConnection : public Connection {
  public:
   /// The dialling end, whose memory is there.
-  ShmConnection(const AgreedParams& params, Fd socket, shm::Segment segment)
-      : params_(params), socket_(std::move(socket)) {
+  ShmConnection(const ConnectionParams& params, Fd socket, shm::Segment segment)
+      : params_(agreed(params)), read_peer_(params.read_peer), socket_(std::move(socket)) {
     use(std::move(segment), 0);
   }
   /// The accepting end, which waits for its memory.
-  ShmConnection(const AgreedParams& params, std::unique_ptr<Link> link)
-      : params_(params), link_(std::move(link)) {}
+  ShmConnection(const ConnectionParams& params, std::unique_ptr<Link> link)
+      : params_(agreed(params)), read_peer_(params.read_peer), link_(std::move(link)) {}
 
   ~ShmConnection() override {
     stop_reading();
@@ -34,8 +36,10 @@ class ShmConnection : public Connection {
   void lend(const Lendable& memory) override {
     if (link_ == nullptr) lender_.lend(memory, socket_);
   }
-  bool can_post(const std::byte* data, size_t bytes) const override {
-    return lender_.note_for(data, bytes) != 0;
+  Posting posting(const std::byte* data, size_t bytes) const override {
+    const uint64_t note = lender_.note_for(data, bytes);
+    if (note == shm::Note::kNone) return Posting::None;
+    return shm::Note::is_address(note) ? Posting::Read : Posting::Seen;
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
 
@@ -43,6 +47,7 @@ class ShmConnection : public Connection {
   bool flushed() override {
     await_segment();
     hear();
+    if (const uint64_t unread = lender_.unread()) copy_unread(unread);
     return sender_.returned(posted_);
   }
   void stop_reading() override {
@@ -51,9 +56,13 @@ class ShmConnection : public Connection {
   }
   /// Only what was posted: what lies in slots is still the peer's to read.
   void withdraw() override {
+    expected_.place = nullptr;
     if (!sender_.returned(posted_)) posting_.take_back();
   }
 
+  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
+    expected_ = {place, bytes, signature};
+  }
   std::optional<Arrival> peek() override;
   bool linger() const override { return receiver_.linger(); }
   void say_away(bool is_away) override { receiver_.say_away(is_away); }
@@ -61,6 +70,7 @@ class ShmConnection : public Connection {
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();
+    expected_.place = nullptr;
     stop_reading();
   }
 
@@ -82,9 +92,22 @@ class ShmConnection : public Connection {
     if (borrower_.has_news()) hear_news();
   }
   void hear_news();
-  Result<const std::byte*> find_borrowed(size_t bytes);
+  Result<const std::byte*> find_borrowed(const Arrival& arrival);
+  Result<const std::byte*> read_borrowed(const Arrival& arrival);
+  void copy_unread(uint64_t message);
+
+  struct Posted {
+    const std::byte* data = nullptr;
+    size_t bytes = 0;
+  };
+  struct Expected {
+    std::byte* place = nullptr;
+    size_t bytes = 0;
+    Signature signature;
+  };
 
   AgreedParams params_;
+  ReadPeer read_peer_;
   std::unique_ptr<Link> link_;  // until the memory is there
   Fd socket_;                   // then for what is lent, if it may be kept
   shm::Segment segment_;
@@ -95,7 +118,11 @@ class ShmConnection : public Connection {
   Withdrawal posting_;
   Withdrawal reading_;
   uint64_t posted_ = 0;                  // messages up to the last one that was posted
+  std::vector<Posted> by_slot_;          // of each slot what was posted last by its address
   const std::byte* borrowed_ = nullptr;  // what the message at hand says, if it was posted
+  Expected expected_;
+  AlignedBytes brought_;  // of a slot's length: bytes that were read and expected nowhere
+  uint64_t unread_ = 0;   // the number of the message that the peer is to put into its slot
   Status failure_;
 };
 
@@ -107,16 +134,29 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
   posting_ = Withdrawal(segment_.withdrawal(outgoing, params_));
   reading_ = Withdrawal(segment_.withdrawal(incoming, params_));
   lender_ = shm::Lender(segment_.loans(outgoing, params_));
-  borrower_ = shm::Borrower(segment_.loans(incoming, params_));
+  borrower_ = shm::Borrower(segment_.loans(incoming, params_), read_peer_);
+  if (read_peer_ != ReadPeer::Never) lender_.open_up(socket_);
   if (!may_keep(socket_)) socket_.close();
 }
 
 bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
   const uint64_t note = lender_.note_for(data, bytes);
-  if (note == 0 || acquire() == nullptr) return false;
+  if (note == shm::Note::kNone || acquire() == nullptr) return false;
+  if (shm::Note::is_address(note)) {
+    by_slot_.resize(params_.slots);
+    by_slot_[sender_.index()] = {data, bytes};
+  }
   sender_.publish(bytes, note, signature);
   posted_ = sender_.sent();
   return true;
+}
+
+/// Which of them the peer says is its own affair, but only what was posted and not given back is copied.
+void ShmConnection::copy_unread(uint64_t message) {
+  if (message > posted_ || by_slot_.empty() || sender_.returned(message)) return;
+  const Posted& posted = by_slot_[(message - 1) % params_.slots];
+  if (posted.bytes != 0) std::memcpy(sender_.slot_of(message), posted.data, posted.bytes);
+  lender_.say_copied(message);
 }
 
 /// Not while a message is read, whose memory it could take away.
@@ -129,24 +169,44 @@ std::optional<Arrival> ShmConnection::peek() {
   await_segment();
   hear();
   std::optional<Arrival> arrival = receiver_.peek();
-  if (!arrival || receiver_.note() == 0) return arrival;
+  if (!arrival || receiver_.note() == shm::Note::kNone) return arrival;
   if (borrowed_ == nullptr) {
-    auto found = find_borrowed(arrival->bytes);
-    if (!found.ok()) {
-      failure_ = found.status();
-      return std::nullopt;
-    }
+    auto found = find_borrowed(*arrival);
+    if (!found.ok()) failure_ = found.status();
+    if (!found.ok() || found.value() == nullptr) return std::nullopt;
     borrowed_ = found.value();
   }
   arrival->data = borrowed_;
   return arrival;
 }
 
-/// Where a message lies that was posted.
-Result<const std::byte*> ShmConnection::find_borrowed(size_t bytes) {
-  RONDO_TRY_ASSIGN(const std::byte* found, borrower_.find(receiver_.note(), bytes));
+/// Where a message lies that was posted; null: nowhere yet.
+Result<const std::byte*> ShmConnection::find_borrowed(const Arrival& arrival) {
+  const bool is_lent = !shm::Note::is_address(receiver_.note());
+  const std::byte* found = nullptr;
+  if (is_lent) {
+    RONDO_TRY_ASSIGN(found, borrower_.find(receiver_.note(), arrival.bytes));
+  }
   if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer took a posted message back");
-  return found;
+  return is_lent ? found : read_borrowed(arrival);
+}
+
+/// Reads a message out of the peer's process, to where it is expected. What cannot be read the peer puts into
+/// the slot.
+Result<const std::byte*> ShmConnection::read_borrowed(const Arrival& arrival) {
+  if (!borrower_.can_read())
+    return error(Code::RemoteError, "a message is in a process that this end does not read");
+  const bool is_expected = expected_.place != nullptr && expected_.bytes == arrival.bytes &&
+                           expected_.signature == *arrival.signature;
+  if (!is_expected && brought_ == nullptr) brought_ = allocate_aligned(params_.slot_bytes);
+  std::byte* const place = is_expected ? expected_.place : brought_.get();
+  if (unread_ != receiver_.number()) {
+    if (borrower_.read(receiver_.note(), place, arrival.bytes)) return place;
+    unread_ = receiver_.number();
+  }
+  if (borrower_.is_copied(unread_)) return arrival.data;
+  reading_.end_reading();
+  return nullptr;
 }
 
 Status ShmConnection::take_segment() {
@@ -193,7 +253,7 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   RONDO_TRY(check_params(params));
   const AgreedParams numbers = agreed(params);
   if (!link->dials())
-    return std::unique_ptr<Connection>(std::make_unique<ShmConnection>(numbers, std::move(link)));
+    return std::unique_ptr<Connection>(std::make_unique<ShmConnection>(params, std::move(link)));
   shm::Segment::Made made;
   RONDO_TRY_ASSIGN(made, shm::Segment::make(numbers));
   Fd socket;
@@ -201,7 +261,7 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   const shm::Description description{.slot_bytes = numbers.slot_bytes, .slots = numbers.slots};
   RONDO_TRY(shm::send_segment(socket, description, made.memfd));
   return std::unique_ptr<Connection>(
-      std::make_unique<ShmConnection>(numbers, std::move(socket), std::move(made.segment)));
+      std::make_unique<ShmConnection>(params, std::move(socket), std::move(made.segment)));
 }
 
 }  // namespace rondo

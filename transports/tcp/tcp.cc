@@ -31,7 +31,7 @@ class TcpConnection : public Connection {
   void commit(size_t bytes, const Signature& signature) override { send(outbox_.slot(), bytes, signature); }
 
   /// The kernel copies from the posted memory, which is as good as a slot until all has gone.
-  bool can_post(const std::byte* /*data*/, size_t /*bytes*/) const override { return true; }
+  Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const override { return Posting::Seen; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
 
   bool flushed() override;

@@ -41,11 +41,16 @@ class Connection {
 
   /// Tells the peer of memory that it can map; once it has, post() works for what lies there.
   virtual void lend(const Lendable& /*memory*/) {}
-  /// Whether post() works for these bytes: the peer then reads the sender's own memory, which must stay as it
-  /// is until flushed().
-  virtual bool can_post(const std::byte* /*data*/, size_t /*bytes*/) const { return false; }
-  /// Sends `bytes` (at most slot_bytes()) at `data` without copying; false where it cannot, or no slot is
-  /// free now.
+  enum class Posting {
+    None,  // post() does not work
+    Seen,  // the peer sees the bytes where they lie, or the kernel takes them from there
+    Read,  // the peer copies them from there before it uses them; to where it expects them, if it does
+  };
+  /// How post() would bring these bytes to the peer. They must stay as they are until flushed().
+  virtual Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const { return Posting::None; }
+  bool can_post(const std::byte* data, size_t bytes) const { return posting(data, bytes) != Posting::None; }
+  /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false where it cannot,
+  /// or no slot is free now.
   virtual bool post(const std::byte* /*data*/, size_t /*bytes*/, const Signature& /*signature*/) {
     return false;
   }

@@ -29,6 +29,7 @@ namespace rondo {
   X(ExchangeBytes, "RONDO_EXCHANGE_BYTES", "the longest vector exchanged in memory that all ranks see") \
   X(StreamBytes, "RONDO_STREAM_BYTES", "the longest vector whose results are kept in caches")           \
   X(Slots, "RONDO_SLOTS", "slots of a connection")                                                      \
+  X(ReadPeer, "RONDO_READ_PEER", "1: read long messages in the peer's process; 0: copy them to slots")  \
   X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                     \
   X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")        \
   X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                                \

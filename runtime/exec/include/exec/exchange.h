@@ -80,6 +80,7 @@ class Exchange final : public Task {
   bool is_done_with(int peer, uint64_t round);
   void post();
   std::byte* bulk();
+  void touch(int first, int end, size_t bytes, size_t& touched);
   void put(std::byte* to, size_t offset, size_t bytes) const;
   bool read_next();
   bool has_arrived(int peer, size_t bytes);
@@ -113,7 +114,8 @@ class Exchange final : public Task {
   const ExchangeCall* call_ = nullptr;
   int slot_ = 0;
   bool has_posted_ = false;
-  bool has_touched_ = false;
+  size_t touched_short_bytes_ = 0;
+  size_t touched_long_bytes_ = 0;
   size_t read_ = 0;    // the next of the call's
   size_t offset_ = 0;  // how far that one is
   int blocked_on_ = -1;

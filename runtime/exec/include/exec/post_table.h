@@ -64,9 +64,10 @@ class PostTable {
   /// Where the bytes of a post lie that are more than brief.
   std::byte* bulk(int rank, int slot) const { return memory_ + bulk_offset(rank, slot); }
   /// Brings pages into memory before they are used for the first time: those of all posts without their
-  /// bulk, and those of the bulk of a rank's short posts.
+  /// bulk, and those of the bulk of a rank's slots from `first` to before `end`. Of each slot `bytes`,
+  /// without the pages of the first `touched`, which may be in use.
   void touch_posts() const;
-  void touch_short_bulk(int rank) const;
+  void touch_bulk(int rank, int first, int end, size_t touched, size_t bytes) const;
 
  private:
   static constexpr size_t kPageBytes = 4096;

@@ -26,6 +26,10 @@ class Program {
 
   const Schedule& schedule() const { return schedule_; }
 
+  /// Where the value lies that a Step sends: in the source that it sends unchanged, also where it copies
+  /// that, or in its destination. Of no buffer where it lies in slots alone.
+  static Ref value_place(const Step& step);
+
   /// The connections to the ranks of a peer set, in its order; null at the place of the own rank.
   const std::vector<Connection*>& connections(size_t lane, uint16_t set) const {
     return connections_[lane * schedule_.peer_sets.size() + set];

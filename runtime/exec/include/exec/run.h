@@ -24,6 +24,7 @@ struct Binding {
   CallOp op;
   int nranks = 1;
   bool reduces = false;
+  bool is_read = true;   // peers may read results out of this process
   bool streams = false;  // not in place: results go past the caches, where nothing reads them again
   Signature signature;
 };
@@ -73,7 +74,9 @@ class Run final : public Task {
   StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
   void lend(const std::byte* buffer);
-  std::byte* value_of(const Step& step, size_t tile) const;
+  std::byte* start_of(Ref place, size_t tile) const;
+  bool is_posted(const Connection& connection, const Step& step, const std::byte* value, size_t bytes) const;
+  bool post(const Step& step, size_t tile, size_t bytes);
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
   bool streams(size_t lane) const;
@@ -82,7 +85,7 @@ class Run final : public Task {
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
   void stream_piece(const FoldArgs& args, size_t slot_offset);
   const std::byte* fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset);
-  bool hand_over(const Step& step, size_t tile, size_t bytes);
+  void hand_over(size_t bytes);
   std::byte* address(Buffer buffer, size_t offset) const;
   bool contiguous(const Step& step, size_t tile, Ref place) const;
   bool flush();

@@ -1,0 +1,200 @@
+// Long messages that a rank reads out of the memory of its peer's process.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "shm/process_reader.h"
+#include "watched.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr size_t kBytes = 20'000;
+
+ConnectionParams reading(ReadPeer read_peer = ReadPeer::Always) {
+  ConnectionParams params = small_params(32 * 1024, 3);
+  params.read_peer = read_peer;
+  return params;
+}
+
+/// Both ends, which have heard what can be read, and a message that nothing was lent for.
+struct Reading {
+  explicit Reading(ReadPeer dialler = ReadPeer::Always, ReadPeer acceptor = ReadPeer::Always) {
+    ends.dialler = require_connection(ends.connect(shm_transport(), reading(dialler), true));
+    ends.acceptor = require_connection(ends.connect(shm_transport(), reading(acceptor), false));
+    ends.acceptor->peek();
+    ends.dialler->peek();
+    fill(mine.data(), kBytes, 1, 0);
+  }
+  Ends ends;
+  std::vector<std::byte> mine = std::vector<std::byte>(kBytes);
+};
+
+TEST_CASE("a process is read by who is connected to it, where it has the landmark") {
+  const auto [near, far] = connected_sockets(Route::Unix);
+  const shm::Landmark landmark = shm::own_landmark();
+  auto reader = shm::ProcessReader::open(near, landmark);
+  REQUIRE(reader.ok());
+  const std::vector<std::byte> from(kBytes, std::byte{7});
+  std::vector<std::byte> to(kBytes);
+  REQUIRE(reader.value().read(reinterpret_cast<uint64_t>(from.data()), to.data(), kBytes));
+  REQUIRE(to == from);
+  REQUIRE_FALSE(reader.value().read(64, to.data(), kBytes));
+  REQUIRE_FALSE(shm::ProcessReader::open(near, {landmark.address, landmark.word + 1}).ok());
+  REQUIRE_FALSE(shm::ProcessReader::open(near, {64, landmark.word}).ok());
+}
+
+TEST_CASE("a forked child is not taken for its parent") {
+  const shm::Landmark parents = shm::own_landmark();
+  REQUIRE(shm::own_landmark().word == parents.word);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(shm::own_landmark().word == parents.word ? 1 : 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+}
+
+TEST_CASE("long messages are read from where they lie, both ways, and short ones copied") {
+  Reading both;
+  auto& [ends, mine] = both;
+  const bool dials = GENERATE(true, false);
+  Connection& sender = dials ? *ends.dialler : *ends.acceptor;
+  Connection& receiver = dials ? *ends.acceptor : *ends.dialler;
+  REQUIRE(sender.posting(mine.data(), kBytes) == Connection::Posting::Read);
+  REQUIRE(sender.posting(mine.data(), 1000) == Connection::Posting::None);
+  REQUIRE(sender.post(mine.data(), kBytes, signature_of(1, 0)));
+  REQUIRE(fault(*receiver.peek(), kBytes, 1, 0) == "");
+  const std::byte* const seen = receiver.peek()->data;
+  REQUIRE(receiver.peek()->data == seen);
+  REQUIRE(receiver.intact());
+  REQUIRE_FALSE(sender.flushed());
+  receiver.release();
+  REQUIRE(sender.flushed());
+}
+
+TEST_CASE("a long message comes to its place if it is the one that is expected there") {
+  Reading both;
+  auto& [ends, mine] = both;
+  const bool is_it = GENERATE(true, false);
+  std::vector<std::byte> place(kBytes);
+  ends.acceptor->expect(place.data(), kBytes, signature_of(1, is_it ? 0 : 1));
+  REQUIRE(ends.dialler->post(mine.data(), kBytes, signature_of(1, 0)));
+  const auto arrival = ends.acceptor->peek();
+  REQUIRE(fault(*arrival, kBytes, 1, 0) == "");
+  REQUIRE((arrival->data == place.data()) == is_it);
+  if (!is_it) REQUIRE(place == std::vector<std::byte>(kBytes));
+}
+
+TEST_CASE("nothing is read where either end does not want it") {
+  const bool dialler = GENERATE(true, false);
+  const Reading both(dialler ? ReadPeer::Never : ReadPeer::Always,
+                     dialler ? ReadPeer::Always : ReadPeer::Never);
+  REQUIRE_FALSE(both.ends.dialler->can_post(both.mine.data(), kBytes));
+  REQUIRE_FALSE(both.ends.acceptor->can_post(both.mine.data(), kBytes));
+}
+
+TEST_CASE("a long message that was taken back is not read") {
+  Reading both;
+  auto& [ends, mine] = both;
+  REQUIRE(ends.dialler->post(mine.data(), kBytes, {}));
+  ends.dialler->withdraw();
+  REQUIRE_FALSE(ends.acceptor->peek().has_value());
+  REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
+}
+
+TEST_CASE("messages that cannot be read where they lie are copied instead, and so are later ones") {
+  Watched watched = connect_watched(reading());
+  Ends& ends = watched.ends;
+  watched.pass_on();
+  ends.acceptor->peek();  // hears what it can read
+  std::vector<std::byte> mine(2 * kBytes);
+  for (uint64_t i = 0; i < 2; ++i) {
+    fill(mine.data() + i * kBytes, kBytes, 1, i);
+    REQUIRE(ends.dialler->post(mine.data() + i * kBytes, kBytes, signature_of(1, i)));
+    watched.segment.fifo(0, agreed(reading())).headers[i].note = shm::Note::of_address(nullptr);
+  }
+  for (uint64_t i = 0; i < 2; ++i) {
+    REQUIRE_FALSE(ends.acceptor->peek().has_value());
+    REQUIRE(ends.acceptor->status().ok());
+    REQUIRE_FALSE(ends.dialler->flushed());
+    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    ends.acceptor->release();
+  }
+  REQUIRE(ends.dialler->flushed());
+  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), kBytes));
+  REQUIRE(send_one(*ends.dialler, kBytes, 1, 2));
+  REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 2) == "");
+}
+
+TEST_CASE("a peer that asks for a copy of what was never posted gets none") {
+  Watched watched = connect_watched(reading());
+  Ends& ends = watched.ends;
+  shm::LoanWords& words = watched.segment.loans(0, agreed(reading()));
+  REQUIRE(send_one(*ends.dialler, 100, 1, 0));
+  for (const uint64_t message : {uint64_t{1}, uint64_t{2}, ~uint64_t{0}}) {
+    words.unread = message;
+    ends.dialler->flushed();
+    REQUIRE(words.copied == 0);
+  }
+  REQUIRE(fault(*ends.acceptor->peek(), 100, 1, 0) == "");
+}
+
+/// Takes the right to read other processes from this one.
+bool forbid_reading() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{static_cast<unsigned short>(std::size(steps)), steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/// The acceptor, in a process of its own; its exit code says whether it had all messages.
+[[noreturn]] void accept_in_child(Ends& ends, bool may_read) {
+  if (!may_read && !forbid_reading()) ::_exit(2);
+  auto made = ends.connect(shm_transport(), reading(), false);
+  if (!made.ok()) ::_exit(3);
+  for (uint64_t i = 0; i < 20; ++i) {
+    if (!eventually([&] { return made.value()->peek().has_value(); })) ::_exit(4);
+    if (!fault(*made.value()->peek(), kBytes, 1, i).empty()) ::_exit(5);
+    made.value()->release();
+  }
+  ::_exit(0);
+}
+
+TEST_CASE("a process reads its parent's long messages, and has them copied where it must not") {
+  const bool may_read = GENERATE(true, false);
+  Ends ends;
+  ends.dialler = require_connection(ends.connect(shm_transport(), reading(), true));
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) accept_in_child(ends, may_read);
+  bool has_posted = false;
+  std::vector<std::byte> mine(20 * kBytes);
+  for (uint64_t i = 0; i < 20; ++i) {
+    std::byte* const place = mine.data() + i * kBytes;
+    fill(place, kBytes, 1, i);
+    REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
+    if (ends.dialler->can_post(place, kBytes))
+      has_posted = ends.dialler->post(place, kBytes, signature_of(1, i));
+    else
+      REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
+    REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  if (!may_read) REQUIRE_FALSE(has_posted);
+}
+
+}  // namespace
+}  // namespace rondo::test
