@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/cache_line.h"
 #include "exec/fold.h"
 
 namespace rondo {
@@ -31,10 +32,21 @@ uint64_t hash(uint64_t before, const Signature& signature) {
   return value;
 }
 
+int mutual_slot(uint64_t round) { return static_cast<int>(round % PostTable::kMutualSlots); }
+int short_slot(uint64_t round) {
+  return PostTable::kFirstShort + static_cast<int>(round % PostTable::kShortSlots);
+}
+
 size_t input_bytes(const BufferLayout& input) {
   size_t bytes = 0;
   for (int chunk = 0; chunk < input.chunks; ++chunk) bytes += input.piece(0, chunk).bytes;
   return bytes;
+}
+
+/// Where posts of so many bytes have them.
+ExchangeCall::Place place_of(size_t bytes) {
+  if (bytes <= Post::kHeadBytes) return ExchangeCall::Place::Head;
+  return bytes <= Post::kBriefBytes ? ExchangeCall::Place::Brief : ExchangeCall::Place::Bulk;
 }
 
 /// In whole elements.
@@ -57,7 +69,7 @@ ExchangeCall::ExchangeCall(const Rounds& plan, const Binding& binding, int rank,
   const bool first = round == 0;
   posted_bytes = first ? input_bytes(binding.layout.input) : out_layout.piece(0, planned_round.posted).bytes;
   // All ranks look for one another's posts in the same place; no part is longer than the first.
-  is_brief = (first ? posted_bytes : out_layout.piece(0, 0).bytes) <= Post::kBriefBytes;
+  place = place_of(first ? posted_bytes : out_layout.piece(0, 0).bytes);
   const bool averages = op.built_in == Reduction::Avg && op.function == nullptr;
   for (const Round::Read& planned : planned_round.reads) {
     const Piece out = out_layout.piece(0, planned.dst);
@@ -105,10 +117,10 @@ void Exchange::begin(const ExchangeCall& call) {
 
 /// All ranks choose alike.
 int Exchange::next_slot(const ExchangeCall& call) {
-  if (call.mutual) return static_cast<int>(mutual_rounds_++ % PostTable::kMutualSlots);
+  if (call.mutual) return mutual_slot(mutual_rounds_++);
   if (call.posted_bytes > PostTable::kShortBytes)
     return PostTable::kFirstLong + static_cast<int>(long_rounds_++ % PostTable::kLongSlots);
-  return PostTable::kFirstShort + static_cast<int>(short_rounds_++ % PostTable::kShortSlots);
+  return short_slot(short_rounds_++);
 }
 
 Progress Exchange::advance() {
@@ -132,8 +144,11 @@ Progress Exchange::advance() {
 /// Whether everybody is done with what this rank posted in the slot before.
 bool Exchange::may_post() {
   const uint64_t used = used_[slot_];
-  for (size_t peer = 0; peer < done_.size(); ++peer)
+  all_done_ = round_;
+  for (size_t peer = 0; peer < done_.size(); ++peer) {
     if (done_[peer] < used && !is_done_with(static_cast<int>(peer), used)) return false;
+    if (static_cast<int>(peer) != self_) all_done_ = std::min(all_done_, done_[peer]);
+  }
   return true;
 }
 
@@ -147,30 +162,56 @@ bool Exchange::is_done_with(int peer, uint64_t round) {
   return false;
 }
 
+/// Bytes that have lines of their own are written before the line of the number: that one readers ask for
+/// again and again, and taken away between two writes it would come back only after a while.
 void Exchange::post() {
   Post& post = table_.post(self_, slot_);
-  post.write(call_->signature);
-  post.history = history_;
-  std::byte* to = call_->is_brief ? post.brief.data() : bulk();
+  if (call_->place == ExchangeCall::Place::Bulk) touch_bulk();
+  std::byte* const to = posted(self_, slot_);
   size_t offset = 0;
   do {
     const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - offset);
     put(to + offset, offset, bytes);
+    if (offset == 0) {
+      post.write(call_->signature);
+      post.history = history_;
+    }
     offset += bytes;
     // Pairs with the acquire load in has_arrived(): who sees the number sees the Signature and the bytes.
     std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
     rouse(table_.asleep(self_));
   } while (offset < call_->posted_bytes);
   used_[slot_] = round_;
+  if (slot_ < PostTable::kFirstShort) return;
+  if (const int next = short_slot(short_rounds_); used_[next] <= all_done_) fetch_to_post(next);
+}
+
+/// What this rank writes in the next call, if it is like this one. Peers have these lines, and to wait for
+/// them only when they are written takes longer than the call.
+void Exchange::fetch_to_post(int slot) const {
+  constexpr size_t kMostFetched = 512;
+  fetch_to_write(&table_.post(self_, slot));
+  if (call_->place == ExchangeCall::Place::Head || call_->posted_bytes > kMostFetched) return;
+  const std::byte* const to = posted(self_, slot);
+  for (size_t at = 0; at < call_->posted_bytes; at += kLineBytes) fetch_to_write(to + at);
+}
+
+/// Where the rank posts what it posts in calls like this one.
+std::byte* Exchange::posted(int rank, int slot) const {
+  switch (call_->place) {
+    case ExchangeCall::Place::Head: return table_.post(rank, slot).head.data();
+    case ExchangeCall::Place::Brief: return table_.post(rank, slot).brief.data();
+    case ExchangeCall::Place::Bulk: break;
+  }
+  return table_.bulk(rank, slot);
 }
 
 /// A rank that runs ahead goes through all slots of a kind, so all of them are brought into memory at once.
-std::byte* Exchange::bulk() {
+void Exchange::touch_bulk() {
   if (slot_ >= PostTable::kFirstShort)
     touch(PostTable::kFirstShort, PostTable::kSlots, PostTable::kShortBytes, touched_short_bytes_);
   else if (slot_ >= PostTable::kFirstLong)
     touch(PostTable::kFirstLong, PostTable::kFirstShort, call_->posted_bytes, touched_long_bytes_);
-  return table_.bulk(self_, slot_);
 }
 
 void Exchange::touch(int first, int end, size_t bytes, size_t& touched) {
@@ -193,9 +234,11 @@ bool Exchange::read_next() {
   const size_t bytes = std::min(call_->piece_bytes, read.bytes - offset_);
   for (size_t i = read.first; i < read.first + read.sources; ++i) {
     const ExchangeCall::Source source = call_->sources[i];
-    if (source.rank != self_ && !has_arrived(source.rank, bytes == 0 ? 0 : source.offset + offset_ + bytes))
-      return false;
+    if (source.rank != self_ && !has_arrived(source, bytes)) return false;
   }
+  // Everybody has been heard then, so everybody is done with the slot before this one.
+  const bool is_last = read_ + 1 == call_->reads.size() && offset_ + bytes == read.bytes;
+  if (call_->mutual && is_last) fetch_to_post(mutual_slot(mutual_rounds_));
   if (bytes != 0) fold_piece(read, offset_, bytes);
   offset_ += bytes;
   if (offset_ < read.bytes) return true;
@@ -204,14 +247,21 @@ bool Exchange::read_next() {
   return true;
 }
 
-/// Whether the peer has posted that many bytes in this round.
-bool Exchange::has_arrived(int peer, size_t bytes) {
+/// Whether the peer has posted so many bytes of what is read now. Those are asked for at the same time as its
+/// number, and not after that has come.
+bool Exchange::has_arrived(const ExchangeCall::Source& source, size_t bytes) {
+  const int peer = source.rank;
   Post& post = table_.post(peer, slot_);
+  const size_t start = source.offset + offset_;
+  const std::byte* const wanted = posted(peer, slot_) + start;
+  fetch_to_read(wanted);
   // Pairs with the release store in post().
   const uint64_t ready = std::atomic_ref(post.ready).load(std::memory_order_acquire);
-  if (has_bytes(ready, round_, bytes)) return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
+  if (has_bytes(ready, round_, bytes == 0 ? 0 : start + bytes))
+    return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
   blocked_on_ = peer;
   seen_ = ready;
+  wanted_ = wanted;
   return false;
 }
 
@@ -237,9 +287,7 @@ bool Exchange::hear(int peer, const Post& post) {
 void Exchange::fold_piece(const ExchangeCall::Read& read, size_t offset, size_t bytes) {
   for (size_t i = 0; i < read.sources; ++i) {
     const ExchangeCall::Source source = call_->sources[read.first + i];
-    const std::byte* from = source.rank == self_ ? call_->input
-                            : call_->is_brief    ? table_.post(source.rank, slot_).brief.data()
-                                                 : table_.bulk(source.rank, slot_);
+    const std::byte* const from = source.rank == self_ ? call_->input : posted(source.rank, slot_);
     operands_[i] = from + source.offset + offset;
   }
   std::byte* out = call_->output + read.offset + offset;
@@ -262,13 +310,16 @@ void Exchange::end_round() {
   history_ = hash(history_, call_->signature);
 }
 
-/// Until the peer that it waits for has posted something.
+/// Until the peer that it waits for has posted something. What it posts is asked for at the same time, and
+/// not after its number has come.
 void Exchange::linger() const {
   if (blocked_on_ < 0 || !has_posted_) return;
   uint64_t& ready = table_.post(blocked_on_, slot_).ready;
-  // Relaxed: advance() looks again.
-  for (int look = 0; look < kLinger; ++look)
+  for (int look = 0; look < kLinger; ++look) {
+    fetch_to_read(wanted_);
+    // Relaxed: advance() looks again.
     if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;
+  }
 }
 
 Awaited Exchange::awaited() {

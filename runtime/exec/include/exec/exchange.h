@@ -38,7 +38,8 @@ struct ExchangeCall {
 
   bool posts;
   bool mutual;
-  bool is_brief;       // posts have no bulk
+  enum class Place { Head, Brief, Bulk };
+  Place place;         // of what is posted
   size_t piece_bytes;  // that become readable, and are folded, at a time
   size_t posted_bytes = 0;
   std::vector<Read> reads;
@@ -79,11 +80,13 @@ class Exchange final : public Task {
   bool may_post();
   bool is_done_with(int peer, uint64_t round);
   void post();
-  std::byte* bulk();
+  std::byte* posted(int rank, int slot) const;
+  void fetch_to_post(int slot) const;
+  void touch_bulk();
   void touch(int first, int end, size_t bytes, size_t& touched);
   void put(std::byte* to, size_t offset, size_t bytes) const;
   bool read_next();
-  bool has_arrived(int peer, size_t bytes);
+  bool has_arrived(const ExchangeCall::Source& source, size_t bytes);
   bool hear(int peer, const Post& post);
   void fold_piece(const ExchangeCall::Read& read, size_t offset, size_t bytes);
   void end_round();
@@ -102,6 +105,7 @@ class Exchange final : public Task {
   std::vector<uint64_t> done_;                 // by rank: rounds that it has ended, as far as this one knows
   std::vector<uint64_t> heard_;                // by rank: the last round in which it was heard
   std::vector<const void*> operands_;          // of the fold at hand
+  uint64_t all_done_ = 0;                      // rounds that every peer has ended, when this rank last posted
   uint64_t used_[PostTable::kSlots] = {};      // the round in which this rank posted there
   std::array<Signature, kRemembered> recent_;  // by round
   uint64_t history_ = 0;
@@ -119,7 +123,8 @@ class Exchange final : public Task {
   size_t read_ = 0;    // the next of the call's
   size_t offset_ = 0;  // how far that one is
   int blocked_on_ = -1;
-  uint64_t seen_ = 0;  // what that one's post said
+  uint64_t seen_ = 0;                  // what that one's post said
+  const std::byte* wanted_ = nullptr;  // and where its bytes will be
   Status failure_;
 };
 

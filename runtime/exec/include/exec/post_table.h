@@ -14,15 +14,17 @@
 
 namespace rondo {
 
-/// Two cache lines, since processors fetch them in pairs: one write tells that a rank has come, what it
-/// calls, and up to kBriefBytes of what it brings.
+/// Two cache lines, since processors fetch them in pairs. The first tells that a rank has come, what it
+/// calls, and what it brings if that fits; up to kBriefBytes fit the second.
 struct alignas(128) Post {
-  static constexpr size_t kBriefBytes = 72;
+  static constexpr size_t kHeadBytes = 8;
+  static constexpr size_t kBriefBytes = 64;
   using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
 
   uint64_t ready = 0;    // round << 32 | a bit | how many bytes can be read; a release store, after them
   Words words;           // of the Signature
   uint64_t history = 0;  // a hash of the Signatures of all rounds before
+  std::array<std::byte, kHeadBytes> head;
   std::array<std::byte, kBriefBytes> brief;
 
   /// For those who have seen `ready` say so, and whom the writer waits for.
@@ -31,7 +33,7 @@ struct alignas(128) Post {
   std::optional<Signature> signature_at_rest(uint64_t* at);
   void write(const Signature& signature);
 };
-static_assert(sizeof(Post) == 128);
+static_assert(sizeof(Post) == 128 && offsetof(Post, brief) == 64);
 
 class PostTable {
  public:
