@@ -35,7 +35,7 @@ rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t c
     RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call,
                                      {.links = of->links(),
                                       .slot_bytes = of->params().slot_bytes,
-                                      .exchange = of->exchange_terms()}));
+                                      .exchange = of->exchange_terms(call.kind)}));
     *text = latest.c_str();
     return {};
   });

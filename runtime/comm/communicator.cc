@@ -152,7 +152,7 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
   auto& memo = choices_[static_cast<size_t>(call.kind)];
   if (Choice* known = memo.find(call)) return known;
   RONDO_TRY_ASSIGN(const Decision decision,
-                   options_.selector.select(call, links_, params_.slot_bytes, exchange_terms()));
+                   options_.selector.select(call, links_, params_.slot_bytes, exchange_terms(call.kind)));
   Choice choice{.decision = decision};
   if (decision.exchanged) {
     choice.exchange = resolve(call, decision);
@@ -162,14 +162,16 @@ Result<Communicator::Choice*> Communicator::choose(const Call& call) {
 }
 
 /// Connections overlap the two copies of a longer vector; where ranks outnumber CPUs nothing overlaps, and
-/// what counts is how seldom they have to take turns. There a round costs a turn of every rank.
-ExchangeTerms Communicator::exchange_terms() const {
+/// what counts is how seldom they have to take turns. There a round costs a turn of every rank. A long vector
+/// of which each peer reads another part does not stay in the caches until all have read.
+ExchangeTerms Communicator::exchange_terms(CollectiveKind kind) const {
   constexpr double kRound_us = 0.3;
   if (shared_calls_ == nullptr) return {};
   ExchangeTerms terms{.most_bytes = size_t{16} * 1024,
                       .cost = {.latency_us = kRound_us, .us_per_byte = 8e-5}};
   if (crowded_) {
-    terms.most_bytes = PostTable::kMostBytes;
+    const bool is_parted = kind == CollectiveKind::Scatter || kind == CollectiveKind::AllToAll;
+    terms.most_bytes = is_parted ? PostTable::kMostBytes / 2 : PostTable::kMostBytes;
     terms.cost.latency_us = kTurn_us * size();
   }
   if (options_.exchange_bytes >= 0) terms.most_bytes = static_cast<size_t>(options_.exchange_bytes);

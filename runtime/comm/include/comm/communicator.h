@@ -111,7 +111,7 @@ class Communicator {
   ConnectionTable& connections() { return connections_; }
   const Links& links() const { return links_; }
   /// Which calls are exchanged.
-  ExchangeTerms exchange_terms() const;
+  ExchangeTerms exchange_terms(CollectiveKind kind) const;
   /// Of its connections.
   const ConnectionParams& params() const { return params_; }
 
