@@ -95,7 +95,8 @@ Run::StepOutcome Run::try_step(size_t lane, const Step& step) {
   if (binding_.signature.varying) message_.count = step_elements(step);
   if (auto outcome = gather_operands(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
   if (auto outcome = reserve_targets(lane, step, bytes); outcome != StepOutcome::Done) return outcome;
-  const bool is_there = Program::value_place(step).buffer == Buffer::Input;  // and peers can begin with it
+  // Peers read it while this rank copies.
+  const bool is_there = Program::value_place(step).buffer == Buffer::Input;
   if (is_there && !post(step, tile, bytes)) return StepOutcome::Failed;
   compute(lane, step);
   if (!read_intact()) return StepOutcome::Failed;

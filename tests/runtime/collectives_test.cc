@@ -160,6 +160,8 @@ void long_calls(const Rank& rank, size_t variant) {
       Trial trial{.kind = kind, .count = 25'013, .seed = mix(variant, in_place)};
       trial.root = has_root(kind) ? static_cast<int>(trial.seed % static_cast<uint64_t>(rank.size)) : 0;
       trial.in_place = in_place && may_be_in_place(kind);
+      const bool averages = in_place && reduces(kind) && kind != Kind::Scan && kind != Kind::Exscan;
+      if (averages && op_takes(RONDO_AVG, trial.type)) trial.op = RONDO_AVG;
       run_trial(rank, trial);
     }
 }

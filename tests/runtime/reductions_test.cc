@@ -258,7 +258,7 @@ TEST_CASE("a user's function may work on a built-in type") {
 
 /// Every rank has a scalar of its own.
 template <typename T>
-void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algorithms) {
+void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algorithms, size_t count) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.algorithm = algorithms.c_str();
   Owned child;
@@ -266,21 +266,20 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
   const T scalar = static_cast<T>(rank.rank + 2);
   rondo_op_t op = 0;
   check(rondo_op_create_premul_sum(&scalar, type, &op));
-  constexpr size_t kCount = 300;
-  std::vector<T> mine(kCount);
-  std::vector<T> expected(kCount);
-  std::vector<T> got(kCount);
-  for (size_t i = 0; i < kCount; ++i) {
+  std::vector<T> mine(count);
+  std::vector<T> expected(count);
+  std::vector<T> got(count);
+  for (size_t i = 0; i < count; ++i) {
     mine[i] = static_cast<T>(static_cast<T>(i % 5) + static_cast<T>(rank.rank));
     for (int r = 0; r < rank.size; ++r)
       expected[i] =
           static_cast<T>(expected[i] + static_cast<T>(r + 2) * (static_cast<T>(i % 5) + static_cast<T>(r)));
   }
-  check(rondo_all_reduce(mine.data(), got.data(), kCount, type, op, child.get(), nullptr), child.get());
+  check(rondo_all_reduce(mine.data(), got.data(), count, type, op, child.get(), nullptr), child.get());
   require(got == expected, "all_reduce by " + algorithms + " of type " + type_name(type) + " is wrong");
-  check(rondo_reduce(mine.data(), got.data(), kCount, type, op, 0, child.get(), nullptr), child.get());
+  check(rondo_reduce(mine.data(), got.data(), count, type, op, 0, child.get(), nullptr), child.get());
   require(rank.rank != 0 || got == expected, std::string("reduce of type ") + type_name(type) + " is wrong");
-  const size_t part = kCount / static_cast<size_t>(rank.size);
+  const size_t part = count / static_cast<size_t>(rank.size);
   check(rondo_reduce_scatter(mine.data(), got.data(), part, type, op, child.get(), nullptr), child.get());
   require(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(part),
                      expected.begin() + static_cast<std::ptrdiff_t>(part * static_cast<size_t>(rank.rank))),
@@ -288,21 +287,36 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
   check(rondo_op_destroy(op));
 }
 
+/// By every algorithm.
+void premultiplied_by_all(const Rank& rank, size_t count) {
+  for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
+    premultiplied<float>(rank, RONDO_FLOAT32, "all_reduce=" + name, count);
+    premultiplied<int32_t>(rank, RONDO_INT32, "all_reduce=" + name, count);
+  }
+  for (const std::string& name : algorithms_of("reduce", rank.size))
+    premultiplied<double>(rank, RONDO_FLOAT64, "reduce=" + name, count);
+  for (const std::string& name : algorithms_of("reduce_scatter", rank.size))
+    premultiplied<uint8_t>(rank, RONDO_UINT8, "reduce_scatter=" + name, count);
+}
+
+TEST_CASE("a pre-multiplied sum is scaled once where peers take long messages from where they lie") {
+  const Environment reads("RONDO_READ_PEER", "1");
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
+  const bool threads = GENERATE(true, false);
+  for (const int nranks : {2, 3}) {
+    INFO(nranks << " ranks");
+    expect_success(run_world({.nranks = nranks, .transport = threads ? "local" : "shm", .threads = threads},
+                             [](Rank& rank) { premultiplied_by_all(rank, 60'000); }));
+  }
+}
+
 TEST_CASE("a pre-multiplied sum scales each rank's input by that rank's scalar, once") {
   for (const int nranks : {1, 2, 3, 6}) {
     const Environment slots("RONDO_SLOT_BYTES", "256");
     const Environment groups = in_groups(nranks);
     INFO(nranks << " ranks");
-    expect_success(run_world({.nranks = nranks, .threads = true}, [](Rank& rank) {
-      for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
-        premultiplied<float>(rank, RONDO_FLOAT32, "all_reduce=" + name);
-        premultiplied<int32_t>(rank, RONDO_INT32, "all_reduce=" + name);
-      }
-      for (const std::string& name : algorithms_of("reduce", rank.size))
-        premultiplied<double>(rank, RONDO_FLOAT64, "reduce=" + name);
-      for (const std::string& name : algorithms_of("reduce_scatter", rank.size))
-        premultiplied<uint8_t>(rank, RONDO_UINT8, "reduce_scatter=" + name);
-    }));
+    expect_success(
+        run_world({.nranks = nranks, .threads = true}, [](Rank& rank) { premultiplied_by_all(rank, 300); }));
   }
 }
 

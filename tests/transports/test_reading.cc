@@ -37,7 +37,7 @@ struct Reading {
 
 TEST_CASE("a process is read by who is connected to it, where it has the landmark") {
   const auto [near, far] = connected_sockets(Route::Unix);
-  const shm::Landmark landmark = shm::own_landmark();
+  const shm::Landmark landmark = *shm::own_landmark();
   auto reader = shm::ProcessReader::open(near, landmark);
   REQUIRE(reader.ok());
   const std::vector<std::byte> from(kBytes, std::byte{7});
@@ -50,11 +50,11 @@ TEST_CASE("a process is read by who is connected to it, where it has the landmar
 }
 
 TEST_CASE("a forked child is not taken for its parent") {
-  const shm::Landmark parents = shm::own_landmark();
-  REQUIRE(shm::own_landmark().word == parents.word);
+  const shm::Landmark parents = *shm::own_landmark();
+  REQUIRE(shm::own_landmark()->word == parents.word);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
-  if (child == 0) ::_exit(shm::own_landmark().word == parents.word ? 1 : 0);
+  if (child == 0) ::_exit(shm::own_landmark()->word == parents.word ? 1 : 0);
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(status == 0);
@@ -143,6 +143,27 @@ TEST_CASE("a peer that asks for a copy of what was never posted gets none") {
     REQUIRE(words.copied == 0);
   }
   REQUIRE(fault(*ends.acceptor->peek(), 100, 1, 0) == "");
+}
+
+TEST_CASE("a peer that asks for a copy of a message in whose slot another was posted before gets none") {
+  Watched watched = connect_watched(reading());
+  Ends& ends = watched.ends;
+  watched.pass_on();
+  ends.acceptor->peek();  // hears what it can read
+  const uint64_t slots = 3;
+  std::vector<std::byte> mine(kBytes);
+  fill(mine.data(), kBytes, 1, 0);
+  REQUIRE(ends.dialler->post(mine.data(), kBytes, signature_of(1, 0)));
+  REQUIRE(ends.acceptor->peek().has_value());
+  ends.acceptor->release();
+  for (uint64_t i = 1; i <= slots; ++i) REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
+  watched.segment.loans(0, agreed(reading())).unread = slots + 1;
+  ends.dialler->flushed();
+  for (uint64_t i = 1; i <= slots; ++i) {
+    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    ends.acceptor->release();
+  }
+  REQUIRE(watched.segment.loans(0, agreed(reading())).copied == 0);
 }
 
 /// Takes the right to read other processes from this one.

@@ -7,8 +7,9 @@
 namespace rondo::shm {
 
 void Lender::open_up(const Fd& socket) {
-  if (!socket.valid()) return;
-  const LoanMessage message{.landmark = own_landmark()};
+  const auto landmark = own_landmark();
+  if (!socket.valid() || !landmark) return;
+  const LoanMessage message{.landmark = *landmark};
   if (const auto told = tell(socket, message, {}); !told.ok())
     log().info("a peer cannot read this process, and bytes are copied: {}", told.status().message());
 }

@@ -1,7 +1,7 @@
 // Loans: memory of one end of a shm connection that the other reads where it lies: memory that it maps, whose
 // memfds go over the connection's socket, or any memory, which it reads out of the process. Words that both
-// ends see say when to look at the socket, and what can be read, so that nobody waits for anybody. Used by
-// the connection's thread.
+// ends see say when to look at the socket, and what can be read, so that nobody waits for anybody, but for a
+// message that turns out to be out of reach. Used by the connection's thread.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ inline constexpr size_t kLeastRead = size_t{16} * 1024;
 
 /// Of one direction; all 0 at first.
 struct LoanWords {
-  alignas(128) uint32_t told = 0;  // messages that the lender has sent
-  uint64_t copied = 0;             // the number of the last message, from 1, that it has put into its slot
+  alignas(128) uint32_t told = 0;      // messages that the lender has sent
+  uint64_t copied = 0;                 // 0, or the message, from 1, that it put last into its slot instead
   alignas(128) uint32_t answered = 0;  // of those told, the ones that the borrower has acted on
   uint32_t refuses = 0;                // 1: the borrower maps nothing more
   uint32_t reads = 0;                  // 1: it reads what is posted by its address
-  uint64_t unread = 0;                 // the number of the last message, from 1, that it failed to read
+  uint64_t unread = 0;                 // 0, or the message, from 1, that it failed to read last
 };
 
 /// What goes over the socket: memory that is lent, with its memfd, or the lender's landmark.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/status.h"
@@ -17,8 +18,9 @@ struct Landmark {
   uint64_t address = 0;
   uint64_t word = 0;
 };
-/// This process's. After a fork the child has another word. Any thread.
-Landmark own_landmark();
+/// This process's, and nothing where the kernel has no random bytes. After a fork the child has another word.
+/// Any thread.
+std::optional<Landmark> own_landmark();
 
 class ProcessReader {
  public:
@@ -28,13 +30,14 @@ class ProcessReader {
   static Result<ProcessReader> open(const Fd& socket, const Landmark& landmark);
 
   bool can_read() const { return process_ != 0; }
-  /// Copies `bytes` at `address` of that process to `place`; false where the kernel refuses, or not all of
-  /// it is mapped there, and then `place` may hold a part.
+  /// Copies `bytes` at `address` of that process to `place`; false where the kernel refuses, not all of it is
+  /// mapped there, or the process is not the same any more; then `place` may hold a part.
   bool read(uint64_t address, std::byte* place, size_t bytes) const;
 
  private:
-  explicit ProcessReader(pid_t process) : process_(process) {}
+  ProcessReader(pid_t process, const Landmark& landmark) : process_(process), landmark_(landmark) {}
   pid_t process_ = 0;
+  Landmark landmark_;
 };
 
 /// Whether reading another process takes less time than bringing the bytes over in a slot. Measured by the

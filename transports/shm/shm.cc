@@ -57,6 +57,7 @@ class ShmConnection : public Connection {
   /// Only what was posted: what lies in slots is still the peer's to read.
   void withdraw() override {
     expected_.place = nullptr;
+    by_slot_.clear();
     if (!sender_.returned(posted_)) posting_.take_back();
   }
 
@@ -64,7 +65,7 @@ class ShmConnection : public Connection {
     expected_ = {place, bytes, signature};
   }
   std::optional<Arrival> peek() override;
-  bool linger() const override { return receiver_.linger(); }
+  bool linger() const override { return unread_ != receiver_.number() && receiver_.linger(); }
   void say_away(bool is_away) override { receiver_.say_away(is_away); }
   bool is_peer_away() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }
@@ -97,6 +98,7 @@ class ShmConnection : public Connection {
   void copy_unread(uint64_t message);
 
   struct Posted {
+    uint64_t message = 0;  // its number, from 1
     const std::byte* data = nullptr;
     size_t bytes = 0;
   };
@@ -144,18 +146,19 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   if (note == shm::Note::kNone || acquire() == nullptr) return false;
   if (shm::Note::is_address(note)) {
     by_slot_.resize(params_.slots);
-    by_slot_[sender_.index()] = {data, bytes};
+    by_slot_[sender_.index()] = {sender_.sent() + 1, data, bytes};
   }
   sender_.publish(bytes, note, signature);
   posted_ = sender_.sent();
   return true;
 }
 
-/// Which of them the peer says is its own affair, but only what was posted and not given back is copied.
+/// Whatever number the peer says, only a message is copied that was posted by its address and not given back.
 void ShmConnection::copy_unread(uint64_t message) {
-  if (message > posted_ || by_slot_.empty() || sender_.returned(message)) return;
+  if (by_slot_.empty() || sender_.returned(message)) return;
   const Posted& posted = by_slot_[(message - 1) % params_.slots];
-  if (posted.bytes != 0) std::memcpy(sender_.slot_of(message), posted.data, posted.bytes);
+  if (posted.message != message) return;
+  std::memcpy(sender_.slot_of(message), posted.data, posted.bytes);
   lender_.say_copied(message);
 }
 

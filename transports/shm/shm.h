@@ -1,5 +1,5 @@
 // The shm transport: two ranks on one host, in one process or in two. The dialling end makes a Segment and
-// passes it over a Unix socket; after that no system call is made.
+// passes it over a Unix socket; after that system calls are made for loans, and to read long messages.
 #pragma once
 
 #include "transports/transport.h"

@@ -24,7 +24,7 @@ struct Binding {
   CallOp op;
   int nranks = 1;
   bool reduces = false;
-  bool is_read = true;   // peers may read results out of this process
+  bool is_read = true;   // peers may read what they are sent out of this process
   bool streams = false;  // not in place: results go past the caches, where nothing reads them again
   Signature signature;
 };

@@ -23,7 +23,7 @@ struct alignas(64) SlotHeader {
   uint64_t ready = 0;   // k + 1 once message k is complete; atomic, as `asleep` is
   uint32_t asleep = 0;  // the receiver
   uint32_t bytes = 0;
-  uint64_t note = 0;  // the transport's own: where posted bytes are (local), when they may be seen (sim)
+  uint64_t note = 0;  // the transport's own: where posted bytes are (local, shm), when they may be seen (sim)
   Signature signature;
 };
 static_assert(sizeof(SlotHeader) == 64);
