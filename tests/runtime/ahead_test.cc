@@ -1,5 +1,6 @@
 // Short calls in which ranks can run ahead of one another: whoever is behind still gets what belongs to its
 // call.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -54,6 +55,26 @@ void reductions(const Rank& rank, size_t words) {
   }
 }
 
+/// Each longer than the one before, while those are still to be read.
+void growing_broadcasts(const Rank& rank) {
+  std::vector<int32_t> data;
+  for (int call = 0; call < 60; ++call) {
+    data.assign(static_cast<size_t>(1100 + call * 700), rank.rank == 0 ? value(call, 0) : -1);
+    if (rank.rank != 0 && call % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    check(rondo_broadcast(data.data(), data.data(), data.size(), RONDO_INT32, 0, rank.comm, nullptr),
+          rank.comm);
+    require(std::ranges::count(data, value(call, 0)) == std::ssize(data), "a word of another call");
+  }
+}
+
+TEST_CASE("a post that is longer than those before leaves them as they are") {
+  const Environment exchange("RONDO_EXCHANGE_BYTES", "262144");
+  for (const int nranks : {2, 5}) {
+    INFO(nranks << " ranks");
+    expect_success(run_world({.nranks = nranks, .transport = "shm"}, growing_broadcasts));
+  }
+}
+
 /// Those in which everybody waits for everybody, between others.
 void mixture(const Rank& rank) {
   std::vector<int32_t> all(static_cast<size_t>(rank.size));
@@ -80,7 +101,7 @@ TEST_CASE("whoever is behind gets what belongs to its call") {
       INFO(way.transport << ", " << nranks << " ranks");
       expect_success(run_world(world_of(way, nranks), [](Rank& rank) {
         for (const size_t words :
-             {size_t{1}, size_t{18}, size_t{19}, size_t{1024}, size_t{1025}, size_t{4096}}) {
+             {size_t{2}, size_t{3}, size_t{16}, size_t{17}, size_t{1024}, size_t{1025}, size_t{4096}}) {
           broadcasts(rank, words);
           reductions(rank, words);
         }
