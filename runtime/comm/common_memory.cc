@@ -4,10 +4,12 @@
 #include <map>
 #include <mutex>
 
+#include "comm/ports.h"
+
 namespace rondo {
 namespace {
 
-constexpr uint16_t kPort = 0xfffd;       // lanes count from 0; messages and staging have the last two
+constexpr auto kPort = static_cast<uint32_t>(Port::CommonMemory);
 constexpr uint32_t kMagic = 0x6d6d6f63;  // "comm"
 
 struct Description {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "comm/ports.h"
 
 namespace rondo {
 namespace {
 
-constexpr uint16_t kMessagePort = 0xffff;  // lanes count from 0
-
+constexpr auto kMessagePort = static_cast<uint16_t>(Port::Messages);
 constexpr uint32_t kGpuRoute = 0xffff;  // in the place of a transport's index
 
 /// A transport's way to sockets between two ranks of a session.

@@ -7,16 +7,17 @@
 #include "comm/communicator.h"
 #include "comm/diagnosis.h"
 #include "comm/joint.h"
+#include "comm/ports.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
 
 namespace rondo {
 namespace {
 
-/// The GPUs' connections are not those of calls on host memory: their ports begin here.
-constexpr uint16_t kGpuPorts = 0x4000;
-
-uint16_t gpu_port(uint16_t port) { return static_cast<uint16_t>(kGpuPorts + port); }
+/// The GPUs' connections are not those of calls on host memory.
+uint16_t gpu_port(uint16_t lane) {
+  return static_cast<uint16_t>(static_cast<int>(Port::FirstGpuLane) + lane);
+}
 
 }  // namespace
 

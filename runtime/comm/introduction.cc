@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "comm/ports.h"
 #include "gpu/device.h"
 
 namespace rondo {
 namespace {
 
-constexpr uint16_t kStagingPort = 0xfffe;  // lanes count from 0, and messages have the last
-constexpr uint32_t kMagic = 0x67747352;    // "Rstg"
+constexpr auto kStagingPort = static_cast<uint32_t>(Port::Staging);
+constexpr uint32_t kMagic = 0x67747352;  // "Rstg"
 
 /// Words, then windows.
 size_t words_bytes(int nranks) { return WordTable::bytes(nranks) + WindowTable::bytes(nranks); }

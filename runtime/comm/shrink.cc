@@ -10,12 +10,11 @@
 
 #include "comm/group.h"
 #include "comm/message_socket.h"
+#include "comm/ports.h"
 #include "comm/start.h"
 
 namespace rondo {
 namespace {
-
-constexpr uint32_t kShrinkPort = 0xfffd;  // lanes count from 0; messages and staging have those above
 
 /// Who stays, by rank of the parent.
 Result<std::vector<int>> survivors_of(const Communicator& parent, std::span<const int> excluded) {
@@ -52,7 +51,10 @@ class Reunion {
 
  private:
   Purpose purpose() const {
-    return {.kind = PurposeKind::Data, .index = index_, .communicator = parent_.id(), .port = kShrinkPort};
+    return {.kind = PurposeKind::Data,
+            .index = index_,
+            .communicator = parent_.id(),
+            .port = static_cast<uint32_t>(Port::Shrink)};
   }
   Status check_alive(int rank) {
     if (!session_.is_gone(parent_.session_rank(rank))) return {};

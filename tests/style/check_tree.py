@@ -51,7 +51,8 @@ def main():
         if check == "text":
             for name in text_rules.long_files(files):
                 print(f"long: {name}")
-        found = {"includes": layers.include_violations, "text": text_rules.text_violations,
+        found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree)],
+                 "text": text_rules.text_violations,
                  "environment": doc_rules.environment_violations,
                  "readme": doc_rules.readme_violations}[check](files)
     print("\n".join(found))

@@ -8,11 +8,11 @@ LAYERS = [
     ("runtime/base", "base", ()),
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
-    ("topology", "topology", ("base", "schedule")),
+    ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),
     ("transports", "transports", ("base", "gpu", "schedule")),
-    ("runtime/algorithms", "algorithms", ("base", "schedule", "topology")),
-    ("runtime/exec", "exec", ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms")),
+    ("runtime/algorithms", "algorithms", ("base", "schedule")),
+    ("runtime/exec", "exec", ("base", "gpu", "schedule", "kernels", "transports")),
     ("runtime/comm", "comm",
      ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms", "exec")),
     ("runtime/api", "api",
@@ -82,4 +82,17 @@ def include_violations(files):
             if wrong:
                 line = text.count("\n", 0, match.start(2)) + 1
                 found.append(f"{path}:{line}: #include {match[2]}: {wrong}")
+    return found
+
+
+def unused_arrows(files):
+    """files: path -> text. Every folder that LAYERS lets another include, though none of its includes leads there."""
+    reached = {}  # include name -> what its headers lead to; LAYERS lists lower folders first
+    found = []
+    for row in LAYERS:
+        direct = {match[2].split("/")[0] for path, text in files.items()
+                  if path.endswith(SOURCES) and layer_of(path) == row for match in INCLUDE.finditer(text)}
+        own = direct.union(*(reached.get(name, set()) for name in direct))
+        reached[row[1]] = own
+        found += [f"{row[0]} may include {name}, and does not" for name in row[2] if name not in own]
     return found

@@ -56,6 +56,12 @@ class Includes(unittest.TestCase):
     def test_a_header_that_is_not_there(self):
         self.expect(with_line("bench/perf.cc", "#include <rondo/more.h>"), "no such header")
 
+    def test_an_arrow_that_nothing_uses(self):
+        unused = "kernels may include schedule, and does not"
+        self.assertIn(unused, layers.unused_arrows(TREE))
+        through = with_line("kernels/reduce.cc", '#include "schedule/schedule.h"')
+        self.assertNotIn(unused, layers.unused_arrows(through))
+
 
 class Text(unittest.TestCase):
     def expect(self, path, text, words):
