@@ -19,6 +19,7 @@ import options  # noqa: E402
 import picture  # noqa: E402
 import report  # noqa: E402
 import rondo  # noqa: E402
+import states  # noqa: E402
 from budget import Budget  # noqa: E402
 from contestant import Missing  # noqa: E402
 from measure import measure  # noqa: E402
@@ -43,7 +44,7 @@ def find_peers(workshop):
     return found, missing
 
 
-def describe(arguments, contestants, missing, rounds):
+def describe(arguments, contestants, missing, sheet):
     """Where and how the figures were taken."""
     return {"date": machine.date(), "command": machine.command(sys.argv), "processor": machine.processor(),
             "cores": machine.cores(), "kernel": machine.kernel(),
@@ -51,7 +52,8 @@ def describe(arguments, contestants, missing, rounds):
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
             "type": arguments.type, "in_place": arguments.in_place, "bind": arguments.bind,
-            "rounds": rounds}
+            "rounds": sheet.rounds, "state_seconds": arguments.state_seconds,
+            "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out()}
 
 
 def run(workshop):
@@ -64,8 +66,9 @@ def run(workshop):
         sys.exit("compare: there is nothing to compare Rondo with")
     contestants = [ours, *found]
     names = [one.name for one in contestants]
-    sheet = measure(arguments, contestants, budget)
-    about, rows = describe(arguments, contestants, missing, sheet.rounds), sheet.rows(names)
+    probe = states.probe_by(arguments.perf) if arguments.state_seconds > 0 else lambda: None
+    sheet = measure(arguments, contestants, budget, probe)
+    about, rows = describe(arguments, contestants, missing, sheet), sheet.rows(names)
     if arguments.json:
         report.write_json(arguments.json, about, rows)
     if arguments.plot:

@@ -1,9 +1,12 @@
-"""Takes times: round after round, each sweep by every contestant, another one first in every round."""
+"""Takes times: round after round, each sweep by every contestant in one state of the machine, another one first in
+every round."""
 import statistics
 import sys
 from collections import defaultdict
 
+from contestant import Turn
 from jobs import job_of, sizes_of, sweeps_of
+from states import alike, in_one_state
 
 SLACK = 1.3  # for a round that takes longer than those before it
 
@@ -13,7 +16,9 @@ class Sheet:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.times = defaultdict(list)  # (sweep, size, name) -> microseconds, by round
+        self.times = defaultdict(dict)  # (sweep, size, name) -> microseconds, by round
+        self.states = {}  # (sweep, round) -> ns, see states.py
+        self.thrown_away = 0  # turns
         self.faults = {}  # (sweep, name) -> (the first size that is left out, why)
         self.rounds = 0  # that were made
 
@@ -24,25 +29,40 @@ class Sheet:
             sizes = sizes[:sizes.index(self.faults[sweep, name][0])]
         return sizes
 
-    def add(self, sweep, name, sizes, turn, is_cut):
-        """is_cut: whatever is missing is not the contestant's fault."""
-        for size in sizes:
-            if size not in turn.times_us and is_cut:
-                break
-            if size not in turn.times_us:
-                self.faults[sweep, name] = size, turn.fault or "it printed no time for this size"
-                break
-            self.times[sweep, size, name].append(turn.times_us[size])
+    def note_fault(self, sweep, name, sizes, turn):
+        missing = [size for size in sizes if size not in turn.times_us]
+        if missing:
+            self.faults[sweep, name] = missing[0], turn.fault or "it printed no time for this size"
+
+    def add(self, sweep, state, turns):
+        self.states[sweep, self.rounds] = state
+        for name, turn in turns.items():
+            for size in sizes_of(sweep, self.arguments):
+                if size not in turn.times_us:
+                    break
+                self.times[sweep, size, name][self.rounds] = turn.times_us[size]
+
+    def rounds_alike(self, sweep):
+        """Those of the state in which most were made."""
+        states = {number: state for (other, number), state in self.states.items() if other == sweep}
+        groups = [[number for number in states if alike(states[number], state)] for state in states.values()]
+        return max(groups, key=len, default=[])
+
+    def rounds_left_out(self):
+        return len(self.states) - sum(len(self.rounds_alike(sweep)) for sweep in sweeps_of(self.arguments))
 
     def rows(self, names):
         return [self.row(sweep, size, names) for sweep in sweeps_of(self.arguments)
                 for size in sizes_of(sweep, self.arguments)]
 
     def row(self, sweep, size, names):
-        contestants = {name: summary(self.times[sweep, size, name]) for name in names
-                       if size in self.open_sizes(sweep, name) and self.times[sweep, size, name]}
+        rounds = self.rounds_alike(sweep)
+        own = {name: [us for number, us in self.times[sweep, size, name].items() if number in rounds]
+               for name in names if size in self.open_sizes(sweep, name)}
+        contestants = {name: summary(times) for name, times in own.items() if times}
         row = {"transport": sweep.transport, "collective": sweep.collective, "ranks": sweep.ranks,
-               "bytes": size, "contestants": contestants, "best_peer": None, "speed": None}
+               "bytes": size, "handoff_ns": [self.states[sweep, number] for number in rounds],
+               "contestants": contestants, "best_peer": None, "speed": None}
         peers = [name for name in contestants if name != "rondo"]
         if peers and "rondo" in contestants:
             row["best_peer"] = min(peers, key=lambda name: contestants[name]["median_us"])
@@ -61,31 +81,68 @@ def speed_beside(row, peer):
     return row["contestants"][peer]["median_us"] / row["contestants"]["rondo"]["median_us"]
 
 
-def measure(arguments, contestants, budget):
+def measure(arguments, contestants, budget, probe):
     """Every contestant has a share of the budget in the first round; those that follow are begun if there is
     time for all of them."""
     sheet = Sheet(arguments)
     longest = 0
     while sheet.rounds == 0 or (sheet.rounds < arguments.rounds and budget.left() > SLACK * longest):
         began = budget.clock()
-        make_round(sheet, contestants, budget)
+        make_round(sheet, contestants, budget, probe)
         longest = max(longest, budget.clock() - began)
     if sheet.rounds < arguments.rounds:
         print(f"there was time for {sheet.rounds} of {arguments.rounds} rounds", file=sys.stderr)
     return sheet
 
 
-def make_round(sheet, contestants, budget):
+def make_round(sheet, contestants, budget, probe):
     arguments, number = sheet.arguments, sheet.rounds
-    turns = [(sweep, one) for sweep in sweeps_of(arguments) for one in rotated(contestants, number)]
-    for place, (sweep, contestant) in enumerate(turns):
-        if place % len(contestants) == 0:
-            print(f"round {number + 1} of {arguments.rounds}: {sweep}", file=sys.stderr)
-        if number > 0 and budget.is_over():
+    sweeps = sweeps_of(arguments)
+    for place, sweep in enumerate(sweeps):
+        print(f"round {number + 1} of {arguments.rounds}: {sweep}", file=sys.stderr)
+        turns_left = (len(sweeps) - place) * len(contestants)
+        if not make_turns(sheet, sweep, rotated(contestants, number), Clock(budget, number, turns_left), probe):
             return
-        seconds = budget.share(len(turns) - place) if number == 0 else budget.left()
-        take_turn(sheet, sweep, contestant, min(arguments.timeout, seconds), budget)
     sheet.rounds += 1
+
+
+class Clock:
+    """How long the turns of one sweep and round may take."""
+
+    def __init__(self, budget, number, turns_left):
+        self.budget, self.turns_left, self.shares = budget, turns_left, number == 0
+        self.began = budget.clock()
+
+    def seconds(self):
+        share = self.budget.share(max(1, self.turns_left)) if self.shares else self.budget.left()
+        self.turns_left -= 1
+        return share
+
+    def is_cut(self):
+        return not self.shares and self.budget.is_over()
+
+    def since(self):
+        return self.budget.clock() - self.began
+
+
+def make_turns(sheet, sweep, contestants, clock, probe):
+    """False where there was no time for them."""
+    able = {one.name: one for one in contestants if sheet.open_sizes(sweep, one.name)}
+    if clock.is_cut():
+        return False
+    if not able:
+        return True
+    state, turns, thrown_away = in_one_state(
+        able, lambda name: take_turn(sheet, sweep, able[name], clock), probe,
+        lambda: clock.is_cut() or clock.since() > sheet.arguments.state_seconds)
+    sheet.thrown_away += thrown_away
+    if clock.is_cut():
+        return False
+    if turns:
+        sheet.add(sweep, state, turns)
+    else:
+        print(f"{sweep}: the state of the machine changed in every turn or between them", file=sys.stderr)
+    return True
 
 
 def rotated(contestants, turn):
@@ -93,12 +150,15 @@ def rotated(contestants, turn):
     return contestants[first:] + contestants[:first]
 
 
-def take_turn(sheet, sweep, contestant, seconds, budget):
+def take_turn(sheet, sweep, contestant, clock):
     sizes = sheet.open_sizes(sweep, contestant.name)
     if not sizes:
-        return
+        return Turn()
+    seconds = min(sheet.arguments.timeout, clock.seconds())
     turn = contestant.run(job_of(sweep, sizes, sheet.arguments, seconds))
-    sheet.add(sweep, contestant.name, sizes, turn, is_cut=sheet.rounds > 0 and budget.is_over())
+    if not clock.is_cut():  # or else whatever is missing is not the contestant's fault
+        sheet.note_fault(sweep, contestant.name, sizes, turn)
     size, fault = sheet.faults.get((sweep, contestant.name), (None, None))
     if size in sizes:
         print(f"{contestant.name} fails, {sweep}, from {size} bytes on:\n  {fault}", file=sys.stderr)
+    return turn

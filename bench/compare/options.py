@@ -59,6 +59,10 @@ def number_above(least, kind="number"):
     return parse
 
 
+def seconds_or_none(text):
+    return 0.0 if text == "0" else number_above(0, "number of seconds")(text)
+
+
 def program(text):
     if shutil.which(text) is None:
         raise argparse.ArgumentTypeError(f"is '{text}': there is no such program")
@@ -94,6 +98,9 @@ def add_contestants(parser):
                              "each contestant does it by itself (cpu)")
     parser.add_argument("--timeout", type=number_above(0, "number of seconds"), default=120.0,
                         help="seconds that a contestant may take for a turn (120)")
+    parser.add_argument("--state-seconds", type=seconds_or_none, default=60.0,
+                        help="turns of a collective are repeated for so long until all contestants have had one "
+                             "in the same state of the machine; 0: whatever its state (60)")
     parser.add_argument("--minutes", type=number_above(0, "number of minutes"),
                         help="that the whole run may take: there are fewer rounds then, and what does not fit "
                              "the first is left out (no limit)")

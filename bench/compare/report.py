@@ -12,7 +12,7 @@ def write_json(path, about, rows):
 
 
 def print_table(about, rows, names):
-    print_heading(about, names)
+    print_heading(about, rows, names)
     for row in rows:
         times = "".join(f" {median(row, name):>12}" for name in names)
         speed = "-" if row["speed"] is None else f"{row['speed']:.2f}"
@@ -20,15 +20,27 @@ def print_table(about, rows, names):
               f"{speed:>7}  {row['best_peer'] or ''}")
 
 
-def print_heading(about, names):
+def print_heading(about, rows, names):
     for name, version in about["contestants"].items():
         print(f"# {name}: {version}")
     print(f"# {about['processor']}, {about['cores']} cores; {about['type']}; medians of {about['rounds']} "
           "rounds, in us")
+    print_states(about, rows)
     print("# speed: the time of the best peer / Rondo's (above 1: Rondo is faster); a dash: none")
     columns = "".join(f" {name:>12}" for name in names)
     heading = f"{'transport':<9} {'collective':<14} {'ranks':>5} {'bytes':>10}"
     print(f"# {heading}{columns} {'speed':>7}  best peer")
+
+
+def print_states(about, rows):
+    found = [ns for row in rows for ns in row["handoff_ns"] if ns is not None]
+    if about["state_seconds"] == 0:
+        print("# whatever the state of the machine")
+    elif not found:
+        print("# there is no state of the machine to probe")
+    else:
+        print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns; thrown away as the "
+              f"state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of a sweep")
 
 
 def median(row, name):

@@ -7,6 +7,7 @@
 
 #include "algorithms.h"
 #include "gpus.h"
+#include "handoff.h"
 #include "json.h"
 #include "options.h"
 #include "plot.h"
@@ -39,6 +40,13 @@ int list_algorithms(const Options& options) {
   return kAllRight;
 }
 
+int probe() {
+  const std::vector<int> cpus = allowed_cpus();
+  const auto pair = choose_pair(cpus, cpus);
+  fmt::print("{}\n", describe_handoff(pair, pair ? measure_handoff(*pair) : std::nullopt));
+  return kAllRight;
+}
+
 int run(int argc, char** argv) {
   const Parsed parsed = parse_options(argc, argv, visible_gpus);
   if (!parsed.run) {
@@ -47,6 +55,7 @@ int run(int argc, char** argv) {
   }
   const Options& options = parsed.options;
   if (options.list_algorithms) return list_algorithms(options);
+  if (options.probe) return probe();
   if (!can_write(options)) return kBadOptions;
   std::vector<Row> rows;
   const int code = run_benchmark(options, [&](const Row& row) { rows.push_back(row); });

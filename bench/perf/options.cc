@@ -30,7 +30,7 @@ struct Words {
 std::string read_collectives(const std::string& list, std::string_view program, Options& options) {
   if (list.empty()) {
     if (const CollectiveInfo* named = collective_by_program(program)) options.collectives = {named->id};
-    if (!options.collectives.empty() || options.startup) return "";
+    if (!options.collectives.empty() || options.startup || options.probe) return "";
     return fmt::format("say which collective to run: {}, or all", collective_names());
   }
   for (const std::string& name : split(list)) {
@@ -283,6 +283,9 @@ void declare_results(CLI::App& app, Words& words, Options& options) {
   app.add_option("-J,--output_file,--json", options.json_file, "write the rows as JSON")->group("Results");
   app.add_option("--plot", options.plot_file, "draw time and bus bandwidth as SVG")->group("Results");
   app.add_flag("--startup", options.startup, "report the time to the first barrier and memory")
+      ->group("Results");
+  app.add_flag("--probe", options.probe,
+               "print how long a cache line takes between the first two CPUs, and end")
       ->group("Results");
   app.add_flag("--explain", options.explain,
                "say which algorithm makes each call and why, and in which order operands are combined")

@@ -56,6 +56,7 @@ struct Options {
   bool startup = false;
   bool explain = false;  // calls, instead of making them
   bool list_algorithms = false;
+  bool probe = false;  // the CPUs, and nothing else
   std::string json_file;
   std::string plot_file;
 };

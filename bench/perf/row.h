@@ -16,6 +16,9 @@ struct Setup {
   std::string gpu;                 // rank 0's; empty: none
   std::string driver;              // the newest version of CUDA that it knows
   std::optional<double> copy_gbs;  // rank 0's GPU, bytes read and written
+  // A cache line from one CPU of the ranks to another, before and after the table.
+  std::optional<double> handoff_before_ns;
+  std::optional<double> handoff_after_ns;
 };
 
 /// One way of calling, out of place or in place.

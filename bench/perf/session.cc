@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "cases.h"
 #include "failure.h"
 #include "gpu/device.h"
+#include "handoff.h"
 #include "measure.h"
 #include "memory_limit.h"
 #include "table.h"
@@ -70,7 +73,13 @@ class Session {
                                const std::vector<rondo_op_t>& ops);
   rondo_status_t find_setup();
   rondo_status_t find_transports();
+  void find_cpus();
+  void say_handoff(const std::optional<double>& ns) const {
+    if (!options_.gpu.used()) say(fmt::format("# cache line: {}\n", describe_handoff(cpus_, ns)));
+  }
+  rondo_status_t probe(std::optional<double>& ns);
   void finish_row(Row& row);
+  void finish_table();
   std::vector<size_t> sizes_of(const Table& table) const;
   std::vector<Trial> make_trials(const Table& table, const Combination& combination,
                                  const std::vector<rondo_op_t>& ops, size_t bytes) const;
@@ -82,6 +91,7 @@ class Session {
   TeamBuffers buffers_;
   std::vector<Row> rows_;  // of the table under way
   std::string transports_;
+  std::optional<CpuPair> cpus_;  // that are probed
   bool wrong_anywhere_ = false;
   bool nothing_ = false;
 };
@@ -115,12 +125,35 @@ std::vector<Trial> Session::make_trials(const Table& table, const Combination& c
   return trials;
 }
 
+// CPUs of ranks of this host.
+void Session::find_cpus() {
+  std::vector<int> cpus;
+  for (const Who& one : team_.roster)
+    if (std::strcmp(one.host, team_.roster[0].host) == 0) cpus.push_back(one.cpu);
+  cpus_ = choose_pair(cpus, allowed_cpus());
+}
+
+// Rank 0 does it while the others wait.
+rondo_status_t Session::probe(std::optional<double>& ns) {
+  if (options_.gpu.used()) return RONDO_OK;
+  if (team_.prints() && cpus_) ns = measure_handoff(*cpus_);
+  return rondo_barrier(team_.control, nullptr);
+}
+
+// Hands the rows over once it is known what the CPUs were like after them.
+void Session::finish_table() {
+  if (!team_.prints()) return;
+  for (Row& row : rows_) {
+    row.setup.handoff_after_ns = setup_.handoff_after_ns;
+    if (input_.on_row) input_.on_row(row);
+  }
+}
+
 // Adds a measured row to the table, rank 0 prints it.
 void Session::finish_row(Row& row) {
   for (const auto& timing : {row.out_of_place, row.in_place})
     wrong_anywhere_ |= timing && timing->wrong.value_or(0) > 0;
   say(table_row(row, style_of(options_), options_.timestamps ? timestamp() : ""));
-  if (team_.prints() && input_.on_row) input_.on_row(row);
   rows_.push_back(row);
 }
 
@@ -196,9 +229,16 @@ rondo_status_t Session::run_table(const Table& table) {
   PERF_TRY(find_transports());
   if (options_.explain) return run_combinations(table);
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
-  say(fmt::format("# {}, {} ranks{}, transport {}\n#\n{}", name_of(table), team_.nranks, algorithm,
-                  transports_, table_header(style_of(options_))));
-  PERF_TRY(run_combinations(table));
+  PERF_TRY(probe(setup_.handoff_before_ns));
+  say(fmt::format("# {}, {} ranks{}, transport {}\n", name_of(table), team_.nranks, algorithm, transports_));
+  say_handoff(setup_.handoff_before_ns);
+  say("#\n" + table_header(style_of(options_)));
+  rondo_status_t status = run_combinations(table);
+  setup_.handoff_after_ns.reset();
+  if (status == RONDO_OK) status = probe(setup_.handoff_after_ns);
+  finish_table();
+  PERF_TRY(status);
+  say_handoff(setup_.handoff_after_ns);
   say(table_footer(rows_));
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
@@ -289,6 +329,7 @@ rondo_status_t Session::run() {
   PERF_TRY(start_team(team_));
   if (options_.startup) PERF_TRY(report_startup(team_, input_.process));
   PERF_TRY(fill_roster(team_));
+  find_cpus();
   return options_.collectives.empty() ? RONDO_OK : run_tables();
 }
 

@@ -18,6 +18,7 @@ namespace rondo::perf {
 /// What the benchmark knows of a rank, of whichever process.
 struct Who {
   int32_t pid = 0;
+  int32_t cpu = -1;     // on which it said this
   int32_t device = -1;  // by its process's numbers; -1: none
   char host[64] = "";
   char space[16] = "";  // where its buffers are

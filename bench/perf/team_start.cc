@@ -1,6 +1,7 @@
 #include "team_start.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 Who this_process(const Options& options) {
   Who who;
   who.pid = getpid();
+  who.cpu = sched_getcpu();
   gethostname(who.host, sizeof who.host - 1);
   space_name(options.gpu.space).copy(who.space, sizeof who.space - 1);
   return who;

@@ -31,6 +31,7 @@ class Fakes(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.folder = made.name
         fake_contestants.write(self.folder)
+        fake_contestants.set_states(self.path("log"), "30.0")
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -75,6 +76,36 @@ class Fakes(unittest.TestCase):
         self.assertEqual(self.compare("--collectives", "reduce", "--rounds", "1", "--in-place", "--peers",
                                       "openmpi").returncode, 0)
         self.assertEqual([row["speed"] for row in self.rows()], [4.0] * 3)
+
+    def in_states(self, states, *arguments):
+        fake_contestants.set_states(self.path("log"), states)
+        return self.compare("--collectives", "all_reduce", "--peers", "openmpi", *arguments)
+
+    def test_a_turn_is_repeated_until_all_had_one_in_the_same_state(self):
+        # Rondo's first turn begins near and ends far, Open MPI's begins far and ends near.
+        result = self.in_states("30.0 300.0 290.0 31.0 30.0", "--rounds", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.lines("log"), ["Open MPI"] + ["rondo"] * 2 + ["Open MPI", "rondo", "Open MPI"])
+        self.assertIn("30 to 30 ns; thrown away as the state changed: 3 turns and 0 rounds", result.stdout)
+        self.assertEqual([row["handoff_ns"] for row in self.rows()], [[30.0]] * 3)
+
+    def test_rounds_of_one_state_count(self):
+        result = self.in_states("300.0 " * 3 + "40.0", "--rounds", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("0 turns and 1 rounds", result.stdout)
+        self.assertEqual([row["handoff_ns"] for row in self.rows()], [[40.0] * 2] * 3)
+        self.assertEqual({len(one["rounds_us"]) for row in self.rows() for one in row["contestants"].values()}, {2})
+
+    def test_nothing_is_compared_where_the_state_never_holds(self):
+        result = self.in_states("30.0 300.0 " * 500, "--rounds", "1", "--state-seconds", "0.3")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the state of the machine changed", result.stderr)
+        self.assertIn("nothing could be compared", result.stdout)
+
+    def test_one_cpu_has_no_state(self):
+        result = self.in_states("none", "--rounds", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("there is no state of the machine to probe", result.stdout)
 
     def test_least_decides_the_exit_code(self):
         quick = "--collectives", "all_reduce", "--rounds", "1", "--peers", "openmpi", "--least"
@@ -144,7 +175,7 @@ class Rounds(unittest.TestCase):
         arguments = options_for("--collectives", "all_reduce", "--ranks", "2", "--rounds", "9", "--last", "8")
         with redirect_stderr(io.StringIO()):
             sheet = measure.measure(arguments, [Contestant("rondo", "", run), Contestant("other", "", run)],
-                                    Budget(minutes, lambda: clock[0]))
+                                    Budget(minutes, lambda: clock[0]), lambda: None)
         return sheet, clock[0]
 
     def test_there_are_as_many_as_there_is_time_for(self):
@@ -171,6 +202,7 @@ class Options(unittest.TestCase):
                                 (["--factor", "1"], "'1': it must be a whole number, at least 2"),
                                 (["--rounds", "x"], "--rounds: is 'x'"),
                                 (["--timeout", "0"], "'0': it must be a number of seconds above 0"),
+                                (["--state-seconds", "x"], "'x': it must be a number of seconds above 0"),
                                 (["--in-place", "--collectives", "barrier"], "barrier has no such form"),
                                 (["--torch-python", "no-such"], "'no-such': there is no such program"),
                                 (["--json", "no-such/file"], "--json: is 'no-such/file': No such file"),
@@ -212,7 +244,8 @@ class Real(unittest.TestCase):
             path = os.path.join(folder, "json")
             result = subprocess.run(
                 [sys.executable, PROGRAM, "--perf", PERF, "--peers", "openmpi,mpich", "--rounds", "1",
-                 "--ranks", "2", "--collectives", ",".join(collectives), "--first", "1K", "--last", "1K",
+                 "--state-seconds", "0", "--ranks", "2", "--collectives", ",".join(collectives),
+                 "--first", "1K", "--last", "1K",
                  "--json", path],
                 text=True, capture_output=True, timeout=100)
             if "nothing to compare" in result.stderr:

@@ -32,6 +32,9 @@ def run(*command, env=None):
                           stdin=subprocess.DEVNULL)
 
 
+STATE = r"(\d+\.\d ns one way between CPUs \d+ and \d+|unknown, .*|nothing to probe, there is one CPU)"
+
+
 def perf(*arguments, env=None):
     return run(PERF, *arguments, env=env)
 
@@ -68,6 +71,12 @@ class Tables(Perf):
         self.assertRegex(result.stdout, r"(?m)^# Out of bounds values : 0 OK$")
         self.assertRegex(result.stdout, r"(?m)^# Avg bus bandwidth    : [0-9.e-]+$")
         self.assertEqual(result.stdout.count("#  Rank "), 3)
+        self.assertEqual(len(re.findall(f"(?m)^# cache line: {STATE}$", result.stdout)), 2)
+
+    def test_the_state_of_the_machine_alone(self):
+        result = perf("--probe")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, f"^{STATE}\n$")
 
     def test_one_table_for_each_number_of_ranks(self):
         rows = self.right("all_reduce", "--ranks", "1,2,4", "-b", "1K", "-e", "1K")
@@ -109,6 +118,8 @@ class Files(Perf):
         self.assertAlmostEqual(row["algbw"], 4096 / row["out_of_place_us"] / 1000, places=6)
         self.assertIn(row["algorithm"], ("binomial", "knomial4", "halving_gather", "chain", "flat"))
         self.assertTrue(row["automatic"])
+        for when in ("before", "after"):
+            self.assertTrue(row[f"handoff_{when}_ns"] is None or row[f"handoff_{when}_ns"] > 1, row)
         self.assertEqual(row["transport"], "shm")
 
     def test_the_plot_is_a_picture(self):

@@ -1,0 +1,59 @@
+"""The state of the machine: how long a cache line takes from one CPU to another. A hypervisor that moves virtual
+CPUs changes it, and with it all times, so only what was measured in one state is compared."""
+import math
+import re
+
+import processes
+from contestant import Missing
+
+SECONDS = 20
+FIGURE = re.compile(r"^(\d+\.\d+) ns one way", re.M)
+ALIKE = 1.5  # least ratio between two states
+BUSY = math.inf  # like no state, itself included
+
+
+def probe_by(perf):
+    """Returns a function that gives the state in ns, BUSY, or None where there is one CPU."""
+    def probe():
+        outcome = processes.run([perf, "--probe"], timeout=SECONDS)
+        if outcome.fault:
+            raise Missing(outcome.fault)
+        found = FIGURE.search(outcome.printed)
+        if found:
+            return float(found[1])
+        return None if "nothing to probe" in outcome.printed else BUSY
+    return probe
+
+
+def alike(one, other):
+    if one is None or other is None:
+        return one is other
+    return math.inf > max(one, other) < ALIKE * min(one, other)
+
+
+def in_one_state(names, take, probe, is_over):
+    """Takes turns until each of `names` has had one in the same state as all others; a turn during which the state
+    changed is in none. Returns the state, the turns by name, and how many others were thrown away; no turns where
+    is_over() says so before that."""
+    found, made, before = [], 0, probe()
+    while True:
+        turns = turns_in(before, found)
+        name = next(name for name in names if name not in turns)
+        turn, after = take(name), probe()
+        made += 1
+        if alike(before, after):
+            turns[name] = turn
+        if len(turns) == len(names):
+            return before, turns, made - len(names)
+        if made > len(turns) and is_over():
+            return None, {}, made
+        before = after
+
+
+def turns_in(state, found):
+    """`found`: a list of states, each with its turns by name."""
+    for known, turns in found:
+        if alike(known, state):
+            return turns
+    found.append((state, {}))
+    return found[-1][1]

@@ -1,0 +1,123 @@
+#include "handoff.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <thread>
+
+#include "host_clock.h"
+
+namespace rondo::perf {
+namespace {
+
+constexpr double kProbe_us = 5000;
+constexpr double kMostProbe_us = 100'000;  // where other programs take the CPUs away
+constexpr int kLeastBatches = 20;
+constexpr double kLongest_ns = 10'000;  // beyond this the threads did not run at the same time
+constexpr int kRoundTrips = 10;         // of a batch
+
+bool run_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<size_t>(cpu), &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+}
+
+/// The line. An even number waits for the first thread, an odd one for the second.
+struct alignas(128) Line {
+  static constexpr uint64_t kEnd = std::numeric_limits<uint64_t>::max();
+  std::atomic<uint64_t> turn = 1;
+};
+enum class Start { Unknown, Bound, Failed };
+using Place = std::atomic<Start>;
+
+/// Relaxed throughout: nothing but the number passes between the threads.
+void answer(Line& line) {
+  for (uint64_t seen = 0; seen != Line::kEnd; seen = line.turn.load(std::memory_order_relaxed))
+    if (seen % 2 == 1) line.turn.store(seen + 1, std::memory_order_relaxed);
+}
+
+double round_trips_us(Line& line, uint64_t& turn) {
+  const double start = now_us();
+  for (int trip = 0; trip < kRoundTrips; ++trip) {
+    line.turn.store(++turn, std::memory_order_relaxed);
+    ++turn;
+    while (line.turn.load(std::memory_order_relaxed) != turn) {
+    }
+  }
+  return now_us() - start;
+}
+
+double quickest_us(Line& line) {
+  uint64_t turn = 2;
+  while (line.turn.load(std::memory_order_relaxed) != turn) {
+  }
+  double quickest = std::numeric_limits<double>::max();
+  const double start = now_us();
+  double elapsed_us = 0;
+  for (int batch = 0; elapsed_us < (batch < kLeastBatches ? kMostProbe_us : kProbe_us); ++batch) {
+    quickest = std::min(quickest, round_trips_us(line, turn));
+    elapsed_us = now_us() - start;
+  }
+  return quickest;
+}
+
+bool is_bound(const Place& other) {
+  while (other.load() == Start::Unknown) std::this_thread::yield();
+  return other.load() == Start::Bound;
+}
+
+}  // namespace
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<size_t>(cpu), &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
+std::optional<CpuPair> choose_pair(const std::vector<int>& cpus_of_ranks, const std::vector<int>& allowed) {
+  for (const auto& cpus : {cpus_of_ranks, allowed})
+    for (const int cpu : cpus)
+      if (!cpus_of_ranks.empty() && cpu != cpus_of_ranks.front()) return CpuPair{cpus_of_ranks.front(), cpu};
+  return std::nullopt;
+}
+
+std::optional<double> measure_handoff(const CpuPair& cpus) {
+  if (cpus.first == cpus.second) return std::nullopt;
+  Line line;
+  Place first = Start::Unknown, second = Start::Unknown;
+  std::optional<double> one_way_ns;
+  const auto bind = [](Place& own, int cpu) { own.store(run_on(cpu) ? Start::Bound : Start::Failed); };
+  std::thread other([&] {
+    bind(second, cpus.second);
+    if (second.load() == Start::Bound && is_bound(first)) answer(line);
+  });
+  // The caller's thread stays where it is.
+  std::thread measuring([&] {
+    bind(first, cpus.first);
+    if (first.load() == Start::Bound && is_bound(second)) {
+      const double ns = quickest_us(line) * 1e3 / (2 * kRoundTrips);
+      if (ns < kLongest_ns) one_way_ns = ns;
+    }
+    line.turn.store(Line::kEnd, std::memory_order_relaxed);
+  });
+  other.join();
+  measuring.join();
+  return one_way_ns;
+}
+
+std::string describe_handoff(const std::optional<CpuPair>& cpus, const std::optional<double>& ns) {
+  if (!cpus) return "nothing to probe, there is one CPU";
+  if (!ns) return fmt::format("unknown, CPUs {} and {} are busy or not allowed", cpus->first, cpus->second);
+  return fmt::format("{:.1f} ns one way between CPUs {} and {}", *ns, cpus->first, cpus->second);
+}
+
+}  // namespace rondo::perf
