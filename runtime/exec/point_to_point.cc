@@ -94,12 +94,20 @@ bool PointToPoint::progress() {
   return moved;
 }
 
+/// A source that has left is missed by a receive of any source only where no other is left.
 Status PointToPoint::connection_status() const {
   for (const auto& [peer, out] : out_)
-    if (out.connection != nullptr) RONDO_TRY(out.connection->status());
-  for (const auto& [source, in] : in_)
-    if (in.connection != nullptr) RONDO_TRY(in.connection->status());
-  return {};
+    if (!out.to_announce.empty() || !out.in_flight.empty()) RONDO_TRY(out.connection->status());
+  Status left;
+  bool all_left = true;
+  for (const auto& [source, in] : in_) {
+    const Status status = in.connection != nullptr ? in.connection->status() : Status();
+    all_left = all_left && !status.ok();
+    if (status.ok() || !wanted(source, in)) continue;
+    if (needed(source, in) || !in.connection->has_left()) return status;
+    left = status;
+  }
+  return all_left ? left : Status();
 }
 
 void PointToPoint::abandon(const SendRequest& request) {
@@ -239,6 +247,13 @@ bool PointToPoint::wanted(int source, const Incoming& in) const {
   if (!in.receiving.empty() || !in.grants.empty()) return true;
   return std::any_of(posted_.begin(), posted_.end(),
                      [&](const auto& request) { return request->peer == kAny || request->peer == source; });
+}
+
+/// Someone waits for this source, and no other will do.
+bool PointToPoint::needed(int source, const Incoming& in) const {
+  return !in.receiving.empty() || !in.grants.empty() ||
+         std::any_of(posted_.begin(), posted_.end(),
+                     [&](const auto& request) { return request->peer == source; });
 }
 
 /// Tells the connection where the bytes go that come next, where that is known.

@@ -1,6 +1,10 @@
 // Sends and receives: lengths, tags, any source, order, crossed messages, errors.
+#include <unistd.h>
+
 #include <cstring>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "catch.h"
 #include "guarded.h"
@@ -266,6 +270,40 @@ TEST_CASE("a message that is too long is a mismatch that names both calls, at bo
       rondo_status_t status = rondo_send(data.data(), bytes, RONDO_UINT8, 1, 5, rank.comm, nullptr);
       if (status == RONDO_OK) status = rondo_barrier(rank.comm, nullptr);
       check_fails(status, RONDO_MISMATCH, {"send(count=", "recv(count=8"}, rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a source that has left is missed by a receive from it alone, not by one from any source") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      Owned comm;
+      check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      int value = rank.rank;
+      const Rank here{comm.get(), rank.rank, 3};
+      if (rank.rank == 1) {
+        check(rondo_recv(&value, 1, RONDO_INT32, 2, 0, here.comm, nullptr, nullptr), here.comm);
+        rondo_receipt_t receipt{};
+        check(rondo_recv(&value, 1, RONDO_INT32, RONDO_ANY_SOURCE, 1, here.comm, nullptr, &receipt),
+              here.comm);
+        require(receipt.source == 0 && value == 0, "the message is another");
+      } else if (rank.rank == 2) {
+        check(rondo_send(&value, 1, RONDO_INT32, 1, 0, here.comm, nullptr), here.comm);
+        check(rondo_destroy(std::exchange(*comm.out(), nullptr)));
+        check(rondo_send(&value, 1, RONDO_INT32, 0, 0, rank.comm, nullptr), rank.comm);
+      } else {
+        check(rondo_recv(&value, 1, RONDO_INT32, 2, 0, rank.comm, nullptr, nullptr), rank.comm);
+        value = 0;
+        ::usleep(50'000);  // rank 1 comes to wait, and finds the end of its connection with rank 2
+        check(rondo_send(&value, 1, RONDO_INT32, 1, 1, here.comm, nullptr), here.comm);
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      const char* transport = "";
+      check(rondo_transport(rank.comm, (rank.rank + 1) % 3, &transport));
+      if (rank.rank != 1 || transport != std::string_view("tcp")) return;
+      check_fails(rondo_recv(&value, 1, RONDO_INT32, 2, 2, here.comm, nullptr, nullptr), RONDO_REMOTE_ERROR,
+                  {"rank 2"}, here.comm);
     }));
   }
 }

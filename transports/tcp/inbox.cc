@@ -83,7 +83,7 @@ Status Inbox::read(size_t socket, int fd) {
   const ssize_t got = receive(fd, stream, buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   if (got < 0) return broken(terms_, "receiving from", errno);
-  if (got == 0) return ended(stream);
+  if (got == 0) return end(stream);
   accept(stream, static_cast<size_t>(got));
   return parse(stream, socket);
 }
@@ -156,8 +156,9 @@ void Inbox::take_bytes(Stream& stream) {
   stream.next += streams_.size();
 }
 
-Status Inbox::ended(const Stream& stream) const {
+Status Inbox::end(Stream& stream) const {
   const bool inside = !stream.greeted || stream.in_message || stream.begin != stream.end;
+  stream.has_left = !inside;
   return error(Code::RemoteError, "rank {} closed the connection{}", terms_.peer,
                inside ? " in the middle of a message" : "");
 }

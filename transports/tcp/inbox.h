@@ -37,6 +37,8 @@ class Inbox {
   size_t oldest_socket() const { return static_cast<size_t>(released_ % streams_.size()); }
   /// Whether this socket's Hello has come, and was right.
   bool greeted(size_t socket) const { return streams_[socket].greeted; }
+  /// Whether the peer has closed this socket between two messages.
+  bool has_left(size_t socket) const { return streams_[socket].has_left; }
 
  private:
   static constexpr size_t kShort = 4096;  // the longest message of which many are read at once
@@ -52,6 +54,7 @@ class Inbox {
     bool is_short = true;     // the latest message whose Frame has come
     uint64_t next = 0;        // the message that comes next on this socket
     size_t got = 0;           // of its bytes, in its slot
+    bool has_left = false;    // the peer has closed it between two messages
   };
   struct Slot {
     Frame frame;
@@ -84,7 +87,7 @@ class Inbox {
   Status take_hello(Stream& stream, size_t socket);
   Status take_frame(Stream& stream);
   void take_bytes(Stream& stream);
-  Status ended(const Stream& stream) const;
+  Status end(Stream& stream) const;
 
   Terms terms_;
   std::vector<Stream> streams_;  // by socket

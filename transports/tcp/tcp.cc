@@ -47,6 +47,7 @@ class TcpConnection : public Connection {
   void release() override { inbox_.release(); }
 
   Status status() const override { return failure_; }
+  bool has_left() const override { return has_left_; }
   size_t slot_bytes() const override { return static_cast<size_t>(terms_.params.slot_bytes); }
   Awaited awaited(Awaiting what) const override;
 
@@ -76,6 +77,7 @@ class TcpConnection : public Connection {
   tcp::Outbox outbox_;
   tcp::Inbox inbox_;
   Status failure_;
+  bool has_left_ = false;
 };
 
 Status TcpConnection::dial() {
@@ -125,6 +127,7 @@ void TcpConnection::await_sockets() {
 void TcpConnection::read(size_t socket) {
   const Status status = inbox_.read(socket, sockets_[socket].get());
   if (!status.ok()) ended_[socket] = true;
+  if (!status.ok() && failure_.ok()) has_left_ = inbox_.has_left(socket);
   fail(status);
 }
 

@@ -89,6 +89,8 @@ class Connection {
   /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this
   /// connection: a peer that has done its part may have left in order.
   virtual Status status() const { return {}; }
+  /// Whether that is no more than this: the peer has closed its end between two messages.
+  virtual bool has_left() const { return false; }
 
   virtual size_t slot_bytes() const = 0;
 

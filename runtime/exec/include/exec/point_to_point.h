@@ -102,6 +102,7 @@ class PointToPoint {
   bool progress_in(int source, Incoming& in);
   bool send_grants(Incoming& in);
   bool wanted(int source, const Incoming& in) const;
+  bool needed(int source, const Incoming& in) const;
   void expect_next(int source, const Incoming& in) const;
   static bool is_whole(const Header& header, const Arrival& arrival);
   static const std::byte* data_of(const Header& header, const Arrival& arrival);
