@@ -212,8 +212,10 @@ rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, ro
 }
 
 rondo_status_t rondo_group_start(void) {
-  group_start();
-  return RONDO_OK;
+  return guarded("rondo_group_start", nullptr, [] {
+    group_start();
+    return Status();
+  });
 }
 
 rondo_status_t rondo_group_cancel(void) {

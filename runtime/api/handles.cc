@@ -86,7 +86,9 @@ rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
 }
 
 const char* rondo_last_error(rondo_comm_t comm) {
-  if (comm == nullptr || comm->mark != rondo::api::kCommMark) return last_error_of_thread.c_str();
+  // A forked child may have inherited the lock from a thread that it does not have.
+  if (rondo::is_disowned() || comm == nullptr || comm->mark != rondo::api::kCommMark)
+    return last_error_of_thread.c_str();
   std::lock_guard lock(comm->mutex);
   // A failure that no call has reported yet counts as well.
   if (comm->last_error.empty() && comm->communicator->health().failed())

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/disowned.h"
 #include "comm/communicator.h"
 #include "comm/queue.h"
 #include "comm/requests.h"
@@ -98,6 +99,8 @@ rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm 
 template <typename Body>
 rondo_status_t guarded(const char* call, rondo_comm_t comm, Body&& body) {
   try {
+    if (is_disowned()) [[unlikely]]
+      return answer(call, refuse_disowned());
     return answer(call, body(), comm);
   } catch (const std::bad_alloc&) {
     return answer(call, Status(Code::OutOfMemory, "memory could not be had"), comm);

@@ -30,15 +30,10 @@ std::weak_ptr<Context>& the_context() {
 }
 
 Poller* poller_at_fork = nullptr;  // guarded by context_mutex(), which prepare() holds over the fork
-bool forked = false;
 
-/// The child of a fork has no service thread: it closes what would keep its parent's connections open after
-/// the parent's death, and may not use Rondo itself.
+/// The child of a fork closes what would keep its parent's connections open after the parent's death.
 void in_child() {
-  if (poller_at_fork != nullptr) {
-    poller_at_fork->close_in_child();
-    forked = true;
-  }
+  if (poller_at_fork != nullptr) poller_at_fork->close_in_child();
   context_mutex().unlock();
 }
 
@@ -62,10 +57,7 @@ uint64_t identify_host(const std::string& host_name) {
 
 Result<std::shared_ptr<Context>> Context::get() {
   std::lock_guard lock(context_mutex());
-  if (forked)
-    return Status(
-        Code::InvalidUsage,
-        "this process was forked from one that was using Rondo; start Rondo after the fork, or exec");
+  RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
   static const int registered =
       pthread_atfork([] { context_mutex().lock(); }, [] { context_mutex().unlock(); }, in_child);

@@ -141,6 +141,10 @@ Awaited Part::awaited() {
 
 void Part::look(int64_t waited_ns) {
   if (over_) return;
+  if (is_disowned()) {
+    fail(refuse_disowned());
+    return;
+  }
   if (!deadline_) deadline_ = Deadline::in_ms(communicator_.timeout_ms());
   if (call_) communicator_.board().wait_for(blocked_on());
   // Each is asked once: what comes in between can change the answer.

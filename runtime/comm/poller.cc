@@ -5,12 +5,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 
 #include "base/clock.h"
+#include "base/disowned.h"
 #include "base/quiet_thread.h"
 
 namespace rondo {
+namespace {
+
+/// A descriptor that is closed while the thread sleeps on it wakes nobody: how often it looks.
+constexpr int kLook_ms = 1000;
+
+}  // namespace
 
 Result<std::unique_ptr<Poller>> Poller::start() {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
@@ -42,8 +48,9 @@ void Poller::post(std::function<void()> work) {
     std::lock_guard lock(mutex_);
     posted_.push_back(std::move(work));
   }
+  posting_.notify_one();
   const uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+  if (::write(wake_.get(), &one, sizeof one) < 0 && errno != EAGAIN) disown_descriptors();
 }
 
 void Poller::call(const std::function<void()>& work) {
@@ -105,12 +112,23 @@ int Poller::run_timers() {
     const auto next = std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) {
       return a.second.at_ns < b.second.at_ns;
     });
-    if (next == timers_.end()) return -1;
+    if (next == timers_.end()) return kLook_ms;
     const int64_t left_ns = next->second.at_ns - now_ns();
-    if (left_ns > 0) return static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+    if (left_ns > 0) return static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, kLook_ms));
     const auto work = std::move(next->second.work);
     timers_.erase(next);
     work();
+  }
+}
+
+/// Those that wait for their work to be done must not wait for ever.
+void Poller::run_without_descriptors() {
+  disown_descriptors();
+  for (;;) {
+    run_posted();
+    std::unique_lock lock(mutex_);
+    posting_.wait(lock, [this] { return stop_ || !posted_.empty(); });
+    if (stop_) return;
   }
 }
 
@@ -124,6 +142,7 @@ void Poller::loop() {
       if (stop_) return;
     }
     const int count = ::epoll_wait(epoll_.get(), events, kBatch, run_timers());
+    if (count < 0 && errno != EINTR) return run_without_descriptors();
     for (int i = 0; i < count; ++i) {
       const auto found = handlers_.find(events[i].data.fd);
       if (found == handlers_.end()) continue;  // an earlier handler unwatched it

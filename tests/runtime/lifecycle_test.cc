@@ -1,11 +1,15 @@
 // From the first call to the last: the ways to start, what is left behind, memory, queries.
 #include <dirent.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -294,6 +298,109 @@ TEST_CASE("a child of a fork is told that it cannot go on with its parent's comm
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
+/// Runs it in a forked child, which ends by exit() and is killed if that takes long; whether it was true.
+bool is_true_in_child(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    std::exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+/// Files whose numbers are those of descriptors that a fork has closed.
+class Files {
+ public:
+  Files() {
+    for (int i = 0; i < 64; ++i) files_.push_back(::memfd_create("file", 0));
+  }
+  bool are_empty() const {
+    return std::all_of(files_.begin(), files_.end(),
+                       [](int file) { return file >= 0 && ::lseek(file, 0, SEEK_END) == 0; });
+  }
+
+ private:
+  std::vector<int> files_;
+};
+
+rondo_comm_t destroyed_at_exit = nullptr;
+
+/// Every kind of call, on what the parent has made.
+bool all_are_refused(rondo_comm_t comm, rondo_stream_t queue) {
+  int value = 1;
+  rondo_unique_id_t id;
+  const std::array refused{rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, comm, nullptr),
+                           rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, comm, queue),
+                           rondo_send(&value, 1, RONDO_INT32, 1, 0, comm, nullptr),
+                           rondo_recv(&value, 1, RONDO_INT32, RONDO_ANY_SOURCE, 0, comm, nullptr, nullptr),
+                           rondo_group_start(),
+                           rondo_group_end(),
+                           rondo_get_unique_id(&id),
+                           rondo_shrink(comm, nullptr, 0, &comm, nullptr),
+                           rondo_abort(comm),
+                           rondo_quiesce(comm),
+                           rondo_finalize(comm),
+                           rondo_leave(comm),
+                           rondo_destroy(comm),
+                           rondo_queue_synchronize(queue),
+                           rondo_queue_destroy(queue)};
+  return std::all_of(refused.begin(), refused.end(),
+                     [](rondo_status_t status) { return status == RONDO_INVALID_USAGE; }) &&
+         std::strstr(rondo_last_error(comm), "forked") != nullptr;
+}
+
+TEST_CASE(
+    "every call in a forked child is refused, and the child's exit disturbs neither it nor its parent") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      OwnedQueue queue;
+      int value = 1;
+      const auto call = [&](rondo_stream_t stream) {
+        check(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, rank.comm, stream), rank.comm);
+      };
+      call(nullptr);
+      call(queue.get());
+      check(rondo_queue_synchronize(queue.get()));
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank == 0) {
+        const bool fine = is_true_in_child([&] {
+          const Files files;
+          destroyed_at_exit = rank.comm;
+          std::atexit([] { rondo_destroy(destroyed_at_exit); });
+          return all_are_refused(rank.comm, queue.get()) && files.are_empty();
+        });
+        require(fine, "a call was made in the child, or its exit took long");
+      }
+      call(nullptr);
+      require(value == 8, "the child has taken part");
+    }));
+  }
+}
+
+TEST_CASE("a process that closes all its descriptors is told, and waits for nothing") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    const auto outcomes = run_world({.nranks = 2, .transport = transport, .timeout_s = 20}, [](Rank& rank) {
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank == 0) {
+        while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
+        return;
+      }
+      ::close_range(3, ~0U, 0);
+      while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
+      const rondo_status_t destroyed = rondo_destroy(rank.comm);
+      const std::string error = rondo_last_error(nullptr);
+      std::_Exit(destroyed == RONDO_INVALID_USAGE && error.find("has closed descriptors") != std::string::npos
+                     ? 0
+                     : 1);
+    });
+    for (const Outcome& outcome : outcomes) CHECK(outcome.ok);
+  }
 }
 
 }  // namespace

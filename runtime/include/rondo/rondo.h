@@ -27,6 +27,9 @@
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
  * - rondo_split(), rondo_duplicate(), rondo_shrink() and rondo_finalize() are not allowed within a group.
+ * - A forked child uses nothing that its parent made before the fork: every call there returns
+ *   ::RONDO_INVALID_USAGE at once, and so it is in a process that has closed all its descriptors.
+ *   A child of a process that has no communicator and no queue may start Rondo.
  * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
  *   anyone calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
  */

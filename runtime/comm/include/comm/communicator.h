@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/disowned.h"
 #include "comm/call.h"
 #include "comm/call_memo.h"
 #include "comm/company.h"
@@ -177,6 +178,7 @@ class Communicator {
   Status await_goodbyes();
   Status check_nothing_left() const;
 
+  InUse in_use_;
   std::shared_ptr<Session> session_;
   uint64_t id_;
   std::vector<int> ranks_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "base/disowned.h"
 #include "comm/handshake.h"
 #include "comm/interfaces.h"
 #include "comm/member.h"
@@ -45,6 +46,7 @@ class Context {
   void admit(uint64_t session, const Purpose& purpose, Fd fd);
   void end_greeting(Greeting* greeting);
 
+  InUse in_use_;
   uint64_t process_ = 0;
   uint64_t host_ = 0;
   uint16_t tcp_port_ = 0;

@@ -5,6 +5,7 @@
 
 #include <sys/epoll.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,14 +52,16 @@ class Poller {
   Poller(Fd epoll, Fd wake);
   void loop();
   void run_posted();
-  int run_timers();  // milliseconds until the next one, -1 without
+  void run_without_descriptors();
+  int run_timers();  // for how many milliseconds the thread may sleep
 
   Fd epoll_;
   Fd wake_;
   std::map<int, std::shared_ptr<Handler>> handlers_;
   std::map<Timer, Due> timers_;
   Timer next_timer_ = 1;
-  std::mutex mutex_;  // guards the two below
+  std::condition_variable posting_;  // for the thread where it has no descriptors any more
+  std::mutex mutex_;                 // guards the two below
   std::vector<std::function<void()>> posted_;
   bool stop_ = false;
   std::thread thread_;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/disowned.h"
 #include "base/status.h"
 
 namespace rondo {
@@ -29,6 +30,7 @@ class Queue {
 
  private:
   void loop();
+  InUse in_use_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<Status()>> work_;
