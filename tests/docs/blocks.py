@@ -1,0 +1,75 @@
+"""The code blocks of a document: which are a reader's to run, and which are marked as not to be run.
+
+An indented block is shell, and so is a fence that says sh; a fence that says c is a program, which the next shell block
+compiles. A fence without a language is what the shell block right before it prints; other languages are not looked at.
+'<!-- not run: REASON -->' before a block leaves it out.
+"""
+import dataclasses
+import re
+
+MARK = re.compile(r"^\s*<!-- not run: (.+) -->$")
+FENCE = re.compile(r"^```(\w*)$")
+ITEM = re.compile(r"^(?:[-*] |\d+\. )")
+
+
+@dataclasses.dataclass
+class Block:
+    line: int          # of its first line, from 1
+    kind: str          # "sh", "c", "" (output), or another language
+    text: str
+    section: str = ""  # the heading above it
+    mark: str = ""     # why it is not run
+    follows: bool = False  # nothing but empty lines is between it and the block before
+
+
+class BadDocument(Exception):
+    pass
+
+
+def blocks_of(text):
+    lines = text.split("\n")
+    found, section, mark, follows, indent, at = [], "", "", False, 4, 0
+    while at < len(lines):
+        line = lines[at]
+        fence, end = FENCE.match(line), at
+        if fence:
+            end = next((i for i in range(at + 1, len(lines)) if lines[i] == "```"), None)
+            if end is None:
+                raise BadDocument(f"line {at + 1}: the fence has no end")
+            block = Block(at + 2, fence[1], "\n".join(lines[at + 1:end]) + "\n")
+        elif line.startswith(" " * indent) and (at == 0 or not lines[at - 1].strip() or MARK.match(lines[at - 1])):
+            while end + 1 < len(lines) and (lines[end + 1].startswith(" " * indent) or not lines[end + 1].strip()):
+                end += 1
+            text = "\n".join(each[indent:] for each in lines[at:end + 1]).rstrip("\n") + "\n"
+            block = Block(at + 1, "sh", text)
+            if not mark and all(each.startswith("#") or not each for each in text.split("\n")):
+                raise BadDocument(f"line {at + 1}: nothing to run in this block; a fence that says text may hold it")
+        else:
+            if MARK.match(line):
+                if mark:
+                    raise BadDocument(f"line {at + 1}: the mark before this one marks no block")
+                mark = MARK.match(line)[1]
+            elif line.strip():
+                if mark:
+                    raise BadDocument(f"line {at + 1}: the mark before this line marks no block")
+                follows = False
+                section = line.lstrip("# ") if line.startswith("#") else section
+                # In a list item, a block is indented by two more.
+                indent = 6 if ITEM.match(line) else 4 if not line.startswith(" ") else indent
+            at += 1
+            continue
+        block.section, block.mark, block.follows = section, mark, follows
+        found.append(block)
+        mark, follows, at = "", True, end + 1
+    if mark:
+        raise BadDocument("the last mark marks no block")
+    return found
+
+
+def program_name(program, later):
+    """The file that the next shell block of `later` that is run compiles `program` from."""
+    block = next((block for block in later if block.kind == "sh" and not block.mark), None)
+    name = block and re.search(r"(?:^|[\s/])(\w+\.c)\b", block.text)
+    if name:
+        return name[1]
+    raise BadDocument(f"line {program.line}: no shell block after this program compiles it")
