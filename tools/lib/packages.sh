@@ -48,7 +48,28 @@ as_root() {
 }
 
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@"
+  as_root env DEBIAN_FRONTEND=noninteractive "RES_OPTIONS=${RES_OPTIONS:-}" \
+    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@"
+}
+
+# For what is small: a host that does not answer is given up after seconds, where apt alone takes minutes.
+apt_get_at_once() {
+  RES_OPTIONS="timeout:2 attempts:1" \
+    apt_get -o Acquire::Retries=0 -o Acquire::http::Timeout=4 -o Acquire::https::Timeout=4 "$@"
+}
+
+# can_fetch LOG PACKAGE: whether apt's hosts can be reached, by fetching one small package.
+can_fetch() {
+  local folder outcome=0
+  folder=$(mktemp -d)
+  (cd "$folder" && apt_get_at_once download "$2") >> "$1" 2>&1 || outcome=1
+  rm -rf "$folder"
+  return "$outcome"
+}
+
+# unreachable LOG: what apt could not fetch for want of a network, and why.
+unreachable() {
+  sed -nE 's/^[EW]: Failed to fetch ([^ ]+) +(.*(resolving|onnect|timed out).*)/\2 (\1)/p' "$1" | head -n 1
 }
 
 # install_with_apt LOG PACKAGE...; a list that is missing or old is fetched anew.
@@ -57,10 +78,11 @@ install_with_apt() {
   shift
   local install=(install -y --no-install-recommends "$@")
   if apt_get -s "${install[@]}" > "$log" 2>&1; then
-    apt_get "${install[@]}" >> "$log" 2>&1 && return 0
+    can_fetch "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1 && return 0
+    [ -z "$(unreachable "$log")" ] || return 1
   fi
-  apt_get update >> "$log" 2>&1 || return 1
-  apt_get "${install[@]}" >> "$log" 2>&1
+  apt_get_at_once update >> "$log" 2>&1 || return 1
+  can_fetch "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1
 }
 
 # need "package|kind name|why"...: returns when all of them are there.
@@ -86,8 +108,11 @@ need() {
   local log
   log=$(mktemp)
   if ! install_with_apt "$log" "${missing[@]}"; then
-    tail -n 20 "$log" >&2
+    why=$(unreachable "$log")
+    [ -n "$why" ] || tail -n 20 "$log" >&2
     rm -f "$log"
+    [ -z "$why" ] || fail "apt-get has no network: $why
+Needed: ${missing[*]}"
     fail "apt-get failed (its last lines are above). Needed: ${missing[*]}"
   fi
   rm -f "$log"
@@ -105,16 +130,23 @@ check_versions() {
     fail "'$compiler' here is too old: g++ 12 or clang 14 or later is needed; CXX can name another compiler"
 }
 
+# is_in_place FOLDER: whether a build folder is still where meson made it; its files hold that path.
+is_in_place() {
+  python3 -c 'import json, os, sys
+with open(sys.argv[1] + "/meson-info/meson-info.json") as info:
+    sys.exit(json.load(info)["directories"]["build"] != os.path.realpath(sys.argv[1]))' "$1" 2> /dev/null
+}
+
 # configure FOLDER MESON-OPTION...: makes a build folder, or gives an existing one these options if it has others.
 configure() {
   local folder=$1 stamp=$1/rondo-options log=$1.setup.log
   shift
   [ "${RONDO_WERROR:-0}" = 1 ] && set -- "$@" -Dwerror=true
-  if [ -f "$folder/build.ninja" ]; then
+  if [ -f "$folder/build.ninja" ] && is_in_place "$folder"; then
     [ "$(cat "$stamp" 2> /dev/null)" = "$*" ] && return 0  # ninja sees to changed meson.build files
     set -- --reconfigure "$folder" "$@"
   else
-    rm -rf "$folder"  # an earlier setup that failed half way
+    rm -rf "$folder"  # an earlier setup that failed half way, or a tree that was moved or copied
     set -- "$folder" "$@"
   fi
   if ! meson setup "$@" > "$log" 2>&1; then
@@ -126,4 +158,38 @@ configure() {
   while [ "$1" != "$folder" ]; do shift; done
   shift
   printf '%s\n' "$*" > "$stamp"
+}
+
+# compile FOLDER TARGET...: builds these targets, or everything; RONDO_JOBS at once. Elsewhere than on a terminal, where
+# ninja itself shows how far it is, a line each minute does.
+compile() {
+  local folder=$1
+  shift
+  if [ -t 1 ]; then
+    ninja -C "$folder" ${RONDO_JOBS:+-j "$RONDO_JOBS"} "$@"
+  else
+    NINJA_STATUS='%f of %t: ' ninja -C "$folder" ${RONDO_JOBS:+-j "$RONDO_JOBS"} "$@" 2>&1 | show_progress 60
+  fi
+}
+
+# show_progress SECONDS: of ninja's output, how far it is each so many seconds, and all that compilers say.
+show_progress() {
+  local every=$1 line done='' next=$((SECONDS + $1)) outcome
+  while :; do
+    outcome=0
+    IFS= read -r -t "$every" line || outcome=$?
+    if [ "$outcome" = 0 ]; then
+      case $line in
+        [0-9]*' of '[0-9]*': '*) done=${line%%:*} ;;
+        'ninja: Entering'* | 'ninja: no work to do.') ;;
+        *) say "$line" ;;
+      esac
+    elif [ "$outcome" -le 128 ]; then
+      return 0  # the end; above 128 nothing came for so long
+    fi
+    if [ -n "$done" ] && [ "$SECONDS" -ge "$next" ]; then
+      say "  $done done"
+      next=$((SECONDS + every))
+    fi
+  done
 }
