@@ -17,8 +17,6 @@
 namespace rondo {
 namespace {
 
-constexpr size_t kMostGreetings = 1024;  // strangers that may wait to be judged at a time
-
 std::mutex& context_mutex() {
   static auto& mutex = *new std::mutex;  // never freed: used while the process ends
   return mutex;
@@ -79,6 +77,8 @@ Status Context::listen() {
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
   RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
   RONDO_TRY_ASSIGN(poller_, Poller::start());
+  complaints_ = std::make_unique<Complaints>(*poller_);
+  greetings_.reset(new Greetings(*poller_, *this));
   listen_at(tcp_listener_);
   listen_at(unix_listener_);
   return {};
@@ -91,7 +91,8 @@ Context::~Context() {
     if (poller_at_fork == poller_.get()) poller_at_fork = nullptr;
   }
   poller_->call([this] {
-    greetings_.clear();
+    greetings_.reset();
+    complaints_.reset();
     poller_->unwatch(tcp_listener_.get());
     poller_->unwatch(unix_listener_.get());
   });
@@ -134,24 +135,10 @@ void Context::stop_listening(const Fd& listener) {
 }
 
 void Context::greet(const Fd& listener) {
-  for (Fd fd = accept_pending(listener); fd.valid(); fd = accept_pending(listener)) {
-    if (greetings_.size() >= kMostGreetings) {
-      log().warn("turned a connection away: {} others wait to be judged", greetings_.size());
-      continue;
-    }
-    auto greeting = std::make_unique<Greeting>(
-        *poller_, std::move(fd),
-        [this](uint64_t session) -> const Secret* {
-          const auto door = doors_.lower_bound({session, kRoot});
-          return door != doors_.end() && door->first.first == session ? &door->second.secret : nullptr;
-        },
-        [this](uint64_t session, const Purpose& purpose, Fd admitted) {
-          admit(session, purpose, std::move(admitted));
-        },
-        [this](Greeting* over) { end_greeting(over); });
-    Greeting* raw = greeting.get();
-    greetings_[raw] = std::move(greeting);
-  }
+  Address from;
+  for (Fd fd = accept_pending(listener, from); fd.valid(); fd = accept_pending(listener, from))
+    if (!greetings_->add(std::move(fd), from))
+      complaints_->warn("full", "turned a connection away: too many others wait to be judged");
   if (errno == EMFILE || errno == ENFILE) pause(listener, errno);
 }
 
@@ -160,14 +147,20 @@ void Context::pause(const Fd& listener, int error_number) {
   constexpr int64_t kPause_ms = 500;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  log().warn("a connection has to wait: {} (this process may have {}; raise the limit, see ulimit -n)",
-             std::strerror(error_number), limit.rlim_cur);
+  complaints_->warn("limit", fmt::format("a connection has to wait: {} (this process may have {}; raise the "
+                                         "limit, see ulimit -n)",
+                                         std::strerror(error_number), limit.rlim_cur));
   const int fd = listener.get();
   poller_->change(fd, 0);
   pauses_[fd] = poller_->after_ms(kPause_ms, [this, fd] {
     pauses_.erase(fd);
     poller_->change(fd, EPOLLIN);
   });
+}
+
+const Secret* Context::secret_of(uint64_t session) {
+  const auto door = doors_.lower_bound({session, kRoot});
+  return door != doors_.end() && door->first.first == session ? &door->second.secret : nullptr;
 }
 
 void Context::admit(uint64_t session, const Purpose& purpose, Fd fd) {
@@ -180,13 +173,10 @@ void Context::admit(uint64_t session, const Purpose& purpose, Fd fd) {
   call(purpose, std::move(fd));
 }
 
-/// A Greeting says that it is over from its own handler, so it is freed a moment later.
-void Context::end_greeting(Greeting* greeting) {
-  const auto found = greetings_.find(greeting);
-  if (found == greetings_.end()) return;
-  std::shared_ptr<Greeting> last(std::move(found->second));
-  greetings_.erase(found);
-  poller_->post([last] {});
+void Context::turned_away(const std::string& why, const Address& from) {
+  const bool local = from.storage.ss_family == AF_UNIX;
+  complaints_->warn(why, fmt::format("turned a connection away: {} (from {})", why,
+                                     local ? std::string("this host") : from.text()));
 }
 
 }  // namespace rondo

@@ -25,8 +25,13 @@ constexpr const char* kSetSecret =
     "the "
     "same user on the same host are let in";
 
-Result<std::optional<Secret>> job_secret() {
-  if (const auto text = setting(Setting::Secret)) return std::optional<Secret>(secret_from_text(*text));
+/// `key`: of the job, so that a table of guesses serves for one job alone.
+Result<std::optional<Secret>> job_secret(const std::string& key) {
+  const auto of_text = [&](const std::string& text) -> Result<std::optional<Secret>> {
+    RONDO_TRY_ASSIGN(const Secret secret, secret_from_text(text, "rondo " + key));
+    return std::optional(secret);
+  };
+  if (const auto text = setting(Setting::Secret)) return of_text(*text);
   const auto path = setting(Setting::SecretFile);
   if (!path) return std::optional<Secret>();
   std::ifstream file(*path);
@@ -34,7 +39,7 @@ Result<std::optional<Secret>> job_secret() {
   if (!std::getline(file, text) || text.empty())
     return error(Code::InvalidArgument, "RONDO_SECRET_FILE: '{}' cannot be read or its first line is empty",
                  *path);
-  return std::optional<Secret>(secret_from_text(text));
+  return of_text(text);
 }
 
 /// Where and as what the ranks of a job meet.
@@ -56,10 +61,10 @@ struct Place {
 
 Result<Place> place_of(const Launch& launch) {
   Place place;
-  RONDO_TRY_ASSIGN(place.secret, job_secret());
   if (launch.master_port == 0 && launch.job.empty())
     return Status(Code::InvalidArgument, "MASTER_PORT is not set: ranks do not know where to meet");
   place.key = launch.master_port != 0 ? fmt::format("port-{}", launch.master_port) : "job-" + launch.job;
+  RONDO_TRY_ASSIGN(place.secret, job_secret(place.key));
   place.unix_name = fmt::format("rondo-start-{}-{}", ::getuid(), place.key);
   place.host = launch.master_host;
   const bool one_host = launch.local_size == launch.size;
@@ -94,10 +99,11 @@ class Host {
       RONDO_TRY_ASSIGN(host->tcp_, listen_tcp(port));
     }
     host->session_ = place.credentials().session;
-    host->context_->open(place.credentials(), Context::kRoot,
-                         [invitation, open = !place.secret](const Purpose& purpose, Fd fd) {
-                           if (purpose.kind == PurposeKind::Meet) invite(invitation, open, fd);
-                         });
+    host->context_->open(
+        place.credentials(), Context::kRoot,
+        [invitation, open = !place.secret, context = host->context_.get()](const Purpose& purpose, Fd fd) {
+          if (purpose.kind == PurposeKind::Meet) invite(*context, invitation, open, fd);
+        });
     for (const Fd* listener : {&host->unix_, &host->tcp_})
       if (listener->valid()) host->context_->listen_at(*listener);
     return host;
@@ -110,10 +116,12 @@ class Host {
   }
 
  private:
-  static void invite(const Invitation& invitation, bool same_user_only, const Fd& fd) {
+  static void invite(Context& context, const Invitation& invitation, bool same_user_only, const Fd& fd) {
     const auto peer = peer_credentials(fd.get());
     if (same_user_only && (!peer.ok() || peer.value().uid != ::getuid())) {
-      log().warn("turned a process away that is not this user's on this host; {}", kSetSecret);
+      context.complaints().warn("user", fmt::format("turned a process away that is not this user's on this "
+                                                    "host; {}",
+                                                    kSetSecret));
       return;
     }
     ByteWriter body;
@@ -181,14 +189,16 @@ Result<UniqueId> accept_invitation(const Fd& fd, const Place& place, const Deadl
   return id;
 }
 
-Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
+Result<Meeting> attend_meeting(const Place& place, int rank, int64_t timeout_ms) {
+  constexpr int64_t kPause_ms = 10, kMostPause_ms = 1000;
   // What is wrong with this process itself shows now, not after a wait for rank 0, which may have the same
   // trouble.
   RONDO_TRY_ASSIGN(std::shared_ptr<void> keep, Context::get());
   RONDO_TRY_ASSIGN(const auto addresses, places_to_try(place));
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  const Purpose purpose{.kind = PurposeKind::Meet};
+  const Purpose purpose{.kind = PurposeKind::Meet, .from_rank = rank};
   Status last;
+  int64_t pause_ms = kPause_ms;
   do {
     for (const Address& address : addresses) {
       auto fd = dial(address, place.credentials(), purpose, deadline, {});
@@ -197,7 +207,12 @@ Result<Meeting> attend_meeting(const Place& place, int64_t timeout_ms) {
       // A refusal says more than that nobody listens, which is how each attempt at a wrong place ends.
       if (last.code() != Code::InvalidUsage) last = id.status();
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // What is refused now may be let in later, if a job that ended is still at this port. So: now and then.
+    const bool refused = last.code() == Code::InvalidUsage;
+    if (refused && pause_ms == kPause_ms)
+      log().warn("rank {} was refused where rank 0 should be, and tries again: {}", rank, last.message());
+    if (refused) pause_ms = std::min(2 * pause_ms, kMostPause_ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(pause_ms, deadline.left_ms())));
   } while (!deadline.passed());
   return error(Code::Timeout, "rank 0 was not found within {} s: {}{}",
                static_cast<double>(timeout_ms) / 1000, last.message(),
@@ -321,7 +336,8 @@ Result<Method> parse_method(const std::string& text) {
 Result<Meeting> meet(const Method& method, int64_t timeout_ms, const UniqueId* stale) {
   if (method.kind == Method::Kind::File) return meet_by_file(method, timeout_ms, stale);
   RONDO_TRY_ASSIGN(const Place place, place_of(method.launch));
-  return method.launch.rank == 0 ? host_meeting(place, timeout_ms) : attend_meeting(place, timeout_ms);
+  return method.launch.rank == 0 ? host_meeting(place, timeout_ms)
+                                 : attend_meeting(place, method.launch.rank, timeout_ms);
 }
 
 }  // namespace rondo

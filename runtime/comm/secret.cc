@@ -5,9 +5,13 @@
 #include <openssl/hmac.h>
 #include <sys/random.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <vector>
 
 namespace rondo {
@@ -30,6 +34,48 @@ void random_bytes(void* out, size_t bytes) {
   std::abort();
 }
 
+bool all_are(std::string_view text, int (*is)(int)) {
+  return std::all_of(text.begin(), text.end(), [&](unsigned char c) { return is(c) != 0; });
+}
+
+bool any_is(std::string_view text, int (*is)(int)) {
+  return std::any_of(text.begin(), text.end(), [&](unsigned char c) { return is(c) != 0; });
+}
+
+/// Whether the text can be 32 random bytes in hexadecimal digits or in base64; long words in one alphabet and
+/// no digits are not.
+bool looks_random(std::string_view text) {
+  constexpr size_t kHexDigits = 64;
+  constexpr size_t kBase64Letters = 43;
+  if (text.size() >= kHexDigits && all_are(text, std::isxdigit)) return true;
+  const auto is_base64 = [](int c) {
+    return static_cast<int>(std::isalnum(c) != 0 ||
+                            std::string_view("+/-_=").find(static_cast<char>(c)) != std::string_view::npos);
+  };
+  return text.size() >= kBase64Letters && all_are(text, is_base64) && any_is(text, std::isdigit) &&
+         any_is(text, std::isupper) && any_is(text, std::islower);
+}
+
+Secret hashed(std::string_view text) {
+  Secret secret;
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(secret.bytes.data()), nullptr,
+             EVP_sha256(), nullptr);
+  return secret;
+}
+
+/// 16 MiB and some 40 ms for each guess.
+Result<Secret> stretched(std::string_view text, std::string_view salt) {
+  constexpr uint64_t kRounds = 16384, kBlocks = 8, kLanes = 1, kMostBytes = 32u << 20;
+  Secret secret;
+  if (EVP_PBE_scrypt(text.data(), text.size(), reinterpret_cast<const unsigned char*>(salt.data()),
+                     salt.size(), kRounds, kBlocks, kLanes, kMostBytes,
+                     reinterpret_cast<unsigned char*>(secret.bytes.data()), secret.bytes.size()) != 1)
+    return Status(Code::SystemError,
+                  "the secret is short, and OpenSSL has no scrypt to stretch it here: use one of 64 "
+                  "hexadecimal digits, as openssl rand -hex 32 makes it");
+  return secret;
+}
+
 }  // namespace
 
 Secret random_secret() {
@@ -44,11 +90,16 @@ uint64_t random_u64() {
   return value;
 }
 
-Secret secret_from_text(std::string_view text) {
+Result<Secret> secret_from_text(std::string_view text, std::string_view salt) {
   keep_openssl();
-  Secret secret;
-  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(secret.bytes.data()), nullptr,
-             EVP_sha256(), nullptr);
+  if (looks_random(text)) return hashed(text);
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<std::string, std::string>, Secret>;
+  const std::lock_guard lock(mutex);
+  const std::pair key{std::string(text), std::string(salt)};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  RONDO_TRY_ASSIGN(const Secret secret, stretched(text, salt));
+  known[key] = secret;
   return secret;
 }
 

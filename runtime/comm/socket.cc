@@ -157,8 +157,10 @@ Result<Fd> listen_unix(const std::string& name) {
   return fd;
 }
 
-Fd accept_pending(const Fd& listener) {
-  Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+Fd accept_pending(const Fd& listener, Address& from) {
+  from.length = sizeof from.storage;
+  Fd fd(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.length,
+                  SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.valid()) set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);  // refused by Unix sockets, which need none
   return fd;
 }

@@ -1,28 +1,28 @@
 // Strangers, scanners and other versions at the door: turned away, while a start goes on undisturbed.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
 #include "catch.h"
 #include "comm/handshake.h"
 #include "comm/member.h"
-#include "comm/unique_id.h"
+#include "start.h"
 #include "world.h"
 
 namespace rondo::test {
 namespace {
 
-constexpr uint32_t kVersion = 7;  // of the protocol, as this suite knows it
-
-UniqueId parse(const rondo_unique_id_t& id) {
-  auto read = UniqueId::read(std::as_bytes(std::span(id.internal)));
-  REQUIRE(read.ok());
-  return read.take();
-}
+constexpr uint32_t kVersion = 8;  // of the protocol, as this suite knows it
+constexpr size_t kHelloBytes = 32, kAnswerBytes = 64, kClaimBytes = 128, kReceiptBytes = 40, kProofBytes = 32;
 
 /// The loopback address of the process that made the id.
 Address door(const UniqueId& id) {
@@ -44,6 +44,50 @@ void say(const UniqueId& id, const std::vector<std::byte>& bytes) {
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto* raw = reinterpret_cast<const std::byte*>(text.data());
   return {raw, raw + text.size()};
+}
+
+/// Magic, version, session, nonce.
+std::vector<std::byte> hello_for(const UniqueId& id, uint32_t version = kVersion) {
+  std::vector<std::byte> hello(kHelloBytes);
+  const uint32_t head[2] = {0x4f444e52, version};
+  std::memcpy(hello.data(), head, sizeof head);
+  std::memcpy(hello.data() + 8, &id.credentials.session, 8);
+  return hello;
+}
+
+std::vector<std::byte> hear(const Fd& fd, size_t bytes) {
+  std::vector<std::byte> heard(bytes);
+  REQUIRE(receive_all(fd, heard, Deadline::in_ms(10'000), {}).ok());
+  return heard;
+}
+
+void tell(const Fd& fd, const std::vector<std::byte>& bytes) {
+  REQUIRE(send_all(fd, bytes, Deadline::in_ms(10'000), {}).ok());
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// How a dialler fares with a listener that behaves as `listener` says.
+Status dial_fake(const Credentials& credentials, const std::function<void(const Fd&)>& listener) {
+  uint16_t port = 0;
+  auto listening = listen_tcp(port);
+  REQUIRE(listening.ok());
+  Status fared;
+  std::thread dialler([&] {
+    const Purpose purpose{.kind = PurposeKind::Inquiry, .from_rank = 1};
+    fared = dial(Address::tcp(kLoopback, port), credentials, purpose, Deadline::in_ms(10'000), {}).status();
+  });
+  pollfd ready{listening.value().get(), POLLIN, 0};
+  CHECK(::poll(&ready, 1, 10'000) == 1);
+  {
+    Address from;
+    const Fd fd = accept_pending(listening.value(), from);
+    listener(fd);
+  }
+  dialler.join();
+  return fared;
 }
 
 }  // namespace
@@ -94,12 +138,8 @@ TEST_CASE("who does not know the secret is refused, and so is who does not prove
   REQUIRE_FALSE(other.ok());
   CHECK(other.status().message().find("does not know this session") != std::string::npos);
 
-  // A dialler that goes on without having checked the listener's proof: magic, version, session, then no
-  // proof.
-  std::vector<std::byte> forged(32 + 64);
-  const uint32_t head[2] = {0x4f444e52, kVersion};
-  std::memcpy(forged.data(), head, sizeof head);
-  std::memcpy(forged.data() + 8, &id.credentials.session, 8);
+  std::vector<std::byte> forged = hello_for(id);  // and then a claim without a proof
+  forged.resize(kHelloBytes + kClaimBytes);
   say(id, forged);
 
   rondo_comm_t alone = nullptr;  // ends the start that nobody else joins
@@ -111,14 +151,10 @@ TEST_CASE("another version of the protocol is told apart") {
   rondo_unique_id_t raw;
   REQUIRE(rondo_get_unique_id(&raw) == RONDO_OK);
   const UniqueId id = parse(raw);
-  std::vector<std::byte> hello(32);
-  const uint32_t head[2] = {0x4f444e52, 999};
-  std::memcpy(hello.data(), head, sizeof head);
-  std::memcpy(hello.data() + 8, &id.credentials.session, 8);
   const Deadline deadline = Deadline::in_ms(5000);
   auto fd = connect_to(door(id), deadline, {});
   REQUIRE(fd.ok());
-  REQUIRE(send_all(fd.value(), hello, deadline, {}).ok());
+  REQUIRE(send_all(fd.value(), hello_for(id, 999), deadline, {}).ok());
   std::array<uint32_t, 3> answer{};  // magic, version, verdict
   REQUIRE(receive_all(fd.value(), std::as_writable_bytes(std::span(answer)), deadline, {}).ok());
   CHECK(answer[0] == 0x4f444e52);
@@ -127,6 +163,90 @@ TEST_CASE("another version of the protocol is told apart") {
   rondo_comm_t alone = nullptr;
   REQUIRE(rondo_init_rank(&alone, 1, &raw, 0, nullptr) == RONDO_OK);
   rondo_destroy(alone);
+}
+
+TEST_CASE("a listener says nothing by which a stranger could check guesses at the secret") {
+  const Start start;
+  auto fd = connect_to(door(start.id), Deadline::in_ms(5000), {});
+  REQUIRE(fd.ok());
+  tell(fd.value(), hello_for(start.id));
+  const auto answer = hear(fd.value(), kAnswerBytes);
+  CHECK(is_zero(std::span(answer).subspan(8, 8)));  // welcome so far
+  CHECK(is_zero(std::span(answer).subspan(32)));    // nothing after the nonce
+  tell(fd.value(), std::vector<std::byte>(kClaimBytes));
+  const auto receipt = hear(fd.value(), kReceiptBytes);
+  CHECK(receipt[0] == std::byte{3});  // wrong secret
+  CHECK(is_zero(std::span(receipt).subspan(8)));
+  std::byte more{};
+  CHECK_FALSE(receive_all(fd.value(), {&more, 1}, Deadline::in_ms(5000), {}).ok());
+}
+
+TEST_CASE("a listener that sends the dialler's own proof back is not believed") {
+  const Start start;
+  const Status fared = dial_fake(start.id.credentials, [](const Fd& fd) {
+    hear(fd, kHelloBytes);
+    std::vector<std::byte> answer(kAnswerBytes);
+    const uint32_t head[2] = {0x4f444e52, kVersion};
+    std::memcpy(answer.data(), head, sizeof head);
+    tell(fd, answer);
+    const auto claim = hear(fd, kClaimBytes);
+    std::vector<std::byte> receipt(kReceiptBytes);
+    std::copy(claim.end() - kProofBytes, claim.end(), receipt.end() - kProofBytes);
+    tell(fd, receipt);
+  });
+  CHECK(fared.code() == Code::InvalidUsage);
+  CHECK(fared.message().find("has another secret") != std::string::npos);
+}
+
+TEST_CASE("a proof fits the conversation that it was made for, unchanged, and no other") {
+  const Start start;
+  std::vector<std::byte> hello, claim;
+  // A man in the middle, who may change a byte of the claim or of the receipt.
+  const auto relay = [&](size_t changed_in_claim, size_t changed_in_receipt) {
+    return dial_fake(start.id.credentials, [&](const Fd& fd) {
+      const auto real = connect_to(door(start.id), Deadline::in_ms(5000), {});
+      REQUIRE(real.ok());
+      hello = hear(fd, kHelloBytes);
+      tell(real.value(), hello);
+      tell(fd, hear(real.value(), kAnswerBytes));
+      claim = hear(fd, kClaimBytes);
+      auto passed = claim;
+      if (changed_in_claim < kClaimBytes) passed[changed_in_claim] ^= std::byte{1};
+      tell(real.value(), passed);
+      auto receipt = hear(real.value(), kReceiptBytes);
+      if (changed_in_receipt < kReceiptBytes) receipt[changed_in_receipt] ^= std::byte{1};
+      tell(fd, receipt);
+    });
+  };
+  CHECK(relay(kClaimBytes, kReceiptBytes).ok());
+  CHECK(relay(0, kReceiptBytes).code() == Code::InvalidUsage);                // the purpose
+  CHECK(relay(40, kReceiptBytes).code() == Code::InvalidUsage);               // who it is
+  CHECK(relay(kClaimBytes - 1, kReceiptBytes).code() == Code::InvalidUsage);  // the proof
+  CHECK(relay(kClaimBytes, kReceiptBytes - 1).code() == Code::InvalidUsage);
+
+  auto fd = connect_to(door(start.id), Deadline::in_ms(5000), {});
+  REQUIRE(fd.ok());
+  tell(fd.value(), hello);  // and once more
+  hear(fd.value(), kAnswerBytes);
+  tell(fd.value(), claim);
+  CHECK(hear(fd.value(), kReceiptBytes)[0] == std::byte{3});
+}
+
+TEST_CASE("many strangers are one line in the log, and a count") {
+  const std::string path = "/tmp/rondo-strangers-" + std::to_string(::getpid());
+  expect_success(run_world({.nranks = 1}, [&](Rank&) {
+    const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    require(log >= 0 && ::dup2(log, STDERR_FILENO) >= 0, "no log");
+    const Start start;
+    for (int i = 0; i < 100; ++i) say(start.id, bytes_of("GET / HTTP/1.1\r\nHost: example\r\n\r\n"));
+  }));
+  std::ifstream log(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(log, line);) lines.push_back(line);
+  ::unlink(path.c_str());
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find("its first bytes are not Rondo's (from ") != std::string::npos);
+  CHECK(lines[1].find("99 more like this") != std::string::npos);
 }
 
 }  // namespace rondo::test

@@ -1,10 +1,13 @@
 // The ways for processes to find one another, as a user would take them: variables, a host and port, a file.
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "catch.h"
+#include "comm/socket.h"
 #include "ports.h"
 #include "world.h"
 
@@ -28,6 +31,20 @@ void set_launch(const Rank& rank, int port, bool one_host) {
   ::setenv("MASTER_ADDR", "127.0.0.1", 1);
   ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
   if (one_host) ::setenv("LOCAL_WORLD_SIZE", std::to_string(rank.size).c_str(), 1);
+}
+
+/// From now on what this process logs goes to a file.
+void log_to(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
+  require(::dup2(file.get(), STDERR_FILENO) >= 0, "no log");
+}
+
+/// How many lines of a file contain `words`.
+int lines_with(const std::string& path, const std::string& words) {
+  std::ifstream file(path);
+  int found = 0;
+  for (std::string line; std::getline(file, line);) found += line.find(words) != std::string::npos ? 1 : 0;
+  return found;
 }
 
 }  // namespace
@@ -80,18 +97,25 @@ TEST_CASE("file:// gets past the file of an earlier run") {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("another secret is turned away with a sentence that says so") {
+TEST_CASE("another secret is turned away with a sentence that says so, at both ends and once") {
   const int port = free_port();
+  const std::string log = "/tmp/rondo-refused-" + std::to_string(::getpid()) + "-";
   expect_success(run_world({.nranks = 2, .environment = {{"RONDO_INIT_TIMEOUT", "2"}}}, [&](Rank& rank) {
     ::setenv("RONDO_SECRET", rank.rank == 0 ? "correct horse" : "wrong horse", 1);
     set_launch(rank, port, false);
+    log_to(log + std::to_string(rank.rank));
     rondo_comm_t second = nullptr;
     const rondo_status_t status = rondo_init(&second, "env://", nullptr);
     if (rank.rank == 0)
       check_fails(status, RONDO_TIMEOUT, {"1 of 2 ranks did not come", ": 1"});
     else
-      check_fails(status, RONDO_TIMEOUT, {"does not know the session's secret"});
+      check_fails(status, RONDO_TIMEOUT, {"has another RONDO_SECRET"});
   }));
+  CHECK(lines_with(log + "0", "turned a connection away: what says it is rank 1 (process ") <=
+        2);  // and a count
+  CHECK(lines_with(log + "0", "has another RONDO_SECRET (from ") >= 1);
+  CHECK(lines_with(log + "1", "has another RONDO_SECRET") == 1);
+  for (const char* rank : {"0", "1"}) ::unlink((log + rank).c_str());
 }
 
 TEST_CASE("ranks on other hosts are refused without a secret, and told what to set") {

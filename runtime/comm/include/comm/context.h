@@ -7,21 +7,24 @@
 #include <memory>
 
 #include "base/disowned.h"
-#include "comm/handshake.h"
+#include "comm/complaints.h"
+#include "comm/greetings.h"
 #include "comm/interfaces.h"
 #include "comm/member.h"
 
 namespace rondo {
 
-class Context {
+class Context : private Greeting::Desk {
  public:
   static Result<std::shared_ptr<Context>> get();
-  ~Context();
+  ~Context() override;
 
   /// A Member with what this process knows of itself; the caller adds the rank.
   Member self() const;
   const std::vector<Interface>& interfaces() const { return interfaces_; }
   Poller& poller() { return *poller_; }
+  /// On the service thread.
+  Complaints& complaints() { return *complaints_; }
 
   static constexpr int kRoot = -1;  // the root of a start, as opposed to any of its ranks
   using Admit = std::function<void(const Purpose&, Fd)>;  // on the service thread
@@ -43,8 +46,10 @@ class Context {
   Status listen();
   void greet(const Fd& listener);
   void pause(const Fd& listener, int error_number);
-  void admit(uint64_t session, const Purpose& purpose, Fd fd);
-  void end_greeting(Greeting* greeting);
+  const Secret* secret_of(uint64_t session) override;
+  void admit(uint64_t session, const Purpose& purpose, Fd fd) override;
+  void turned_away(const std::string& why, const Address& from) override;
+  void over(Greeting* greeting) override { greetings_->erase(greeting); }
 
   InUse in_use_;
   uint64_t process_ = 0;
@@ -57,7 +62,8 @@ class Context {
   std::unique_ptr<Poller> poller_;
   // On the service thread only:
   std::map<std::pair<uint64_t, int>, Door> doors_;
-  std::map<Greeting*, std::unique_ptr<Greeting>> greetings_;
+  std::unique_ptr<Complaints> complaints_;
+  std::unique_ptr<Greetings> greetings_;
   std::map<int, Poller::Timer> pauses_;  // of listeners, by descriptor
 };
 

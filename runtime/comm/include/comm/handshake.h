@@ -1,18 +1,16 @@
 // The handshake that opens every connection: both ends prove that they know the session's secret before a
 // byte of anything else is believed.
 //
-//     dialler  -> Hello  {magic, version, session, nonce}
-//     listener -> Answer {magic, version, verdict, nonce, proof over both nonces}
-//     dialler  -> Claim  {purpose, proof over both nonces and the purpose}
+//     dialler  -> Hello   {magic, version, session, nonce}
+//     listener -> Answer  {magic, version, verdict, nonce}
+//     dialler  -> Claim   {purpose, who it is, proof over all that was said}
+//     listener -> Receipt {verdict, proof over the same}
 //
-// Fixed sizes, so a stranger can make the listener read a hundred bytes and no more. dial() blocks its
-// caller; Greeting is the listener's side, on the service thread.
+// The dialler proves first: from a listener that anybody can reach, nobody learns anything by which guesses
+// at the secret could be checked. Sizes are fixed, so a stranger can make the listener read 160 bytes and no
+// more. dial() blocks its caller; Greeting (greeting.h) is the listener's side.
 #pragma once
 
-#include <functional>
-#include <memory>
-
-#include "comm/poller.h"
 #include "comm/secret.h"
 #include "comm/socket.h"
 
@@ -48,37 +46,5 @@ struct Credentials {
 /// nobody knows the session, InvalidUsage where versions or secrets differ, Timeout at the deadline.
 Result<Fd> dial(const Address& address, const Credentials& credentials, const Purpose& purpose,
                 const Deadline& deadline, const Interrupt& interrupt);
-
-/// One arriving connection, until it is known for what it is or turned away.
-class Greeting {
- public:
-  /// Finds a session's secret; null: unknown here.
-  using FindSecret = std::function<const Secret*(uint64_t session)>;
-  using Admit = std::function<void(uint64_t session, const Purpose&, Fd)>;
-  using Over = std::function<void(Greeting*)>;  // the owner may destroy the Greeting then
-  Greeting(Poller& poller, Fd fd, FindSecret find, Admit admit, Over over);
-  ~Greeting();
-
- private:
-  void on_ready(uint32_t events);
-  bool read_into(void* out, size_t bytes);  // true when complete
-  void on_hello();
-  void on_claim();
-  void turn_away(const char* why);
-  void end();
-
-  Poller& poller_;
-  Fd fd_;
-  FindSecret find_;
-  Admit admit_;
-  Over over_;
-  Poller::Timer timer_;
-  std::vector<std::byte> bytes_;
-  bool claimed_ = false;  // Hello is through; the Claim is next
-  uint64_t session_ = 0;
-  Secret secret_;
-  std::array<std::byte, 16> dialler_nonce_{};
-  std::array<std::byte, 16> own_nonce_{};
-};
 
 }  // namespace rondo

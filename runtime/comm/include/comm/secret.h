@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace rondo {
 
 using Digest = std::array<std::byte, 32>;
@@ -20,8 +22,10 @@ struct Secret {
 Secret random_secret();
 uint64_t random_u64();
 
-/// The secret that a user's passphrase stands for.
-Secret secret_from_text(std::string_view text);
+/// The secret that a user's text stands for. 32 random bytes, as 64 hexadecimal digits or in base64, are
+/// taken as they are; anything else can be guessed, and is made expensive to guess: that costs once a
+/// process, text and salt.
+Result<Secret> secret_from_text(std::string_view text, std::string_view salt);
 
 /// HMAC-SHA-256 of the parts, one after the other.
 Digest keyed_hash(const Secret& secret, std::initializer_list<std::span<const std::byte>> parts);

@@ -41,8 +41,8 @@ Result<std::vector<IpAddress>> resolve(const std::string& host);
 /// A listening TCP socket on all addresses, IPv6 and IPv4; port 0: any. Sets `port`.
 Result<Fd> listen_tcp(uint16_t& port);
 Result<Fd> listen_unix(const std::string& name);
-/// A pending connection, or an invalid Fd where there is none.
-Fd accept_pending(const Fd& listener);
+/// A pending connection and where it comes from, or an invalid Fd where there is none.
+Fd accept_pending(const Fd& listener, Address& from);
 
 /// Why a wait should end early; asked now and then while waiting. Ok: go on.
 using Interrupt = std::function<Status()>;
