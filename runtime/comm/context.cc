@@ -135,11 +135,28 @@ void Context::stop_listening(const Fd& listener) {
 }
 
 void Context::greet(const Fd& listener) {
-  Address from;
-  for (Fd fd = accept_pending(listener, from); fd.valid(); fd = accept_pending(listener, from))
+  constexpr int kAtATime = 64;  // this thread has other things to do than to take what floods in
+  for (int taken = 0; taken < kAtATime;) {
+    Address from;
+    Fd fd = accept_pending(listener, from);
+    if (!fd.valid()) {
+      if (make_room(listener, errno)) continue;
+      return;
+    }
+    ++taken;
     if (!greetings_->add(std::move(fd), from))
-      complaints_->warn("full", "turned a connection away: too many others wait to be judged");
-  if (errno == EMFILE || errno == ENFILE) pause(listener, errno);
+      complaints_->warn("full", fmt::format("dropped the connection that had been silent longest: too many "
+                                            "arrive that do not prove who they are, the latest from {}",
+                                            from.text()));
+  }
+}
+
+/// After accept() has failed. True: try again.
+bool Context::make_room(const Fd& listener, int error_number) {
+  if (error_number != EMFILE && error_number != ENFILE) return false;
+  if (greetings_->drop_one()) return true;
+  pause(listener, error_number);
+  return false;
 }
 
 /// Whoever waits at the listener goes on waiting, and would keep this thread awake.

@@ -54,14 +54,9 @@ Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline&
   if (addresses.empty())
     return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
                  peer.text());
-  Status last;
-  for (const Address& address : addresses) {
-    auto fd = rondo::dial(address, credentials_, purpose, deadline, interrupt);
-    if (fd.ok()) return fd;
-    last = fd.status();
-    if (last.code() == Code::Timeout) break;
-  }
-  return last.within(last.code() == Code::RemoteError ? peer.text() + " is gone" : peer.text());
+  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt);
+  if (fd.ok()) return fd;
+  return fd.status().within(fd.status().code() == Code::RemoteError ? peer.text() + " is gone" : peer.text());
 }
 
 Fd Session::arrived(Purpose& purpose) {

@@ -27,14 +27,11 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
   std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
   for (const IpAddress& ip : by_nearness(id.addresses, context_->interfaces()))
     addresses.push_back(Address::tcp(ip, id.tcp_port));
-  Status last;
-  for (const Address& address : addresses) {
-    auto fd = rondo::dial(address, id.credentials, purpose, deadline, {});
-    if (fd.ok()) return fd;
-    last = fd.status();
-  }
-  return error(last.code() == Code::RemoteError ? Code::SystemError : last.code(),
-               "the process that made the unique id cannot be reached: {}", last.message());
+  auto fd = dial_any(addresses, id.credentials, purpose, deadline, {});
+  if (fd.ok()) return fd;
+  const Status& failure = fd.status();
+  return error(failure.code() == Code::RemoteError ? Code::SystemError : failure.code(),
+               "the process that made the unique id cannot be reached: {}", failure.message());
 }
 
 Status Session::register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,

@@ -20,11 +20,6 @@ void set_option(const Fd& fd, int level, int option, int value) {
   ::setsockopt(fd.get(), level, option, &value, sizeof value);
 }
 
-bool is_mapped_ipv4(const IpAddress& ip) {
-  return std::all_of(ip.begin(), ip.begin() + 10, [](uint8_t b) { return b == 0; }) && ip[10] == 0xff &&
-         ip[11] == 0xff;
-}
-
 IpAddress mapped(const in_addr& ipv4) {
   IpAddress ip{};
   ip[10] = ip[11] = 0xff;
@@ -52,6 +47,11 @@ Status connect_failure(const Address& address, int error_number) {
 
 }  // namespace
 
+bool is_mapped_ipv4(const IpAddress& ip) {
+  return std::all_of(ip.begin(), ip.begin() + 10, [](uint8_t b) { return b == 0; }) && ip[10] == 0xff &&
+         ip[11] == 0xff;
+}
+
 Address Address::tcp(const IpAddress& ip, uint16_t port) {
   Address address;
   if (is_mapped_ipv4(ip)) {  // plain IPv4, so that hosts without IPv6 work
@@ -78,6 +78,14 @@ Address Address::abstract_unix(const std::string& name) {
   std::memcpy(un->sun_path + 1, name.data(), length);  // the leading 0 makes it abstract
   address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   return address;
+}
+
+IpAddress Address::ip() const {
+  IpAddress ip{};
+  if (storage.ss_family == AF_INET) ip = mapped(reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr);
+  if (storage.ss_family == AF_INET6)
+    std::memcpy(ip.data(), &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, ip.size());
+  return ip;
 }
 
 std::string Address::text() const {
@@ -172,7 +180,9 @@ Result<Fd> connect_to(const Address& address, const Deadline& deadline, const In
   const auto* raw = reinterpret_cast<const sockaddr*>(&address.storage);
   while (::connect(fd.get(), raw, address.length) != 0) {
     if (errno == EINTR) continue;
-    if (errno == EAGAIN) {  // a Unix listener whose backlog is full; it cannot be polled for
+    // A Unix listener's backlog is full, or all of this host's ports to that address are in use; neither can
+    // be polled for. (To an IPv6 address the second is also said where this host has none of its own.)
+    if (errno == EAGAIN || (errno == EADDRNOTAVAIL && raw->sa_family == AF_INET)) {
       if (deadline.passed()) return error(Code::Timeout, "{} did not answer", address.text());
       if (interrupt) RONDO_TRY(interrupt());
       ::poll(nullptr, 0, 1);

@@ -46,6 +46,7 @@ class Context : private Greeting::Desk {
   Status listen();
   void greet(const Fd& listener);
   void pause(const Fd& listener, int error_number);
+  bool make_room(const Fd& listener, int error_number);
   const Secret* secret_of(uint64_t session) override;
   void admit(uint64_t session, const Purpose& purpose, Fd fd) override;
   void turned_away(const std::string& why, const Address& from) override;

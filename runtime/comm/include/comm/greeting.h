@@ -27,6 +27,9 @@ class Greeting {
   Greeting(Poller& poller, Fd fd, Address from, Desk& desk);
   ~Greeting();
 
+  const Address& from() const { return from_; }
+  /// Whether it has named a session that is known here.
+  bool knows_session() const { return talk_ != nullptr; }
   /// Takes what has come; the Greeting may be over then.
   void on_ready();
 

@@ -11,6 +11,8 @@
 // more. dial() blocks its caller; Greeting (greeting.h) is the listener's side.
 #pragma once
 
+#include <span>
+
 #include "comm/secret.h"
 #include "comm/socket.h"
 
@@ -46,5 +48,10 @@ struct Credentials {
 /// nobody knows the session, InvalidUsage where versions or secrets differ, Timeout at the deadline.
 Result<Fd> dial(const Address& address, const Credentials& credentials, const Purpose& purpose,
                 const Deadline& deadline, const Interrupt& interrupt);
+
+/// Dials the addresses in turn until one answers, and all of them again while one hangs up without a word:
+/// a listener that strangers besiege may drop a rank as well.
+Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
+                    const Purpose& purpose, const Deadline& deadline, const Interrupt& interrupt);
 
 }  // namespace rondo

@@ -30,10 +30,13 @@ struct Address {
 
   static Address tcp(const IpAddress& ip, uint16_t port);
   static Address abstract_unix(const std::string& name);
+  /// Of a Unix address: all zero.
+  IpAddress ip() const;
   std::string text() const;
 };
 
 std::string ip_text(const IpAddress& ip);
+bool is_mapped_ipv4(const IpAddress& ip);
 bool is_loopback(const IpAddress& ip);
 /// The addresses of a host name or number; a sentence that names it where there is none.
 Result<std::vector<IpAddress>> resolve(const std::string& host);

@@ -1,0 +1,81 @@
+#include "siege.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <deque>
+#include <stdexcept>
+#include <vector>
+
+namespace rondo::test {
+namespace {
+
+constexpr size_t kHeld = 9000;  // connections at a time
+
+class Stranger {
+ public:
+  void connect(uint16_t port) {
+    if (held_.size() >= most_) {
+      ::close(held_.front());
+      held_.pop_front();
+    }
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    held_.push_back(fd);
+  }
+
+  [[noreturn]] void run(int ports_in, int begun_out, int silent) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < kHeld + 100) most_ = limit.rlim_cur - 100;
+    std::vector<uint16_t> ports;
+    for (uint16_t port = 0;;) {
+      if (::read(ports_in, &port, sizeof port) == sizeof port) {
+        for (int i = 0; i < silent; ++i) connect(port);
+        ports.push_back(port);
+        [[maybe_unused]] const auto told = ::write(begun_out, "!", 1);
+      }
+      for (const uint16_t one : ports) connect(one);
+    }
+  }
+
+ private:
+  size_t most_ = kHeld;
+  std::deque<int> held_;
+};
+
+}  // namespace
+
+Siege::Siege(int silent) {
+  if (::pipe2(ports_.data(), O_CLOEXEC) != 0 || ::pipe2(begun_.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error("no pipe");
+  pid_ = ::fork();
+  if (pid_ != 0) return;
+  ::fcntl(ports_[0], F_SETFL, O_NONBLOCK);
+  Stranger().run(ports_[0], begun_[1], silent);
+}
+
+Siege::~Siege() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  for (const int fd : {ports_[0], ports_[1], begun_[0], begun_[1]}) ::close(fd);
+}
+
+void Siege::begin(uint16_t port) const {
+  char told = 0;
+  if (::write(ports_[1], &port, sizeof port) != sizeof port || ::read(begun_[0], &told, 1) != 1)
+    throw std::runtime_error("the strangers are not there");
+}
+
+}  // namespace rondo::test
