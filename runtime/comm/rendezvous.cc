@@ -1,13 +1,9 @@
 #include "comm/rendezvous.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -16,6 +12,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "comm/gathering.h"
+#include "comm/id_file.h"
 
 namespace rondo {
 namespace {
@@ -203,7 +200,7 @@ Result<Meeting> attend_meeting(const Place& place, int rank, int64_t timeout_ms)
     for (const Address& address : addresses) {
       auto fd = dial(address, place.credentials(), purpose, deadline, {});
       auto id = fd.ok() ? accept_invitation(fd.value(), place, deadline) : Result<UniqueId>(fd.status());
-      if (id.ok()) return Meeting{id.take(), std::move(keep), false};
+      if (id.ok()) return Meeting{id.take(), std::move(keep), {}};
       // A refusal says more than that nobody listens, which is how each attempt at a wrong place ends.
       if (last.code() != Code::InvalidUsage) last = id.status();
     }
@@ -221,36 +218,8 @@ Result<Meeting> attend_meeting(const Place& place, int rank, int64_t timeout_ms)
 
 // --- file:// ---
 
-/// A file that others find whole or not at all, and that is gone with its owner.
-class IdFile {
- public:
-  static Result<std::shared_ptr<void>> write(const std::string& path, const UniqueId& id) {
-    const std::string draft = fmt::format("{}.{}", path, ::getpid());
-    std::array<std::byte, UniqueId::kBytes> bytes;
-    id.write(bytes);
-    const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    if (!fd.valid()) return system_error("cannot write " + draft, errno);
-    if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
-        ::rename(draft.c_str(), path.c_str()) != 0) {
-      const Status failure = system_error("cannot write " + path, errno);
-      ::unlink(draft.c_str());
-      return failure;
-    }
-    return std::shared_ptr<void>(std::make_shared<IdFile>(path));
-  }
-  explicit IdFile(std::string path) : path_(std::move(path)) {}
-  ~IdFile() { ::unlink(path_.c_str()); }
-
- private:
-  std::string path_;
-};
-
-Result<UniqueId> read_id_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<std::byte, UniqueId::kBytes> bytes{};
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size()))
-    return error(Code::RemoteError, "{} is not there yet", path);
-  return UniqueId::read(bytes);
+bool is_another(const UniqueId& one, const UniqueId& other) {
+  return one.credentials.session != other.credentials.session;
 }
 
 Result<Meeting> meet_by_file(const Method& method, int64_t timeout_ms, const UniqueId* stale) {
@@ -263,9 +232,15 @@ Result<Meeting> meet_by_file(const Method& method, int64_t timeout_ms, const Uni
   const Deadline deadline = Deadline::in_ms(timeout_ms);
   Status last;
   do {
-    auto id = read_id_file(method.path);
-    if (id.ok() && (stale == nullptr || id.value().credentials.session != stale->credentials.session))
-      return Meeting{id.take(), nullptr, true};
+    auto id = IdFile::read(method.path);
+    if (id.ok() && (stale == nullptr || is_another(id.value(), *stale)))
+      return Meeting{id.value(), nullptr, [path = method.path, read = id.value()] {
+                       const auto now = IdFile::read(path);
+                       return now.ok() && is_another(now.value(), read)
+                                  ? error(Code::SystemError, "{} was an earlier run's", path)
+                                  : Status();
+                     }};
+    if (!id.ok() && id.status().code() != Code::RemoteError) return id.status();
     last = id.ok() ? error(Code::RemoteError, "{} is an earlier run's", method.path) : id.status();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   } while (!deadline.passed());

@@ -5,7 +5,8 @@
 namespace rondo {
 
 Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
-                                               const MemberDevice& device, int64_t timeout_ms) {
+                                               const MemberDevice& device, int64_t timeout_ms,
+                                               const Interrupt& superseded) {
   auto gathering = Gathering::claim(id.credentials.session);
   if (gathering != nullptr) gathering->allow(timeout_ms);
   const Deadline deadline = Deadline::in_ms(timeout_ms);
@@ -17,17 +18,17 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
   session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
     raw->admit(purpose, std::move(fd));
   });
-  RONDO_TRY(session->register_with_root(id, nranks, device, deadline));
+  RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded));
   RONDO_TRY(session->grow_edges(deadline));
   return session;
 }
 
-Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
+Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded) {
   const Purpose purpose{.kind = PurposeKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
   std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
   for (const IpAddress& ip : by_nearness(id.addresses, context_->interfaces()))
     addresses.push_back(Address::tcp(ip, id.tcp_port));
-  auto fd = dial_any(addresses, id.credentials, purpose, deadline, {});
+  auto fd = dial_any(addresses, id.credentials, purpose, deadline, superseded);
   if (fd.ok()) return fd;
   const Status& failure = fd.status();
   return error(failure.code() == Code::RemoteError ? Code::SystemError : failure.code(),
@@ -35,8 +36,8 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline) {
 }
 
 Status Session::register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
-                                   const Deadline& deadline) {
-  RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline));
+                                   const Deadline& deadline, const Interrupt& superseded) {
+  RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline, superseded));
   Member self = context_->self();
   self.rank = rank_;
   self.nranks = nranks;

@@ -80,7 +80,8 @@ Result<UniqueId> make_unique_id() {
   return Gathering::start(timeout_ms, random_secret());
 }
 
-Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options) {
+Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options,
+                             const Interrupt& superseded) {
   if (nranks < 1) return error(Code::InvalidArgument, "nranks is {}: it must be at least 1", nranks);
   if (rank < 0 || rank >= nranks)
     return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
@@ -89,7 +90,8 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
     return alone(std::move(options));
   }
   RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
-  RONDO_TRY_ASSIGN(auto session, Session::join(id, nranks, rank, device, options.init_timeout_ms));
+  RONDO_TRY_ASSIGN(auto session,
+                   Session::join(id, nranks, rank, device, options.init_timeout_ms, superseded));
   return world_of(std::move(session), std::move(options));
 }
 
@@ -118,14 +120,17 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
 Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Options options) {
   RONDO_TRY_ASSIGN(const Method method, parse_method(text));
   if (method.launch.size == 1) return alone(std::move(options));
-  const int64_t timeout_ms = options.init_timeout_ms;
-  RONDO_TRY_ASSIGN(Meeting meeting, meet(method, timeout_ms, nullptr));
+  const Deadline deadline = Deadline::in_ms(options.init_timeout_ms);
+  RONDO_TRY_ASSIGN(Meeting meeting, meet(method, options.init_timeout_ms, nullptr));
   for (;;) {
-    auto joined = join(meeting.id, method.launch.size, method.launch.rank, options);
-    if (joined.ok() || !meeting.may_be_stale || joined.status().code() != Code::SystemError) return joined;
-    auto next = meet(method, timeout_ms, &meeting.id);
+    auto joined = join(meeting.id, method.launch.size, method.launch.rank, options, meeting.superseded);
+    if (joined.ok() || !meeting.superseded) return joined;
+    // Whoever made an earlier run's id cannot be reached, or ends while this rank waits for the others.
+    if (joined.status().code() != Code::SystemError && meeting.superseded().ok()) return joined;
+    auto next = meet(method, deadline.left_ms(), &meeting.id);
     if (!next.ok()) return joined;
     meeting = next.take();
+    options.init_timeout_ms = deadline.left_ms();
   }
 }
 

@@ -1,13 +1,14 @@
 // The ways for processes to find one another, as a user would take them: variables, a host and port, a file.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
 #include "catch.h"
-#include "comm/socket.h"
+#include "comm/unique_id.h"
 #include "ports.h"
 #include "world.h"
 
@@ -31,6 +32,19 @@ void set_launch(const Rank& rank, int port, bool one_host) {
   ::setenv("MASTER_ADDR", "127.0.0.1", 1);
   ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
   if (one_host) ::setenv("LOCAL_WORLD_SIZE", std::to_string(rank.size).c_str(), 1);
+}
+
+/// As rank 0 of a run writes it.
+void write_id(const std::string& path, const UniqueId& id) {
+  std::array<std::byte, UniqueId::kBytes> bytes;
+  id.write(bytes);
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
+  require(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+          "cannot write");
+}
+
+std::string file_method(const std::string& path, const Rank& rank) {
+  return "file://" + path + "?rank=" + std::to_string(rank.rank) + "&size=" + std::to_string(rank.size);
 }
 
 /// From now on what this process logs goes to a file.
@@ -84,17 +98,61 @@ TEST_CASE("file:// gets past the file of an earlier run") {
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     rondo_unique_id_t id;
     check(rondo_get_unique_id(&id));
-    FILE* file = std::fopen(path.c_str(), "wb");
-    require(file != nullptr && std::fwrite(&id, sizeof id, 1, file) == 1, "cannot write");
-    std::fclose(file);
+    write_id(path, UniqueId::read(std::as_bytes(std::span(id.internal))).take());
   }));
   expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
     if (rank.rank == 0) ::usleep(300'000);  // the others meet the stale file first
-    const std::string method =
-        "file://" + path + "?rank=" + std::to_string(rank.rank) + "&size=" + std::to_string(rank.size);
-    start_second(rank, method.c_str());
+    start_second(rank, file_method(path, rank).c_str());
   }));
   CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("file:// gets past the file of an earlier run whose port somebody silent has by now") {
+  const std::string path = "/tmp/rondo-silent-" + std::to_string(::getpid());
+  UniqueId stale;
+  const auto silent = listen_tcp(stale.tcp_port);
+  REQUIRE(silent.ok());
+  stale.credentials = {random_u64(), random_secret()};
+  stale.process = random_u64();
+  stale.addresses = {kLoopback};
+  write_id(path, stale);
+  expect_success(run_world({.nranks = 3, .environment = {{"RONDO_INIT_TIMEOUT", "20"}}}, [&](Rank& rank) {
+    if (rank.rank == 0) ::usleep(300'000);  // the others dial the silent one first
+    start_second(rank, file_method(path, rank).c_str());
+  }));
+  CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("file:// believes no file that another user may have made or changed") {
+  std::string folder = "/tmp/rondo-files-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const std::string good = folder + "/good";
+  UniqueId id;
+  id.credentials.session = 1;
+  write_id(good, id);
+  std::vector<std::pair<std::string, std::string>> kinds = {
+      {"fifo", "a FIFO"}, {"folder", "a directory"}, {"link", "a symbolic link"}, {"open", "(mode 0644)"}};
+  REQUIRE(::mkfifo((folder + "/fifo").c_str(), 0600) == 0);
+  REQUIRE(::mkdir((folder + "/folder").c_str(), 0700) == 0);
+  REQUIRE(::symlink(good.c_str(), (folder + "/link").c_str()) == 0);
+  write_id(folder + "/open", id);
+  REQUIRE(::chmod((folder + "/open").c_str(), 0644) == 0);
+  write_id(folder + "/foreign", id);
+  if (::chown((folder + "/foreign").c_str(), 4321, 4321) == 0)  // which only root may
+    kinds.emplace_back("foreign", "of user 4321");
+  const auto outcomes = run_world({.nranks = 1, .timeout_s = 20}, [&](Rank&) {
+    for (const auto& [name, words] : kinds) {
+      rondo_comm_t comm = nullptr;
+      const std::string path = folder + "/" + name;
+      const std::string method = "file://" + path + "?rank=1&size=2";
+      check_fails(rondo_init(&comm, method.c_str(), nullptr), RONDO_INVALID_ARGUMENT, {path, words, "0600"});
+    }
+  });
+  for (const char* name : {"good", "fifo", "link", "open", "foreign"})
+    ::unlink((folder + "/" + name).c_str());
+  ::rmdir((folder + "/folder").c_str());
+  ::rmdir(folder.c_str());
+  expect_success(outcomes);
 }
 
 TEST_CASE("another secret is turned away with a sentence that says so, at both ends and once") {

@@ -15,7 +15,7 @@ namespace rondo {
 struct Meeting {
   UniqueId id;
   std::shared_ptr<void> keep;  // rank 0's: listeners or a file; gone with it
-  bool may_be_stale = false;   // a file can be an earlier run's: try again with another one
+  Interrupt superseded;        // where the id can be an earlier run's: fails once there is another one
 };
 
 struct Method {

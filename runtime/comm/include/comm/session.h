@@ -24,9 +24,11 @@ namespace rondo {
 class Session {
  public:
   /// Joins, with a GPU or none; returns when all ranks have registered and this rank's edges of the control
-  /// tree stand. SystemError where the process that made the id cannot be reached (any more).
+  /// tree stand. SystemError where the process that made the id cannot be reached (any more). `superseded` is
+  /// asked until that process is reached.
   static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank,
-                                               const MemberDevice& device, int64_t timeout_ms);
+                                               const MemberDevice& device, int64_t timeout_ms,
+                                               const Interrupt& superseded);
   /// A session of one rank, which needs nobody.
   static std::shared_ptr<Session> alone(const MemberDevice& device);
   ~Session();
@@ -80,8 +82,8 @@ class Session {
 
   Session() = default;
   Status register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
-                            const Deadline& deadline);
-  Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline);
+                            const Deadline& deadline, const Interrupt& superseded);
+  Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded);
   Status read_table(const Message& message, int nranks);
   Status grow_edges(const Deadline& deadline);
   Status first_news(const Status& failure);

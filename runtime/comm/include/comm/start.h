@@ -17,7 +17,8 @@ using CommunicatorPtr = std::unique_ptr<Communicator>;
 Result<int64_t> init_timeout_ms();
 
 Result<UniqueId> make_unique_id();
-Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options);
+Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options,
+                             const Interrupt& superseded = {});
 Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Options& options);
 Result<CommunicatorPtr> join_by_method(const std::string& method, Communicator::Options options);
 
