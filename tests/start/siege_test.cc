@@ -50,7 +50,7 @@ TEST_CASE("ranks split 100 times while silent strangers besiege every one of the
   for (const auto& [transport, descriptors] : worlds) {
     INFO("transport '" << transport << "', descriptors " << descriptors);
     const Siege siege(kSilent);
-    expect_success(run_world({.nranks = 3, .transport = transport}, [&](Rank& rank) {
+    expect_success(run_world({.nranks = 3, .transport = transport, .timeout_s = 180}, [&](Rank& rank) {
       allow_descriptors(descriptors);
       siege.begin(Start().id.tcp_port);
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
