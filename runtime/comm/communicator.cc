@@ -24,7 +24,7 @@ Result<ConnectionParams> params_from_settings() {
   ConnectionParams params;
   constexpr int64_t kMostSlotBytes = int64_t{1} << 30;
   RONDO_TRY_ASSIGN(const int64_t slot_bytes, number_setting(Setting::SlotBytes, 64, kMostSlotBytes, 0));
-  RONDO_TRY_ASSIGN(const int64_t slots, number_setting(Setting::Slots, 1, 1024, params.slots));
+  RONDO_TRY_ASSIGN(const int64_t slots, number_setting(Setting::Slots, 1, 1024, 0));
   RONDO_TRY_ASSIGN(const int64_t sockets, number_setting(Setting::TcpSockets, 1, 64, 0));
   RONDO_TRY_ASSIGN(const int64_t seed, number_setting(Setting::SimSeed, 0, INT64_MAX, 0));
   RONDO_TRY_ASSIGN(params.sim_delay_us,
@@ -88,6 +88,12 @@ Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::v
       messages_(self_, size(),
                 [this](int source, int destination) { return connections_.messages(source, destination); }),
       requests_(std::make_shared<Requests>()) {}
+
+ConnectionParams Communicator::gpu_params() const {
+  ConnectionParams params = params_;
+  if (options_.params.slots == 0) params.slots = ConnectionParams().slots;
+  return params;
+}
 
 Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
                                                          std::vector<int> ranks, int self, Options options) {

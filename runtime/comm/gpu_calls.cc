@@ -191,7 +191,7 @@ Result<DeviceCalls*> GpuCalls::executor() {
                                        .group = communicator_.links().group,
                                        .device = communicator_.device(),
                                        .channels = terms_.shares_memory ? terms_.most_channels : 1,
-                                       .params = communicator_.params(),
+                                       .params = communicator_.gpu_params(),
                                        .timeout_ms = communicator_.timeout_ms()};
   RONDO_TRY_ASSIGN(executor_, DeviceCalls::make(settings, std::move(owner),
                                                 {crew(), here_, self, settings.device, issue_device_calls}));

@@ -52,6 +52,28 @@ void in_every_world(int nranks, Body&& body) {
   }
 }
 
+TEST_CASE("so many messages are on their way as slots fit the budget, fewer where ranks are many") {
+  const auto [nranks, slots] = GENERATE(table<int, int>({{2, 16}, {17, 8}, {34, 4}}));
+  INFO(nranks << " ranks");
+  expect_success(run_world({.nranks = nranks, .transport = "shm"}, [slots = slots](Rank& rank) {
+    const std::vector<std::byte> data(100, std::byte{7});
+    std::vector<Started> sent;
+    if (rank.rank == 0) {
+      for (int i = 0; i <= slots; ++i) sent.push_back(isend(rank, data, 1, 0));
+      for (int i = 0; i < slots; ++i) sent[static_cast<size_t>(i)].wait();
+      require(rondo_request_query(sent.back().get()) == RONDO_IN_PROGRESS, "more slots than there should be");
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) sent.back().wait();
+    if (rank.rank != 1) return;
+    for (int i = 0; i <= slots; ++i) {
+      std::vector<std::byte> got(data.size());
+      check(rondo_recv(got.data(), got.size(), RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
+      require(got == data, "wrong content");
+    }
+  }));
+}
+
 TEST_CASE("everybody starts receives from and sends to everybody, in any order, and waits in another") {
   in_every_world(4, [](Rank& rank) {
     constexpr size_t kBytes = 300'007;  // announced, not eager

@@ -38,7 +38,7 @@ class Communicator {
     int64_t timeout_ms = 300'000;  // of calls, at the beginning
     int64_t init_timeout_ms = 120'000;
     const Transport* transport = nullptr;  // null: the best for each pair
-    ConnectionParams params;               // slot_bytes, sockets: 0 where nothing was asked for
+    ConnectionParams params;               // slot_bytes, slots, sockets: 0 where nothing was asked for
     Selector selector;
     int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
     int64_t group = 0;            // of how many ranks each group of near ones is; 0: as they are
@@ -115,6 +115,8 @@ class Communicator {
   ExchangeTerms exchange_terms(CollectiveKind kind) const;
   /// Of its connections.
   const ConnectionParams& params() const { return params_; }
+  /// Of those between GPUs, where no cache of a reader makes a longer ring worth its memory.
+  ConnectionParams gpu_params() const;
 
   /// Of the latest call that was prepared; "" before the first. Any thread.
   const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }

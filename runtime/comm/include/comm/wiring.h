@@ -38,6 +38,7 @@ class Wiring {
   using Members = std::vector<const Member*>;
   bool one_host() const { return hosts_.size() == 1; }
   bool by_network() const;
+  size_t most_ranks_of_a_host() const;
   LinkCost within_a_host() const;
 
   const Transport* transport_;
