@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
+#include "kernels/stream_copy.h"
+
 namespace rondo {
 namespace {
 
@@ -10,6 +13,17 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
   return fmt::format("{}(count={}, {} bytes an element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
                      peer == kAny ? "any source" : fmt::format("peer={}", peer),
                      tag == kAny ? "any" : fmt::format("{}", tag));
+}
+
+void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, size_t bytes,
+               bool could_post) {
+  const Connection::Filling filling = connection.filling(bytes, could_post);
+  const int64_t start_ns = filling.is_timed ? now_ns() : 0;
+  if (filling.streams)
+    stream_copy(slot, data, bytes);
+  else
+    std::memcpy(slot, data, bytes);
+  if (filling.is_timed) connection.filled(now_ns() - start_ns);
 }
 
 }  // namespace
@@ -220,11 +234,12 @@ void PointToPoint::put(Connection& connection, Header header, const std::byte* d
     return connection.commit(0, header.signature());
   }
   const Signature signature = header.signature();
-  if (header.kind == Kind::Data && bytes >= kLeastPlaced) {
+  const bool is_data = header.kind == Kind::Data && bytes >= kLeastPlaced;
+  if (is_data) {
     if (const auto memory = find_lendable(data, bytes)) connection.lend(*memory);
     if (connection.can_post(data, bytes) && connection.post(data, bytes, signature)) return;
   }
-  if (bytes != 0) std::memcpy(slot, data, bytes);
+  if (bytes != 0) fill_slot(connection, slot, data, bytes, is_data);
   connection.commit(bytes, signature);
 }
 

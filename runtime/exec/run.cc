@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "kernels/stream_copy.h"
 
 namespace rondo {
@@ -158,13 +159,17 @@ bool Run::check(const Arrival& arrival, int peer, size_t bytes) {
   return false;
 }
 
+/// What the peer folds it would copy first, and the sender's CPU would have nothing to do meanwhile.
+bool Run::may_be_read(const Step& step) const {
+  return binding_.is_read && (!binding_.reduces || step.has(kFinish));
+}
+
 /// Whether the value that a Step sends need not be copied to a slot for this peer.
 bool Run::is_posted(const Connection& connection, const Step& step, const std::byte* value,
                     size_t bytes) const {
   switch (connection.posting(value, bytes)) {
     case Connection::Posting::Seen: return true;
-    // What the peer folds it would copy first, and the sender's CPU would have nothing to do meanwhile.
-    case Connection::Posting::Read: return binding_.is_read && (!binding_.reduces || step.has(kFinish));
+    case Connection::Posting::Read: return may_be_read(step);
     case Connection::Posting::None: break;
   }
   return false;
@@ -186,7 +191,11 @@ Run::StepOutcome Run::reserve_targets(size_t lane, const Step& step, size_t byte
     std::byte* slot = connections[i]->acquire();
     if (slot == nullptr) return block_on(ranks[i], *connections[i], Connection::Awaiting::Room);
     const bool posted = by_reference && is_posted(*connections[i], step, value, bytes);
-    targets_.push_back({connections[i], posted ? nullptr : slot});
+    if (posted)
+      targets_.push_back({connections[i], nullptr});
+    else
+      targets_.push_back(
+          {connections[i], slot, connections[i]->filling(bytes, by_reference && may_be_read(step))});
   }
   return StepOutcome::Done;
 }
@@ -264,19 +273,26 @@ void Run::stream_piece(const FoldArgs& args, size_t slot_offset) {
   fold(binding_.type, binding_.op, past_caches);
 }
 
-/// Copies the value, or computes it into the first slot if it is nowhere yet. Gives where it is now.
-const std::byte* Run::fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset) {
-  for (const Target& target : targets_) {
+/// Copies the value, or computes it if it is nowhere yet. Gives where it is now; null where it is in no
+/// cache.
+const std::byte* Run::fill_slots(const FoldArgs& args, const std::byte* value, size_t slot_offset) {
+  for (Target& target : targets_) {
     if (target.slot == nullptr) continue;
-    if (value != nullptr) {
-      std::memcpy(target.slot + slot_offset, value, args.bytes);
-      continue;
-    }
-    args.out = target.slot + slot_offset;
-    fold(binding_.type, binding_.op, args);
-    value = args.out;
+    const int64_t start_ns = target.filling.is_timed ? now_ns() : 0;
+    fill(target, args, value, slot_offset);
+    if (target.filling.is_timed) target.fill_ns += now_ns() - start_ns;
+    const bool is_streamed = target.filling.streams && binding_.op.function == nullptr;
+    if (value == nullptr && !is_streamed) value = target.slot + slot_offset;
   }
   return value;
+}
+
+void Run::fill(Target& target, FoldArgs args, const std::byte* value, size_t slot_offset) {
+  args.out = target.slot + slot_offset;
+  args.streams = target.filling.streams;
+  if (value == nullptr) return fold(binding_.type, binding_.op, args);
+  if (args.streams) return stream_copy(args.out, value, args.bytes);
+  std::memcpy(args.out, value, args.bytes);
 }
 
 /// Whether what was computed is of the peers' messages, and not of what came to their place later.
@@ -302,8 +318,11 @@ bool Run::post(const Step& step, size_t tile, size_t bytes) {
 
 /// Sends what was computed into slots, and gives the received ones back.
 void Run::hand_over(size_t bytes) {
-  for (const Target& target : targets_)
-    if (target.slot != nullptr) target.connection->commit(bytes, message_);
+  for (const Target& target : targets_) {
+    if (target.slot == nullptr) continue;
+    if (target.filling.is_timed) target.connection->filled(target.fill_ns);
+    target.connection->commit(bytes, message_);
+  }
   for (const Operand& operand : operands_)
     if (operand.connection != nullptr) operand.connection->release();
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstring>
 
 #include "shm/process_reader.h"
 #include "watched.h"
@@ -108,6 +109,48 @@ TEST_CASE("nothing is read where either end does not want it") {
                      dialler ? ReadPeer::Always : ReadPeer::Never);
   REQUIRE_FALSE(both.ends.dialler->can_post(both.mine.data(), kBytes));
   REQUIRE_FALSE(both.ends.acceptor->can_post(both.mine.data(), kBytes));
+}
+
+constexpr int64_t kLong_ns = 4'000'000'000;  // longer than a receiver is ever preempted here
+
+/// Sends message `i` by the way that the connection says, as if a slot had taken so long to fill.
+Connection::Posting send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
+                                 int64_t streaming_ns, int& streamed) {
+  fill(data, kBytes, 1, i);
+  std::byte* const slot = sender.acquire();
+  REQUIRE(slot != nullptr);
+  const auto posting = sender.posting(data, kBytes);
+  if (posting == Connection::Posting::Read) {
+    REQUIRE(sender.post(data, kBytes, signature_of(1, i)));
+    return posting;
+  }
+  const Connection::Filling filling = sender.filling(kBytes, true);
+  std::memcpy(slot, data, kBytes);
+  streamed += filling.streams ? 1 : 0;
+  if (filling.is_timed) sender.filled(filling.streams ? streaming_ns : plain_ns);
+  sender.commit(kBytes, signature_of(1, i));
+  return posting;
+}
+
+TEST_CASE("each message goes by the way that took least lately, and others are tried") {
+  if (!may_read()) return;
+  constexpr int kMessages = 300;
+  const auto [plain_ns, streaming_ns] =
+      GENERATE(table<int64_t, int64_t>({{-kLong_ns, kLong_ns}, {kLong_ns, -kLong_ns}, {kLong_ns, kLong_ns}}));
+  Reading both(ReadPeer::IfQuick, ReadPeer::IfQuick);
+  auto& [ends, mine] = both;
+  int read = 0, streamed = 0;
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    const auto posting = send_as_said(*ends.dialler, mine.data(), i, plain_ns, streaming_ns, streamed);
+    read += posting == Connection::Posting::Read ? 1 : 0;
+    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    ends.acceptor->release();
+    REQUIRE(ends.dialler->flushed());
+  }
+  const int plain = kMessages - read - streamed;
+  const int most = plain_ns < 0 ? plain : streaming_ns < 0 ? streamed : read;
+  REQUIRE(most > kMessages * 8 / 10);
+  REQUIRE((plain > 0 && streamed > 0 && read > 0));
 }
 
 TEST_CASE("a long message that was taken back is not read") {

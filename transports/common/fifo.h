@@ -33,6 +33,8 @@ class FifoSender {
   void publish(size_t bytes, uint64_t note, const Signature& signature);
 
   uint64_t sent() const { return sent_; }
+  /// Messages that the receiver has given back, as last seen.
+  uint64_t seen_returned() const { return released_; }
   /// Whether the receiver has given back the first `messages` messages.
   bool returned(uint64_t messages) { return released_ >= messages || has_been_returned(messages); }
   /// That more is given back.
@@ -78,6 +80,8 @@ class FifoReceiver {
   /// The note of what peek() answered, and its number, from 1.
   uint64_t note() const { return note_; }
   uint64_t number() const { return received_ + 1; }
+  /// Index of its slot.
+  uint64_t index() const { return index_; }
   /// Gives the slot of what peek() answered back.
   void release();
 

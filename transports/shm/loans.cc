@@ -148,7 +148,7 @@ Result<bool> Borrower::hear_one(const Fd& socket) {
 }
 
 void Borrower::try_to_read(const Fd& socket, const Landmark& landmark) {
-  if (read_peer_ == ReadPeer::Never || (read_peer_ == ReadPeer::IfQuick && !is_reading_quick())) return;
+  if (read_peer_ == ReadPeer::Never) return;
   auto reader = ProcessReader::open(socket, landmark);
   if (!reader.ok()) {
     log().info("a peer's process is not read, and its bytes are copied: {}", reader.status().message());

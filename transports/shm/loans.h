@@ -16,13 +16,12 @@
 #include "base/shared_segment.h"
 #include "base/status.h"
 #include "shm/process_reader.h"
+#include "shm/ways.h"
 #include "transports/transport.h"
 
 namespace rondo::shm {
 
 inline constexpr size_t kMostLoans = 256;  // at a time
-/// To read less out of a process takes longer than to copy it into a slot and out.
-inline constexpr size_t kLeastRead = size_t{16} * 1024;
 
 /// Of one direction; all 0 at first.
 struct LoanWords {

@@ -5,14 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <mutex>
-#include <vector>
-
-#include "base/clock.h"
 
 namespace rondo::shm {
 namespace {
@@ -26,39 +21,6 @@ bool read_process(pid_t process, const Landmark& landmark, uint64_t address, std
                          {reinterpret_cast<void*>(address), bytes}};
   const auto all = static_cast<ssize_t>(sizeof word + bytes);
   return ::process_vm_readv(process, here, 2, there, 2, 0) == all && word == landmark.word;
-}
-
-/// The least time of some.
-template <typename Copy>
-int64_t quickest_ns(const Copy& copy) {
-  constexpr int kTimes = 5;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (int i = 0; i < kTimes; ++i) {
-    const int64_t start = now_ns();
-    copy();
-    least = std::min(least, now_ns() - start);
-  }
-  return least;
-}
-
-/// Through a slot go two copies, and the slot's cache lines from core to core and back, which takes as long
-/// again. Reading is one copy and what the kernel does for each page.
-bool measure_reading() {
-  constexpr size_t kBytes = size_t{64} * 1024;
-  constexpr int64_t kCopiesThroughSlot = 4;
-  const std::vector<std::byte> from(kBytes, std::byte{1});
-  std::vector<std::byte> to(kBytes, std::byte{2});
-  const auto read = [&, landmark = own_landmark()] {
-    const auto at = reinterpret_cast<uint64_t>(from.data());
-    return landmark && read_process(::getpid(), *landmark, at, to.data(), kBytes);
-  };
-  if (!read()) return false;
-  const int64_t read_ns = quickest_ns(read);
-  const int64_t copy_ns = quickest_ns([&] {
-    std::memcpy(to.data(), from.data(), kBytes);
-    asm volatile("" : : "r"(to.data()) : "memory");  // it is made, though nobody looks at it
-  });
-  return read_ns < kCopiesThroughSlot * copy_ns;
 }
 
 }  // namespace
@@ -89,11 +51,6 @@ Result<ProcessReader> ProcessReader::open(const Fd& socket, const Landmark& land
 
 bool ProcessReader::read(uint64_t address, std::byte* place, size_t bytes) const {
   return can_read() && read_process(process_, landmark_, address, place, bytes);
-}
-
-bool is_reading_quick() {
-  static const bool is_quick = measure_reading();
-  return is_quick;
 }
 
 }  // namespace rondo::shm

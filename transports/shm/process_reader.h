@@ -40,8 +40,4 @@ class ProcessReader {
   Landmark landmark_;
 };
 
-/// Whether reading another process takes less time than bringing the bytes over in a slot. Measured by the
-/// first call in a process, in some 50 us. Any thread.
-bool is_reading_quick();
-
 }  // namespace rondo::shm

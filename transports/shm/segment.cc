@@ -12,6 +12,9 @@ constexpr size_t kPage = 4096;  // the smallest page that Linux has
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+/// Between words of one end and words of the other, which a processor would fetch along.
+constexpr size_t kApart = 64;
+
 /// Offsets of one direction's parts; check_params() has bounded the numbers, so nothing here overflows.
 struct FifoOffsets {
   explicit FifoOffsets(const AgreedParams& params)
@@ -19,12 +22,14 @@ struct FifoOffsets {
         withdrawal(sizeof(ReleasedCounter)),
         loans(withdrawal + sizeof(WithdrawalWords)),
         headers(loans + sizeof(LoanWords)),
-        memory(whole_pages(headers + params.slots * sizeof(SlotHeader))),
+        times(headers + params.slots * sizeof(SlotHeader) + kApart),
+        memory(whole_pages(times + params.slots * sizeof(uint32_t))),
         end(memory + params.slots * stride) {}
   size_t stride;
   size_t withdrawal;
   size_t loans;
   size_t headers;
+  size_t times;
   size_t memory;
   size_t end;
 };
@@ -43,6 +48,10 @@ WithdrawalWords& Segment::withdrawal(int direction, const AgreedParams& params) 
 
 LoanWords& Segment::loans(int direction, const AgreedParams& params) const {
   return *reinterpret_cast<LoanWords*>(start(direction, params) + FifoOffsets(params).loans);
+}
+
+uint32_t* Segment::times(int direction, const AgreedParams& params) const {
+  return reinterpret_cast<uint32_t*>(start(direction, params) + FifoOffsets(params).times);
 }
 
 FifoLayout Segment::fifo(int direction, const AgreedParams& params) const {

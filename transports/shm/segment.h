@@ -1,7 +1,7 @@
 // Segment: the memory that the two ends of a shm connection share, and its way from one process to the other.
 //
 //     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, WithdrawalWords,
-//                                                                  LoanWords, headers, slots
+//                                                                  LoanWords, headers, times, slots
 //
 // Slots begin at pages, and pages that are never used are never allocated. Used by the shm transport, on the
 // connection's thread.
@@ -23,7 +23,7 @@
 namespace rondo::shm {
 
 inline constexpr uint32_t kMagic = 0x6d687352;  // "Rshm"
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 
 /// What goes over the socket with the memfd.
 struct Description {
@@ -50,6 +50,8 @@ class Segment {
   FifoLayout fifo(int direction, const AgreedParams& params) const;
   WithdrawalWords& withdrawal(int direction, const AgreedParams& params) const;
   LoanWords& loans(int direction, const AgreedParams& params) const;
+  /// By slot, what the receiver's part of its latest message took, in ns; atomic.
+  uint32_t* times(int direction, const AgreedParams& params) const;
 
   /// A new one, mapped here, and its memfd.
   struct Made;

@@ -3,10 +3,12 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/clock.h"
 #include "common/aligned_bytes.h"
 #include "common/fifo.h"
 #include "shm/loans.h"
 #include "shm/segment.h"
+#include "shm/ways.h"
 
 namespace rondo {
 namespace {
@@ -29,9 +31,18 @@ class ShmConnection : public Connection {
 
   std::byte* acquire() override {
     await_segment();
-    return sender_.has_room() ? sender_.slot() : nullptr;
+    if (!sender_.has_room()) return nullptr;
+    sent_ways_.hear(sender_.seen_returned());
+    return sender_.slot();
   }
-  void commit(size_t bytes, const Signature& signature) override { sender_.publish(bytes, 0, signature); }
+  Filling filling(size_t bytes, bool could_post) override {
+    return sent_ways_.filling(sender_.sent() + 1, bytes, could_post);
+  }
+  void filled(int64_t ns) override { sent_ways_.filled(ns); }
+  void commit(size_t bytes, const Signature& signature) override {
+    sent_ways_.sent_by_slot(sender_.sent() + 1);
+    sender_.publish(bytes, 0, signature);
+  }
 
   void lend(const Lendable& memory) override {
     if (link_ == nullptr) lender_.lend(memory, socket_);
@@ -39,7 +50,9 @@ class ShmConnection : public Connection {
   Posting posting(const std::byte* data, size_t bytes) const override {
     const uint64_t note = lender_.note_for(data, bytes);
     if (note == shm::Note::kNone) return Posting::None;
-    return shm::Note::is_address(note) ? Posting::Read : Posting::Seen;
+    if (!shm::Note::is_address(note)) return Posting::Seen;
+    const bool reads = read_peer_ == ReadPeer::Always || sent_ways_.reads(sender_.sent() + 1, bytes);
+    return reads ? Posting::Read : Posting::None;
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
 
@@ -70,6 +83,7 @@ class ShmConnection : public Connection {
   bool is_peer_away() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
+    taken_time_.end(receiver_.index());
     receiver_.release();
     expected_.place = nullptr;
     stop_reading();
@@ -93,6 +107,7 @@ class ShmConnection : public Connection {
     if (borrower_.has_news()) hear_news();
   }
   void hear_news();
+  bool borrow(const Arrival& arrival);
   Result<const std::byte*> find_borrowed(const Arrival& arrival);
   Result<const std::byte*> read_borrowed(const Arrival& arrival);
   void copy_unread(uint64_t message);
@@ -117,6 +132,8 @@ class ShmConnection : public Connection {
   FifoReceiver receiver_;
   shm::Lender lender_;
   shm::Borrower borrower_;
+  shm::SentWays sent_ways_;
+  shm::TakenTime taken_time_;
   Withdrawal posting_;
   Withdrawal reading_;
   uint64_t posted_ = 0;                  // messages up to the last one that was posted
@@ -136,6 +153,8 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
   posting_ = Withdrawal(segment_.withdrawal(outgoing, params_));
   reading_ = Withdrawal(segment_.withdrawal(incoming, params_));
   lender_ = shm::Lender(segment_.loans(outgoing, params_));
+  sent_ways_ = shm::SentWays(segment_.times(outgoing, params_), params_.slots);
+  taken_time_ = shm::TakenTime(segment_.times(incoming, params_));
   borrower_ = shm::Borrower(segment_.loans(incoming, params_), read_peer_);
   if (read_peer_ != ReadPeer::Never) lender_.open_up(socket_);
   if (!may_keep(socket_)) socket_.close();
@@ -147,6 +166,7 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   if (shm::Note::is_address(note)) {
     by_slot_.resize(params_.slots);
     by_slot_[sender_.index()] = {sender_.sent() + 1, data, bytes};
+    sent_ways_.sent_to_be_read(sender_.sent() + 1, bytes);
   }
   sender_.publish(bytes, note, signature);
   posted_ = sender_.sent();
@@ -172,15 +192,24 @@ std::optional<Arrival> ShmConnection::peek() {
   await_segment();
   hear();
   std::optional<Arrival> arrival = receiver_.peek();
-  if (!arrival || receiver_.note() == shm::Note::kNone) return arrival;
-  if (borrowed_ == nullptr) {
-    auto found = find_borrowed(*arrival);
-    if (!found.ok()) failure_ = found.status();
-    if (!found.ok() || found.value() == nullptr) return std::nullopt;
-    borrowed_ = found.value();
+  if (!arrival) return arrival;
+  if (receiver_.note() != shm::Note::kNone) {
+    if (borrowed_ == nullptr && !borrow(*arrival)) return std::nullopt;
+    arrival->data = borrowed_;
   }
-  arrival->data = borrowed_;
+  if (arrival->bytes >= shm::kLeastRead) taken_time_.begin();
   return arrival;
+}
+
+/// False where it is nowhere yet, or could not be had.
+bool ShmConnection::borrow(const Arrival& arrival) {
+  const int64_t start_ns = now_ns();
+  auto found = find_borrowed(arrival);
+  if (!found.ok()) failure_ = found.status();
+  if (!found.ok() || found.value() == nullptr) return false;
+  borrowed_ = found.value();
+  taken_time_.add(now_ns() - start_ns);
+  return true;
 }
 
 /// Where a message lies that was posted; null: nowhere yet.

@@ -36,6 +36,15 @@ class Connection {
   /// Room for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not
   /// released enough. Asking again gives the same slot until it is committed.
   virtual std::byte* acquire() = 0;
+  struct Filling {
+    bool streams = false;   // by stores that go past the caches
+    bool is_timed = false;  // filled() is told
+  };
+  /// How the acquired slot is best filled with so many bytes. `could_post`: the message could be posted as
+  /// well, if that were quicker.
+  virtual Filling filling(size_t /*bytes*/, bool /*could_post*/) { return {}; }
+  /// How long that took, before commit().
+  virtual void filled(int64_t /*ns*/) {}
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
 
@@ -46,7 +55,8 @@ class Connection {
     Seen,  // the peer sees the bytes where they lie, or the kernel takes them from there
     Read,  // the peer copies them from there before it uses them; to where it expects them, if it does
   };
-  /// How post() would bring these bytes to the peer. They must stay as they are until flushed().
+  /// How post() would bring these bytes to the peer, and None where a slot is quicker. They must stay as they
+  /// are until flushed().
   virtual Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const { return Posting::None; }
   bool can_post(const std::byte* data, size_t bytes) const { return posting(data, bytes) != Posting::None; }
   /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false where it cannot,

@@ -47,7 +47,8 @@ class Link {
   virtual Result<Fd> accepted(int index) = 0;
 };
 
-/// Whether an end reads long messages from the memory of the peer's process, which must allow it.
+/// Whether an end reads long messages from the memory of the peer's process, which must allow it. IfQuick:
+/// each message that takes less time so.
 enum class ReadPeer { IfQuick, Always, Never };
 
 /// Sizes of a connection; the same at both ends, or connecting fails with both named.
@@ -56,7 +57,7 @@ struct ConnectionParams {
   int slots = 4;
   int sockets = 2;  // of a tcp connection
   uint64_t sim_seed = 0;
-  int64_t sim_delay_us = 50;  // longest delay of a message on the sim transport
+  int64_t sim_delay_us = 50;               // longest delay of a message on the sim transport
   ReadPeer read_peer = ReadPeer::IfQuick;  // over shm; may differ between the ends
 };
 

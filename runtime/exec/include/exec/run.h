@@ -61,6 +61,8 @@ class Run final : public Task {
   struct Target {
     Connection* connection;
     std::byte* slot;  // null: by reference
+    Connection::Filling filling = {};
+    int64_t fill_ns = 0;
   };
   enum class StepOutcome { Done, Stuck, Failed };
 
@@ -75,6 +77,7 @@ class Run final : public Task {
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
   void lend(const std::byte* buffer);
   std::byte* start_of(Ref place, size_t tile) const;
+  bool may_be_read(const Step& step) const;
   bool is_posted(const Connection& connection, const Step& step, const std::byte* value, size_t bytes) const;
   bool post(const Step& step, size_t tile, size_t bytes);
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
@@ -84,7 +87,8 @@ class Run final : public Task {
   void compute(size_t lane, const Step& step);
   void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
   void stream_piece(const FoldArgs& args, size_t slot_offset);
-  const std::byte* fill_slots(FoldArgs args, const std::byte* value, size_t slot_offset);
+  void fill(Target& target, FoldArgs args, const std::byte* value, size_t slot_offset);
+  const std::byte* fill_slots(const FoldArgs& args, const std::byte* value, size_t slot_offset);
   void hand_over(size_t bytes);
   std::byte* address(Buffer buffer, size_t offset) const;
   bool contiguous(const Step& step, size_t tile, Ref place) const;
