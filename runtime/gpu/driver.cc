@@ -14,13 +14,33 @@ constexpr const char* kLibrary = "libcuda.so.1";
 
 #define RONDO_NAME_OF(name) #name  // after cuda.h's macros
 
+template <class Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+template <class... Arguments>
+CUresult not_there(Arguments...) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+template <class Function>
+void find_optional(void* library, const char* name, Function*& function) {
+  if (!find(library, name, function)) function = not_there;
+}
+
 /// Null, or the first function that the library lacks.
 const char* look_up(void* library, Driver& functions) {
-#define X(name)                                                                                       \
-  functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, RONDO_NAME_OF(name))); \
-  if (functions.name == nullptr) return RONDO_NAME_OF(name);
+#define X(name) \
+  if (!find(library, RONDO_NAME_OF(name), functions.name)) return RONDO_NAME_OF(name);
   RONDO_DRIVER_FUNCTIONS(X)
+  X(cuStreamGetCaptureInfo_v2)
 #undef X
+#define X(name) find_optional(library, RONDO_NAME_OF(name), functions.name);
+  RONDO_OPTIONAL_DRIVER_FUNCTIONS(X)
+#undef X
+  find_optional(library, "cuEventElapsedTime", functions.cuEventElapsedTime_v1);
   return nullptr;
 }
 
@@ -32,7 +52,8 @@ Result<const Driver*> load() {
   }
   auto functions = std::make_unique<Driver>();
   if (const char* missing = look_up(library, *functions))
-    return error(Code::Unsupported, "the CUDA driver is too old: it has no {}", missing);
+    return error(Code::Unsupported,
+                 "the CUDA driver is too old: it has no {}, and must be CUDA 12.0's or later", missing);
   const CUresult result = functions->cuInit(0);
   if (result != CUDA_SUCCESS) {
     const char* words = nullptr;

@@ -1,4 +1,5 @@
-// The driver's functions, looked up at run time. Which of an ABI's versions is meant, cuda.h's macros say.
+// The driver's functions, looked up at run time. Which of an ABI's versions is meant, cuda.h's macros say,
+// except where an older version does, so that a driver of CUDA 12.0 has all of them.
 #pragma once
 
 #include <cuda.h>
@@ -30,13 +31,6 @@ namespace rondo::gpu {
   X(cuStreamGetCtx)                              \
   X(cuStreamSynchronize)                         \
   X(cuStreamWaitEvent)                           \
-  X(cuStreamGetCaptureInfo)                      \
-  X(cuStreamBeginCapture)                        \
-  X(cuStreamEndCapture)                          \
-  X(cuGraphInstantiate)                          \
-  X(cuGraphLaunch)                               \
-  X(cuGraphDestroy)                              \
-  X(cuGraphExecDestroy)                          \
   X(cuStreamBatchMemOp)                          \
   X(cuThreadExchangeStreamCaptureMode)           \
   X(cuEventCreate)                               \
@@ -44,10 +38,8 @@ namespace rondo::gpu {
   X(cuEventRecord)                               \
   X(cuEventQuery)                                \
   X(cuEventSynchronize)                          \
-  X(cuEventElapsedTime)                          \
   X(cuMemAlloc)                                  \
   X(cuMemFree)                                   \
-  X(cuMemAllocManaged)                           \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
   X(cuMemHostRegister)                           \
@@ -81,10 +73,26 @@ namespace rondo::gpu {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)
 
+/// What benchmarks and tests need. Where the driver lacks one, it answers CUDA_ERROR_NOT_SUPPORTED.
+#define RONDO_OPTIONAL_DRIVER_FUNCTIONS(X) \
+  X(cuStreamBeginCapture)                  \
+  X(cuStreamEndCapture)                    \
+  X(cuGraphInstantiate)                    \
+  X(cuGraphLaunch)                         \
+  X(cuGraphDestroy)                        \
+  X(cuGraphExecDestroy)                    \
+  X(cuMemAllocManaged)
+
 struct Driver {
 #define X(name) decltype(&::name) name = nullptr;
   RONDO_DRIVER_FUNCTIONS(X)
+  RONDO_OPTIONAL_DRIVER_FUNCTIONS(X)
 #undef X
+  /// Of CUDA 11.3; what later versions add is about edges.
+  CUresult (*cuStreamGetCaptureInfo_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
+                                        const CUgraphNode**, size_t*) = nullptr;
+  /// Without a suffix in the driver; optional as well.
+  CUresult (*cuEventElapsedTime_v1)(float*, CUevent, CUevent) = nullptr;
 };
 
 /// Loads and initialises the driver the first time; Unsupported, with the reason, where that fails.

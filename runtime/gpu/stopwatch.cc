@@ -47,7 +47,7 @@ Result<double> Stopwatch::elapsed_us() const {
   const Driver& cuda = *driver().value();
   float elapsed_ms = 0;
   RONDO_TRY(outcome(cuda.cuEventSynchronize(stop_), "waiting for an event"));
-  RONDO_TRY(outcome(cuda.cuEventElapsedTime(&elapsed_ms, start_, stop_), "reading a stopwatch"));
+  RONDO_TRY(outcome(cuda.cuEventElapsedTime_v1(&elapsed_ms, start_, stop_), "reading a stopwatch"));
   return static_cast<double>(elapsed_ms) * 1e3;
 }
 

@@ -25,9 +25,8 @@ Result<uint64_t> capture_of(Stream stream) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  RONDO_TRY(
-      outcome(cuda->cuStreamGetCaptureInfo(stream, &capture, &number, nullptr, nullptr, nullptr, nullptr),
-              "asking whether a stream is captured"));
+  RONDO_TRY(outcome(cuda->cuStreamGetCaptureInfo_v2(stream, &capture, &number, nullptr, nullptr, nullptr),
+                    "asking whether a stream is captured"));
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return Status(Code::InvalidUsage, "the stream's capture into a graph has failed before this call");
   return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;

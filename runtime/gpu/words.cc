@@ -8,7 +8,7 @@
 namespace rondo::gpu {
 namespace {
 
-constexpr size_t kMostAtOnce = 256;  // CUDA's limit
+constexpr size_t kMostAtOnce = 255;  // CUDA's: fewer than 256
 
 CUstreamBatchMemOpParams params_of(const WordOperation& operation) {
   CUstreamBatchMemOpParams params{};

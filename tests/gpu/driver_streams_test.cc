@@ -125,6 +125,11 @@ TEST_CASE("streams wait for words of memory and write them") {
   REQUIRE_CU(cuStreamWaitValue32, first, word, 8, CU_STREAM_WAIT_VALUE_AND);
   CHECK_CU(cuStreamSynchronize, first);
 
+  std::vector<CUstreamBatchMemOpParams> many(256, operations[1]);
+  CHECK_CU(cuStreamBatchMemOp, second, 255, many.data(), 0);
+  CHECK(CU(cuStreamBatchMemOp)(second, 256, many.data(), 0) == CUDA_ERROR_INVALID_VALUE);
+  CHECK_CU(cuStreamSynchronize, second);
+
   unsigned on_stack = 0;
   CHECK(CU(cuStreamWriteValue32)(first, reinterpret_cast<CUdeviceptr>(&on_stack), 3, 0) ==
         CUDA_ERROR_INVALID_VALUE);

@@ -1,10 +1,14 @@
 // Calls on CUDA streams: their order, groups of ranks that one thread drives, and graphs.
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "exchange.h"
 #include "gpu.h"
 #include "gpu/graph.h"
+#include "gpu/memory.h"
+#include "gpu/words.h"
 #include "oracle.h"
 
 namespace rondo::test {
@@ -103,6 +107,27 @@ TEST_CASE("calls on a stream come one after the other") {
   add_up(party, numbers, kCount, 10);
   party.synchronize();
   for (const Numbers& one : numbers) CHECK(one.get() == 59049);  // 3 to the 10th
+}
+
+TEST_CASE("a stream takes any number of operations on words at once") {
+  if (lacks_gpus()) return;
+  constexpr uint32_t kWords = 600;  // more than two batches of CUDA's
+  const Party party(1, "cuda:0");
+  auto memory = gpu::Memory::allocate(gpu::MemoryKind::Pinned, 0, kWords * sizeof(uint32_t));
+  require_ok(memory.status());
+  auto* const words = reinterpret_cast<uint32_t*>(memory.value().data());
+  std::vector<gpu::WordOperation> operations;
+  for (uint32_t i = 0; i < kWords; ++i)
+    operations.push_back({gpu::WordOperation::Kind::Write, words + i, i + 1});
+  const gpu::Current current(party.device(0));
+  for (const size_t count : {size_t{254}, size_t{255}, size_t{256}, size_t{kWords}}) {
+    INFO(count << " operations");
+    std::fill_n(words, kWords, 0);
+    require_ok(gpu::operate(party.stream(0), std::span(operations).first(count)));
+    require_ok(gpu::synchronize(party.stream(0)));
+    CHECK(words[count - 1] == count);
+    CHECK(std::count(words, words + kWords, 0) == static_cast<ptrdiff_t>(kWords - count));
+  }
 }
 
 /// What comes to one stream waits for what another has.

@@ -189,3 +189,12 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start_handle, CUevent e
     return CUDA_SUCCESS;
   });
 }
+
+#ifdef cuEventElapsedTime
+#undef cuEventElapsedTime
+/// The first version of it, which says the same here.
+extern "C" __attribute__((visibility("default"))) CUresult cuEventElapsedTime(float* milliseconds,
+                                                                              CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+#endif

@@ -11,7 +11,7 @@ namespace rondo::standin {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::microseconds(20);
-constexpr unsigned kMostBatched = 256;
+constexpr unsigned kTooMany = 256;
 
 template <class T>
 bool holds(T found, T value, unsigned condition) {
@@ -136,7 +136,7 @@ CUresult cuStreamBatchMemOp(CUstream handle, unsigned count, CUstreamBatchMemOpP
   return call(__func__, [&](Lock&) {
     StreamPtr stream;
     STANDIN_TRY(find_stream(handle, stream));
-    STANDIN_REQUIRE(count <= kMostBatched && params != nullptr && flags == 0, CUDA_ERROR_INVALID_VALUE);
+    STANDIN_REQUIRE(count < kTooMany && params != nullptr && flags == 0, CUDA_ERROR_INVALID_VALUE);
     std::vector<Operation> all(count);
     for (unsigned i = 0; i < count; ++i) STANDIN_TRY(plan_batched(stream->context, params[i], all[i]));
     return submit(*stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, [all = std::move(all)] {
