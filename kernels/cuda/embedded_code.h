@@ -13,10 +13,13 @@ struct EmbeddedCode {
 
 /// Kept while the process lives.
 inline gpu::Image& image_of(const EmbeddedCode* files) {
-  const auto code = [](const EmbeddedCode& file) { return gpu::Image::Code(file.begin, file.end); };
-  std::vector<gpu::Image::Code> parts;
-  for (const EmbeddedCode* one = files + 1; one->begin != nullptr; ++one) parts.push_back(code(*one));
-  return *new gpu::Image(code(files[0]), std::move(parts));
+  const auto bytes = [](const EmbeddedCode& file) { return gpu::DeviceCode::Bytes(file.begin, file.end); };
+  gpu::DeviceCode code{.linked = bytes(files[0]),
+                       .parts = {},
+                       .max_registers = RONDO_DEVICE_REGISTERS,
+                       .description = RONDO_DEVICE_CODE};
+  for (const EmbeddedCode* one = files + 1; one->begin != nullptr; ++one) code.parts.push_back(bytes(*one));
+  return *new gpu::Image(std::move(code));
 }
 
 }  // namespace rondo

@@ -1,5 +1,11 @@
 #include "gpu/launch.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <string>
+
 #include "driver.h"
 #include "gpu/device.h"
 
@@ -18,32 +24,76 @@ CUresult look_up(CUlibrary library, const char* name, CUfunction& function) {
   return result == CUDA_SUCCESS ? cuda.cuKernelGetFunction(&function, kernel) : result;
 }
 
+/// The compiler's log in a line; what it says first is what matters.
+std::string in_a_line(std::string log) {
+  log.resize(std::strlen(log.c_str()));
+  while (!log.empty() && std::isspace(static_cast<unsigned char>(log.back()))) log.pop_back();
+  std::replace(log.begin(), log.end(), '\n', ' ');
+  return log;
+}
+
 /// Compiles the parts for the current device.
 class Linker {
  public:
+  explicit Linker(uint32_t max_registers) {
+    // The kernels' PTX says how many threads a block has, which limits their registers. The functions that
+    // they call are compiled without that limit, and may then need more registers than a kernel can have.
+    set(0, CU_JIT_MAX_REGISTERS, max_registers);
+    set(1, CU_JIT_ERROR_LOG_BUFFER, reinterpret_cast<uintptr_t>(log_.data()));
+    set(2, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, log_.size());
+  }
+  Linker(const Linker&) = delete;
+  Linker& operator=(const Linker&) = delete;
   ~Linker() {
     if (state_ != nullptr) driver().value()->cuLinkDestroy(state_);
   }
-  Result<CUlibrary> link(std::span<const Image::Code> parts) {
+
+  Result<CUlibrary> link(std::span<const DeviceCode::Bytes> parts) {
     const Driver& cuda = *driver().value();
-    constexpr const char* kWhat = "compiling the kernels for this GPU";
-    RONDO_TRY(outcome(cuda.cuLinkCreate(0, nullptr, nullptr, &state_), kWhat));
-    for (const Image::Code part : parts)
-      RONDO_TRY(
-          outcome(cuda.cuLinkAddData(state_, CU_JIT_INPUT_FATBINARY, const_cast<std::byte*>(part.data()),
-                                     part.size(), "rondo", 0, nullptr, nullptr),
-                  kWhat));
+    RONDO_TRY(said(cuda.cuLinkCreate(kOptions, options_.data(), values_.data(), &state_)));
+    for (const DeviceCode::Bytes part : parts)
+      RONDO_TRY(said(cuda.cuLinkAddData(state_, CU_JIT_INPUT_FATBINARY, const_cast<std::byte*>(part.data()),
+                                        part.size(), "rondo", 0, nullptr, nullptr)));
     void* code = nullptr;
     size_t bytes = 0;
-    RONDO_TRY(outcome(cuda.cuLinkComplete(state_, &code, &bytes), kWhat));
+    RONDO_TRY(said(cuda.cuLinkComplete(state_, &code, &bytes)));
     CUlibrary library = nullptr;
-    RONDO_TRY(outcome(load(code, library), kWhat));
+    RONDO_TRY(said(load(code, library)));
     return library;
   }
 
  private:
-  CUlinkState state_ = nullptr;
+  static constexpr unsigned kOptions = 3;
+
+  void set(size_t which, CUjit_option option, uintptr_t value) {
+    options_[which] = option;
+    values_[which] = reinterpret_cast<void*>(value);  // NOLINT(performance-no-int-to-ptr)
+  }
+  Status said(CUresult result) const {
+    const Status status = outcome(result, "compiling the kernels for this GPU");
+    const std::string log = in_a_line(log_);
+    return status.ok() || log.empty() ? status : Status(status.code(), status.message() + ": " + log);
+  }
+
+  std::string log_ = std::string(4096, '\0');
+  std::array<CUjit_option, kOptions> options_;
+  std::array<void*, kOptions> values_;
+  CUlinkState state_ = nullptr;  // keeps the options' addresses
 };
+
+/// What the library has and the machine wants, for a kernel that could not be loaded.
+std::string code_and_device(const char* description, int device) {
+  const Driver& cuda = *driver().value();
+  int major = 0;
+  int minor = 0;
+  int version = 0;
+  cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  cuda.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  cuda.cuDriverGetVersion(&version);
+  return fmt::format(
+      "this librondo has {}, GPU {} has compute capability {}.{}, and its driver is CUDA {}.{}'s",
+      description, device, major, minor, version / 1000, version % 1000 / 10);
+}
 
 }  // namespace
 
@@ -51,13 +101,20 @@ Result<Kernel> Image::find(const char* name, int device) {
   RONDO_TRY(driver().status());
   const Current current(device);
   RONDO_TRY(current.status());
+  auto found = find_on_current(name, device);
+  if (found.ok()) return found;
+  return Status(found.status().code(),
+                found.status().message() + "; " + code_and_device(code_.description, device));
+}
+
+Result<Kernel> Image::find_on_current(const char* name, int device) {
   const std::lock_guard lock(mutex_);
   CUlibrary& library = libraries_[device];
   Kernel found{.device = device};
-  CUresult result = library != nullptr ? CUDA_SUCCESS : load(linked_.data(), library);
+  CUresult result = library != nullptr ? CUDA_SUCCESS : load(code_.linked.data(), library);
   if (result == CUDA_SUCCESS) result = look_up(library, name, found.function);
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-    RONDO_TRY_ASSIGN(library, Linker().link(parts_));
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && !code_.parts.empty()) {
+    RONDO_TRY_ASSIGN(library, Linker(code_.max_registers).link(code_.parts));
     result = look_up(library, name, found.function);
   }
   RONDO_TRY(outcome(result, fmt::format("loading the kernel {}", name).c_str()));

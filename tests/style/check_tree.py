@@ -9,7 +9,7 @@ import doc_rules
 import layers
 import text_rules
 
-LEFT_OUT = {".cuda", ".git", ".venv", "__pycache__"}
+LEFT_OUT = {".cuda", ".cuda-tools", ".git", ".venv", "__pycache__"}
 
 
 def read_tree(root):

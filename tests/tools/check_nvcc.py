@@ -31,7 +31,7 @@ class Nvcc(unittest.TestCase):
         self.bin = os.path.join(self.tree, "bin")
         os.mkdir(self.bin)
         for name in ("sh", "bash", "sed", "grep", "head", "tail", "dirname", "readlink", "mktemp", "rm", "cat", "mv",
-                     "chmod"):
+                     "chmod", "timeout", "tr", "sort"):
             os.symlink(shutil.which(name), os.path.join(self.bin, name))
 
     def program(self, path, text):
@@ -80,6 +80,31 @@ class Nvcc(unittest.TestCase):
         self.program("bin/nvcc", f'#!/bin/sh\nexec {self.tree}/elsewhere/bin/nvcc "$@"\n')
         self.assertEqual(self.find().stdout.splitlines(),
                          [self.bin + "/nvcc", os.path.realpath(self.tree + "/elsewhere"), "12.4"])
+
+    # The GPUs to compile for.
+    def architectures(self, *wanted, smi="exit 127"):
+        self.program("bin/nvidia-smi", "#!/bin/sh\n" + smi)
+        known = self.program("bin/nvcc", "#!/bin/sh\nprintf 'sm_%s\\n' 75 80 86 89 90 100 120\n")
+        return self.run_in_tree("tools/cuda/architectures", known, *wanted)
+
+    def test_code_is_for_the_gpus_of_the_machine_or_else_for_9_0(self):
+        for smi, made in (("exit 127", "90"), ("echo 'No devices were found'; exit 6", "90"), ("echo 8.9", "89"),
+                          ("printf '12.0\\n8.0\\n8.0\\n'", "80 120"),
+                          ("printf '7.5\\n'", "90"),  # which Rondo cannot use
+                          ("printf '8.6\\n99.9\\n[N/A]\\n'", "86")):  # and of what nvcc does not know PTX is made
+            result = self.architectures("native", smi=smi)
+            self.assertEqual((result.returncode, result.stdout.split()), (0, made.split()), (smi, result.stderr))
+
+    def test_releases_have_code_for_every_generation(self):
+        self.assertEqual(self.architectures("all").stdout.split(), "80 86 89 90 100 120".split())
+        self.assertEqual(self.architectures("100", "86", "90", "86").stdout.split(), "86 90 100".split())
+
+    def test_architectures_that_make_no_sense_are_named(self):
+        for wanted, said in (("75", "'75': it must be 80 or later"), ("sm_90", "'sm_90': it must be native, all"),
+                             ("90a", "'90a': it must be")):
+            result = self.architectures("80", wanted)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), wanted)
+            self.assertIn(f"gpu_architectures is {said}", result.stderr)
 
     # tools/lib/cuda.sh, where no toolkit is (a made one would be found in the usual place too).
     def have(self, pip, **variables):

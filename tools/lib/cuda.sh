@@ -7,24 +7,43 @@
 CUDA_WHEELS=("nvidia-cuda-nvcc==13.0.*" "nvidia-cuda-crt==13.0.*" "nvidia-nvvm==13.0.*"
   "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cccl==13.0.*")
 
+# What takes device code apart, for tests. Any version of CUDA 13 reads what an earlier one has made.
+CUDA_TOOL_WHEELS=("nvidia-cuda-cuobjdump==13.*" "nvidia-cuda-nvdisasm==13.*")
+
 have_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
 
-# fetch_nvcc LOG: whole or not at all, so that a run which is cut short leaves nothing that looks like a compiler.
-fetch_nvcc() {
-  local log=$1 folder outcome=0
+# fetch_wheels TARGET LOG WHEEL...: whole or not at all, so that a run which is cut short leaves nothing that looks
+# like a compiler.
+fetch_wheels() {
+  local target=$1 log=$2 folder outcome=0
+  shift 2
   if ! python3 -m pip --version > "$log" 2>&1; then
     command -v apt-get > /dev/null && install_with_apt "$log" python3 python3-pip || return 1
   fi
-  folder=$(mktemp -d .cuda.XXXXXX) || return 1
+  folder=$(mktemp -d "$target.XXXXXX") || return 1
   python3 -m pip --disable-pip-version-check --no-input install --quiet --no-deps --only-binary :all: \
-    --timeout 30 --retries 1 --target "$folder" "${CUDA_WHEELS[@]}" > "$log" 2>&1 || outcome=1
+    --timeout 30 --retries 1 --target "$folder" "$@" > "$log" 2>&1 || outcome=1
   if [ "$outcome" = 0 ]; then
     chmod 755 "$folder"
-    printf '%s\n' "${CUDA_WHEELS[*]}" > "$folder/wheels"
-    rm -rf .cuda
-    mv "$folder" .cuda
+    printf '%s\n' "$*" > "$folder/wheels"
+    rm -rf "$target"
+    mv "$folder" "$target"
   fi
   rm -rf "$folder"
+  return "$outcome"
+}
+
+# have_cuda_tools: tests that need them are skipped where there are none in the end.
+have_cuda_tools() {
+  local log outcome=0
+  (PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin
+    command -v cuobjdump && command -v nvdisasm) > /dev/null && return 0
+  [ "$(cat .cuda-tools/wheels 2> /dev/null)" != "${CUDA_TOOL_WHEELS[*]}" ] || return 0
+  say "No cuobjdump here: fetching it and nvdisasm from PyPI into .cuda-tools/ (6 MB, once) ..."
+  log=$(mktemp)
+  fetch_wheels .cuda-tools "$log" "${CUDA_TOOL_WHEELS[@]}" || outcome=1
+  [ "$outcome" = 0 ] || say "Tests of the device code are skipped: $(grep -v WARNING "$log" | tail -n 1)"
+  rm -f "$log"
   return "$outcome"
 }
 
@@ -40,7 +59,7 @@ have_nvcc() {
   tools/cuda/find_nvcc . > /dev/null 2> "$log" || outcome=1
   if [ "$outcome" = 1 ] && [ "$(cat .cuda/wheels 2> /dev/null)" != "${CUDA_WHEELS[*]}" ]; then
     say "No CUDA toolkit here: fetching nvcc from PyPI into .cuda/ (100 MB, once; RONDO_CUDA=0 does without) ..."
-    fetch_nvcc "$log" && tools/cuda/find_nvcc . > /dev/null 2> "$log" && outcome=0
+    fetch_wheels .cuda "$log" "${CUDA_WHEELS[@]}" && tools/cuda/find_nvcc . > /dev/null 2> "$log" && outcome=0
   fi
   why=$(grep -v WARNING "$log" | tail -n 1) || why=''
   rm -f "$log"

@@ -108,38 +108,3 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
     return CUDA_SUCCESS;
   });
 }
-
-CUresult cuLinkCreate(unsigned, CUjit_option*, void**, CUlinkState* state) {
-  return call(__func__, [&](Lock&) {
-    Context* context = nullptr;
-    STANDIN_REQUIRE(state != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(use_context(context));
-    *state = driver().links.add(std::make_shared<CUlinkState_st>());
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType, void* data, size_t bytes, const char*, unsigned,
-                       CUjit_option*, void**) {
-  return call(__func__, [&](Lock&) {
-    STANDIN_REQUIRE(driver().links.find(state) != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    STANDIN_REQUIRE(data != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE);
-    state->image.append(static_cast<const char*>(data), bytes);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
-  return call(__func__, [&](Lock&) {
-    STANDIN_REQUIRE(driver().links.find(state) != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    STANDIN_REQUIRE(image != nullptr, CUDA_ERROR_INVALID_VALUE);
-    *image = state->image.data();
-    if (bytes != nullptr) *bytes = state->image.size();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuLinkDestroy(CUlinkState state) {
-  return call(__func__,
-              [&](Lock&) { return driver().links.remove(state) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; });
-}

@@ -24,5 +24,8 @@ struct CUfunc_st {
 };
 
 struct CUlinkState_st {
-  std::string image;
+  unsigned max_registers = 0;  // of a thread; 0: any
+  char* error_log = nullptr;   // the user's
+  size_t error_log_bytes = 0;
+  std::vector<std::string> parts;
 };

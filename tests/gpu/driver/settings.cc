@@ -64,6 +64,7 @@ Settings settings_from_environment() {
   settings.seed = number("RONDO_STANDIN_SEED", 0);
   settings.folder = text("RONDO_STANDIN_DIR");
   settings.guard = number("RONDO_STANDIN_GUARD", 0) != 0;
+  settings.link_folder = text("RONDO_STANDIN_LINK_DIR");
   settings.faults = faults();
   return settings;
 }

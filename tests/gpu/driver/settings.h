@@ -23,6 +23,7 @@ struct Settings {
   uint64_t seed = 0;          // of delays; 0: none
   std::string folder;         // where processes take turns; empty: they do not
   bool guard = false;         // device memory is out of the host's reach
+  std::string link_folder;    // where what is linked is left; empty: it is not
   std::vector<Fault> faults;
 };
 

@@ -22,18 +22,27 @@ struct Kernel {
   int device = 0;
 };
 
-/// Device code. What was linked for some architectures is loaded as it is; for later ones the driver compiles and
-/// links the parts it was made of. Loaded once a device and kept while the process lives.
+/// Device code as it was built.
+struct DeviceCode {
+  using Bytes = std::span<const std::byte>;
+  Bytes linked;              // for some architectures
+  std::vector<Bytes> parts;  // what it was linked from, which the driver can compile for others
+  uint32_t max_registers;    // that a thread may use
+  const char* description;   // as in "code for sm_90 and PTX for compute_80 and later"
+};
+
+/// What was linked for some architectures is loaded as it is; for others the driver compiles and links the
+/// parts. Loaded once a device and kept while the process lives.
 class Image {
  public:
-  using Code = std::span<const std::byte>;
-  /// All of it stays where it is.
-  Image(Code linked, std::vector<Code> parts) : linked_(linked), parts_(std::move(parts)) {}
+  /// All that the code points to stays where it is.
+  explicit Image(DeviceCode code) : code_(std::move(code)) {}
   Result<Kernel> find(const char* name, int device);
 
  private:
-  Code linked_;
-  std::vector<Code> parts_;
+  Result<Kernel> find_on_current(const char* name, int device);
+
+  DeviceCode code_;
   std::mutex mutex_;
   std::map<int, CUlib_st*> libraries_;  // by device
 };

@@ -1,0 +1,10 @@
+// Brings the kernels onto GPU 0, and says why where that fails.
+#include <cstdio>
+
+#include "kernels/device_folds.h"
+
+int main() {
+  const rondo::Status loaded = rondo::load_device_kernels(0);
+  if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.message().c_str());
+  return loaded.ok() ? 0 : 1;
+}
