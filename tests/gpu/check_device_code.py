@@ -20,6 +20,13 @@ FETCHED = os.path.join(ROOT, ".cuda-tools/nvidia/cu13/bin")
 PATH = os.pathsep.join([os.path.dirname(os.path.realpath(NVCC)), FETCHED, os.environ.get("PATH", "")])
 LATER = ("sm_100", "sm_120")
 NO_BINARY = "cuKernelGetFunction:1:209"  # CUDA_ERROR_NO_BINARY_FOR_GPU
+ELEMENT_BYTES = {
+    "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4, "unsigned int": 4, "long": 8,
+    "unsigned long": 8, "rondo::Bool8": 1, "rondo::Float16": 2, "rondo::BFloat16": 2, "rondo::Float8E4M3": 1,
+    "rondo::Float8E5M2": 1, "float": 4, "double": 8, "rondo::device::Complex<float>": 8,
+    "rondo::device::Complex<double>": 16}
+# Its width and offset: ST.E.128 desc[UR4][R2.64+0x10], R8
+STORE = re.compile(r"\bSTG?\.E((?:\.\w+)*) (?:desc\[\w+\])?\[\w+(?:\.64)?(?:\+0x([0-9a-f]+))?\]")
 
 
 def run(*command, **variables):
@@ -113,6 +120,29 @@ class DeviceCode(unittest.TestCase):
         self.assertRegex(done.stderr, r"error +: asked of the stand-in; this librondo has code for sm_\d+(, sm_\d+)* "
                                       r"and PTX for compute_80 and later")
         self.assertRegex(done.stderr, r"GPU 0 has compute capability \d+\.\d, and its driver is CUDA \d+\.\d's")
+
+    def test_results_are_stored_16_bytes_at_a_time_whatever_their_type(self):
+        self.need("cuobjdump", "nvdisasm", "readelf", "c++filt")
+        cubin = self.extract("elf", IMAGE)[0]
+        symbols = tool("readelf", "-sW", cubin)
+        names = sorted(set(re.findall(r"\b_ZN5rondo6device(?:9fold_with|8fold_one)\w+", symbols)))
+        shown = dict(zip(names, tool("c++filt", *names).splitlines()))
+        folds = {}  # by type and template, one of each
+        for name, text in shown.items():
+            found = re.match(r"bool rondo::device::(fold_with|fold_one)<(.*?)(?:, \(rondo::Reduction\)\d+)?>\(", text)
+            folds.setdefault((found[2].strip(), found[1]), name)
+        kinds = ("fold_one", "fold_with")
+        self.assertEqual(sorted(folds), sorted((of, kind) for of in ELEMENT_BYTES for kind in kinds))
+        listing = tool("cuobjdump", "-sass", "-fun", ",".join(folds.values()), cubin)
+        bodies = dict(re.findall(r"Function : (\w+)\n(.*?)(?=Function : |\Z)", listing, re.S))
+        for (of, fold), name in folds.items():
+            stores = STORE.findall(bodies[name])
+            wide = [offset for width, offset in stores if ".128" in width]
+            self.assertNotEqual(wide, [], f"{fold}<{of}>: {stores}")
+            # Single elements are stored besides, complex ones in two parts: nothing lies behind an element's end.
+            pieces = [f"ST.E{width} +{int(offset or '0', 16)}" for width, offset in stores
+                      if ".128" not in width and int(offset or "0", 16) >= ELEMENT_BYTES[of]]
+            self.assertEqual(pieces, [], f"{fold}<{of}> stores pieces of 16 bytes")
 
 
 if __name__ == "__main__":

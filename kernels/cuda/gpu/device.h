@@ -56,8 +56,11 @@ RONDO_DEVICE Pack read(const Pack* at) {
   const uint4 value = *reinterpret_cast<const uint4*>(at);
   return {{value.x, value.y, value.z, value.w}};
 }
+/// One store of 16 bytes. Of an assignment the compiler makes four stores where it has computed each word.
 RONDO_DEVICE void write(Pack* at, const Pack& pack) {
-  *reinterpret_cast<uint4*>(at) = make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]);
+  asm volatile("st.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(pack.words[0]), "r"(pack.words[1]),
+               "r"(pack.words[2]), "r"(pack.words[3])
+               : "memory");
 }
 
 RONDO_DEVICE uint64_t load_acquire(Word word, const uint64_t* at) {
