@@ -2,19 +2,23 @@
 """tools/gpu-check without a GPU: bundles of this build and of a made one, with and without a stand-in for the driver.
 
 Usage: check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF SOME_DRIVER
+       check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF STANDIN_DRIVER OnGpus
+       The latter runs rondo-perf on several GPUs of the stand-in for all of the driver.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-ROOT, BUILD, PERF, SOME_DRIVER = (os.path.abspath(path) for path in sys.argv[1:])
-del sys.argv[1:]
+ROOT, BUILD, PERF, SOME_DRIVER = (os.path.abspath(path) for path in sys.argv[1:5])
+OVER_STANDIN = sys.argv[5:] == ["OnGpus"]
+del sys.argv[1:5]
 GPU_CHECK = os.path.join(ROOT, "tools/gpu-check")
-PARTS = ["tests", "kernels", "collectives", "sanitizer"]
+PARTS = ["tests", "kernels", "collectives", "gpus", "sanitizer"]
 
 # The made build: what its programs do.
 TESTS = {
@@ -121,6 +125,39 @@ class ThisBuild(Folder):
         self.assertRegex(result.stderr, r"^gpu-check: there is no GPU here: \w+")
 
 
+@unittest.skipUnless(OVER_STANDIN, "it takes a driver that programs run over")
+class OnGpus(Folder):
+    """rondo-perf itself, on each GPU of a machine with several, with short vectors."""
+
+    def test_every_command_for_several_gpus_is_right(self):
+        os.mkdir(self.at("build"))
+        perf = self.at("build/rondo-perf")
+        os.symlink(PERF, perf)
+        self.describe([{"name": "perf", "suite": ["rondo:gpu"], "timeout": 30, "env": {}, "cmd": [perf, "--help"]}],
+                      [perf])
+        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.shorten()
+        done = with_driver(os.path.join(self.bundle, "gpu-check"), "--only", "gpus", "--out", self.at("out.json"),
+                           CUDA_VISIBLE_DEVICES=None, RONDO_STANDIN_DEVICES="3", RONDO_STANDIN_PROCESSORS="64",
+                           RONDO_STANDIN_DIR=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(self.at("out.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["gpus"], 3)
+        for command in report["parts"]["gpus"]["commands"]:
+            for row in command["figures"]:
+                self.assertEqual((row["ranks"], row["wrong"]), (3, 0), command["command"])
+
+    def shorten(self):
+        path = os.path.join(self.bundle, "check/commands.py")
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"-e \d+[KM]", "-e 4K", file.read())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("--ranks {gpus}", "--ranks {gpus} -n 2 -w 1").replace("-t {gpus}",
+                                                                                         "-t {gpus} -n 2 -w 1"))
+
+
 class MadeBuild(Folder):
     """How the parts run, with programs that are scripts."""
 
@@ -157,6 +194,7 @@ class MadeBuild(Folder):
         counts = {name: (part["passed"], part["failed"], part["skipped"]) for name, part in report["parts"].items()}
         self.assertEqual(counts["tests"], (2 + 2 + 1, 1 + 1 + 1, 1 + 1))
         self.assertEqual(counts["kernels"], (1, 1, 0))
+        self.assertEqual(counts["gpus"], (0, 0, 1))
         self.assertEqual(counts["sanitizer"], (1, 0, 0))
         passed, failed, skipped = (sum(count[i] for count in counts.values()) for i in range(3))
         self.assertEqual(said.splitlines()[-1], f"{passed} passed, {failed} failed, {skipped} skipped")
@@ -182,6 +220,19 @@ class MadeBuild(Folder):
         self.assertIn("KeyError", report["parts"]["kernels"]["commands"][-1]["why"])
         for row in report["parts"]["collectives"]["commands"]:
             self.assertEqual((row["passed"], row["failed"], row["why"]), (0, 1, "it measured nothing"))
+
+    def test_several_gpus_are_all_used_also_with_one_connection_each_16_bit_floats_and_odd_counts(self):
+        self.program("bundle/bin/rondo-perf", PERF_ROWS.replace("wrong=0;", 'wrong=${CUDA_DEVICE_MAX_CONNECTIONS:-0};'))
+        report, _ = self.report("--only", "gpus", code=1, SOME_DRIVER="8")
+        self.assertEqual(report["gpus"], 8)
+        rows = report["parts"]["gpus"]["commands"]
+        for row in rows:
+            self.assertRegex(row["command"], r" (--ranks|-t) 8 ")
+            self.assertNotIn("--devices", row["command"])
+            one_connection = row["command"].startswith("CUDA_DEVICE_MAX_CONNECTIONS=1 bin/rondo-perf ")
+            self.assertEqual(row["failed"], int(one_connection), row)
+        for piece in ("CUDA_DEVICE_MAX_CONNECTIONS=1 ", " -d bfloat16", " -f 7"):
+            self.assertTrue(any(piece in row["command"] for row in rows), piece)
 
     def test_what_the_report_says_of_the_machine(self):
         report, said = self.report("--only", "sanitizer", code=0, PATH="/usr/bin:/bin")

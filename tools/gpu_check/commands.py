@@ -2,10 +2,11 @@
 
 # Part, seconds that it may take, what it is. Together they stay below 8 minutes.
 PARTS = (
-    ("tests", 180, "every test of suite 'gpu'"),
-    ("kernels", 80, "the benchmarks of single kernels (programs named *_gpu_bench)"),
-    ("collectives", 140, "rondo-perf on GPU memory: ranks as threads and as processes, all on one GPU"),
-    ("sanitizer", 70, "a short test under compute-sanitizer"),
+    ("tests", 160, "every test of suite 'gpu'"),
+    ("kernels", 60, "the benchmarks of single kernels (programs named *_gpu_bench)"),
+    ("collectives", 100, "rondo-perf on GPU memory: ranks as threads and as processes, all on one GPU"),
+    ("gpus", 90, "rondo-perf on all GPUs of the machine, a rank on each"),
+    ("sanitizer", 60, "a short test under compute-sanitizer"),
 )
 
 TEST_SECONDS = 60  # at most for each test, so that one which hangs leaves time for the others
@@ -16,7 +17,7 @@ BENCHMARK_ARGUMENTS = "--benchmark_min_time=0.05"  # Google Benchmark's; --bench
 BENCHMARK_FIGURES = (
     "name", "real_time", "time_unit", "bytes_per_second", "items_per_second", "of_copy", "error_message")
 
-# Arguments of rondo-perf; --json is added. Each takes at most COLLECTIVE_SECONDS.
+# Arguments of rondo-perf, behind variables of its environment; --json is added. Each takes at most COLLECTIVE_SECONDS.
 COLLECTIVE_SECONDS = 40
 COLLECTIVES = (
     "all_reduce --memory cuda --devices 0 -t 2 -b 8 -e 8 -n 100 -G 20",  # a graph of small calls
@@ -29,6 +30,21 @@ COLLECTIVES = (
     "all_reduce --memory cuda --devices 0 -t 2 --transport tcp -b 8 -e 16M -f 8",
     "all --memory cuda --devices 0 -t 4 -b 8 -e 8M -f 1024",
     "all --memory cuda --devices 0 --ranks 4 -b 8 -e 8M -f 1024",
+)
+
+# The same where there are several GPUs; {gpus} is their number. Sizes of 4 x 7^n bytes are odd numbers of floats.
+EVERY_GPU = (
+    "all_reduce --memory cuda --ranks {gpus} -b 8 -e 256M -f 8 --limits",
+    "all_reduce --memory cuda -t {gpus} -b 8 -e 256M -f 8 --limits",
+    "all_reduce --memory cuda --ranks {gpus} -b 8 -e 64M -f 8 -d bfloat16",
+    "CUDA_DEVICE_MAX_CONNECTIONS=1 all_reduce --memory cuda --ranks {gpus} -b 8 -e 64M -f 8",
+    "CUDA_DEVICE_MAX_CONNECTIONS=1 send_recv --memory cuda --ranks {gpus} -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda --ranks {gpus} -b 28 -e 64M -f 7",
+    "all --memory cuda --ranks {gpus} -b 28 -e 8M -f 343",
+    "all --memory cuda --ranks {gpus} -b 28 -e 8M -f 343 -d bfloat16",
+    "all_reduce --memory cuda --ranks {gpus} --algorithm one_shot -b 8 -e 64K -f 8",
+    "all_reduce --memory cuda --ranks {gpus} --algorithm two_shot -b 8 -e 64M -f 8",
+    "all_reduce --memory cuda --ranks {gpus} --algorithm ring -b 8 -e 64M -f 8",
 )
 
 # Tools of compute-sanitizer, the test that each of them watches (its name in meson), and arguments for the test.

@@ -2,6 +2,7 @@
 data, as the JSON holds it; nothing that goes wrong in one is anything but a failure of that part."""
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -17,11 +18,12 @@ SHOWN_LINES = 40
 
 
 class Machine:
-    """Where programs are: root holds the manifest's relative paths; environment is what they get."""
+    """Where programs are: root holds the manifest's relative paths; environment is what they get; how many GPUs."""
 
-    def __init__(self, root, manifest):
+    def __init__(self, root, manifest, gpus):
         self.root = root
         self.manifest = manifest
+        self.gpus = gpus
         self.environment = dict(os.environ)
         if manifest["libraries"]:
             theirs = os.environ.get("LD_LIBRARY_PATH")
@@ -136,12 +138,14 @@ def tests(part):
         part.count(row, passed - empty, failed, skipped + empty, output)
 
 
-def run_for_figures(part, command, seconds, options):
+def run_for_figures(part, command, seconds, options, environment=None):
     """Runs a command that writes JSON to a file: its row, result and output, and what it wrote, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "figures.json")
-        row, result, output = part.run([*command, *(option.replace("FILE", path) for option in options)], seconds)
-        row["command"] = part.machine.shown(command)
+        row, result, output = part.run([*command, *(option.replace("FILE", path) for option in options)], seconds,
+                                       environment)
+        row["command"] = " ".join([*(f"{name}={value}" for name, value in (environment or {}).items()),
+                                   part.machine.shown(command)])
         try:
             with open(path, encoding="utf-8") as file:
                 return row, result, output, json.load(file)
@@ -165,14 +169,25 @@ def kernels(part):
         count_figures(part, row, result, output, len(found), len(wrong))
 
 
-def collectives(part):
+def variables_and_arguments(text):
+    """'NAME=1 all_reduce -t 2' as {'NAME': '1'} and the words behind it."""
+    words = text.split()
+    variables = {}
+    while re.match(r"[A-Z_]+=", words[0]):
+        name, _, variables[name] = words.pop(0).partition("=")
+    return variables, words
+
+
+def measure(part, commands_of_perf):
+    """Runs rondo-perf with each of these arguments."""
     perf = part.machine.manifest["perf"]
     if perf is None:
         part.skip("this build has no rondo-perf")
         return
-    for arguments in commands.COLLECTIVES:
-        command = [part.machine.at(perf), *arguments.split()]
-        row, result, output, rows = run_for_figures(part, command, commands.COLLECTIVE_SECONDS, ["--json", "FILE"])
+    for text in commands_of_perf:
+        variables, arguments = variables_and_arguments(text.format(gpus=part.machine.gpus))
+        row, result, output, rows = run_for_figures(part, [part.machine.at(perf), *arguments],
+                                                    commands.COLLECTIVE_SECONDS, ["--json", "FILE"], variables)
         row["figures"] = rows = rows or []
         wrong = [line for line in rows if line["wrong"]]
         if wrong:
@@ -182,6 +197,17 @@ def collectives(part):
         if busbw and times:
             row["said"] = f"best bus bandwidth {max(busbw):.2f} GB/s, shortest call {min(times):.2f} us"
         count_figures(part, row, result, output, len(rows), len(wrong))
+
+
+def collectives(part):
+    measure(part, commands.COLLECTIVES)
+
+
+def gpus(part):
+    if part.machine.gpus < 2:
+        part.skip("there is one GPU, and this is for several")
+        return
+    measure(part, commands.EVERY_GPU)
 
 
 def count_figures(part, row, result, output, found, wrong):
@@ -217,7 +243,7 @@ def sanitizer(part):
         part.count(row, *counts.get(result, (0, 1, 0)), output)
 
 
-RUN = {"tests": tests, "kernels": kernels, "collectives": collectives, "sanitizer": sanitizer}
+RUN = {"tests": tests, "kernels": kernels, "collectives": collectives, "gpus": gpus, "sanitizer": sanitizer}
 
 
 def run_part(machine, name, seconds):

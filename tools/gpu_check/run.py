@@ -127,7 +127,7 @@ def check(options, manifest, device):
     print(f"commit {commit}", flush=True)
 
     root = os.path.realpath(os.path.join(os.path.dirname(options.manifest), manifest["root"]))
-    machine = parts.Machine(root, manifest)
+    machine = parts.Machine(root, manifest, device["gpus"])
     end = time.monotonic() + SECONDS
     for name, seconds, words in commands.PARTS:
         if options.only and name not in options.only:
