@@ -1,10 +1,13 @@
-// Pairwise all-to-all: in round i each rank sends to the rank i above it and receives from the rank i below.
+// Pairwise all-to-all: in round i each rank exchanges blocks with the rank i above it and the one i below.
 //
-//     round 1:  0 ─► 1 ─► 2 ─► 3 ─► 0        round 2:  0 ─► 2 ─► 0,  1 ─► 3 ─► 1        round 3:  0 ─► 3 ─► 2
-//     ─► 1 ─► 0
+//     round 1:  0 <-> 1 <-> 2 <-> 3 <-> 4 <-> 0          round 2:  0 <-> 2 <-> 4 <-> 1 <-> 3 <-> 0
 //
-// n - 1 rounds in step, each a permutation: no rank is ever sent two blocks at once. For long blocks and
-// networks that suffer from incast. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+// n / 2 rounds in step, each of two permutations: no rank is ever sent more than two blocks at once. For long
+// blocks and networks that suffer from incast. What is sent to a rank leaves before what comes from it is
+// stored, so the two blocks may share memory. (After Thakur, Rabenseifner, Gropp, IJHPCA 2005, who have a
+// permutation a round.)
+#include <cmath>
+
 #include "parts.h"
 #include "rows.h"
 
@@ -17,17 +20,19 @@ Cost cost(const Shape& shape) {
   const double n = shape.nranks;
   const double volume = (n - 1) / n;
   // The user's blocks are cold; the memory that a block is in on its way was the last round's.
-  return {.rounds = n - 1, .volume = volume, .warm = volume / 2};
+  return {.rounds = std::floor(n / 2), .volume = volume, .warm = volume / 2};
 }
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);
   schedule.add({.src = input(rank), .dst = output(rank)});
-  for (int distance = 1; distance < shape.nranks; ++distance) {
-    const int to = wrap(rank + distance, shape.nranks);
-    const int from = wrap(rank - distance, shape.nranks);
-    schedule.add({.src = input(to), .send = {to}});
-    schedule.add({.recv = {from}, .dst = output(from)});
+  for (int distance = 1; distance <= shape.nranks / 2; ++distance) {
+    const int above = wrap(rank + distance, shape.nranks);
+    const int below = wrap(rank - distance, shape.nranks);
+    schedule.add({.src = input(above), .send = {above}});
+    if (above != below) schedule.add({.src = input(below), .send = {below}});
+    schedule.add({.recv = {below}, .dst = output(below)});
+    if (above != below) schedule.add({.recv = {above}, .dst = output(above)});
   }
   return schedule;
 }
@@ -37,7 +42,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_to_all_pairwise() {
   return {.name = "pairwise",
           .kind = CollectiveKind::AllToAll,
-          .summary = "a permutation a round (Thakur, Rabenseifner, Gropp)",
+          .summary = "two permutations a round (after Thakur, Rabenseifner, Gropp)",
           .supports = supports,
           .cost = cost,
           .build = build};

@@ -53,6 +53,8 @@ Extent extent(const Call& call, bool input, int nranks) {
   return {static_cast<const std::byte*>(input ? call.send : call.recv), elements * call.type.bytes};
 }
 
+bool lie_alike(const Blocks& a, const Blocks& b) { return a.counts == b.counts && a.offsets == b.offsets; }
+
 /// The byte offset of this rank's own block in the side that has all of them.
 size_t own_offset(const Call& call, const Blocks& blocks, int rank) {
   const auto r = static_cast<size_t>(rank);
@@ -138,10 +140,11 @@ namespace {
 std::optional<ptrdiff_t> in_place_distance(const Call& call, int rank) {
   if (!reads_input(call, rank) || !writes_output(call, rank)) return std::nullopt;
   const Sides sides = sides_of(call.kind);
-  if (call.kind == CollectiveKind::AllToAll) return std::nullopt;
+  if (call.kind == CollectiveKind::AllToAll && !lie_alike(call.send_blocks, call.recv_blocks))
+    return std::nullopt;
+  if (sides.input == sides.output) return 0;
   if (sides.output == Side::All) return -static_cast<ptrdiff_t>(own_offset(call, call.recv_blocks, rank));
-  if (sides.input == Side::All) return static_cast<ptrdiff_t>(own_offset(call, call.send_blocks, rank));
-  return 0;
+  return static_cast<ptrdiff_t>(own_offset(call, call.send_blocks, rank));
 }
 
 bool lie_so(const void* send, const void* recv, const std::optional<ptrdiff_t>& distance) {

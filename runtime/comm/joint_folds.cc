@@ -83,9 +83,9 @@ class Planner {
                  collective_name(first_.kind), rank_a, a, rank_b, b);
   }
 
-  JointFolds& new_launch(int device) {
-    if (!reduces(first_.kind))
-      return launches_.emplace_back(JointFolds{device, {ElementType::UInt8, Reduction::Sum}});
+  /// `op`: of what moves bytes, where it is more than to copy them.
+  JointFolds& new_launch(int device, Reduction op = Reduction::Sum) {
+    if (!reduces(first_.kind)) return launches_.emplace_back(JointFolds{device, {ElementType::UInt8, op}});
     const bool avg = first_.op.built_in == Reduction::Avg;
     launches_.push_back({device, {first_.type.element(), first_.op.built_in, avg ? nranks_ : 1}});
     if (first_.op.scales_input) {
@@ -96,11 +96,13 @@ class Planner {
     }
     return launches_.back();
   }
-  JointFolds& launch_on(int device) {
-    for (JointFolds& launch : launches_)
-      if (launch.device == device) return launch;
-    return new_launch(device);
+  JointFolds& launch_on(int device, Reduction op = Reduction::Sum) {
+    for (size_t i = stage_; i < launches_.size(); ++i)
+      if (launches_[i].device == device) return launches_[i];
+    return new_launch(device, op);
   }
+  /// What is added from here on comes after what was added before to launches of the same device.
+  void next_stage() { stage_ = launches_.size(); }
 
   void add(JointFolds& launch, const Sources& sources, const Outs& outs, size_t count) const {
     Outs others;  // a copy onto itself needs nobody
@@ -164,13 +166,38 @@ class Planner {
     }
     return {};
   }
+  size_t sent_count(int from, int to) const { return length(call(from), call(from).send_blocks, to); }
+  void move_block(int from, int to, int on_device) {
+    add(launch_on(on_device), {input_block(from, to)}, {output_block(to, from)}, sent_count(from, to));
+  }
+  template <typename Each>
+  void for_pairs(const Each& each) const {
+    for (int a = 0; a < nranks_; ++a)
+      for (int b = 0; b < nranks_; ++b) each(a, b);
+  }
+  /// Where a rank receives in place, a block takes the place of one that its sender is to have.
   Status all_to_all() {
     for (int from = 0; from < nranks_; ++from)
-      for (int to = 0; to < nranks_; ++to) {
-        const size_t count = length(call(from), call(from).send_blocks, to);
-        RONDO_TRY(agree(from, count, to, length(call(to), call(to).recv_blocks, from)));
-        add(launch_on(device(to)), {input_block(from, to)}, {output_block(to, from)}, count);
-      }
+      for (int to = 0; to < nranks_; ++to)
+        RONDO_TRY(agree(from, sent_count(from, to), to, length(call(to), call(to).recv_blocks, from)));
+    const auto in_place = [&](int rank) { return is_in_place(call(rank), rank); };
+    for_pairs([&](int from, int to) {
+      if (!in_place(to)) move_block(from, to, device(in_place(from) ? from : to));
+    });
+    next_stage();
+    for_pairs([&](int from, int to) {
+      if (in_place(to) && !in_place(from)) move_block(from, to, device(to));
+    });
+    // Without memory to put a block aside: a ^= b, b ^= a, a ^= b.
+    for (const bool into_first : {true, false, true}) {
+      next_stage();
+      for_pairs([&](int a, int b) {
+        if (a >= b || !in_place(a) || !in_place(b)) return;
+        void* const blocks[] = {output_block(a, b), output_block(b, a)};
+        add(launch_on(device(a), Reduction::BitXor), {blocks[0], blocks[1]}, {blocks[into_first ? 0 : 1]},
+            sent_count(a, b));
+      });
+    }
     return {};
   }
   /// From the last rank down, a launch each: in place, a result replaces an input that only later ranks need.
@@ -184,6 +211,7 @@ class Planner {
   int nranks_;
   std::vector<int> devices_;
   std::vector<JointFolds> launches_;
+  size_t stage_ = 0;  // the first launch that may still be added to
 };
 
 }  // namespace

@@ -118,7 +118,6 @@ int InPlace::input_of_output(const Shape& shape, int rank, int output_chunk) {
     case CollectiveKind::Gather: return rank == shape.root && output_chunk == rank ? 0 : -1;
     case CollectiveKind::ReduceScatter: return rank;
     case CollectiveKind::Scatter: return rank == shape.root ? rank : -1;
-    case CollectiveKind::AllToAll: return -1;
     default: return output_chunk;
   }
 }

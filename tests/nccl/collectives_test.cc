@@ -141,7 +141,7 @@ void call_moves(const Member& at, const Type& type, size_t count, Parts& parts) 
        at.comm);
 }
 
-/// Rank r sends block k of its vector, which differs by rank, to rank k.
+/// Rank r sends block k of its vector, which differs by rank, to rank k; in place as well.
 void call_all_to_all(const Member& at, const Type& type, size_t count, Parts& parts) {
   const size_t n = static_cast<size_t>(at.size);
   std::vector<double> expected;
@@ -150,6 +150,9 @@ void call_all_to_all(const Member& at, const Type& type, size_t count, Parts& pa
       expected.push_back(value);
   Part& part = keep(parts, part_of(type, "all_to_all", values_of(at.rank, n * count), expected));
   done(ncclAlltoAll(part.send.data(), part.recv.data(), count, type.type, at.comm, nullptr), at.comm);
+  Part& in_place = keep(parts, part_of(type, "all_to_all in place", {}, expected));
+  in_place.recv = part.send;
+  done(ncclAlltoAll(in_place.recv.data(), in_place.recv.data(), count, type.type, at.comm, nullptr), at.comm);
 }
 
 /// To the right, from the left; within a group, as NCCL wants it.

@@ -230,7 +230,12 @@ TEST_CASE("buffers that overlap, other than in place, are refused") {
   check_fails(rondo_all_gather(at, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
   check_fails(rondo_all_gather(at + 5, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
   check_fails(rondo_reduce_scatter(at, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
-  check_fails(rondo_all_to_all(at, at, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
+  check_fails(rondo_all_to_all(at, at + 1, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
+  const std::array<size_t, 2> sent{1, 2};
+  const std::array<size_t, 2> received{2, 2};  // in place, each block must take the place of one as long
+  check_fails(
+      rondo_all_to_all_v(at, sent.data(), nullptr, at, received.data(), nullptr, RONDO_INT32, comm, nullptr),
+      kBad, words, comm);
   check_fails(rondo_gather(at, at, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
   check_fails(rondo_scatter(at, at + 3, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
   check_fails(rondo_scan(at + 3, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);

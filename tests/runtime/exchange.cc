@@ -45,7 +45,7 @@ bool reduces(Kind kind) {
          kind == Kind::Scan || kind == Kind::Exscan;
 }
 bool has_varying_form(Kind kind) { return sends_blocks(kind) || receives_blocks(kind); }
-bool may_be_in_place(Kind kind) { return kind != Kind::AllToAll && kind != Kind::Barrier; }
+bool may_be_in_place(Kind kind) { return kind != Kind::Barrier; }
 
 std::string Trial::text() const {
   std::ostringstream text;
@@ -125,6 +125,8 @@ size_t Exchange::length(int source, int destination) const {
   if (trial_.kind == Kind::Barrier) return 0;
   if (!trial_.varying) return trial_.count;
   const int of = receives_blocks(trial_.kind) ? source : destination;
+  if (trial_.kind == Kind::AllToAll && trial_.in_place && source > destination)
+    return length(destination, source);  // a block takes the place of one as long
   const uint64_t pair = trial_.kind == Kind::AllToAll ? static_cast<uint64_t>(destination) + 1 : 0;
   const uint64_t random = mix(trial_.seed, 1000 + static_cast<uint64_t>(of), pair);
   return random % 4 == 0 ? 0 : (random >> 2) % (trial_.count + 1);
@@ -140,7 +142,8 @@ BlockTable Exchange::table(int rank, bool sends) const {
     made.offsets.push_back(at);
     at += count;
   }
-  const uint64_t salt = mix(trial_.seed, sends ? 5 : 6, static_cast<uint64_t>(rank));
+  const bool as_sent = sends || (trial_.kind == Kind::AllToAll && trial_.in_place);
+  const uint64_t salt = mix(trial_.seed, as_sent ? 5 : 6, static_cast<uint64_t>(rank));
   const bool may_have_gaps = many && trial_.varying && trial_.kind != Kind::ReduceScatter;
   if (may_have_gaps && salt % 3 != 0) scatter_blocks(made, salt / 3);
   return made;
@@ -168,7 +171,7 @@ void Exchange::place_buffers() {
   sendbuf_ = input_.data();
   recvbuf_ = output_.data();
   if (in_input_) {
-    result_offset_ = send_.offsets[own];
+    result_offset_ = receives_blocks(trial_.kind) ? 0 : send_.offsets[own];
     recvbuf_ = input_.data() + result_offset_ * bytes_;
   } else if (in_place_) {
     const size_t offset = receives_blocks(trial_.kind) ? recv_.offsets[own] * bytes_ : 0;

@@ -104,6 +104,8 @@ class ConcreteRun {
     if (gathers && input) name = rank;
     if (scatters && !input) name = rank;
     if (kind == CollectiveKind::AllToAll) name = input ? rank * 1000 + chunk : chunk * 1000 + rank;
+    if (kind == CollectiveKind::AllToAll && options_.in_place)  // a block takes the place of one as long
+      name = std::min(rank, chunk) * 1000 + std::max(rank, chunk);
     if ((gathers || scatters || kind == CollectiveKind::AllToAll) && !shape_.varying) name = 0;
     const auto [place, fresh] = lengths_.try_emplace(name, 0);
     if (fresh) place->second = 1 + (static_cast<size_t>(name) * 7 + options_.seed) % 5;

@@ -16,10 +16,11 @@
  *   it is put on a CUDA stream, or, on a rank with a GPU, where no buffer says otherwise; it is the
  *   GPU's at all ranks or at none. With a NULL stream or a queue it comes after what the device's
  *   default stream was given. Buffers of reductions are then aligned to their elements.
- * - In place: all_reduce, broadcast, reduce, scan, exscan with `sendbuf == recvbuf`; all_gather and
- *   gather with `sendbuf == recvbuf + rank * count`; reduce_scatter and scatter with
- *   `recvbuf == sendbuf + rank * count` (elements; the _v forms use their displacements). Any
- *   other overlap of the two buffers is an error.
+ * - In place: all_reduce, broadcast, reduce, scan, exscan, all_to_all with `sendbuf == recvbuf`;
+ *   all_gather and gather with `sendbuf == recvbuf + rank * count`; reduce_scatter and scatter with
+ *   `recvbuf == sendbuf + rank * count` (elements; the _v forms use their displacements, and
+ *   all_to_all_v in place has the same counts and displacements for both buffers). Any other overlap
+ *   of the two buffers is an error.
  * - Threads: a communicator is used by one thread at a time, except rondo_abort(),
  *   rondo_async_error() and rondo_last_error(), which any thread may call at any time. Different
  *   communicators may be used by different threads at once.
@@ -439,7 +440,7 @@ RONDO_API rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvb
 
 /** Block r of recvbuf = block `rank` of rank r's sendbuf.
  * @param sendbuf size * count elements
- * @param recvbuf size * count elements; not sendbuf
+ * @param recvbuf size * count elements
  * @param count elements a block
  * @param type their type
  * @param comm the communicator
