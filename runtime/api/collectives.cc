@@ -8,7 +8,8 @@
 namespace {
 
 using namespace rondo;
-using api::guarded;
+using api::collected;
+using api::guarded_for_thread;
 using Kind = CollectiveKind;
 
 /// What all collectives have in common.
@@ -42,7 +43,7 @@ Status submit_call(const Common& common, Call&& call, rondo_op_t op = RONDO_SUM)
 /// A call without lengths by rank. Most are like the one before, and need not be looked at again.
 rondo_status_t collective(const char* name, const PlainCall& plain, rondo_comm_t comm,
                           rondo_stream_t stream) {
-  return guarded(name, comm, [&]() -> Status {
+  return collected(name, comm, [&]() -> Status {
     if (stream == nullptr) {
       if (Communicator* communicator = api::live_on_host(comm))
         if (auto outcome = submit_again(*communicator, plain)) return *outcome;
@@ -105,7 +106,7 @@ rondo_status_t rondo_all_gather(const void* sendbuf, void* recvbuf, size_t sendc
 rondo_status_t rondo_all_gather_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                   const size_t* displs, rondo_type_t type, rondo_comm_t comm,
                                   rondo_stream_t stream) {
-  return guarded("rondo_all_gather_v", comm, [&]() -> Status {
+  return collected("rondo_all_gather_v", comm, [&]() -> Status {
     Call call = PlainCall{.kind = Kind::AllGather, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.recv_blocks, blocks_of("recvcounts", recvcounts, displs, comm));
@@ -123,7 +124,7 @@ rondo_status_t rondo_reduce_scatter(const void* sendbuf, void* recvbuf, size_t r
 rondo_status_t rondo_reduce_scatter_v(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                       rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
                                       rondo_stream_t stream) {
-  return guarded("rondo_reduce_scatter_v", comm, [&]() -> Status {
+  return collected("rondo_reduce_scatter_v", comm, [&]() -> Status {
     Call call = PlainCall{.kind = Kind::ReduceScatter, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("recvcounts", recvcounts, nullptr, comm));
@@ -140,7 +141,7 @@ rondo_status_t rondo_all_to_all(const void* sendbuf, void* recvbuf, size_t count
 rondo_status_t rondo_all_to_all_v(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
                                   void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
                                   rondo_type_t type, rondo_comm_t comm, rondo_stream_t stream) {
-  return guarded("rondo_all_to_all_v", comm, [&]() -> Status {
+  return collected("rondo_all_to_all_v", comm, [&]() -> Status {
     Call call = PlainCall{.kind = Kind::AllToAll, .send = sendbuf, .recv = recvbuf}.call();
     call.varying = true;
     RONDO_TRY_ASSIGN(call.send_blocks, blocks_of("sendcounts", sendcounts, sdispls, comm));
@@ -160,7 +161,7 @@ rondo_status_t rondo_gather(const void* sendbuf, void* recvbuf, size_t sendcount
 rondo_status_t rondo_gather_v(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* recvcounts,
                               const size_t* displs, rondo_type_t type, int root, rondo_comm_t comm,
                               rondo_stream_t stream) {
-  return guarded("rondo_gather_v", comm, [&]() -> Status {
+  return collected("rondo_gather_v", comm, [&]() -> Status {
     Call call =
         PlainCall{.kind = Kind::Gather, .send = sendbuf, .recv = recvbuf, .count = sendcount, .root = root}
             .call();
@@ -183,7 +184,7 @@ rondo_status_t rondo_scatter(const void* sendbuf, void* recvbuf, size_t recvcoun
 rondo_status_t rondo_scatter_v(const void* sendbuf, const size_t* sendcounts, const size_t* displs,
                                void* recvbuf, size_t recvcount, rondo_type_t type, int root,
                                rondo_comm_t comm, rondo_stream_t stream) {
-  return guarded("rondo_scatter_v", comm, [&]() -> Status {
+  return collected("rondo_scatter_v", comm, [&]() -> Status {
     Call call =
         PlainCall{.kind = Kind::Scatter, .send = sendbuf, .recv = recvbuf, .count = recvcount, .root = root}
             .call();
@@ -212,16 +213,16 @@ rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, ro
 }
 
 rondo_status_t rondo_group_start(void) {
-  return guarded("rondo_group_start", nullptr, [] {
+  return guarded_for_thread("rondo_group_start", [] {
     group_start();
     return Status();
   });
 }
 
 rondo_status_t rondo_group_cancel(void) {
-  return guarded("rondo_group_cancel", nullptr, [] { return group_cancel(); });
+  return guarded_for_thread("rondo_group_cancel", [] { return group_cancel(); });
 }
 
 rondo_status_t rondo_group_end(void) {
-  return guarded("rondo_group_end", nullptr, [] { return group_end(); });
+  return guarded_for_thread("rondo_group_end", [] { return group_end(); });
 }

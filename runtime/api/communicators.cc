@@ -35,6 +35,7 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
 rondo_comm_t handle_of(CommunicatorPtr communicator) {
   rondo_comm_t comm = HandlePool<rondo_comm>::get().take();
   comm->communicator = std::move(communicator);
+  comm->error_number = api::latest_error_number();
   comm->mark = api::kCommMark;
   return comm;
 }

@@ -1,11 +1,24 @@
 #include "handles.h"
 
+#include <atomic>
+
 #include "comm/gpu_calls.h"
+#include "comm/group.h"
 
 namespace rondo::api {
 namespace {
 
 thread_local std::string last_error_of_thread;
+
+/// The latest error of this thread's groups, which speak of no communicator.
+struct GroupError {
+  std::string text;
+  uint64_t number = 0;
+};
+thread_local GroupError group_error;
+
+/// Errors are numbered, so that the later one is known.
+std::atomic<uint64_t> errors{0};
 
 /// Handles of CUDA streams are their addresses with this bit, which no address has.
 constexpr uintptr_t kCudaStreamBit = 1;
@@ -72,12 +85,22 @@ rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm)
   if (comm != nullptr && comm->mark == kCommMark) {
     std::lock_guard lock(comm->mutex);
     comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), last_error_of_thread);
+    comm->error_number = ++errors;
   }
   return static_cast<rondo_status_t>(status.code());
 }
 
+uint64_t latest_error_number() { return errors.load(); }
+
+void note_refused(rondo_status_t status) {
+  note_refusal(Status(static_cast<Code>(status), last_error_of_thread));
+}
+
+void note_for_thread() { group_error = {last_error_of_thread, ++errors}; }
+
 }  // namespace rondo::api
 
+using rondo::api::group_error;
 using rondo::api::last_error_of_thread;
 
 rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
@@ -90,6 +113,10 @@ const char* rondo_last_error(rondo_comm_t comm) {
   if (rondo::is_disowned() || comm == nullptr || comm->mark != rondo::api::kCommMark)
     return last_error_of_thread.c_str();
   std::lock_guard lock(comm->mutex);
+  if (group_error.number > comm->error_number) {
+    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), group_error.text);
+    comm->error_number = group_error.number;
+  }
   // A failure that no call has reported yet counts as well.
   if (comm->last_error.empty() && comm->communicator->health().failed())
     comm->last_error = comm->communicator->health().cause().message();

@@ -18,8 +18,9 @@
 struct rondo_comm {
   uint64_t mark = 0;
   std::unique_ptr<rondo::Communicator> communicator;
-  std::mutex mutex;        // guards last_error
-  std::string last_error;  // of calls on this communicator
+  std::mutex mutex;           // guards what follows
+  std::string last_error;     // of calls on this communicator
+  uint64_t error_number = 0;  // of that, or of the latest error when the handle was made
 };
 
 struct rondo_stream {
@@ -95,6 +96,13 @@ Status null_argument(const char* name);
 /// Keeps the sentence for rondo_last_error() and gives the C API's number. `call` names the function.
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm = nullptr);
 
+/// The number of the latest error of the process.
+uint64_t latest_error_number();
+/// The error that answer() has just kept: of a call that a group would have collected; of one that names no
+/// communicator and may concern any that this thread uses.
+void note_refused(rondo_status_t status);
+void note_for_thread();
+
 /// Runs `body`, a callable that returns Status; no exception leaves the C API.
 template <typename Body>
 rondo_status_t guarded(const char* call, rondo_comm_t comm, Body&& body) {
@@ -107,6 +115,22 @@ rondo_status_t guarded(const char* call, rondo_comm_t comm, Body&& body) {
   } catch (const std::exception& failure) {
     return answer(call, Status(Code::InternalError, failure.what()), comm);
   }
+}
+
+/// The same for a call that a group collects.
+template <typename Body>
+rondo_status_t collected(const char* call, rondo_comm_t comm, Body&& body) {
+  const rondo_status_t status = guarded(call, comm, std::forward<Body>(body));
+  if (status != RONDO_OK) note_refused(status);
+  return status;
+}
+
+/// The same for a call of no communicator, of which rondo_last_error() tells all that the thread asks about.
+template <typename Body>
+rondo_status_t guarded_for_thread(const char* call, Body&& body) {
+  const rondo_status_t status = guarded(call, nullptr, std::forward<Body>(body));
+  if (status != RONDO_OK) note_for_thread();
+  return status;
 }
 
 }  // namespace rondo::api

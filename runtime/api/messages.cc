@@ -8,6 +8,7 @@
 namespace {
 
 using namespace rondo;
+using api::collected;
 using api::guarded;
 using api::HandlePool;
 
@@ -121,7 +122,7 @@ Status check_request(rondo_request_t request) {
 
 rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
                           rondo_comm_t comm, rondo_stream_t stream) {
-  return guarded("rondo_send", comm, [&]() -> Status {
+  return collected("rondo_send", comm, [&]() -> Status {
     const Given given{buf, count, type, peer, tag, comm, stream};
     Site site;
     RONDO_TRY(find_site(given, false, site));
@@ -131,7 +132,7 @@ rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int 
 
 rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag, rondo_comm_t comm,
                           rondo_stream_t stream, rondo_receipt_t* receipt) {
-  return guarded("rondo_recv", comm, [&]() -> Status {
+  return collected("rondo_recv", comm, [&]() -> Status {
     const Given given{buf, count, type, peer, tag, comm, stream};
     Site site;
     RONDO_TRY(find_site(given, true, site));

@@ -15,6 +15,7 @@ RONDO_GROUP_STATE struct Collected* this_threads = nullptr;
 struct Collected {
   std::vector<Item> items;
   std::vector<UserMessage> messages;  // as long as the group has nothing else
+  Status refusal;                     // of the first call that was refused
 };
 
 /// Without the look at every use that a thread's variables with a destructor cost.
@@ -132,6 +133,8 @@ Status group_end() {
   if (group_depth == 0)
     return Status(Code::InvalidUsage, "rondo_group_end() without a rondo_group_start() on this thread");
   if (--group_depth != 0) return {};
+  if (!collected().refusal.ok())
+    return std::exchange(collected(), {}).refusal.within("a call of the group was refused, so none was made");
   if (!collected().messages.empty()) return issue_collected_messages();
   return issue(std::exchange(collected().items, {}));
 }
@@ -142,6 +145,10 @@ Status group_cancel() {
   group_depth = 0;
   collected() = {};
   return {};
+}
+
+void note_refusal(Status why) {
+  if (group_depth != 0 && collected().refusal.ok()) collected().refusal = std::move(why);
 }
 
 Status submit(Communicator& communicator, Call&& call, Queue* queue) {
@@ -164,7 +171,7 @@ Status submit(Item item) {
     one.push_back(std::move(item));
     return issue(std::move(one));
   }
-  auto& [items, messages] = collected();
+  auto& [items, messages, refusal] = collected();
   for (const UserMessage& message : std::exchange(messages, {})) items.push_back(message.item());
   items.push_back(std::move(item));
   return {};
@@ -175,7 +182,7 @@ Status submit(const UserMessage& message) {
     UserMessage alone = message;
     return issue({&alone, 1});
   }
-  auto& [items, messages] = collected();
+  auto& [items, messages, refusal] = collected();
   if (!items.empty()) return submit(message.item());
   messages.push_back(message);
   return {};
@@ -183,7 +190,7 @@ Status submit(const UserMessage& message) {
 
 bool group_has(const Communicator& communicator) {
   const auto is_its = [&](const auto& one) { return one.communicator == &communicator; };
-  const auto& [items, messages] = collected();
+  const auto& [items, messages, refusal] = collected();
   return std::any_of(items.begin(), items.end(), is_its) ||
          std::any_of(messages.begin(), messages.end(), is_its);
 }

@@ -147,16 +147,58 @@ TEST_CASE("one thread drives all communicators of rondo_init_all") {
   }
 }
 
-TEST_CASE("a refused call within a group leaves the others of the group as they are") {
+TEST_CASE("a group with a call that was refused makes none, and its end returns the first refusal") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     const int mine = rank.rank + 1;
     int sum = 0;
+    const auto add_up = [&](rondo_type_t type, rondo_stream_t stream = nullptr) {
+      return rondo_all_reduce(&mine, &sum, 1, type, RONDO_SUM, rank.comm, stream);
+    };
+    rondo_stream_t queue = nullptr;
+    check(rondo_queue_create(&queue));
     check(rondo_group_start());
-    check_fails(rondo_all_reduce(&mine, &sum, 1, 77, RONDO_SUM, rank.comm, nullptr), RONDO_INVALID_ARGUMENT,
-                {"type is 77"}, rank.comm);
-    check(rondo_all_reduce(&mine, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+    check(add_up(RONDO_INT32), rank.comm);
+    check(rondo_group_start());
+    check_fails(add_up(77), RONDO_INVALID_ARGUMENT, {"type is 77"}, rank.comm);
+    check(rondo_group_end());  // an inner one
+    check_fails(rondo_recv(&sum, 1, RONDO_INT32, 7, 0, rank.comm, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
+                {"peer is 7"}, rank.comm);
+    check(add_up(RONDO_INT32, queue), rank.comm);
+    check_fails(rondo_group_end(), RONDO_INVALID_ARGUMENT,
+                {"rondo_group_end", "none was made", "rondo_all_reduce", "type is 77"}, rank.comm);
+    check(rondo_queue_synchronize(queue));
+    require(sum == 0, "a call of the group was made");
+
+    check(rondo_group_start());
+    check(add_up(RONDO_INT32), rank.comm);
     check(rondo_group_end());
-    require(sum == 3, "wrong sum");
+    require(sum == 3, "the refusal outlived its group");
+    check(rondo_queue_destroy(queue));
+  }));
+}
+
+TEST_CASE("a group that was cancelled leaves no refusal, and what groups cannot have is none") {
+  expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
+    Owned half;
+    check(rondo_group_start());
+    check_fails(rondo_barrier(nullptr, nullptr), RONDO_INVALID_ARGUMENT, {"comm is NULL"});
+    check(rondo_group_cancel());
+    check(rondo_group_start());
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    check_fails(rondo_split(rank.comm, 0, 0, half.out(), nullptr), RONDO_INVALID_USAGE,
+                {"not allowed within a group"}, rank.comm);
+    check(rondo_group_end());
+  }));
+}
+
+TEST_CASE("a communicator knows the latest error, be it a group's or its own") {
+  expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
+    check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"without a rondo_group_start"}, rank.comm);
+    check_fails(rondo_set_timeout(rank.comm, 0), RONDO_INVALID_ARGUMENT, {"timeout_ms is 0"}, rank.comm);
+    check_fails(rondo_group_cancel(), RONDO_INVALID_USAGE, {"rank", "rondo_group_cancel"}, rank.comm);
+    Owned later;
+    check(rondo_duplicate(rank.comm, later.out()), rank.comm);
+    require(rondo_last_error(later.get()) == std::string(), "an error came before its communicator");
   }));
 }
 

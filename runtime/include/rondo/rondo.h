@@ -225,7 +225,8 @@ RONDO_API rondo_status_t rondo_device(rondo_comm_t comm, int* device);
 RONDO_API rondo_status_t rondo_current_device(int* device);
 
 /** A sentence about the last error.
- * @param comm a communicator, or NULL for the last error of any call by this thread
+ * @param comm a communicator, or NULL for the last error of any call by this thread; what rondo_group_end() and
+ *   rondo_group_cancel() have returned to this thread counts for every communicator
  * @return a string, empty where nothing failed; valid until the next call on @p comm (or by this
  *   thread). Never NULL. */
 RONDO_API const char* rondo_last_error(rondo_comm_t comm);
@@ -677,7 +678,8 @@ RONDO_API rondo_status_t rondo_request_free(rondo_request_t request);
 RONDO_API rondo_status_t rondo_group_start(void);
 
 /** Runs the calls of the group. Returns when those with a NULL stream are done; those on queues
- * take their place in them. */
+ * take their place in them. Where a collective, send or receive of the group was refused, none of its
+ * calls is made, and the outermost end returns what the first that was refused returned. */
 RONDO_API rondo_status_t rondo_group_end(void);
 
 /** Ends the group, with all the groups around it, and forgets its calls: none of them is made. */

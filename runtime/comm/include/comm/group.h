@@ -8,8 +8,11 @@ namespace rondo {
 
 /// Opens a group on this thread, or one more level of it.
 void group_start();
-/// Issues what was collected when the outermost level closes; InvalidUsage without a group.
+/// Issues what was collected when the outermost level closes, or returns the first refusal and issues
+/// nothing; InvalidUsage without a group.
 Status group_end();
+/// A call was refused; one that this thread's group would have collected, if it has one.
+void note_refusal(Status why);
 
 /// Closes all levels and forgets what was collected; InvalidUsage without a group.
 Status group_cancel();
