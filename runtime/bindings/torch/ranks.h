@@ -32,6 +32,7 @@ class Rank {
   void abort() const;
 
  private:
+  rondo_unique_id_t id_{};  // by which the ranks met
   rondo_comm_t comm_ = nullptr;
   std::atomic<int64_t> timeout_ms_;
 };
