@@ -62,6 +62,13 @@ bool are_equal(const Counts& counts) {
   return std::all_of(counts.begin(), counts.end(), [&](size_t count) { return count == counts.front(); });
 }
 
+int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
+
+int64_t bytes_before(const Tensors& tensors, int rank) {
+  return std::accumulate(tensors.begin(), tensors.begin() + rank, int64_t{0},
+                         [](int64_t bytes, const at::Tensor& tensor) { return bytes + bytes_of(tensor); });
+}
+
 Counts counts_by_rows(const char* what, const at::Tensor& tensor, const std::vector<int64_t>& splits,
                       int size, const Element& element) {
   const char* call = "all_to_all_single";

@@ -24,6 +24,11 @@ void check_one_each(const char* call, const char* what, const Tensors& tensors, 
 void check_elements(const char* call, const char* what, const at::Tensor& tensor, int64_t expected);
 Counts counts_of(const Tensors& tensors, const Element& element);
 bool are_equal(const Counts& counts);
+/// Of a tensor's elements, and of those of the tensors before the rank's own.
+int64_t bytes_of(const at::Tensor& tensor);
+int64_t bytes_before(const Tensors& tensors, int rank);
+/// A distance between buffers that no call has.
+inline constexpr int64_t kNeverInPlace = INT64_MAX;
 /// Of all_to_all_single: rows for each rank, as given or in equal parts.
 Counts counts_by_rows(const char* what, const at::Tensor& tensor, const std::vector<int64_t>& splits,
                       int size, const Element& element);

@@ -21,6 +21,7 @@ Job RondoBackend::job(OpType type, const char* title, Tensors inputs, Tensors ou
   made.outputs = std::move(outputs);
   made.timeout = timeout == c10d::kUnsetTimeout ? options_->timeout : timeout;
   made.async = async;
+  made.outputs_overlap = have_overlaps(made.outputs);
   return made;
 }
 
@@ -102,8 +103,9 @@ RondoBackend::WorkPtr RondoBackend::reduce_scatter(Tensors& outputs, TensorLists
   check_types("reduce_scatter", output.scalar_type(), parts);
   check_elements("reduce_scatter", "output", output, parts[static_cast<size_t>(getRank())].numel());
   Job one = job(OpType::REDUCE_SCATTER, "rondo:reduce_scatter", parts, outputs, opts.timeout, opts.asyncOp);
-  const at::Tensor from = one.gathered(parts);
+  at::Tensor from = one.gathered(parts);
   const at::Tensor into = one.scattered(outputs);
+  one.keep_apart(from, into, bytes_before(parts, getRank()));
   const auto reduction = std::make_shared<const Reduction>(opts.reduceOp, output.scalar_type());
   const Counts counts = counts_of(parts, reduction->element());
   one.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
@@ -142,6 +144,7 @@ RondoBackend::WorkPtr RondoBackend::reduce_scatter_tensor_coalesced(Tensors& out
     into.push_back(all.scattered({outputs[i]}));
     reductions.push_back(std::make_shared<const Reduction>(opts.reduceOp, outputs[i].scalar_type()));
   }
+  all.keep_apart(from, into, [&](size_t i) { return getRank() * bytes_of(outputs[i]); });
   all.call = [from, into, reductions](rondo_comm_t comm, rondo_stream_t stream) {
     return in_group(
         [&](size_t i) {
@@ -168,8 +171,9 @@ RondoBackend::WorkPtr RondoBackend::alltoall_base(at::Tensor& output, at::Tensor
   const Counts receives = counts_by_rows("output", output, output_splits, getSize(), element);
   const bool equal = input_splits.empty() && output_splits.empty();
   if (equal) check_elements("all_to_all_single", "output", output, input.numel());
-  const at::Tensor from = one.gathered({input});
+  at::Tensor from = one.gathered({input});
   const at::Tensor into = one.scattered({output});
+  one.keep_apart(from, into, sends == receives ? 0 : kNeverInPlace);
   one.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
     return equal ? rondo_all_to_all(address(from), room(into), sends[0], element.type, comm, stream)
                  : rondo_all_to_all_v(address(from), sends.data(), nullptr, room(into), receives.data(),
@@ -186,11 +190,12 @@ RondoBackend::WorkPtr RondoBackend::alltoall(Tensors& outputs, Tensors& inputs,
   const at::ScalarType type = inputs.front().scalar_type();
   check_types("all_to_all", type, joined(inputs, outputs));
   Job one = job(OpType::ALLTOALL, "rondo:all_to_all", inputs, outputs, opts.timeout, opts.asyncOp);
-  const at::Tensor from = one.gathered(inputs);
+  at::Tensor from = one.gathered(inputs);
   const at::Tensor into = one.scattered(outputs);
   const Element element = element_to_move(type);
   const Counts sends = counts_of(inputs, element);
   const Counts receives = counts_of(outputs, element);
+  one.keep_apart(from, into, sends == receives ? 0 : kNeverInPlace);
   one.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_all_to_all_v(address(from), sends.data(), nullptr, room(into), receives.data(), nullptr,
                               element.type, comm, stream);

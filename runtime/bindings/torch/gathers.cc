@@ -1,6 +1,8 @@
 // RondoBackend's all-gather, gather and scatter.
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include <algorithm>
+
 #include "backend.h"
 #include "checks.h"
 #include "failures.h"
@@ -25,6 +27,12 @@ auto all_gathers(Tensors from, Tensors into) {
   };
 }
 
+/// What comes from rank 0 is copied first, then that from rank 1, as Gloo does: outputs may share memory.
+void sort_by_place(std::vector<Job::Copy>& copies) {
+  std::stable_sort(copies.begin(), copies.end(),
+                   [](const Job::Copy& a, const Job::Copy& b) { return a.place < b.place; });
+}
+
 }  // namespace
 
 // --- all-gather ---
@@ -38,8 +46,9 @@ RondoBackend::WorkPtr RondoBackend::allgather(TensorLists& outputs, Tensors& inp
   check_types("all_gather", input.scalar_type(), parts);
   check_elements("all_gather", "input", input, parts[static_cast<size_t>(getRank())].numel());
   Job one = job(OpType::ALLGATHER, "rondo:all_gather", inputs, parts, opts.timeout, opts.asyncOp);
-  const at::Tensor from = one.gathered(inputs);
+  at::Tensor from = one.gathered(inputs);
   const at::Tensor into = one.scattered(parts);
+  one.keep_apart(from, into, -bytes_before(parts, getRank()));
   const Element element = element_to_move(input.scalar_type());
   const Counts counts = counts_of(parts, element);
   one.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
@@ -73,8 +82,10 @@ RondoBackend::WorkPtr RondoBackend::allgather_into_tensor_coalesced(Tensors& out
     check_types(call, inputs[i].scalar_type(), {outputs[i]});
     check_elements(call, "output", outputs[i], inputs[i].numel() * getSize());
     from.push_back(all.gathered({inputs[i]}));
-    into.push_back(all.scattered({outputs[i]}));
+    into.push_back(all.scattered(all.outputs_overlap ? outputs[i].chunk(getSize()) : Tensors{outputs[i]}));
   }
+  all.keep_apart(from, into, [&](size_t i) { return -getRank() * bytes_of(inputs[i]); });
+  sort_by_place(all.after);
   all.call = all_gathers(std::move(from), std::move(into));
   return submit(std::move(all));
 }
@@ -102,6 +113,8 @@ RondoBackend::WorkPtr RondoBackend::allgather_coalesced(TensorLists& outputs, Te
     from.push_back(all.gathered({inputs[i]}));
     into.push_back(all.scattered(parts));
   }
+  all.keep_apart(from, into, [&](size_t i) { return -getRank() * bytes_of(inputs[i]); });
+  sort_by_place(all.after);
   all.call = all_gathers(std::move(from), std::move(into));
   return submit(std::move(all));
 }
@@ -136,8 +149,9 @@ RondoBackend::WorkPtr RondoBackend::gather_parts(const Tensors& outputs, const a
   check_root("gather", opts.rootRank, getSize());
   check_types("gather", input.scalar_type(), outputs);
   Job one = job(OpType::GATHER, "rondo:gather", {input}, outputs, opts.timeout, opts.asyncOp);
-  const at::Tensor from = one.gathered({input});
+  at::Tensor from = one.gathered({input});
   const at::Tensor into = one.scattered(outputs);
+  one.keep_apart(from, into, -getRank() * bytes_of(input));
   const Element element = element_to_move(input.scalar_type());
   one.call = [=, root = static_cast<int>(opts.rootRank)](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_gather(address(from), room(into), element.count(from), element.type, root, comm, stream);
@@ -160,8 +174,9 @@ RondoBackend::WorkPtr RondoBackend::scatter(Tensors& outputs, TensorLists& input
     if (!inputs.empty()) refuse("scatter", "requires empty input on non-root");
   }
   Job one = job(OpType::SCATTER, "rondo:scatter", parts, outputs, opts.timeout, opts.asyncOp);
-  const at::Tensor from = one.gathered(parts);
+  at::Tensor from = one.gathered(parts);
   const at::Tensor into = one.scattered(outputs);
+  one.keep_apart(from, into, getRank() * bytes_of(output));
   const Element element = element_to_move(output.scalar_type());
   one.call = [=, root = static_cast<int>(opts.rootRank)](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_scatter(address(from), room(into), element.count(into), element.type, root, comm, stream);
