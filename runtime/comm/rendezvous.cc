@@ -250,31 +250,49 @@ Result<Meeting> meet_by_file(const Method& method, int64_t timeout_ms, const Uni
 
 // --- methods as text ---
 
-Result<int> query_number(const std::string& query, const std::string& name, int otherwise) {
-  std::istringstream parts(query);
+Result<int> whole_number(const std::string& name, const std::string& value) {
+  int number = 0;
+  const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (failure != std::errc() || end != value.data() + value.size())
+    return error(Code::InvalidArgument, "method: {} is '{}': it must be a whole number", name, value);
+  return number;
+}
+
+/// What a method's text says after its '?'.
+struct Query {
+  std::optional<int> rank;
+  std::optional<int> size;
+};
+
+Result<Query> parse_query(const std::string& text) {
+  Query query;
+  std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, '&');) {
-    if (!part.starts_with(name + "=")) continue;
-    const std::string value = part.substr(name.size() + 1);
-    int number = 0;
-    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (failure != std::errc() || end != value.data() + value.size())
-      return error(Code::InvalidArgument, "method: {} is '{}': it must be a whole number", name, value);
-    return number;
+    const size_t equals = std::min(part.find('='), part.size());
+    const std::string key = part.substr(0, equals);
+    if (key != "rank" && key != "size")
+      return error(Code::InvalidArgument, "method: unknown key '{}' in '?{}': the keys are rank and size",
+                   key, text);
+    std::optional<int>& value = key == "rank" ? query.rank : query.size;
+    if (value) return error(Code::InvalidArgument, "method: '?{}' gives {} twice", text, key);
+    RONDO_TRY_ASSIGN(value, whole_number(key, part.substr(std::min(equals + 1, part.size()))));
   }
-  return otherwise;
+  return query;
 }
 
 Status parse_host_port(const std::string& text, Launch& launch) {
   const size_t colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  int number = 0;
-  std::from_chars(port.data(), port.data() + port.size(), number);
-  if (number < 1 || number > 65535)
+  if (colon == std::string::npos)
     return error(Code::InvalidArgument, "method: tcp://{} has no port; it must be tcp://host:port", text);
+  const std::string port = text.substr(colon + 1);
+  const auto number = whole_number("port", port);
+  if (!number.ok() || number.value() < 1 || number.value() > 65535)
+    return error(Code::InvalidArgument,
+                 "method: tcp://{}: its port is '{}': it must be a whole number from 1 to 65535", text, port);
   launch.master_host = text.substr(0, colon);
   if (launch.master_host.starts_with('[') && launch.master_host.ends_with(']'))
     launch.master_host = launch.master_host.substr(1, launch.master_host.size() - 2);
-  launch.master_port = number;
+  launch.master_port = number.value();
   launch.agent_at_port = false;
   return {};
 }
@@ -287,7 +305,6 @@ Result<Method> parse_method(const std::string& text) {
   method.launch = launch.value_or(Launch());
   const size_t question = std::min(text.find('?'), text.size());
   const std::string target = text.substr(0, question);
-  const std::string query = question < text.size() ? text.substr(question + 1) : "";
   if (target.starts_with("tcp://")) {
     method.kind = Method::Kind::Tcp;
     RONDO_TRY(parse_host_port(target.substr(6), method.launch));
@@ -300,8 +317,16 @@ Result<Method> parse_method(const std::string& text) {
     return error(Code::InvalidArgument, "method is '{}': it must be env://, tcp://host:port or file:///path",
                  text);
   }
-  RONDO_TRY_ASSIGN(method.launch.size, query_number(query, "size", method.launch.size));
-  RONDO_TRY_ASSIGN(method.launch.rank, query_number(query, "rank", method.launch.rank));
+  RONDO_TRY_ASSIGN(const Query query, parse_query(question < text.size() ? text.substr(question + 1) : ""));
+  const bool alone = method.kind == Method::Kind::Environment && !query.rank && !query.size;
+  if (!launch && !alone && !(query.rank && query.size))
+    return error(Code::InvalidArgument,
+                 "method '{}' gives {}, and no launcher's variables do: add ?rank=R&size=N", text,
+                 query.rank   ? "no size"
+                 : query.size ? "no rank"
+                              : "no rank and no size");
+  method.launch.size = query.size.value_or(method.launch.size);
+  method.launch.rank = query.rank.value_or(method.launch.rank);
   if (method.launch.size < 1 || method.launch.rank < 0 || method.launch.rank >= method.launch.size)
     return error(Code::InvalidArgument, "method '{}': rank is {} of {}", text, method.launch.rank,
                  method.launch.size);

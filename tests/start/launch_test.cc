@@ -111,6 +111,17 @@ TEST_CASE("the first host of a Slurm list") {
   CHECK(first_slurm_host("login1,node[5,7]") == "login1");
 }
 
+TEST_CASE("a method takes from a launcher's variables what it leaves out") {
+  const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "3"}});
+  for (const char* text : {"tcp://alpha:4000", "file:///x?size=3", "env://?rank=1"}) {
+    INFO(text);
+    const auto method = parse_method(text);
+    REQUIRE(method.ok());
+    CHECK(method.value().launch.rank == 1);
+    CHECK(method.value().launch.size == 3);
+  }
+}
+
 TEST_CASE("methods are parsed, and what is wrong in them is named") {
   const Environment environment({});
   const auto tcp = parse_method("tcp://[::1]:4000?rank=1&size=2");
@@ -121,13 +132,26 @@ TEST_CASE("methods are parsed, and what is wrong in them is named") {
   const auto file = parse_method("file:///a/b?rank=0&size=2");
   REQUIRE(file.ok());
   CHECK(file.value().path == "/a/b");
-  for (const auto& [text, word] :
-       std::map<std::string, std::string>{{"udp://x", "udp://x"},
-                                          {"tcp://alpha", "has no port"},
-                                          {"tcp://alpha:99999", "has no port"},
-                                          {"file://relative", "absolute"},
-                                          {"file:///x?rank=2&size=2", "rank is 2 of 2"},
-                                          {"file:///x?rank=q&size=2", "rank is 'q'"}}) {
+  for (const auto& [text, word] : std::map<std::string, std::string>{
+           {"udp://x", "udp://x"},
+           {"tcp://alpha?rank=0&size=2", "has no port"},
+           {"tcp://alpha:99999?rank=0&size=2", "port is '99999'"},
+           {"tcp://alpha:29x?rank=0&size=2", "port is '29x'"},
+           {"tcp://alpha:?rank=0&size=2", "port is ''"},
+           {"tcp://alpha:0?rank=0&size=2", "from 1 to 65535"},
+           {"tcp://alpha:4000", "no rank and no size"},
+           {"tcp://alpha:4000?size=2", "no rank"},
+           {"tcp://alpha:4000?rank=0", "no size"},
+           {"file:///x", "no rank and no size"},
+           {"env://?size=2", "no rank"},
+           {"env://?rnak=1&size=2", "unknown key 'rnak'"},
+           {"tcp://alpha:4000?rank=1&world_size=2", "unknown key 'world_size'"},
+           {"file:///x?rank=0&&size=2", "unknown key ''"},
+           {"file:///x?rank=0&size=2&rank=1", "gives rank twice"},
+           {"file://relative", "absolute"},
+           {"file:///x?rank=2&size=2", "rank is 2 of 2"},
+           {"file:///x?rank=q&size=2", "rank is 'q'"},
+           {"file:///x?rank&size=2", "rank is ''"}}) {
     const auto failed = parse_method(text);
     INFO(text);
     REQUIRE_FALSE(failed.ok());

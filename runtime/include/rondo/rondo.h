@@ -137,8 +137,8 @@ RONDO_API rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const r
  * @param[out] comm the communicator; NULL on failure
  * @param method how to find the others: "env://" (also NULL) reads RANK, WORLD_SIZE, MASTER_ADDR and
  *   MASTER_PORT, or what Open MPI, MPICH or Slurm set; "tcp://host:port?rank=R&size=N" and
- *   "file:///path?rank=R&size=N" (rank and size default to the environment's). A process started
- *   alone becomes a communicator of one.
+ *   "file:///path?rank=R&size=N" (rank and size default to the environment's; other keys are errors).
+ *   With "env://" a process started alone becomes a communicator of one.
  * @param config settings, or NULL */
 RONDO_API rondo_status_t rondo_init(rondo_comm_t* comm, const char* method,
                                     const rondo_config_t* config);

@@ -26,7 +26,7 @@ struct Method {
 };
 
 /// "env://", "tcp://host:port?rank=R&size=N", "file:///path?rank=R&size=N"; what the text leaves out comes
-/// from the environment. A process that no launcher started is alone.
+/// from the environment. With env:// a process that no launcher started is alone.
 Result<Method> parse_method(const std::string& text);
 
 /// Makes (rank 0) or gets (others) the id. `stale`: an id that turned out to be an earlier run's; null at
