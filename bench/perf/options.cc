@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "base/words.h"
 #include "exit_code.h"
 #include "rondo/rondo.h"
 #include "words.h"

@@ -1,16 +1,11 @@
-// Message sizes: reading "64M", and the list of sizes that a sweep visits. Pure functions: any thread.
+// Message sizes: how they are written, and the list of sizes that a sweep visits. Pure functions: any thread.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rondo::perf {
-
-/// "8", "4K", "64M", "1.5G", in powers of 1024, with or without a trailing B; nothing where it is not a size.
-std::optional<size_t> parse_size(std::string_view text);
 
 /// A size as people write it: "8 B", "4 KiB", "1.5 MiB".
 std::string format_size(double bytes);

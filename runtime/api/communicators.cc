@@ -1,6 +1,8 @@
 // The C API's communicators: start, split, end.
 #include <span>
 
+#include "announcement.h"
+#include "base/clock.h"
 #include "comm/device_choice.h"
 #include "comm/group.h"
 #include "comm/start.h"
@@ -32,7 +34,9 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .channels = known.channels});
 }
 
-rondo_comm_t handle_of(CommunicatorPtr communicator) {
+/// `began_ns`: when the caller asked for it.
+rondo_comm_t handle_of(CommunicatorPtr communicator, int64_t began_ns) {
+  api::announce(*communicator, began_ns);
   rondo_comm_t comm = HandlePool<rondo_comm>::get().take();
   comm->communicator = std::move(communicator);
   comm->error_number = api::latest_error_number();
@@ -44,6 +48,7 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
                   const rondo_config_t* config) {
   if (newcomm == nullptr) return api::null_argument("newcomm");
   *newcomm = nullptr;
+  const int64_t began_ns = now_ns();
   RONDO_TRY_ASSIGN(Communicator * parent, api::live(comm));
   if (color < RONDO_NO_COLOR)
     return error(Code::InvalidArgument, "color is {}: it must be at least 0, or RONDO_NO_COLOR", color);
@@ -52,7 +57,7 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
     RONDO_TRY_ASSIGN(options, options_of(config));
   }
   RONDO_TRY_ASSIGN(auto made, split(*parent, color, key, std::move(options)));
-  if (made != nullptr) *newcomm = handle_of(std::move(made));
+  if (made != nullptr) *newcomm = handle_of(std::move(made), began_ns);
   return {};
 }
 
@@ -60,6 +65,7 @@ Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_
                    const rondo_config_t* config) {
   if (newcomm == nullptr) return api::null_argument("newcomm");
   *newcomm = nullptr;
+  const int64_t began_ns = now_ns();
   if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
   Communicator& parent = *comm->communicator;
   Communicator::Options options = parent.options();
@@ -68,7 +74,7 @@ Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_
     RONDO_TRY_ASSIGN(options, options_of(config));
   }
   RONDO_TRY_ASSIGN(auto made, shrink(parent, excluded, std::move(options)));
-  *newcomm = handle_of(std::move(made));
+  *newcomm = handle_of(std::move(made), began_ns);
   return {};
 }
 
@@ -128,11 +134,12 @@ rondo_status_t rondo_init_rank(rondo_comm_t* comm, int nranks, const rondo_uniqu
   return guarded("rondo_init_rank", nullptr, [&]() -> Status {
     if (comm == nullptr) return api::null_argument("comm");
     *comm = nullptr;
+    const int64_t began_ns = now_ns();
     if (id == nullptr) return api::null_argument("id");
     RONDO_TRY_ASSIGN(auto options, options_of(config));
     RONDO_TRY_ASSIGN(const UniqueId known, UniqueId::read(std::as_bytes(std::span(id->internal))));
     RONDO_TRY_ASSIGN(auto made, join(known, nranks, rank, std::move(options)));
-    *comm = handle_of(std::move(made));
+    *comm = handle_of(std::move(made), began_ns);
     return {};
   });
 }
@@ -141,10 +148,11 @@ rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const rondo_confi
   return guarded("rondo_init_all", nullptr, [&]() -> Status {
     if (comms == nullptr) return api::null_argument("comms");
     for (int rank = 0; rank < nranks; ++rank) comms[rank] = nullptr;
+    const int64_t began_ns = now_ns();
     RONDO_TRY_ASSIGN(const auto options, options_of(config));
     RONDO_TRY_ASSIGN(auto made, join_all(nranks, options));
     for (int rank = 0; rank < nranks; ++rank)
-      comms[rank] = handle_of(std::move(made[static_cast<size_t>(rank)]));
+      comms[rank] = handle_of(std::move(made[static_cast<size_t>(rank)]), began_ns);
     return {};
   });
 }
@@ -153,9 +161,10 @@ rondo_status_t rondo_init(rondo_comm_t* comm, const char* method, const rondo_co
   return guarded("rondo_init", nullptr, [&]() -> Status {
     if (comm == nullptr) return api::null_argument("comm");
     *comm = nullptr;
+    const int64_t began_ns = now_ns();
     RONDO_TRY_ASSIGN(auto options, options_of(config));
     RONDO_TRY_ASSIGN(auto made, join_by_method(method ? method : "env://", std::move(options)));
-    *comm = handle_of(std::move(made));
+    *comm = handle_of(std::move(made), began_ns);
     return {};
   });
 }

@@ -1,19 +1,48 @@
 #include "base/log.h"
 
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/log_level.h"
 #include "base/settings.h"
+#include "base/words.h"
 
 namespace rondo {
 namespace {
 
-spdlog::level::level_enum wanted_level() {
-  if (auto level = setting(Setting::Log)) return spdlog::level::from_str(*level);
-  const std::string nccl = setting(Setting::NcclDebug).value_or("");
-  if (nccl == "INFO" || nccl == "info") return spdlog::level::info;
-  if (nccl == "TRACE" || nccl == "trace") return spdlog::level::trace;
-  return spdlog::level::warn;
+using Level = spdlog::level::level_enum;
+
+struct LevelName {
+  std::string_view name;
+  Level level;
+};
+constexpr LevelName kLevels[] = {{"trace", Level::trace}, {"debug", Level::debug}, {"info", Level::info},
+                                 {"warn", Level::warn},   {"error", Level::err},   {"off", Level::off}};
+// NCCL counts them upwards: whoever asks for ABORT gets INFO as well.
+constexpr LevelName kNcclLevels[] = {{"NONE", Level::off},   {"VERSION", Level::warn},
+                                     {"WARN", Level::warn},  {"INFO", Level::info},
+                                     {"ABORT", Level::info}, {"TRACE", Level::trace}};
+
+Result<Level> level_named(Setting which, const std::string& text, std::span<const LevelName> rows) {
+  std::vector<std::string_view> names;
+  for (const LevelName& row : rows) {
+    if (same_word(text, row.name)) return row.level;
+    names.push_back(row.name);
+  }
+  return error(Code::InvalidArgument, "{} is '{}', which is no log level; there are {}{}",
+               setting_info(which).variable, text, fmt::join(names, ", "), did_you_mean(text, names));
+}
+
+Result<Level> wanted_level() {
+  if (const auto text = setting(Setting::Log)) return level_named(Setting::Log, *text, kLevels);
+  if (const auto text = setting(Setting::NcclDebug))
+    return level_named(Setting::NcclDebug, *text, kNcclLevels);
+  return Level::warn;
 }
 
 spdlog::logger& logger() {
@@ -21,22 +50,35 @@ spdlog::logger& logger() {
     // Never freed: threads may log while the process ends.
     auto* made = new spdlog::logger("rondo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("[%H:%M:%S.%e %P rondo %l] %v");
-    made->set_level(wanted_level());
+    const auto level = wanted_level();
+    made->set_level(level.ok() ? level.value() : Level::warn);
     return made;
   }();
   return one;
 }
 
-spdlog::level::level_enum level_of(LogLevel level) {
+Level level_of(LogLevel level) {
   switch (level) {
-    case LogLevel::Debug: return spdlog::level::debug;
-    case LogLevel::Info: return spdlog::level::info;
+    case LogLevel::Debug: return Level::debug;
+    case LogLevel::Info: return Level::info;
     case LogLevel::Warn: break;
   }
-  return spdlog::level::warn;
+  return Level::warn;
 }
 
 }  // namespace
+
+Status read_log_level() {
+  const auto level = wanted_level();
+  logger().set_level(level.ok() ? level.value() : Level::warn);
+  if (level.ok() || setting(Setting::Log)) return level.status();
+  // NCCL passes over a value that it does not know, and programs made for it go on.
+  static std::once_flag once;
+  std::call_once(once, [&] { log().warn("{}", level.status().message()); });
+  return {};
+}
+
+bool log_shows_info() { return logger().should_log(Level::info); }
 
 bool Log::enabled(LogLevel level) { return logger().should_log(level_of(level)); }
 

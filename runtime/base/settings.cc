@@ -1,8 +1,14 @@
 #include "base/settings.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
+
+#include "base/words.h"
 
 namespace rondo {
 namespace {
@@ -12,6 +18,32 @@ constexpr SettingInfo kRows[] = {
     RONDO_SETTINGS(X)
 #undef X
 };
+
+constexpr std::string_view kPrefix = "RONDO_";
+
+// What others read than the library: libnccl.so.2, the benchmarks, the scripts in tools/, the tests.
+constexpr std::string_view kReadElsewhere[] = {
+    "RONDO_NCCL_VERSION", "RONDO_NCCL_BANNER", "RONDO_BENCH_TARGET",  "RONDO_WERROR",
+    "RONDO_JOBS",         "RONDO_CUDA",        "RONDO_TORCH",         "RONDO_TORCH_ENV",
+    "RONDO_TORCH_PYTHON", "RONDO_TEST_DATA",   "RONDO_TORCH_BACKEND", "RONDO_TORCH_VERSION",
+    "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED"};
+constexpr std::string_view kReadByTests[] = {"RONDO_TEST_", "RONDO_STANDIN_"};  // and whatever follows
+
+bool is_known(std::string_view name) {
+  const auto is_row = [&](const SettingInfo& row) { return row.variable == name; };
+  return std::any_of(std::begin(kRows), std::end(kRows), is_row) ||
+         std::find(std::begin(kReadElsewhere), std::end(kReadElsewhere), name) != std::end(kReadElsewhere) ||
+         std::any_of(std::begin(kReadByTests), std::end(kReadByTests),
+                     [&](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
+/// The rest of every name that is Rondo's own: what they all begin with would make any two look alike.
+std::vector<std::string_view> own_names() {
+  std::vector<std::string_view> names;
+  for (const SettingInfo& row : kRows)
+    if (row.variable.starts_with(kPrefix)) names.push_back(row.variable.substr(kPrefix.size()));
+  return names;
+}
 
 }  // namespace
 
@@ -36,6 +68,26 @@ Result<int64_t> number_setting(Setting which, int64_t least, int64_t most, int64
   return value;
 }
 
+Result<int64_t> size_setting(Setting which, int64_t least, int64_t most, int64_t otherwise) {
+  const auto text = setting(which);
+  if (!text) return otherwise;
+  const auto bytes = parse_size(*text);
+  if (!bytes || std::cmp_less(*bytes, least) || std::cmp_greater(*bytes, most))
+    return error(Code::InvalidArgument,
+                 "{} is '{}': it must be a number of bytes from {} to {}, for example 64K or 1M",
+                 setting_info(which).variable, *text, least, most);
+  return static_cast<int64_t>(*bytes);
+}
+
+Result<bool> switch_setting(Setting which, bool otherwise) {
+  const auto text = setting(which);
+  if (!text) return otherwise;
+  if (const auto value = parse_switch(*text)) return *value;
+  return error(Code::InvalidArgument,
+               "{} is '{}': it must be 1, yes, true or on, or else 0, no, false or off",
+               setting_info(which).variable, *text);
+}
+
 Result<int64_t> seconds_setting_ms(Setting which, int64_t otherwise_ms) {
   const auto text = setting(which);
   if (!text) return otherwise_ms;
@@ -46,6 +98,22 @@ Result<int64_t> seconds_setting_ms(Setting which, int64_t otherwise_ms) {
     return error(Code::InvalidArgument, "{} is '{}': it must be a number of seconds from 0.001 to 1e9",
                  setting_info(which).variable, *text);
   return static_cast<int64_t>(std::ceil(seconds * 1000));
+}
+
+std::vector<std::string> unknown_variables() {
+  std::vector<std::string> sentences;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals + 1 == text.size()) continue;  // an empty one is not set
+    const std::string_view name = text.substr(0, equals);
+    if (!name.starts_with(kPrefix) || is_known(name)) continue;
+    const std::string_view own = name.substr(kPrefix.size());
+    sentences.push_back(
+        fmt::format("{} is not a variable of Rondo{}", name, did_you_mean(own, own_names(), kPrefix)));
+  }
+  std::sort(sentences.begin(), sentences.end());
+  return sentences;
 }
 
 }  // namespace rondo

@@ -2,10 +2,12 @@
 
 #include <time.h>
 
+#include <mutex>
 #include <utility>
 
 #include "algorithms/ordered.h"
 #include "base/log.h"
+#include "base/log_level.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
 #include "comm/gpu_calls.h"
@@ -23,14 +25,16 @@ constexpr int kMostExchanging = 512;
 Result<ConnectionParams> params_from_settings() {
   ConnectionParams params;
   constexpr int64_t kMostSlotBytes = int64_t{1} << 30;
-  RONDO_TRY_ASSIGN(const int64_t slot_bytes, number_setting(Setting::SlotBytes, 64, kMostSlotBytes, 0));
+  RONDO_TRY_ASSIGN(const int64_t slot_bytes, size_setting(Setting::SlotBytes, 64, kMostSlotBytes, 0));
   RONDO_TRY_ASSIGN(const int64_t slots, number_setting(Setting::Slots, 1, 1024, 0));
   RONDO_TRY_ASSIGN(const int64_t sockets, number_setting(Setting::TcpSockets, 1, 64, 0));
   RONDO_TRY_ASSIGN(const int64_t seed, number_setting(Setting::SimSeed, 0, INT64_MAX, 0));
   RONDO_TRY_ASSIGN(params.sim_delay_us,
                    number_setting(Setting::SimDelay, 0, 1'000'000'000, params.sim_delay_us));
-  RONDO_TRY_ASSIGN(const int64_t read_peer, number_setting(Setting::ReadPeer, 0, 1, -1));
-  if (read_peer >= 0) params.read_peer = read_peer == 1 ? ReadPeer::Always : ReadPeer::Never;
+  if (setting(Setting::ReadPeer)) {
+    RONDO_TRY_ASSIGN(const bool read_peer, switch_setting(Setting::ReadPeer, false));
+    params.read_peer = read_peer ? ReadPeer::Always : ReadPeer::Never;
+  }
   params.slot_bytes = static_cast<size_t>(slot_bytes) / 64 * 64;
   params.slots = static_cast<int>(slots);
   params.sockets = static_cast<int>(sockets);
@@ -38,9 +42,18 @@ Result<ConnectionParams> params_from_settings() {
   return params;
 }
 
+void warn_of_unknown_variables() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (const std::string& sentence : unknown_variables()) log().warn("{}", sentence);
+  });
+}
+
 }  // namespace
 
 Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
+  RONDO_TRY(read_log_level());
+  warn_of_unknown_variables();
   Options options;
   if (wishes.timeout_ms < 0)
     return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", wishes.timeout_ms);
@@ -58,16 +71,16 @@ Result<Communicator::Options> Communicator::options(const Wishes& wishes) {
   };
   const std::string transport_name = wish(wishes.transport, Setting::Transport);
   RONDO_TRY_ASSIGN(options.exchange_bytes,
-                   number_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, options.exchange_bytes));
+                   size_setting(Setting::ExchangeBytes, 0, PostTable::kMostBytes, options.exchange_bytes));
   RONDO_TRY_ASSIGN(options.stream_bytes,
-                   number_setting(Setting::StreamBytes, 0, INT64_MAX, options.stream_bytes));
+                   size_setting(Setting::StreamBytes, 0, INT64_MAX, options.stream_bytes));
   RONDO_TRY_ASSIGN(options.group, number_setting(Setting::Group, 1, INT32_MAX, options.group));
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
-  RONDO_TRY_ASSIGN(const int64_t reproducible, number_setting(Setting::Reproducible, 0, 1, 0));
+  RONDO_TRY_ASSIGN(const bool reproducible, switch_setting(Setting::Reproducible, false));
   RONDO_TRY_ASSIGN(options.selector,
-                   Selector::parse(wish(wishes.algorithm, Setting::Algorithm), reproducible == 1));
+                   Selector::parse(wish(wishes.algorithm, Setting::Algorithm), reproducible));
   RONDO_TRY_ASSIGN(options.protocol, wished_protocol(wishes.protocol));
   RONDO_TRY_ASSIGN(options.channels, wished_channels(wishes.channels));
   RONDO_TRY_ASSIGN(options.devices, choose_devices(wish(wishes.device, Setting::Device)));

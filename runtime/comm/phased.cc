@@ -20,7 +20,7 @@ constexpr int64_t kSettleAfterFailure_ms = 5000;
 Result<size_t> staging_bytes_setting(int nranks) {
   const auto least = static_cast<int64_t>(StagingGeometry::least_bytes(nranks));
   RONDO_TRY_ASSIGN(const int64_t bytes,
-                   number_setting(Setting::StagingBytes, least, kMostStagingBytes, kStagingBytes));
+                   size_setting(Setting::StagingBytes, least, kMostStagingBytes, kStagingBytes));
   return static_cast<size_t>(bytes);
 }
 

@@ -18,8 +18,8 @@ constexpr uint64_t kWorld = 1;
 
 /// RONDO_PIN: binds the calling thread to the CPU of this rank's place among those of its host.
 Status pin_if_wanted(const Session& session) {
-  RONDO_TRY_ASSIGN(const int64_t wanted, number_setting(Setting::Pin, 0, 1, 0));
-  if (wanted == 0) return {};
+  RONDO_TRY_ASSIGN(const bool wanted, switch_setting(Setting::Pin, false));
+  if (!wanted) return {};
   int ranks_here = 0;
   int place = 0;
   for (int rank = 0; rank < session.size(); ++rank) {

@@ -35,6 +35,7 @@ class Words(unittest.TestCase):
         out, err = self.outputs(RONDO_NCCL_BANNER="1")
         self.assertEqual(len(BANNER.findall(err)), 1)
         self.assertEqual(out, "version 22907\n")
+        self.assertEqual(self.outputs(RONDO_NCCL_BANNER="No"), ("version 22907\n", ""))
 
     def test_failures_are_logged_from_warn_on(self):
         self.assertNotIn("version is NULL", self.outputs(NCCL_DEBUG="VERSION")[0])
@@ -57,7 +58,8 @@ class Words(unittest.TestCase):
         self.assertIn("NCCL_FROM_NOWHERE has no effect: Rondo does not know it", err)
         self.assertNotIn("NCCL_ALGO", err)
         self.assertEqual(out, "version 22907\n")
-        self.assertEqual(self.outputs(NCCL_IB_HCA="mlx5", RONDO_LOG="error")[1], "")
+        for level in ("error", "OFF"):
+            self.assertEqual(self.outputs(NCCL_IB_HCA="mlx5", RONDO_LOG=level)[1], "")
 
     def test_the_path_of_the_build(self):
         found = run(PATH)

@@ -80,14 +80,38 @@ TEST_CASE("environment variables that make no sense are named") {
     CHECK(std::string(rondo_last_error(nullptr)).find(name) != std::string::npos);
   };
   for (const char* value : {"abc", "-1", "0", "1x", "1e99", "nan"}) refused("RONDO_TIMEOUT", value);
-  for (const char* value : {"abc", "63", "-64", "99999999999999999999", "1.5"})
+  for (const char* value : {"abc", "63", "-64", "99999999999999999999", "1.5", "2G", "1Q", "64 K", "0x40"})
     refused("RONDO_SLOT_BYTES", value);
+  refused("RONDO_EXCHANGE_BYTES", "257K");
+  for (const char* name : {"RONDO_READ_PEER", "RONDO_REPRODUCIBLE", "RONDO_PIN"})
+    for (const char* value : {"2", "-1", "maybe", "y"}) refused(name, value);
+  for (const char* value : {"loud", "3", "info,warn"}) refused("RONDO_LOG", value);
   for (const char* value : {"0", "1025", "two"}) refused("RONDO_SLOTS", value);
   refused("RONDO_TCP_SOCKETS", "65");
   refused("RONDO_SIM_SEED", "-1");
   refused("RONDO_SIM_DELAY_US", "x");
   const Environment transport("RONDO_TRANSPORT", "pigeon");
   check_fails(rondo_init_all(&comm, 1, nullptr), kBad, {"pigeon", "shm"});
+}
+
+TEST_CASE("sizes take units, switches words, and levels any case") {
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"RONDO_SLOT_BYTES", "64K"},
+                                                        {"RONDO_SLOT_BYTES", "1.5mib"},
+                                                        {"RONDO_SLOT_BYTES", "1G"},
+                                                        {"RONDO_EXCHANGE_BYTES", "16k"},
+                                                        {"RONDO_STREAM_BYTES", "8MB"},
+                                                        {"RONDO_READ_PEER", "No"},
+                                                        {"RONDO_REPRODUCIBLE", "TRUE"},
+                                                        {"RONDO_PIN", "off"},
+                                                        {"RONDO_LOG", "WARN"},
+                                                        {"NCCL_DEBUG", "version"}}) {
+    INFO(name << "=" << value);
+    const Environment environment(name, value);
+    rondo_comm_t comm = nullptr;
+    check(rondo_init_all(&comm, 1, nullptr));
+    check(rondo_destroy(comm));
+  }
 }
 
 TEST_CASE("an empty variable counts as not set") {

@@ -6,6 +6,10 @@ SETTINGS = "runtime/base/include/base/settings.h"
 ENVIRONMENT = "docs/environment.md"
 SETTING_ROW = re.compile(r'^\s*X\(\w+, "(\w+)",', re.M)
 GETENV = re.compile(r'\bgetenv\("(\w+)"\)')
+KNOWN = "runtime/base/settings.cc"
+QUOTED = re.compile(r'"(RONDO_\w+)"')
+SCRIPTS = ("tools/", "bench/", ".ci/")
+SCRIPT_READ = re.compile(r'(?:\$\{?|\benviron(?:\.get\(|\[)")(RONDO_\w+)')
 DOC_ROW = re.compile(r"^\| `(\w+)` \|", re.M)
 READERS = ("runtime/", "transports/", "kernels/", "topology/", "bench/", "tools/")
 
@@ -26,6 +30,10 @@ def environment_violations(files):
              for name in sorted(set(listed)) if listed.count(name) > 1]
     found += [f"{ENVIRONMENT}: {name} is read by the code and not listed" for name in sorted(read - set(listed))]
     found += [f"{ENVIRONMENT}: {name} is listed and nothing reads it" for name in sorted(set(listed) - read)]
+    known = set(QUOTED.findall(files.get(KNOWN, ""))) | read
+    found += [f"{path}: reads {name}, which the library takes for a slip: {KNOWN} does not know it"
+              for path, text in sorted(files.items()) if path.startswith(SCRIPTS)
+              for name in sorted(set(SCRIPT_READ.findall(text)) - known)]
     return found
 
 

@@ -117,6 +117,14 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("SECRET_SWITCH", found[0])
 
+    def test_a_variable_of_a_script_that_the_library_does_not_know(self):
+        files = self.files("| `RONDO_LOG` | x |\n| `RONDO_PIN` | x |\n")
+        files |= {doc_rules.KNOWN: '"RONDO_JOBS"', "tools/test": 'x=${RONDO_JOBS:-} y=$RONDO_LOG z=${RONDO_NEW-}\n',
+                  "bench/a.py": 'os.environ["RONDO_OTHER"]\n'}
+        found = doc_rules.environment_violations(files)
+        self.assertEqual([line.split(",")[0] for line in found],
+                         ["bench/a.py: reads RONDO_OTHER", "tools/test: reads RONDO_NEW"])
+
     def test_readme_with_another_program_and_a_dead_link(self):
         files = {"README.md": "```c\nint x;\n```\n[docs](docs/none.md) [tools](tools/) [web](https://x.org/)\n",
                  "examples/all_reduce.c": "int y;\n", "tools/test": ""}

@@ -337,7 +337,7 @@ class Ends(unittest.TestCase):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             mark = f"rondo-perf-test-{os.getpid()}-{time.monotonic_ns()}"
             started = subprocess.Popen([PERF, "all_reduce", "--ranks", "3", "-b", "8", "-e", "8", "-N", "0"],
-                                       stdout=subprocess.PIPE, env=dict(os.environ, RONDO_PERF_TEST=mark))
+                                       stdout=subprocess.PIPE, env=dict(os.environ, RONDO_TEST_MARK=mark))
             while not started.stdout.readline().lstrip().startswith(b"8 "):
                 self.assertIsNone(started.poll())
             self.assertEqual(len(processes_with(mark)), 4)

@@ -37,19 +37,6 @@ size_t count_of(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("Sizes are read as people write them") {
-  REQUIRE(parse_size("8") == 8u);
-  REQUIRE(parse_size("64M") == size_t{64} << 20);
-  REQUIRE(parse_size("1.5K") == 1536u);
-  REQUIRE(parse_size("2GiB") == size_t{2} << 30);
-  REQUIRE(parse_size("4kb") == 4096u);
-  REQUIRE(parse_size("0") == 0u);
-  for (const char* wrong : {"", "M", "-1", "8X", "1.5", "1e6", "8 M", "99999999999G", "1.2.3", "8KK"}) {
-    CAPTURE(wrong);
-    REQUIRE(!parse_size(wrong));
-  }
-}
-
 TEST_CASE("Sweeps by factor and by step end where they should") {
   REQUIRE(sweep_sizes({8, 64, 1, 2}) == std::vector<size_t>{8, 16, 32, 64});
   REQUIRE(sweep_sizes({8, 63, 1, 2}) == std::vector<size_t>{8, 16, 32});

@@ -5,12 +5,13 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <mutex>
-#include <string_view>
 
 #include "outcome.h"
 #include "variables.h"
@@ -96,10 +97,15 @@ std::string banner() {
                      own_path());
 }
 
+bool is_any_of(const char* text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return ::strcasecmp(text, word) == 0; });
+}
+
 /// RONDO_NCCL_BANNER asks for the banner as soon as the library is loaded.
 bool wanted_at_load() {
   const char* wanted = std::getenv("RONDO_NCCL_BANNER");
-  return wanted != nullptr && *wanted != '\0' && std::string_view(wanted) != "0";
+  return wanted != nullptr && !is_any_of(wanted, {"", "0", "no", "false", "off"});
 }
 
 __attribute__((constructor)) void say_that_it_is_loaded() {
@@ -109,8 +115,7 @@ __attribute__((constructor)) void say_that_it_is_loaded() {
 /// Standard output belongs to the program, so these go elsewhere unless it has asked for NCCL's log.
 void name_variables() {
   const char* level = std::getenv("RONDO_LOG");
-  const std::string_view wanted = level != nullptr ? level : "";
-  if (wanted == "error" || wanted == "off") return;
+  if (level != nullptr && is_any_of(level, {"error", "off"})) return;
   for (const std::string& sentence : variables_without_effect()) write(prefix() + "WARN " + sentence, stderr);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -14,8 +15,8 @@ namespace rondo {
 
 // X(enumerator, variable, meaning)
 #define RONDO_SETTINGS(X)                                                                               \
-  X(Log, "RONDO_LOG", "log level: trace, debug, info, warn, error, off")                                \
-  X(NcclDebug, "NCCL_DEBUG", "log level where RONDO_LOG is not set: INFO or TRACE")                     \
+  X(Log, "RONDO_LOG", "log level: trace, debug, info, warn, error or off, in any case")                 \
+  X(NcclDebug, "NCCL_DEBUG", "log level where RONDO_LOG is not set, by NCCL's names")                   \
   X(Timeout, "RONDO_TIMEOUT", "deadline of a call, in seconds")                                         \
   X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long a start waits for all ranks, in seconds")              \
   X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                        \
@@ -83,7 +84,16 @@ std::optional<std::string> setting(Setting setting);
 /// The variable's value as a whole number within [least, most], or `otherwise` where it is not set.
 Result<int64_t> number_setting(Setting setting, int64_t least, int64_t most, int64_t otherwise);
 
+/// The variable's value as bytes, as parse_size() reads them.
+Result<int64_t> size_setting(Setting setting, int64_t least, int64_t most, int64_t otherwise);
+
+/// The variable's value as a switch, as parse_switch() reads it.
+Result<bool> switch_setting(Setting setting, bool otherwise);
+
 /// The variable's value in seconds (fractions allowed) as milliseconds, at least 1 ms.
 Result<int64_t> seconds_setting_ms(Setting setting, int64_t otherwise_ms);
+
+/// A sentence for each variable that begins with RONDO_ and that neither Rondo nor its tools read.
+std::vector<std::string> unknown_variables();
 
 }  // namespace rondo

@@ -1,0 +1,61 @@
+#include "announcement.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/log_level.h"
+#include "comm/context.h"
+#include "rondo/rondo.h"
+
+namespace rondo::api {
+namespace {
+
+std::string version_text() {
+  return fmt::format("{}.{}.{}", RONDO_VERSION / 10000, RONDO_VERSION / 100 % 100, RONDO_VERSION % 100);
+}
+
+std::string host_text() {
+  char name[256] = "localhost";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// "shm to 3 ranks, tcp to 4".
+std::string transports_text(const Communicator& made) {
+  std::map<std::string, int> peers;
+  for (int rank = 0; rank < made.size(); ++rank)
+    if (rank != made.rank()) ++peers[made.transport_to(rank).value()];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : peers)
+    parts.push_back(fmt::format("{} to {} {}", name, count, count == 1 ? "rank" : "ranks"));
+  return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
+}
+
+/// "eth0 10.0.0.1, ib0 10.1.0.1": what other hosts may reach this process by.
+std::string interfaces_text(const Communicator& made) {
+  const auto context =
+      made.session()->size() > 1 ? Context::get() : Result<std::shared_ptr<Context>>(nullptr);
+  if (!context.ok() || context.value() == nullptr) return "none";
+  std::vector<std::string> parts;
+  for (const Interface& one : context.value()->interfaces())
+    parts.push_back(fmt::format("{} {}", one.name, ip_text(one.ip)));
+  return fmt::to_string(fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+void announce(const Communicator& made, int64_t began_ns) {
+  if (!log_shows_info()) return;
+  log().info(
+      "communicator {}: rank {} of {} on host {}, Rondo {}; transports: {}; interfaces: {}; GPU: {}; "
+      "made in {:.1f} ms",
+      made.options().name, made.rank(), made.size(), host_text(), version_text(), transports_text(made),
+      interfaces_text(made), made.device() < 0 ? "none" : std::to_string(made.device()),
+      static_cast<double>(now_ns() - began_ns) / 1e6);
+}
+
+}  // namespace rondo::api

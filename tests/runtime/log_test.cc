@@ -1,0 +1,108 @@
+// What the log says, and which variables decide that it does.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "catch.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+using Variables = std::vector<std::pair<const char*, const char*>>;
+
+/// What a new process with these variables writes to standard error while it does `work`.
+std::string heard(const Variables& variables, const std::function<void()>& work) {
+  const int file = ::memfd_create("heard", MFD_CLOEXEC);
+  REQUIRE(file >= 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(file, STDERR_FILENO);
+    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+    try {
+      work();
+    } catch (const std::exception& failure) {
+      ::dprintf(STDERR_FILENO, "%s\n", failure.what());
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  std::string text(static_cast<size_t>(::lseek(file, 0, SEEK_END)), '\0');
+  REQUIRE(::pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  ::close(file);
+  INFO(text);
+  CHECK(status == 0);
+  return text;
+}
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// Makes two communicators of two ranks each, one after the other.
+void start_twice() {
+  for (int time = 0; time < 2; ++time) {
+    rondo_comm_t comms[2];
+    check(rondo_init_all(comms, 2, nullptr));
+    for (rondo_comm_t comm : comms) check(rondo_destroy(comm));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the level info, in any case, says a line for each communicator of each rank") {
+  for (const auto& level : Variables{
+           {"RONDO_LOG", "info"}, {"RONDO_LOG", "INFO"}, {"NCCL_DEBUG", "Info"}, {"NCCL_DEBUG", "ABORT"}}) {
+    const std::string text = heard({level}, start_twice);
+    CAPTURE(level.first, level.second, text);
+    CHECK(count_of(text, "communicator world: rank ") == 4);
+    for (const char* part :
+         {"rank 0 of 2 on host ", "rank 1 of 2 on host ", ", Rondo 0.1.0; ",
+          "; transports: local to 1 rank; interfaces: ", "; GPU: ", "; made in ", " ms\n"}) {
+      CAPTURE(part);
+      CHECK(count_of(text, part) >= 2);
+    }
+  }
+}
+
+TEST_CASE("a level that is none is refused, and a later start takes one that is mended") {
+  const std::string text = heard({{"RONDO_LOG", "inof"}, {"RONDO_TIMEOUTS", "5"}}, [] {
+    rondo_comm_t comm = nullptr;
+    check_fails(rondo_init_all(&comm, 1, nullptr), RONDO_INVALID_ARGUMENT,
+                {"RONDO_LOG is 'inof'", "trace, debug, info, warn, error, off", "did you mean info?"});
+    ::setenv("RONDO_LOG", "Warn", 1);
+    start_twice();
+  });
+  CAPTURE(text);
+  CHECK(count_of(text, "RONDO_TIMEOUTS is not a variable of Rondo; did you mean RONDO_TIMEOUT?\n") == 1);
+  CHECK(count_of(text, "\n") == 1);
+}
+
+TEST_CASE("a level of NCCL's that is none is passed over, as NCCL does, with a warning") {
+  const std::string text = heard({{"NCCL_DEBUG", "loud"}}, start_twice);
+  CAPTURE(text);
+  CHECK(count_of(text, "NCCL_DEBUG is 'loud', which is no log level; there are NONE, VERSION, WARN, INFO") ==
+        1);
+  CHECK(count_of(text, "\n") == 1);
+}
+
+TEST_CASE("unknown variables are warned of once, those of tools and empty ones never") {
+  const Variables variables = {{"RONDO_ALGO", "ring"},      {"RONDO_LOG_LEVEL", "1"},   {"RONDO_QUUX", "1"},
+                               {"RONDO_WERROR", "1"},       {"RONDO_NCCL_BANNER", "1"}, {"RONDO_EMPTY", ""},
+                               {"RONDO_TORCH_PYTHON", "/"}, {"RONDO_TEST_DATA", "/"}};
+  const std::string text = heard(variables, start_twice);
+  CAPTURE(text);
+  CHECK(count_of(text, "RONDO_ALGO is not a variable of Rondo; did you mean RONDO_ALGORITHM?\n") == 1);
+  CHECK(count_of(text, "RONDO_LOG_LEVEL is not a variable of Rondo; did you mean RONDO_LOG?\n") == 1);
+  CHECK(count_of(text, "RONDO_QUUX is not a variable of Rondo\n") == 1);
+  CHECK(count_of(text, "\n") == 3);
+  CHECK(heard({{"RONDO_QUUX", "1"}, {"RONDO_LOG", "OFF"}}, start_twice).empty());
+}
+
+}  // namespace rondo::test
