@@ -1,7 +1,11 @@
 // The table of transports, best first: a line for each.
-#include <array>
-#include <string>
+#include <fmt/ranges.h>
 
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/words.h"
 #include "local/local.h"
 #include "shm/shm.h"
 #include "sim/sim.h"
@@ -26,12 +30,13 @@ constexpr std::array kTransports = {
 std::span<const Transport> transports() { return kTransports; }
 
 Result<const Transport*> transport_by_name(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Transport& transport : kTransports) {
     if (name == transport.name) return &transport;
-    names += (names.empty() ? "" : ", ") + std::string(transport.name);
+    names.emplace_back(transport.name);
   }
-  return error(Code::InvalidArgument, "there is no transport '{}'; there are: {}", name, names);
+  return error(Code::InvalidArgument, "there is no transport '{}'; there are: {}{}", name,
+               fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace rondo

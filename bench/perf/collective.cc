@@ -1,23 +1,27 @@
 #include "collective.h"
 
+#include "base/words.h"
+
 namespace rondo::perf {
 namespace {
 
 constexpr CollectiveInfo kRows[] = {
-    // name, nccl-tests' name, reduces, root, in place, varying, in blocks
-    {Collective::AllReduce, "all_reduce", "all_reduce", true, false, true, false, false},
-    {Collective::Broadcast, "broadcast", "broadcast", false, true, true, false, false},
-    {Collective::Reduce, "reduce", "reduce", true, true, true, false, false},
-    {Collective::AllGather, "all_gather", "all_gather", false, false, true, true, true},
-    {Collective::ReduceScatter, "reduce_scatter", "reduce_scatter", true, false, true, true, true},
-    {Collective::AllToAll, "all_to_all", "alltoall", false, false, false, true, true},
-    {Collective::Gather, "gather", "gather", false, true, true, true, true},
-    {Collective::Scatter, "scatter", "scatter", false, true, true, true, true},
-    {Collective::Barrier, "barrier", "barrier", false, false, false, false, false},
-    {Collective::Scan, "scan", "scan", true, false, true, false, false},
-    {Collective::Exscan, "exscan", "exscan", true, false, true, false, false},
-    {Collective::SendRecv, "send_recv", "sendrecv", false, false, false, false, false},
+    // name, reduces, root, in place, varying, in blocks
+    {Collective::AllReduce, "all_reduce", true, false, true, false, false},
+    {Collective::Broadcast, "broadcast", false, true, true, false, false},
+    {Collective::Reduce, "reduce", true, true, true, false, false},
+    {Collective::AllGather, "all_gather", false, false, true, true, true},
+    {Collective::ReduceScatter, "reduce_scatter", true, false, true, true, true},
+    {Collective::AllToAll, "all_to_all", false, false, false, true, true},
+    {Collective::Gather, "gather", false, true, true, true, true},
+    {Collective::Scatter, "scatter", false, true, true, true, true},
+    {Collective::Barrier, "barrier", false, false, false, false, false},
+    {Collective::Scan, "scan", true, false, true, false, false},
+    {Collective::Exscan, "exscan", true, false, true, false, false},
+    {Collective::SendRecv, "send_recv", false, false, false, false, false},
 };
+
+constexpr std::string_view kProgram = "_perf";  // what the names of nccl-tests' programs end with
 
 }  // namespace
 
@@ -28,18 +32,17 @@ const CollectiveInfo& collective_info(Collective collective) {
 }
 
 const CollectiveInfo* collective_by_name(std::string_view name) {
+  if (name.ends_with(kProgram)) name.remove_suffix(kProgram.size());
+  const std::string plain = plain_name(name);
   for (const CollectiveInfo& row : kRows) {
-    if (name == row.name || name == row.nccl_name) return &row;
+    if (plain == plain_name(row.name)) return &row;
   }
-  return nullptr;
+  return plain == "bcast" ? &collective_info(Collective::Broadcast) : nullptr;
 }
 
 const CollectiveInfo* collective_by_program(std::string_view path) {
-  constexpr std::string_view suffix = "_perf";
-  std::string_view name = path.substr(path.find_last_of('/') + 1);
-  if (!name.ends_with(suffix)) return nullptr;
-  name.remove_suffix(suffix.size());
-  return collective_by_name(name);
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  return name.ends_with(kProgram) ? collective_by_name(name) : nullptr;
 }
 
 std::string collective_names() {

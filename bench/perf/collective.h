@@ -26,8 +26,7 @@ enum class Collective {
 
 struct CollectiveInfo {
   Collective id;
-  std::string_view name;       // Rondo's
-  std::string_view nccl_name;  // nccl-tests': the program is NAME_perf
+  std::string_view name;
   bool reduces;
   bool has_root;
   bool in_place;
@@ -37,6 +36,7 @@ struct CollectiveInfo {
 
 std::span<const CollectiveInfo> all_collectives();
 const CollectiveInfo& collective_info(Collective collective);
+/// Also as nccl-tests, MPI and torch spell it: "alltoall", "AllReduce", "bcast", "all_reduce_perf".
 const CollectiveInfo* collective_by_name(std::string_view name);
 
 /// The collective of a program named as nccl-tests names it, "all_reduce_perf" with or without folders before

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/words.h"
 #include "exit_code.h"
 #include "options.h"
 #include "words.h"
@@ -70,8 +71,9 @@ bool times_by_events(const Options& options) {
 }
 
 void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options) {
-  app.add_option("--memory", words.memory,
-                 "where buffers are: host, cuda, managed, pinned (cuda where there is a GPU, else host)")
+  app.add_option(
+         "--memory", words.memory,
+         "where buffers are: host, cuda, managed, pinned (cuda where there is a GPU, else host); 1: as -M 1")
       ->group("GPUs");
   app.add_option("-g,--ngpus", options.per_thread,
                  "ranks of each thread, each with a GPU (1); more ranks than GPUs share them")
@@ -90,9 +92,13 @@ void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options) {
 
 Refusal read_gpus(const GpuWords& words, const CountGpus& count_gpus, Options& options) {
   GpuOptions& gpu = options.gpu;
+  // nccl-tests' --memory is -M: whether to report memory.
+  const bool is_report = words.memory == "0" || words.memory == "1";
+  if (is_report) options.memory = words.memory == "1";
   const auto named = space_by_name(words.memory);
-  if (!named && !words.memory.empty())
-    return refuse(fmt::format("--memory is '{}': use {}", words.memory, fmt::join(kSpaceNames, ", ")));
+  if (!named && !is_report && !words.memory.empty())
+    return refuse(fmt::format("--memory is '{}': use {}{}", words.memory, fmt::join(kSpaceNames, ", "),
+                              did_you_mean(words.memory, kSpaceNames)));
   if (gpu.graph_launches < 0)
     return refuse(fmt::format("-G is {}: it must be at least 0", gpu.graph_launches));
   const Gpus seen = named == Space::Host ? Gpus() : count_gpus();

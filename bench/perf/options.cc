@@ -1,9 +1,13 @@
 #include "options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "base/words.h"
 #include "exit_code.h"
@@ -14,16 +18,31 @@ namespace rondo::perf {
 namespace {
 
 constexpr int kMostRanks = 4096;
+constexpr size_t kSmallest = 8;  // where only -e is given
 
 // The command line as text, before it is understood.
 struct Words {
-  std::string collective, min_bytes = "32M", max_bytes = "32M", step_bytes = "1M";
+  std::string collective;
+  std::optional<std::string> min_bytes, max_bytes, step_bytes;
   double factor = 0;
   std::string ranks, types = "float", ops = "sum", root = "0", algorithms;
   int registering = 0, average = 1, blocking = 0;
   int parallel_init = 0, cpu_time = 0, timestamps = 0, memory = 0;
   GpuWords gpus;
 };
+
+template <typename Row, typename Name>
+std::vector<std::string_view> names_of(std::span<const Row> rows, Name name) {
+  std::vector<std::string_view> names;
+  for (const Row& row : rows) names.push_back(row.*name);
+  return names;
+}
+
+// "'x' is not a type: use int8, ..., or all; did you mean ...?"
+std::string refuse(const std::string& word, const char* what, const std::vector<std::string_view>& names) {
+  return fmt::format("'{}' is not {}: use {}, or all{}", word, what, fmt::join(names, ", "),
+                     did_you_mean(word, names));
+}
 
 // Each of the following turns words into options and returns a sentence where it cannot; an empty one is
 // success.
@@ -41,17 +60,26 @@ std::string read_collectives(const std::string& list, std::string_view program, 
     } else if (row != nullptr) {
       options.collectives.push_back(row->id);
     } else {
-      return fmt::format("'{}' is not a collective: use {}, or all", name, collective_names());
+      return refuse(name, "a collective", names_of(all_collectives(), &CollectiveInfo::name));
     }
   }
   return "";
 }
 
-std::string read_size(const char* option, const std::string& text, size_t& out) {
-  const auto size = parse_size(text);
-  if (!size) return fmt::format("{} is '{}': give bytes, with K, M or G for powers of 1024", option, text);
+std::string read_size(const char* option, const std::optional<std::string>& text, size_t& out) {
+  if (!text) return "";
+  const auto size = parse_size(*text);
+  if (!size) return fmt::format("{} is '{}': give bytes, with K, M or G for powers of 1024", option, *text);
   out = *size;
   return "";
+}
+
+// nccl-tests' default for both ends is 32M, beside which one end alone may make no sense.
+void complete(const Words& words, Sweep& sweep) {
+  if (!words.max_bytes) sweep.max_bytes = sweep.min_bytes;
+  if (words.min_bytes) return;
+  sweep.min_bytes = std::min(sweep.max_bytes, kSmallest);
+  if (sweep.factor == 0 && !words.step_bytes) sweep.factor = 2;
 }
 
 std::string read_sweep(const Words& words, Options& options) {
@@ -64,9 +92,10 @@ std::string read_sweep(const Words& words, Options& options) {
   if (words.factor != 0 && !(words.factor > 1))
     return fmt::format("-f is {}: the factor between sizes must be above 1", words.factor);
   sweep.factor = words.factor;
+  if (sweep.min_bytes > sweep.max_bytes) complete(words, sweep);
   if (sweep.min_bytes > sweep.max_bytes)
-    return fmt::format("-b {} is more than -e {}: the smallest size comes first", words.min_bytes,
-                       words.max_bytes);
+    return fmt::format("-b {} is more than -e {}: the smallest size comes first", *words.min_bytes,
+                       *words.max_bytes);
   if (sweep.step_bytes == 0) return "-i is 0: sizes must grow";
   return "";
 }
@@ -81,18 +110,6 @@ std::string read_ranks(const std::string& list, Options& options) {
   return "";
 }
 
-std::string type_names() {
-  std::string names;
-  for (const Type& type : all_types()) names.append(names.empty() ? "" : ", ").append(type.name);
-  return names;
-}
-
-std::string op_names() {
-  std::string names;
-  for (const OpInfo& info : all_ops()) names.append(names.empty() ? "" : ", ").append(info.name);
-  return names;
-}
-
 std::string read_types(const std::string& list, Options& options) {
   for (const std::string& name : split(list)) {
     const Type* type = type_by_name(name);
@@ -101,7 +118,7 @@ std::string read_types(const std::string& list, Options& options) {
     } else if (type != nullptr) {
       options.types.push_back(type->id);
     } else {
-      return fmt::format("-d: '{}' is not a type: use {}, or all", name, type_names());
+      return "-d: " + refuse(name, "a type", names_of(all_types(), &Type::name));
     }
   }
   return options.types.empty() ? "-d names no type" : "";
@@ -115,7 +132,7 @@ std::string read_ops(const std::string& list, Options& options) {
     } else if (op) {
       options.ops.push_back(*op);
     } else {
-      return fmt::format("-o: '{}' is not an operation: use {}, or all", name, op_names());
+      return "-o: " + refuse(name, "an operation", names_of(all_ops(), &OpInfo::name));
     }
   }
   return options.ops.empty() ? "-o names no operation" : "";
@@ -150,7 +167,9 @@ std::string read_algorithms(const std::string& list, Options& options) {
   for (const std::string& word : split(list)) {
     const size_t equals = word.find('=');
     if (equals != std::string::npos && collective_by_name(word.substr(0, equals)) == nullptr)
-      return fmt::format("--algorithm: '{}' is not a collective in '{}'", word.substr(0, equals), word);
+      return fmt::format(
+          "--algorithm: '{}' is not a collective in '{}'{}", word.substr(0, equals), word,
+          did_you_mean(word.substr(0, equals), names_of(all_collectives(), &CollectiveInfo::name)));
     options.algorithms.push_back(word);
   }
   return "";
@@ -178,6 +197,14 @@ std::string check_numbers(const Options& options) {
   return "";
 }
 
+bool is_another_picture(const std::string& path) {
+  const size_t dot = std::min(path.rfind('.'), path.size());
+  const std::string_view ending = std::string_view(path).substr(dot);
+  const auto same = [&](std::string_view other) { return same_word(ending, other); };
+  constexpr std::string_view kOthers[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps"};
+  return std::any_of(std::begin(kOthers), std::end(kOthers), same);
+}
+
 std::string read_switches(const Words& words, Options& options) {
   const struct {
     const char* option;
@@ -190,6 +217,9 @@ std::string read_switches(const Words& words, Options& options) {
     if (value < 0 || value > most)
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
   }
+  if (is_another_picture(options.plot_file))
+    return fmt::format("--plot is '{}': what is written is SVG; give a name that ends in .svg",
+                       options.plot_file);
   if (options.explain && options.varying)
     return "--explain tells of calls whose lengths all ranks know: leave --varying out";
   options.average = static_cast<Average>(words.average);
@@ -225,7 +255,8 @@ std::string understand(const Words& words, std::string_view program, Options& op
 }
 
 void declare_sizes(CLI::App& app, Words& words, Options& options) {
-  app.add_option("-b,--minbytes", words.min_bytes, "smallest size (32M)")->group("Sizes");
+  app.add_option("-b,--minbytes", words.min_bytes, "smallest size (32M; with -e below that, 8)")
+      ->group("Sizes");
   app.add_option("-e,--maxbytes", words.max_bytes, "largest size (32M)")->group("Sizes");
   app.add_option("-i,--stepbytes", words.step_bytes, "step between sizes (1M)")->group("Sizes");
   app.add_option("-f,--stepfactor", words.factor, "factor between sizes, instead of -i")->group("Sizes");
@@ -293,6 +324,31 @@ void declare_results(CLI::App& app, Words& words, Options& options) {
       ->group("Results");
 }
 
+/// nccl-tests' -V takes a number; here it is short for --version, which takes none.
+std::string refuse_cta_count(int argc, const char* const* argv) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) == "-V" && whole_number(argv[i + 1]))
+      return fmt::format(
+          "-V is '{}': nccl-tests takes that for the number of CTAs of kernels of its own (-D), which are "
+          "not here; RONDO_CHANNELS says how many channels join two GPUs",
+          argv[i + 1]);
+  }
+  return "";
+}
+
+/// What CLI11 says; an unknown option with the one that is close to it.
+std::string sentence_of(const CLI::ParseError& wrong, const CLI::App& app) {
+  const auto words = app.remaining();
+  const auto unknown =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });
+  if (unknown == words.end()) return wrong.what();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return fmt::format("there is no option {}{}", *unknown, did_you_mean(*unknown, names));
+}
+
 }  // namespace
 
 Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_gpus) {
@@ -308,8 +364,9 @@ Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_g
   declare_results(app, words, parsed.options);
   app.set_version_flag("-V,--version", fmt::format("rondo-perf {}.{}.{}", RONDO_VERSION / 10000,
                                                    RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
+  parsed.message = refuse_cta_count(argc, argv);
   try {  // CLI11 reports by exceptions, and also a call for help is one
-    app.parse(argc, argv);
+    if (parsed.message.empty()) app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     parsed.message = app.help();
     return parsed;
@@ -317,7 +374,7 @@ Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_g
     parsed.message = std::string(call.what()) + "\n";
     return parsed;
   } catch (const CLI::ParseError& wrong) {
-    parsed.message = wrong.what();
+    parsed.message = sentence_of(wrong, app);
   }
   Refusal refusal{parsed.message, kBadOptions};
   if (refusal.sentence.empty()) refusal.sentence = understand(words, argv[0], parsed.options);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms.h"
+#include "base/words.h"
 #include "cases.h"
 #include "failure.h"
 #include "gpu/device.h"
@@ -289,9 +290,14 @@ rondo_status_t Session::run_collective(Collective collective) {
     return RONDO_OK;
   }
   const auto chosen = chosen_algorithms(options_.algorithms, collective, names);
-  if (chosen.empty())
-    say(fmt::format("# left out: {} has no such algorithm; it has {}\n#\n", collective_info(collective).name,
-                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  if (chosen.empty()) {
+    const std::string& word = options_.algorithms.front();
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    say(fmt::format("# left out: {} has no algorithm '{}'; it has {}{}\n#\n",
+                    collective_info(collective).name, word,
+                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                    did_you_mean(word.substr(word.find('=') + 1), known)));
+  }
   for (const std::string& algorithm : chosen) PERF_TRY(run_algorithm({collective, algorithm, varying}));
   return RONDO_OK;
 }

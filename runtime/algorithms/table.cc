@@ -1,15 +1,17 @@
 // The table of algorithms. A new one is a file of its own, its declaration in rows.h, and a line here.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/words.h"
 
 #include "rows.h"
 
 namespace rondo {
 namespace {
 
-std::string names_of(CollectiveKind kind) {
-  std::string names;
+std::vector<std::string_view> names_of(CollectiveKind kind) {
+  std::vector<std::string_view> names;
   for (const Algorithm& row : algorithms())
-    if (row.kind == kind) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    if (row.kind == kind) names.emplace_back(row.name);
   return names;
 }
 
@@ -69,8 +71,9 @@ std::span<const Algorithm> algorithms() {
 Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name) {
   for (const Algorithm& row : algorithms())
     if (row.kind == kind && row.name == name) return &row;
-  return error(Code::InvalidArgument, "{} has no algorithm '{}'; it has: {}", collective_name(kind), name,
-               names_of(kind));
+  const auto names = names_of(kind);
+  return error(Code::InvalidArgument, "{} has no algorithm '{}'; it has: {}{}", collective_name(kind), name,
+               fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 }  // namespace rondo

@@ -1,10 +1,14 @@
 #include "base/signature.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <vector>
+
+#include "base/collective_names.h"
 #include "base/element.h"
 #include "base/reduction.h"
 #include "base/status.h"
+#include "base/words.h"
 
 namespace rondo {
 namespace {
@@ -35,9 +39,19 @@ std::string_view collective_name(CollectiveKind kind) {
 }
 
 std::optional<CollectiveKind> collective_by_name(std::string_view name) {
+  const std::string plain = plain_name(name);
   for (int i = 0; i < kCollectives; ++i)
-    if (collective_name(static_cast<CollectiveKind>(i)) == name) return static_cast<CollectiveKind>(i);
+    if (plain_name(collective_name(static_cast<CollectiveKind>(i))) == plain)
+      return static_cast<CollectiveKind>(i);
+  if (plain == "bcast") return CollectiveKind::Broadcast;
   return std::nullopt;
+}
+
+std::string no_collective(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kCollectives; ++i) names.push_back(collective_name(static_cast<CollectiveKind>(i)));
+  return fmt::format("there is no collective '{}'; there are {}{}", name, fmt::join(names, ", "),
+                     did_you_mean(name, names));
 }
 
 std::string describe(const Signature& s) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/collective_names.h"
+
 namespace rondo {
 namespace {
 
@@ -76,7 +78,8 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
     const auto kind = collective_by_name(rule.substr(0, equals));
     if (equals == std::string_view::npos || !kind)
       return error(Code::InvalidArgument,
-                   "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring", rule);
+                   "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}", rule,
+                   kind ? "" : "; " + no_collective(rule.substr(0, equals)));
     RONDO_TRY_ASSIGN(selector.forced_[*kind], algorithm_by_name(*kind, rule.substr(equals + 1)));
   }
   return selector;

@@ -21,7 +21,7 @@ LAYERS = [
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
     ("bench", None, ("base", "gpu", "kernels", "rondo")),  # memory, streams and checks on GPUs, of its own
-    ("tools", None, ("rondo",)),
+    ("tools", None, ("base", "rondo")),  # what options say
     ("examples", None, ("rondo",)),
 ]
 SOURCES = (".h", ".c", ".cc", ".cu", ".cuh", ".hpp", ".cpp")

@@ -40,11 +40,11 @@ def perf(*arguments, env=None):
 
 
 class Perf(unittest.TestCase):
-    def rows(self, *arguments, code=0, command=(PERF,)):
+    def rows(self, *arguments, code=0, command=(PERF,), env=None):
         """The rows of the JSON file of a run."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows.json")
-            result = run(*command, *arguments, *QUICK, "--json", path)
+            result = run(*command, *arguments, *QUICK, "--json", path, env=env)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
@@ -259,6 +259,27 @@ class Explanations(unittest.TestCase):
         self.assertIn("leave --varying out", self.explain("all_gather", "-t", "2", "--varying", code=2))
 
 
+class Spelling(Perf):
+    def test_algorithms_by_other_spellings_of_collectives(self):
+        rows = self.right("bcast,AllReduce", "-t", "2", "-b", "64K", "-e", "64K",
+                          env={"RONDO_ALGORITHM": "allreduce=ring;Bcast=chain"})
+        self.assertEqual([row["algorithm"] for row in rows], ["chain", "ring"])
+
+    def test_a_slip_in_an_algorithm_finds_what_was_meant(self):
+        for text, meant in (("all_reduce=rign", "ring"), ("al_reduce=ring", "all_reduce")):
+            result = perf("all_reduce", "-t", "2", env={"RONDO_ALGORITHM": text})
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(f"did you mean {meant}?", result.stderr)
+        result = perf("all_reduce", "-t", "2", "--algorithm", "rign")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("all_reduce has no algorithm 'rign'", result.stdout)
+        self.assertIn("did you mean ring?", result.stdout)
+
+    def test_the_command_that_quickstart_prints(self):
+        rows = self.right("all", "-t", "2", "-e", "64")
+        self.assertEqual([row["bytes"] for row in rows[:4]], [8, 16, 32, 64])
+
+
 class Launchers(Perf):
     def test_the_ranks_of_rondo_run(self):
         rows = self.right("all_reduce", "-b", "8", "-e", "8K", "-f", "8", command=(RUN, "-n", "3", PERF))
@@ -355,7 +376,8 @@ class BadOptions(unittest.TestCase):
         cases = ((["nonsense"], "is not a collective"), ([], "say which collective"),
                  (["all_reduce", "-G", "1"], "CUDA graphs"), (["all_reduce", "-b", "8Q"], "-b is '8Q'"),
                  (["broadcast", "--ranks", "2", "-r", "2"], "-r is 2: with 2 ranks the last one is 1"),
-                 (["all_reduce", "--ranks", "2", "--transport", "pigeon"], "pigeon"))
+                 (["all_reduce", "--ranks", "2", "--transport", "tpc"], "did you mean tcp?"),
+                 (["all_reduce", "-t", "2", "--plot", "x.png"], "writ"))
         for arguments, said in cases:
             result = perf(*arguments)
             self.assertEqual(result.returncode, 2, (arguments, result.stderr))

@@ -135,9 +135,17 @@ class Failures(unittest.TestCase):
         self.assertEqual(result.returncode, 124)
         self.assertIn(b"2 of 2 ranks still run after 0.3 s", result.stderr)
 
+    def test_the_number_of_ranks_as_mpirun_takes_it(self):
+        show = ["sh", "-c", "echo $WORLD_SIZE $0 $1", "-np", "7"]
+        for options in (["-np", "2"], ["--timeout", "50", "-np", "2", "--tag-output"], ["-np", "2", "--"]):
+            result = run(*options, *show)
+            self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] 2 -np 7", b"[1] 2 -np 7"], result.stderr)
+
     def test_bad_options(self):
         cases = ((["ls"], "--ranks"), (["-n", "0", "ls"], "-n is 0: give 1 to"), (["-n", "x", "ls"], "--ranks"),
                  (["-n", "2"], "name the program"), (["-n", "2", "--what", "ls"], "there is no option --what"),
+                 (["-np", "x", "ls"], "--ranks"), (["-np"], "--ranks"),
+                 (["-n", "2", "--timout", "5", "ls"], "no option --timout; did you mean --timeout?"),
                  (["-n", "2", "--grace", "-1", "ls"], "--grace is -1"),
                  (["-n", "2", "--timeout", "-1", "ls"], "--timeout is -1"))
         for arguments, said in cases:

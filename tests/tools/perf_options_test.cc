@@ -71,7 +71,44 @@ TEST_CASE("nccl-tests' names and Rondo's are both understood") {
   REQUIRE(parse({"all_reduce", "-o", "all"}).options.ops.size() == all_ops().size());
 }
 
+TEST_CASE("Collectives are known as nccl-tests, MPI and PyTorch spell them") {
+  REQUIRE(parse({"allreduce,AllGather,reducescatter,reduce-scatter,bcast,all_reduce_perf,barrier"})
+              .options.collectives ==
+          std::vector<Collective>{Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter,
+                                  Collective::ReduceScatter, Collective::Broadcast, Collective::AllReduce,
+                                  Collective::Barrier});
+  REQUIRE(parse({}, "allreduce_perf").options.collectives == std::vector<Collective>{Collective::AllReduce});
+}
+
+TEST_CASE("One end of the sizes alone has another that goes with it") {
+  const auto sizes = [](std::vector<const char*> words) {
+    words.insert(words.begin(), "all_reduce");
+    const Parsed parsed = parse(words);
+    CAPTURE(parsed.message);
+    REQUIRE(parsed.run);
+    return sweep_sizes(parsed.options.sweep);
+  };
+  const auto doubling = sizes({"-e", "1M"});
+  REQUIRE(
+      (doubling.front() == 8 && doubling[1] == 16 && doubling.back() == 1u << 20 && doubling.size() == 18));
+  REQUIRE(sizes({"-e", "24", "-i", "8"}) == std::vector<size_t>{8, 16, 24});
+  REQUIRE(sizes({"-e", "4"}) == std::vector<size_t>{4});
+  REQUIRE(sizes({"-b", "64M"}) == std::vector<size_t>{64u << 20});
+  // As nccl-tests has it, wherever its defaults make sense.
+  REQUIRE(sizes({"-e", "33M"}) == std::vector<size_t>{32u << 20, 33u << 20});
+  REQUIRE(sizes({"-b", "31M"}) == std::vector<size_t>{31u << 20, 32u << 20});
+}
+
+TEST_CASE("nccl-tests' --memory is -M, and names of memory are Rondo's") {
+  REQUIRE(parse({"all_reduce", "--memory", "1"}).options.memory);
+  REQUIRE(parse({"all_reduce", "--memory", "1"}).options.gpu.space == Space::Host);
+  REQUIRE_FALSE(parse({"all_reduce", "--memory", "0"}).options.memory);
+  REQUIRE_FALSE(parse({"all_reduce", "--memory", "host"}).options.memory);
+}
+
 TEST_CASE("Help and version are no errors") {
+  REQUIRE(parse({"-V"}).code == 0);
+  REQUIRE(parse({"-V"}).message.find("rondo-perf 0.") == 0);
   REQUIRE(parse({"--help"}).code == 0);
   REQUIRE(parse({"--help"}).message.find("--ranks") != std::string::npos);
   REQUIRE(parse({"--version"}).message.find("rondo-perf 0.") == 0);
@@ -84,6 +121,16 @@ TEST_CASE("Bad options get exit code 2 and a sentence that names them") {
   } cases[] = {
       {{}, "say which collective"},
       {{"all_redcue"}, "'all_redcue' is not a collective: use all_reduce"},
+      {{"all_redcue"}, "did you mean all_reduce?"},
+      {{"all_reduce,scater"}, "did you mean scatter?"},
+      {{"all_reduce", "-d", "flaot"}, "did you mean float?"},
+      {{"all_reduce", "-o", "summ"}, "did you mean sum?"},
+      {{"all_reduce", "--algorithm", "al_reduce=ring"}, "did you mean all_reduce?"},
+      {{"all_reduce", "--memory", "hots"}, "did you mean host?"},
+      {{"all_reduce", "--algoritm", "ring"}, "no option --algoritm; did you mean --algorithm?"},
+      {{"all_reduce", "-V", "16"}, "-V is '16': nccl-tests takes that for the number of CTAs"},
+      {{"all_reduce", "--plot", "a/x.png"}, "--plot is 'a/x.png': what is written is SVG"},
+      {{"all_reduce", "--plot", "X.PDF"}, ".svg"},
       {{"all_reduce", "-b", "x"}, "-b is 'x'"},
       {{"all_reduce", "-b", "2M", "-e", "1M"}, "-b 2M is more than -e 1M"},
       {{"all_reduce", "-f", "1"}, "-f is 1"},

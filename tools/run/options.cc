@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <initializer_list>
 
+#include "base/words.h"
 #include "rondo/rondo.h"
 
 namespace rondo::run {
@@ -29,6 +32,26 @@ void declare(CLI::App& app, Options& options) {
       "The exit code is that of the first rank that failed, 128 + signal where one ended it.");
 }
 
+/// The words with mpirun's "-np", of one dash, as "--np"; those of the program stay as they are.
+std::vector<const char*> understood(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  const auto is_any_of = [](std::string_view word, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  for (size_t i = 1; i < words.size() && words[i][0] == '-' && words[i] != std::string_view("--"); ++i) {
+    if (words[i] == std::string_view("-np")) words[i] = "--np";
+    if (is_any_of(words[i], {"-n", "--ranks", "--np", "--grace", "--timeout"})) ++i;  // its value
+  }
+  return words;
+}
+
+std::string unknown_option(const std::string& word) {
+  constexpr std::string_view kNames[] = {"--ranks", "--np",        "--prefix",  "--no-prefix",
+                                         "--grace", "--timeout",   "--version", "--tag-output",
+                                         "--help",  "--keep-going"};
+  return fmt::format("there is no option {}{}", word, did_you_mean(word, kNames));
+}
+
 std::string check(const Options& options) {
   if (options.ranks < 1 || options.ranks > kMostRanks)
     return fmt::format("-n is {}: give 1 to {} ranks", options.ranks, kMostRanks);
@@ -39,7 +62,7 @@ std::string check(const Options& options) {
   if (options.command.empty()) return "name the program to run";
   const std::string& program = options.command[0];
   if (program.empty()) return "the program's name is empty";
-  if (program[0] == '-') return fmt::format("there is no option {}", program);
+  if (program[0] == '-') return unknown_option(program);
   return "";
 }
 
@@ -50,7 +73,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   CLI::App app("Starts the ranks of a program on this host.", "rondo-run");
   declare(app, parsed.options);
   try {  // CLI11 reports by exceptions, and also a call for help is one
-    app.parse(argc, argv);
+    app.parse(argc, understood(argc, argv).data());
     parsed.options.command = app.remaining();
     // "--" ends the options of rondo-run; it is not the program.
     if (!parsed.options.command.empty() && parsed.options.command[0] == "--")
