@@ -185,7 +185,7 @@ int run_all(int argc, char** argv) {
   if (most_bytes == 0)
     return fail(1, "--most must be a number of bytes, at least " + std::to_string(kLeastBytes));
   benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   if (const auto gpus = gpu::device_count(); !gpus.ok())
     return fail(kNoGpu, "nothing to measure: " + gpus.status().message());
   if (const Status loaded = load_device_kernels(kDevice); !loaded.ok()) return fail(1, loaded.message());

@@ -107,7 +107,7 @@ bool choose_target() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv) || !rondo::choose_target()) return 1;
+  if (benchmark::ReportUnrecognizedArguments(argc, argv) || !rondo::choose_target()) return 2;
   rondo::add_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "algorithms/algorithm.h"
+#include "base/collective_names.h"
 #include "comm/explanation.h"
 #include "comm/types.h"
 #include "handles.h"
@@ -14,7 +15,7 @@ using api::guarded;
 Result<CollectiveKind> kind_of(const char* collective) {
   if (collective == nullptr) return api::null_argument("collective");
   if (const auto kind = collective_by_name(collective)) return *kind;
-  return error(Code::InvalidArgument, "collective is '{}', which there is none of that name", collective);
+  return error(Code::InvalidArgument, "collective: {}", no_collective(collective));
 }
 
 }  // namespace

@@ -96,16 +96,21 @@ std::vector<Interface> choose_interfaces(std::vector<Interface> all, std::string
   return all;
 }
 
+std::vector<std::string> interface_names(const std::vector<Interface>& interfaces) {
+  std::vector<std::string> names;
+  for (const Interface& one : interfaces)
+    if (std::find(names.begin(), names.end(), one.name) == names.end()) names.push_back(one.name);
+  return names;
+}
+
 Result<std::vector<Interface>> offered_interfaces() {
   RONDO_TRY_ASSIGN(const auto all, list_interfaces());
   const Setting which = setting(Setting::SocketIfname) ? Setting::SocketIfname : Setting::NcclSocketIfname;
   const std::string filter = setting(which).value_or("");
   auto chosen = choose_interfaces(all, filter);
-  std::vector<std::string> names;
-  for (const auto& one : all) names.push_back(one.name);
   if (chosen.empty() && !filter.empty())
     return error(Code::InvalidArgument, "{}='{}' admits no interface of this host, which has {}",
-                 setting_info(which).variable, filter, fmt::join(names, ", "));
+                 setting_info(which).variable, filter, fmt::join(interface_names(all), ", "));
   for (const auto& one : chosen)
     log().info("network: offering {} of interface {} ({})", ip_text(one.ip), one.name,
                !filter.empty()       ? fmt::format("{}={}", setting_info(which).variable, filter)

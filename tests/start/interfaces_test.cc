@@ -1,5 +1,9 @@
 #include "comm/interfaces.h"
 
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
 #include "catch.h"
 
 namespace rondo {
@@ -45,6 +49,17 @@ TEST_CASE("a filter decides which interfaces are offered") {
   CHECK(names(choose_interfaces(kHost, "^eth,docker")) == std::vector<std::string>{"ib0"});
   CHECK(names(choose_interfaces(kHost, "=lo")) == std::vector<std::string>{"lo"});
   CHECK(choose_interfaces(kHost, "wlan").empty());
+}
+
+TEST_CASE("a filter that admits nothing is refused with the name of every interface, once") {
+  CHECK(interface_names(kHost) == std::vector<std::string>{"lo", "eth0", "docker0", "ib0"});
+  ::setenv("RONDO_SOCKET_IFNAME", "wlan", 1);
+  const auto refused = offered_interfaces();
+  ::unsetenv("RONDO_SOCKET_IFNAME");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().message() ==
+        fmt::format("RONDO_SOCKET_IFNAME='wlan' admits no interface of this host, which has {}",
+                    fmt::join(interface_names(list_interfaces().take()), ", ")));
 }
 
 TEST_CASE("a peer's addresses in an own subnet are tried first") {

@@ -53,7 +53,7 @@ def main():
                 print(f"long: {name}")
         found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree)],
                  "text": text_rules.text_violations,
-                 "environment": doc_rules.environment_violations,
+                 "environment": doc_rules.environment_violations, "options": doc_rules.option_violations,
                  "readme": doc_rules.readme_violations}[check](files)
     print("\n".join(found))
     sys.exit(1 if found else 0)

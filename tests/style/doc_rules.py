@@ -4,6 +4,8 @@ import re
 
 SETTINGS = "runtime/base/include/base/settings.h"
 ENVIRONMENT = "docs/environment.md"
+OPTIONS = "meson.options"
+OPTION = re.compile(r"^option\('(\w+)'", re.M)
 SETTING_ROW = re.compile(r'^\s*X\(\w+, "(\w+)",', re.M)
 GETENV = re.compile(r'\bgetenv\("(\w+)"\)')
 KNOWN = "runtime/base/settings.cc"
@@ -35,6 +37,13 @@ def environment_violations(files):
               for path, text in sorted(files.items()) if path.startswith(SCRIPTS)
               for name in sorted(set(SCRIPT_READ.findall(text)) - known)]
     return found
+
+
+def option_violations(files):
+    """Every option of the build is read by the build."""
+    builds = "".join(text for path, text in files.items() if path.endswith("meson.build"))
+    return [f"{OPTIONS}: nothing reads the option {name}"
+            for name in OPTION.findall(files.get(OPTIONS, "")) if f"get_option('{name}')" not in builds]
 
 
 def readme_violations(files):

@@ -125,6 +125,10 @@ class Docs(unittest.TestCase):
         self.assertEqual([line.split(",")[0] for line in found],
                          ["bench/a.py: reads RONDO_OTHER", "tools/test: reads RONDO_NEW"])
 
+    def test_an_option_that_nothing_reads(self):
+        files = {doc_rules.OPTIONS: "option('cuda')\noption('verbs')\n", "meson.build": "get_option('cuda')\n"}
+        self.assertEqual(doc_rules.option_violations(files), ["meson.options: nothing reads the option verbs"])
+
     def test_readme_with_another_program_and_a_dead_link(self):
         files = {"README.md": "```c\nint x;\n```\n[docs](docs/none.md) [tools](tools/) [web](https://x.org/)\n",
                  "examples/all_reduce.c": "int y;\n", "tools/test": ""}

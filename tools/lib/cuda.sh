@@ -53,7 +53,7 @@ have_nvcc() {
   case ${RONDO_CUDA:-} in
     '' | 1) ;;
     0) return 1 ;;
-    *) fail "RONDO_CUDA is '$RONDO_CUDA': it must be 0 (no CUDA) or 1 (it must be there)" ;;
+    *) fail_usage "RONDO_CUDA is '$RONDO_CUDA': it must be 0 (no CUDA) or 1 (it must be there)" ;;
   esac
   log=$(mktemp)
   tools/cuda/find_nvcc . > /dev/null 2> "$log" || outcome=1

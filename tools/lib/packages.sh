@@ -27,6 +27,7 @@ COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
+fail_usage() { printf '%s\n' "$*" >&2; exit 2; }
 
 # is_there PACKAGE KIND NAME
 is_there() {

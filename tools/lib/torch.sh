@@ -52,7 +52,7 @@ torch_environment() {
   case ${RONDO_TORCH:-} in
     '' | 1) ;;
     0) say "Tests with PyTorch are skipped (RONDO_TORCH=0)."; return 1 ;;
-    *) fail "RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (it must be there)" ;;
+    *) fail_usage "RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (it must be there)" ;;
   esac
   folder=$(torch_folder)
   if ! torch_complete "$folder"; then

@@ -26,6 +26,9 @@ bool interface_matches(std::string_view filter, std::string_view name);
 /// bridges last; loopback only where there is nothing else or the filter names it.
 std::vector<Interface> choose_interfaces(std::vector<Interface> all, std::string_view filter);
 
+/// Their names, each once: an interface has an entry for each of its addresses.
+std::vector<std::string> interface_names(const std::vector<Interface>& interfaces);
+
 /// list and choose, by RONDO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME; an error where the filter admits none. Says
 /// in the log what it chose and why.
 Result<std::vector<Interface>> offered_interfaces();
