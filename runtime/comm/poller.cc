@@ -68,17 +68,20 @@ void Poller::call(const std::function<void()>& work) {
 }
 
 void Poller::watch(int fd, uint32_t events, Handler handler) {
-  handlers_[fd] = std::make_shared<Handler>(std::move(handler));
+  const uint64_t tag = uint64_t{++watches_} << 32 | static_cast<uint32_t>(fd);
+  handlers_[fd] = {tag, std::make_shared<Handler>(std::move(handler))};
   epoll_event event{};
   event.events = events;
-  event.data.fd = fd;
+  event.data.u64 = tag;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
 void Poller::change(int fd, uint32_t events) {
+  const auto found = handlers_.find(fd);
+  if (found == handlers_.end()) return;
   epoll_event event{};
   event.events = events;
-  event.data.fd = fd;
+  event.data.u64 = found->second.tag;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
@@ -144,9 +147,10 @@ void Poller::loop() {
     const int count = ::epoll_wait(epoll_.get(), events, kBatch, run_timers());
     if (count < 0 && errno != EINTR) return run_without_descriptors();
     for (int i = 0; i < count; ++i) {
-      const auto found = handlers_.find(events[i].data.fd);
-      if (found == handlers_.end()) continue;  // an earlier handler unwatched it
-      const auto handler = found->second;      // stays alive even if it unwatches itself
+      const uint64_t tag = events[i].data.u64;
+      const auto found = handlers_.find(static_cast<int>(static_cast<uint32_t>(tag)));
+      if (found == handlers_.end() || found->second.tag != tag) continue;  // an earlier handler unwatched it
+      const auto handler = found->second.handler;  // stays alive even if it unwatches itself
       (*handler)(events[i].events);
     }
   }

@@ -49,6 +49,11 @@ class Poller {
     int64_t at_ns;
     std::function<void()> work;
   };
+  struct Watched {
+    uint64_t tag;  // tells it from one that had the same descriptor's number, and an event that is still to
+                   // be handled
+    std::shared_ptr<Handler> handler;
+  };
   Poller(Fd epoll, Fd wake);
   void loop();
   void run_posted();
@@ -57,7 +62,7 @@ class Poller {
 
   Fd epoll_;
   Fd wake_;
-  std::map<int, std::shared_ptr<Handler>> handlers_;
+  std::map<int, Watched> handlers_;
   std::map<Timer, Due> timers_;
   Timer next_timer_ = 1;
   std::condition_variable posting_;  // for the thread where it has no descriptors any more
@@ -65,6 +70,7 @@ class Poller {
   std::vector<std::function<void()>> posted_;
   bool stop_ = false;
   std::thread thread_;
+  uint32_t watches_ = 0;
 };
 
 }  // namespace rondo
