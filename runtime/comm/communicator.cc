@@ -10,6 +10,7 @@
 #include "base/log_level.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
+#include "comm/ending.h"
 #include "comm/gpu_calls.h"
 #include "comm/requests.h"
 #include "comm/shared_calls.h"
@@ -313,16 +314,20 @@ Status Communicator::quiesce() {
   return health_->cause();
 }
 
-Status Communicator::await_goodbyes() {
+/// Others that end no communicator now may need this rank in one that it still has, so it waits at its last.
+Status Communicator::leave_session() {
   if (!session_->is_last(id_)) return {};
   left_early_ = company_ != nullptr && !company_->leave();
-  const Status gone =
-      left_early_ ? session_->say_goodbye()
-                  : session_->goodbye(Deadline::in_ms(timeout_ms()), [this] { return health_->cause(); });
-  return gone.ok() ? gone : fail(gone);
+  if (left_early_) return {};
+  board_->wait_for_ends();
+  const Status ended = await_ends(*this);
+  board_->end();
+  if (!ended.ok()) return fail(ended);
+  session_->depart();
+  return {};
 }
 
-/// Everybody has come to the end, so what was sent and not taken never will be.
+/// This rank has come to the end, so what was sent to it and not taken never will be.
 Status Communicator::check_nothing_left() const {
   RONDO_TRY(connections_.check_nothing_left());
   if (shared_calls_) RONDO_TRY(shared_calls_->check_nothing_left());
@@ -334,7 +339,7 @@ Status Communicator::check_nothing_left() const {
 Status Communicator::finalize() {
   if (std::exchange(ended_, true)) return {};
   RONDO_TRY(quiesce());
-  RONDO_TRY(await_goodbyes());
+  RONDO_TRY(leave_session());
   gpu_calls_->disconnect();
   const Status left = check_nothing_left();
   return left.ok() ? left : fail(left);

@@ -1,36 +1,45 @@
 #include "comm/control_tree.h"
 
-#include <algorithm>
+#include <map>
 
 namespace rondo {
 namespace {
 
 constexpr size_t kFanOut = 8;
 
-/// Adds the parent and children of `rank` in the k-ary heap over `ranks`, if it is in there.
-void add_edges(const std::vector<int>& ranks, int rank, ControlTree& tree) {
-  const auto found = std::find(ranks.begin(), ranks.end(), rank);
-  if (found == ranks.end()) return;
-  const auto at = static_cast<size_t>(found - ranks.begin());
-  if (at != 0) tree.parent = ranks[(at - 1) / kFanOut];
-  for (size_t child = at * kFanOut + 1; child <= at * kFanOut + kFanOut && child < ranks.size(); ++child)
-    tree.children.push_back(ranks[child]);
+/// Hangs the ranks into one k-ary heap.
+void hang(const std::vector<int>& ranks, std::vector<int>& parents) {
+  for (size_t at = 1; at < ranks.size(); ++at)
+    parents[static_cast<size_t>(ranks[at])] = ranks[(at - 1) / kFanOut];
 }
 
 }  // namespace
 
-ControlTree control_tree(std::span<const uint64_t> hosts, int rank) {
+std::vector<int> control_parents(std::span<const uint64_t> hosts) {
   std::vector<int> leaders;
-  std::vector<int> neighbours;  // the ranks of the own host
-  for (size_t r = 0; r < hosts.size(); ++r) {
-    if (std::find(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(r), hosts[r]) ==
-        hosts.begin() + static_cast<std::ptrdiff_t>(r))
-      leaders.push_back(static_cast<int>(r));
-    if (hosts[r] == hosts[static_cast<size_t>(rank)]) neighbours.push_back(static_cast<int>(r));
+  std::map<uint64_t, std::vector<int>> ranks_of;  // by host
+  for (size_t rank = 0; rank < hosts.size(); ++rank) {
+    std::vector<int>& ranks = ranks_of[hosts[rank]];
+    if (ranks.empty()) leaders.push_back(static_cast<int>(rank));
+    ranks.push_back(static_cast<int>(rank));
   }
-  ControlTree tree;
-  add_edges(leaders, rank, tree);
-  add_edges(neighbours, rank, tree);
+  std::vector<int> parents(hosts.size(), -1);
+  hang(leaders, parents);
+  for (const auto& [host, ranks] : ranks_of) hang(ranks, parents);
+  return parents;
+}
+
+ControlTree control_tree(std::span<const int> parents, const std::set<int>& gone, int rank) {
+  int lowest = 0;
+  while (gone.contains(lowest)) ++lowest;
+  const auto parent_of = [&](int of) {
+    int parent = parents[static_cast<size_t>(of)];
+    while (gone.contains(parent)) parent = parents[static_cast<size_t>(parent)];
+    return parent >= 0 || of == lowest ? parent : lowest;
+  };
+  ControlTree tree{parent_of(rank), {}};
+  for (int other = 0; other < std::ssize(parents); ++other)
+    if (!gone.contains(other) && parent_of(other) == rank) tree.children.push_back(other);
   return tree;
 }
 

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/log.h"
+#include "comm/boards.h"
 #include "comm/inquiry.h"
 
 namespace rondo {
@@ -21,10 +21,17 @@ std::shared_ptr<Session> Session::alone(const MemberDevice& device) {
 
 Session::~Session() {
   if (context_ == nullptr) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  if (seeker_.joinable()) seeker_.join();
   context_->close(credentials_.session, rank_);
   context_->poller().call([this] {
+    context_->poller().cancel(suspicion_);
     for (auto& [rank, edge] : edges_) {
-      if (!all_gone_ && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
+      if (all_end_ != Ended::Everything && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
       if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
     }
     edges_.clear();
@@ -89,10 +96,9 @@ void Session::admit(const Purpose& purpose, Fd fd) {
 // --- the control tree ---
 
 void Session::add_edge(int rank, Fd fd) {
-  const bool expected = rank == tree_.parent ||
-                        std::find(tree_.children.begin(), tree_.children.end(), rank) != tree_.children.end();
-  if (!expected || edges_.contains(rank)) {
-    log().warn("a control connection came from rank {}, which is not a neighbour of rank {}", rank, rank_);
+  // A rank whose parent has gone may come before this one knows that it has.
+  if (rank < 0 || rank >= size() || edges_.contains(rank)) {
+    log().warn("a control connection came from rank {}, which rank {} does not expect", rank, rank_);
     return;
   }
   Edge& edge = edges_[rank];
@@ -102,10 +108,15 @@ void Session::add_edge(int rank, Fd fd) {
       [this, rank](const Message& message) { on_edge_message(rank, message); },
       [this, rank] { lose(rank, "died or left without rondo_destroy()"); });
   watch_process(rank, edge);
-  std::lock_guard lock(mutex_);
-  for (const Notice& notice : heard_) edge.socket->send(MessageType::Notice, notice.written());
-  standing_.insert(rank);
-  changed_.notify_all();
+  if (rank == tree_.parent) told_ = Ended::Nothing;
+  {
+    std::lock_guard lock(mutex_);
+    for (const Notice& notice : heard_) edge.socket->send(MessageType::Notice, notice.written());
+    edge.socket->send(MessageType::AllEnded, ByteWriter().put(all_end_));
+    standing_.insert(rank);
+    changed_.notify_all();
+  }
+  pass_up();
 }
 
 /// A socket outlives its process where a forked child has inherited it; the process itself tells the truth.
@@ -122,12 +133,18 @@ void Session::watch_process(int rank, Edge& edge) {
 
 void Session::on_edge_message(int rank, const Message& message) {
   ByteReader reader(message.body);
+  if (message.type == MessageType::Notice) hear(Notice::read(reader), rank);
+  const auto found = edges_.find(rank);  // it may be lost, and what it said before still counts
+  if (found == edges_.end()) return;
+  Edge& edge = found->second;
   switch (message.type) {
-    case MessageType::Notice: return hear(Notice::read(reader), rank);
-    case MessageType::Goodbye: edges_[rank].goodbye = true; return consider_goodbye();
-    case MessageType::AllGone: return end_all();
-    case MessageType::Left: edges_[rank].left = true; return;
-    case MessageType::Departed: departed_.insert(rank); return consider_goodbye();
+    case MessageType::Notice:  // a rank that leaves waits until its neighbours have passed the news on
+      if (gone_.contains(rank)) edge.socket->send(MessageType::Farewell, ByteWriter());
+      return;
+    case MessageType::Ended: edge.ended = reader.get<Ended>(); return pass_up();
+    case MessageType::AllEnded: return all_have(reader.get<Ended>());
+    case MessageType::Left: edge.left = true; return;
+    case MessageType::Farewell: edge.farewell = true; return;
     default: log().warn("{} sent an unexpected control message", member(rank).text());
   }
 }
@@ -143,10 +160,13 @@ void Session::lose(int rank, const char* how) {
   if (node.empty()) return;
   Edge& edge = node.mapped();
   if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
-  const bool expected = all_gone_ || departed_.contains(rank);
   const bool left = edge.left;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
-  if (expected) return;
+  if (all_end_ == Ended::Everything || gone_.contains(rank)) return;
+  if (has_departed_) {  // the others see what becomes of it
+    gone_.insert(rank);
+    return take_place();
+  }
   hear(Notice::of_rank(
            rank, error(Code::RemoteError, "{} {}", member(rank).text(), left ? "left after a failure" : how)),
        -1);
@@ -166,28 +186,33 @@ void Session::hear(const Notice& notice, int from_rank) {
     if (known) return;
     heard_.push_back(notice);
     for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
-    if (notice.communicator == 0) start_health_.fail(notice.status());
+    if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(notice.status());
     changed_.notify_all();
   }
   for (auto& [rank, edge] : edges_)
     if (rank != from_rank) edge.socket->send(MessageType::Notice, notice.written());
   if (gathering_) gathering_->pass_on(notice);
+  if (notice.communicator == 0 && notice.rank != rank_ && gone_.insert(notice.rank).second) take_place();
 }
 
 void Session::apply(const Notice& notice, const Attachment& attachment) {
+  if (notice.is_departure()) return;
   const bool member_gone =
       notice.communicator == 0 &&
       std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) != attachment.ranks.end();
   if (member_gone || notice.communicator == attachment.communicator) attachment.health->fail(notice.status());
 }
 
-bool Session::is_gone(int rank) {
+int Session::first_gone(std::span<const int> ranks) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(heard_.begin(), heard_.end(),
-                     [&](const Notice& notice) { return notice.communicator == 0 && notice.rank == rank; });
+  for (const Notice& notice : heard_)
+    if (notice.communicator == 0 && std::find(ranks.begin(), ranks.end(), notice.rank) != ranks.end())
+      return notice.rank;
+  return -1;
 }
 
 void Session::attach(Attachment attachment) {
+  remember_board(credentials_.session, attachment.communicator, rank_, attachment.board, attachment.health);
   std::lock_guard lock(mutex_);
   for (const Notice& notice : heard_) apply(notice, attachment);
   attachments_[attachment.communicator] = std::move(attachment);
@@ -195,7 +220,8 @@ void Session::attach(Attachment attachment) {
 
 void Session::detach(uint64_t communicator) {
   std::lock_guard lock(mutex_);
-  attachments_.erase(communicator);
+  if (attachments_.erase(communicator) != 0) note_ends();
+  forget_board(credentials_.session, communicator, rank_);
   std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
 }
 
@@ -203,77 +229,13 @@ void Session::finish(uint64_t communicator) {
   std::lock_guard lock(mutex_);
   if (const auto found = attachments_.find(communicator); found != attachments_.end())
     found->second.finished = true;
+  note_ends();
 }
 
 bool Session::is_last(uint64_t communicator) {
   std::lock_guard lock(mutex_);
   return std::all_of(attachments_.begin(), attachments_.end(),
                      [&](const auto& one) { return one.first == communicator || one.second.finished; });
-}
-
-// --- leaving ---
-
-Status Session::say_goodbye() {
-  if (context_ == nullptr) return {};
-  context_->poller().post([this] {
-    said_goodbye_ = true;
-    consider_goodbye();
-  });
-  return {};
-}
-
-Status Session::goodbye(const Deadline& deadline, const Interrupt& interrupt) {
-  if (context_ == nullptr) return {};
-  RONDO_TRY(say_goodbye());
-  std::unique_lock lock(mutex_);
-  while (!all_gone_) {
-    changed_.wait_for(lock, std::chrono::milliseconds(kInterruptEvery_ms));
-    if (all_gone_) break;
-    RONDO_TRY(interrupt());
-    if (deadline.passed()) return Status(Code::Timeout, "not every rank has come to finalize");
-  }
-  return {};
-}
-
-/// Ranks whose edges do not stand yet would take the end of the root for a death.
-void Session::wait_for_starting() {
-  constexpr int64_t kStarting_ms = 10'000;
-  const Deadline deadline = Deadline::in_ms(kStarting_ms);
-  for (bool over = gathering_ == nullptr; !over && !deadline.passed();) {
-    context_->poller().call([&] { over = gathering_->is_over(); });
-    if (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-void Session::depart() {
-  if (context_ == nullptr) return;
-  wait_for_starting();
-  context_->poller().call([this] {
-    has_departed_ = true;
-    for (auto& [rank, edge] : edges_) edge.socket->send(MessageType::Departed, ByteWriter());
-  });
-}
-
-/// The news that a subtree has finished goes up when its last rank has. Who departed has taken leave of its
-/// neighbours, and the subtrees below it are on their own.
-void Session::consider_goodbye() {
-  if (!said_goodbye_ || all_gone_) return;
-  for (int child : tree_.children) {
-    if (departed_.contains(child)) continue;
-    if (const auto edge = edges_.find(child); edge == edges_.end() || !edge->second.goodbye) return;
-  }
-  if (tree_.parent < 0 || departed_.contains(tree_.parent)) return end_all();
-  if (const auto parent = edges_.find(tree_.parent); parent != edges_.end())
-    parent->second.socket->send(MessageType::Goodbye, ByteWriter());
-}
-
-void Session::end_all() {
-  for (int child : tree_.children)
-    if (const auto edge = edges_.find(child); edge != edges_.end())
-      edge->second.socket->send(MessageType::AllGone, ByteWriter());
-  std::lock_guard lock(mutex_);
-  all_gone_ = true;
-  changed_.notify_all();
 }
 
 // --- inquiries ---
@@ -285,6 +247,7 @@ void Session::answer_inquiry(const Purpose& purpose, const Fd& fd) {
     const auto found = attachments_.find(purpose.communicator);
     if (found != attachments_.end()) activity = Activity::of(*found->second.board, purpose.index);
   }
+  activity.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;
   ByteWriter answer;
   answer.put(activity);
   // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.

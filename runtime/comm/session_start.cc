@@ -6,7 +6,7 @@ namespace rondo {
 
 Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
                                                const MemberDevice& device, int64_t timeout_ms,
-                                               const Interrupt& superseded) {
+                                               const Interrupt& superseded, const Interrupt& interrupt) {
   auto gathering = Gathering::claim(id.credentials.session);
   if (gathering != nullptr) gathering->allow(timeout_ms);
   const Deadline deadline = Deadline::in_ms(timeout_ms);
@@ -18,7 +18,7 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
   session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
     raw->admit(purpose, std::move(fd));
   });
-  RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded));
+  RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded, interrupt));
   RONDO_TRY(session->grow_edges(deadline));
   return session;
 }
@@ -36,7 +36,8 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline, con
 }
 
 Status Session::register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
-                                   const Deadline& deadline, const Interrupt& superseded) {
+                                   const Deadline& deadline, const Interrupt& superseded,
+                                   const Interrupt& interrupt) {
   RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline, superseded));
   Member self = context_->self();
   self.rank = rank_;
@@ -45,9 +46,9 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const MemberD
   ByteWriter registration;
   self.write(registration);
   constexpr const char* kRootGone = "the root of the start died or does not answer";
-  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, {}).within(kRootGone));
+  RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, interrupt).within(kRootGone));
   constexpr int64_t kGrace_ms = 2000;  // the root's own deadline comes first, and it knows who is missing
-  auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), {});
+  auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), interrupt);
   if (!reply.ok()) return reply.status().within(kRootGone);
   RONDO_TRY(read_table(reply.value(), nranks));
   context_->poller().call([&] {
@@ -76,8 +77,9 @@ Status Session::read_table(const Message& message, int nranks) {
 Status Session::grow_edges(const Deadline& deadline) {
   std::vector<uint64_t> hosts;
   for (const Member& member : members_) hosts.push_back(member.endpoint.host);
-  tree_ = control_tree(hosts, rank_);
-  context_->poller().call([this] {
+  context_->poller().call([&, this] {
+    parents_ = control_parents(hosts);
+    tree_ = control_tree(parents_, {}, rank_);
     seated_ = true;
     for (auto& [child, fd] : early_edges_) add_edge(child, std::move(fd));
     early_edges_.clear();
@@ -105,6 +107,8 @@ Status Session::grow_edges(const Deadline& deadline) {
     return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
   lock.unlock();
   context_->poller().post([this] {
+    stands_ = true;
+    take_place();
     if (root_) root_->send(MessageType::Ready, ByteWriter());
     root_.reset();
   });

@@ -14,8 +14,6 @@
 namespace rondo {
 namespace {
 
-constexpr uint64_t kWorld = 1;
-
 /// RONDO_PIN: binds the calling thread to the CPU of this rank's place among those of its host.
 Status pin_if_wanted(const Session& session) {
   RONDO_TRY_ASSIGN(const bool wanted, switch_setting(Setting::Pin, false));
@@ -38,7 +36,7 @@ Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator:
   std::iota(ranks.begin(), ranks.end(), 0);
   const int self = session->rank();
   if (options.name.empty()) options.name = "world";
-  return Communicator::make(std::move(session), kWorld, std::move(ranks), self, std::move(options));
+  return Communicator::make(std::move(session), Session::kWorld, std::move(ranks), self, std::move(options));
 }
 
 /// The GPU of the rank that joins.
@@ -81,7 +79,7 @@ Result<UniqueId> make_unique_id() {
 }
 
 Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options,
-                             const Interrupt& superseded) {
+                             const Interrupt& superseded, const Interrupt& interrupt) {
   if (nranks < 1) return error(Code::InvalidArgument, "nranks is {}: it must be at least 1", nranks);
   if (rank < 0 || rank >= nranks)
     return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
@@ -91,7 +89,7 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
   }
   RONDO_TRY_ASSIGN(const MemberDevice device, device_of(options));
   RONDO_TRY_ASSIGN(auto session,
-                   Session::join(id, nranks, rank, device, options.init_timeout_ms, superseded));
+                   Session::join(id, nranks, rank, device, options.init_timeout_ms, superseded, interrupt));
   return world_of(std::move(session), std::move(options));
 }
 

@@ -173,9 +173,17 @@ RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcom
 RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexcluded,
                                       rondo_comm_t* newcomm, const rondo_config_t* config);
 
-/** Completes all calls of this communicator and says good-bye to the other ranks; collective. After
+/** Completes all calls of this communicator, and looks for messages that nobody received; collective. After
  * it only rondo_destroy() and the queries are allowed.
- * @param comm the communicator */
+ *
+ * While the rank has other communicators of the same start (made by rondo_split() or rondo_duplicate()), it waits
+ * for no other rank: one that ends its communicators in another order may need this rank. At the last of them it
+ * waits, until the deadline, for the other ranks of @p comm to come to its end too, so that calls which only some
+ * ranks made are found. It does not wait for ranks that have left, and not for those that are in a call of another
+ * communicator or at the end of one. Then the other ranks are told that this one leaves, which takes half a second
+ * at most; its end is no death to them.
+ * @param comm the communicator
+ * @return ::RONDO_TIMEOUT where a rank has not come; the text names it, and says what it does */
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
 
 /** Changes the deadline of the calls that follow. Calls that wait already may keep theirs. Any thread.
@@ -188,15 +196,16 @@ RONDO_API rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_quiesce(rondo_comm_t comm);
 
-/** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed.
+/** Frees a communicator, after rondo_finalize() if that was not called and nothing has failed; that waits as it says,
+ * and nothing else does.
  * Works in every state; NULL is allowed. A rank whose last communicator had failed leaves the job at
  * once, and what communicators the others still have with it fail as well.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
 
-/** Frees a communicator as rondo_destroy() does, but waits for no other rank. The others' calls that need this
- * rank fail from then on: not at once, since one that it took part in may still be completing, but within
- * seconds.
+/** Frees a communicator as rondo_destroy() does, but does not wait for the other ranks to come to its end. The others'
+ * calls that need this rank fail from then on: not at once, since one that it took part in may still be completing,
+ * but within seconds.
  * @param comm the communicator; NULL is allowed */
 RONDO_API rondo_status_t rondo_leave(rondo_comm_t comm);
 

@@ -32,6 +32,8 @@ class Board {
 
   /// No more calls will come.
   void finish() { finished_.store(true, std::memory_order_release); }
+  /// From now until end() this rank waits for the others' ends.
+  void wait_for_ends() { inside_.store(true, std::memory_order_release); }
 
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   uint32_t latest() const { return latest_.load(std::memory_order_acquire); }

@@ -137,7 +137,8 @@ class Communicator {
   /// The identity of the next communicator made out of this one, the same at all its members.
   uint64_t next_child_id(int color);
 
-  /// Good-byes, if this is the rank's last communicator, and a look for calls that only some ranks made.
+  /// The wait for the others' ends, if this is the rank's last communicator, and a look for calls that only
+  /// some ranks made.
   Status finalize();
   /// The part of it that waits for nobody else.
   Status quiesce();
@@ -177,7 +178,7 @@ class Communicator {
   Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
   void share_memory();
   std::byte* scratch(size_t bytes);
-  Status await_goodbyes();
+  Status leave_session();
   Status check_nothing_left() const;
 
   InUse in_use_;

@@ -1,5 +1,5 @@
 // Company: ranks that one call made in one process. One thread may end them one after the other, so only the
-// last to leave waits for good-byes; what peers may still read of the others is kept until then. Any thread.
+// last to leave waits for others; what peers may still read of the others is kept until then. Any thread.
 #pragma once
 
 #include <atomic>

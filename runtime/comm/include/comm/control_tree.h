@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,12 @@ struct ControlTree {
   std::vector<int> children;
 };
 
-/// The place of `rank`; hosts[r] is the same number for ranks of the same host.
-ControlTree control_tree(std::span<const uint64_t> hosts, int rank);
+/// The parent of each rank before any has gone; -1: the root. hosts[r] is the same number for ranks of the
+/// same host.
+std::vector<int> control_parents(std::span<const uint64_t> hosts);
+
+/// The place of `rank` among the ranks that have not gone: below the nearest ancestor that is left, or else
+/// below the lowest rank that is left, which is the root then.
+ControlTree control_tree(std::span<const int> parents, const std::set<int>& gone, int rank);
 
 }  // namespace rondo

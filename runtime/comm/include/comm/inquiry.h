@@ -17,6 +17,7 @@ struct Activity {
   int32_t waiting_for = -1;  // rank of the communicator
   uint32_t has_asked = 0;    // 1: `asked` is the call of the number that was asked about
   uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls
+  uint32_t elsewhere = 0;  // 1: its process is in a call of another communicator, or waits at the end of one
   Signature asked;
   Signature last;  // the latest call, where there was one
 

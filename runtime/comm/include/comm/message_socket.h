@@ -17,12 +17,12 @@ enum class MessageType : uint32_t {
   Refusal,       // root -> rank: why not
   Ready,         // rank -> root: my edges of the control tree stand
   Notice,        // along the tree: something failed
-  Goodbye,       // up the tree: my ranks are finished
-  AllGone,       // down the tree: everybody is
+  Ended,         // up the tree: what all ranks below have come to the end of
+  AllEnded,      // down the tree: the same of all ranks
   Left,          // to the neighbours: I leave after a failure
   Answer,        // to an inquiry: what this rank is doing
   UniqueId,      // to a process that asks for it
-  Departed,      // to the neighbours: I leave, and nothing has failed
+  Farewell,      // to a neighbour: I have heard that you leave
 };
 
 struct Message {

@@ -1,4 +1,5 @@
-// Notice: the news that something failed, as it goes along the control tree. Plain data.
+// Notice: the news that something failed, or that a rank leaves, as it goes along the control tree. Plain
+// data.
 #pragma once
 
 #include "base/status.h"
@@ -13,10 +14,13 @@ struct Notice {
   std::string text;
 
   static Notice of_rank(int rank, const Status& cause) { return {0, rank, cause.code(), cause.message()}; }
+  /// It leaves, and nothing has failed.
+  static Notice of_departure(int rank) { return {0, rank, Code::Ok, {}}; }
   static Notice of_communicator(uint64_t communicator, const Status& cause) {
     return {communicator, -1, cause.code(), cause.message()};
   }
 
+  bool is_departure() const { return code == Code::Ok; }
   Status status() const { return Status(code, text); }
   ByteWriter written() const {
     ByteWriter writer;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
+#include <thread>
 #include <tuple>
 
 #include "comm/board.h"
@@ -25,10 +27,10 @@ class Session {
  public:
   /// Joins, with a GPU or none; returns when all ranks have registered and this rank's edges of the control
   /// tree stand. SystemError where the process that made the id cannot be reached (any more). `superseded` is
-  /// asked until that process is reached.
+  /// asked until that process is reached, `interrupt` as long as ranks may be missing.
   static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank,
                                                const MemberDevice& device, int64_t timeout_ms,
-                                               const Interrupt& superseded);
+                                               const Interrupt& superseded, const Interrupt& interrupt);
   /// A session of one rank, which needs nobody.
   static std::shared_ptr<Session> alone(const MemberDevice& device);
   ~Session();
@@ -55,9 +57,10 @@ class Session {
   };
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
-  /// Whether the rank died, or left after a failure.
-  bool is_gone(int rank);
-  /// The communicator makes no calls any more.
+  /// The first of these ranks of which it was heard that it died or left; -1: none.
+  int first_gone(std::span<const int> ranks);
+  bool is_gone(int rank) { return first_gone({&rank, 1}) >= 0; }
+  /// The communicator makes no calls any more: this rank has come to its end.
   void finish(uint64_t communicator);
   /// Whether every other communicator that is attached has finished.
   bool is_last(uint64_t communicator);
@@ -65,29 +68,39 @@ class Session {
   /// Tells every rank.
   void notify(const Notice& notice);
 
-  Status say_goodbye();
-  /// Says good-bye and waits until every rank has. Afterwards nobody's leaving is a death.
-  Status goodbye(const Deadline& deadline, const Interrupt& interrupt);
-  /// Leaves without waiting for anybody; it is no death to the others. Whoever waits for this rank later on
-  /// finds that it is not there any more.
+  static constexpr uint64_t kWorld = 1;  // the communicator of all ranks
+  /// Waits, for a while at most, until all ranks have come to the end of the world, where that is the
+  /// communicator, or of everything; whether they have.
+  Result<bool> await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt);
+  /// Leaves; that is no death to the others. Waits until the neighbours in the control tree know, half a
+  /// second at most, and for no other rank's calls. Whoever waits for this rank later on finds that it is not
+  /// there any more.
   void depart();
 
  private:
+  /// What a rank has come to the end of.
+  enum class Ended : int32_t { Nothing, World, Everything };
   struct Edge {
     std::unique_ptr<MessageSocket> socket;
     Fd pidfd;
-    bool goodbye = false;  // that subtree has finished
-    bool left = false;     // it said that it leaves; its end is no news
+    Ended ended = Ended::Nothing;  // by all ranks of that subtree
+    bool left = false;             // it said that it leaves after a failure
+    bool farewell = false;         // it knows that this rank leaves
   };
 
   Session() = default;
   Status register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
-                            const Deadline& deadline, const Interrupt& superseded);
+                            const Deadline& deadline, const Interrupt& superseded,
+                            const Interrupt& interrupt);
   Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded);
   Status read_table(const Message& message, int nranks);
   Status grow_edges(const Deadline& deadline);
   Status first_news(const Status& failure);
   void wait_for_starting();
+  void note_ends();
+  void look_for_neighbours();
+  Result<Fd> reach(int rank, PurposeKind kind);
+  void have_reached(int rank, PurposeKind kind, const std::shared_ptr<Result<Fd>>& reached);
   std::vector<Address> addresses_of(const Member& member, Route route) const;
 
   // On the service thread:
@@ -98,8 +111,12 @@ class Session {
   void on_root_message(const Message& message);
   void lose(int rank, const char* how);
   void hear(const Notice& notice, int from_rank);
-  void consider_goodbye();
-  void end_all();
+  void take_place();
+  void seek(int rank, PurposeKind kind);
+  void judge_missing();
+  bool is_departure_known() const;
+  void pass_up();
+  void all_have(Ended ended);
   void answer_inquiry(const Purpose& purpose, const Fd& fd);
   void apply(const Notice& notice, const Attachment& attachment);
 
@@ -115,14 +132,23 @@ class Session {
   std::vector<std::pair<int, Fd>> early_edges_;  // of neighbours who knew them sooner
   std::map<int, Edge> edges_;
   std::unique_ptr<MessageSocket> root_;  // until the edges stand
-  bool said_goodbye_ = false;
+  std::vector<int> parents_;             // in the control tree, before any rank has gone
+  std::set<int> gone_;                   // ranks that died or left
+  bool stands_ = false;                  // all edges did, so those that are missing now are sought
+  std::set<int> dialled_;                // ranks to which an edge is on its way
+  std::set<int> doubted_;                // ranks that could not be reached, and may have left
+  Poller::Timer suspicion_ = 0;          // 0: none
+  Ended own_end_ = Ended::Nothing;       // of this rank
+  Ended told_ = Ended::Nothing;          // the parent
   bool has_departed_ = false;
-  std::set<int> departed_;  // neighbours
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::set<int> standing_;  // ranks to which there is an edge
-  bool all_gone_ = false;
+  Ended all_end_ = Ended::Nothing;
+  std::map<int, PurposeKind> sought_;  // neighbours that are to be dialled
+  bool ends_ = false;
+  std::thread seeker_;
   struct Arrival {
     Fd fd;
     uint32_t route = 0;

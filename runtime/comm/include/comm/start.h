@@ -18,7 +18,7 @@ Result<int64_t> init_timeout_ms();
 
 Result<UniqueId> make_unique_id();
 Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options,
-                             const Interrupt& superseded = {});
+                             const Interrupt& superseded = {}, const Interrupt& interrupt = {});
 Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Options& options);
 Result<CommunicatorPtr> join_by_method(const std::string& method, Communicator::Options options);
 

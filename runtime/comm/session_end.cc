@@ -1,0 +1,209 @@
+// How a rank leaves a Session, and how those that are left hang together.
+//
+//         0               0 leaves or dies: 1 is the lowest rank that is left, so 2 and 4 hang
+//       / | \             below it from now on, and they tell one another what they have heard
+//      1  2  4
+//     /       \           1 leaves as well: 3 hangs below 2
+//    3         5
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/disowned.h"
+#include "base/log.h"
+#include "base/quiet_thread.h"
+#include "comm/session.h"
+
+namespace rondo {
+namespace {
+
+/// How long a rank that leaves waits for neighbours that do not answer, such as stopped ones.
+constexpr int64_t kLeave_ms = 500;
+/// After which time a rank that should hang below this one, and has not come, is asked whether it is alive;
+/// and one that could not be reached, and of which nothing was heard, counts as dead.
+constexpr int64_t kSuspect_ms = 200;
+/// How often, and how long one after the other, a rank is dialled until it counts as dead.
+constexpr int kDials = 3;
+constexpr int64_t kBetweenDials_ms = 50;
+constexpr int64_t kDial_ms = 5000;
+
+void nap_us(long us) {
+  const timespec nap{0, us * 1000};
+  ::nanosleep(&nap, nullptr);
+}
+
+}  // namespace
+
+// --- ends of communicators ---
+
+/// With mutex_ held.
+void Session::note_ends() {
+  if (context_ == nullptr) return;
+  const auto unfinished = [](const auto& one) { return !one.second.finished; };
+  const auto world = attachments_.find(kWorld);
+  Ended own = Ended::Everything;
+  if (std::any_of(attachments_.begin(), attachments_.end(), unfinished))
+    own = world == attachments_.end() || world->second.finished ? Ended::World : Ended::Nothing;
+  context_->poller().post([this, own] {
+    own_end_ = std::max(own_end_, own);
+    pass_up();
+  });
+}
+
+/// What all ranks below this one have come to the end of goes up; what all ranks have comes down.
+void Session::pass_up() {
+  Ended ended = own_end_;
+  for (const int child : tree_.children) {
+    const auto edge = edges_.find(child);
+    ended = std::min(ended, edge == edges_.end() ? Ended::Nothing : edge->second.ended);
+  }
+  if (!seated_ || ended == Ended::Nothing) return;
+  if (tree_.parent < 0) return all_have(ended);
+  const auto parent = edges_.find(tree_.parent);
+  if (parent == edges_.end() || ended <= told_) return;
+  told_ = ended;
+  parent->second.socket->send(MessageType::Ended, ByteWriter().put(ended));
+}
+
+void Session::all_have(Ended ended) {
+  if (ended <= all_end_) return;
+  // To all, since a new child may know of its parent's end before this rank does.
+  for (auto& [rank, edge] : edges_) edge.socket->send(MessageType::AllEnded, ByteWriter().put(ended));
+  std::lock_guard lock(mutex_);
+  all_end_ = ended;
+  changed_.notify_all();
+}
+
+Result<bool> Session::await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt) {
+  if (context_ == nullptr) return true;
+  const Ended wanted = communicator == kWorld ? Ended::World : Ended::Everything;
+  const Deadline deadline = Deadline::in_ms(for_ms);
+  std::unique_lock lock(mutex_);
+  while (all_end_ < wanted && !deadline.passed()) {
+    const int64_t most_ms = std::min<int64_t>(deadline.left_ms(), kInterruptEvery_ms);
+    changed_.wait_for(lock, std::chrono::milliseconds(most_ms));
+    if (all_end_ >= wanted) break;
+    RONDO_TRY(interrupt());
+    RONDO_TRY(refuse_disowned());
+  }
+  return all_end_ >= wanted;
+}
+
+// --- leaving ---
+
+/// Ranks whose edges do not stand yet would take the end of the root for a death.
+void Session::wait_for_starting() {
+  constexpr int64_t kStarting_ms = 10'000;
+  const Deadline deadline = Deadline::in_ms(kStarting_ms);
+  for (bool over = gathering_ == nullptr; !over && !deadline.passed();) {
+    context_->poller().call([&] { over = gathering_->is_over(); });
+    if (!over) nap_us(1000);
+  }
+}
+
+void Session::depart() {
+  if (context_ == nullptr) return;
+  wait_for_starting();
+  context_->poller().call([this] {
+    has_departed_ = true;
+    if (all_end_ != Ended::Everything) hear(Notice::of_departure(rank_), -1);
+  });
+  const Deadline deadline = Deadline::in_ms(kLeave_ms);
+  for (bool known = false; !known && !deadline.passed();) {
+    context_->poller().call([&] { known = all_end_ == Ended::Everything || is_departure_known(); });
+    if (!known) nap_us(50);
+  }
+}
+
+/// By all that this rank is joined to, who pass it on.
+bool Session::is_departure_known() const {
+  int living = 0;
+  for (const auto& [rank, edge] : edges_) {
+    if (gone_.contains(rank)) continue;
+    if (!edge.farewell) return false;
+    ++living;
+  }
+  return living != 0 || std::ssize(gone_) + 1 == size();
+}
+
+// --- neighbours that change ---
+
+/// A rank has gone, and perhaps this one hangs elsewhere now.
+void Session::take_place() {
+  if (!stands_) return;
+  const int before = tree_.parent;
+  tree_ = control_tree(parents_, gone_, rank_);
+  if (tree_.parent != before) told_ = Ended::Nothing;
+  if (tree_.parent >= 0 && !edges_.contains(tree_.parent)) seek(tree_.parent, PurposeKind::Control);
+  context_->poller().cancel(suspicion_);
+  suspicion_ = context_->poller().after_ms(kSuspect_ms, [this] { judge_missing(); });
+  pass_up();
+}
+
+/// Children that have not come may have died before. Of a rank that could not be reached those that are
+/// joined to this one know by now, if it has left.
+void Session::judge_missing() {
+  for (const int child : tree_.children)
+    if (!edges_.contains(child)) seek(child, PurposeKind::Inquiry);
+  for (const int rank : std::exchange(doubted_, {}))
+    hear(Notice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text())), -1);
+}
+
+void Session::seek(int rank, PurposeKind kind) {
+  // A second edge to a rank would be taken for its end where the two ends keep different ones.
+  if (all_end_ == Ended::Everything || !dialled_.insert(rank).second) return;
+  const std::lock_guard lock(mutex_);
+  if (ends_) return;
+  sought_[rank] = kind;
+  if (!seeker_.joinable()) seeker_ = quiet_thread([this] { look_for_neighbours(); });
+  changed_.notify_all();
+}
+
+/// On a thread of its own, since a dial blocks.
+void Session::look_for_neighbours() {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    if (sought_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto [rank, kind] = *sought_.begin();
+    sought_.erase(sought_.begin());
+    lock.unlock();
+    const auto reached = std::make_shared<Result<Fd>>(reach(rank, kind));
+    context_->poller().post([this, rank = rank, kind = kind, reached] { have_reached(rank, kind, reached); });
+    lock.lock();
+  }
+}
+
+void Session::have_reached(int rank, PurposeKind kind, const std::shared_ptr<Result<Fd>>& reached) {
+  dialled_.erase(rank);
+  if (reached->ok()) {
+    if (kind == PurposeKind::Control) add_edge(rank, reached->take());
+  } else if (reached->status().code() != Code::RemoteError) {  // it is stopped, or this session ends
+    log().info("{} should be a neighbour in the control tree: {}", member(rank).text(),
+               reached->status().message());
+  } else if (gone_.insert(rank).second) {
+    // Where this rank needs nobody any more, it may not have heard that all have ended.
+    if (own_end_ != Ended::Everything && !has_departed_) doubted_.insert(rank);
+    take_place();
+  }
+}
+
+Result<Fd> Session::reach(int rank, PurposeKind kind) {
+  const bool same_host = member(rank).endpoint.host == member(rank_).endpoint.host;
+  const auto interrupt = [this]() -> Status {
+    const std::lock_guard lock(mutex_);
+    return ends_ ? Status(Code::Aborted, "the session ends") : Status();
+  };
+  for (int dials = 1;; ++dials) {
+    auto fd = dial(rank, same_host ? Route::Unix : Route::Tcp, Purpose{.kind = kind},
+                   Deadline::in_ms(kDial_ms), interrupt);
+    if (fd.ok() || fd.status().code() != Code::RemoteError || dials == kDials) return fd;
+    nap_us(kBetweenDials_ms * 1000);
+    RONDO_TRY(interrupt());
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,139 @@
+// Whom a rank waits for when it ends its communicators, and who hears of a death after ranks have left.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "catch.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kAtOnce{1000};  // as far as a loaded machine can tell
+constexpr int64_t kTimeout_ms = 1500;
+
+/// Every rank of a world of processes and of one of threads.
+void in_both_worlds(int nranks, const Body& body) {
+  for (const bool threads : {false, true}) {
+    INFO((threads ? "threads" : "processes"));
+    expect_success(run_world({.nranks = nranks, .threads = threads, .call_timeout_ms = kTimeout_ms}, body));
+  }
+}
+
+void end(rondo_comm_t& comm) {
+  const auto begin = Clock::now();
+  check(rondo_destroy(std::exchange(comm, nullptr)));
+  require(Clock::now() - begin < kAtOnce, "rondo_destroy() took long");
+}
+
+void work_for(std::chrono::milliseconds time, const Owned& comm) {
+  // By rank 0's clock, so that all do the same number of calls.
+  for (int go_on = 1; go_on != 0;) {
+    const auto begin = Clock::now();
+    ::usleep(10'000);
+    time -= std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    go_on = time.count() > 0 ? 1 : 0;
+    check(rondo_broadcast(&go_on, &go_on, 1, RONDO_INT32, 0, comm.get(), nullptr), comm.get());
+  }
+}
+
+void split_in_two(rondo_comm_t comm, int rank, Owned& part) {
+  check(rondo_split(comm, rank < 2 ? 0 : RONDO_NO_COLOR, 0, part.out(), nullptr), comm);
+}
+
+TEST_CASE("nobody waits for ranks that work on in another communicator") {
+  in_both_worlds(3, [](Rank& rank) {
+    Owned part;
+    split_in_two(rank.comm, rank.rank, part);
+    end(rank.comm);
+    if (rank.rank == 2) return;
+    work_for(std::chrono::milliseconds(kTimeout_ms + 300), part);
+    end(*part.out());
+  });
+}
+
+TEST_CASE("communicators of several starts are ended in any order") {
+  in_both_worlds(3, [](Rank& rank) {
+    Owned again;
+    check(rondo_shrink(rank.comm, nullptr, 0, again.out(), nullptr), rank.comm);
+    Owned part;
+    split_in_two(again.get(), rank.rank, part);
+    if (rank.rank == 1) std::swap(rank.comm, *again.out());
+    end(*again.out());
+    end(rank.comm);
+    if (rank.rank == 2) return;
+    work_for(std::chrono::milliseconds(100), part);
+    end(*part.out());
+  });
+}
+
+TEST_CASE("a rank that does not come to the end is named, with what it does") {
+  WorldOptions options{.nranks = 3, .transport = "shm"};
+  options.call_timeout_ms = 400;
+  expect_success(run_world(options, [](Rank& rank) {
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 2) {
+      rondo_status_t failed = RONDO_OK;
+      while (failed == RONDO_OK) check(rondo_async_error(rank.comm, &failed));
+      return;
+    }
+    check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT,
+                {"rank 2 (", "has not come to rondo_finalize() within 0.4 s", "its last call was barrier"},
+                rank.comm);
+  }));
+}
+
+/// The tree of 12 ranks of a host: 1 to 8 hang below 0, and 9 to 11 below 1.
+TEST_CASE(
+    "a death is told to all that are left, after the root of the control tree and an inner rank have left") {
+  constexpr int kLeaving = 2;
+  constexpr int kVictim = 11;
+  const auto outcomes = run_world({.nranks = 12, .transport = "shm"}, [](Rank& rank) {
+    Owned part;
+    const bool leaves = rank.rank < kLeaving;
+    check(rondo_split(rank.comm, leaves ? RONDO_NO_COLOR : 0, 0, part.out(), nullptr), rank.comm);
+    check(rondo_destroy(std::exchange(rank.comm, nullptr)));
+    if (leaves) return;
+    check(rondo_barrier(part.get(), nullptr), part.get());
+    ::usleep(300'000);  // those that leave have left by then
+    check(rondo_barrier(part.get(), nullptr), part.get());
+    if (rank.rank == kVictim) ::kill(::getpid(), SIGKILL);
+    const auto begin = Clock::now();
+    rondo_status_t failed = RONDO_OK;  // no call, which could see it by itself
+    while (failed == RONDO_OK && Clock::now() - begin < std::chrono::seconds(2)) {
+      check(rondo_async_error(part.get(), &failed));
+      ::usleep(1000);
+    }
+    require(failed == RONDO_REMOTE_ERROR && Clock::now() - begin < kAtOnce, "nothing was told in time");
+    check_fails(rondo_barrier(part.get(), nullptr), RONDO_REMOTE_ERROR, {"rank 11 ("}, part.get());
+  });
+  for (int rank = 0; rank < 12; ++rank) {
+    INFO("rank " << rank << ": " << outcomes[static_cast<size_t>(rank)].error);
+    CHECK(outcomes[static_cast<size_t>(rank)].ok == (rank != kVictim));
+  }
+}
+
+TEST_CASE("ranks that leave together, the lowest ones first, are no death to those that work on") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 12, .transport = transport}, [](Rank& rank) {
+      rondo_comm_t at = std::exchange(rank.comm, nullptr);
+      for (int lowest = 0; at != nullptr; lowest += 3) {
+        Owned left;
+        const bool stays = rank.rank >= lowest + 3;
+        check(rondo_split(at, stays ? 0 : RONDO_NO_COLOR, 0, left.out(), nullptr), at);
+        check(lowest % 2 == 0 ? rondo_destroy(at) : rondo_leave(at));
+        at = std::exchange(*left.out(), nullptr);
+        if (at == nullptr) continue;
+        check(rondo_barrier(at, nullptr), at);
+        ::usleep(20'000);  // those that leave have left by then
+      }
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
