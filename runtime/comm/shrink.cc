@@ -49,21 +49,41 @@ class Reunion {
     return id;
   }
 
+  /// RemoteError once one of them is known to be gone, since all of them are needed.
+  Status check_alive() const {
+    std::vector<int> needed;
+    for (const int rank : ranks_) needed.push_back(parent_.session_rank(rank));
+    const int gone = session_.first_gone(needed);
+    if (gone < 0) return {};
+    return error(Code::RemoteError, "{} is gone: exclude it as well", session_.member(gone).text());
+  }
+  /// Of a failure that a death may have caused: the news of that may be on its way.
+  Status first_cause(const Status& failure) const {
+    constexpr int64_t kNewsMayTake_ms = 700;
+    const Deadline news = Deadline::in_ms(kNewsMayTake_ms);
+    while (failure.code() == Code::RemoteError || failure.code() == Code::SystemError) {
+      RONDO_TRY(check_alive());
+      if (news.passed()) break;
+      nap();
+    }
+    return failure;
+  }
+
  private:
+  static void nap() {
+    const timespec moment{0, 1'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
   Purpose purpose() const {
     return {.kind = PurposeKind::Data,
             .index = index_,
             .communicator = parent_.id(),
             .port = static_cast<uint32_t>(Port::Shrink)};
   }
-  Status check_alive(int rank) {
-    if (!session_.is_gone(parent_.session_rank(rank))) return {};
-    return error(Code::RemoteError, "{} is gone: exclude it as well", parent_.rank_text(rank));
-  }
 
   Status tell(int rank, const UniqueId& id) {
     const bool here = parent_.is_on_this_host(rank);
-    const auto alive = [&] { return check_alive(rank); };
+    const auto alive = [this] { return check_alive(); };
     RONDO_TRY_ASSIGN(const Fd fd, session_.dial(parent_.session_rank(rank), here ? Route::Unix : Route::Tcp,
                                                 purpose(), deadline_, alive));
     std::array<std::byte, UniqueId::kBytes> bytes{};
@@ -79,16 +99,15 @@ class Reunion {
     from.from_rank = parent_.session_rank(first);
     Fd fd = session_.arrived(from);
     while (!fd.valid()) {
-      RONDO_TRY(check_alive(first));
+      RONDO_TRY(check_alive());
       if (deadline_.passed())
         return error(Code::Timeout,
                      "{} did not come to shrink the communicator in time, or it excludes other ranks",
                      parent_.rank_text(first));
-      const timespec nap{0, 1'000'000};
-      ::nanosleep(&nap, nullptr);
+      nap();
       fd = session_.arrived(from);
     }
-    auto message = receive_message(fd, deadline_, [&] { return check_alive(first); });
+    auto message = receive_message(fd, deadline_, [this] { return check_alive(); });
     if (!message.ok()) return message.status().within(parent_.rank_text(first));
     ByteReader reader(message.value().body);
     const auto bytes = reader.get<std::array<std::byte, UniqueId::kBytes>>();
@@ -115,9 +134,12 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
   const int self = static_cast<int>(std::find(left.begin(), left.end(), parent.rank()) - left.begin());
   if (parent.device() >= 0) options.devices = {parent.device()};
   if (size == 1) return join({}, 1, 0, std::move(options));
-  RONDO_TRY_ASSIGN(const UniqueId id,
-                   Reunion(parent, std::move(left), Deadline::in_ms(options.init_timeout_ms)).agree());
-  return join(id, size, self, std::move(options));
+  Reunion reunion(parent, std::move(left), Deadline::in_ms(options.init_timeout_ms));
+  const auto id = reunion.agree();
+  if (!id.ok()) return reunion.first_cause(id.status());
+  auto made = join(id.value(), size, self, std::move(options), {}, [&] { return reunion.check_alive(); });
+  if (!made.ok()) return reunion.first_cause(made.status());
+  return made;
 }
 
 }  // namespace rondo

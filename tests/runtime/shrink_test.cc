@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -72,6 +73,31 @@ TEST_CASE("after a death the others shrink, whoever died, and leave") {
     for (int rank = 0; rank < 4; ++rank) {
       INFO(outcomes[static_cast<size_t>(rank)].error);
       CHECK(outcomes[static_cast<size_t>(rank)].ok == (rank != victim));
+    }
+  }
+}
+
+TEST_CASE("a death during a shrink is told to all that shrink, within a second") {
+  for (const auto& [first, second] : {std::pair{3, 2}, std::pair{0, 1}, std::pair{0, 3}}) {
+    INFO("after rank " << first << " rank " << second << " dies");
+    const auto outcomes =
+        run_world({.nranks = 4, .transport = "shm"}, [first = first, second = second](Rank& rank) {
+          check(rondo_barrier(rank.comm, nullptr), rank.comm);
+          if (rank.rank == first) ::kill(::getpid(), SIGKILL);
+          while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
+          if (rank.rank == second) {
+            ::usleep(200'000);  // the others come to wait for it
+            ::kill(::getpid(), SIGKILL);
+          }
+          const auto begin = std::chrono::steady_clock::now();
+          rondo_comm_t made = nullptr;
+          check_fails(rondo_shrink(rank.comm, &first, 1, &made, nullptr), RONDO_REMOTE_ERROR,
+                      {"rank " + std::to_string(second) + " (", "is gone: exclude it as well"}, rank.comm);
+          require(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1400), "it took long");
+        });
+    for (int rank = 0; rank < 4; ++rank) {
+      INFO("rank " << rank << ": " << outcomes[static_cast<size_t>(rank)].error);
+      CHECK(outcomes[static_cast<size_t>(rank)].ok == (rank != first && rank != second));
     }
   }
 }
