@@ -154,19 +154,20 @@ void Context::greet(const Fd& listener) {
 /// After accept() has failed. True: try again.
 bool Context::make_room(const Fd& listener, int error_number) {
   if (error_number != EMFILE && error_number != ENFILE) return false;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  complaints_->warn("limit",
+                    fmt::format("a connection has to wait, or to come again: {} (this process may have {}; "
+                                "raise the limit, see ulimit -n)",
+                                std::strerror(error_number), limit.rlim_cur));
   if (greetings_->drop_one()) return true;
-  pause(listener, error_number);
+  pause(listener);
   return false;
 }
 
 /// Whoever waits at the listener goes on waiting, and would keep this thread awake.
-void Context::pause(const Fd& listener, int error_number) {
+void Context::pause(const Fd& listener) {
   constexpr int64_t kPause_ms = 500;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  complaints_->warn("limit", fmt::format("a connection has to wait: {} (this process may have {}; raise the "
-                                         "limit, see ulimit -n)",
-                                         std::strerror(error_number), limit.rlim_cur));
   const int fd = listener.get();
   poller_->change(fd, 0);
   pauses_[fd] = poller_->after_ms(kPause_ms, [this, fd] {

@@ -45,7 +45,7 @@ class Context : private Greeting::Desk {
   Context() = default;
   Status listen();
   void greet(const Fd& listener);
-  void pause(const Fd& listener, int error_number);
+  void pause(const Fd& listener);
   bool make_room(const Fd& listener, int error_number);
   const Secret* secret_of(uint64_t session) override;
   void admit(uint64_t session, const Purpose& purpose, Fd fd) override;
