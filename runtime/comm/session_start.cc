@@ -3,6 +3,16 @@
 #include "comm/session.h"
 
 namespace rondo {
+namespace {
+
+/// A rank that runs in the process.
+std::string process_text(const std::vector<Member>& members, uint64_t process) {
+  for (const Member& member : members)
+    if (member.endpoint.process == process) return member.text();
+  return "a process without a rank";
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
                                                const MemberDevice& device, int64_t timeout_ms,
@@ -54,9 +64,10 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const MemberD
   context_->poller().call([&] {
     root_ = std::make_unique<MessageSocket>(
         context_->poller(), std::move(fd), [this](const Message& message) { on_root_message(message); },
-        [this] {
-          start_health_.fail(
-              Status(Code::RemoteError, "the root of the start died while the ranks were starting"));
+        [this, process = id.process] {
+          start_health_.fail(error(Code::RemoteError,
+                                   "{}, the root of the start, died while the ranks were starting",
+                                   process_text(members_, process)));
           changed_.notify_all();
           context_->poller().post([root = std::shared_ptr<MessageSocket>(std::move(root_))] {});
         });
