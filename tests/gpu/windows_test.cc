@@ -26,7 +26,8 @@ bool gives(const Trial& trial, const Rank& rank) {
 /// Whether a rank writes, in such a call, over what peers still read.
 bool overwrites(const Trial& trial, const Rank& rank) {
   if (trial.kind == Kind::Exscan) return trial.in_place && rank.rank != 0;  // which gets nothing
-  return trial.in_place && (trial.kind == Kind::AllReduce || trial.kind == Kind::Scan);
+  return trial.in_place &&
+         (trial.kind == Kind::AllReduce || trial.kind == Kind::Scan || trial.kind == Kind::AllToAll);
 }
 
 void every_kind_directly(const Rank& rank, const ForeignMemory& memory) {

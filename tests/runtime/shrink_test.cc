@@ -83,7 +83,10 @@ TEST_CASE("a death during a shrink is told to all that shrink, within a second")
     const auto outcomes =
         run_world({.nranks = 4, .transport = "shm"}, [first = first, second = second](Rank& rank) {
           check(rondo_barrier(rank.comm, nullptr), rank.comm);
-          if (rank.rank == first) ::kill(::getpid(), SIGKILL);
+          if (rank.rank == first) {
+            ::usleep(20'000);  // the others come out of the first barrier
+            ::kill(::getpid(), SIGKILL);
+          }
           while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
           if (rank.rank == second) {
             ::usleep(200'000);  // the others come to wait for it

@@ -100,7 +100,7 @@ class Quickstart(unittest.TestCase):
 
     def test_a_nonsensical_cuda_switch_is_refused(self):
         run, _ = self.run_it(RONDO_CUDA="maybe")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.returncode, 2)
         self.assertIn("RONDO_CUDA is 'maybe'", run.stderr)
 
     def test_without_a_network_the_host_and_the_packages_are_named(self):
