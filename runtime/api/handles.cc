@@ -8,14 +8,21 @@
 namespace rondo::api {
 namespace {
 
-thread_local std::string last_error_of_thread;
+/// Handlers of exit() may call when the objects of their thread are gone; this word never is.
+thread_local bool is_thread_over = false;
 
 /// The latest error of this thread's groups, which speak of no communicator.
 struct GroupError {
   std::string text;
   uint64_t number = 0;
 };
-thread_local GroupError group_error;
+
+struct ThreadErrors {
+  ~ThreadErrors() { is_thread_over = true; }
+  std::string latest;
+  GroupError of_group;
+};
+thread_local ThreadErrors thread_errors;
 
 /// Errors are numbered, so that the later one is known.
 std::atomic<uint64_t> errors{0};
@@ -81,10 +88,11 @@ Status null_argument(const char* name) { return error(Code::InvalidArgument, "{}
 
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm) {
   if (status.ok() || status.code() == Code::InProgress) return static_cast<rondo_status_t>(status.code());
-  last_error_of_thread = fmt::format("{}: {}", call, status.message());
+  const std::string text = fmt::format("{}: {}", call, status.message());
+  if (!is_thread_over) thread_errors.latest = text;
   if (comm != nullptr && comm->mark == kCommMark) {
     std::lock_guard lock(comm->mutex);
-    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), last_error_of_thread);
+    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), text);
     comm->error_number = ++errors;
   }
   return static_cast<rondo_status_t>(status.code());
@@ -93,15 +101,17 @@ rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm)
 uint64_t latest_error_number() { return errors.load(); }
 
 void note_refused(rondo_status_t status) {
-  note_refusal(Status(static_cast<Code>(status), last_error_of_thread));
+  if (!is_thread_over) note_refusal(Status(static_cast<Code>(status), thread_errors.latest));
 }
 
-void note_for_thread() { group_error = {last_error_of_thread, ++errors}; }
+void note_for_thread() {
+  if (!is_thread_over) thread_errors.of_group = {thread_errors.latest, ++errors};
+}
 
 }  // namespace rondo::api
 
-using rondo::api::group_error;
-using rondo::api::last_error_of_thread;
+using rondo::api::is_thread_over;
+using rondo::api::thread_errors;
 
 rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
   return reinterpret_cast<rondo_stream_t>(reinterpret_cast<uintptr_t>(cuda_stream) |
@@ -111,11 +121,12 @@ rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
 const char* rondo_last_error(rondo_comm_t comm) {
   // A forked child may have inherited the lock from a thread that it does not have.
   if (rondo::is_disowned() || comm == nullptr || comm->mark != rondo::api::kCommMark)
-    return last_error_of_thread.c_str();
+    return is_thread_over ? "" : thread_errors.latest.c_str();
   std::lock_guard lock(comm->mutex);
-  if (group_error.number > comm->error_number) {
-    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), group_error.text);
-    comm->error_number = group_error.number;
+  if (!is_thread_over && thread_errors.of_group.number > comm->error_number) {
+    const auto& [text, number] = thread_errors.of_group;
+    comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), text);
+    comm->error_number = number;
   }
   // A failure that no call has reported yet counts as well.
   if (comm->last_error.empty() && comm->communicator->health().failed())
