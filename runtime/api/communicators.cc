@@ -53,6 +53,7 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
   if (color < RONDO_NO_COLOR)
     return error(Code::InvalidArgument, "color is {}: it must be at least 0, or RONDO_NO_COLOR", color);
   Communicator::Options options = parent->options();
+  options.name.clear();
   if (config != nullptr) {
     RONDO_TRY_ASSIGN(options, options_of(config));
   }
@@ -73,6 +74,7 @@ Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_
   if (config != nullptr) {
     RONDO_TRY_ASSIGN(options, options_of(config));
   }
+  if (options.name.empty()) options.name = parent.options().name + "/shrunk";
   RONDO_TRY_ASSIGN(auto made, shrink(parent, excluded, std::move(options)));
   *newcomm = handle_of(std::move(made), began_ns);
   return {};
@@ -83,8 +85,8 @@ Status check_freeable(rondo_comm_t comm) {
   if (comm->mark != api::kCommMark)
     return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
   if (group_has(*comm->communicator))
-    return Status(Code::InvalidUsage,
-                  "comm has calls in the group that is open on this thread; end that first");
+    return comm->communicator->board().named(Status(
+        Code::InvalidUsage, "comm has calls in the group that is open on this thread; end that first"));
   return {};
 }
 

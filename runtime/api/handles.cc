@@ -88,9 +88,11 @@ Status null_argument(const char* name) { return error(Code::InvalidArgument, "{}
 
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm) {
   if (status.ok() || status.code() == Code::InProgress) return static_cast<rondo_status_t>(status.code());
-  const std::string text = fmt::format("{}: {}", call, status.message());
+  const bool known = comm != nullptr && comm->mark == kCommMark;
+  const std::string text =
+      fmt::format("{}: {}", call, (known ? comm->communicator->board().named(status) : status).message());
   if (!is_thread_over) thread_errors.latest = text;
-  if (comm != nullptr && comm->mark == kCommMark) {
+  if (known) {
     std::lock_guard lock(comm->mutex);
     comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), text);
     comm->error_number = ++errors;

@@ -97,6 +97,7 @@ Communicator::Communicator(std::shared_ptr<Session> session, uint64_t id, std::v
       self_(self),
       options_(std::move(options)),
       params_(params),
+      board_(std::make_shared<Board>(options_.name)),
       connections_(session_, id_, ranks_, self_, health_, {options_.transport, params_, options_.timeout_ms}),
       timeout_ms_(options_.timeout_ms),
       messages_(self_, size(),
@@ -144,9 +145,10 @@ void Communicator::drain() const {
 }
 
 Status Communicator::fail(const Status& cause) {
-  if (health_->fail(cause)) {
-    log().info("communicator {}, rank {}: {}", options_.name, self_, cause.message());
-    session_->notify(Notice::of_communicator(id_, cause));
+  const Status named = board_->named(cause);
+  if (health_->fail(named)) {
+    log().info("rank {}: {}", self_, named.message());
+    session_->notify(Notice::of_communicator(id_, named));
   }
   return health_->cause();
 }

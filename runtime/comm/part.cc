@@ -96,7 +96,7 @@ Progress Part::advance_calls() {
 
 /// The call at hand is not made; those after it are.
 void Part::refuse(const Status& why) {
-  if (status_.ok()) status_ = why;
+  if (status_.ok()) status_ = communicator_.board().named(why);
   call_ = nullptr;
   ++next_;
 }

@@ -69,7 +69,7 @@ void Requests::close() {
     const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
     for (const auto& request : std::exchange(under_way_, {})) {
       request->part_.abandon();
-      end(*request, why, news);
+      end(*request, request->item_.communicator->board().named(why), news);
     }
     changed_.notify_all();
     changed_.wait(lock, [this] { return napping_ == 0; });  // within a nap; what they look at goes away

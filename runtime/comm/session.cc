@@ -200,7 +200,8 @@ void Session::apply(const Notice& notice, const Attachment& attachment) {
   const bool member_gone =
       notice.communicator == 0 &&
       std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) != attachment.ranks.end();
-  if (member_gone || notice.communicator == attachment.communicator) attachment.health->fail(notice.status());
+  if (member_gone || notice.communicator == attachment.communicator)
+    attachment.health->fail(attachment.board->named(notice.status()));
 }
 
 int Session::first_gone(std::span<const int> ranks) {

@@ -145,6 +145,7 @@ Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communic
   });
   const auto self = std::find(members.begin(), members.end(), parent.rank()) - members.begin();
   for (int& rank : members) rank = parent.session_rank(rank);
+  if (options.name.empty()) options.name = parent.child_name(color);
   RONDO_TRY_ASSIGN(auto made, Communicator::make(parent.session(), id, std::move(members),
                                                  static_cast<int>(self), std::move(options)));
   made->join(parent.company());

@@ -101,7 +101,8 @@ typedef struct {
   int64_t timeout_ms;    /**< Deadline of each call; 0: RONDO_TIMEOUT or its default. */
   const char* transport; /**< "local", "shm", "tcp", ...; NULL: RONDO_TRANSPORT or the best. */
   const char* algorithm; /**< As RONDO_ALGORITHM, for example "all_reduce=ring"; NULL: that. */
-  const char* name;      /**< Used in messages; NULL: a name is made. */
+  const char* name;      /**< Stands in every message about the communicator; NULL: "world", of a split or duplicate
+                              "parent's name/number of the split.color", of a shrunk one "parent's name/shrunk". */
   const char* device;    /**< The rank's GPU: "host" (none), "cuda:N", "cuda" (the thread's current device,
                               or the first), "cuda:0,1" (those, for rondo_init_all()'s ranks in turn);
                               NULL: RONDO_DEVICE, or the current device of a thread that has one. */

@@ -1,19 +1,24 @@
-// Board: what a rank is doing on a communicator, for peers that wait for it and ask. Written by the thread
-// that makes the calls, read by the service thread; the writer never waits for the reader.
+// Board: what a rank is doing on a communicator, for peers that wait for it and ask, and for the communicator's
+// messages. Written by the thread that makes the calls, read by any; the writer never waits for a reader.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <bit>
 #include <optional>
+#include <string>
 
 #include "base/signature.h"
+#include "base/status.h"
 
 namespace rondo {
 
 class Board {
  public:
   static constexpr uint32_t kRemembered = 16;  // calls
+
+  /// `name`: the communicator's, for its messages.
+  explicit Board(const std::string& name) : title_(fmt::format("communicator '{}'", name)) {}
 
   /// The call begins; its sequence number says which it is.
   void begin(const Signature& signature) {
@@ -49,12 +54,20 @@ class Board {
     return std::bit_cast<Signature>(words);
   }
 
+  /// The same outcome; a failure says of which communicator it is, and of which call where there is one. One that
+  /// says so already, as a cause that is told again does, stays as it is.
+  Status named(const Status& status) const {
+    if (status.message().starts_with(title_)) return status;
+    return status.within(inside() ? fmt::format("{}, call {}", title_, latest()) : title_);
+  }
+
  private:
   using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
   struct Entry {
     std::atomic<uint32_t> sequence{0};
     std::array<std::atomic<uint64_t>, std::tuple_size_v<Words>> words{};
   };
+  std::string title_;
   std::array<Entry, kRemembered> entries_;
   std::atomic<uint32_t> latest_{0};
   std::atomic<bool> inside_{false};

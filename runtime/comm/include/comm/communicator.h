@@ -136,6 +136,8 @@ class Communicator {
 
   /// The identity of the next communicator made out of this one, the same at all its members.
   uint64_t next_child_id(int color);
+  /// The name of the latest one, if it was not given one.
+  std::string child_name(int color) const { return fmt::format("{}/{}.{}", options_.name, children_, color); }
 
   /// The wait for the others' ends, if this is the rank's last communicator, and a look for calls that only
   /// some ranks made.
@@ -189,7 +191,7 @@ class Communicator {
   Options options_;
   ConnectionParams params_;
   std::shared_ptr<Health> health_ = std::make_shared<Health>();
-  std::shared_ptr<Board> board_ = std::make_shared<Board>();
+  std::shared_ptr<Board> board_;
   ConnectionTable connections_;
   Links links_;
   std::vector<int> near_order_;  // of ranks that a network joins; empty: it makes no difference

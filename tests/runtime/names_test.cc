@@ -1,0 +1,138 @@
+// A communicator's name stands in every message about it, with the number of the call that it is about,
+// however the message reaches its reader.
+#include <cstring>
+#include <thread>
+
+#include "catch.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+/// A communicator of all ranks with that name; NULL: without.
+void name(const Rank& rank, const char* name, Owned& comm) {
+  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.name = name;
+  config.timeout_ms = 300;
+  check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
+}
+
+rondo_status_t sum(rondo_comm_t comm, size_t count) {
+  std::array<int32_t, 16> values{};
+  return rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comm, nullptr);
+}
+
+void require_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    require(text.find(word) != std::string::npos, "'" + word + "' is not in '" + text + "'");
+}
+
+TEST_CASE("a refusal has the name of its communicator, once") {
+  expect_success(run_world({.nranks = 1}, [](Rank& rank) {
+    Owned comm;
+    name(rank, "grads", comm);
+    require(rondo_send(nullptr, 1, RONDO_INT32, 7, 0, comm.get(), nullptr) == RONDO_INVALID_ARGUMENT, "sent");
+    require_words(rondo_last_error(nullptr), {"rondo_send: communicator 'grads': peer is 7"});
+    require_words(rondo_last_error(comm.get()), {"rank 0: rondo_send: communicator 'grads': peer is 7"});
+  }));
+}
+
+TEST_CASE("a failure has the name and the call's number at every rank, and in what later calls are told") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned comm;
+      name(rank, "grads", comm);
+      check(sum(comm.get(), 1), comm.get());
+      const std::vector<std::string> words{": communicator 'grads', call 2: ranks disagree: rank "};
+      check_fails(sum(comm.get(), rank.rank == 0 ? 3 : 4), RONDO_MISMATCH, words, comm.get());
+      check_fails(rondo_barrier(comm.get(), nullptr), RONDO_MISMATCH, words, comm.get());
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a deadline, an abort and a death have the name and the call's number") {
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
+    Owned late;
+    name(rank, "late", late);
+    if (rank.rank == 0)
+      check_fails(sum(late.get(), 1), RONDO_TIMEOUT, {"communicator 'late', call 1: "}, late.get());
+    for (rondo_status_t heard = RONDO_OK; heard == RONDO_OK; std::this_thread::yield())
+      check(rondo_async_error(late.get(), &heard));
+    require_words(rondo_last_error(late.get()),
+                  {"communicator 'late', call 1: all_reduce(count=1, int32, sum), call 1 "});
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    Owned aborted;
+    name(rank, "aborted", aborted);
+    if (rank.rank == 2)
+      check(rondo_abort(aborted.get()));
+    else
+      check_fails(sum(aborted.get(), 1), RONDO_ABORTED, {"communicator 'aborted'", "rank 2"}, aborted.get());
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 2) std::_Exit(0);
+    check_fails(sum(rank.comm, 2), RONDO_REMOTE_ERROR, {"communicator 'world', call ", ": rank 2 ("},
+                rank.comm);
+  }));
+}
+
+TEST_CASE("what a group, a queue and a request tell has the name") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    Owned comms[3];
+    for (Owned& comm : comms) name(rank, "parts", comm);
+    const size_t count = rank.rank == 0 ? 3 : 4;
+    check(rondo_group_start());
+    check(sum(comms[0].get(), count));
+    check_fails(rondo_group_end(), RONDO_MISMATCH,
+                {"rondo_group_end: communicator 'parts', call 1: ranks disagree"});
+
+    const OwnedQueue queue;
+    std::array<int32_t, 4> values{};
+    check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[1].get(),
+                           queue.get()));
+    check_fails(rondo_queue_synchronize(queue.get()), RONDO_MISMATCH,
+                {"communicator 'parts', call 1: ranks disagree"});
+
+    rondo_request_t request = nullptr;
+    check(rondo_irecv(values.data(), 1, RONDO_INT32, 1 - rank.rank, 0, comms[2].get(), nullptr, &request));
+    check_fails(rondo_request_wait(request, 0), RONDO_TIMEOUT,
+                {"rondo_request_wait: communicator 'parts': "});
+    std::string told;
+    check(rondo_request_tell(
+        request,
+        [](rondo_status_t, const char* text, void* user) { *static_cast<std::string*>(user) = text; },
+        &told));
+    require_words(told, {"communicator 'parts': "});
+    check(rondo_request_free(request));
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
+}
+
+/// The name in a refusal of the communicator.
+std::string name_of(rondo_comm_t comm) {
+  require(rondo_send(nullptr, 0, RONDO_INT32, -5, 0, comm, nullptr) == RONDO_INVALID_ARGUMENT, "sent");
+  const std::string text = rondo_last_error(comm);
+  const size_t at = text.find('\'');
+  return at == std::string::npos ? text : text.substr(at + 1, text.find('\'', at + 1) - at - 1);
+}
+
+TEST_CASE("a communicator without a name is given one that says where it comes from") {
+  expect_success(run_world({.nranks = 2}, [](Rank& rank) {
+    Owned first;
+    Owned second;
+    Owned of_second;
+    Owned shrunk;
+    require(name_of(rank.comm) == "world", name_of(rank.comm));
+    check(rondo_duplicate(rank.comm, first.out()), rank.comm);
+    require(name_of(first.get()) == "world/1.0", name_of(first.get()));
+    check(rondo_split(rank.comm, 7, 0, second.out(), nullptr), rank.comm);
+    require(name_of(second.get()) == "world/2.7", name_of(second.get()));
+    name(Rank{second.get(), rank.rank, 2}, nullptr, of_second);
+    require(name_of(of_second.get()) == "world/2.7/1.0", name_of(of_second.get()));
+    check(rondo_shrink(rank.comm, nullptr, 0, shrunk.out(), nullptr), rank.comm);
+    require(name_of(shrunk.get()) == "world/shrunk", name_of(shrunk.get()));
+  }));
+}
+
+}  // namespace
+}  // namespace rondo::test
