@@ -48,6 +48,7 @@ bool MessageSocket::flush() {
     const ssize_t some = ::send(fd_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
     if (some < 0 && errno == EINTR) continue;
     if (some < 0 && errno != EAGAIN) {
+      error_number_ = errno;  // the kernel tells it once
       out_.clear();
       return false;
     }
@@ -80,7 +81,9 @@ bool MessageSocket::read_some() {
     } else if (got < 0 && errno == EINTR) {
       continue;
     } else {
-      return got < 0 && errno == EAGAIN;
+      if (got < 0 && errno == EAGAIN) return true;
+      if (got < 0 && error_number_ == 0) error_number_ = errno;
+      return false;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/log.h"
 #include "comm/boards.h"
@@ -102,11 +103,11 @@ void Session::add_edge(int rank, Fd fd) {
     return;
   }
   Edge& edge = edges_[rank];
-  if (member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd);
+  if (member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd, unreachable_s_);
   edge.socket = std::make_unique<MessageSocket>(
       context_->poller(), std::move(fd),
       [this, rank](const Message& message) { on_edge_message(rank, message); },
-      [this, rank] { lose(rank, "died or left without rondo_destroy()"); });
+      [this, rank] { lose(rank, {}); });
   watch_process(rank, edge);
   if (rank == tree_.parent) told_ = Ended::Nothing;
   {
@@ -155,21 +156,29 @@ void Session::on_root_message(const Message& message) {
   hear(Notice::read(reader), -1);
 }
 
-void Session::lose(int rank, const char* how) {
+std::string Session::how_it_ended(const Edge& edge) const {
+  switch (edge.socket->error_number()) {
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return fmt::format("has been unreachable for {} s (RONDO_UNREACHABLE)", unreachable_s_);
+    default: return "died or left without rondo_destroy()";
+  }
+}
+
+void Session::lose(int rank, const std::string& how) {
   auto node = edges_.extract(rank);
   if (node.empty()) return;
   Edge& edge = node.mapped();
   if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
-  const bool left = edge.left;
+  const std::string end = edge.left ? "left after a failure" : how.empty() ? how_it_ended(edge) : how;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
   if (all_end_ == Ended::Everything || gone_.contains(rank)) return;
   if (has_departed_) {  // the others see what becomes of it
     gone_.insert(rank);
     return take_place();
   }
-  hear(Notice::of_rank(
-           rank, error(Code::RemoteError, "{} {}", member(rank).text(), left ? "left after a failure" : how)),
-       -1);
+  hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
 }
 
 void Session::notify(const Notice& notice) {

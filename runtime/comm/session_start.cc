@@ -1,5 +1,6 @@
 // How a rank joins a Session: it registers at the root, learns who the others are, and takes its place in the
 // control tree.
+#include "base/settings.h"
 #include "comm/session.h"
 
 namespace rondo {
@@ -25,6 +26,7 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
   session->gathering_ = std::move(gathering);
   session->credentials_ = id.credentials;
   session->rank_ = rank;
+  RONDO_TRY_ASSIGN(session->unreachable_s_, number_setting(Setting::Unreachable, 1, 86'400, 5));
   session->context_->open(id.credentials, rank, [raw = session.get()](const Purpose& purpose, Fd fd) {
     raw->admit(purpose, std::move(fd));
   });

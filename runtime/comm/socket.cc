@@ -239,16 +239,14 @@ Result<PeerCredentials> peer_credentials(int fd) {
   return PeerCredentials{credentials.pid, credentials.uid};
 }
 
-void watch_for_lost_host(const Fd& fd) {
-  constexpr int kIdle_s = 2;
+/// The kernel looks at the time when it sends a probe, so probes are frequent; it does not count them.
+void watch_for_lost_host(const Fd& fd, int64_t unreachable_s) {
+  constexpr int kIdle_s = 1;
   constexpr int kInterval_s = 1;
-  constexpr int kProbes = 3;
-  constexpr int kUserTimeout_ms = 5000;
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kIdle_s);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kInterval_s);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeout_ms);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(unreachable_s * 1000));
 }
 
 }  // namespace rondo

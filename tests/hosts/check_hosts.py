@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PERF = sys.argv.pop(1)
@@ -52,8 +53,9 @@ class Network:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
-def start(hosts, ranks_a_host, words, own_gpus=False, **variables):
-    """Starts the ranks, each with a GPU of its own if asked for; the finished processes with their output."""
+def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, **variables):
+    """Starts the ranks, each with a GPU of its own if asked for, and calls `meanwhile` with rank 0; the finished
+    processes with their output."""
     size = len(hosts.names) * ranks_a_host
     processes = []
     for rank in range(size):
@@ -66,6 +68,7 @@ def start(hosts, ranks_a_host, words, own_gpus=False, **variables):
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     try:
+        meanwhile(processes[0])
         return [(one.communicate(timeout=TIMEOUT_S), one.returncode) for one in processes]
     finally:
         for one in processes:
@@ -118,6 +121,23 @@ class Hosts(unittest.TestCase):
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
             self.assertIn("RONDO_SOCKET_IFNAME='wlan' admits no interface", log)
+
+    def test_a_cut_network_is_said_to_be_cut_after_the_time_that_is_set(self):
+        cut_s = []
+
+        def cut(first):
+            while not first.stdout.readline().strip().startswith("8 "):  # the first row: all are connected
+                pass
+            ip("-n", hosts.bridge, "link", "set", "port1", "down")
+            cut_s.append(time.monotonic())
+
+        with Network(2) as hosts:
+            ended = start(hosts, 1, ["all_reduce", "-b", "8", "-e", "16", "-f", "2", "-n", "10", "-w", "0", "-N", "0"],
+                          meanwhile=cut, RONDO_SECRET="correct horse", RONDO_UNREACHABLE="2")
+        self.assertLess(time.monotonic() - cut_s[0], 4.5)
+        for (_, log), code in ended:
+            self.assertNotEqual(code, 0)
+            self.assertIn(") has been unreachable for 2 s (RONDO_UNREACHABLE)", log)
 
     def test_without_a_secret_other_hosts_are_refused_with_what_to_set(self):
         with Network(2) as hosts:

@@ -42,6 +42,8 @@ class MessageSocket {
 
   void send(MessageType type, const ByteWriter& body);
   int fd() const { return fd_.get(); }
+  /// What broke it, as errno; 0: nothing, or the other end closed it.
+  int error_number() const { return error_number_; }
 
  private:
   void on_ready(uint32_t events);
@@ -55,6 +57,7 @@ class MessageSocket {
   OnClosed on_closed_;
   std::vector<std::byte> in_;
   std::vector<std::byte> out_;
+  int error_number_ = 0;
   std::shared_ptr<bool> alive_ =
       std::make_shared<bool>(true);  // false once destroyed, even inside a callback
 };

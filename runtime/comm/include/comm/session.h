@@ -109,7 +109,8 @@ class Session {
   void watch_process(int rank, Edge& edge);
   void on_edge_message(int rank, const Message& message);
   void on_root_message(const Message& message);
-  void lose(int rank, const char* how);
+  void lose(int rank, const std::string& how);  // empty: as its socket says
+  std::string how_it_ended(const Edge& edge) const;
   void hear(const Notice& notice, int from_rank);
   void take_place();
   void seek(int rank, PurposeKind kind);
@@ -124,6 +125,7 @@ class Session {
   std::unique_ptr<Gathering> gathering_;
   Credentials credentials_;
   int rank_ = 0;
+  int64_t unreachable_s_ = 0;  // after which another host counts as lost
   std::vector<Member> members_;
   ControlTree tree_;
 

@@ -66,7 +66,7 @@ struct PeerCredentials {
 };
 Result<PeerCredentials> peer_credentials(int fd);
 
-/// Ends a TCP connection whose host has vanished within seconds.
-void watch_for_lost_host(const Fd& fd);
+/// Ends a TCP connection whose other end has not answered for so long, also where nothing is sent.
+void watch_for_lost_host(const Fd& fd, int64_t unreachable_s);
 
 }  // namespace rondo
