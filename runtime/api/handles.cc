@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/limits.h"
 #include "comm/gpu_calls.h"
 #include "comm/group.h"
 
@@ -74,7 +75,7 @@ Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
 
 Status unless_lost(Communicator& communicator, const Status& placed) {
   if (placed.code() != Code::SystemError) return placed;
-  return communicator.fail(placed.within(fmt::format("rank {}", communicator.rank())));
+  return communicator.fail(placed);
 }
 
 Status check_event(rondo_event_t event) {
@@ -82,6 +83,12 @@ Status check_event(rondo_event_t event) {
   if (event->mark != kEventMark)
     return Status(Code::InvalidArgument, "event is not one from rondo_event_create(), or it was destroyed");
   return {};
+}
+
+/// The other ranks wait for the call that this one could not make.
+Status unmade(rondo_comm_t comm) {
+  if (comm == nullptr || comm->mark != kCommMark) return out_of_memory();
+  return comm->communicator->fail(out_of_memory());
 }
 
 Status null_argument(const char* name) { return error(Code::InvalidArgument, "{} is NULL", name); }

@@ -93,6 +93,9 @@ Status unless_lost(Communicator& communicator, const Status& placed);
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
 
+/// The outcome of a call for which there was no memory: its communicator has failed.
+Status unmade(rondo_comm_t comm);
+
 /// Keeps the sentence for rondo_last_error() and gives the C API's number. `call` names the function.
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm = nullptr);
 
@@ -111,7 +114,7 @@ rondo_status_t guarded(const char* call, rondo_comm_t comm, Body&& body) {
       return answer(call, refuse_disowned());
     return answer(call, body(), comm);
   } catch (const std::bad_alloc&) {
-    return answer(call, Status(Code::OutOfMemory, "memory could not be had"), comm);
+    return answer(call, unmade(comm), comm);
   } catch (const std::exception& failure) {
     return answer(call, Status(Code::InternalError, failure.what()), comm);
   }

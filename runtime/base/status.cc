@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/limits.h"
+
 namespace rondo {
 
 const char* code_name(Code code) {
@@ -32,7 +34,7 @@ Status Status::within(const std::string& context) const {
 }
 
 Status system_error(const std::string& what, int error_number) {
-  return error(Code::SystemError, "{}: {}", what, std::strerror(error_number));
+  return error(Code::SystemError, "{}: {}{}", what, std::strerror(error_number), limit_behind(error_number));
 }
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 #include "comm/common_memory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <mutex>
 
@@ -111,6 +112,7 @@ Result<bool> CommonMemory::take() {
                    receive_descriptors(socket_, std::as_writable_bytes(std::span(&description, 1))));
   if (!arrived) return false;
   const std::string who = parties_.session->member(parties_.ranks[0]).text();
+  if (arrived->lost) return system_error("taking the descriptor of memory that " + who + " shares", EMFILE);
   if (arrived->bytes != sizeof description || description.magic != kMagic || arrived->attached.size() != 1)
     return error(Code::RemoteError, "{} left while memory was shared", who);
   if (description.bytes != bytes_)

@@ -145,7 +145,8 @@ void Communicator::drain() const {
 }
 
 Status Communicator::fail(const Status& cause) {
-  const Status named = board_->named(cause);
+  const bool is_own = cause.code() == Code::SystemError || cause.code() == Code::OutOfMemory;
+  const Status named = board_->named(is_own ? cause.within(rank_text(self_)) : cause);
   if (health_->fail(named)) {
     log().info("rank {}: {}", self_, named.message());
     session_->notify(Notice::of_communicator(id_, named));

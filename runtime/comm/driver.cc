@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "comm/part.h"
 #include "exec/patience.h"
 
@@ -133,11 +134,15 @@ Status drive(Communicator& communicator, std::span<UserMessage> messages) {
   return all ? Status() : drive(left);
 }
 
-Status drive(std::span<const Item> items) {
+/// On queues and in groups the caller does not see which call there was no memory for.
+Status drive(std::span<const Item> items) try {
   RONDO_TRY(items.size() == 1 ? run_one(items.front()) : run_group(items));
   for (const Item& item : items)
     if (item.finish) item.finish();
   return {};
+} catch (const std::bad_alloc&) {
+  for (const Item& item : items) static_cast<void>(item.communicator->fail(out_of_memory()));
+  return items.front().communicator->health().cause();
 }
 
 }  // namespace rondo

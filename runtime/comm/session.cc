@@ -64,7 +64,10 @@ Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline&
                  peer.text());
   auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt);
   if (fd.ok()) return fd;
-  return fd.status().within(fd.status().code() == Code::RemoteError ? peer.text() + " is gone" : peer.text());
+  const Code code = fd.status().code();
+  return fd.status().within(code == Code::RemoteError   ? peer.text() + " is gone"
+                            : code == Code::SystemError ? "cannot reach " + peer.text()
+                                                        : peer.text());
 }
 
 Fd Session::arrived(Purpose& purpose) {
@@ -160,8 +163,7 @@ std::string Session::how_it_ended(const Edge& edge) const {
   switch (edge.socket->error_number()) {
     case ETIMEDOUT:
     case EHOSTUNREACH:
-    case ENETUNREACH:
-      return fmt::format("has been unreachable for {} s (RONDO_UNREACHABLE)", unreachable_s_);
+    case ENETUNREACH: return fmt::format("has been unreachable for {} s (RONDO_UNREACHABLE)", unreachable_s_);
     default: return "died or left without rondo_destroy()";
   }
 }

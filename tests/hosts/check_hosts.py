@@ -132,7 +132,7 @@ class Hosts(unittest.TestCase):
             cut_s.append(time.monotonic())
 
         with Network(2) as hosts:
-            ended = start(hosts, 1, ["all_reduce", "-b", "8", "-e", "16", "-f", "2", "-n", "10", "-w", "0", "-N", "0"],
+            ended = start(hosts, 1, ["all_reduce", "-b", "8", "-e", "16", "-f", "2", "-n", "10", "-N", "0"],
                           meanwhile=cut, RONDO_SECRET="correct horse", RONDO_UNREACHABLE="2")
         self.assertLess(time.monotonic() - cut_s[0], 4.5)
         for (_, log), code in ended:

@@ -1,4 +1,6 @@
 // A segment's way through a Unix socket.
+#include <cerrno>
+
 #include "shm/segment.h"
 
 namespace rondo::shm {
@@ -14,6 +16,7 @@ Result<std::optional<Received>> receive_segment(const Fd& socket) {
   RONDO_TRY_ASSIGN(auto arrived,
                    receive_descriptors(socket, std::as_writable_bytes(std::span(&received.description, 1))));
   if (!arrived) return std::optional<Received>();
+  if (arrived->lost) return system_error("taking the descriptor of memory that the peer shares", EMFILE);
   if (arrived->bytes == 0) return error(Code::RemoteError, "the peer left before it passed shared memory");
   if (arrived->bytes != sizeof description || description.magic != kMagic)
     return error(Code::RemoteError, "the peer sent {} bytes that do not describe shared memory",

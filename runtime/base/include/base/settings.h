@@ -34,7 +34,8 @@ namespace rondo {
   X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                     \
   X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")        \
   X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                                \
-  X(Unreachable, "RONDO_UNREACHABLE", "after how many seconds without an answer another host counts as lost") \
+  X(Unreachable, "RONDO_UNREACHABLE",                                                                   \
+    "after how many seconds without an answer another host counts as lost")                             \
   X(Secret, "RONDO_SECRET", "the job's secret, which every rank must know")                             \
   X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                              \
   X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")    \

@@ -1,5 +1,6 @@
-// Board: what a rank is doing on a communicator, for peers that wait for it and ask, and for the communicator's
-// messages. Written by the thread that makes the calls, read by any; the writer never waits for a reader.
+// Board: what a rank is doing on a communicator, for peers that wait for it and ask, and for the
+// communicator's messages. Written by the thread that makes the calls, read by any; the writer never waits
+// for a reader.
 #pragma once
 
 #include <array>
@@ -54,8 +55,8 @@ class Board {
     return std::bit_cast<Signature>(words);
   }
 
-  /// The same outcome; a failure says of which communicator it is, and of which call where there is one. One that
-  /// says so already, as a cause that is told again does, stays as it is.
+  /// The same outcome; a failure says of which communicator it is, and of which call where there is one. One
+  /// that says so already, as a cause that is told again does, stays as it is.
   Status named(const Status& status) const {
     if (status.message().starts_with(title_)) return status;
     return status.within(inside() ? fmt::format("{}, call {}", title_, latest()) : title_);

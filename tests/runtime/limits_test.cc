@@ -1,0 +1,118 @@
+// A rank whose process has reached a limit: all ranks learn whose, and which limit it is.
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "../support/sanitized.h"
+#include "catch.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+/// While it lives, this process can have no more than `left` further descriptors.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int left) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{kMost, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::open("/dev/null", O_RDONLY))
+      taken_.push_back(fd);
+    for (; left > 0; --left, taken_.pop_back()) ::close(taken_.back());
+  }
+  ~FewDescriptors() {
+    for (const int fd : taken_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  static constexpr rlim_t kMost = 200;
+
+ private:
+  rlimit before_{};
+  std::vector<int> taken_;
+};
+
+/// Likewise, no more than so many further bytes of addresses.
+class LittleMemory {
+ public:
+  explicit LittleMemory(size_t left) {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    ::getrlimit(RLIMIT_AS, &before_);
+    const rlimit little{pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + left, before_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &little);
+  }
+  ~LittleMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
+  for (const int left : {0, 1}) {  // the second serves the socket by which memory comes, and not the memory
+    INFO(left << " left");
+    expect_success(run_world({.nranks = 3, .transport = "shm"}, [=](Rank& rank) {
+      Owned comm;
+      check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      const std::vector<std::string> words{"rank 1 (", "descriptor",
+                                           "(this process may have 200 descriptors: ulimit -n)"};
+      if (rank.rank == 1) {
+        const FewDescriptors few(left);
+        check_fails(rondo_barrier(comm.get(), nullptr), RONDO_SYSTEM_ERROR, words, comm.get());
+      } else {
+        check_fails(rondo_barrier(comm.get(), nullptr), RONDO_SYSTEM_ERROR, words, comm.get());
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+/// A rank in the middle of the tree keeps its subtree's blocks.
+TEST_CASE("a rank without memory is named at all ranks, with its limit") {
+  if (kSanitized) return;  // they need addresses without end
+  for (const bool grouped : {false, true}) {
+    expect_success(run_world({.nranks = 4, .transport = "shm"}, [=](Rank& rank) {
+      ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // so that nothing long comes out of memory that was freed
+      ::setenv("RONDO_ALGORITHM", "gather=binomial;reduce=binomial", 1);
+      ::setenv("RONDO_SLOT_BYTES", "4194304", 1);  // which is how much of a block it keeps
+      Owned comm;
+      const rondo_config_t config = RONDO_CONFIG_INITIALIZER;  // which reads the environment
+      check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
+      const size_t most = size_t{16} << 20;
+      const std::vector<std::byte> sent(most);
+      std::vector<std::byte> got(rank.rank == 0 ? 4 * most : 0);
+      const auto gather = [&](size_t bytes) {
+        if (grouped) check(rondo_group_start());
+        const rondo_status_t status =
+            rondo_gather(sent.data(), got.data(), bytes, RONDO_UINT8, 0, comm.get(), nullptr);
+        return grouped ? rondo_group_end() : status;
+      };
+      // Connections take memory too.
+      check(rondo_reduce(sent.data(), got.data(), 1, RONDO_UINT8, RONDO_SUM, 0, comm.get(), nullptr),
+            comm.get());
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);  // all have them
+      const std::vector<std::string> words{"rank 2 (", "out of memory (this process may have ",
+                                           " bytes of addresses: ulimit -v)"};
+      if (rank.rank == 2) {
+        const LittleMemory little(size_t{2} << 20);
+        check_fails(gather(most), RONDO_OUT_OF_MEMORY, words);
+      } else {
+        rondo_status_t status = gather(most);
+        if (status == RONDO_OK) status = rondo_barrier(comm.get(), nullptr);  // a leaf may be done
+        check_fails(status, RONDO_OUT_OF_MEMORY, words);
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
