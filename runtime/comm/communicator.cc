@@ -312,7 +312,10 @@ Status Communicator::quiesce() {
   drain();
   requests_->close();  // what queues were still doing is over
   RONDO_TRY(gpu_calls_->finish());
-  board_->finish();
+  {
+    const std::lock_guard lock(messages_.mutex());
+    board_->finish(messages_.sent());
+  }
   session_->finish(id_);
   return health_->cause();
 }

@@ -18,14 +18,15 @@ Result<std::string> what_keeps(Communicator& communicator, int rank) {
   // One that has left: a death would have failed the communicator.
   if (communicator.session()->is_gone(communicator.session_rank(rank))) return std::string();
   const auto interrupt = [&] { return communicator.health().cause(); };
-  const auto activity = inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(),
-                                0, Deadline::in_ms(kAnswer_ms), interrupt);
+  const auto activities = inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(),
+                                  Deadline::in_ms(kAnswer_ms), interrupt);
   RONDO_TRY(interrupt());
-  if (!activity.ok()) return std::string("it does not answer");
-  const Activity& does = activity.value();
+  if (!activities.ok()) return std::string("it does not answer");
+  const Activity& does = activities.value().here;
   if (does.known == 0 || does.finished != 0 || does.elsewhere != 0) return std::string();
+  if (!does.messages.none()) return "it waits in " + describe(does.messages);
   if (does.latest == 0) return std::string("it has made no call on it");
-  return fmt::format("{} {}", does.inside != 0 ? "it is in" : "its last call was", describe(does.last));
+  return fmt::format("{} {}", does.inside != 0 ? "it is in" : "its last call was", describe(does.last()));
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ Result<const Execution*> GpuCalls::choose_execution(const Call& call) {
 
 /// Of a call that lasts: what others do otherwise, and, the last time, who is late.
 Status GpuCalls::late_or_different(const std::string& what, bool last) {
-  const Diagnosis diagnosis = diagnose(communicator_, -1);
+  const Diagnosis diagnosis = diagnose(communicator_, Wait());
   if (!diagnosis.mismatch.ok() || !last) return diagnosis.mismatch;
   return overdue(communicator_, what, diagnosis);
 }

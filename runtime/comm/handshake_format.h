@@ -11,7 +11,7 @@
 namespace rondo {
 
 inline constexpr uint32_t kMagic = 0x4f444e52;  // "RNDO"
-inline constexpr uint32_t kVersion = 9;         // of everything that goes between processes
+inline constexpr uint32_t kVersion = 10;        // of everything that goes between processes
 
 using Nonce = std::array<std::byte, 16>;
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/clock.h"
-#include "comm/diagnosis.h"
 
 namespace rondo {
 namespace {
@@ -47,6 +46,7 @@ Progress Part::advance() {
   if (how_many(Progress::Done) == std::ssize(all)) {
     // A failure lets messages of a GPU go, and then they look done.
     if (gpu_messages_ && communicator_.health().failed()) return fail(communicator_.health().cause());
+    if (has_shown_) communicator_.board().show({});
     over_ = true;
     return Progress::Done;
   }
@@ -85,7 +85,7 @@ Progress Part::advance_calls() {
       refuse(call_->status());
       continue;
     }
-    if (progress == Progress::Failed) return fail(call_->status());
+    if (progress == Progress::Failed) return fail(where_ranks_disagree(call_->status()));
     if (progress != Progress::Done) return progress;
     communicator_.board().end();
     call_ = nullptr;
@@ -99,6 +99,14 @@ void Part::refuse(const Status& why) {
   if (status_.ok()) status_ = communicator_.board().named(why);
   call_ = nullptr;
   ++next_;
+}
+
+/// Messages of calls with other numbers can meet, where those before did not: ranks disagree about one of
+/// these.
+Status Part::where_ranks_disagree(const Status& cause) const {
+  if (cause.code() != Code::Mismatch) return cause;
+  const Status first = first_disagreement(communicator_, call_->blocked_on());
+  return first.ok() ? cause : first;
 }
 
 /// Where a connection broke because its other end died, the news of the death names the rank better.
@@ -139,7 +147,17 @@ Awaited Part::awaited() {
   return is_known(awaited) || !messages_ ? awaited : messages_->awaited();
 }
 
-void Part::look(int64_t waited_ns) {
+Wait Part::wait() const {
+  if (call_) return {.rank = blocked_on(), .messages = {}};
+  return {.rank = blocked_on(), .messages = messages_ ? messages_->pending() : PendingMessages()};
+}
+
+void Part::show_messages() {
+  communicator_.board().show(messages_->pending());
+  has_shown_ = true;
+}
+
+void Part::look(int64_t waited_ns, bool waits) {
   if (over_) return;
   if (is_disowned()) {
     fail(refuse_disowned());
@@ -147,6 +165,7 @@ void Part::look(int64_t waited_ns) {
   }
   if (!deadline_) deadline_ = Deadline::in_ms(communicator_.timeout_ms());
   if (call_) communicator_.board().wait_for(blocked_on());
+  if (messages_ && waits) show_messages();
   // Each is asked once: what comes in between can change the answer.
   Status broken = call_ ? call_->connection_status() : Status();
   if (broken.ok() && messages_) broken = messages_->connection_status();
@@ -156,7 +175,7 @@ void Part::look(int64_t waited_ns) {
     give_up();
   } else if (waited_ns >= next_diagnosis_ns_) {
     next_diagnosis_ns_ *= 2;
-    const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+    const Diagnosis diagnosis = diagnose(communicator_, wait());
     if (!diagnosis.mismatch.ok())
       fail(diagnosis.mismatch);
     else if (!diagnosis.departed.ok())
@@ -165,15 +184,19 @@ void Part::look(int64_t waited_ns) {
 }
 
 void Part::give_up() {
-  const Diagnosis diagnosis = diagnose(communicator_, blocked_on());
+  const Board& board = communicator_.board();
+  const Wait lasts = wait();
+  const Diagnosis diagnosis = diagnose(communicator_, lasts);
   if (!diagnosis.mismatch.ok()) {
     fail(diagnosis.mismatch);
-    return;
+  } else if (!diagnosis.elsewhere.ok()) {
+    fail(diagnosis.elsewhere);
+  } else {
+    fail(overdue(communicator_,
+                 lasts.messages ? describe(*lasts.messages)
+                                : describe(board.call(board.latest()).value_or(Signature())),
+                 diagnosis));
   }
-  const std::string what =
-      call_ ? describe(communicator_.board().call(communicator_.board().latest()).value_or(Signature()))
-            : std::string("a send or receive");
-  fail(overdue(communicator_, what, diagnosis));
 }
 
 }  // namespace rondo

@@ -34,7 +34,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (moved) patience.reset();
     const bool is_time = !moved && patience.wait();
     lock.lock();
-    if (is_time) look(patience.waited_ns());
+    if (is_time) look(patience.waited_ns(), &request);
     if (is_time && timeout_ms != 0 && deadline.passed()) break;
   }
   if (--waiting_ == 0 && !under_way_.empty()) changed_.notify_all();
@@ -95,8 +95,8 @@ bool Requests::advance(News& news) {
   return moved;
 }
 
-void Requests::look(int64_t waited_ns) {
-  for (const auto& request : under_way_) request->part_.look(waited_ns);
+void Requests::look(int64_t waited_ns, const Request* awaited) {
+  for (const auto& request : under_way_) request->part_.look(waited_ns, request.get() == awaited);
 }
 
 void Requests::end(Request& request, const Status& status, News& news) {
@@ -139,7 +139,7 @@ void Requests::loop() {
     if (moved) patience.reset();
     const bool is_time = !moved && patience.wait();
     lock.lock();
-    if (is_time && waiting_ == 0) look(patience.waited_ns());
+    if (is_time && waiting_ == 0) look(patience.waited_ns(), nullptr);
   }
 }
 

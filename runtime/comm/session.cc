@@ -168,6 +168,7 @@ std::string Session::how_it_ended(const Edge& edge) const {
   }
 }
 
+/// `how`: empty where the socket has to say.
 void Session::lose(int rank, const std::string& how) {
   auto node = edges_.extract(rank);
   if (node.empty()) return;
@@ -215,6 +216,12 @@ void Session::apply(const Notice& notice, const Attachment& attachment) {
     attachment.health->fail(attachment.board->named(notice.status()));
 }
 
+std::shared_ptr<Board> Session::board_of(uint64_t communicator) {
+  const std::lock_guard lock(mutex_);
+  const auto found = attachments_.find(communicator);
+  return found == attachments_.end() ? nullptr : found->second.board;
+}
+
 int Session::first_gone(std::span<const int> ranks) {
   const std::lock_guard lock(mutex_);
   for (const Notice& notice : heard_)
@@ -253,15 +260,25 @@ bool Session::is_last(uint64_t communicator) {
 // --- inquiries ---
 
 void Session::answer_inquiry(const Purpose& purpose, const Fd& fd) {
-  Activity activity;
+  Activities known;
   {
     std::lock_guard lock(mutex_);
-    const auto found = attachments_.find(purpose.communicator);
-    if (found != attachments_.end()) activity = Activity::of(*found->second.board, purpose.index);
+    for (const auto& [id, attachment] : attachments_) {
+      const auto asker = std::find(attachment.ranks.begin(), attachment.ranks.end(), purpose.from_rank);
+      const Activity activity = Activity::of(
+          *attachment.board,
+          asker == attachment.ranks.end() ? -1 : static_cast<int>(asker - attachment.ranks.begin()));
+      if (id == purpose.communicator) {
+        known.here = activity;
+      } else if (known.other == 0 && activity.waits()) {
+        known.other = id;
+        known.there = activity;
+      }
+    }
   }
-  activity.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;
+  known.here.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;
   ByteWriter answer;
-  answer.put(activity);
+  answer.put(known);
   // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.
   if (const Status sent = send_message(fd, MessageType::Answer, answer, Deadline::in_ms(0), {}); !sent.ok())
     log().info("an inquiry was not answered: {}", sent.message());

@@ -127,7 +127,8 @@ void Watch::Watched::judge_wait() {
 }
 
 void Watch::Watched::find_out(bool gives_up) {
-  const Diagnosis diagnosis = diagnose(communicator_, late_rank(words_, communicator_.size(), rank()));
+  const Diagnosis diagnosis =
+      diagnose(communicator_, {.rank = late_rank(words_, communicator_.size(), rank()), .messages = {}});
   if (!diagnosis.mismatch.ok()) {
     static_cast<void>(communicator_.fail(diagnosis.mismatch));
   } else if (gives_up) {

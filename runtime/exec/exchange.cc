@@ -267,10 +267,12 @@ bool Exchange::has_arrived(const ExchangeCall::Source& source, size_t bytes) {
 
 bool Exchange::hear(int peer, const Post& post) {
   if (!(post.signature() == call_->signature)) {
+    blocked_on_ = peer;
     failure_ = mismatch(self_, call_->signature, peer, post.signature());
     return false;
   }
   if (post.history != history_) {
+    blocked_on_ = peer;
     failure_ = find_disagreement();
     if (failure_.ok())
       failure_ = error(Code::Mismatch, "ranks disagree: ranks {} and {} made different calls before {}",

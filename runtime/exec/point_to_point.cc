@@ -151,6 +151,23 @@ void PointToPoint::withdraw() {
     if (in.connection != nullptr) in.connection->withdraw();
 }
 
+void PointToPoint::note_unasked(PendingMessages& pending) const {
+  for (const Message& message : unexpected_)
+    if (pending.receives.names(message.source) || pending.receives.names(kAny))
+      pending.unasked.add({message.source, message.header.tag});
+}
+
+std::vector<uint64_t> PointToPoint::sent() const {
+  std::vector<uint64_t> sent(static_cast<size_t>(nranks_));
+  for (const auto& [peer, out] : out_) sent[static_cast<size_t>(peer)] = out.next_id - 1;
+  return sent;
+}
+
+uint64_t PointToPoint::received_from(int source) const {
+  const auto found = in_.find(source);
+  return found == in_.end() ? 0 : found->second.messages;
+}
+
 // --- sending ---
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {
@@ -334,6 +351,7 @@ const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arri
 void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
   const Header header = Header::of(*arrival.signature);
   if (header.kind == Kind::Data) return take_data(source, in, header, arrival.data, arrival.bytes);
+  ++in.messages;
   if (!is_whole(header, arrival)) {
     failure_ =
         error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);

@@ -42,6 +42,7 @@ Progress PointToPoint::try_now(RecvRequest& request) {
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
     return Progress::Failed;
   receive(request, request.peer, header, data_of(header, *arrival));
+  ++in.messages;
   in.connection->release();
   return Progress::Done;
 }

@@ -49,6 +49,17 @@ void PointToPointTask::abandon() {
   for (const auto& request : recvs_) engine_.abandon(*request);
 }
 
+PendingMessages PointToPointTask::pending() const {
+  const std::lock_guard lock(engine_.mutex());
+  PendingMessages pending;
+  for (const auto& request : recvs_)
+    if (!request->done) pending.receives.add({request->peer, request->tag});
+  for (const auto& request : sends_)
+    if (!request->done) pending.sends.add({request->peer, request->tag});
+  engine_.note_unasked(pending);
+  return pending;
+}
+
 int PointToPointTask::blocked_on() const {
   const std::lock_guard lock(engine_.mutex());
   for (const auto& request : recvs_)

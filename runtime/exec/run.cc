@@ -150,6 +150,7 @@ std::byte* Run::start_of(Ref place, size_t tile) const {
 
 bool Run::check(const Arrival& arrival, int peer, size_t bytes) {
   if (*arrival.signature == message_ && arrival.bytes == bytes) return true;
+  blocked_on_ = peer;
   const int self = program_.schedule().rank;
   if (*arrival.signature == message_)
     failure_ = error(Code::Mismatch, "rank {} sent {} bytes where rank {} expects {} in {}", peer,

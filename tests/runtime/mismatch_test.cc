@@ -2,6 +2,7 @@
 // works.
 #include <chrono>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "catch.h"
@@ -64,7 +65,7 @@ const std::vector<Disagreement>& disagreements() {
        [](rondo_comm_t comm, int, bool odd) {
          return rondo_broadcast(from(), to(), 9, RONDO_INT32, odd ? 1 : 0, comm, nullptr);
        },
-       {"broadcast(count=9, int32, root="}},  // one may have gone on to its next call
+       {"broadcast(count=9, int32, root=0)", "broadcast(count=9, int32, root=1)"}},
       {"order",
        [](rondo_comm_t comm, int, bool odd) {
          const rondo_status_t first = odd ? gather_all(comm, 7) : sum(comm, 9);
@@ -132,6 +133,14 @@ std::string cause_in(const std::string& text) {
   return at == std::string::npos ? text : text.substr(at);
 }
 
+/// Whether the calls that it names have one number: that of the call about which the ranks disagree.
+void require_one_number(const std::string& cause) {
+  std::set<std::string> numbers;
+  for (size_t at = cause.find(", call "); at != std::string::npos; at = cause.find(", call ", at + 1))
+    numbers.insert(cause.substr(at, cause.find_first_not_of("0123456789", at + 7) - at));
+  require(numbers.size() == 1, "calls of several numbers: " + cause);
+}
+
 /// The first failure of a rank: of the call, or, where that could end without the others, of a later one.
 rondo_status_t until_failure(rondo_comm_t comm, rondo_status_t status) {
   while (status == RONDO_OK) status = rondo_barrier(comm, nullptr);
@@ -158,6 +167,7 @@ void disagree(const Rank& rank, const Disagreement& about) {
   words.push_back("ranks disagree: rank ");
   try {
     check_fails(status, RONDO_MISMATCH, words, comm.get());
+    require_one_number(cause_in(rondo_last_error(comm.get())));
     expect_to_stay(comm.get(), RONDO_MISMATCH);
   } catch (const std::exception& failure) {
     throw std::runtime_error(std::string(about.name) + ": " + failure.what());

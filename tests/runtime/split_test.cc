@@ -181,6 +181,8 @@ TEST_CASE("a split may choose other settings than its parent's") {
     run_trial({child.get(), rank.rank, rank.size}, {.count = 100});
     if (rank.rank == 0)
       check_fails(rondo_barrier(child.get(), nullptr), RONDO_TIMEOUT, {"0.3 s", "rank 1"}, child.get());
+    for (rondo_status_t heard = RONDO_OK; heard == RONDO_OK; std::this_thread::yield())
+      check(rondo_async_error(child.get(), &heard));
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }

@@ -21,7 +21,7 @@
 namespace rondo::test {
 namespace {
 
-constexpr uint32_t kVersion = 9;  // of the protocol, as this suite knows it
+constexpr uint32_t kVersion = 10;  // of the protocol, as this suite knows it
 constexpr size_t kHelloBytes = 32, kAnswerBytes = 64, kClaimBytes = 128, kReceiptBytes = 40, kProofBytes = 32;
 
 /// The loopback address of the process that made the id.

@@ -1,16 +1,18 @@
 // Board: what a rank is doing on a communicator, for peers that wait for it and ask, and for the
-// communicator's messages. Written by the thread that makes the calls, read by any; the writer never waits
-// for a reader.
+// communicator's messages. Written by threads that make calls, read by any; a call never waits for a reader.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <bit>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/signature.h"
 #include "base/status.h"
+#include "exec/pending.h"
 
 namespace rondo {
 
@@ -36,8 +38,27 @@ class Board {
   /// The rank (of the communicator) that the call waits for; -1: none known.
   void wait_for(int rank) { waiting_for_.store(rank, std::memory_order_relaxed); }
 
-  /// No more calls will come.
-  void finish() { finished_.store(true, std::memory_order_release); }
+  /// What a wait for messages that lasts is for; nothing once it is over.
+  void show(const PendingMessages& messages) {
+    const std::lock_guard lock(mutex_);
+    messages_ = messages;
+  }
+  PendingMessages messages() const {
+    const std::lock_guard lock(mutex_);
+    return messages_;
+  }
+
+  /// No more calls will come; `sent`: how many messages each rank was sent.
+  void finish(std::vector<uint64_t> sent) {
+    const std::lock_guard lock(mutex_);
+    sent_ = std::move(sent);
+    finished_.store(true, std::memory_order_release);
+  }
+  /// What finish() was told about a rank; 0 before.
+  uint64_t sent_to(int rank) const {
+    const std::lock_guard lock(mutex_);
+    return rank < 0 || sent_.empty() ? 0 : sent_[static_cast<size_t>(rank)];
+  }
   /// From now until end() this rank waits for the others' ends.
   void wait_for_ends() { inside_.store(true, std::memory_order_release); }
 
@@ -55,6 +76,8 @@ class Board {
     return std::bit_cast<Signature>(words);
   }
 
+  /// "communicator 'world'"
+  const std::string& title() const { return title_; }
   /// The same outcome; a failure says of which communicator it is, and of which call where there is one. One
   /// that says so already, as a cause that is told again does, stays as it is.
   Status named(const Status& status) const {
@@ -74,6 +97,9 @@ class Board {
   std::atomic<bool> inside_{false};
   std::atomic<int> waiting_for_{-1};
   std::atomic<bool> finished_{false};
+  mutable std::mutex mutex_;  // guards what follows
+  PendingMessages messages_;
+  std::vector<uint64_t> sent_;
 };
 
 }  // namespace rondo

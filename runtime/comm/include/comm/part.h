@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "comm/diagnosis.h"
 #include "comm/driver.h"
 #include "comm/gpu_calls.h"
 #include "exec/point_to_point_task.h"
@@ -28,8 +29,8 @@ class Part {
   Progress advance();
   /// What a thread may sleep for that waits for it; nothing where that is not known.
   Awaited awaited();
-  /// Called when nothing has moved for a while.
-  void look(int64_t waited_ns);
+  /// Called when nothing has moved for a while; `waits`: a caller waits for it meanwhile.
+  void look(int64_t waited_ns, bool waits = true);
   /// It will not be advanced any more: nothing reads or writes the memory of what is not over.
   void abandon();
   const Status& status() const { return status_; }
@@ -43,8 +44,11 @@ class Part {
   Progress advance_calls();
   void refuse(const Status& why);
   Progress fail(const Status& cause);
+  Status where_ranks_disagree(const Status& cause) const;
   Status first_cause(const Status& cause);
   int blocked_on() const;
+  Wait wait() const;
+  void show_messages();
   void give_up();
 
   Communicator& communicator_;
@@ -56,6 +60,7 @@ class Part {
   std::optional<GpuMessageTask> gpu_messages_;
   std::optional<Deadline> deadline_;  // of the call at hand, from its first wait on
   int64_t next_diagnosis_ns_ = kFirstDiagnosis_ns;
+  bool has_shown_ = false;  // on the Board what it waits for
   bool over_ = false;
   Status status_;
 };

@@ -56,7 +56,7 @@ class Requests {
   /// Those that are over, and who is to be told; that is done without the mutex.
   using News = std::vector<std::pair<Told, Status>>;
   bool advance(News& news);
-  void look(int64_t waited_ns);
+  void look(int64_t waited_ns, const Request* awaited);
   void end(Request& request, const Status& status, News& news);
   static void spread(const News& news);
   void nap(int64_t ns, Request* request = nullptr);

@@ -57,6 +57,8 @@ class Session {
   };
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
+  /// What this rank does on another communicator; null where it is not a member.
+  std::shared_ptr<Board> board_of(uint64_t communicator);
   /// The first of these ranks of which it was heard that it died or left; -1: none.
   int first_gone(std::span<const int> ranks);
   bool is_gone(int rank) { return first_gone({&rank, 1}) >= 0; }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exec/message.h"
+#include "exec/pending.h"
 #include "exec/task.h"
 #include "transports/connection.h"
 
@@ -66,6 +67,11 @@ class PointToPoint {
   void withdraw();
   /// Messages that came and that nobody received.
   size_t unreceived() const { return unexpected_.size(); }
+  /// Notes those that the receives in it could have asked for.
+  void note_unasked(PendingMessages& pending) const;
+  /// How many messages this rank has begun to send to each other one, and has had from one.
+  std::vector<uint64_t> sent() const;
+  uint64_t received_from(int source) const;
 
  private:
   using Kind = MessageHeader::Kind;
@@ -86,6 +92,7 @@ class PointToPoint {
   };
   struct Incoming {
     Connection* connection = nullptr;
+    uint64_t messages = 0;        // that have come, or were announced
     std::deque<uint64_t> grants;  // to be sent
     std::list<std::shared_ptr<RecvRequest>> receiving;
   };

@@ -21,6 +21,8 @@ class PointToPointTask final : public Task {
   Awaited awaited() override;
   Status connection_status() const override;
   void abandon() override;
+  /// What it waits for.
+  PendingMessages pending() const;
 
  private:
   template <typename Requests>

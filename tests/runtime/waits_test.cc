@@ -1,0 +1,207 @@
+// A wait that lasts says what it is for: sends and receives that wait for one another, messages that nobody
+// asked for, and calls on another communicator than the others use.
+#include <chrono>
+#include <functional>
+
+#include "catch.h"
+#include "worlds.h"
+
+namespace rondo::test {
+namespace {
+
+/// The ways to wait for a message from `peer`; they give its outcome.
+struct Receive {
+  const char* name;
+  std::function<rondo_status_t(rondo_comm_t, int peer, int tag)> wait;
+};
+
+thread_local int received = 0;
+
+const std::vector<Receive>& receives() {
+  static const std::vector<Receive> all{
+      {"alone",
+       [](rondo_comm_t comm, int peer, int tag) {
+         return rondo_recv(&received, 1, RONDO_INT32, peer, tag, comm, nullptr, nullptr);
+       }},
+      {"started",
+       [](rondo_comm_t comm, int peer, int tag) {
+         rondo_request_t request = nullptr;
+         check(rondo_irecv(&received, 1, RONDO_INT32, peer, tag, comm, nullptr, &request), comm);
+         const rondo_status_t status = rondo_request_wait(request, 0);
+         check(rondo_request_free(request));
+         return status;
+       }},
+      {"in a group",
+       [](rondo_comm_t comm, int peer, int tag) {
+         check(rondo_group_start());
+         check(rondo_recv(&received, 1, RONDO_INT32, peer, tag, comm, nullptr, nullptr), comm);
+         return rondo_group_end();
+       }},
+      {"on a queue",
+       [](rondo_comm_t comm, int peer, int tag) {
+         const OwnedQueue queue;
+         check(rondo_recv(&received, 1, RONDO_INT32, peer, tag, comm, queue.get(), nullptr), comm);
+         return rondo_queue_synchronize(queue.get());
+       }},
+  };
+  return all;
+}
+
+void make(const Rank& rank, const char* name, int64_t timeout_ms, Owned& comm) {
+  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.name = name;
+  config.timeout_ms = timeout_ms;
+  check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    require(text.find(word) != std::string::npos, "'" + word + "' is not in '" + text + "'");
+}
+
+constexpr int64_t kSoon_ms = 250;
+
+TEST_CASE("receives that wait for one another are named in a row") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      for (const Receive& receive : receives()) {
+        Owned comm;
+        make(rank, receive.name, kSoon_ms, comm);
+        require(receive.wait(comm.get(), (rank.rank + 1) % 3, 7) == RONDO_TIMEOUT, receive.name);
+        expect_words(rondo_last_error(nullptr),
+                     {"communicator '" + std::string(receive.name) + "'",
+                      "rank 0 waits in recv(from 1, tag 7)", "rank 1 waits in recv(from 2, tag 7)",
+                      "rank 2 waits in recv(from 0, tag 7)", ": they wait for one another"});
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      }
+    }));
+  }
+}
+
+TEST_CASE("a receive with another tag than the message that has come is named with that message") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      for (const Receive& receive : receives()) {
+        Owned comm;
+        make(rank, "tags", kSoon_ms, comm);
+        if (rank.rank == 0) {
+          check(rondo_send(&received, 1, RONDO_INT32, 1, 7, comm.get(), nullptr), comm.get());
+          check(rondo_send(&received, 1, RONDO_INT32, 1, 6, comm.get(), nullptr), comm.get());
+          require(rondo_barrier(comm.get(), nullptr) == RONDO_TIMEOUT, receive.name);
+        } else {
+          require(receive.wait(comm.get(), 0, 8) == RONDO_TIMEOUT, receive.name);
+        }
+        expect_words(rondo_last_error(nullptr),
+                     {"rank 1 waits in recv(from 0, tag 8)", "rank 0 is in barrier(), call 1",
+                      "they wait for one another",
+                      "; a message with tag 7 of rank 0 has come and nobody asked for it, nor for 1 more"});
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      }
+    }));
+  }
+}
+
+TEST_CASE("a message that a rank cannot send any more is missed long before the deadline") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      const auto start = std::chrono::steady_clock::now();
+      Owned comm;
+      make(rank, "tags", 30'000, comm);
+      if (rank.rank == 0) {
+        check(rondo_send(&received, 1, RONDO_INT32, 1, 7, comm.get(), nullptr), comm.get());
+        check(rondo_finalize(comm.get()), comm.get());
+      } else {
+        check_fails(rondo_recv(&received, 1, RONDO_INT32, 0, 8, comm.get(), nullptr, nullptr), RONDO_MISMATCH,
+                    {"rank 1 called recv(from 0, tag 8); rank 0 called rondo_finalize() instead",
+                     "; a message with tag 7 of rank 0 has come and nobody asked for it"},
+                    comm.get());
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      require(std::chrono::steady_clock::now() - start < std::chrono::seconds(10), "it took too long");
+    }));
+  }
+}
+
+TEST_CASE("a receive from oneself that no message comes for is named so") {
+  expect_success(run_world({.nranks = 1}, [](Rank& rank) {
+    for (const Receive& receive : receives()) {
+      Owned comm;
+      make(rank, "self", kSoon_ms, comm);
+      check(rondo_send(&received, 1, RONDO_INT32, 0, 4, comm.get(), nullptr), comm.get());
+      require(receive.wait(comm.get(), 0, 3) == RONDO_TIMEOUT, receive.name);
+      expect_words(rondo_last_error(nullptr),
+                   {"recv(from 0, tag 3) did not complete within 0.25 s",
+                    "rank 0 waits in recv(from 0, tag 3), and has not sent itself such a message",
+                    "; a message with tag 4 of rank 0 has come and nobody asked for it"});
+    }
+  }));
+}
+
+TEST_CASE("receives from any source name what each other rank does") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 3), [](Rank& rank) {
+      for (const Receive& receive : receives()) {
+        Owned comm;
+        make(rank, "any", kSoon_ms, comm);
+        require(receive.wait(comm.get(), RONDO_ANY_SOURCE, 5) == RONDO_TIMEOUT, receive.name);
+        const std::string text = rondo_last_error(nullptr);
+        const std::string does = " waits in recv(from any source, tag 5)";
+        const size_t first = text.find(does);
+        require(first != std::string::npos && text.find(does, first + 1) != std::string::npos, text);
+        check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      }
+    }));
+  }
+}
+
+TEST_CASE("a long send and a receive that do not match are named, each with the other") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned comm;
+      make(rank, "long", kSoon_ms, comm);
+      const std::vector<std::byte> data(1'000'000);
+      const rondo_status_t status =
+          rank.rank == 0 ? rondo_send(data.data(), data.size(), RONDO_UINT8, 1, 2, comm.get(), nullptr)
+                         : rondo_recv(&received, 1, RONDO_INT32, 0, 3, comm.get(), nullptr, nullptr);
+      check_fails(
+          status, RONDO_TIMEOUT,
+          {"rank 0 waits in send(to 1, tag 2)", "rank 1 waits in recv(from 0, tag 3)",
+           "they wait for one another; a message with tag 2 of rank 0 has come and nobody asked for it"},
+          comm.get());
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a call on another communicator than the others' is a mismatch that names both") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned first;
+      Owned second;
+      make(rank, "first", kSoon_ms, first);
+      make(rank, "second", 30'000, second);
+      if (rank.rank == 0) {
+        int value = 1;
+        check_fails(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, first.get(), nullptr),
+                    RONDO_MISMATCH,
+                    {"ranks disagree: rank 0 called all_reduce(count=1, int32, sum), call 1 of communicator "
+                     "'first'; ",
+                     "rank 1 called barrier(), call 1 of communicator 'second'"},
+                    first.get());
+        check(rondo_abort(second.get()), second.get());
+      } else {
+        check_fails(rondo_barrier(second.get(), nullptr), RONDO_ABORTED, {"rank 0"}, second.get());
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
