@@ -168,8 +168,7 @@ Status CrewRun::begin(const Call& call, const Signature& signature, const void* 
 }
 
 Progress CrewRun::fail(const Status& cause) {
-  const bool lost = cause.code() == Code::SystemError;  // what other ranks hear names this one
-  failure_ = lost ? cause.within(fmt::format("rank {}", seat_.rank)) : cause;
+  failure_ = cause;
   return Progress::Failed;
 }
 

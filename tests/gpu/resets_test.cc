@@ -14,7 +14,7 @@ void reset(int device) {
 /// What a call says whose own GPU was reset, or that of the rank of whose failure it hears.
 void check_reset(rondo_status_t status, const Rank& rank, int of, int device = 0) {
   check_fails(status, RONDO_SYSTEM_ERROR,
-              {"rank " + std::to_string(of) + ": GPU " + std::to_string(device) + " was reset"}, rank.comm);
+              {": rank " + std::to_string(of) + " (", "): GPU " + std::to_string(device) + " was reset"}, rank.comm);
 }
 
 void require_over_soon(const Rank& rank, double limit_s = kSoon_s) {
@@ -117,8 +117,9 @@ TEST_CASE("a GPU that is reset under a message is named") {
         if (on_stream) check(receive(device.handle()), rank.comm);
         std::thread resets([] { reset(0); });
         if (on_stream) resets.join();
-        check_reset(receive(nullptr), rank, 1);
+        const rondo_status_t status = receive(nullptr);
         if (resets.joinable()) resets.join();
+        check_reset(status, rank, 1);
       }
       require_over_soon(rank);
     }));

@@ -81,13 +81,13 @@ TEST_CASE("what a group, a queue and a request tell has the name") {
     Owned comms[3];
     for (Owned& comm : comms) name(rank, "parts", comm);
     const size_t count = rank.rank == 0 ? 3 : 4;
+    std::array<int32_t, 4> values{};
     check(rondo_group_start());
-    check(sum(comms[0].get(), count));
+    check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[0].get(), nullptr));
     check_fails(rondo_group_end(), RONDO_MISMATCH,
                 {"rondo_group_end: communicator 'parts', call 1: ranks disagree"});
 
     const OwnedQueue queue;
-    std::array<int32_t, 4> values{};
     check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[1].get(),
                            queue.get()));
     check_fails(rondo_queue_synchronize(queue.get()), RONDO_MISMATCH,

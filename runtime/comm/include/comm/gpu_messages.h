@@ -41,7 +41,6 @@ class GpuMessages final : public Proxy::Work {
   /// deadline.
   bool settle(const Deadline& deadline);
 
-  int rank() const { return engine_.self(); }
   int device() const { return device_; }
   bool serve() override;
   bool busy() const override { return busy_; }
