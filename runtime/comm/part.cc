@@ -10,8 +10,10 @@
 namespace rondo {
 namespace {
 
-/// How long the news of a death may take that shows as a broken connection first.
-constexpr int64_t kNewsMayTake_ms = 300;
+/// How long the control tree may take to bring the news of a failure that shows as a broken connection first.
+constexpr int64_t kNewsMayTake_ms = 5000;
+/// A rank closes the connections of a call that failed a moment before it tells why.
+constexpr int64_t kTellingMayTake_ms = 300;
 
 }  // namespace
 
@@ -109,10 +111,14 @@ Status Part::where_ranks_disagree(const Status& cause) const {
   return first.ok() ? cause : first;
 }
 
-/// Where a connection broke because its other end died, the news of the death names the rank better.
+/// A connection breaks because its other end died, or heard of a failure before this rank: the news names who
+/// was first.
 Status Part::first_cause(const Status& cause) {
-  const Deadline news = Deadline::in_ms(kNewsMayTake_ms);
-  while (cause.code() == Code::RemoteError && !communicator_.health().failed() && !news.passed()) {
+  const Health& health = communicator_.health();
+  if (cause.code() != Code::RemoteError || health.failed()) return communicator_.fail(cause);
+  const Deadline told = Deadline::in_ms(kTellingMayTake_ms);
+  communicator_.session()->await_news(kNewsMayTake_ms, health);
+  while (!health.failed() && !told.passed()) {
     const timespec nap{0, 1'000'000};
     ::nanosleep(&nap, nullptr);
   }

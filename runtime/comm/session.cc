@@ -30,7 +30,6 @@ Session::~Session() {
   if (seeker_.joinable()) seeker_.join();
   context_->close(credentials_.session, rank_);
   context_->poller().call([this] {
-    context_->poller().cancel(suspicion_);
     for (auto& [rank, edge] : edges_) {
       if (all_end_ != Ended::Everything && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
       if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
@@ -38,6 +37,8 @@ Session::~Session() {
     edges_.clear();
     root_.reset();
   });
+  // After what handlers of the edges have posted.
+  context_->poller().call([this] { context_->poller().cancel(suspicion_); });
   gathering_.reset();  // before the Context that it works on
 }
 
@@ -149,6 +150,11 @@ void Session::on_edge_message(int rank, const Message& message) {
     case MessageType::AllEnded: return all_have(reader.get<Ended>());
     case MessageType::Left: edge.left = true; return;
     case MessageType::Farewell: edge.farewell = true; return;
+    case MessageType::Sounding: {
+      const auto id = reader.get<SoundingId>();  // after what this rank's own threads have posted to tell
+      return context_->poller().post([this, id, rank] { sound(id, rank); });
+    }
+    case MessageType::Sounded: return end_sounding(reader.get<SoundingId>(), rank);
     default: log().warn("{} sent an unexpected control message", member(rank).text());
   }
 }
@@ -176,12 +182,14 @@ void Session::lose(int rank, const std::string& how) {
   if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
   const std::string end = edge.left ? "left after a failure" : how.empty() ? how_it_ended(edge) : how;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
-  if (all_end_ == Ended::Everything || gone_.contains(rank)) return;
-  if (has_departed_) {  // the others see what becomes of it
+  const bool is_news = all_end_ != Ended::Everything && !gone_.contains(rank);
+  if (is_news && has_departed_) {  // the others see what becomes of it
     gone_.insert(rank);
-    return take_place();
+    take_place();
+  } else if (is_news) {
+    hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
   }
-  hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
+  end_soundings(rank);
 }
 
 void Session::notify(const Notice& notice) {

@@ -23,6 +23,8 @@ enum class MessageType : uint32_t {
   Answer,        // to an inquiry: what this rank is doing
   UniqueId,      // to a process that asks for it
   Farewell,      // to a neighbour: I have heard that you leave
+  Sounding,      // along the tree: is there news?
+  Sounded,       // back: no more than has come before this
 };
 
 struct Message {

@@ -70,6 +70,10 @@ class Session {
   /// Tells every rank.
   void notify(const Notice& notice);
 
+  /// Waits until all that other ranks know already has been heard here, or `health` has failed, or the time is
+  /// over: a rank that is stopped passes nothing on.
+  void await_news(int64_t at_most_ms, const Health& health);
+
   static constexpr uint64_t kWorld = 1;  // the communicator of all ranks
   /// Waits, for a while at most, until all ranks have come to the end of the world, where that is the
   /// communicator, or of everything; whether they have.
@@ -88,6 +92,17 @@ class Session {
     Ended ended = Ended::Nothing;  // by all ranks of that subtree
     bool left = false;             // it said that it leaves after a failure
     bool farewell = false;         // it knows that this rank leaves
+  };
+
+  /// A question for news that goes through the control tree (session_news.cc).
+  struct SoundingId {
+    int64_t rank = 0;  // that asks
+    uint64_t number = 0;
+    auto operator<=>(const SoundingId&) const = default;
+  };
+  struct Sounding {
+    int from_rank = -1;  // the neighbour that is to be answered; -1: this rank asks
+    std::set<int> open;  // neighbours that have not answered
   };
 
   Session() = default;
@@ -114,6 +129,10 @@ class Session {
   void lose(int rank, const std::string& how);  // empty: as its socket says
   std::string how_it_ended(const Edge& edge) const;
   void hear(const Notice& notice, int from_rank);
+  void sound(const SoundingId& id, int from_rank);
+  void end_sounding(const SoundingId& id, int rank);
+  void end_soundings(int rank);
+  void answer_sounding(const SoundingId& id, int from_rank);
   void take_place();
   void seek(int rank, PurposeKind kind);
   void judge_missing();
@@ -145,6 +164,7 @@ class Session {
   Ended own_end_ = Ended::Nothing;       // of this rank
   Ended told_ = Ended::Nothing;          // the parent
   bool has_departed_ = false;
+  std::map<SoundingId, Sounding> soundings_;  // that are under way
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -160,6 +180,8 @@ class Session {
   std::map<std::tuple<uint64_t, int, uint32_t, uint32_t>, Arrival> arrivals_;
   std::map<uint64_t, Attachment> attachments_;
   std::vector<Notice> heard_;
+  uint64_t next_sounding_ = 0;
+  std::set<uint64_t> sounded_;  // numbers of this rank's soundings that are back
   Health start_health_;  // failures before there is a communicator
 };
 

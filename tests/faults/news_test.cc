@@ -1,0 +1,73 @@
+// A rank dies, and the one rank that sees it at once is stopped, so that the news is long on its way. The
+// connections of calls end meanwhile, one after the other, and still nobody blames a rank that lives.
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "catch.h"
+#include "world.h"
+
+namespace rondo::test {
+namespace {
+
+void sleep_ms(long milliseconds) {
+  const timespec nap{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  ::nanosleep(&nap, nullptr);
+}
+
+/// Words that all ranks share.
+struct Shared {
+  std::atomic<int> hub{0};  // the process of rank 0
+  std::atomic<bool> dies{false};
+};
+
+void hear_of_3(const Rank& rank, int from) {
+  int32_t value = 0;
+  check_fails(rondo_recv(&value, 1, RONDO_INT32, from, 0, rank.comm, nullptr, nullptr), RONDO_REMOTE_ERROR,
+              {": rank 3 ("}, rank.comm);
+}
+
+/// A connection between two ranks stands from their first message on.
+void connect(const Rank& rank, int from, const std::vector<int>& to) {
+  int32_t value = 0;
+  for (const int peer : to)
+    check(rondo_send(&value, 1, RONDO_INT32, peer, 0, rank.comm, nullptr), rank.comm);
+  if (from >= 0)
+    check(rondo_recv(&value, 1, RONDO_INT32, from, 0, rank.comm, nullptr, nullptr), rank.comm);
+}
+
+TEST_CASE("a death whose news is late is not blamed on those who hear of it first") {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  auto* const shared = new (memory) Shared;
+  expect_success(run_world({.nranks = 6, .transport = "tcp"}, [&](Rank& rank) {
+    if (rank.rank == 0) shared->hub = ::getpid();
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    switch (rank.rank) {  // 4 waits for 2, 2 for 1, and 1 for 3; all hang below 0 in the control tree
+      case 1: connect(rank, 3, {2}); return hear_of_3(rank, 3);
+      case 2: connect(rank, 1, {4}); return hear_of_3(rank, 1);
+      case 4: connect(rank, 2, {}); return hear_of_3(rank, 2);
+      case 3:
+        connect(rank, -1, {0, 1, 5});
+        while (!shared->dies) sleep_ms(1);
+        std::_Exit(0);
+      case 5:
+        connect(rank, 3, {});
+        sleep_ms(200);  // all wait
+        ::kill(shared->hub, SIGSTOP);
+        shared->dies = true;
+        sleep_ms(2000);
+        ::kill(shared->hub, SIGCONT);
+        return hear_of_3(rank, 3);
+      default: connect(rank, 3, {}); return hear_of_3(rank, 3);
+    }
+  }));
+  ::munmap(memory, sizeof(Shared));
+}
+
+}  // namespace
+}  // namespace rondo::test
