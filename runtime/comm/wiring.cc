@@ -43,18 +43,18 @@ LinkCost between_caches(LinkCost within) {
 
 /// Over a network messages pay off that are long beside the packets of a loopback (64 KiB).
 constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
-/// A slot whose lines the reader still has in its second-level cache is expensive to write, so a ring is
-/// longer than that cache where there are few ranks. With many it is shorter, as each may have a ring from
-/// every other.
+/// A slot whose lines the reader still has in its second-level cache is expensive to write from another CPU,
+/// so a ring is longer than that cache where there are few ranks. With many it is shorter, as each may have a
+/// ring from every other; and where ranks share CPUs, whose caches a rank's turn fills with whole rings.
 constexpr size_t kMostRingBytes = size_t{1} << 20;
 constexpr size_t kRingBytesOfRank = size_t{8} << 20;
 constexpr size_t kMostSlots = 16;
 
-size_t slots_for(size_t slot_bytes, size_t ranks_of_host) {
+int slots_for(size_t slot_bytes, size_t ranks_of_host) {
   const size_t ring_bytes =
       std::min(kMostRingBytes, kRingBytesOfRank / std::max<size_t>(ranks_of_host - 1, 1));
   const auto least = static_cast<size_t>(ConnectionParams().slots);
-  return std::clamp(ring_bytes / slot_bytes, least, kMostSlots);
+  return static_cast<int>(std::clamp(ring_bytes / slot_bytes, least, kMostSlots));
 }
 
 /// Inside a host the sockets of a connection share the CPUs of its two ends, and two are only more work.
@@ -98,11 +98,15 @@ size_t Wiring::most_ranks_of_a_host() const {
   return most;
 }
 
-/// On the host where it is most.
+/// Ranks for each CPU, on the host where it is most; at least 1.
+double Wiring::crowding() const {
+  double most = 1;
+  for (const auto& [host, ranks] : hosts_) most = std::max(most, ranks_per_cpu(ranks));
+  return most;
+}
+
 LinkCost Wiring::within_a_host() const {
-  double crowding = 1;
-  for (const auto& [host, ranks] : hosts_) crowding = std::max(crowding, ranks_per_cpu(ranks));
-  return is_tcp(transport_) ? loopback(crowding) : shared_memory(crowding, most_ranks_of_a_host());
+  return is_tcp(transport_) ? loopback(crowding()) : shared_memory(crowding(), most_ranks_of_a_host());
 }
 
 Links Wiring::links(int64_t group) const {
@@ -123,7 +127,8 @@ Links Wiring::links(int64_t group) const {
 ConnectionParams Wiring::settle(ConnectionParams asked) const {
   const ConnectionParams usual;
   if (asked.slot_bytes == 0) asked.slot_bytes = by_network() ? kNetworkSlotBytes : usual.slot_bytes;
-  if (asked.slots == 0) asked.slots = static_cast<int>(slots_for(asked.slot_bytes, most_ranks_of_a_host()));
+  if (asked.slots == 0)
+    asked.slots = crowding() > 1 ? usual.slots : slots_for(asked.slot_bytes, most_ranks_of_a_host());
   if (asked.sockets == 0) asked.sockets = one_host() ? kSocketsInHost : usual.sockets;
   return asked;
 }

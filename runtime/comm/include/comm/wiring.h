@@ -39,6 +39,7 @@ class Wiring {
   bool one_host() const { return hosts_.size() == 1; }
   bool by_network() const;
   size_t most_ranks_of_a_host() const;
+  double crowding() const;
   LinkCost within_a_host() const;
 
   const Transport* transport_;
