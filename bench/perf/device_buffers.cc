@@ -10,7 +10,7 @@
 namespace rondo::perf {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kFrontBytes = 4096;
 constexpr size_t kStage = 8 << 20;  // bytes that are staged at a time
 
 // Pieces in parts, none longer than what is staged at a time.
@@ -50,7 +50,7 @@ rondo_status_t DeviceBuffers::make(const BufferSizes& sizes, gpu::MemoryKind kin
 }
 
 Status DeviceBuffers::allocate(const BufferSizes& sizes, gpu::MemoryKind kind) {
-  const size_t before = kPage + sizes.unalign;
+  const size_t before = kFrontBytes + sizes.unalign;
   RONDO_TRY_ASSIGN(send_memory_, gpu::Memory::allocate(kind, device_, before + sizes.send + kGuard));
   RONDO_TRY_ASSIGN(recv_memory_, gpu::Memory::allocate(kind, device_, before + sizes.recv + kGuard));
   RONDO_TRY_ASSIGN(staged_, gpu::Memory::allocate(gpu::MemoryKind::Pinned, device_, kStage));

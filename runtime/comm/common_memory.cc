@@ -11,10 +11,10 @@ namespace rondo {
 namespace {
 
 constexpr auto kPort = static_cast<uint32_t>(Port::CommonMemory);
-constexpr uint32_t kMagic = 0x6d6d6f63;  // "comm"
+constexpr uint32_t kDescriptionMagic = 0x6d6d6f63;  // "comm"
 
 struct Description {
-  uint32_t magic = kMagic;
+  uint32_t magic = kDescriptionMagic;
   uint32_t reserved = 0;
   uint64_t bytes = 0;
 };
@@ -113,7 +113,8 @@ Result<bool> CommonMemory::take() {
   if (!arrived) return false;
   const std::string who = parties_.session->member(parties_.ranks[0]).text();
   if (arrived->lost) return system_error("taking the descriptor of memory that " + who + " shares", EMFILE);
-  if (arrived->bytes != sizeof description || description.magic != kMagic || arrived->attached.size() != 1)
+  if (arrived->bytes != sizeof description || description.magic != kDescriptionMagic ||
+      arrived->attached.size() != 1)
     return error(Code::RemoteError, "{} left while memory was shared", who);
   if (description.bytes != bytes_)
     return error(Code::RemoteError, "{} shares {} bytes of memory where {} belong", who, description.bytes,

@@ -7,9 +7,6 @@
 namespace rondo {
 namespace {
 
-/// A live rank's service thread answers in microseconds; a stopped process never does.
-constexpr int64_t kAnswer_ms = 500;
-
 /// How many ranks a sentence names.
 constexpr size_t kMaxNamed = 8;
 

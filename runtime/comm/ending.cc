@@ -10,7 +10,6 @@ namespace {
 /// Ranks mostly end together, and the control tree says so before anybody needs to ask.
 constexpr int64_t kFirstLook_ms = 20;
 constexpr int64_t kLook_ms = 1000;
-constexpr int64_t kAnswer_ms = 500;
 
 /// What keeps a rank from the communicator's end; empty where nobody needs to wait for it.
 Result<std::string> what_keeps(Communicator& communicator, int rank) {

@@ -11,7 +11,7 @@ namespace rondo {
 namespace {
 
 constexpr auto kStagingPort = static_cast<uint32_t>(Port::Staging);
-constexpr uint32_t kMagic = 0x67747352;  // "Rstg"
+constexpr uint32_t kOfferMagic = 0x67747352;  // "Rstg"
 
 /// Words, then windows.
 size_t words_bytes(int nranks) { return WordTable::bytes(nranks) + WindowTable::bytes(nranks); }
@@ -24,14 +24,14 @@ std::span<const std::byte> bytes_of(const T& message) {
 }  // namespace
 
 struct Introduction::Offer {
-  uint32_t magic = kMagic;
+  uint32_t magic = kOfferMagic;
   uint32_t on_host = 0;
   uint64_t staging_bytes = 0;  // that were asked for
   uint64_t size = 0;           // that are there; 0: none
 };
 
 struct Introduction::Verdict {
-  uint32_t magic = kMagic;
+  uint32_t magic = kOfferMagic;
   uint32_t can = 0;
   char objection[240] = "";
 };
@@ -178,7 +178,7 @@ Result<bool> Introduction::hear_offers() {
     Offer offer;
     RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(std::span(&offer, 1))));
     if (!arrived) continue;
-    if (arrived->bytes != sizeof offer || offer.magic != kMagic)
+    if (arrived->bytes != sizeof offer || offer.magic != kOfferMagic)
       return error(Code::RemoteError, "{} left while GPU memory was shared", member(rank).text());
     RONDO_TRY(believe(rank, offer, std::move(arrived->attached)));
     heard_[rank] = "";
@@ -233,7 +233,7 @@ Result<bool> Introduction::hear_verdicts() {
     RONDO_TRY_ASSIGN(auto arrived,
                      receive_descriptors(socket, std::as_writable_bytes(std::span(&verdict, 1))));
     if (!arrived) continue;
-    if (arrived->bytes != sizeof verdict || verdict.magic != kMagic)
+    if (arrived->bytes != sizeof verdict || verdict.magic != kOfferMagic)
       return error(Code::RemoteError, "{} left while GPU memory was shared", member(rank).text());
     verdict.objection[sizeof verdict.objection - 1] = 0;
     heard_[rank] = verdict.can != 0 ? "" : fmt::format("{}: {}", member(rank).text(), verdict.objection);

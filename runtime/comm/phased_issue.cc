@@ -9,7 +9,7 @@ namespace rondo {
 namespace {
 
 using Seat = Crew::Seat;
-using Kind = gpu::WordOperation::Kind;
+using WordKind = gpu::WordOperation::Kind;
 
 const PhasedPart& part_of(const Seat& seat) { return *static_cast<const PhasedPart*>(seat.payload); }
 
@@ -102,9 +102,9 @@ class Team {
     return found;
   }
 
-  void write(uint32_t* word, uint32_t value) { operations_.push_back({Kind::Write, word, value}); }
+  void write(uint32_t* word, uint32_t value) { operations_.push_back({WordKind::Write, word, value}); }
   void take(uint32_t* word) {
-    operations_.push_back({Kind::Wait, word, 1});
+    operations_.push_back({WordKind::Wait, word, 1});
     write(word, 0);
   }
   void wait_for_readers(Mate& mate, int slot) {

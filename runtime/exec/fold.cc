@@ -35,10 +35,10 @@ void fold_by_kernel(const CallType& type, const CallOp& op, const FoldArgs& args
 
 /// A piece at a time by way of memory that stays in the nearest cache.
 void fold_past_caches(const CallType& type, const CallOp& op, const FoldArgs& args) {
-  constexpr size_t kPieceBytes = 4096;
-  alignas(64) std::byte room[kPieceBytes];
+  constexpr size_t kRoomBytes = 4096;
+  alignas(64) std::byte room[kRoomBytes];
   std::vector<const void*> operands(args.operands.begin(), args.operands.end());
-  const size_t most = kPieceBytes - kPieceBytes % type.bytes;
+  const size_t most = kRoomBytes - kRoomBytes % type.bytes;
   FoldArgs piece = args;
   piece.out = room;
   piece.operands = operands;

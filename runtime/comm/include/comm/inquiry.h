@@ -37,6 +37,9 @@ struct Activities {
   Activity there;      // on that one
 };
 
+/// A live rank's service thread answers in microseconds; a stopped process never does.
+inline constexpr int64_t kAnswer_ms = 500;
+
 /// Asks rank `rank` (of the session) about a communicator. Timeout where it does not answer.
 Result<Activities> inquire(Session& session, int rank, uint64_t communicator, const Deadline& deadline,
                            const Interrupt& interrupt);
