@@ -19,6 +19,7 @@ std::string limit_behind(int error_number) {
   switch (error_number) {
     case EMFILE: return limit_text(RLIMIT_NOFILE, "descriptors", "-n");
     case ENFILE: return " (this host has as many open files as it may: fs.file-max)";
+    case EAGAIN: return limit_text(RLIMIT_NPROC, "processes and threads of its user", "-u");
     case ENOMEM: return limit_text(RLIMIT_AS, "bytes of addresses", "-v");
     default: return {};
   }

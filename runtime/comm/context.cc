@@ -27,12 +27,22 @@ std::weak_ptr<Context>& the_context() {
   return context;
 }
 
-Poller* poller_at_fork = nullptr;  // guarded by context_mutex(), which prepare() holds over the fork
+Poller* poller_at_fork = nullptr;  // guarded by context_mutex(), which before_fork() holds over the fork
+
+void before_fork() {
+  context_mutex().lock();
+  if (poller_at_fork != nullptr) poller_at_fork->hold_handlers();
+}
+
+void in_parent() {
+  if (poller_at_fork != nullptr) poller_at_fork->release_handlers();
+  context_mutex().unlock();
+}
 
 /// The child of a fork closes what would keep its parent's connections open after the parent's death.
 void in_child() {
   if (poller_at_fork != nullptr) poller_at_fork->close_in_child();
-  context_mutex().unlock();
+  in_parent();
 }
 
 uint64_t hash_text(const std::string& text) {
@@ -57,8 +67,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   std::lock_guard lock(context_mutex());
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
-  static const int registered =
-      pthread_atfork([] { context_mutex().lock(); }, [] { context_mutex().unlock(); }, in_child);
+  static const int registered = pthread_atfork(before_fork, in_parent, in_child);
   static_cast<void>(registered);
   std::shared_ptr<Context> made(new Context);
   RONDO_TRY(made->listen());
@@ -95,6 +104,7 @@ Context::~Context() {
     complaints_.reset();
     poller_->unwatch(tcp_listener_.get());
     poller_->unwatch(unix_listener_.get());
+    for (const auto& [fd, timer] : pauses_) poller_->cancel(timer);
   });
   poller_.reset();
 }

@@ -240,7 +240,7 @@ void DeviceCalls::watch(bool moved) {
     return;
   }
   const int64_t waited_ns = now_ns() - stuck_since_ns_;
-  const bool last = waited_ns >= settings_.timeout_ms * 1'000'000;
+  const bool last = waited_ns / 1'000'000 >= settings_.timeout_ms;
   if (!last && waited_ns < next_look_ns_) return;
   next_look_ns_ *= 2;
   Status broken = links_.status();

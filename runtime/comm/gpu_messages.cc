@@ -170,7 +170,7 @@ void GpuMessages::watch(bool moved) {
     next_look_ns_ = kFirstLook_ns;
   }
   const int64_t waited_ns = now - stuck_since_ns_;
-  const bool last = waited_ns >= timeout_ms_ * 1'000'000;
+  const bool last = waited_ns / 1'000'000 >= timeout_ms_;
   if (!last && waited_ns < next_look_ns_) return;
   next_look_ns_ *= 2;
   {

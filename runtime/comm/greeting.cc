@@ -97,6 +97,11 @@ void Greeting::on_claim() {
     return turn_away(fmt::format("{} has another {}", speaker_text(said.purpose, said.speaker),
                                  secret_name(said.purpose.kind)));
   }
+  if (!desk_.expects(said.hello.session, said.purpose.to_rank)) {  // others of its process are still there
+    receipt.verdict = Verdict::UnknownSession;
+    send(&receipt, sizeof receipt);
+    return desk_.over(this);
+  }
   receipt.proof = listener_proof(talk_->secret, said);
   if (send(&receipt, sizeof receipt)) {
     poller_.unwatch(fd_.get());

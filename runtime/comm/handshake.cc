@@ -22,6 +22,8 @@ Status check_answer(const Answer& answer) {
 Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said) {
   if (receipt.verdict == Verdict::Welcome && same_digest(receipt.proof, listener_proof(secret, said)))
     return {};
+  if (receipt.verdict == Verdict::UnknownSession)
+    return Status(Code::RemoteError, "that rank is not there any more");
   return error(Code::InvalidUsage, "it has another {}", secret_name(said.purpose.kind));
 }
 
@@ -45,36 +47,63 @@ Status prove(const Fd& fd, const Credentials& credentials, const Purpose& purpos
   return check_receipt(receipt, credentials.secret, said);
 }
 
+/// What came of an attempt.
+struct Attempt {
+  Contact contact = Contact::None;
+  bool dropped = false;  // the other end hung up without a word
+};
+
+/// `connect_by`: when to give up an address that does not take the connection.
 Result<Fd> dial_once(const Address& address, const Credentials& credentials, const Purpose& purpose,
-                     const Deadline& deadline, const Interrupt& interrupt, bool& dropped) {
-  RONDO_TRY_ASSIGN(Fd fd, connect_to(address, deadline, interrupt));
-  RONDO_TRY(prove(fd, credentials, purpose, deadline, interrupt, dropped).within(address.text()));
+                     const Deadline& connect_by, const Deadline& deadline, const Interrupt& interrupt,
+                     Attempt& attempt) {
+  RONDO_TRY_ASSIGN(Fd fd, socket_for(address));
+  attempt.contact = Contact::Sought;
+  RONDO_TRY(connect_to(fd, address, connect_by, interrupt));
+  attempt.contact = Contact::Made;
+  RONDO_TRY(prove(fd, credentials, purpose, deadline, interrupt, attempt.dropped).within(address.text()));
   return fd;
+}
+
+/// Of the failures of several addresses, the one to report: an address that another machine may have as well
+/// refuses, or has no route, while the right one is silent.
+int weight(const Status& failure) {
+  switch (failure.code()) {
+    case Code::InvalidUsage: return 3;
+    case Code::Timeout: return 2;
+    case Code::RemoteError: return 1;
+    default: return 0;
+  }
 }
 
 }  // namespace
 
 Result<Fd> dial(const Address& address, const Credentials& credentials, const Purpose& purpose,
                 const Deadline& deadline, const Interrupt& interrupt) {
-  bool dropped = false;
-  return dial_once(address, credentials, purpose, deadline, interrupt, dropped);
+  Attempt attempt;
+  return dial_once(address, credentials, purpose, deadline, deadline, interrupt, attempt);
 }
 
 Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
-                    const Purpose& purpose, const Deadline& deadline, const Interrupt& interrupt) {
-  constexpr int kMostPause_ms = 64;
-  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, kMostPause_ms)) {
-    Status last;
-    bool any_dropped = false;
-    for (const Address& address : addresses) {
-      bool dropped = false;
-      auto fd = dial_once(address, credentials, purpose, deadline, interrupt, dropped);
-      if (fd.ok() || fd.status().code() == Code::Timeout) return fd;
-      last = fd.status();
-      any_dropped = any_dropped || dropped;
+                    const Purpose& purpose, const Deadline& deadline, const Interrupt& interrupt,
+                    Contact* contact) {
+  constexpr int kMaxPause_ms = 64;
+  constexpr int kConnect_ms = 5000;
+  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, kMaxPause_ms)) {
+    Status worst;
+    bool again = false;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const int share_ms = deadline.left_ms() / static_cast<int>(addresses.size() - i);
+      Attempt attempt;
+      auto fd = dial_once(addresses[i], credentials, purpose,
+                          Deadline::in_ms(std::min(share_ms, kConnect_ms)), deadline, interrupt, attempt);
+      if (contact != nullptr) *contact = std::max(*contact, attempt.contact);
+      if (fd.ok()) return fd;
+      if (interrupt) RONDO_TRY(interrupt());
+      again = again || attempt.dropped || fd.status().code() == Code::Timeout;
+      if (worst.ok() || weight(fd.status()) >= weight(worst)) worst = fd.status();
     }
-    if (!any_dropped || deadline.passed()) return last;
-    if (interrupt) RONDO_TRY(interrupt());
+    if (!again || deadline.passed()) return worst;
     ::poll(nullptr, 0, pause_ms);
   }
 }

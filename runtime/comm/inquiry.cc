@@ -33,7 +33,7 @@ int Activity::waits_for() const {
 
 Result<Activities> inquire(Session& session, int rank, uint64_t communicator, const Deadline& deadline,
                            const Interrupt& interrupt) {
-  const bool same_host = session.member(rank).endpoint.host == session.member(session.rank()).endpoint.host;
+  const bool same_host = session.is_on_this_host(rank);
   const Purpose purpose{.kind = PurposeKind::Inquiry, .communicator = communicator};
   RONDO_TRY_ASSIGN(const Fd fd,
                    session.dial(rank, same_host ? Route::Unix : Route::Tcp, purpose, deadline, interrupt));

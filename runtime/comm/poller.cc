@@ -24,7 +24,7 @@ Result<std::unique_ptr<Poller>> Poller::start() {
   Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return system_error("cannot make an event descriptor", errno);
   std::unique_ptr<Poller> poller(new Poller(std::move(epoll), std::move(wake)));
-  poller->thread_ = quiet_thread([raw = poller.get()] { raw->loop(); });
+  RONDO_TRY_ASSIGN(poller->thread_, try_quiet_thread([raw = poller.get()] { raw->loop(); }));
   return poller;
 }
 
@@ -40,7 +40,7 @@ Poller::~Poller() {
     std::lock_guard lock(mutex_);
     stop_ = true;
   });
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Poller::post(std::function<void()> work) {
@@ -69,7 +69,10 @@ void Poller::call(const std::function<void()>& work) {
 
 void Poller::watch(int fd, uint32_t events, Handler handler) {
   const uint64_t tag = uint64_t{++watches_} << 32 | static_cast<uint32_t>(fd);
-  handlers_[fd] = {tag, std::make_shared<Handler>(std::move(handler))};
+  {
+    const std::lock_guard lock(handlers_mutex_);
+    handlers_[fd] = {tag, std::make_shared<Handler>(std::move(handler))};
+  }
   epoll_event event{};
   event.events = events;
   event.data.u64 = tag;
@@ -86,6 +89,7 @@ void Poller::change(int fd, uint32_t events) {
 }
 
 void Poller::unwatch(int fd) {
+  const std::lock_guard lock(handlers_mutex_);
   if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 

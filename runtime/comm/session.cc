@@ -46,7 +46,7 @@ Session::~Session() {
 
 std::vector<Address> Session::addresses_of(const Member& peer, Route route) const {
   if (route == Route::Unix) return {Address::abstract_unix(unix_name(peer.endpoint.process))};
-  const bool same_host = peer.endpoint.host == member(rank_).endpoint.host;
+  const bool same_host = is_on_this_host(peer.rank);
   std::vector<Address> addresses;
   if (same_host) addresses.push_back(Address::tcp(kLoopback, peer.tcp_port));
   for (const IpAddress& ip : by_nearness(peer.addresses, context_->interfaces()))
@@ -55,7 +55,7 @@ std::vector<Address> Session::addresses_of(const Member& peer, Route route) cons
 }
 
 Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline& deadline,
-                         const Interrupt& interrupt) {
+                         const Interrupt& interrupt, Contact* contact) {
   const Member& peer = member(rank);
   purpose.from_rank = rank_;
   purpose.to_rank = rank;
@@ -63,7 +63,7 @@ Result<Fd> Session::dial(int rank, Route route, Purpose purpose, const Deadline&
   if (addresses.empty())
     return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
                  peer.text());
-  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt);
+  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt, contact);
   if (fd.ok()) return fd;
   const Code code = fd.status().code();
   return fd.status().within(code == Code::RemoteError   ? peer.text() + " is gone"
@@ -107,7 +107,7 @@ void Session::add_edge(int rank, Fd fd) {
     return;
   }
   Edge& edge = edges_[rank];
-  if (member(rank).endpoint.host != member(rank_).endpoint.host) watch_for_lost_host(fd, unreachable_s_);
+  if (!is_on_this_host(rank)) watch_for_lost_host(fd, unreachable_s_);
   edge.socket = std::make_unique<MessageSocket>(
       context_->poller(), std::move(fd),
       [this, rank](const Message& message) { on_edge_message(rank, message); },
@@ -165,13 +165,9 @@ void Session::on_root_message(const Message& message) {
   hear(Notice::read(reader), -1);
 }
 
-std::string Session::how_it_ended(const Edge& edge) const {
-  switch (edge.socket->error_number()) {
-    case ETIMEDOUT:
-    case EHOSTUNREACH:
-    case ENETUNREACH: return fmt::format("has been unreachable for {} s (RONDO_UNREACHABLE)", unreachable_s_);
-    default: return "died or left without rondo_destroy()";
-  }
+bool Session::is_unreachable(const Edge& edge) {
+  const int error_number = edge.socket->error_number();
+  return error_number == ETIMEDOUT || error_number == EHOSTUNREACH || error_number == ENETUNREACH;
 }
 
 /// `how`: empty where the socket has to say.
@@ -180,12 +176,17 @@ void Session::lose(int rank, const std::string& how) {
   if (node.empty()) return;
   Edge& edge = node.mapped();
   if (edge.pidfd.valid()) context_->poller().unwatch(edge.pidfd.get());
-  const std::string end = edge.left ? "left after a failure" : how.empty() ? how_it_ended(edge) : how;
+  const bool unreachable = how.empty() && is_unreachable(edge);
+  const std::string end = edge.left     ? "left after a failure"
+                          : how.empty() ? "died or left without rondo_destroy()"
+                                        : how;
   context_->poller().post([socket = std::shared_ptr<MessageSocket>(std::move(edge.socket))] {});
   const bool is_news = all_end_ != Ended::Everything && !gone_.contains(rank);
   if (is_news && has_departed_) {  // the others see what becomes of it
     gone_.insert(rank);
     take_place();
+  } else if (is_news && unreachable) {
+    lose_host_of(rank);
   } else if (is_news) {
     hear(Notice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/disowned.h"
 #include "base/log.h"
 #include "base/quiet_thread.h"
@@ -23,6 +24,8 @@ constexpr int64_t kLeave_ms = 500;
 /// After which time a rank that should hang below this one, and has not come, is asked whether it is alive;
 /// and one that could not be reached, and of which nothing was heard, counts as dead.
 constexpr int64_t kSuspect_ms = 200;
+/// How often neighbours are sought that do not answer.
+constexpr int64_t kSeekAgain_ms = 1000;
 /// How often, and how long one after the other, a rank is dialled until it counts as dead.
 constexpr int kDials = 3;
 constexpr int64_t kBetweenDials_ms = 50;
@@ -136,18 +139,28 @@ void Session::take_place() {
   tree_ = control_tree(parents_, gone_, rank_);
   if (tree_.parent != before) told_ = Ended::Nothing;
   if (tree_.parent >= 0 && !edges_.contains(tree_.parent)) seek(tree_.parent, PurposeKind::Control);
-  context_->poller().cancel(suspicion_);
-  suspicion_ = context_->poller().after_ms(kSuspect_ms, [this] { judge_missing(); });
+  judge_missing_after(kSuspect_ms);
   pass_up();
 }
 
 /// Children that have not come may have died before. Of a rank that could not be reached those that are
-/// joined to this one know by now, if it has left.
+/// joined to this one know by now, if it has left. A neighbour that did not answer may do so later.
 void Session::judge_missing() {
-  for (const int child : tree_.children)
-    if (!edges_.contains(child)) seek(child, PurposeKind::Inquiry);
   for (const int rank : std::exchange(doubted_, {}))
     hear(Notice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text())), -1);
+  bool any = tree_.parent >= 0 && !edges_.contains(tree_.parent);
+  if (any) seek(tree_.parent, PurposeKind::Control);
+  for (const int child : tree_.children) {
+    if (edges_.contains(child)) continue;
+    seek(child, PurposeKind::Inquiry);
+    any = true;
+  }
+  if (any && all_end_ != Ended::Everything) judge_missing_after(kSeekAgain_ms);
+}
+
+void Session::judge_missing_after(int64_t delay_ms) {
+  context_->poller().cancel(suspicion_);
+  suspicion_ = context_->poller().after_ms(delay_ms, [this] { judge_missing(); });
 }
 
 void Session::seek(int rank, PurposeKind kind) {
@@ -155,8 +168,16 @@ void Session::seek(int rank, PurposeKind kind) {
   if (all_end_ == Ended::Everything || !dialled_.insert(rank).second) return;
   const std::lock_guard lock(mutex_);
   if (ends_) return;
+  if (!seeker_.joinable()) {
+    auto started = try_quiet_thread([this] { look_for_neighbours(); });
+    if (!started.ok()) {
+      log().warn("the control tree has to wait: {}", started.status().message());
+      dialled_.erase(rank);  // and is sought again
+      return;
+    }
+    seeker_ = started.take();
+  }
   sought_[rank] = kind;
-  if (!seeker_.joinable()) seeker_ = quiet_thread([this] { look_for_neighbours(); });
   changed_.notify_all();
 }
 
@@ -171,19 +192,24 @@ void Session::look_for_neighbours() {
     const auto [rank, kind] = *sought_.begin();
     sought_.erase(sought_.begin());
     lock.unlock();
-    const auto reached = std::make_shared<Result<Fd>>(reach(rank, kind));
-    context_->poller().post([this, rank = rank, kind = kind, reached] { have_reached(rank, kind, reached); });
+    const auto reached = std::make_shared<Reached>(reach(rank, kind));
+    context_->poller().post(
+        [this, rank = rank, kind = kind, reached] { have_reached(rank, kind, *reached); });
     lock.lock();
   }
 }
 
-void Session::have_reached(int rank, PurposeKind kind, const std::shared_ptr<Result<Fd>>& reached) {
+void Session::have_reached(int rank, PurposeKind kind, Reached& reached) {
   dialled_.erase(rank);
-  if (reached->ok()) {
-    if (kind == PurposeKind::Control) add_edge(rank, reached->take());
-  } else if (reached->status().code() != Code::RemoteError) {  // it is stopped, or this session ends
-    log().info("{} should be a neighbour in the control tree: {}", member(rank).text(),
-               reached->status().message());
+  const Status failure = reached.fd.status();
+  const bool is_silent =
+      reached.contact == Contact::Sought && !failure.ok() && failure.code() != Code::RemoteError;
+  if (!is_silent) silent_since_ns_.erase(rank);
+  if (failure.ok()) {
+    if (kind == PurposeKind::Control) add_edge(rank, reached.fd.take());
+  } else if (failure.code() != Code::RemoteError) {  // it is stopped, or unreachable, or this session ends
+    log().info("{} should be a neighbour in the control tree: {}", member(rank).text(), failure.message());
+    if (is_silent) judge_silence(rank, reached.began_ns);
   } else if (gone_.insert(rank).second) {
     // Where this rank needs nobody any more, it may not have heard that all have ended.
     if (own_end_ != Ended::Everything && !has_departed_) doubted_.insert(rank);
@@ -191,18 +217,35 @@ void Session::have_reached(int rank, PurposeKind kind, const std::shared_ptr<Res
   }
 }
 
-Result<Fd> Session::reach(int rank, PurposeKind kind) {
-  const bool same_host = member(rank).endpoint.host == member(rank_).endpoint.host;
+/// The other end of an edge is lost as soon; to this rank there is none yet.
+void Session::judge_silence(int rank, int64_t since_ns) {
+  if (is_on_this_host(rank)) return;
+  const int64_t began_ns = silent_since_ns_.try_emplace(rank, since_ns).first->second;
+  if (now_ns() - began_ns >= unreachable_s_ * 1'000'000'000) lose_host_of(rank);
+}
+
+/// Ranks of that host are joined to others through one of them, so nobody else may notice.
+void Session::lose_host_of(int rank) {
+  for (int other = 0; other < size(); ++other) {
+    if (member(other).endpoint.host != member(rank).endpoint.host || gone_.contains(other)) continue;
+    hear(Notice::of_rank(other,
+                         error(Code::RemoteError, "{} has been unreachable for {} s (RONDO_UNREACHABLE)",
+                               member(other).text(), unreachable_s_)),
+         -1);
+  }
+}
+
+Session::Reached Session::reach(int rank, PurposeKind kind) {
   const auto interrupt = [this]() -> Status {
     const std::lock_guard lock(mutex_);
     return ends_ ? Status(Code::Aborted, "the session ends") : Status();
   };
   for (int dials = 1;; ++dials) {
-    auto fd = dial(rank, same_host ? Route::Unix : Route::Tcp, Purpose{.kind = kind},
-                   Deadline::in_ms(kDial_ms), interrupt);
-    if (fd.ok() || fd.status().code() != Code::RemoteError || dials == kDials) return fd;
+    Reached reached{.began_ns = now_ns(), .fd = Status(Code::Aborted, "the session ends")};
+    reached.fd = dial(rank, is_on_this_host(rank) ? Route::Unix : Route::Tcp, Purpose{.kind = kind},
+                      Deadline::in_ms(kDial_ms), interrupt, &reached.contact);
+    if (reached.fd.ok() || reached.fd.status().code() != Code::RemoteError || dials == kDials) return reached;
     nap_us(kBetweenDials_ms * 1000);
-    RONDO_TRY(interrupt());
   }
 }
 

@@ -1,5 +1,7 @@
 // How a rank joins a Session: it registers at the root, learns who the others are, and takes its place in the
 // control tree.
+#include <algorithm>
+
 #include "base/settings.h"
 #include "comm/session.h"
 
@@ -35,16 +37,25 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
   return session;
 }
 
+/// A host that is down answers nothing, and its id may have been replaced since.
 Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded) {
+  constexpr int kSilence_ms = 30'000;
   const Purpose purpose{.kind = PurposeKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
   std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
   for (const IpAddress& ip : by_nearness(id.addresses, context_->interfaces()))
     addresses.push_back(Address::tcp(ip, id.tcp_port));
-  auto fd = dial_any(addresses, id.credentials, purpose, deadline, superseded);
-  if (fd.ok()) return fd;
-  const Status& failure = fd.status();
-  return error(failure.code() == Code::RemoteError ? Code::SystemError : failure.code(),
-               "the process that made the unique id cannot be reached: {}", failure.message());
+  for (;;) {
+    Contact contact = Contact::None;
+    auto fd = dial_any(addresses, id.credentials, purpose,
+                       Deadline::in_ms(std::min(deadline.left_ms(), kSilence_ms)), superseded, &contact);
+    if (fd.ok()) return fd;
+    const Status& failure = fd.status();
+    const bool is_silent = failure.code() == Code::Timeout && !deadline.passed();
+    if (is_silent && contact == Contact::Made) continue;  // it is busy
+    if (contact == Contact::None) return failure;
+    const bool is_gone = is_silent || failure.code() == Code::RemoteError;
+    return error(is_gone ? Code::SystemError : failure.code(), "{}: {}", kRootUnreachable, failure.message());
+  }
 }
 
 Status Session::register_with_root(const UniqueId& id, int nranks, const MemberDevice& device,
@@ -67,10 +78,13 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const MemberD
     root_ = std::make_unique<MessageSocket>(
         context_->poller(), std::move(fd), [this](const Message& message) { on_root_message(message); },
         [this, process = id.process] {
-          start_health_.fail(error(Code::RemoteError,
-                                   "{}, the root of the start, died while the ranks were starting",
-                                   process_text(members_, process)));
-          changed_.notify_all();
+          {
+            const std::lock_guard lock(mutex_);
+            start_health_.fail(error(Code::RemoteError,
+                                     "{}, the root of the start, died while the ranks were starting",
+                                     process_text(members_, process)));
+            changed_.notify_all();
+          }
           context_->poller().post([root = std::shared_ptr<MessageSocket>(std::move(root_))] {});
         });
   });
@@ -98,7 +112,7 @@ Status Session::grow_edges(const Deadline& deadline) {
     early_edges_.clear();
   });
   if (tree_.parent >= 0) {
-    const bool same_host = member(tree_.parent).endpoint.host == member(rank_).endpoint.host;
+    const bool same_host = is_on_this_host(tree_.parent);
     const auto failed = [this] { return start_health_.cause(); };
     auto fd = dial(tree_.parent, same_host ? Route::Unix : Route::Tcp, Purpose{.kind = PurposeKind::Control},
                    deadline, failed);

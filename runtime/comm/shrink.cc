@@ -134,12 +134,18 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
   const int self = static_cast<int>(std::find(left.begin(), left.end(), parent.rank()) - left.begin());
   if (parent.device() >= 0) options.devices = {parent.device()};
   if (size == 1) return join({}, 1, 0, std::move(options));
-  Reunion reunion(parent, std::move(left), Deadline::in_ms(options.init_timeout_ms));
-  const auto id = reunion.agree();
-  if (!id.ok()) return reunion.first_cause(id.status());
-  auto made = join(id.value(), size, self, std::move(options), {}, [&] { return reunion.check_alive(); });
-  if (!made.ok()) return reunion.first_cause(made.status());
-  return made;
+  const Deadline deadline = Deadline::in_ms(options.init_timeout_ms);
+  Reunion reunion(parent, std::move(left), deadline);
+  for (;;) {
+    const auto id = reunion.agree();
+    if (!id.ok()) return reunion.first_cause(id.status());
+    options.init_timeout_ms = std::max(deadline.left_ms(), 1);
+    auto made = join(id.value(), size, self, options, {}, [&] { return reunion.check_alive(); });
+    if (made.ok()) return made;
+    // An id of an earlier attempt, whose first rank has given up and comes again.
+    if (self != 0 && Session::is_root_gone(made.status()) && !deadline.passed()) continue;
+    return reunion.first_cause(made.status());
+  }
 }
 
 }  // namespace rondo

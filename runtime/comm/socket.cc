@@ -173,10 +173,15 @@ Fd accept_pending(const Fd& listener, Address& from) {
   return fd;
 }
 
-Result<Fd> connect_to(const Address& address, const Deadline& deadline, const Interrupt& interrupt) {
+Result<Fd> socket_for(const Address& address) {
   Fd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return system_error("cannot make a socket", errno);
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  return fd;
+}
+
+Status connect_to(const Fd& fd, const Address& address, const Deadline& deadline,
+                  const Interrupt& interrupt) {
   const auto* raw = reinterpret_cast<const sockaddr*>(&address.storage);
   while (::connect(fd.get(), raw, address.length) != 0) {
     if (errno == EINTR) continue;
@@ -196,7 +201,7 @@ Result<Fd> connect_to(const Address& address, const Deadline& deadline, const In
     if (failure != 0) return connect_failure(address, failure);
     break;
   }
-  return fd;
+  return {};
 }
 
 Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& deadline,

@@ -1,9 +1,11 @@
 #include "comm/start.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <thread>
 
+#include "base/quiet_thread.h"
 #include "base/settings.h"
 #include "comm/device_choice.h"
 #include "comm/group.h"
@@ -21,7 +23,7 @@ Status pin_if_wanted(const Session& session) {
   int ranks_here = 0;
   int place = 0;
   for (int rank = 0; rank < session.size(); ++rank) {
-    if (session.member(rank).endpoint.host != session.member(session.rank()).endpoint.host) continue;
+    if (!session.is_on_this_host(rank)) continue;
     if (rank < session.rank()) ++place;
     ++ranks_here;
   }
@@ -99,16 +101,26 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
   std::vector<CommunicatorPtr> joined(static_cast<size_t>(nranks));
   std::vector<Status> outcomes(joined.size());
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < nranks; ++rank) {
-    threads.emplace_back([&, rank] {
+  std::atomic<bool> is_short_of_threads{false};
+  const auto interrupt = [&]() -> Status {
+    return is_short_of_threads ? Status(Code::Aborted, "another rank of the process has no thread")
+                               : Status();
+  };
+  Status started;
+  for (int rank = 0; rank < nranks && started.ok(); ++rank) {
+    auto thread = try_quiet_thread([&, rank] {
       Communicator::Options own = options;
       if (!own.devices.empty()) own.devices = {own.devices[static_cast<size_t>(rank) % own.devices.size()]};
-      auto one = join(id, nranks, rank, std::move(own));
+      auto one = join(id, nranks, rank, std::move(own), interrupt, interrupt);
       outcomes[static_cast<size_t>(rank)] = one.status();
       if (one.ok()) joined[static_cast<size_t>(rank)] = one.take();
     });
+    started = thread.status();
+    if (started.ok()) threads.push_back(thread.take());
   }
+  is_short_of_threads = !started.ok();
   for (std::thread& thread : threads) thread.join();
+  RONDO_TRY(started);
   for (const Status& outcome : outcomes) RONDO_TRY(outcome);
   const auto company = std::make_shared<Company>(nranks);
   for (const CommunicatorPtr& one : joined) one->join(company);
@@ -124,7 +136,7 @@ Result<CommunicatorPtr> join_by_method(const std::string& text, Communicator::Op
     auto joined = join(meeting.id, method.launch.size, method.launch.rank, options, meeting.superseded);
     if (joined.ok() || !meeting.superseded) return joined;
     // Whoever made an earlier run's id cannot be reached, or ends while this rank waits for the others.
-    if (joined.status().code() != Code::SystemError && meeting.superseded().ok()) return joined;
+    if (!Session::is_root_gone(joined.status()) && meeting.superseded().ok()) return joined;
     auto next = meet(method, deadline.left_ms(), &meeting.id);
     if (!next.ok()) return joined;
     meeting = next.take();

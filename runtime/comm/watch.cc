@@ -115,15 +115,19 @@ void Watch::Watched::judge_wait() {
     return;
   }
   const int64_t lasts_ns = now - still_since_ns_;
-  const bool gives_up = lasts_ns >= communicator_.timeout_ms() * 1'000'000;
+  const bool gives_up = lasts_ns / 1'000'000 >= communicator_.timeout_ms();
   if ((!gives_up && lasts_ns < next_look_ns_) || looks_.load(std::memory_order_acquire)) return;
   next_look_ns_ *= 2;
   if (looking_.joinable()) looking_.join();
   looks_.store(true, std::memory_order_relaxed);
-  looking_ = std::thread([this, gives_up] {
+  auto started = try_quiet_thread([this, gives_up] {
     find_out(gives_up);
     looks_.store(false, std::memory_order_release);
   });
+  if (started.ok())
+    looking_ = started.take();
+  else
+    looks_.store(false, std::memory_order_relaxed);  // the next look tries again
 }
 
 void Watch::Watched::find_out(bool gives_up) {
@@ -162,8 +166,8 @@ class Guard {
 
  private:
   void start() {
-    started_ = true;
     quiet_thread([this] { loop(); }).detach();
+    started_ = true;
   }
   [[noreturn]] void loop() {
     std::unique_lock lock(mutex_);

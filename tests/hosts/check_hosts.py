@@ -2,7 +2,7 @@
 """Several hosts on one machine: network namespaces joined by veth, each with a decoy interface whose address is the
 same on every host. Ranks find one another by env:// with a secret, choose the interface that joins them, and are right.
 
-usage: check_hosts.py RONDO_PERF [Hosts | GpuHosts]. Needs root and ip (iproute2); exits 77 where they are missing.
+usage: check_hosts.py RONDO_PERF PAIRS [Hosts | GpuHosts]. Needs root and ip (iproute2), and exits 77 without them.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-PERF = sys.argv.pop(1)
+PERF, PAIRS = sys.argv.pop(1), sys.argv.pop(1)
 TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
 
@@ -53,7 +53,7 @@ class Network:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
-def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, **variables):
+def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, program=PERF, **variables):
     """Starts the ranks, each with a GPU of its own if asked for, and calls `meanwhile` with rank 0; the finished
     processes with their output."""
     size = len(hosts.names) * ranks_a_host
@@ -64,7 +64,7 @@ def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: No
                            RONDO_LOG="info", **variables)
         if own_gpus:
             environment["RONDO_DEVICE"] = f"cuda:{rank}"
-        command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], PERF, *words]
+        command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], program, *words]
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     try:
@@ -138,6 +138,22 @@ class Hosts(unittest.TestCase):
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
             self.assertIn(") has been unreachable for 2 s (RONDO_UNREACHABLE)", log)
+
+    def test_all_ranks_of_a_host_that_is_cut_off_are_lost_not_only_the_one_that_speaks_for_it(self):
+        cut_s = []
+
+        def cut(first):
+            self.assertEqual(first.stdout.readline().strip(), "ready")
+            ip("-n", hosts.bridge, "link", "set", "port1", "down")
+            cut_s.append(time.monotonic())
+
+        with Network(2) as hosts:
+            ended = start(hosts, 2, [], program=PAIRS, meanwhile=cut, RONDO_SECRET="correct horse",
+                          RONDO_UNREACHABLE="2", RONDO_TIMEOUT="60")
+        self.assertLess(time.monotonic() - cut_s[0], 8)
+        for rank, ((out, log), code) in enumerate(ended):
+            self.assertEqual(code, 0, log)
+            self.assertRegex(out.splitlines()[-1], rf"rank {(rank + 2) % 4} \(.*\) has been unreachable for 2 s")
 
     def test_without_a_secret_other_hosts_are_refused_with_what_to_set(self):
         with Network(2) as hosts:

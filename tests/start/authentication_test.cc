@@ -29,10 +29,16 @@ Address door(const UniqueId& id) {
   return Address::tcp({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}, id.tcp_port);
 }
 
+Result<Fd> connected(const Address& address, const Deadline& deadline) {
+  RONDO_TRY_ASSIGN(Fd fd, socket_for(address));
+  RONDO_TRY(connect_to(fd, address, deadline, {}));
+  return fd;
+}
+
 /// Connects, says `bytes`, and waits until the other end hangs up.
 void say(const UniqueId& id, const std::vector<std::byte>& bytes) {
   const Deadline deadline = Deadline::in_ms(10'000);
-  auto fd = connect_to(door(id), deadline, {});
+  auto fd = connected(door(id), deadline);
   REQUIRE(fd.ok());
   static_cast<void>(send_all(fd.value(), bytes, deadline, {}));  // it may hang up before all is said
   std::array<std::byte, 4096> answer;
@@ -109,7 +115,7 @@ TEST_CASE("strangers are turned away and do not disturb a start") {
   });
   say(id, bytes_of("GET / HTTP/1.1\r\nHost: example\r\nAccept: */*\r\n\r\n"));
   say(id, noise);
-  const auto silent = connect_to(door(id), Deadline::in_ms(1000), {});  // connects and says nothing
+  const auto silent = connected(door(id), Deadline::in_ms(1000));  // connects and says nothing
   REQUIRE(silent.ok());
   REQUIRE_FALSE(joined);
 
@@ -152,7 +158,7 @@ TEST_CASE("another version of the protocol is told apart") {
   REQUIRE(rondo_get_unique_id(&raw) == RONDO_OK);
   const UniqueId id = parse(raw);
   const Deadline deadline = Deadline::in_ms(5000);
-  auto fd = connect_to(door(id), deadline, {});
+  auto fd = connected(door(id), deadline);
   REQUIRE(fd.ok());
   REQUIRE(send_all(fd.value(), hello_for(id, 999), deadline, {}).ok());
   std::array<uint32_t, 3> answer{};  // magic, version, verdict
@@ -167,7 +173,7 @@ TEST_CASE("another version of the protocol is told apart") {
 
 TEST_CASE("a listener says nothing by which a stranger could check guesses at the secret") {
   const Start start;
-  auto fd = connect_to(door(start.id), Deadline::in_ms(5000), {});
+  auto fd = connected(door(start.id), Deadline::in_ms(5000));
   REQUIRE(fd.ok());
   tell(fd.value(), hello_for(start.id));
   const auto answer = hear(fd.value(), kAnswerBytes);
@@ -204,7 +210,7 @@ TEST_CASE("a proof fits the conversation that it was made for, unchanged, and no
   // A man in the middle, who may change a byte of the claim or of the receipt.
   const auto relay = [&](size_t changed_in_claim, size_t changed_in_receipt) {
     return dial_fake(start.id.credentials, [&](const Fd& fd) {
-      const auto real = connect_to(door(start.id), Deadline::in_ms(5000), {});
+      const auto real = connected(door(start.id), Deadline::in_ms(5000));
       REQUIRE(real.ok());
       hello = hear(fd, kHelloBytes);
       tell(real.value(), hello);
@@ -224,7 +230,7 @@ TEST_CASE("a proof fits the conversation that it was made for, unchanged, and no
   CHECK(relay(kClaimBytes - 1, kReceiptBytes).code() == Code::InvalidUsage);  // the proof
   CHECK(relay(kClaimBytes, kReceiptBytes - 1).code() == Code::InvalidUsage);
 
-  auto fd = connect_to(door(start.id), Deadline::in_ms(5000), {});
+  auto fd = connected(door(start.id), Deadline::in_ms(5000));
   REQUIRE(fd.ok());
   tell(fd.value(), hello);  // and once more
   hear(fd.value(), kAnswerBytes);

@@ -18,6 +18,9 @@ using std::chrono::milliseconds;
 using Bytes = std::vector<uint8_t>;
 
 constexpr milliseconds kBetweenLooks{50};
+/// What rondo_init_rank() says of an id whose maker has ended, or cannot be reached; any other
+/// RONDO_SYSTEM_ERROR is this process's own.
+constexpr const char* kMakerIsGone = "the process that made the unique id cannot be reached";
 
 /// What the store has for an id by which all ranks have joined.
 const Bytes& used_up() {
@@ -99,11 +102,11 @@ rondo_comm_t attend_meeting(c10d::Store& store, const Seat& seat, rondo_config_t
       config.init_timeout_ms = left.count();
       rondo_comm_t comm = nullptr;
       const rondo_status_t status = rondo_init_rank(&comm, seat.size, &id, seat.rank, &config);
-      if (status != RONDO_SYSTEM_ERROR) {
+      why = rondo_last_error(nullptr);
+      if (status != RONDO_SYSTEM_ERROR || why.find(kMakerIsGone) == std::string::npos) {
         check(status, nullptr, seat.where);
         return comm;
       }
-      why = rondo_last_error(nullptr);
       if (!std::exchange(has_warned, true))
         TORCH_WARN(seat.where, ": ", why,
                    "; it may have ended: waiting for rank 0 to come, or to come again");

@@ -1,8 +1,10 @@
 // Time: the monotonic clock in nanoseconds, and deadlines on it. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 namespace rondo {
 
@@ -16,17 +18,22 @@ inline int64_t now_ns() {
 /// A point in time after which a wait has lasted too long.
 class Deadline {
  public:
-  static Deadline in_ms(int64_t timeout_ms) { return Deadline(now_ns() + timeout_ms * 1'000'000); }
+  static Deadline in_ms(int64_t timeout_ms) {
+    const int64_t now = now_ns();
+    const int64_t most_ms = (std::numeric_limits<int64_t>::max() - now) / kMillisecond_ns;
+    return Deadline(now + std::min(timeout_ms, most_ms) * kMillisecond_ns);
+  }
 
   bool passed() const { return now_ns() >= at_ns_; }
   int64_t at_ns() const { return at_ns_; }
-  /// Milliseconds left, rounded up, at least 0: what poll() takes.
+  /// Milliseconds left, rounded up, from 0 to the most that poll() takes.
   int left_ms() const {
-    const int64_t left_ns = at_ns_ - now_ns();
-    return left_ns <= 0 ? 0 : static_cast<int>((left_ns + 999'999) / 1'000'000);
+    const int64_t left_ms = (at_ns_ - now_ns() + kMillisecond_ns - 1) / kMillisecond_ns;
+    return static_cast<int>(std::clamp<int64_t>(left_ms, 0, std::numeric_limits<int>::max()));
   }
 
  private:
+  static constexpr int64_t kMillisecond_ns = 1'000'000;
   explicit Deadline(int64_t at_ns) : at_ns_(at_ns) {}
   int64_t at_ns_;
 };

@@ -3,8 +3,11 @@
 
 #include <signal.h>
 
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/status.h"
 
 namespace rondo {
 
@@ -28,6 +31,16 @@ template <class Body>
 std::thread quiet_thread(Body&& body) {
   const NoSignals quiet;
   return std::thread(std::forward<Body>(body));
+}
+
+/// SystemError where the process may have no more of them.
+template <class Body>
+Result<std::thread> try_quiet_thread(Body&& body) {
+  try {
+    return quiet_thread(std::forward<Body>(body));
+  } catch (const std::system_error& failure) {
+    return system_error("cannot start a thread", failure.code().value());
+  }
 }
 
 }  // namespace rondo

@@ -48,6 +48,7 @@ class Context : private Greeting::Desk {
   void pause(const Fd& listener);
   bool make_room(const Fd& listener, int error_number);
   const Secret* secret_of(uint64_t session) override;
+  bool expects(uint64_t session, int rank) override { return doors_.contains({session, rank}); }
   void admit(uint64_t session, const Purpose& purpose, Fd fd) override;
   void turned_away(const std::string& why, const Address& from) override;
   void over(Greeting* greeting) override { greetings_->erase(greeting); }

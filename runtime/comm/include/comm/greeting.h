@@ -19,6 +19,7 @@ class Greeting {
     virtual ~Desk() = default;
     /// Null: the session is not known here.
     virtual const Secret* secret_of(uint64_t session) = 0;
+    virtual bool expects(uint64_t session, int rank) = 0;
     virtual void admit(uint64_t session, const Purpose& purpose, Fd fd) = 0;
     virtual void turned_away(const std::string& why, const Address& from) = 0;
     /// The Greeting has ended, and may be destroyed once its handler has returned.

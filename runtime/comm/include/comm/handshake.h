@@ -49,9 +49,18 @@ struct Credentials {
 Result<Fd> dial(const Address& address, const Credentials& credentials, const Purpose& purpose,
                 const Deadline& deadline, const Interrupt& interrupt);
 
-/// Dials the addresses in turn until one answers, and all of them again while one hangs up without a word:
-/// a listener that strangers besiege may drop a rank as well.
+/// How far an attempt got.
+enum class Contact {
+  None,    // not out of this process, which has too few descriptors, say
+  Sought,  // no address took the connection
+  Made,    // one did, whatever came of it
+};
+
+/// Dials the addresses in turn until one answers, and all of them again while one is silent or hangs up
+/// without a word: a listener that strangers besiege may drop a rank as well. `contact` becomes the best of
+/// the attempts.
 Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
-                    const Purpose& purpose, const Deadline& deadline, const Interrupt& interrupt);
+                    const Purpose& purpose, const Deadline& deadline, const Interrupt& interrupt,
+                    Contact* contact = nullptr);
 
 }  // namespace rondo

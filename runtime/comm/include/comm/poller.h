@@ -40,6 +40,9 @@ class Poller {
   Timer after_ms(int64_t delay_ms, std::function<void()> work);
   void cancel(Timer timer) { timers_.erase(timer); }
 
+  /// Around a fork: the child must not see the handlers half changed.
+  void hold_handlers() { handlers_mutex_.lock(); }
+  void release_handlers() { handlers_mutex_.unlock(); }
   /// In the child of a fork: closes the inherited descriptors, so that the parent's death is seen by its
   /// peers. The child has no service thread and must not use the Poller.
   void close_in_child();
@@ -62,6 +65,7 @@ class Poller {
 
   Fd epoll_;
   Fd wake_;
+  std::mutex handlers_mutex_;  // for changes of handlers_, which the thread alone makes
   std::map<int, Watched> handlers_;
   std::map<Timer, Due> timers_;
   Timer next_timer_ = 1;

@@ -31,6 +31,11 @@ class Session {
   static Result<std::shared_ptr<Session>> join(const UniqueId& id, int nranks, int rank,
                                                const MemberDevice& device, int64_t timeout_ms,
                                                const Interrupt& superseded, const Interrupt& interrupt);
+  /// Whether joining failed because of the process that made the id, which may have ended.
+  static bool is_root_gone(const Status& failure) {
+    return failure.code() == Code::SystemError &&
+           failure.message().find(kRootUnreachable) != std::string::npos;
+  }
   /// A session of one rank, which needs nobody.
   static std::shared_ptr<Session> alone(const MemberDevice& device);
   ~Session();
@@ -39,10 +44,11 @@ class Session {
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(members_.size()); }
   const Member& member(int rank) const { return members_[static_cast<size_t>(rank)]; }
+  bool is_on_this_host(int rank) const { return member(rank).endpoint.host == member(rank_).endpoint.host; }
 
   /// A socket to another rank's process, for the given purpose; its `from_rank` and `to_rank` are filled in.
   Result<Fd> dial(int rank, Route route, Purpose purpose, const Deadline& deadline,
-                  const Interrupt& interrupt);
+                  const Interrupt& interrupt, Contact* contact = nullptr);
   /// A Data socket that arrived for (communicator, from_rank, port, index), and the route that its dialler
   /// stated in `purpose`; invalid while it has not.
   Fd arrived(Purpose& purpose);
@@ -84,6 +90,7 @@ class Session {
   void depart();
 
  private:
+  static constexpr const char* kRootUnreachable = "the process that made the unique id cannot be reached";
   /// What a rank has come to the end of.
   enum class Ended : int32_t { Nothing, World, Everything };
   struct Edge {
@@ -92,6 +99,13 @@ class Session {
     Ended ended = Ended::Nothing;  // by all ranks of that subtree
     bool left = false;             // it said that it leaves after a failure
     bool farewell = false;         // it knows that this rank leaves
+  };
+
+  /// What came of seeking a neighbour.
+  struct Reached {
+    int64_t began_ns = 0;
+    Contact contact = Contact::None;
+    Result<Fd> fd;
   };
 
   /// A question for news that goes through the control tree (session_news.cc).
@@ -116,8 +130,8 @@ class Session {
   void wait_for_starting();
   void note_ends();
   void look_for_neighbours();
-  Result<Fd> reach(int rank, PurposeKind kind);
-  void have_reached(int rank, PurposeKind kind, const std::shared_ptr<Result<Fd>>& reached);
+  Reached reach(int rank, PurposeKind kind);
+  void have_reached(int rank, PurposeKind kind, Reached& reached);
   std::vector<Address> addresses_of(const Member& member, Route route) const;
 
   // On the service thread:
@@ -127,7 +141,7 @@ class Session {
   void on_edge_message(int rank, const Message& message);
   void on_root_message(const Message& message);
   void lose(int rank, const std::string& how);  // empty: as its socket says
-  std::string how_it_ended(const Edge& edge) const;
+  static bool is_unreachable(const Edge& edge);
   void hear(const Notice& notice, int from_rank);
   void sound(const SoundingId& id, int from_rank);
   void end_sounding(const SoundingId& id, int rank);
@@ -136,6 +150,9 @@ class Session {
   void take_place();
   void seek(int rank, PurposeKind kind);
   void judge_missing();
+  void judge_missing_after(int64_t delay_ms);
+  void judge_silence(int rank, int64_t since_ns);
+  void lose_host_of(int rank);
   bool is_departure_known() const;
   void pass_up();
   void all_have(Ended ended);
@@ -160,6 +177,7 @@ class Session {
   bool stands_ = false;                  // all edges did, so those that are missing now are sought
   std::set<int> dialled_;                // ranks to which an edge is on its way
   std::set<int> doubted_;                // ranks that could not be reached, and may have left
+  std::map<int, int64_t> silent_since_ns_;  // ranks of other hosts whose network does not answer
   Poller::Timer suspicion_ = 0;          // 0: none
   Ended own_end_ = Ended::Nothing;       // of this rank
   Ended told_ = Ended::Nothing;          // the parent

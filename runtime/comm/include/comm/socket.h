@@ -52,8 +52,10 @@ using Interrupt = std::function<Status()>;
 /// Longest stretch of waiting between two looks at an Interrupt.
 inline constexpr int kInterruptEvery_ms = 20;
 
+/// A socket for that kind of address.
+Result<Fd> socket_for(const Address& address);
 /// RemoteError where nobody listens, Timeout at the deadline.
-Result<Fd> connect_to(const Address& address, const Deadline& deadline, const Interrupt& interrupt);
+Status connect_to(const Fd& fd, const Address& address, const Deadline& deadline, const Interrupt& interrupt);
 Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& deadline,
                 const Interrupt& interrupt);
 Status receive_all(const Fd& fd, std::span<std::byte> bytes, const Deadline& deadline,

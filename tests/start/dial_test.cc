@@ -1,0 +1,126 @@
+// Dialling a process that offers several addresses, of which some are silent or another machine's; and one in
+// which that rank is not any more.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "comm/context.h"
+#include "comm/handshake.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr IpAddress kThisHost{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+
+Address loopback(uint16_t port) { return Address::tcp(kThisHost, port); }
+
+uint16_t port_of(const Fd& fd) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  REQUIRE(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
+  return ntohs(address.sin_port);
+}
+
+/// A listener that nobody accepts at and whose backlog is full: the kernel drops what asks for more.
+class Silent {
+ public:
+  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    Address any = loopback(0);
+    REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
+    REQUIRE(::listen(listener_.get(), 0) == 0);
+    for (Fd& one : filling_) {
+      one = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      const Address to = address();
+      static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length));
+    }
+  }
+  Address address() const { return loopback(port_of(listener_)); }
+
+ private:
+  Fd listener_;
+  std::array<Fd, 4> filling_;
+};
+
+/// A port that nobody listens at.
+Address refusing() {
+  const Fd unused(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Address any = loopback(0);
+  REQUIRE(::bind(unused.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
+  return loopback(port_of(unused));
+}
+
+/// Nothing has a way there.
+Address unroutable() { return Address::tcp({0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 9); }
+
+/// This process as one that others dial, with a rank 0 in it.
+struct Dialled {
+  Credentials credentials{random_u64(), random_secret()};
+  std::shared_ptr<Context> context;
+  std::atomic<int> came{0};
+  Dialled() {
+    auto got = Context::get();
+    REQUIRE(got.ok());
+    context = got.take();
+    context->open(credentials, 0, [this](const Purpose&, Fd) { ++came; });
+  }
+  ~Dialled() { context->close(credentials.session, 0); }
+  Address address() const { return loopback(context->self().tcp_port); }
+
+  Result<Fd> dial(std::vector<Address> addresses, int64_t within_ms, int rank, Contact& contact) const {
+    const Purpose purpose{.kind = PurposeKind::Inquiry, .from_rank = 1, .to_rank = rank};
+    return dial_any(addresses, credentials, purpose, Deadline::in_ms(within_ms), {}, &contact);
+  }
+};
+
+TEST_CASE("an address that is silent does not keep the next from being tried") {
+  const Dialled dialled;
+  const Silent silent;
+  Contact contact = Contact::None;
+  const int64_t before_ns = now_ns();
+  CHECK(dialled.dial({silent.address(), dialled.address()}, 2000, 0, contact).ok());
+  CHECK(contact == Contact::Made);
+  CHECK(now_ns() - before_ns < 1'900'000'000);
+  for (int waited_ms = 0; dialled.came != 1 && waited_ms < 5000; ++waited_ms)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(dialled.came == 1);
+}
+
+TEST_CASE("of several addresses' failures the one counts that tells most") {
+  const Dialled dialled;
+  const Silent silent;
+  Contact contact = Contact::None;
+  // Nobody listens any more, whether or not this host has a way to the other address.
+  CHECK(dialled.dial({refusing(), unroutable()}, 2000, 0, contact).status().code() == Code::RemoteError);
+  CHECK(dialled.dial({unroutable(), refusing()}, 2000, 0, contact).status().code() == Code::RemoteError);
+  // The one that refuses can be another machine's.
+  CHECK(dialled.dial({silent.address(), refusing()}, 300, 0, contact).status().code() == Code::Timeout);
+  CHECK(dialled.dial({refusing(), silent.address()}, 300, 0, contact).status().code() == Code::Timeout);
+  CHECK(contact == Contact::Sought);
+}
+
+TEST_CASE("a rank that has left its process is not there any more, though others of the process are") {
+  const Dialled dialled;
+  Contact contact = Contact::None;
+  const auto reached = dialled.dial({dialled.address()}, 5000, 3, contact);
+  CHECK(reached.status().code() == Code::RemoteError);
+  CHECK(reached.status().message().find("that rank is not there any more") != std::string::npos);
+  CHECK(contact == Contact::Made);
+  CHECK(dialled.came == 0);
+}
+
+TEST_CASE("a deadline can be as far away as a number can say") {
+  const Deadline far = Deadline::in_ms(std::numeric_limits<int64_t>::max());
+  CHECK_FALSE(far.passed());
+  CHECK(far.left_ms() == std::numeric_limits<int>::max());
+  CHECK(Deadline::in_ms(1'000'000'000'000).left_ms() == std::numeric_limits<int>::max());
+  CHECK(Deadline::in_ms(0).left_ms() == 0);
+}
+
+}  // namespace
+}  // namespace rondo::test
