@@ -9,6 +9,8 @@ namespace {
 
 /// How many ranks a sentence names.
 constexpr size_t kMaxNamed = 8;
+/// How long it takes at most to find out, however many do not answer: nothing else is done meanwhile.
+constexpr int64_t kDiagnosis_ms = 2000;
 
 Result<Activities> ask(Communicator& communicator, int rank) {
   return inquire(*communicator.session(), communicator.session_rank(rank), communicator.id(),
@@ -17,6 +19,7 @@ Result<Activities> ask(Communicator& communicator, int rank) {
 
 /// What a rank that waits does.
 std::string wait_text(const Activity& does) {
+  if (does.finished != 0) return "waits in rondo_finalize()";
   if (does.inside == 0) return "waits in " + describe(does.messages);
   return "is in " + describe(does.last()) + (does.messages.none() ? "" : " and " + describe(does.messages));
 }
@@ -63,12 +66,18 @@ class Pursuit {
     links_.push_back({communicator.rank(), own});
   }
 
+  bool is_over() const { return deadline_.passed(); }
+
   Diagnosis follow(int first) {
     Diagnosis found;
     links_.resize(1);
     for (int rank = first; rank >= 0 && rank < communicator_.size();) {
       if (const auto known = find(rank); known != links_.end()) {
         judge_circle({known, links_.end()}, found);
+        return found;
+      }
+      if (is_over()) {
+        found.open = true;
         return found;
       }
       const Result<Activities> answer = ask(communicator_, rank);
@@ -169,6 +178,7 @@ class Pursuit {
 
   Communicator& communicator_;
   const Wait& wait_;
+  Deadline deadline_ = Deadline::in_ms(kDiagnosis_ms);
   uint32_t sequence_;  // of the call that waits; 0: a message does
   Links links_;        // this rank, the one that it waits for, and so on
 };
@@ -176,7 +186,7 @@ class Pursuit {
 /// The best that any rank knows.
 Diagnosis ask_all(Communicator& communicator, Pursuit& pursuit) {
   Diagnosis found;
-  for (int rank = 0; rank < communicator.size(); ++rank) {
+  for (int rank = 0; rank < communicator.size() && !pursuit.is_over(); ++rank) {
     if (rank == communicator.rank()) continue;
     Diagnosis one = pursuit.follow(rank);
     if (!one.mismatch.ok() || !one.departed.ok() || (one.late && !one.open)) return one;
@@ -190,7 +200,7 @@ Diagnosis ask_for_any_source(Communicator& communicator, Pursuit& pursuit) {
   Diagnosis found;
   std::vector<std::string> causes;
   size_t left = 0;
-  for (int rank = 0; rank < communicator.size(); ++rank) {
+  for (int rank = 0; rank < communicator.size() && !pursuit.is_over(); ++rank) {
     if (rank == communicator.rank()) continue;
     Diagnosis one = pursuit.follow(rank);
     if (!one.departed.ok()) ++left;

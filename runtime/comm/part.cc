@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -48,7 +49,7 @@ Progress Part::advance() {
   if (how_many(Progress::Done) == std::ssize(all)) {
     // A failure lets messages of a GPU go, and then they look done.
     if (gpu_messages_ && communicator_.health().failed()) return fail(communicator_.health().cause());
-    if (has_shown_) communicator_.board().show({});
+    hide_messages();
     over_ = true;
     return Progress::Done;
   }
@@ -161,6 +162,10 @@ Wait Part::wait() const {
 void Part::show_messages() {
   communicator_.board().show(messages_->pending());
   has_shown_ = true;
+}
+
+void Part::hide_messages() {
+  if (std::exchange(has_shown_, false)) communicator_.board().show({});
 }
 
 void Part::look(int64_t waited_ns, bool waits) {

@@ -13,11 +13,24 @@ std::shared_ptr<Request> Requests::start(Item item) {
     const std::lock_guard lock(mutex_);
     under_way_.push_back(request);
     advance(news);
-    if (!request->over_ && !thread_.joinable()) thread_ = quiet_thread([this] { loop(); });
+    if (!request->over_ && !thread_.joinable()) start_thread(news);
     if (!request->over_) changed_.notify_all();
   }
   spread(news);
   return request;
+}
+
+/// Without it nobody would carry on what nobody waits for.
+void Requests::start_thread(News& news) {
+  auto started = try_quiet_thread([this] { loop(); });
+  if (started.ok()) {
+    thread_ = started.take();
+    return;
+  }
+  const auto request = under_way_.back();
+  under_way_.pop_back();
+  request->part_.abandon();
+  end(*request, request->item_.communicator->fail(started.status()), news);
 }
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
@@ -37,6 +50,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (is_time) look(patience.waited_ns(), &request);
     if (is_time && timeout_ms != 0 && deadline.passed()) break;
   }
+  if (!request.over_) request.part_.hide_messages();
   if (--waiting_ == 0 && !under_way_.empty()) changed_.notify_all();
   const Status status =
       request.over_ ? request.status_ : Status(Code::InProgress, "the message is not over yet");
@@ -69,6 +83,7 @@ void Requests::close() {
     const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
     for (const auto& request : std::exchange(under_way_, {})) {
       request->part_.abandon();
+      request->part_.hide_messages();
       end(*request, request->item_.communicator->board().named(why), news);
     }
     changed_.notify_all();

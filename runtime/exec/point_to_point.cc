@@ -129,7 +129,7 @@ void PointToPoint::abandon(const SendRequest& request) {
   if (found == out_.end()) return;
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
   Outgoing& out = found->second;
-  std::erase_if(out.to_announce, is_it);
+  out.unannounced += std::erase_if(out.to_announce, is_it);
   // What was not granted was copied, or has not left.
   if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) out.connection->withdraw();
 }
@@ -159,7 +159,7 @@ void PointToPoint::note_unasked(PendingMessages& pending) const {
 
 std::vector<uint64_t> PointToPoint::sent() const {
   std::vector<uint64_t> sent(static_cast<size_t>(nranks_));
-  for (const auto& [peer, out] : out_) sent[static_cast<size_t>(peer)] = out.next_id - 1;
+  for (const auto& [peer, out] : out_) sent[static_cast<size_t>(peer)] = out.next_id - 1 - out.unannounced;
   return sent;
 }
 

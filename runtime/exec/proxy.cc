@@ -25,7 +25,13 @@ void Proxy::add(Work* work) {
     all_.push_back(work);
   }
   if (thread_.joinable()) return;
-  thread_ = quiet_thread([this] { loop(); });
+  try {
+    thread_ = quiet_thread([this] { loop(); });
+  } catch (const std::exception&) {
+    const std::lock_guard lock(mutex_);
+    std::erase(all_, work);
+    throw;
+  }
 }
 
 void Proxy::remove(Work* work) {

@@ -2,8 +2,11 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <fstream>
 
 #include "../support/sanitized.h"
@@ -73,6 +76,27 @@ TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }
+}
+
+TEST_CASE("a process that may have no thread is told so, and nothing hangs") {
+  if (kSanitized) return;  // they have threads of their own
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kAnybody = 64'321;  // the limit is not for root
+    if (::geteuid() == 0 && (::setgid(kAnybody) != 0 || ::setuid(kAnybody) != 0)) std::_Exit(2);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    std::array<rondo_comm_t, 3> comms{};
+    const bool is_told =
+        rondo_init_all(comms.data(), 3, nullptr) == RONDO_SYSTEM_ERROR &&
+        std::string(rondo_last_error(nullptr)).find("cannot start a thread") != std::string::npos;
+    if (!is_told) std::fputs(rondo_last_error(nullptr), stderr);
+    std::_Exit(is_told ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 /// A rank in the middle of the tree keeps its subtree's blocks.

@@ -2,6 +2,7 @@
 // asked for, and calls on another communicator than the others use.
 #include <chrono>
 #include <functional>
+#include <thread>
 
 #include "catch.h"
 #include "worlds.h"
@@ -154,6 +155,45 @@ TEST_CASE("receives from any source name what each other rank does") {
         require(first != std::string::npos && text.find(does, first + 1) != std::string::npos, text);
         check(rondo_barrier(rank.comm, nullptr), rank.comm);
       }
+    }));
+  }
+}
+
+TEST_CASE("a rank that waits at the end is said to be there, not in a call that is over") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      if (rank.rank == 0) {
+        check(rondo_set_timeout(rank.comm, 1500));
+        check_fails(rondo_recv(&received, 1, RONDO_INT32, RONDO_ANY_SOURCE, 5, rank.comm, nullptr, nullptr),
+                    RONDO_TIMEOUT, {"rank 1 waits in rondo_finalize()"}, rank.comm);
+      } else {
+        check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT, {"recv(from any source, tag 5)"}, rank.comm);
+      }
+    }));
+  }
+}
+
+TEST_CASE("a rank that no longer waits for its receive is not said to wait") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned comm;
+      make(rank, "looked", 30'000, comm);
+      if (rank.rank == 1) check(rondo_set_timeout(comm.get(), kSoon_ms));
+      rondo_request_t request = nullptr;
+      if (rank.rank == 0) {
+        check(rondo_irecv(&received, 1, RONDO_INT32, 1, 5, comm.get(), nullptr, &request), comm.get());
+        require(rondo_request_wait(request, 1200) == RONDO_IN_PROGRESS, "it is over");
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank == 1)
+        check_fails(rondo_barrier(comm.get(), nullptr), RONDO_TIMEOUT,
+                    {"rank 0 (", "has made no call on it yet"}, comm.get());
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(4 * kSoon_ms));
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank == 0) check(rondo_request_free(request));
     }));
   }
 }

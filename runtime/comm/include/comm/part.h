@@ -33,6 +33,8 @@ class Part {
   void look(int64_t waited_ns, bool waits = true);
   /// It will not be advanced any more: nothing reads or writes the memory of what is not over.
   void abandon();
+  /// Nobody waits for it any more: peers that ask do not hear that somebody does.
+  void hide_messages();
   const Status& status() const { return status_; }
   bool over() const { return over_; }
 

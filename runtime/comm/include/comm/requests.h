@@ -55,6 +55,7 @@ class Requests {
  private:
   /// Those that are over, and who is to be told; that is done without the mutex.
   using News = std::vector<std::pair<Told, Status>>;
+  void start_thread(News& news);
   bool advance(News& news);
   void look(int64_t waited_ns, const Request* awaited);
   void end(Request& request, const Status& status, News& news);

@@ -89,6 +89,7 @@ class PointToPoint {
     std::deque<std::shared_ptr<SendRequest>> to_announce;
     std::list<std::shared_ptr<SendRequest>> in_flight;
     uint64_t next_id = 1;
+    uint64_t unannounced = 0;  // that were abandoned before the first word of them
   };
   struct Incoming {
     Connection* connection = nullptr;
