@@ -102,6 +102,17 @@ class Fakes(unittest.TestCase):
         self.assertIn("the state of the machine changed", result.stderr)
         self.assertIn("nothing could be compared", result.stdout)
 
+    def test_a_probe_that_fails_throws_a_turn_away(self):
+        result = self.in_states("30.0 30.0 fails 30.0", "--rounds", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("thrown away as the state changed: 2 turns and 0 rounds", result.stdout)
+
+    def test_without_a_first_probe_nothing_is_measured(self):
+        result = self.in_states("fails", "--rounds", "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the probe is broken here", result.stderr)
+        self.assertNotIn("rondo", self.lines("log"))
+
     def test_one_cpu_has_no_state(self):
         result = self.in_states("none", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
