@@ -70,7 +70,7 @@ can_fetch() {
 
 # unreachable LOG: what apt could not fetch for want of a network, and why.
 unreachable() {
-  sed -nE 's/^[EW]: Failed to fetch ([^ ]+) +(.*(resolving|onnect|timed out).*)/\2 (\1)/p' "$1" | head -n 1
+  sed -nE '/^[EW]: Failed to fetch ([^ ]+) +(.*(resolving|onnect|timed out).*)/ { s//\2 (\1)/p; q }' "$1"
 }
 
 # install_with_apt LOG PACKAGE...; a list that is missing or old is fetched anew.
