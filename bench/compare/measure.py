@@ -1,5 +1,6 @@
 """Takes times: round after round, each sweep by every contestant in one state of the machine, another one first in
 every round."""
+import math
 import statistics
 import sys
 from collections import defaultdict
@@ -82,8 +83,8 @@ def speed_beside(row, peer):
 
 
 def measure(arguments, contestants, budget, probe):
-    """Every contestant has a share of the budget in the first round; those that follow are begun if there is
-    time for all of them."""
+    """Every sweep has a share of the budget in the first round; those that follow are begun if there is time for all of
+    them."""
     sheet = Sheet(arguments)
     longest = 0
     while sheet.rounds == 0 or (sheet.rounds < arguments.rounds and budget.left() > SLACK * longest):
@@ -100,43 +101,51 @@ def make_round(sheet, contestants, budget, probe):
     sweeps = sweeps_of(arguments)
     for place, sweep in enumerate(sweeps):
         print(f"round {number + 1} of {arguments.rounds}: {sweep}", file=sys.stderr)
-        turns_left = (len(sweeps) - place) * len(contestants)
-        if not make_turns(sheet, sweep, rotated(contestants, number), Clock(budget, number, turns_left), probe):
+        clock = Clock(budget, number == 0, len(sweeps) - place, len(contestants))
+        if not make_turns(sheet, sweep, rotated(contestants, number), clock, probe) and not clock.is_share:
             return
     sheet.rounds += 1
 
 
 class Clock:
-    """How long the turns of one sweep and round may take."""
+    """How long the turns of one sweep and round may take: of what is left of the budget a share, and each turn a share
+    of that; or all of it."""
 
-    def __init__(self, budget, number, turns_left):
-        self.budget, self.turns_left, self.shares = budget, turns_left, number == 0
-        self.began = budget.clock()
+    def __init__(self, budget, is_share, sweeps_left, turns):
+        self.now, self.is_share = budget.clock, is_share
+        self.began = self.now()
+        seconds = budget.share(sweeps_left) if is_share else budget.left()
+        self.end = self.began + seconds
+        self.share = seconds / turns if is_share else math.inf
 
     def seconds(self):
-        share = self.budget.share(max(1, self.turns_left)) if self.shares else self.budget.left()
-        self.turns_left -= 1
-        return share
+        """For the next turn."""
+        return min(self.share, max(0.0, self.end - self.now()))
 
-    def is_cut(self):
-        return not self.shares and self.budget.is_over()
+    def is_over(self):
+        return self.now() >= self.end
+
+    def cuts(self, seconds):
+        """Whether a turn that had so many seconds may have wanted for time."""
+        return seconds < self.share and self.is_over()
 
     def since(self):
-        return self.budget.clock() - self.began
+        return self.now() - self.began
 
 
 def make_turns(sheet, sweep, contestants, clock, probe):
     """False where there was no time for them."""
     able = {one.name: one for one in contestants if sheet.open_sizes(sweep, one.name)}
-    if clock.is_cut():
+    if clock.is_over():
+        print(f"{sweep}: there is no time left", file=sys.stderr)
         return False
     if not able:
         return True
     state, turns, thrown_away = in_one_state(
         able, lambda name: take_turn(sheet, sweep, able[name], clock), probe,
-        lambda: clock.is_cut() or clock.since() > sheet.arguments.state_seconds)
+        lambda: clock.is_over() or clock.since() > sheet.arguments.state_seconds)
     sheet.thrown_away += thrown_away
-    if clock.is_cut():
+    if clock.is_over() and not clock.is_share:
         return False
     if turns:
         sheet.add(sweep, state, turns)
@@ -152,12 +161,14 @@ def rotated(contestants, turn):
 
 def take_turn(sheet, sweep, contestant, clock):
     sizes = sheet.open_sizes(sweep, contestant.name)
-    if not sizes:
+    seconds = clock.seconds()
+    if not sizes or seconds == 0:
         return Turn()
-    seconds = min(sheet.arguments.timeout, clock.seconds())
-    turn = contestant.run(job_of(sweep, sizes, sheet.arguments, seconds))
-    if not clock.is_cut():  # or else whatever is missing is not the contestant's fault
+    turn = contestant.run(job_of(sweep, sizes, sheet.arguments, min(sheet.arguments.timeout, seconds)))
+    if not clock.cuts(seconds):
         sheet.note_fault(sweep, contestant.name, sizes, turn)
+    elif turn.fault:
+        print(f"{contestant.name} had no time for its whole turn, {sweep}", file=sys.stderr)
     size, fault = sheet.faults.get((sweep, contestant.name), (None, None))
     if size in sizes:
         print(f"{contestant.name} fails, {sweep}, from {size} bytes on:\n  {fault}", file=sys.stderr)

@@ -13,11 +13,18 @@ BUSY = math.inf  # like no state, itself included
 
 
 def probe_by(perf):
-    """Returns a function that gives the state in ns, BUSY, or None where there is one CPU."""
+    """Returns a function that gives the state in ns, BUSY, or None where there is one CPU. Where its first probe fails
+    there is none to be had; a later one that fails must not end hours of measuring, and is BUSY."""
+    has_worked = False
+
     def probe():
+        nonlocal has_worked
         outcome = processes.run([perf, "--probe"], timeout=SECONDS)
+        if outcome.fault and has_worked:
+            return BUSY
         if outcome.fault:
             raise Missing(outcome.fault)
+        has_worked = True
         found = FIGURE.search(outcome.printed)
         if found:
             return float(found[1])

@@ -22,8 +22,7 @@ void add_setup(const Setup& setup, Json& object) {
   object["gpu"] = text_or_null(setup.gpu);
   object["driver"] = text_or_null(setup.driver);
   object["copy_gbs"] = or_null(setup.copy_gbs);
-  object["handoff_before_ns"] = or_null(setup.handoff_before_ns);
-  object["handoff_after_ns"] = or_null(setup.handoff_after_ns);
+  object["handoff_ns"] = or_null(setup.handoff_ns);
 }
 
 // Times of a form that does not exist are null, and so is #wrong where nothing was checked.
@@ -73,8 +72,7 @@ Setup setup_from(const Json& object) {
   setup.gpu = text_from(object.at("gpu"));
   setup.driver = text_from(object.at("driver"));
   setup.copy_gbs = number_from<double>(object.at("copy_gbs"));
-  setup.handoff_before_ns = number_from<double>(object.at("handoff_before_ns"));
-  setup.handoff_after_ns = number_from<double>(object.at("handoff_after_ns"));
+  setup.handoff_ns = number_from<double>(object.at("handoff_ns"));
   return setup;
 }
 

@@ -9,16 +9,14 @@ namespace rondo::perf {
 
 /// What was used besides the library.
 struct Setup {
-  std::string memory = "host";     // where buffers are
-  std::string calls = "calls";     // how they were made: "calls" that block, "queue", "stream" or "graph"
-  std::string clock = "host";      // "host", "cpu" or "events"
-  int graph_launches = 0;          // of a graph of all iterations
-  std::string gpu;                 // rank 0's; empty: none
-  std::string driver;              // the newest version of CUDA that it knows
-  std::optional<double> copy_gbs;  // rank 0's GPU, bytes read and written
-  // A cache line from one CPU of the ranks to another, before and after the table.
-  std::optional<double> handoff_before_ns;
-  std::optional<double> handoff_after_ns;
+  std::string memory = "host";       // where buffers are
+  std::string calls = "calls";       // how they were made: "calls" that block, "queue", "stream" or "graph"
+  std::string clock = "host";        // "host", "cpu" or "events"
+  int graph_launches = 0;            // of a graph of all iterations
+  std::string gpu;                   // rank 0's; empty: none
+  std::string driver;                // the newest version of CUDA that it knows
+  std::optional<double> copy_gbs;    // rank 0's GPU, bytes read and written
+  std::optional<double> handoff_ns;  // a cache line from one CPU of the ranks to another, before the table
 };
 
 /// One way of calling, out of place or in place.

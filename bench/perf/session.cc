@@ -75,12 +75,8 @@ class Session {
   rondo_status_t find_setup();
   rondo_status_t find_transports();
   void find_cpus();
-  void say_handoff(const std::optional<double>& ns) const {
-    if (!options_.gpu.used()) say(fmt::format("# cache line: {}\n", describe_handoff(cpus_, ns)));
-  }
-  rondo_status_t probe(std::optional<double>& ns);
+  rondo_status_t probe();
   void finish_row(Row& row);
-  void finish_table();
   std::vector<size_t> sizes_of(const Table& table) const;
   std::vector<Trial> make_trials(const Table& table, const Combination& combination,
                                  const std::vector<rondo_op_t>& ops, size_t bytes) const;
@@ -134,27 +130,22 @@ void Session::find_cpus() {
   cpus_ = choose_pair(cpus, allowed_cpus());
 }
 
-// Rank 0 does it while the others wait.
-rondo_status_t Session::probe(std::optional<double>& ns) {
+// Before a table and after it. Rank 0 does it while the others wait.
+rondo_status_t Session::probe() {
   if (options_.gpu.used()) return RONDO_OK;
-  if (team_.prints() && cpus_) ns = measure_handoff(*cpus_);
+  if (team_.prints()) {
+    setup_.handoff_ns = cpus_ ? measure_handoff(*cpus_) : std::nullopt;
+    say(fmt::format("# cache line: {}\n", describe_handoff(cpus_, setup_.handoff_ns)));
+  }
   return rondo_barrier(team_.control, nullptr);
 }
 
-// Hands the rows over once it is known what the CPUs were like after them.
-void Session::finish_table() {
-  if (!team_.prints()) return;
-  for (Row& row : rows_) {
-    row.setup.handoff_after_ns = setup_.handoff_after_ns;
-    if (input_.on_row) input_.on_row(row);
-  }
-}
-
-// Adds a measured row to the table, rank 0 prints it.
+// Adds a measured row to the table; rank 0 prints it and hands it over at once, as a later one may crash it.
 void Session::finish_row(Row& row) {
   for (const auto& timing : {row.out_of_place, row.in_place})
     wrong_anywhere_ |= timing && timing->wrong.value_or(0) > 0;
   say(table_row(row, style_of(options_), options_.timestamps ? timestamp() : ""));
+  if (team_.prints() && input_.on_row) input_.on_row(row);
   rows_.push_back(row);
 }
 
@@ -230,16 +221,11 @@ rondo_status_t Session::run_table(const Table& table) {
   PERF_TRY(find_transports());
   if (options_.explain) return run_combinations(table);
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
-  PERF_TRY(probe(setup_.handoff_before_ns));
   say(fmt::format("# {}, {} ranks{}, transport {}\n", name_of(table), team_.nranks, algorithm, transports_));
-  say_handoff(setup_.handoff_before_ns);
+  PERF_TRY(probe());
   say("#\n" + table_header(style_of(options_)));
-  rondo_status_t status = run_combinations(table);
-  setup_.handoff_after_ns.reset();
-  if (status == RONDO_OK) status = probe(setup_.handoff_after_ns);
-  finish_table();
-  PERF_TRY(status);
-  say_handoff(setup_.handoff_after_ns);
+  PERF_TRY(run_combinations(table));
+  PERF_TRY(probe());
   say(table_footer(rows_));
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }

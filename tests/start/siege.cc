@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <stdexcept>
 #include <vector>
@@ -15,7 +17,8 @@
 namespace rondo::test {
 namespace {
 
-constexpr size_t kHeld = 9000;  // connections at a time
+constexpr rlim_t kHeld = 9000;   // connections at a time
+constexpr rlim_t kOthers = 100;  // descriptors that are not connections
 
 class Stranger {
  public:
@@ -38,7 +41,7 @@ class Stranger {
     ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur < kHeld + 100) most_ = limit.rlim_cur - 100;
+    most_ = std::clamp<rlim_t>(limit.rlim_cur, kOthers + 1, kOthers + kHeld) - kOthers;
     std::vector<uint16_t> ports;
     for (uint16_t port = 0;;) {
       if (::read(ports_in, &port, sizeof port) == sizeof port) {
@@ -60,8 +63,15 @@ class Stranger {
 Siege::Siege(int silent) {
   if (::pipe2(ports_.data(), O_CLOEXEC) != 0 || ::pipe2(begun_.data(), O_CLOEXEC) != 0)
     throw std::runtime_error("no pipe");
+  const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ != 0) return;
+  if (pid_ < 0) throw std::runtime_error("no process");
+  if (pid_ > 0) {
+    ::close(begun_[1]);  // so that begin() sees it if the strangers end
+    return;
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before that took hold
   ::fcntl(ports_[0], F_SETFL, O_NONBLOCK);
   Stranger().run(ports_[0], begun_[1], silent);
 }
@@ -69,7 +79,7 @@ Siege::Siege(int silent) {
 Siege::~Siege() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
-  for (const int fd : {ports_[0], ports_[1], begun_[0], begun_[1]}) ::close(fd);
+  for (const int fd : {ports_[0], ports_[1], begun_[0]}) ::close(fd);
 }
 
 void Siege::begin(uint16_t port) const {

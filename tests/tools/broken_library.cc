@@ -1,6 +1,6 @@
 // Stands before librondo (LD_PRELOAD) and spoils what it does, as BROKEN says, so that a test can see
-// rondo-perf notice it. Calls of rank 1 only; every other function is the library's own. What a call on a
-// CUDA stream does is spoiled in that stream.
+// rondo-perf notice it. Calls of rank 1 only, and of rank 0 to "crash"; every other function is the library's
+// own. What a call on a CUDA stream does is spoiled in that stream.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -17,11 +17,11 @@ using AllReduce = rondo_status_t (*)(const void*, void*, size_t, rondo_type_t, r
                                      rondo_stream_t);
 using AllGather = rondo_status_t (*)(const void*, void*, size_t, rondo_type_t, rondo_comm_t, rondo_stream_t);
 
-bool broken(const char* how, rondo_comm_t comm) {
+bool broken(const char* how, rondo_comm_t comm, int at = 1) {
   const char* wanted = std::getenv("BROKEN");
   int rank = 0;
   rondo_rank(comm, &rank);
-  return wanted != nullptr && std::string_view(wanted) == how && rank == 1;
+  return wanted != nullptr && std::string_view(wanted) == how && rank == at;
 }
 
 template <typename Function>
@@ -80,6 +80,7 @@ extern "C" RONDO_API rondo_status_t rondo_all_reduce(const void* sendbuf, void* 
                                                      rondo_type_t type, rondo_op_t op, rondo_comm_t comm,
                                                      rondo_stream_t stream) {
   if (broken("exit", comm)) std::_Exit(9);
+  if (count > 1024 && broken("crash", comm, 0)) std::_Exit(9);
   if (broken("hang", comm)) {
     for (;;) pause();  // no deadline of the library ends this
   }

@@ -102,6 +102,17 @@ class Fakes(unittest.TestCase):
         self.assertIn("the state of the machine changed", result.stderr)
         self.assertIn("nothing could be compared", result.stdout)
 
+    def test_a_probe_that_fails_throws_a_turn_away(self):
+        result = self.in_states("30.0 30.0 fails 30.0", "--rounds", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("thrown away as the state changed: 2 turns and 0 rounds", result.stdout)
+
+    def test_without_a_first_probe_nothing_is_measured(self):
+        result = self.in_states("fails", "--rounds", "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the probe is broken here", result.stderr)
+        self.assertNotIn("rondo", self.lines("log"))
+
     def test_one_cpu_has_no_state(self):
         result = self.in_states("none", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -161,7 +172,7 @@ def is_running(pid):
 class Rounds(unittest.TestCase):
     """On a clock that only contestants move."""
 
-    def measure(self, minutes, seconds):
+    def measure(self, minutes, seconds, collectives="all_reduce", state_at=lambda now: None):
         import measure
         from budget import Budget
         from contestant import Contestant, Turn
@@ -172,10 +183,10 @@ class Rounds(unittest.TestCase):
             times = {step.bytes: 1.0 for step in job.steps}
             return Turn(times) if seconds <= job.timeout else Turn({}, "it took too long")
 
-        arguments = options_for("--collectives", "all_reduce", "--ranks", "2", "--rounds", "9", "--last", "8")
+        arguments = options_for("--collectives", collectives, "--ranks", "2", "--rounds", "9", "--last", "8")
         with redirect_stderr(io.StringIO()):
             sheet = measure.measure(arguments, [Contestant("rondo", "", run), Contestant("other", "", run)],
-                                    Budget(minutes, lambda: clock[0]), lambda: None)
+                                    Budget(minutes, lambda: clock[0]), lambda: state_at(clock[0]))
         return sheet, clock[0]
 
     def test_there_are_as_many_as_there_is_time_for(self):
@@ -186,6 +197,23 @@ class Rounds(unittest.TestCase):
     def test_the_first_has_a_share_for_everybody(self):
         sheet, seconds = self.measure(minutes=1, seconds=40)
         self.assertEqual((sheet.rounds, seconds), (1, 60))
+        self.assertEqual([name for _, name in sheet.faults], ["rondo", "other"])
+
+    def test_a_state_that_does_not_hold_takes_no_time_from_other_sweeps(self):
+        sheet, seconds = self.measure(minutes=1, seconds=7, collectives="reduce,broadcast",
+                                      state_at=lambda now: 30 if now > 29 or now % 2 else 300)
+        self.assertEqual((sheet.rounds, seconds), (1, 44))
+        self.assertEqual([(str(sweep), name) for sweep, _, name in sheet.times],
+                         [("broadcast, 2 ranks, shm", name) for name in ("rondo", "other")])
+        self.assertEqual(sheet.faults, {})
+
+    def test_a_turn_without_time_is_left_out_and_has_not_failed(self):
+        for turn, timed in ((25, ["rondo"]), (30, [])):  # of which Rondo makes two
+            with self.subTest(turn=turn):
+                sheet, seconds = self.measure(minutes=1, seconds=turn, state_at=lambda now: 30 if now else 300)
+                self.assertEqual((sheet.rounds, seconds), (1, 60))
+                self.assertEqual([name for _, _, name in sheet.times], timed)
+                self.assertEqual(sheet.faults, {})
 
 
 class Options(unittest.TestCase):

@@ -8,6 +8,7 @@ Usage: check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF SOME_DRIVER
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,19 @@ class Folder(unittest.TestCase):
 def sanitized():
     with open(os.path.join(BUILD, "meson-info/intro-buildoptions.json"), encoding="utf-8") as file:
         return any(option["name"] == "b_sanitize" and option["value"] not in ("none", []) for option in json.load(file))
+
+
+class ANewBuild(Folder):
+    def test_architectures_are_those_asked_for(self):
+        shutil.copytree(os.path.join(ROOT, "tools"), self.at("tools"))
+        for name in ("bin/cc", "bin/ninja", "bin/nm", "bin/pkg-config", "tools/cuda/find_nvcc"):
+            self.program(name, "exit 0")
+        self.program("bin/c++", "cat > /dev/null")
+        self.program("bin/meson", '[ "$1" = --version ] && echo 1.0.1 || { echo "$*"; exit 1; }')
+        for words, value in (([], "native"), (["--architectures", "89,90"], "89,90"), (["--architectures=all"], "all")):
+            made = run(self.at("tools/gpu-check"), "bundle", self.bundle, *words, CC=None, CXX=None,
+                       PATH=self.at("bin") + ":" + os.environ["PATH"])
+            self.assertIn(f"-Dgpu_architectures={value}", made.stderr.split())
 
 
 class ThisBuild(Folder):
@@ -277,6 +291,8 @@ class MadeBuild(Folder):
                               ((GPU_CHECK, "bundle"), "bundle needs a folder"),
                               ((GPU_CHECK, "bundle", "a", "b"), "one folder is enough"),
                               ((GPU_CHECK, "bundle", "a", "--build"), "--build needs a folder"),
+                              ((GPU_CHECK, "bundle", "a", "--architectures"), "--architectures needs a list"),
+                              ((GPU_CHECK, "bundle", "a", "--architectures", "89", "--build=b"), "builds nothing"),
                               ((GPU_CHECK, "--nonsense"), "--nonsense")):
             result = with_driver(*command)
             self.assertEqual(result.returncode, 2, (command, result.stdout + result.stderr))

@@ -40,6 +40,8 @@ if sys.argv[1:] == ["--probe"]:
     states = open(os.environ["FAKE_LOG"] + ".states").read().split()
     with open(os.environ["FAKE_LOG"] + ".states", "w") as file:
         file.write(" ".join(states[1:] or states))
+    if states[0] == "fails":
+        sys.exit("the probe is broken here")
     one_cpu = states[0] == "none"
     sys.exit(print("nothing to probe" if one_cpu else states[0] + " ns one way between CPUs 0 and 1"))
 option = lambda name: sys.argv[sys.argv.index(name) + 1]

@@ -49,28 +49,31 @@ as_root() {
 }
 
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive "RES_OPTIONS=${RES_OPTIONS:-}" \
+  as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive "RES_OPTIONS=${RES_OPTIONS:-}" \
     apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@"
 }
 
-# For what is small: a host that does not answer is given up after seconds, where apt alone takes minutes.
+# To see whether there is a network: a host that cannot be reached is given up after seconds, where apt alone takes
+# minutes. One that can be, but is slow, fails in another way than unreachable() looks for.
 apt_get_at_once() {
-  RES_OPTIONS="timeout:2 attempts:1" \
-    apt_get -o Acquire::Retries=0 -o Acquire::http::Timeout=4 -o Acquire::https::Timeout=4 "$@"
+  RES_OPTIONS="timeout:3 attempts:1" apt_get -o Acquire::Retries=0 -o Acquire::EnableSrvRecords=false \
+    -o Acquire::http::Timeout=5 -o Acquire::https::Timeout=5 "$@"
 }
 
-# can_fetch LOG PACKAGE: whether apt's hosts can be reached, by fetching one small package.
-can_fetch() {
+# unreachable LOG: what apt could not fetch as it did not find its host or could not connect to it, and why.
+unreachable() {
+  sed -nE '/^[EW]: Failed to fetch ([^ ]+) +(.*(resolv|onnect(ion)? to ).*)/ { s//\2 (\1)/p; q }' "$1"
+}
+
+# can_reach LOG PACKAGE: whether apt's hosts can be reached, by fetching one small package.
+can_reach() {
   local folder outcome=0
   folder=$(mktemp -d)
-  (cd "$folder" && apt_get_at_once download "$2") >> "$1" 2>&1 || outcome=1
+  (cd "$folder" && apt_get_at_once download "$2") > "$folder/log" 2>&1 ||
+    [ -z "$(unreachable "$folder/log")" ] || outcome=1
+  cat "$folder/log" >> "$1"
   rm -rf "$folder"
   return "$outcome"
-}
-
-# unreachable LOG: what apt could not fetch for want of a network, and why.
-unreachable() {
-  sed -nE 's/^[EW]: Failed to fetch ([^ ]+) +(.*(resolving|onnect|timed out).*)/\2 (\1)/p' "$1" | head -n 1
 }
 
 # install_with_apt LOG PACKAGE...; a list that is missing or old is fetched anew.
@@ -79,11 +82,12 @@ install_with_apt() {
   shift
   local install=(install -y --no-install-recommends "$@")
   if apt_get -s "${install[@]}" > "$log" 2>&1; then
-    can_fetch "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1 && return 0
+    can_reach "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1 && return 0
     [ -z "$(unreachable "$log")" ] || return 1
   fi
-  apt_get_at_once update >> "$log" 2>&1 || return 1
-  can_fetch "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1
+  apt_get_at_once -o APT::Update::Error-Mode=any update >> "$log" 2>&1 || [ -n "$(unreachable "$log")" ] ||
+    apt_get update >> "$log" 2>&1 || return 1
+  apt_get -s "${install[@]}" >> "$log" 2>&1 && can_reach "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1
 }
 
 # need "package|kind name|why"...: returns when all of them are there.
@@ -110,10 +114,9 @@ need() {
   log=$(mktemp)
   if ! install_with_apt "$log" "${missing[@]}"; then
     why=$(unreachable "$log")
-    [ -n "$why" ] || tail -n 20 "$log" >&2
+    tail -n 20 "$log" >&2
     rm -f "$log"
-    [ -z "$why" ] || fail "apt-get has no network: $why
-Needed: ${missing[*]}"
+    [ -z "$why" ] || say "apt-get has no network: $why" >&2
     fail "apt-get failed (its last lines are above). Needed: ${missing[*]}"
   fi
   rm -f "$log"
