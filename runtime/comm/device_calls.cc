@@ -142,7 +142,7 @@ void DeviceCalls::abandon() {
   if (running_) run_.abandon();
 }
 
-/// Tables that nobody needs any more, or new ones.
+/// Reuses a free table buffer, or allocates one.
 Result<DeviceCalls::Tables*> DeviceCalls::free_tables(size_t bytes) {
   for (Tables& tables : tables_) {
     if (tables.of_graph || tables.memory.bytes() < bytes) continue;

@@ -74,8 +74,8 @@ Status run_group(std::span<const Item> items) {
   return {};
 }
 
-/// Whether a call of host memory came to its end soon, as most do that are short. Where ranks outnumber CPUs,
-/// those that share this one are let run at once; the others are on their way.
+/// Polls inline for the common case of a short call; false if it needs the full progress loop. Where ranks
+/// outnumber CPUs it yields at once to those that share this CPU; the others are already running.
 bool is_quickly_done(Communicator& communicator, Task& task) {
   for (int yields = 0; yields < kQuickYields; ++yields) {
     CrowdedSpin spin(communicator.crowded());

@@ -146,7 +146,8 @@ Result<const Execution*> GpuCalls::choose_execution(const Call& call) {
   return memo.keep(call, chosen);
 }
 
-/// Of a call that lasts: what others do otherwise, and, the last time, who is late.
+/// Diagnoses a stalled call: a mismatch if one is found; at the deadline (`last`) a timeout that names the
+/// late rank.
 Status GpuCalls::late_or_different(const std::string& what, bool last) {
   const Diagnosis diagnosis = diagnose(communicator_, Wait());
   if (!diagnosis.mismatch.ok() || !last) return diagnosis.mismatch;

@@ -7,7 +7,7 @@
 namespace rondo {
 namespace {
 
-// Every call looks at these, so they are looked up without a call.
+// Read by every call: the initial-exec model avoids __tls_get_addr().
 #define RONDO_GROUP_STATE __attribute__((tls_model("initial-exec"))) constinit thread_local
 RONDO_GROUP_STATE int group_depth = 0;
 RONDO_GROUP_STATE struct Collected* this_threads = nullptr;

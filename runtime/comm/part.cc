@@ -147,7 +147,7 @@ int Part::blocked_on() const {
   return rank;
 }
 
-/// Of several things the first that is known.
+/// The first wait target that is known.
 Awaited Part::awaited() {
   if (over_) return {};
   const Awaited awaited = call_ ? call_->awaited() : Awaited();

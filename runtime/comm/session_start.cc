@@ -142,7 +142,7 @@ Status Session::grow_edges(const Deadline& deadline) {
   return {};
 }
 
-/// Who finds its parent gone may be about to hear why.
+/// A failure notice that names the cause may still be in flight; waits briefly for it.
 Status Session::first_news(const Status& failure) {
   constexpr auto kNewsMayTake = std::chrono::milliseconds(300);
   std::unique_lock lock(mutex_);

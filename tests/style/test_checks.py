@@ -87,6 +87,9 @@ class Text(unittest.TestCase):
     def test_no_end_of_the_last_line(self):
         self.expect("a.cc", "int x;", "no end")
 
+    def test_a_private_word(self):
+        self.expect("runtime/more.cc", "// the how-" + "manieth call\n", "say the number of")
+
     def test_a_path_of_one_machine(self):
         self.expect("README.md", "see " + "/home" + "/jo/rondo\n", "one machine")
 

@@ -10,6 +10,12 @@ REREAD = "-inl.h"  # Highway reads these once for each target: their guard is of
 # Paths of the machine that something was written on have no business in a tree that others clone.
 MACHINE_PATH = re.compile(r"(?<![\w./\-}$])/(?:work|root|home/[a-z]\w*|Users/\w+)(?:/|\b)")
 
+# Words that only this project would use, and what others say.
+PRIVATE_WORDS = {
+    re.compile(r"\bhow[-]manieth\b"): "the number of",
+    re.compile(r"\bcould not be [h]ad\b"): "out of memory, or not available",
+}
+
 
 def guarded(text):
     return "#pragma once" in text or re.search(r"^#ifndef (\w+)\n#define \1$", text, re.M)
@@ -29,6 +35,8 @@ def text_violations(files):
                 found.append(f"{where}: white space at the end of the line")
             if MACHINE_PATH.search(line):
                 found.append(f"{where}: a path of one machine: {line.strip()}")
+            found += [f"{where}: '{word.search(line)[0]}': say {better}" for word, better in PRIVATE_WORDS.items()
+                      if word.search(line)]
             if not path.endswith(CODE):
                 continue
             if "\t" in line:

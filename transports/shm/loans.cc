@@ -80,7 +80,7 @@ uint64_t Lender::note_for(const std::byte* data, size_t bytes) const {
   return bytes >= kLeastRead && borrower_reads() ? Note::of_address(data) : Note::kNone;
 }
 
-/// Where it has failed to once, no more.
+/// False for good after the first failed read.
 bool Lender::borrower_reads() const {
   // Relaxed: the words alone are looked at.
   return words_ != nullptr && copied_ == 0 &&

@@ -201,7 +201,7 @@ std::optional<Arrival> ShmConnection::peek() {
   return arrival;
 }
 
-/// False where it is nowhere yet, or could not be had.
+/// False if it is not mapped yet, or could not be.
 bool ShmConnection::borrow(const Arrival& arrival) {
   const int64_t start_ns = now_ns();
   auto found = find_borrowed(arrival);

@@ -73,7 +73,7 @@ ncclResult_t guarded(const char* call, ncclComm* comm, Body&& body) {
     Journal::open();
     return answer(call, comm, body());
   } catch (const std::bad_alloc&) {
-    return answer(call, comm, {ncclSystemError, "memory could not be had"});
+    return answer(call, comm, {ncclSystemError, "out of memory"});
   } catch (const std::exception& failure) {
     return answer(call, comm, {ncclInternalError, failure.what()});
   }

@@ -47,7 +47,7 @@ Rank& Ranks::on(c10::Device device) {
   if (!device.is_cuda()) return host_;
   const std::lock_guard lock(mutex_);
   auto& rank = on_gpus_[device.index()];
-  // Ranks have GPUs of different numbers; the how-manieth it is they agree on.
+  // GPU numbers differ between ranks; they agree on the order in which GPUs are first used.
   if (rank == nullptr)
     rank = std::make_unique<Rank>(*store_, "rondo/cuda/" + std::to_string(on_gpus_.size()), rank_, size_,
                                   timeout_, ("cuda:" + std::to_string(device.index())).c_str(), group_);

@@ -66,7 +66,7 @@ typedef enum {
   RONDO_ABORTED = 8,          /**< Some rank called rondo_abort(). */
   RONDO_IN_PROGRESS = 9,      /**< Not done yet (queries only). */
   RONDO_UNSUPPORTED = 10,     /**< Legal, but this build cannot do it. */
-  RONDO_OUT_OF_MEMORY = 11    /**< Memory could not be had. */
+  RONDO_OUT_OF_MEMORY = 11    /**< Out of memory. */
 } rondo_status_t;
 
 /** The name of a status, for example "RONDO_TIMEOUT". Never NULL. */

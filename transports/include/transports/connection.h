@@ -96,10 +96,10 @@ class Connection {
   virtual void say_away(bool /*is_away*/) {}
   virtual bool is_peer_away() const { return false; }
 
-  /// What broke, if anything did; it stays. Looked at when nothing moves, and only by who waits for this
-  /// connection: a peer that has done its part may have left in order.
+  /// Sticky error. Checked only by a stalled waiter on this connection, since a finished peer may have closed
+  /// it cleanly.
   virtual Status status() const { return {}; }
-  /// Whether that is no more than this: the peer has closed its end between two messages.
+  /// Whether that error is only that the peer closed its end between two messages.
   virtual bool has_left() const { return false; }
 
   virtual size_t slot_bytes() const = 0;

@@ -1,10 +1,10 @@
 // Doze: how a thread sleeps for something that another thread, process or host brings, and is woken by it.
 //
-// With a counter in shared memory goes a word that says whether anybody sleeps for it, in a cache line that
-// the counter's writer has at hand: one that it writes anyway, or that nobody writes who does not sleep. So
-// who publishes pays a load of that line, and a system call only where somebody sleeps. There is no fence
-// between the writer's store and that load: a sleeper who comes at that very moment may be missed, and sleeps
-// its time out. So nobody sleeps for longer than it may be late.
+// Beside each counter in shared memory is a word that says whether anyone sleeps on it, in a cache line the
+// counter's writer already owns, or one written only by sleepers. Publishing therefore costs one load of that
+// line, and a system call only if there is a sleeper. There is no fence between the writer's store and that
+// load: a sleeper that arrives at that very moment may be missed and sleeps until its timeout, so no sleep is
+// longer than a wakeup may be late.
 #pragma once
 
 #include <poll.h>

@@ -57,7 +57,7 @@ Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte
 
 struct Descriptors {
   size_t bytes = 0;   // of the message; 0: the peer has left
-  bool lost = false;  // some that came with it could not be had: this process has as many as it may
+  bool lost = false;  // descriptors that came with it were dropped: this process is at its limit
   std::vector<Fd> attached;
 };
 /// A message of at most message.size() bytes and what came with it, or nothing while none has arrived; never

@@ -53,7 +53,7 @@ constexpr bool reduces(CollectiveKind kind) {
 struct Signature {
   uint64_t count = 0;       // elements, as the caller gave them; _v forms: of the message at hand
   uint64_t plan = 0;        // hash of algorithm, channels and chunk bytes: how the call is carried out
-  uint32_t sequence = 0;    // the how-manieth call of the communicator this is, from 1
+  uint32_t sequence = 0;    // 1-based number of this call on its communicator
   uint32_t type = 0;        // rondo_type_t
   uint32_t type_bytes = 0;  // of one element
   uint32_t op = 0;          // rondo_op_t; user-defined ones: kUserOp

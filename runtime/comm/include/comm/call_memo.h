@@ -1,4 +1,4 @@
-// CallMemo: what was thought of the last call of a kind, for one like it.
+// CallMemo: a one-entry plan cache for each collective.
 #pragma once
 
 #include <optional>

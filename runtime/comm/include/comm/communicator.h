@@ -100,8 +100,8 @@ class Communicator {
   /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
   /// The task is good until the next call is prepared.
   Result<Task*> prepare(const Call& call);
-  /// Begins a short call that differs from the latest of its kind in its buffers alone; null: it has to be
-  /// looked at like any other. The task is good until the next one.
+  /// Fast path: begins the cached plan again if only the buffers differ from the latest call of its kind;
+  /// null if the full path is needed. The task is valid until the next one.
   Task* begin_again(const PlainCall& call);
   /// Numbers a call that is about to be made, and says so.
   void begin(Signature& signature, const char* algorithm);

@@ -31,7 +31,7 @@ class Crew {
     gpu::Event* event = nullptr;    // the rank's own, for what its stream has to wait for and be waited for
     const void* payload = nullptr;  // what `issue` needs of this rank
   };
-  /// Issues a call of all seats; nothing of it where it answers InvalidUsage.
+  /// Issues one call for all ranks. On InvalidUsage nothing was enqueued.
   using Issue = Status (*)(std::span<const Seat> seats);
 
   /// One call of all ranks.
@@ -42,11 +42,11 @@ class Crew {
     std::atomic<bool> over{false};  // issued, or not: see outcome
     Status outcome;
   };
-  /// Takes a place in the call that is being gathered. Who comes last issues it for all.
+  /// Adds this rank to the call that is being gathered. The last rank to arrive issues it for all.
   std::shared_ptr<Meeting> arrive(size_t place, const Seat& seat, Issue issue);
   /// Gives the place up, because the rank's call has failed; false where that is too late.
   bool leave(size_t place, Meeting& meeting);
-  /// The place of one who has not come, or the crew's size.
+  /// Index of a rank that has not arrived yet; size() if all have.
   size_t missing(const Meeting& meeting);
 
  private:

@@ -43,7 +43,7 @@ class DeviceLinks {
   bool pump();
   /// Whether all that the GPU has sent is on its way.
   bool flushed();
-  /// What broke, if anything did.
+  /// Sticky error of the connections.
   Status status();
 
  private:

@@ -26,7 +26,7 @@ struct ExecutionTerms {
   size_t slot_bytes = 0;
 };
 
-/// What was wished for; null and 0: RONDO_PROTOCOL and RONDO_CHANNELS.
+/// The caller's override; null and 0: that of the environment (RONDO_PROTOCOL, RONDO_CHANNELS).
 Result<std::optional<device::Protocol>> wished_protocol(const char* wish);
 Result<int> wished_channels(int wish);
 

@@ -31,7 +31,7 @@ struct Purpose {
   PurposeKind kind = PurposeKind::Register;
   int32_t from_rank = -1;  // in the session
   int32_t to_rank = -1;    // -1: the root, before it has a rank
-  uint32_t index = 0;      // Data: the how-manieth socket
+  uint32_t index = 0;      // Data: the number of the socket
   uint64_t communicator = 0;
   uint32_t port = 0;
   uint32_t route = 0;  // Data: the number of the transport in the table

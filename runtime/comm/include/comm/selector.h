@@ -26,7 +26,7 @@ struct Decision {
   bool exchanged = false;  // by an Exchange, not over connections
 };
 
-/// A plan that some more depends on.
+/// Mixes one more choice into the plan's hash.
 uint64_t mix_plan(uint64_t plan, uint64_t value);
 
 /// By that algorithm, in the longest chunks that slots of that size hold; Unsupported where they hold none.

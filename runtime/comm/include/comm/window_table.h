@@ -19,7 +19,7 @@ namespace rondo {
 
 inline constexpr int kMostWindows = 64;  // of a rank at a time
 
-/// What a word of the table says, and of the how-manieth window in that place.
+/// A table entry: the window's phase, and how many windows this slot has had.
 struct WindowState {
   enum class Phase : uint64_t { Closed, Open, Seen, Refused };
   Phase phase = Phase::Closed;

@@ -39,9 +39,10 @@ class PostTable {
  public:
   static constexpr size_t kMostBytes = size_t{256} * 1024;  // of a post
   static constexpr size_t kShortBytes = size_t{4} * 1024;   // of one that counts as short
-  /// Rounds in which everybody hears everybody take turns with the first two slots: who begins the next but
-  /// one knows that all have read. The others serve rounds in which a rank can be ahead, and the more it can,
-  /// the less often ranks that share a CPU have to take turns. Only short posts have many of them.
+  /// All-to-all rounds alternate between the first two slots: a rank that starts round k+2 has heard from all
+  /// ranks in k+1, so all have finished reading round k. The other slots serve rounds in which a rank can run
+  /// ahead; the further it can, the fewer process switches ranks that share a CPU need. Only short posts have
+  /// many of them.
   static constexpr int kMutualSlots = 2;
   static constexpr int kLongSlots = 8;
   static constexpr int kShortSlots = 64;
