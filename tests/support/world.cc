@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "sanitized.h"
 
 namespace rondo::test {
 namespace {
@@ -128,7 +129,7 @@ std::vector<Outcome> run_processes(const WorldOptions& options, const Body& body
   std::vector<Child> children;
   for (int rank = 0; rank < options.nranks; rank += options.ranks_each)
     children.push_back(fork_ranks(options, body, rank, id_path));
-  const auto deadline = Clock::now() + std::chrono::seconds(options.timeout_s);
+  const auto deadline = Clock::now() + std::chrono::seconds(options.timeout_s * (kSanitized ? 3 : 1));
   std::vector<Outcome> outcomes;
   for (const Child& child : children) outcomes.push_back(collect(child, deadline));
   ::unlink(id_path.c_str());

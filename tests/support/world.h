@@ -31,7 +31,7 @@ struct WorldOptions {
   std::vector<std::string> devices = {};  // by rank in turn, as RONDO_DEVICE; empty: the library's choice
   bool threads = false;                   // ranks are threads of one process instead of processes
   int ranks_each = 1;                     // threads of each process that are ranks, where there are processes
-  int timeout_s = 60;                     // longer is a hang
+  int timeout_s = 60;                     // longer is a hang; three times as long under a sanitizer
   int64_t call_timeout_ms = 30'000;
   std::vector<std::pair<std::string, std::string>> environment = {};  // of the ranks (processes only)
 };
