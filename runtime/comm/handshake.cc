@@ -47,7 +47,7 @@ Status prove(const Fd& fd, const Credentials& credentials, const Purpose& purpos
   return check_receipt(receipt, credentials.secret, said);
 }
 
-/// What came of an attempt.
+/// How one attempt to dial an address ended.
 struct Attempt {
   Contact contact = Contact::None;
   bool dropped = false;  // the other end hung up without a word
@@ -65,8 +65,8 @@ Result<Fd> dial_once(const Address& address, const Credentials& credentials, con
   return fd;
 }
 
-/// Of the failures of several addresses, the one to report: an address that another machine may have as well
-/// refuses, or has no route, while the right one is silent.
+/// Ranks the failures of several addresses; the heaviest is reported. A timeout outweighs a refusal, because
+/// the address that refuses may belong to another machine while the right one does not answer.
 int weight(const Status& failure) {
   switch (failure.code()) {
     case Code::InvalidUsage: return 3;

@@ -91,7 +91,7 @@ TEST_CASE("an address that is silent does not keep the next from being tried") {
   CHECK(dialled.came == 1);
 }
 
-TEST_CASE("of several addresses' failures the one counts that tells most") {
+TEST_CASE("the most telling failure of several addresses is reported") {
   const Dialled dialled;
   const Silent silent;
   Contact contact = Contact::None;

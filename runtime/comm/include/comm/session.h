@@ -76,8 +76,8 @@ class Session {
   /// Tells every rank.
   void notify(const Notice& notice);
 
-  /// Waits until all that other ranks know already has been heard here, or `health` has failed, or the time is
-  /// over: a rank that is stopped passes nothing on.
+  /// Waits until all that other ranks know already has been heard here, or `health` has failed, or the time
+  /// is over: a rank that is stopped passes nothing on.
   void await_news(int64_t at_most_ms, const Health& health);
 
   static constexpr uint64_t kWorld = 1;  // the communicator of all ranks
@@ -101,7 +101,7 @@ class Session {
     bool farewell = false;         // it knows that this rank leaves
   };
 
-  /// What came of seeking a neighbour.
+  /// The result of dialling a neighbour.
   struct Reached {
     int64_t began_ns = 0;
     Contact contact = Contact::None;
@@ -171,16 +171,16 @@ class Session {
   bool seated_ = false;                          // members_ and tree_ are known, and stay as they are
   std::vector<std::pair<int, Fd>> early_edges_;  // of neighbours who knew them sooner
   std::map<int, Edge> edges_;
-  std::unique_ptr<MessageSocket> root_;  // until the edges stand
-  std::vector<int> parents_;             // in the control tree, before any rank has gone
-  std::set<int> gone_;                   // ranks that died or left
-  bool stands_ = false;                  // all edges did, so those that are missing now are sought
-  std::set<int> dialled_;                // ranks to which an edge is on its way
-  std::set<int> doubted_;                // ranks that could not be reached, and may have left
+  std::unique_ptr<MessageSocket> root_;     // until the edges stand
+  std::vector<int> parents_;                // in the control tree, before any rank has gone
+  std::set<int> gone_;                      // ranks that died or left
+  bool stands_ = false;                     // all edges did, so those that are missing now are sought
+  std::set<int> dialled_;                   // ranks to which an edge is on its way
+  std::set<int> doubted_;                   // ranks that could not be reached, and may have left
   std::map<int, int64_t> silent_since_ns_;  // ranks of other hosts whose network does not answer
-  Poller::Timer suspicion_ = 0;          // 0: none
-  Ended own_end_ = Ended::Nothing;       // of this rank
-  Ended told_ = Ended::Nothing;          // the parent
+  Poller::Timer suspicion_ = 0;             // 0: none
+  Ended own_end_ = Ended::Nothing;          // of this rank
+  Ended told_ = Ended::Nothing;             // the parent
   bool has_departed_ = false;
   std::map<SoundingId, Sounding> soundings_;  // that are under way
 
@@ -200,7 +200,7 @@ class Session {
   std::vector<Notice> heard_;
   uint64_t next_sounding_ = 0;
   std::set<uint64_t> sounded_;  // numbers of this rank's soundings that are back
-  Health start_health_;  // failures before there is a communicator
+  Health start_health_;         // failures before there is a communicator
 };
 
 }  // namespace rondo
