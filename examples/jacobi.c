@@ -1,7 +1,8 @@
-/* The temperature of a square plate whose upper edge is hot, by Jacobi's method on several ranks.
+// SPDX-License-Identifier: Apache-2.0
+/* Computes the temperature of a square plate whose upper edge is hot, by Jacobi's method on several ranks.
  *
- * The plate is cut into bands of rows, one band a rank. In each iteration every point becomes the mean of
- * its four neighbours; the rows next to a cut come from the neighbouring rank ("halo" rows):
+ * The plate is cut into bands of rows, one band per rank. In each iteration every point becomes the mean of
+ * its four neighbours; the rows across a cut are received from the neighbouring rank ("halo" rows):
  *
  *      rank 0    . . . . . .
  *                a a a a a a   last row of rank 0  --.   .--> rank 0's lower halo
@@ -9,8 +10,8 @@
  *                b b b b b b   first row of rank 1 ---'-'---> rank 1's upper halo
  *      rank 1    . . . . . .
  *
- * At the end every rank also solves the whole plate alone and compares: the arithmetic is the same, so the
- * temperatures must be equal to the last bit.
+ * At the end every rank also solves the whole plate by itself and compares: the arithmetic is the same, so
+ * the temperatures must be bitwise equal.
  *
  *   rondo-run -n 4 jacobi [-n points a side] [-i iterations] */
 #include <rondo/rondo.h>
@@ -20,14 +21,14 @@
 
 enum { UPWARDS, DOWNWARDS }; /* tags: which way a row travels */
 
-/* Stops the program when a call failed; the launcher then stops the other ranks. */
+/* Exits if a call failed; the launcher then stops the other ranks. */
 static void check(rondo_status_t status, rondo_comm_t comm) {
   if (status == RONDO_OK) return;
   fprintf(stderr, "jacobi: %s\n", rondo_last_error(comm));
   exit(1);
 }
 
-/* A band of `rows` rows of n points, with a frame of fixed or halo points around it. */
+/* A band of `rows` rows of n points, surrounded by a frame of fixed or halo points. */
 typedef struct {
   int n, rows;
   double *now, *next;
@@ -76,8 +77,8 @@ static double sweep(Band* band) {
   return largest;
 }
 
-/* Swaps the rows at the cuts with the ranks above and below. In a group the calls go on together, so their
- * order does not matter. */
+/* Exchanges the rows at the cuts with the ranks above and below. The calls of a group progress together, so
+ * their order does not matter. */
 static void exchange_halos(Band* band, int rank, int size, rondo_comm_t comm) {
   const size_t n = (size_t)band->n;
   double* first = row_of(band, band->now, 1) + 1;
@@ -96,7 +97,7 @@ static void exchange_halos(Band* band, int rank, int size, rondo_comm_t comm) {
   check(rondo_group_end(), comm);
 }
 
-/* How many of the band's points differ from the whole plate, solved by this rank alone. */
+/* Returns how many points of the band differ from the whole plate as solved by this rank alone. */
 static int64_t count_wrong(const Band* band, int first_row, int iterations) {
   Band whole = make_band(band->n, band->n, 1);
   for (int i = 0; i < iterations; ++i) sweep(&whole);
@@ -108,7 +109,7 @@ static int64_t count_wrong(const Band* band, int first_row, int iterations) {
   return wrong;
 }
 
-/* The value of an option, a whole number of at least 1. */
+/* Returns the value of an option: a whole number from 1 to 100000. */
 static int option(int argc, char** argv, const char* name, int otherwise) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], name) != 0) continue;

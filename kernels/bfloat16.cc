@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of bfloat16, computed in float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bfloat16.cc"
@@ -18,10 +19,10 @@ namespace {
 void fold_bfloat16_kernel(const ReduceArgs& args) { reduce_reference(args); }
 #else
 
-// A 32-bit word of memory holds two elements, each the upper half of a float32: no element has to change its
-// place between lanes.
+// A 32-bit word of memory holds two elements, each the upper half of a float32, so no element has to move
+// between lanes.
 struct BFloat16Lanes : FloatMath<float> {
-  using Accumulator = Pair<V>;
+  using Accumulator = TwoHalves<V>;
   using Words = hn::RebindToUnsigned<D>;
 
   static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(float); }
@@ -55,7 +56,7 @@ struct BFloat16Lanes : FloatMath<float> {
     return hn::BitCast(D(), hn::And(rounded(v), hn::Set(Words(), 0xFFFF0000U)));
   }
 
-  // The upper half is the nearest bfloat16; the lower half is what is left over.
+  // The upper half of each word is the nearest bfloat16; the lower half is meaningless.
   static HWY_INLINE hn::Vec<Words> rounded(V v) {
     const Words du;
     const auto bits = hn::BitCast(du, v);

@@ -1,4 +1,5 @@
-// Products and scaled sums of complex numbers. Their plain sums and averages are those of their parts.
+// SPDX-License-Identifier: Apache-2.0
+// Products and scaled sums of complex numbers. Plain sums and averages are computed on their parts as floats.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "complex.cc"
 #include "targets.h"
@@ -17,7 +18,7 @@ namespace {
 void fold_complex_kernel(const ReduceArgs& args) { reduce_reference(args); }
 #else
 
-// Real and imaginary parts, unzipped into registers of their own.
+// Real and imaginary parts, deinterleaved into separate registers.
 template <class V>
 struct Parts {
   V real, imaginary;
@@ -30,7 +31,7 @@ struct AddParts {
   }
 };
 
-// The schoolbook formula, every product and sum rounded by itself.
+// The schoolbook formula, with every product and sum rounded separately.
 struct MultiplyParts {
   template <class V>
   HWY_INLINE Parts<V> operator()(Parts<V> a, Parts<V> b) const {

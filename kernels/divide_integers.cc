@@ -1,5 +1,6 @@
-// The division that ends an average of integers. CPUs have no vector instruction for it: plain loops, which
-// the compiler turns into vectors of floats where those are exact enough.
+// SPDX-License-Identifier: Apache-2.0
+// The final division of an integer average. CPUs have no vector instruction for it, so these are plain loops
+// that the compiler vectorises as float divisions if those are exact enough.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "divide_integers.cc"
 #include "targets.h"
@@ -17,8 +18,8 @@ namespace rondo {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Floats whose mantissa is longer than the integers: there a rounded quotient never reaches the integer above
-// the exact one. For 64 bits there is no such float.
+// Divides in floats whose mantissa is longer than the integers: a rounded quotient then never reaches the
+// integer above the exact one. For 64 bits there is no such float.
 template <class T>
 HWY_INLINE T quotient(T value, int divisor) {
   if constexpr (sizeof(T) < 4) {

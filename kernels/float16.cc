@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of float16, computed in float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "float16.cc"
@@ -17,7 +18,7 @@ namespace {
 void fold_float16_kernel(const ReduceArgs& args) { reduce_reference(args); }
 #else
 
-// AVX2 brings conversions, as AArch64 does.
+// AVX2 and AArch64 have conversion instructions.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 struct Float16Lanes : FloatMath<float> {
   using Accumulator = V;

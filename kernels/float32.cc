@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "float32.cc"

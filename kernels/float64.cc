@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of float64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "float64.cc"

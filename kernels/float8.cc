@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of float8_e4m3 and float8_e5m2, computed in float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "float8.cc"

@@ -1,4 +1,5 @@
-// Arithmetic on vectors of float32 and float64. Included once for each target of Highway's.
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic on vectors of float32 and float64. Included once for each Highway target.
 #if defined(RONDO_KERNELS_FLOAT_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_FLOAT_OPS_INL_H_
 #undef RONDO_KERNELS_FLOAT_OPS_INL_H_
@@ -14,22 +15,22 @@ HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
 
-struct Add {
+struct FloatAdd {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return hn::Add(a, b);
   }
 };
 
-struct Multiply {
+struct FloatMultiply {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return hn::Mul(a, b);
   }
 };
 
-// min and max spelled out, because CPUs differ in what theirs do with NaN and with zeros of two signs.
-// Where the comparison fails because b is NaN, b is chosen; where a is NaN, a is put back.
+// min and max are spelled out because CPUs differ in their treatment of NaN and of signed zeros. If b is NaN,
+// the comparison fails and selects b; if a is NaN, the last step restores a.
 struct Minimum {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
@@ -48,7 +49,7 @@ struct Maximum {
   }
 };
 
-/// One NaN for all, since which operand's NaN an instruction passes on differs from CPU to CPU.
+/// Replaces every NaN by one NaN, since CPUs differ in which operand's NaN an instruction propagates.
 template <class V>
 HWY_INLINE V with_one_nan(V v) {
   const hn::DFromV<V> d;
@@ -56,19 +57,19 @@ HWY_INLINE V with_one_nan(V v) {
                         v);
 }
 
-/// Runs the operation of the call on floats laid out as Lanes says.
+/// Runs the call's operation on floats in the layout of Lanes.
 template <class Lanes>
 HWY_INLINE void fold_floats(const ReduceArgs& args) {
   switch (args.op) {
-    case Reduction::Prod: return fold<Lanes, Multiply>(args);
+    case Reduction::Prod: return fold<Lanes, FloatMultiply>(args);
     case Reduction::Min: return fold<Lanes, Minimum>(args);
     case Reduction::Max: return fold<Lanes, Maximum>(args);
-    default: return fold_extended<Lanes, Add>(args);
+    default: return fold_extended<Lanes, FloatAdd>(args);
   }
 }
 
-/// Scaling and dividing for lanes that are computed in vectors of T, however they lie in memory. Found by
-/// fold-inl.h through Lanes.
+/// Scaling and division for Lanes that compute in vectors of T, whatever their memory layout. fold-inl.h
+/// finds them through Lanes.
 template <class T>
 struct FloatMath {
   using D = hn::ScalableTag<T>;
@@ -80,16 +81,16 @@ struct FloatMath {
   static HWY_INLINE V scale(V a, V factor) { return hn::Mul(a, factor); }
   static HWY_INLINE V divide(V a, V by) { return hn::Div(a, by); }
   template <class A>
-  static HWY_INLINE Pair<A> scale(Pair<A> a, V factor) {
+  static HWY_INLINE TwoHalves<A> scale(TwoHalves<A> a, V factor) {
     return {scale(a.first, factor), scale(a.second, factor)};
   }
   template <class A>
-  static HWY_INLINE Pair<A> divide(Pair<A> a, V by) {
+  static HWY_INLINE TwoHalves<A> divide(TwoHalves<A> a, V by) {
     return {divide(a.first, by), divide(a.second, by)};
   }
 };
 
-/// Floats as they are: float32 and float64.
+/// float32 and float64, which need no conversion.
 template <class T>
 struct FloatLanes : FloatMath<T> {
   using typename FloatMath<T>::D;

@@ -1,16 +1,17 @@
-// The loop that all vector kernels share. Included once for each target of Highway's.
+// SPDX-License-Identifier: Apache-2.0
+// The loop shared by all vector kernels. Included once for each Highway target.
 //
-// A kernel is made of two parts:
-//   Lanes  how one step of elements lies in memory and in registers:
+// A kernel consists of two parts:
+//   Lanes  the layout of one step of elements in memory and in registers:
 //            Accumulator            registers that hold a step, wide enough to compute in
 //            step_bytes()           memory that a step covers
 //            load(p), store(a, p)   at any alignment
-//            Factor, factor(p)      the scalar of a scaled source, ready for use   } where the
+//            Factor, factor(p)      the broadcast scalar of a scaled source        } if the
 //            scale(a, factor)                                                      } operation
-//            Divisor, divisor(n)    what the result is divided by, ready for use   } is a sum
+//            Divisor, divisor(n)    the broadcast divisor of the result            } is a sum
 //            divide(a, divisor)                                                    }
-//   Op     how two accumulators become one
-// All sources of a step are read before its result is written: `out` may be any of the sources.
+//   Op     combines two accumulators
+// All sources of a step are read before its result is written, so `out` may be any of the sources.
 #if defined(RONDO_KERNELS_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_FOLD_INL_H_
 #undef RONDO_KERNELS_FOLD_INL_H_
@@ -31,10 +32,9 @@ namespace rondo {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Two accumulators side by side: of a wider step, or of the parts that a register of small elements unpacks
-/// to.
+/// Two accumulators: of a wider step, or of the two halves that a register of small elements unpacks to.
 template <class A>
-struct Pair {
+struct TwoHalves {
   A first, second;
 };
 
@@ -44,14 +44,14 @@ HWY_INLINE A combine(Op op, A a, A b) {
 }
 
 template <class Op, class A>
-HWY_INLINE Pair<A> combine(Op op, Pair<A> a, Pair<A> b) {
+HWY_INLINE TwoHalves<A> combine(Op op, TwoHalves<A> a, TwoHalves<A> b) {
   return {combine(op, a.first, b.first), combine(op, a.second, b.second)};
 }
 
-/// Steps of twice the size: independent registers hide the latency of loads and arithmetic.
+/// Doubles the step size: independent registers hide the latency of loads and arithmetic.
 template <class Lanes>
 struct Twice {
-  using Accumulator = Pair<typename Lanes::Accumulator>;
+  using Accumulator = TwoHalves<typename Lanes::Accumulator>;
   using Factor = typename Lanes::Factor;
   using Divisor = typename Lanes::Divisor;
 
@@ -76,7 +76,7 @@ template <class Lanes, size_t kRegisters = sizeof(typename Lanes::Accumulator) /
 using Wide = std::conditional_t<(kRegisters >= 4), Lanes,
                                 std::conditional_t<kRegisters == 2, Twice<Lanes>, Twice<Twice<Lanes>>>>;
 
-/// What a call does beyond combining: nothing.
+/// Extra policy: no scaling or division.
 struct Plainly {
   template <class Lanes, class A>
   HWY_INLINE A source(size_t, A a) const {
@@ -88,7 +88,7 @@ struct Plainly {
   }
 };
 
-/// What a call does beyond combining: scale one source, divide the result, or both.
+/// Extra policy: scales one source, divides the result, or both.
 template <class Lanes>
 struct ScaledAndDivided {
   explicit HWY_INLINE ScaledAndDivided(const ReduceArgs& args)
@@ -114,7 +114,7 @@ struct ScaledAndDivided {
 
 inline size_t data_bytes(const ReduceArgs& args) { return args.count * element_info(args.type).bytes; }
 
-/// Where sources lie: any number of them.
+/// Addresses of any number of sources.
 struct ManySources {
   explicit HWY_INLINE ManySources(const ReduceArgs& args)
       : pointers(args.sources.data()), number(args.sources.size()) {}
@@ -125,7 +125,7 @@ struct ManySources {
   size_t number;
 };
 
-/// The same for two sources, the most frequent case: pointers stay in registers.
+/// The same for two sources, the most common case: the pointers stay in registers.
 struct TwoSources {
   explicit HWY_INLINE TwoSources(const ReduceArgs& args)
       : first(static_cast<const uint8_t*>(args.sources[0])),
@@ -147,7 +147,7 @@ HWY_INLINE typename Lanes::Accumulator fold_step(const Sources& sources, size_t 
   return extra.template result<Lanes>(result);
 }
 
-/// Fewer bytes than a step: from copies with room behind them.
+/// Handles less than one step, by way of padded copies.
 template <class Lanes, class Op, class Sources, class Extra>
 HWY_INLINE void fold_scrap(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
   HWY_ALIGN uint8_t room[4 * HWY_MAX_BYTES] = {};
@@ -161,8 +161,8 @@ HWY_INLINE void fold_scrap(const Sources& sources, uint8_t* out, size_t bytes, c
   std::memcpy(out, room, bytes);
 }
 
-/// The last step ends where the data ends and may overlap the one before it. It is computed before anything
-/// is stored, because `out` may be a source, and stored after everything else.
+/// The last step ends at the end of the data and may overlap the one before it. Because `out` may be a
+/// source, it is computed before anything is stored, and it is stored last.
 template <class Lanes, class Op, class Sources, class Extra>
 HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
   using WideLanes = Wide<Lanes>;
@@ -181,7 +181,7 @@ HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes,
   Lanes::store(last_result, out + last);
 }
 
-// Each loop is a function of its own, not inlined: compilers take much longer over a function of many loops.
+// Each loop is a separate function, not inlined: compilers take much longer on one function with many loops.
 template <class Lanes, class Op>
 HWY_NOINLINE void fold_two(const ReduceArgs& args) {
   fold_sources<Lanes, Op>(TwoSources(args), static_cast<uint8_t*>(args.out), data_bytes(args), Plainly());
@@ -198,7 +198,7 @@ HWY_NOINLINE void fold_scaled_and_divided(const ReduceArgs& args) {
                           ScaledAndDivided<Lanes>(args));
 }
 
-/// Combines the sources; scalar and divisor are not looked at.
+/// Combines the sources, ignoring scalar and divisor.
 template <class Lanes, class Op>
 HWY_INLINE void fold(const ReduceArgs& args) {
   if (args.sources.size() == 2) {
@@ -208,7 +208,7 @@ HWY_INLINE void fold(const ReduceArgs& args) {
   }
 }
 
-/// Combines the sources as the call says, with scalar and divisor.
+/// Combines the sources, applying scalar and divisor.
 template <class Lanes, class Op>
 HWY_INLINE void fold_extended(const ReduceArgs& args) {
   if (args.scaled_source < 0 && args.divisor == 1) {

@@ -1,13 +1,14 @@
-// The vector kernels behind reduce(), one function for each file of kernels. Each runs on the best
-// instruction set of the CPU, computes exactly what reduce_reference() does, and takes the arguments that its
-// comment names; reduce() routes every call to one that fits. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The vector kernels behind reduce(), one function per file. Each runs on the CPU's best instruction set,
+// computes exactly what reduce_reference() does, and supports the arguments that its comment names; reduce()
+// dispatches every call to a suitable one. Pure functions, thread-safe.
 #pragma once
 
 #include "kernels/reduce.h"
 
 namespace rondo {
 
-// sum, avg, prod, min and max of floats, with scaled source and divisor in sum and avg.
+// sum, avg, prod, min and max of floats; sum and avg with a scaled source and a divisor.
 void fold_float32(const ReduceArgs& args);
 void fold_float64(const ReduceArgs& args);
 void fold_float16(const ReduceArgs& args);
@@ -24,7 +25,7 @@ void fold_integer_order(const ReduceArgs& args);
 // bitwise and logical operations on integers.
 void fold_integer_logic(const ReduceArgs& args);
 
-/// Divides every element of `out` by the divisor, towards zero; integers only.
+/// Divides every element of `out` by the divisor, rounding towards zero; integers only.
 void divide_integers(const ReduceArgs& args);
 
 }  // namespace rondo

@@ -1,4 +1,5 @@
-// Sums and products of integers, which wrap: signed and unsigned ones have the same bits.
+// SPDX-License-Identifier: Apache-2.0
+// Wrapping sums and products of integers: signed and unsigned results have the same bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "integer_arithmetic.cc"
 #include "targets.h"
@@ -16,14 +17,14 @@ namespace {
 #if RONDO_NO_VECTORS
 void fold_integer_arithmetic_kernel(const ReduceArgs& args) { reduce_reference(args); }
 #else
-struct Add {
+struct IntegerAdd {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return hn::Add(a, b);
   }
 };
 
-struct Multiply {
+struct IntegerMultiply {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return wrapping_product(a, b);
@@ -33,9 +34,9 @@ struct Multiply {
 template <class T>
 HWY_INLINE void fold_arithmetic(const ReduceArgs& args) {
   if (args.op == Reduction::Prod) {
-    fold<IntegerLanes<T>, Multiply>(args);
+    fold<IntegerLanes<T>, IntegerMultiply>(args);
   } else {
-    fold_extended<IntegerLanes<T>, Add>(args);
+    fold_extended<IntegerLanes<T>, IntegerAdd>(args);
   }
 }
 

@@ -1,4 +1,5 @@
-// Vectors of integers, and the dispatch by their width. Included once for each target of Highway's.
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of integers. Included once for each Highway target.
 #if defined(RONDO_KERNELS_INTEGER_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_INTEGER_LANES_INL_H_
 #undef RONDO_KERNELS_INTEGER_LANES_INL_H_
@@ -12,14 +13,14 @@ HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
 
-/// The lower half of the product, as wrapping integers have it.
+/// The low half of the product, as for wrapping integers.
 template <class V>
 HWY_INLINE V wrapping_product(V a, V b) {
   const hn::DFromV<V> d;
   if constexpr (sizeof(hn::TFromD<decltype(d)>) > 1) {
     return hn::Mul(a, b);
   } else {
-    // Bytes in pairs: the even ones by their 16-bit word, the odd ones from the word's upper half.
+    // Bytes are multiplied in pairs: even ones as their 16-bit word, odd ones from the word's upper half.
     const hn::RepartitionToWide<decltype(d)> dw;
     const auto wide_a = hn::BitCast(dw, a), wide_b = hn::BitCast(dw, b);
     const auto upper = hn::Set(dw, 0xFF00);
@@ -35,7 +36,7 @@ struct IntegerLanes {
   using V = hn::Vec<D>;
   using Accumulator = V;
   using Factor = V;
-  struct Divisor {};  // divide_integers() divides instead, see there
+  struct Divisor {};  // unused: divide_integers() divides instead
 
   static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(T); }
   static HWY_INLINE V load(const uint8_t* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bitwise and logical operations on integers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "integer_logic.cc"
@@ -37,7 +38,7 @@ struct BitwiseXor {
   }
 };
 
-// The bitwise operation on truth values, 0 and 1.
+// The bitwise operation applied to the operands' truth values, 0 and 1.
 template <class Bitwise>
 struct Logical {
   template <class V>
@@ -47,7 +48,7 @@ struct Logical {
   }
 };
 
-// Bits do not care which element they are of.
+// Bitwise operations do not depend on the element width.
 template <class Bitwise>
 HWY_INLINE void fold_bits(const ReduceArgs& args) {
   fold<IntegerLanes<uint8_t>, Bitwise>(args);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minima and maxima of integers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "integer_order.cc"

@@ -1,4 +1,5 @@
-// The reduction of one source with nothing to compute: its bytes, as they are.
+// SPDX-License-Identifier: Apache-2.0
+// Reduction of a single source with nothing to compute: a copy.
 #pragma once
 
 #include <cstring>

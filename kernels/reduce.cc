@@ -1,4 +1,5 @@
-// Chooses the kernel for a call.
+// SPDX-License-Identifier: Apache-2.0
+// Dispatches a call to its kernel.
 #include "kernels/reduce.h"
 
 #include "fold_kernels.h"
@@ -40,7 +41,7 @@ void reduce_complex(const ReduceArgs& args) {
   reduce_floats(parts);
 }
 
-// On truth values every operation is one of three.
+// On booleans every operation is one of three.
 Reduction logical(Reduction op) {
   switch (op) {
     case Reduction::Prod:
@@ -65,7 +66,7 @@ void reduce_truth(const ReduceArgs& args) {
 void reduce(const ReduceArgs& args) {
   if (args.count == 0) return;
   if (is_plain_copy(args)) return plain_copy(args);
-  // What no collective asks for has no kernel.
+  // Combinations that no collective uses have no kernel.
   const ElementClass kind = element_info(args.type).kind;
   const bool extended = args.scaled_source >= 0 || args.divisor != 1;
   if (extended && (!is_sum(args.op) || kind == ElementClass::Boolean)) return reduce_reference(args);

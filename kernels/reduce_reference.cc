@@ -1,4 +1,5 @@
-// The reduction as its definition says it: one element after another, one source after another.
+// SPDX-License-Identifier: Apache-2.0
+// The reduction as defined: element by element, source by source.
 #include <cmath>
 #include <complex>
 #include <concepts>
@@ -25,7 +26,7 @@ template <std::floating_point T>
 struct Stored<T> {
   using Accumulator = T;
   static T read(T value) { return value; }
-  // One NaN for all: which operand's NaN an addition passes on differs from CPU to CPU.
+  // Always the same NaN: CPUs differ in which operand's NaN an addition propagates.
   static T write(T value) { return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value; }
 };
 
@@ -57,7 +58,7 @@ uint64_t widened(T value) {
   return static_cast<uint64_t>(value);
 }
 
-// Integers are computed in uint64_t: what is left of the result after cutting it to T is the wrapped one.
+// Integers are computed in uint64_t: truncated to T, the result is the wrapped one.
 template <std::integral T>
 T combine(Reduction op, T a, T b) {
   const uint64_t wide_a = widened(a), wide_b = widened(b);
@@ -86,7 +87,7 @@ T combine(Reduction op, T a, T b) {
   return a_is_less == (op == Reduction::Min) ? a : b;
 }
 
-// Products by the schoolbook formula: std::complex's own repairs some infinities, differently by compiler.
+// Schoolbook product: std::complex's own repairs some infinities, in a compiler-dependent way.
 template <class Part>
 std::complex<Part> combine(Reduction op, std::complex<Part> a, std::complex<Part> b) {
   if (op != Reduction::Prod) return {a.real() + b.real(), a.imag() + b.imag()};
@@ -115,7 +116,7 @@ auto element(const void* source, size_t index) {
   return Stored<T>::read(value);
 }
 
-// `bool` takes part as an integer of two values: its sum is cut to a truth value, which is `or`.
+// `bool` is treated as an integer with two values: converting its sum back to bool yields `or`.
 template <class T>
 void reduce_elements(const ReduceArgs& args) {
   using A = typename Stored<T>::Accumulator;

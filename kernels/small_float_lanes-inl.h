@@ -1,5 +1,6 @@
-// Small floats converted to float32 and back by integer arithmetic on vectors: the float8 types, and float16
-// where the CPU has no instruction for it. Included once for each target of Highway's.
+// SPDX-License-Identifier: Apache-2.0
+// Conversion of small floats to float32 and back by integer vector arithmetic: for the float8 types, and for
+// float16 if the CPU has no instruction for it. Included once for each Highway target.
 #if defined(RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_
 #undef RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_
@@ -14,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rondo {
 namespace HWY_NAMESPACE {
 
-/// The conversions of one code in each 32-bit lane.
+/// Conversions, with one code in each 32-bit lane.
 template <class T>
 struct SmallFloatCodes {
   using D = hn::ScalableTag<float>;
@@ -26,24 +27,24 @@ struct SmallFloatCodes {
   static constexpr SmallFloatFormat kFormat = kSmallFloat<T>;
   static constexpr int kCodeBits = 1 + kFormat.exponent_bits + kFormat.mantissa_bits;
   static constexpr int kDroppedBits = 23 - kFormat.mantissa_bits;
-  static constexpr int32_t kRebias = 127 - kFormat.bias();         // of an exponent, to float32's
-  static constexpr int32_t kSmallestNormal = (kRebias + 1) << 23;  // float32's bits of it
+  static constexpr int32_t kRebias = 127 - kFormat.bias();         // added to an exponent, gives float32's
+  static constexpr int32_t kSmallestNormal = (kRebias + 1) << 23;  // as float32 bits
   static constexpr int32_t kFloatInfinity = 0x7F800000;
 
   /// The value of the code in the highest bits of each lane; the bits below it are 0.
   static HWY_INLINE V decode(VU top) {
     const DI di;
     const auto sign = hn::And(top, hn::Set(DU(), 0x80000000U));
-    // Exponent and mantissa, where float32 has them.
+    // Exponent and mantissa, shifted to float32's position.
     const auto magnitude = hn::BitCast(di, hn::ShiftRight<8 - kFormat.exponent_bits>(hn::Xor(top, sign)));
     const auto normal = hn::Add(magnitude, hn::Set(di, kRebias << 23));
-    // Without the leading 1 that float32 supposes: put it there, one exponent higher, and subtract it.
+    // A subnormal lacks float32's implicit leading 1: add it, one exponent higher, and subtract it again.
     const auto implied = hn::Set(di, kSmallestNormal);
     const auto subnormal =
         hn::BitCast(di, hn::Sub(hn::BitCast(D(), hn::Add(magnitude, implied)), hn::BitCast(D(), implied)));
     auto bits = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 1 << 23)), subnormal, normal);
     if constexpr (kFormat.has_infinity) {
-      // The largest exponent stays the largest.
+      // The largest exponent maps to float32's largest.
       const auto special = hn::Set(di, ((1 << kFormat.exponent_bits) - 1) << 23);
       const auto widened = hn::Add(normal, hn::Set(di, kRebias << 23));
       bits = hn::IfThenElse(hn::Lt(magnitude, special), bits, widened);
@@ -61,12 +62,12 @@ struct SmallFloatCodes {
     const auto bits = hn::BitCast(du, v);
     const auto sign = hn::And(bits, hn::Set(du, 0x80000000U));
     const auto magnitude = hn::BitCast(di, hn::Xor(bits, sign));
-    // Adding just under half, and the lowest bit kept, rounds ties to even; a carry moves the exponent on.
+    // Adding just under half plus the lowest kept bit rounds ties to even; a carry increments the exponent.
     const auto odd = hn::And(hn::ShiftRight<kDroppedBits>(magnitude), hn::Set(di, 1));
     const auto nearest = hn::Add(hn::Add(magnitude, odd), hn::Set(di, (1 << (kDroppedBits - 1)) - 1));
     const auto normal =
         hn::Sub(hn::ShiftRight<kDroppedBits>(nearest), hn::Set(di, kRebias << kFormat.mantissa_bits));
-    // A float32 whose last bit weighs as much as the code's: adding it makes the CPU round there.
+    // A float32 whose last bit has the weight of the code's last bit: adding it makes the CPU round there.
     const auto aligner = hn::Set(di, (kRebias + 1 + kDroppedBits) << 23);
     const auto subnormal =
         hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(D(), magnitude), hn::BitCast(D(), aligner))), aligner);
@@ -79,14 +80,14 @@ struct SmallFloatCodes {
   }
 };
 
-/// Small floats in memory: a 32-bit word holds two or four, and no element changes its place between lanes.
+/// Small floats in memory: a 32-bit word holds two or four, and no element moves between lanes.
 template <class T>
 struct SmallFloatLanes : FloatMath<float> {
   using Codes = SmallFloatCodes<T>;
   using DU = typename Codes::DU;
   using VU = typename Codes::VU;
   static constexpr bool kTwo = sizeof(T) == 2;
-  using Accumulator = std::conditional_t<kTwo, Pair<V>, Pair<Pair<V>>>;
+  using Accumulator = std::conditional_t<kTwo, TwoHalves<V>, TwoHalves<TwoHalves<V>>>;
 
   static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(float); }
 
@@ -116,12 +117,12 @@ struct SmallFloatLanes : FloatMath<float> {
     return hn::Set(D(), to_float(value));
   }
 
-  /// Products are rounded to what memory can hold.
+  /// Rounds products to the storage type.
   static HWY_INLINE V scale(V a, V factor) {
     return Codes::decode(hn::ShiftLeft<32 - Codes::kCodeBits>(Codes::encode(hn::Mul(a, factor))));
   }
   template <class A>
-  static HWY_INLINE Pair<A> scale(Pair<A> a, V factor) {
+  static HWY_INLINE TwoHalves<A> scale(TwoHalves<A> a, V factor) {
     return {scale(a.first, factor), scale(a.second, factor)};
   }
 

@@ -1,4 +1,5 @@
-// Copies by non-temporal stores of the widest vectors.
+// SPDX-License-Identifier: Apache-2.0
+// Copies by non-temporal stores of vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stream_copy.cc"
 #include "targets.h"
@@ -23,7 +24,7 @@ void stream_copy_kernel(uint8_t* to, const uint8_t* from, size_t bytes) { std::m
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Whole lines of the destination at a time, so that none is fetched to be completed.
+/// The destination is written in whole cache lines, so that no partial line has to be fetched.
 constexpr size_t kLine = 64;
 
 void stream_copy_kernel(uint8_t* to, const uint8_t* from, size_t bytes) {

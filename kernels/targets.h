@@ -1,6 +1,7 @@
-// Which of Highway's targets the kernels are compiled for; included before any header of Highway's.
-// Few, because each costs compile time: those left out gain nothing on memory-bound loops over the next
-// simpler one. The vectors of SVE and RVV cannot be members of a struct, which the kernels' types rely on.
+// SPDX-License-Identifier: Apache-2.0
+// The Highway targets that the kernels are compiled for; included before any Highway header. Few, because
+// each costs compile time: on memory-bound loops the omitted ones gain nothing over the next simpler one. SVE
+// and RVV vectors cannot be struct members, which the kernels' types rely on.
 #pragma once
 
 #define HWY_DISABLED_TARGETS                                                                         \
@@ -9,7 +10,7 @@
 
 #include "hwy/detect_targets.h"
 
-// Names that this version of Highway does not know yet.
+// Targets unknown to older Highway versions.
 #ifndef HWY_SSE2
 #define HWY_SSE2 0LL
 #endif
@@ -26,5 +27,5 @@
 #define HWY_NEON_BF16 0LL
 #endif
 
-// Whether the target at hand has no vectors, or emulated ones: there the reference is the kernel.
+// Whether the current target has no vectors, or only emulated ones: the reference then serves as the kernel.
 #define RONDO_NO_VECTORS (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/vector_target.h"
 
 #include "targets.h"
@@ -9,7 +10,7 @@ namespace rondo {
 
 namespace {
 
-// Taken before anything is restricted.
+// Queried once, before use_vector_target() restricts anything.
 const std::vector<int64_t>& usable_targets() {
   static const std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return targets;
@@ -25,7 +26,7 @@ std::vector<std::string> vector_targets() {
 }
 
 bool use_vector_target(std::string_view name) {
-  int64_t chosen = 0;  // all that the CPU has
+  int64_t chosen = 0;  // 0: all that the CPU supports
   for (const int64_t target : usable_targets()) {
     if (name == hwy::TargetName(target)) chosen = target;
   }

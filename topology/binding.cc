@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topology/binding.h"
 
 #include <sched.h>
@@ -12,13 +13,13 @@ struct FreeSet {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
 };
 
-constexpr int kMostCpus = 1 << 16;  // far above what Linux can be built for
+constexpr int kMaxCpus = 1 << 16;  // far more than Linux supports
 
 }  // namespace
 
 Result<std::vector<int>> bound_cpus() {
-  // The kernel refuses a set smaller than its own, whose size it does not tell: so try larger ones.
-  for (int room = 1024; room <= kMostCpus; room *= 2) {
+  // The kernel rejects a set smaller than its own, whose size it does not reveal: try increasing sizes.
+  for (int room = 1024; room <= kMaxCpus; room *= 2) {
     const std::unique_ptr<cpu_set_t, FreeSet> set(CPU_ALLOC(static_cast<size_t>(room)));
     if (!set) return error(Code::OutOfMemory, "no memory for a set of {} CPUs", room);
     const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(room));
@@ -36,8 +37,8 @@ Result<std::vector<int>> bound_cpus() {
 }
 
 Status bind_thread(int cpu) {
-  if (cpu < 0 || cpu >= kMostCpus)
-    return error(Code::InvalidArgument, "CPU {} cannot be: CPUs count from 0 to {}", cpu, kMostCpus - 1);
+  if (cpu < 0 || cpu >= kMaxCpus)
+    return error(Code::InvalidArgument, "CPU {} cannot be: CPUs count from 0 to {}", cpu, kMaxCpus - 1);
   const size_t room = static_cast<size_t>(cpu) + 1;
   const std::unique_ptr<cpu_set_t, FreeSet> set(CPU_ALLOC(room));
   if (!set) return error(Code::OutOfMemory, "no memory for a set of {} CPUs", room);

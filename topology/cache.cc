@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topology/cache.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ struct Cache {
   std::string cpus;  // "0-3,8-11"
 };
 
-/// The largest of a CPU's; of no bytes where the kernel does not say.
+/// The largest cache of a CPU; 0 bytes if the kernel does not report any.
 Cache last_level_cache(int cpu) {
   Cache last;
   for (int index = 0;; ++index) {

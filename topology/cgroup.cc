@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topology/cgroup.h"
 
 #include <algorithm>
@@ -18,14 +19,14 @@ void tighten(T& limit, T found) {
   if (found > 0 && (limit == 0 || found < limit)) limit = found;
 }
 
-/// The number in a file; 0 where there is none, or a word such as "max".
+/// The number in a file; 0 if the file is missing or contains a word such as "max".
 double number_in(const std::string& path) {
   double value = 0;
   std::istringstream(contents(path)) >> value;
   return value;
 }
 
-/// Version 2's cpu.max holds "quota period" or "max period".
+/// Version 2's cpu.max contains "quota period" or "max period".
 double cpus_of_v2(const std::string& folder) {
   double quota = 0;
   double period = 0;
@@ -45,7 +46,7 @@ uint64_t memory_in(const std::string& path) {
   return bytes > 0 && bytes < kUnlimited ? static_cast<uint64_t>(bytes) : 0;
 }
 
-/// Calls visit(folder) for the group's folder and every one above it, to the root of the mount.
+/// Calls visit(folder) for the group's folder and each of its parents, up to the root of the mount.
 template <typename Visit>
 void climb(const std::string& mount, std::string group, Visit visit) {
   while (true) {

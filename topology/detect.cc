@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a machine through hwloc.
 #include <hwloc.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ struct DestroyTopology {
 };
 using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
 
-/// An empty topology that will load only what HostInfo holds: skipping devices is most of the time.
+/// An empty topology that will load only what HostInfo needs: skipping devices saves most of the time.
 Result<Topology> make_topology() {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) return system_error("hwloc_topology_init", errno);
@@ -28,7 +29,7 @@ Result<Topology> make_topology() {
   return Topology(made);
 }
 
-/// The number of the object of this type that the CPU lies under, or -1.
+/// The number of the CPU's ancestor of this type, or -1.
 int number_above(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t cpu) {
   hwloc_obj_t above = hwloc_get_ancestor_obj_by_type(topology, type, cpu);
   return above == nullptr ? -1 : static_cast<int>(above->logical_index);
@@ -52,7 +53,7 @@ Cpu describe(hwloc_topology_t topology, hwloc_obj_t pu) {
   return cpu;
 }
 
-/// How many CPUs of the same core come before this one.
+/// The number of CPUs of the same core before this one.
 size_t turn_of(const std::vector<Cpu>& cpus, size_t index) {
   size_t before = 0;
   while (before < index && cpus[index - before - 1].core == cpus[index].core) ++before;
@@ -60,7 +61,7 @@ size_t turn_of(const std::vector<Cpu>& cpus, size_t index) {
 }
 
 HostInfo describe(hwloc_topology_t topology) {
-  std::vector<Cpu> along;  // threads of a core are neighbours in hwloc's order
+  std::vector<Cpu> along;  // threads of a core are adjacent in hwloc's order
   hwloc_obj_t pu = nullptr;
   while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr)
     along.push_back(describe(topology, pu));
@@ -84,7 +85,7 @@ Result<HostInfo> load(const Topology& topology, const std::string& what) {
   return host;
 }
 
-/// What the kernel counts in all; memory that was added while it ran is missing from what hwloc reads.
+/// The kernel's total; hwloc's figure lacks memory that was added while the kernel was running.
 uint64_t physical_memory_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topology/host.h"
 
 #include <algorithm>
@@ -8,13 +9,13 @@
 namespace rondo {
 namespace {
 
-constexpr const char* kMagic = "rondo-host-1";  // a later form of the text gets another number
+constexpr const char* kMagic = "rondo-host-1";  // the number changes with the format
 
-/// Positions in host.cpus of the threads of each core, cores along the machine.
+/// The threads of each core, cores in machine order.
 std::vector<std::vector<const Cpu*>> by_core(const HostInfo& host) {
   std::vector<std::vector<const Cpu*>> cores;
   std::vector<int> numbers;
-  // The first thread of each core comes first, so cores are met in order.
+  // The first threads of all cores come first, so cores are encountered in order.
   for (const Cpu& cpu : host.cpus) {
     const auto found = std::find(numbers.begin(), numbers.end(), cpu.core);
     if (found == numbers.end()) {
@@ -75,7 +76,7 @@ HostInfo restricted_to(const HostInfo& host, std::span<const int> cpu_ids) {
   const std::set<int> wanted(cpu_ids.begin(), cpu_ids.end());
   HostInfo out = host;
   out.cpus.clear();
-  // Of a core whose first thread is left out, the second one is now the first: sort by that order anew.
+  // If a core's first thread is left out, its second one becomes the first, so sort the threads anew.
   std::vector<std::vector<Cpu>> by_turn;
   for (const auto& core : by_core(host)) {
     size_t turn = 0;

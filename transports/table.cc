@@ -1,4 +1,5 @@
-// The table of transports, best first: a line for each.
+// SPDX-License-Identifier: Apache-2.0
+// The table of transports, best first.
 #include <fmt/ranges.h>
 
 #include <array>
@@ -15,14 +16,19 @@
 namespace rondo {
 namespace {
 
+constexpr size_t kMemorySlotBytes = ConnectionParams().slot_bytes;
+/// Over a network messages pay off that are long compared with the packets of a loopback (64 KiB).
+constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
+
 constexpr std::array kTransports = {
-    Transport{"local", "threads of one process, reading one another's memory", local_reaches, local_connect,
-              true},
-    Transport{"shm", "processes of one host, through shared memory that has no name", shm_reaches,
-              shm_connect, true},
-    Transport{"tcp", "processes of any hosts, over several sockets", tcp_reaches, tcp_connect, true},
-    Transport{"sim", "many ranks in one process, with seeded delays and losses; for tests", sim_reaches,
-              sim_connect, false},
+    Transport{"local", "threads of one process, reading one another's memory", Medium::ProcessMemory,
+              kMemorySlotBytes, shared_memory_cost, local_reaches, local_connect, true},
+    Transport{"shm", "processes of one host, through shared memory that has no name", Medium::HostMemory,
+              kMemorySlotBytes, shared_memory_cost, shm_reaches, shm_connect, true},
+    Transport{"tcp", "processes of any hosts, over several sockets", Medium::Network, kNetworkSlotBytes,
+              tcp_cost, tcp_reaches, tcp_connect, true},
+    Transport{"sim", "many ranks in one process, with seeded delays and losses; for tests", Medium::Simulated,
+              kMemorySlotBytes, shared_memory_cost, sim_reaches, sim_connect, false},
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
-"""Pieces of SVG pictures with logarithmic axes: time over size, mostly."""
+# SPDX-License-Identifier: Apache-2.0
+"""Building blocks of SVG plots with logarithmic axes, mostly time by size."""
 import math
 from html import escape
 
-# Colours that remain apart for colour-blind readers (Okabe and Ito, 2008).
+# Colours that colour-blind readers can distinguish (Okabe and Ito, 2008).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 STYLE = ("text{font-family:'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222}"
          ".title{font-size:18px;font-weight:bold}.panel{font-size:14px;font-weight:bold}.tick{font-size:11px}"

@@ -1,4 +1,5 @@
-"""Where and when something is measured, as results say it."""
+# SPDX-License-Identifier: Apache-2.0
+"""Describes where and when a measurement was made, for the results."""
 import os
 import platform
 import re

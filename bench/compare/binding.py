@@ -1,4 +1,5 @@
-"""binding.py VARIABLE COMMAND...: runs the command, bound to one CPU by the rank that the variable holds."""
+# SPDX-License-Identifier: Apache-2.0
+"""binding.py VARIABLE COMMAND...: runs the command bound to one CPU, chosen by the rank that the variable holds."""
 import ctypes
 import os
 import signal
@@ -8,13 +9,13 @@ PR_SET_PDEATHSIG = 1
 
 
 def bind(rank):
-    """To number `rank`, modulo how many there are, of the CPUs that this process may use."""
+    """Binds this process to CPU number `rank`, modulo their count, of those that it may use."""
     cpus = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpus[rank % len(cpus)]})
 
 
 def end_with_parent():
-    """A launcher that is killed leaves no ranks behind."""
+    """Makes sure that a killed launcher leaves no ranks behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

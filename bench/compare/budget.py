@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The time that a whole run may take."""
 import time
 
@@ -15,5 +16,5 @@ class Budget:
         return self.left() == 0
 
     def share(self, turns):
-        """Of one of so many turns: what the others before it did not use is shared by those after them."""
+        """The time for the next of `turns` turns; time that earlier turns did not use is shared by the later ones."""
         return self.left() / turns

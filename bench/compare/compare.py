@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Rondo's collectives on host memory beside those of Open MPI, MPICH and Gloo, between processes of one host.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares Rondo's collectives on host memory with those of Open MPI, MPICH and Gloo, between processes of one host.
 
-Every contestant is timed in the same way and in turns, round after round, so that whatever else the machine
-does meets all of them; what counts is the median over the rounds. Peers that are not here are left out.
+All contestants are timed in the same way and take turns, round after round, so that other activity on the
+machine affects all of them; the result is the median over the rounds. Peers that are not installed are skipped.
 
     bench/compare/compare.py --perf build/bench/perf/rondo-perf --json host.json --plot host.svg
 """
@@ -28,7 +29,7 @@ from peers import PEERS  # noqa: E402
 
 @dataclass
 class Workshop:
-    """What contestants are made with."""
+    """What the contestants are created from."""
     arguments: object
     folder: str  # for files of this run
 
@@ -45,7 +46,7 @@ def find_peers(workshop):
 
 
 def describe(arguments, contestants, missing, sheet):
-    """Where and how the figures were taken."""
+    """Describes where and how the figures were measured."""
     return {"date": machine.date(), "command": machine.command(sys.argv), "processor": machine.processor(),
             "cores": machine.cores(), "kernel": machine.kernel(),
             "contestants": {one.name: one.version for one in contestants},
@@ -57,7 +58,7 @@ def describe(arguments, contestants, missing, sheet):
 
 
 def run(workshop):
-    """The exit code."""
+    """Returns the exit code."""
     arguments = workshop.arguments
     budget = Budget(arguments.minutes)
     ours = rondo.find(workshop)
@@ -82,7 +83,7 @@ def run(workshop):
 
 def main():
     arguments = options.parse(__doc__)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # runs the clean-up, which ends the programs started here
     with tempfile.TemporaryDirectory() as folder:
         try:
             sys.exit(run(Workshop(arguments, folder)))

@@ -1,4 +1,5 @@
-"""What takes part: Rondo and each of its peers looks like this to those who measure."""
+# SPDX-License-Identifier: Apache-2.0
+"""The interface through which Rondo and each of its peers are measured."""
 import re
 from dataclasses import dataclass, field
 from typing import Callable, Optional
@@ -12,13 +13,13 @@ class Missing(Exception):
 
 @dataclass
 class Turn:
-    """What came of a job."""
+    """The result of a job."""
     times_us: dict = field(default_factory=dict)  # by size
-    fault: Optional[str] = None  # why not all sizes are there
+    fault: Optional[str] = None  # why sizes are missing
 
     @classmethod
     def of_driver(cls, outcome):
-        """From what a driver printed."""
+        """Parses a driver's output."""
         return cls({int(size): float(us) for size, us in TIMED.findall(outcome.printed)}, outcome.fault)
 
 
@@ -26,4 +27,4 @@ class Turn:
 class Contestant:
     name: str
     version: str
-    run: Callable  # of a Job; returns a Turn
+    run: Callable  # takes a Job, returns a Turn

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gloo as a peer, through torch.distributed."""
 import os
 import shutil

@@ -1,9 +1,10 @@
-"""The collectives as torch.distributed has them: the call that is timed, its input and what must come out."""
+# SPDX-License-Identifier: Apache-2.0
+"""The collectives of torch.distributed: the call that is timed, its input and its expected result."""
 import torch
 import torch.distributed as dist
 
 ROOT = 0
-# torch.distributed has these in place only.
+# torch.distributed has only the in-place form of these.
 ONE_BUFFER = ("all_reduce", "broadcast", "reduce")
 BLOCKS_IN = ("reduce_scatter", "all_to_all", "scatter")
 BLOCKS_OUT = ("all_gather", "all_to_all", "gather")
@@ -17,7 +18,7 @@ def send_recv(side):
 
 
 def at_root(side, tensor):
-    """One tensor for each rank, where this is the root."""
+    """One tensor for each rank if this rank is the root, else None."""
     return list(tensor.chunk(side.ranks)) if side.rank == ROOT else None
 
 
@@ -36,7 +37,7 @@ CALLS = {
 
 
 class Side:
-    """One rank's side of a call. `elements` is how many the longer of input and output has."""
+    """One rank's side of a call. `elements` is the number of elements of the longer of input and output."""
 
     def __init__(self, name, rank, ranks, elements, send, recv, in_place):
         self.name, self.rank, self.ranks = name, rank, ranks
@@ -55,7 +56,7 @@ class Side:
         CALLS[self.name](self)
 
     def count_wrong(self):
-        """How many elements of this rank's result are wrong after a call on known data; leaves zeros."""
+        """Returns the number of wrong elements in this rank's result of a call on known data; leaves zeros behind."""
         if self.name == "barrier":
             return 0
         self.output.fill_(-1)
@@ -68,7 +69,7 @@ class Side:
         return wrong
 
     def values(self, rank, number, first=0):
-        """What a rank puts in: small whole numbers, whose sums every type holds exactly."""
+        """A rank's input: small whole numbers, whose sums every type represents exactly."""
         return (torch.arange(first, first + number) + 3 * rank).remainder(7).add(1).to(self.output.dtype)
 
     def expected(self):

@@ -1,11 +1,11 @@
-"""Times a collective of Gloo, through torch.distributed, the way rondo-perf times Rondo's: warm-up, a
-barrier, then the calls one after the other; the mean over the ranks of the time of a call. One call on known
-data comes first.
+# SPDX-License-Identifier: Apache-2.0
+"""Times a Gloo collective through torch.distributed, the way rondo-perf times Rondo's: one call on known data,
+warm-up, a barrier, then the calls back to back; the result is the mean time per call over the ranks.
 
-gloo_driver.py RANKS BIND COLLECTIVE TYPE IN_PLACE MOST_SECONDS BYTES:ITERATIONS:WARMUP...
+gloo_driver.py RANKS BIND COLLECTIVE TYPE IN_PLACE MAX_SECONDS BYTES:ITERATIONS:WARMUP...
 
-Prints 'BYTES MICROSECONDS' for each size. Calls that would take more than MOST_SECONDS for a size are made
-less often.
+Prints 'BYTES MICROSECONDS' for each size. Runs fewer iterations if those of a size would take more than
+MAX_SECONDS.
 """
 import os
 import sys
@@ -23,8 +23,8 @@ import gloo_calls  # noqa: E402
 import ranks as ranks_of_host  # noqa: E402
 
 TYPES = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16}
-LEAST_ITERATIONS = 5
-TIMEOUT = timedelta(seconds=600)  # whoever started this has a shorter one
+MIN_ITERATIONS = 5
+TIMEOUT = timedelta(seconds=600)  # longer than the caller's own
 
 
 def over_ranks(value, op):
@@ -34,7 +34,7 @@ def over_ranks(value, op):
 
 
 def time_calls(call, number):
-    """Microseconds of a call on this rank."""
+    """Returns microseconds per call on this rank."""
     dist.barrier()
     started = time.perf_counter()
     for _ in range(number):
@@ -42,13 +42,13 @@ def time_calls(call, number):
     return (time.perf_counter() - started) * 1e6 / number
 
 
-def measure(call, iterations, warmup, most_seconds, ranks):
+def measure(call, iterations, warmup, max_seconds, ranks):
     slowest_us = over_ranks(time_calls(call, warmup), dist.ReduceOp.MAX)
-    affordable = max(LEAST_ITERATIONS, int(most_seconds * 1e6 / slowest_us))
+    affordable = max(MIN_ITERATIONS, int(max_seconds * 1e6 / slowest_us))
     return over_ranks(time_calls(call, min(iterations, affordable)), dist.ReduceOp.SUM) / ranks
 
 
-def run_rank(rank, ranks, collective, kind, in_place, most_seconds, steps):
+def run_rank(rank, ranks, collective, kind, in_place, max_seconds, steps):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=TIMEOUT)
     most = max(size for size, _, _ in steps) // kind.itemsize
@@ -58,7 +58,7 @@ def run_rank(rank, ranks, collective, kind, in_place, most_seconds, steps):
         wrong = over_ranks(side.count_wrong(), dist.ReduceOp.SUM)
         if wrong:
             raise ValueError(f"{wrong:.0f} elements are wrong after {collective} of {size} bytes")
-        us = measure(side.call, iterations, warmup, most_seconds, ranks)
+        us = measure(side.call, iterations, warmup, max_seconds, ranks)
         if rank == 0:
             print(size, f"{us:.4f}", flush=True)
     dist.barrier()
@@ -66,10 +66,10 @@ def run_rank(rank, ranks, collective, kind, in_place, most_seconds, steps):
 
 
 def main():
-    ranks, binding, collective, kind, in_place, most_seconds, *steps = sys.argv[1:]
+    ranks, binding, collective, kind, in_place, max_seconds, *steps = sys.argv[1:]
     steps = [tuple(map(int, step.split(":"))) for step in steps]
     sys.exit(ranks_of_host.start(binding, int(ranks), lambda rank: run_rank(
-        rank, int(ranks), collective, TYPES[kind], in_place == "1", float(most_seconds), steps)))
+        rank, int(ranks), collective, TYPES[kind], in_place == "1", float(max_seconds), steps)))
 
 
 if __name__ == "__main__":

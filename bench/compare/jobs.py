@@ -1,11 +1,12 @@
-"""What a contestant is asked for in one turn: one collective on so many ranks, over a list of sizes."""
+# SPDX-License-Identifier: Apache-2.0
+"""What a contestant measures in one turn: one collective on a number of ranks, over a list of sizes."""
 from dataclasses import dataclass
 
 KIB, MIB = 1 << 10, 1 << 20
-# Last size, iterations and warm-up of each part of a sweep: small calls need many to be timed well.
+# Last size, iterations and warm-up of each part of a sweep: small calls need many iterations to be timed well.
 PARTS = ((4 * KIB, 200, 20), (256 * KIB, 50, 5), (4 * MIB, 20, 3), (1 << 40, 5, 1))
-# A peer may spend about so long on the iterations of one size, and makes fewer where that is not enough.
-MOST_SECONDS = 0.5
+# Approximate time limit for a peer's iterations of one size; it runs fewer if they would take longer.
+MAX_SECONDS = 0.5
 ELEMENT_BYTES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8}
 COLLECTIVES = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather",
                "scatter", "send_recv", "barrier")
@@ -44,8 +45,8 @@ class Job:
     timeout: float  # seconds
 
     def driver_arguments(self):
-        """As the drivers of MPI and of Gloo take them."""
-        words = self.sweep.collective, self.type, int(self.in_place), MOST_SECONDS, *self.steps
+        """The arguments of the MPI and Gloo drivers."""
+        words = self.sweep.collective, self.type, int(self.in_place), MAX_SECONDS, *self.steps
         return list(map(str, words))
 
 
@@ -54,7 +55,7 @@ def step_of(size):
 
 
 def sizes_of(sweep, arguments):
-    """The sizes of which every rank has at least one element."""
+    """The sizes that give every rank at least one element."""
     if sweep.collective == "barrier":
         return [0]
     blocks = sweep.ranks if sweep.collective in IN_BLOCKS else 1

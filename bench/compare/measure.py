@@ -1,5 +1,6 @@
-"""Takes times: round after round, each sweep by every contestant in one state of the machine, another one first in
-every round."""
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the contestants, round after round: in each round every contestant runs every sweep in one state of the
+machine, and a different contestant goes first."""
 import math
 import statistics
 import sys
@@ -9,22 +10,22 @@ from contestant import Turn
 from jobs import job_of, sizes_of, sweeps_of
 from states import alike, in_one_state
 
-SLACK = 1.3  # for a round that takes longer than those before it
+SLACK = 1.3  # for a round that takes longer than the previous ones
 
 
 class Sheet:
-    """What was measured so far."""
+    """The measurements so far."""
 
     def __init__(self, arguments):
         self.arguments = arguments
         self.times = defaultdict(dict)  # (sweep, size, name) -> microseconds, by round
         self.states = {}  # (sweep, round) -> ns, see states.py
         self.thrown_away = 0  # turns
-        self.faults = {}  # (sweep, name) -> (the first size that is left out, why)
-        self.rounds = 0  # that were made
+        self.faults = {}  # (sweep, name) -> (the first size that is excluded, why)
+        self.rounds = 0  # completed
 
     def open_sizes(self, sweep, name):
-        """A size at which a contestant has failed, and those above it, are not tried again."""
+        """The sizes still to be measured: a size at which a contestant has failed, and those above, are not retried."""
         sizes = sizes_of(sweep, self.arguments)
         if (sweep, name) in self.faults:
             sizes = sizes[:sizes.index(self.faults[sweep, name][0])]
@@ -44,7 +45,7 @@ class Sheet:
                 self.times[sweep, size, name][self.rounds] = turn.times_us[size]
 
     def rounds_alike(self, sweep):
-        """Those of the state in which most were made."""
+        """The rounds in the most frequent state."""
         states = {number: state for (other, number), state in self.states.items() if other == sweep}
         groups = [[number for number in states if alike(states[number], state)] for state in states.values()]
         return max(groups, key=len, default=[])
@@ -76,14 +77,14 @@ def summary(rounds):
 
 
 def speed_beside(row, peer):
-    """The peer's time by Rondo's, None where one of them has none."""
+    """The peer's time divided by Rondo's, None if either is missing."""
     if not {"rondo", peer} <= row["contestants"].keys():
         return None
     return row["contestants"][peer]["median_us"] / row["contestants"]["rondo"]["median_us"]
 
 
 def measure(arguments, contestants, budget, probe):
-    """Every sweep has a share of the budget in the first round; those that follow are begun if there is time for all of
+    """In the first round every sweep gets a share of the budget; further rounds start only if there is time to complete
     them."""
     sheet = Sheet(arguments)
     longest = 0
@@ -108,8 +109,8 @@ def make_round(sheet, contestants, budget, probe):
 
 
 class Clock:
-    """How long the turns of one sweep and round may take: of what is left of the budget a share, and each turn a share
-    of that; or all of it."""
+    """The time limit of one sweep's turns in one round: a share of the remaining budget, and for each turn a share of
+    that; or all that remains."""
 
     def __init__(self, budget, is_share, sweeps_left, turns):
         self.now, self.is_share = budget.clock, is_share
@@ -119,14 +120,14 @@ class Clock:
         self.share = seconds / turns if is_share else math.inf
 
     def seconds(self):
-        """For the next turn."""
+        """The time limit of the next turn."""
         return min(self.share, max(0.0, self.end - self.now()))
 
     def is_over(self):
         return self.now() >= self.end
 
     def cuts(self, seconds):
-        """Whether a turn that had so many seconds may have wanted for time."""
+        """Whether a turn that was given `seconds` may have run out of time."""
         return seconds < self.share and self.is_over()
 
     def since(self):
@@ -134,7 +135,7 @@ class Clock:
 
 
 def make_turns(sheet, sweep, contestants, clock, probe):
-    """False where there was no time for them."""
+    """Returns False if there was no time for them."""
     able = {one.name: one for one in contestants if sheet.open_sizes(sweep, one.name)}
     if clock.is_over():
         print(f"{sweep}: there is no time left", file=sys.stderr)

@@ -1,4 +1,5 @@
-"""MPI libraries as peers: what differs from one to the other, and how each is found, compiled for and run."""
+# SPDX-License-Identifier: Apache-2.0
+"""MPI libraries as peers: how they differ, and how each is found, compiled against and run."""
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ PROBE_BYTES = 64
 
 
 class OpenMpi:
-    sign = "Open MPI"  # in what its launcher and its library say they are
+    sign = "Open MPI"  # appears in the version text of its launcher and library
     compilers, launchers = ("mpicc.openmpi", "mpicc"), ("mpirun.openmpi", "mpirun")
     packages = "openmpi-bin and libopenmpi-dev"
     rank_variable = "OMPI_COMM_WORLD_RANK"
@@ -40,7 +41,7 @@ class OpenMpi:
 
     @staticmethod
     def ucx():
-        # It would stand aside where there is no InfiniBand.
+        # By default it disables itself if there is no InfiniBand.
         return ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]
 
     @staticmethod
@@ -49,11 +50,11 @@ class OpenMpi:
 
     @staticmethod
     def check():
-        """Raises Missing where the library lacks what this peer is made of."""
+        """Raises Missing if the library lacks a component that this peer needs."""
 
 
 class Ucc(OpenMpi):
-    """UCC under Open MPI's calls."""
+    """UCC behind Open MPI's calls."""
 
     def __init__(self):
         super().__init__("ucx")
@@ -115,14 +116,14 @@ def find_launcher(mpi):
     for name in mpi.launchers:
         path = shutil.which(name)
         version = processes.run([path, "--version"], timeout=VERSION_SECONDS).printed if path else ""
-        # MPICH's launcher goes by its own name.
+        # MPICH's launcher reports its own name.
         if mpi.sign in version or (mpi.sign == "MPICH" and "HYDRA" in version):
             return path, version
     raise Missing(f"there is no {mpi.launchers[0]} of {mpi.sign}; Debian has it in {mpi.packages}")
 
 
 def build(mpi, folder):
-    """The driver's path."""
+    """Compiles the driver and returns its path."""
     compiler = next(filter(None, map(shutil.which, mpi.compilers)), None)
     if compiler is None:
         raise Missing(f"there is no {mpi.compilers[0]}; Debian has it in {mpi.packages}")
@@ -136,7 +137,7 @@ def build(mpi, folder):
 
 
 def probe(mpi, command_and_variables, arguments):
-    """The library's version, from a small run: whether it runs here at all, with this type."""
+    """Returns the library's version from a small run, which also shows that it works here with this type."""
     job = job_of(Sweep(arguments.transport[0], "all_reduce", 2), [PROBE_BYTES], arguments, arguments.timeout)
     outcome = processes.run(*command_and_variables(job), arguments.timeout)
     if outcome.fault:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi_calls.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static int left(const struct call* c) { return (c->rank + c->ranks - 1) % c->ran
 
 static double from_left(const struct call* c, size_t index) { return input_value(left(c), index); }
 
-/* Of collectives with a root, only the root's call says that it is in place. */
+/* In collectives with a root, only the root passes MPI_IN_PLACE. */
 static int root_in_place(const struct call* c) { return c->in_place && c->rank == 0; }
 
 static const void* input(const struct call* c) { return c->in_place ? MPI_IN_PLACE : c->in; }

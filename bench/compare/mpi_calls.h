@@ -1,5 +1,6 @@
-/* The collectives as MPI has them: the call that is timed, what goes in and what must come out. mpi_driver.c
- * calls it, on the one thread of each rank. The root is rank 0. */
+// SPDX-License-Identifier: Apache-2.0
+/* MPI's collectives: the call that is timed, its input and its expected result. Used by mpi_driver.c on the
+ * only thread of each rank. The root is rank 0. */
 #ifndef MPI_CALLS_H
 #define MPI_CALLS_H
 
@@ -14,7 +15,7 @@ struct call {
   void* out;
 };
 
-/* Who has a result to look at. */
+/* The ranks that receive a result. */
 enum result { RESULT_NOWHERE, RESULT_AT_ROOT, RESULT_EVERYWHERE };
 
 struct collective {
@@ -25,10 +26,10 @@ struct collective {
   double (*expected)(const struct call*, size_t index); /* element of the output, from input_value() */
 };
 
-/* NULL: there is none of this name. */
+/* Returns NULL if there is no collective of this name. */
 const struct collective* collective_named(const char* name);
 
-/* What a rank puts into an element: small whole numbers, whose sums every type holds exactly. */
+/* A rank's input element: small whole numbers, whose sums every type represents exactly. */
 double input_value(int rank, size_t index);
 
 #endif

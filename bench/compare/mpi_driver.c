@@ -1,10 +1,11 @@
-/* Times a collective of MPI the way rondo-perf times Rondo's: warm-up, a barrier, then the calls one after
- * the other; the mean over the ranks of the time of a call. One call on known data comes first.
+// SPDX-License-Identifier: Apache-2.0
+/* Times an MPI collective the way rondo-perf times Rondo's: one call on known data, warm-up, a barrier, then
+ * the calls back to back; the result is the mean time per call over the ranks.
  *
- * mpi_driver COLLECTIVE TYPE IN_PLACE MOST_SECONDS BYTES:ITERATIONS:WARMUP...
+ * mpi_driver COLLECTIVE TYPE IN_PLACE MAX_SECONDS BYTES:ITERATIONS:WARMUP...
  *
- * Prints '# ' and the library's version, and 'BYTES MICROSECONDS' for each size. Calls that would take more
- * than MOST_SECONDS for a size are made less often. */
+ * Prints '# ' and the library's version, and 'BYTES MICROSECONDS' for each size. Runs fewer iterations if
+ * those of a size would take more than MAX_SECONDS. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "mpi_calls.h"
 
-enum { PAGE = 4096, LEAST_ITERATIONS = 5 };
+enum { PAGE = 4096, MIN_ITERATIONS = 5 };
 
 struct type {
   const char* name;
@@ -29,11 +30,11 @@ struct bench {
   const struct collective* what;
   struct type type;
   struct call call;
-  double most_seconds;
+  double max_seconds;
   char *send, *recv;
 };
 
-/* Rank 0 speaks for all: every rank sees the same fault. */
+/* Only rank 0 prints, since every rank sees the same fault. */
 static void give_up(const char* what, const char* value) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -85,7 +86,7 @@ static size_t extent(const struct call* c, int blocks) { return (size_t)c->count
 static void set_call(struct bench* b, long bytes) {
   const struct collective* what = b->what;
   const long per_count = (long)b->type.bytes * (what->blocks_in || what->blocks_out ? b->call.ranks : 1);
-  /* MPI has a broadcast in place only. */
+  /* MPI has only an in-place broadcast. */
   const int one_buffer = b->call.in_place || what->run == collective_named("broadcast")->run;
   const int own_block = one_buffer && what->blocks_out;
   if (bytes / per_count > INT_MAX) give_up("more elements than MPI counts", "");
@@ -103,7 +104,7 @@ static void fill(const struct bench* b) {
   for (i = 0; i < extent(c, b->what->blocks_in); ++i) put(b, in, i, input_value(c->rank, i));
 }
 
-/* How many elements of this rank's result are wrong after a call on known data. */
+/* Returns the number of wrong elements in this rank's result of a call on known data. */
 static double count_wrong(const struct bench* b) {
   const struct call* c = &b->call;
   double wrong = 0;
@@ -145,8 +146,8 @@ static double measure(const struct bench* b, struct step step, size_t bytes) {
   memset(b->send, 0, bytes); /* sums of zeros stay zeros */
   memset(b->recv, 0, bytes);
   slowest_us = over_ranks(time_calls(b, step.warmup), MPI_MAX);
-  affordable = b->most_seconds * 1e6 / slowest_us;
-  if (affordable < LEAST_ITERATIONS) affordable = LEAST_ITERATIONS;
+  affordable = b->max_seconds * 1e6 / slowest_us;
+  if (affordable < MIN_ITERATIONS) affordable = MIN_ITERATIONS;
   if (affordable < step.iterations) step.iterations = (int)affordable;
   return over_ranks(time_calls(b, step.iterations), MPI_SUM) / b->call.ranks;
 }
@@ -174,14 +175,14 @@ static void run_step(struct bench* b, struct step step) {
 }
 
 static void run_steps(struct bench* b, char** steps, int number) {
-  size_t most_bytes = 0;
+  size_t max_bytes = 0;
   int i;
   for (i = 0; i < number; ++i) {
     const size_t bytes = (size_t)parse_step(steps[i]).bytes;
-    if (bytes > most_bytes) most_bytes = bytes;
+    if (bytes > max_bytes) max_bytes = bytes;
   }
-  b->send = page_aligned(most_bytes);
-  b->recv = page_aligned(most_bytes);
+  b->send = page_aligned(max_bytes);
+  b->recv = page_aligned(max_bytes);
   for (i = 0; i < number; ++i) run_step(b, parse_step(steps[i]));
   free(b->send);
   free(b->recv);
@@ -192,7 +193,7 @@ int main(int argc, char** argv) {
   memset(&b, 0, sizeof b);
   MPI_Init(&argc, &argv);
   if (argc < 6)
-    give_up("usage: mpi_driver COLLECTIVE TYPE IN_PLACE MOST_SECONDS BYTES:ITERATIONS:WARMUP...", "");
+    give_up("usage: mpi_driver COLLECTIVE TYPE IN_PLACE MAX_SECONDS BYTES:ITERATIONS:WARMUP...", "");
   MPI_Comm_rank(MPI_COMM_WORLD, &b.call.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &b.call.ranks);
   b.what = collective_named(argv[1]);
@@ -200,7 +201,7 @@ int main(int argc, char** argv) {
   b.type = type_named(argv[2]);
   b.call.type = b.type.mpi;
   b.call.in_place = atoi(argv[3]);
-  b.most_seconds = atof(argv[4]);
+  b.max_seconds = atof(argv[4]);
   if (b.call.rank == 0) print_version();
   run_steps(&b, argv + 5, argc - 5);
   MPI_Finalize();

@@ -1,4 +1,5 @@
-"""The options of compare.py, and what is wrong with them."""
+# SPDX-License-Identifier: Apache-2.0
+"""The options of compare.py and their validation."""
 import argparse
 import os
 import re
@@ -7,7 +8,7 @@ import shutil
 from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
 from peers import PEERS
 
-MOST_BYTES = 1 << 31  # MPI counts elements in an int
+MAX_BYTES = 1 << 31  # MPI counts elements in an int
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 USUAL = {"collectives": list(COLLECTIVES), "ranks": [2, 4, 8], "first": 8, "last": 128 * MIB, "factor": 4,
          "rounds": 5, "minutes": float("inf")}
@@ -34,7 +35,7 @@ def ranks_list(text):
 
 def size(text):
     found = re.fullmatch(r"(\d+)([KMG]?)", text)
-    if not found or not 0 < int(found[1]) << UNITS[found[2]] <= MOST_BYTES:
+    if not found or not 0 < int(found[1]) << UNITS[found[2]] <= MAX_BYTES:
         raise argparse.ArgumentTypeError(f"is '{text}': it must be bytes, as in 8, 64K or 128M, at most 2G")
     return int(found[1]) << UNITS[found[2]]
 
@@ -70,7 +71,7 @@ def program(text):
 
 
 def writable(text):
-    """Before minutes of measuring rather than after them."""
+    """Checks before minutes of measuring instead of after."""
     try:
         with open(text, "a", encoding="utf-8"):
             return text

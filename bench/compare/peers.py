@@ -1,4 +1,5 @@
-"""The table of peers. A new one is a line here: a name, and a function that finds it or raises Missing."""
+# SPDX-License-Identifier: Apache-2.0
+"""The table of peers. A new peer is one line here: a name, and a function that finds it or raises Missing."""
 import gloo
 import mpi
 

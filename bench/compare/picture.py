@@ -1,5 +1,6 @@
-"""A picture of the results: a row for each collective, a column for each number of ranks and transport. Above
-is time over size, below it Rondo's speed beside the best peer."""
+# SPDX-License-Identifier: Apache-2.0
+"""Plots the results: one row per collective, one column per transport and number of ranks. Each cell shows time by
+size and, below it, Rondo's speedup over the best peer."""
 import curves
 
 TIMES, RATIOS, GAP, LEFT, TOP = (260, 200), (260, 70), (80, 34), 70, 110

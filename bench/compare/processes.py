@@ -1,4 +1,5 @@
-"""Runs a program to its end, or ends it, with all that it has started."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program until it exits or times out, and ends everything that it has started."""
 import os
 import re
 import shlex
@@ -15,11 +16,11 @@ LINES_OF_FAULT = 12
 @dataclass
 class Outcome:
     printed: str  # on standard output
-    fault: Optional[str] = None  # what went wrong in a line, the command, and the last lines of output
+    fault: Optional[str] = None  # one line on what went wrong, the command, and its last lines of output
 
 
 def run(command, variables=None, timeout=None):
-    # Files, not pipes: whoever inherits a pipe and lives on would keep us waiting for its end.
+    # Files, not pipes: a surviving process that inherited a pipe would keep us waiting for end of file.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                    env=dict(os.environ, **(variables or {})), start_new_session=True)
@@ -43,7 +44,7 @@ def fault(command, code, timeout, printed, complaints):
 
 
 def end(process):
-    """Launchers end their ranks when they are asked to; what is left of the session then is killed."""
+    """Asks the launcher to end its ranks, then kills whatever is left of the session."""
     if process.poll() is None:
         process.terminate()
         try:

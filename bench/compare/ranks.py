@@ -1,6 +1,7 @@
-"""ranks.py BIND RANKS COMMAND...: starts the command as so many ranks, with the variables that torchrun sets.
+# SPDX-License-Identifier: Apache-2.0
+"""ranks.py BIND RANKS COMMAND...: starts the command as RANKS ranks, with the variables that torchrun sets.
 
-BIND: cpu binds rank r to the CPU number r of those that it may use, modulo how many there are; none does not.
+BIND: cpu binds rank r to number r of the CPUs that it may use, modulo their count; none does not bind.
 """
 import os
 import signal
@@ -12,7 +13,7 @@ from binding import bind, end_with_parent
 
 
 def start(binding, ranks, body):
-    """Forks ranks, each of which calls body(rank). The first that fails ends the others; returns its code."""
+    """Forks ranks, each of which calls body(rank). The first failure ends the others; returns its exit code."""
     variables = {"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
                  "MASTER_PORT": free_port()}
     os.environ.update({name: str(value) for name, value in variables.items()})

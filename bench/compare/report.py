@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results as a table and as JSON."""
 import json
 import statistics
@@ -54,7 +55,7 @@ def print_faults(faults):
 
 
 def print_summary(rows, names):
-    """Returns the least speed, None where nothing could be compared."""
+    """Returns the lowest speedup, None if nothing could be compared."""
     compared = [row for row in rows if row["speed"] is not None]
     if not compared:
         print("# nothing could be compared")

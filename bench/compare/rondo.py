@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rondo as a contestant, through rondo-perf."""
 import itertools
 import json
@@ -22,7 +23,7 @@ def find(workshop):
 
 
 def run(job, workshop):
-    """rondo-perf makes as many iterations of each size, so there is a run for each number of iterations."""
+    """Runs rondo-perf once for each number of iterations, since it uses the same number for all sizes."""
     turn, end = Turn(), time.monotonic() + job.timeout
     for _, steps in itertools.groupby(job.steps, lambda step: step.iterations):
         times_us, turn.fault = run_part(job, list(steps), workshop, max(0, end - time.monotonic()))
@@ -40,7 +41,7 @@ def run_part(job, steps, workshop, timeout):
     if outcome.fault:
         return {}, outcome.fault
     with open(path, encoding="utf-8") as file:
-        # A row's own size is rounded down to whole blocks.
+        # The size in a row is rounded down to whole blocks.
         return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file))}, None
 
 
@@ -51,6 +52,6 @@ def perf_command(job, steps, arguments):
 
 
 def place(job):
-    """Peers have a broadcast in place only."""
+    """The form to compare; peers have only an in-place broadcast."""
     in_place = job.in_place or job.sweep.collective == "broadcast"
     return "in_place" if in_place and job.sweep.collective not in NOT_IN_PLACE else "out_of_place"

@@ -1,5 +1,6 @@
-"""The state of the machine: how long a cache line takes from one CPU to another. A hypervisor that moves virtual
-CPUs changes it, and with it all times, so only what was measured in one state is compared."""
+# SPDX-License-Identifier: Apache-2.0
+"""The state of the machine: how long a cache line takes from one CPU to another. A hypervisor changes it when it moves
+virtual CPUs, and all times change with it, so only measurements in the same state are compared."""
 import math
 import re
 
@@ -8,13 +9,13 @@ from contestant import Missing
 
 SECONDS = 20
 FIGURE = re.compile(r"^(\d+\.\d+) ns one way", re.M)
-ALIKE = 1.5  # least ratio between two states
-BUSY = math.inf  # like no state, itself included
+ALIKE = 1.5  # minimum ratio between two different states
+BUSY = math.inf  # equal to no state, not even itself
 
 
 def probe_by(perf):
-    """Returns a function that gives the state in ns, BUSY, or None where there is one CPU. Where its first probe fails
-    there is none to be had; a later one that fails must not end hours of measuring, and is BUSY."""
+    """Returns a function that returns the state in ns, BUSY, or None if there is only one CPU. It raises if the first
+    probe fails, since probing is then impossible; a later failure must not end hours of measuring, and is BUSY."""
     has_worked = False
 
     def probe():
@@ -39,9 +40,9 @@ def alike(one, other):
 
 
 def in_one_state(names, take, probe, is_over):
-    """Takes turns until each of `names` has had one in the same state as all others; a turn during which the state
-    changed is in none. Returns the state, the turns by name, and how many others were thrown away; no turns where
-    is_over() says so before that."""
+    """Runs turns until each of `names` has had one in the same state as all others; a turn during which the state
+    changed counts for none. Returns the state, the turns by name, and the number of discarded turns; returns no turns
+    if is_over() becomes true first."""
     found, made, before = [], 0, probe()
     while True:
         turns = turns_in(before, found)

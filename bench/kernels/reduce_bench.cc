@@ -1,7 +1,8 @@
-// How fast reduce() is, beside its plain reference and beside memcpy: by type, operation, number of sources
-// and size of a source. Names are <function>/<type>/<operation>/<sources>/<bytes>; select with
-// --benchmark_filter. bytes_per_second counts what is read and written. RONDO_BENCH_TARGET=AVX2 holds
-// reduce() to one instruction set.
+// SPDX-License-Identifier: Apache-2.0
+// Benchmarks reduce() against its plain reference and memcpy: by type, operation, number of sources and size
+// of a source. Names are <function>/<type>/<operation>/<sources>/<bytes>; select with --benchmark_filter.
+// bytes_per_second counts bytes read and written. RONDO_BENCH_TARGET=AVX2 restricts reduce() to one
+// instruction set.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -18,16 +19,16 @@ namespace {
 
 using ReduceKernel = void (*)(const ReduceArgs&);
 
-// Buffers of one run, all of them touched. The elements are small numbers of the type, so that no kernel
-// meets more subnormals or NaNs than real data has.
-struct Buffers {
-  Buffers(ElementType type, size_t sources_count, size_t bytes) : out(bytes) {
+// The buffers of one run, all of their pages touched. The elements are small numbers of the type, so no
+// kernel sees more subnormals or NaNs than in real data.
+struct ReduceBuffers {
+  ReduceBuffers(ElementType type, size_t sources_count, size_t bytes) : out(bytes) {
     const size_t size = element_info(type).bytes;
     sources.reserve(sources_count);
     pointers.reserve(sources_count);
     for (size_t k = 0; k < sources_count; ++k) {
       sources.emplace_back(bytes);
-      // The byte that carries exponents gets 0x3C, about 1 in every float type; the others count.
+      // The exponent byte is 0x3C, which makes about 1 in every float type; the others count up.
       for (size_t i = 0; i < bytes; ++i) {
         sources.back()[i] = i % size == size - 1 ? 0x3C : static_cast<uint8_t>((i + k) % 251);
       }
@@ -42,7 +43,7 @@ struct Buffers {
 
 void run_reduce(benchmark::State& state, ReduceKernel kernel, ElementType type, Reduction op) {
   const auto sources = static_cast<size_t>(state.range(0)), bytes = static_cast<size_t>(state.range(1));
-  Buffers buffers(type, sources, bytes);
+  ReduceBuffers buffers(type, sources, bytes);
   ReduceArgs args;
   args.out = buffers.out.data();
   args.sources = buffers.pointers;
@@ -59,7 +60,7 @@ void run_reduce(benchmark::State& state, ReduceKernel kernel, ElementType type, 
 
 void run_memcpy(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(1));
-  Buffers buffers(ElementType::UInt8, 1, bytes);
+  ReduceBuffers buffers(ElementType::UInt8, 1, bytes);
   while (state.KeepRunning()) {
     std::memcpy(buffers.out.data(), buffers.pointers[0], bytes);
     benchmark::ClobberMemory();

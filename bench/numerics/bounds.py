@@ -1,12 +1,14 @@
-"""What docs/numerics.md promises: the error of an all_reduce sum by each of Rondo's algorithms, in units of the type's
-rounding times the sum of the operands' magnitudes."""
+# SPDX-License-Identifier: Apache-2.0
+"""The bounds that docs/numerics.md promises: the error of an all_reduce sum by each of Rondo's algorithms, in units of
+the type's rounding error times the sum of the operands' magnitudes."""
 
 
 TWO_LEVELS = ("hierarchical", "leaders")
 
 
 def halvings(ranks, small):
-    """Of recursive halving: a round folds two operands or, in the shorter of two unequal halves, up to three."""
+    """Roundings of recursive halving: a round folds two operands or, in the shorter of two unequal halves, up to
+    three."""
     if ranks == 1:
         return 0
     additions = 1 if small or ranks % 2 == 0 else 2
@@ -14,7 +16,7 @@ def halvings(ranks, small):
 
 
 def group_of(ranks):
-    """How many ranks each group has, of algorithms of two levels; 1: so many ranks make no groups."""
+    """The group size for two-level algorithms; 1 if this number of ranks forms no groups."""
     return next((length for length in range(2, ranks) if ranks % length == 0), 1)
 
 
@@ -23,8 +25,8 @@ def is_possible(algorithm, ranks):
 
 
 def roundings(algorithm, ranks, small):
-    """The most roundings to the type that an operand goes through on its way into the sum."""
-    whole, up = ranks.bit_length() - 1, (ranks - 1).bit_length()  # of log2, rounded down and up
+    """The maximum number of roundings to the type that an operand goes through on its way into the sum."""
+    whole, up = ranks.bit_length() - 1, (ranks - 1).bit_length()  # log2, rounded down and up
     if algorithm == "ring":
         return ranks - 1
     if algorithm == "recursive_doubling":

@@ -1,5 +1,6 @@
-"""Who sums: Rondo by each of its algorithms, Open MPI and Gloo. A contestant is a function of a Job that returns
-None, or why there is no result."""
+# SPDX-License-Identifier: Apache-2.0
+"""The contestants: Rondo with each of its algorithms, Open MPI and Gloo. A contestant is a function of a Job that
+returns None, or the reason why there is no result."""
 import os
 import shutil
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ def run(command, variables=None):
 
 
 def algorithms_of_rondo(sums):
-    """By name, the contestants that Rondo's algorithms are."""
+    """Returns a contestant for each of Rondo's algorithms, by name."""
     listed = processes.run([sums, "list"], timeout=PROBE_SECONDS)
     if listed.fault:
         raise Missing(listed.fault)

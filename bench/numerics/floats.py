@@ -1,4 +1,5 @@
-"""Floats of the types that are compared, as bytes and as Python's floats, which hold all of them exactly."""
+# SPDX-License-Identifier: Apache-2.0
+"""Converts the compared float types between bytes and Python floats, which represent all of them exactly."""
 import struct
 import sys
 from array import array
@@ -7,7 +8,7 @@ from typing import Callable
 
 
 def rounded_to_bfloat16(values):
-    """To nearest, ties to even."""
+    """Rounds to nearest, ties to even."""
     words = array("I", array("f", values).tobytes())
     return array("H", ((word + 0x7FFF + (word >> 16 & 1)) >> 16 for word in words)).tobytes()
 
@@ -18,8 +19,7 @@ def from_bfloat16(data):
 
 @dataclass(frozen=True)
 class Float:
-    """The unit is half the distance from 1 to the next number: the most that rounding changes a number by, in
-    relation to it."""
+    """The unit is half the distance from 1 to the next number: the maximum relative rounding error."""
     bits: int
     unit: float
     to_bytes: Callable

@@ -1,8 +1,9 @@
-"""The all_reduce sum of vectors that a file holds, by Gloo through torch.distributed.
+# SPDX-License-Identifier: Apache-2.0
+"""Computes the all_reduce sum of vectors from a file, by Gloo through torch.distributed.
 
 gloo_sums.py TYPE RANKS COUNT INPUT OUTPUT
 
-INPUT holds COUNT elements of each rank, rank after rank; OUTPUT gets rank 0's result.
+INPUT holds COUNT elements for each rank, in rank order; OUTPUT receives rank 0's result.
 """
 import os
 import sys

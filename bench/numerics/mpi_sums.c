@@ -1,8 +1,9 @@
-/* The MPI_Allreduce sum of float32 vectors that a file holds.
+// SPDX-License-Identifier: Apache-2.0
+/* Computes the MPI_Allreduce sum of float32 vectors from a file.
  *
  * mpi_sums COUNT INPUT OUTPUT
  *
- * INPUT holds COUNT elements of each rank, rank after rank; OUTPUT gets rank 0's result. */
+ * INPUT holds COUNT elements for each rank, in rank order; OUTPUT receives rank 0's result. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

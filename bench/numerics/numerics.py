@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The error of all_reduce sums by each of Rondo's algorithms, and by Open MPI and Gloo, against exact sums.
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the error of all_reduce sums by each of Rondo's algorithms, and by Open MPI and Gloo, against exact sums.
 
     bench/numerics/numerics.py --sums build/bench/numerics/rondo-sums --torch-python PYTHON
 
 The error of an element is |result - exact sum| / (u * sum of |operands|), where u is half the distance from 1 to
-the next number of the type. Prints a table for each type: the mean over the elements, and the most. Ends with 1 where
-an algorithm of Rondo's exceeds the bound that docs/numerics.md states, or fails.
+the next number of the type. Prints a table for each type: the mean over the elements, and the maximum. Exits with 1 if
+one of Rondo's algorithms exceeds the bound that docs/numerics.md states, or fails.
 """
 import argparse
 import math
@@ -56,7 +57,7 @@ def parse_arguments():
 
 
 def find_contestants(arguments, folder):
-    """By the name of the row; and which rows are Rondo's."""
+    """Returns the contestants by row name, and the names of Rondo's rows."""
     ours = contestants.algorithms_of_rondo(arguments.sums)
     found = dict(ours)
     peers = {"Open MPI": lambda: contestants.open_mpi(folder), "Gloo": lambda: contestants.gloo(arguments.torch_python)}
@@ -69,7 +70,7 @@ def find_contestants(arguments, folder):
 
 
 def write_input(job, number, draw):
-    """The exact sum of each element, and the sum of its operands' magnitudes."""
+    """Writes the input; returns the exact sum of each element and the sum of its operands' magnitudes."""
     with open(job.source, "wb") as file:
         columns = []
         for _ in range(job.ranks):
@@ -88,7 +89,7 @@ def errors_of(job, number, sums):
 
 
 class Sheet:
-    """What was found for a type: by contestant and number of ranks, the mean and the most."""
+    """The results for a type: by contestant and number of ranks, the mean and the maximum."""
 
     def __init__(self, kind, arguments):
         self.kind, self.number, self.arguments = kind, FLOATS[kind], arguments

@@ -1,10 +1,11 @@
-// rondo-sums: the all_reduce sum of vectors that a file holds, by one algorithm, between threads. What
-// numerics.py compares with the exact sums.
+// SPDX-License-Identifier: Apache-2.0
+// rondo-sums: computes the all_reduce sum of vectors from a file, by one algorithm, between threads.
+// numerics.py compares the result with the exact sums.
 //
-//     rondo-sums list                                              prints the algorithms, a line each
+//     rondo-sums list                                              prints the algorithms, one per line
 //     rondo-sums TYPE RANKS COUNT INPUT OUTPUT ALGORITHM
 //
-// INPUT holds COUNT elements of each rank, rank after rank; OUTPUT gets rank 0's result.
+// INPUT holds COUNT elements for each rank, in rank order; OUTPUT receives rank 0's result.
 #include <fmt/format.h>
 #include <rondo/rondo.h>
 
@@ -41,7 +42,7 @@ int list_algorithms() {
   return kDone;
 }
 
-struct Job {
+struct SumJob {
   rondo_type_t type = RONDO_FLOAT32;
   int ranks = 0;
   size_t count = 0;
@@ -54,7 +55,7 @@ bool read_number(std::string_view text, Number& number) {
   return failure == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
-bool read_job(char** words, Job& job) {
+bool read_job(char** words, SumJob& job) {
   const auto type = kTypes.find(words[1]);
   if (type == kTypes.end() || !read_number(words[2], job.ranks) || !read_number(words[3], job.count))
     return false;
@@ -65,8 +66,8 @@ bool read_job(char** words, Job& job) {
   return true;
 }
 
-/// Every rank's status is the same but where the library is at fault; the first that is not good counts.
-rondo_status_t sum(const Job& job, const std::vector<char>& inputs, std::vector<char>& result) {
+/// All ranks have the same status unless the library has a bug; the first failure is returned.
+rondo_status_t sum(const SumJob& job, const std::vector<char>& inputs, std::vector<char>& result) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.algorithm = job.algorithm.c_str();
   config.device = "host";
@@ -88,7 +89,7 @@ rondo_status_t sum(const Job& job, const std::vector<char>& inputs, std::vector<
   return RONDO_OK;
 }
 
-int run(const Job& job) {
+int run(const SumJob& job) {
   size_t element_bytes = 0;
   rondo_type_size(job.type, &element_bytes);
   std::vector<char> result(job.count * element_bytes);
@@ -109,7 +110,7 @@ int run(const Job& job) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "list") return list_algorithms();
-  Job job;
+  SumJob job;
   if (argc != 7 || !read_job(argv, job))
     return complain("usage: rondo-sums list, or rondo-sums TYPE RANKS COUNT INPUT OUTPUT ALGORITHM",
                     kBadArguments);

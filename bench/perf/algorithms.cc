@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "algorithms.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& words
                                            const std::vector<std::string>& names) {
   if (words.empty()) return {""};
   std::vector<std::string> chosen;
-  bool meant = false;  // some word is about this collective
+  bool meant = false;  // some word refers to this collective
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const std::string name = equals == std::string::npos ? word : word.substr(equals + 1);

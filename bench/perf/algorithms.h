@@ -1,4 +1,5 @@
-// Which algorithms of a collective to run, from what --algorithm says and what the library has. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Decides which algorithms of a collective to run, from --algorithm and the library's list. Any thread.
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@ namespace rondo::perf {
 /// The library's names for a collective; none for send_recv, which has no algorithms.
 std::vector<std::string> algorithm_names(Collective collective);
 
-/// The names to run. One empty name stands for the library's choice: where --algorithm says nothing about the
-/// collective, or is "all" and the collective has no algorithms. None where it names what the collective
-/// lacks.
+/// The names to run. A single empty name means the library's choice: if --algorithm does not mention the
+/// collective, or is "all" and the collective has no algorithms. Empty if it names an algorithm that the
+/// collective lacks.
 std::vector<std::string> chosen_algorithms(const std::vector<std::string>& words, Collective collective,
                                            const std::vector<std::string>& names);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "axis.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 namespace rondo::perf {
 namespace {
 
-// The steps of a decade that axes end at.
+// The steps within a decade at which an axis may end.
 constexpr double kSteps[] = {1, 2, 5};
 
 double step_down(double value) {
@@ -33,15 +34,15 @@ double Axis::at(double value) const {
   return from + part * (to - from);
 }
 
-Axis size_axis(double least, double most, double from, double to, int most_ticks) {
+Axis size_axis(double least, double most, double from, double to, int max_ticks) {
   int first = static_cast<int>(std::floor(std::log2(least)));
   int last = static_cast<int>(std::ceil(std::log2(most)));
-  if (first == last) {  // one size: let it stand in the middle
+  if (first == last) {  // centres a single size
     --first;
     ++last;
   }
   Axis axis{std::exp2(first), std::exp2(last), from, to, {}, {}};
-  const int every = std::max(1, (last - first + most_ticks - 1) / most_ticks);
+  const int every = std::max(1, (last - first + max_ticks - 1) / max_ticks);
   for (int power = first; power <= last; ++power)
     ((power - first) % every == 0 ? axis.ticks : axis.minor).push_back(std::exp2(power));
   return axis;
@@ -55,7 +56,7 @@ Axis decimal_axis(double least, double most, double from, double to) {
     high = std::max(high, 10 * low);
   }
   Axis axis{low, high, from, to, {}, {}};
-  const bool label_steps = high / low <= 1000;  // fewer decades leave room for 2 and 5
+  const bool label_steps = high / low <= 1000;  // with few decades there is room to label 2 and 5
   for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high * 1.001; decade *= 10) {
     for (int digit = 1; digit <= 9; ++digit) {
       const double value = digit * decade;

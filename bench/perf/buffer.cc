@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "buffer.h"
 
 #include <sys/mman.h>
@@ -15,19 +16,19 @@ constexpr size_t kPage = 4096;
 
 }  // namespace
 
-Buffer::~Buffer() {
+BenchBuffer::~BenchBuffer() {
   if (mapping_ == nullptr) return;
-  if (memory_ == Memory::Shared) {
+  if (memory_ == BufferMemory::Shared) {
     rondo_mem_free(mapping_);
   } else {
     munmap(mapping_, mapped_);
   }
 }
 
-bool Buffer::allocate(size_t bytes, size_t unalign_bytes, Memory memory) {
+bool BenchBuffer::allocate(size_t bytes, size_t unalign_bytes, BufferMemory memory) {
   memory_ = memory;
   mapped_ = kPage + unalign_bytes + bytes + kGuard;
-  if (memory == Memory::Shared) {
+  if (memory == BufferMemory::Shared) {
     if (rondo_mem_alloc(&mapping_, mapped_) != RONDO_OK) return false;
   } else {
     void* pages = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -39,13 +40,13 @@ bool Buffer::allocate(size_t bytes, size_t unalign_bytes, Memory memory) {
   return true;
 }
 
-void Buffer::poison(size_t bytes) {
+void BenchBuffer::poison(size_t bytes) {
   std::fill_n(data_ - kGuard, kGuard, kGuardByte);
   std::fill_n(data_, bytes, kPoison);
   std::fill_n(data_ + bytes, kGuard, kGuardByte);
 }
 
-bool Buffer::damaged(size_t bytes) const {
+bool BenchBuffer::damaged(size_t bytes) const {
   return !holds_only(data_ - kGuard, kGuard, kGuardByte) || !holds_only(data_ + bytes, kGuard, kGuardByte);
 }
 

@@ -1,33 +1,34 @@
-// A buffer whose surroundings are watched: guard bytes before and after it show writes out of bounds. Owns
-// its memory; used by the one rank that made it.
+// SPDX-License-Identifier: Apache-2.0
+// A buffer with guard bytes before and after it, which detect out-of-bounds writes. Owns its memory; used
+// only by the rank that created it.
 #pragma once
 
 #include <cstddef>
 
 namespace rondo::perf {
 
-class Buffer {
+class BenchBuffer {
  public:
-  enum class Memory {
+  enum class BufferMemory {
     Plain,  // anonymous pages
     Shared  // from rondo_mem_alloc()
   };
 
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer();
+  BenchBuffer() = default;
+  BenchBuffer(const BenchBuffer&) = delete;
+  BenchBuffer& operator=(const BenchBuffer&) = delete;
+  ~BenchBuffer();
 
-  /// Room for `bytes`, `unalign_bytes` past the start of a page. False where memory cannot be had.
-  bool allocate(size_t bytes, size_t unalign_bytes, Memory memory);
+  /// Allocates `bytes`, `unalign_bytes` past the start of a page. False if out of memory.
+  bool allocate(size_t bytes, size_t unalign_bytes, BufferMemory memory);
 
   std::byte* data() { return data_; }
   size_t capacity() const { return capacity_; }
 
-  /// Poisons the first `bytes` and draws the guards around them.
+  /// Poisons the first `bytes` and writes the guards around them.
   void poison(size_t bytes);
 
-  /// Whether a guard around those bytes was written to.
+  /// Whether a guard around the first `bytes` was overwritten.
   bool damaged(size_t bytes) const;
 
  private:
@@ -35,7 +36,7 @@ class Buffer {
   size_t capacity_ = 0;
   void* mapping_ = nullptr;
   size_t mapped_ = 0;
-  Memory memory_ = Memory::Plain;
+  BufferMemory memory_ = BufferMemory::Plain;
 };
 
 }  // namespace rondo::perf

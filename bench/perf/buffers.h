@@ -1,5 +1,6 @@
-// A rank's two buffers, and what the benchmark does with their contents, in whichever memory they lie. Used
-// by the rank's thread.
+// SPDX-License-Identifier: Apache-2.0
+// A rank's two buffers, in any kind of memory, and the benchmark's operations on their contents. Used by the
+// rank's thread.
 #pragma once
 
 #include <memory>
@@ -16,22 +17,23 @@ class Buffers {
   virtual std::byte* send() = 0;
   virtual std::byte* recv() = 0;
 
-  /// Zeros in all that the place uses: sums of them stay finite however often they are repeated.
-  virtual rondo_status_t clear(const Place& place) = 0;
+  /// Zeroes everything that the place uses: sums of zeros stay finite however often they are repeated.
+  virtual rondo_status_t clear(const BufferPlace& place) = 0;
 
-  /// Known data where the call reads, the poison elsewhere, and guards around both buffers.
-  virtual rondo_status_t prepare(const Place& place, Checker& checker, uint64_t round) = 0;
+  /// Writes known data where the call reads, poison elsewhere, and guards around both buffers.
+  virtual rondo_status_t prepare(const BufferPlace& place, Checker& checker, uint64_t round) = 0;
 
-  /// After the call: adds the elements that are not as they must be, and 1 for each buffer with a guard that
-  /// was written to.
-  virtual rondo_status_t count_wrong(const Place& place, Checker& checker, uint64_t round, size_t& wrong) = 0;
+  /// After the call: adds the number of wrong elements to `wrong`, and 1 for each buffer whose guards were
+  /// overwritten.
+  virtual rondo_status_t count_wrong(const BufferPlace& place, Checker& checker, uint64_t round,
+                                     size_t& wrong) = 0;
 };
 
-/// Bytes of the two buffers. In place the second one holds both.
+/// Sizes of the two buffers in bytes. In place, the second one holds both.
 struct BufferSizes {
   size_t send = 0;
   size_t recv = 0;
-  size_t unalign = 0;  // past a page's start
+  size_t unalign = 0;  // offset from the start of a page
 };
 
 }  // namespace rondo::perf

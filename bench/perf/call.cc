@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "call.h"
 
 namespace rondo::perf {
 namespace {
 
-rondo_status_t issue_varying(const Call& call, const void* send, void* recv) {
-  const Layout& l = call.layout;
+rondo_status_t issue_varying(const BenchCall& call, const void* send, void* recv) {
+  const DataLayout& l = call.layout;
   const auto rank = static_cast<size_t>(call.shape.rank);
   const int root = call.shape.root;
   switch (call.shape.collective) {
@@ -26,8 +27,8 @@ rondo_status_t issue_varying(const Call& call, const void* send, void* recv) {
   }
 }
 
-// To the right and from the left, at the same time.
-rondo_status_t issue_send_recv(const Call& call, const void* send, void* recv) {
+// Sends to the right and receives from the left at the same time.
+rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* recv) {
   const int right = (call.shape.rank + 1) % call.shape.nranks;
   const int left = (call.shape.rank + call.shape.nranks - 1) % call.shape.nranks;
   const size_t count = call.shape.count;
@@ -41,10 +42,10 @@ rondo_status_t issue_send_recv(const Call& call, const void* send, void* recv) {
 
 }  // namespace
 
-rondo_status_t issue(const Call& call, const void* send, void* recv) {
-  const Shape& shape = call.shape;
+rondo_status_t issue(const BenchCall& call, const void* send, void* recv) {
+  const DataShape& shape = call.shape;
   const size_t count = shape.count;
-  if (shape.varying && collective_info(shape.collective).varying) return issue_varying(call, send, recv);
+  if (shape.varying && collective_info(shape.collective).in_blocks) return issue_varying(call, send, recv);
   switch (shape.collective) {
     case Collective::AllReduce:
       return rondo_all_reduce(send, recv, count, call.type, call.op, call.comm, call.stream);

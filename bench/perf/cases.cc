@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cases.h"
 
 namespace rondo::perf {
 namespace {
 
-// Operations that the collective and the type have in common; an operation that is not used stands for all.
-std::vector<Op> ops_for(const Options& options, Collective collective, const Type& type) {
+// The operations that both the collective and the type support; a placeholder if the collective does not
+// reduce.
+std::vector<Op> ops_for(const PerfOptions& options, Collective collective, const TypeRow& type) {
   if (!collective_info(collective).reduces) return {Op::Sum};
   const bool prefix = collective == Collective::Scan || collective == Collective::Exscan;
   std::vector<Op> ops;
@@ -20,7 +22,7 @@ std::string name_of(const Table& table) {
   return std::string(collective_info(table.collective).name) + (table.varying ? "_v" : "");
 }
 
-std::vector<Combination> combinations(const Options& options, Collective collective, int nranks) {
+std::vector<Combination> combinations(const PerfOptions& options, Collective collective, int nranks) {
   std::vector<int> roots{0};
   if (collective_info(collective).has_root) {
     roots = options.roots;
@@ -38,7 +40,7 @@ std::vector<Combination> combinations(const Options& options, Collective collect
 
 Row blank_row(const Table& table, const Combination& combination, size_t count, int nranks) {
   const CollectiveInfo& info = collective_info(table.collective);
-  const Type& type = type_info(combination.type);
+  const TypeRow& type = type_info(combination.type);
   const bool barrier = table.collective == Collective::Barrier;
   Row row;
   row.collective = name_of(table);

@@ -1,5 +1,6 @@
-// What is measured: the tables that the options ask for, and the lines of their sweeps. Pure functions: any
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// The cases to measure: the tables that the options request, and the lines of their sweeps. Pure functions:
+// any thread.
 #pragma once
 
 #include <string>
@@ -11,14 +12,14 @@
 
 namespace rondo::perf {
 
-// What a table of rows has in common.
+// What the rows of a table have in common.
 struct Table {
   Collective collective;
   std::string algorithm;  // empty: the library's choice
   bool varying = false;
 };
 
-// One line of the sweep within a table, for all sizes.
+// One combination of a table's sweep, for all sizes.
 struct Combination {
   int type = RONDO_FLOAT32;
   Op op = Op::Sum;
@@ -27,8 +28,8 @@ struct Combination {
 
 std::string name_of(const Table& table);
 
-/// In the order of the table.
-std::vector<Combination> combinations(const Options& options, Collective collective, int nranks);
+/// The combinations in table order.
+std::vector<Combination> combinations(const PerfOptions& options, Collective collective, int nranks);
 
 /// A row without measurements.
 Row blank_row(const Table& table, const Combination& combination, size_t count, int nranks);

@@ -1,27 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collective.h"
 
+#include "base/collective.h"
 #include "base/words.h"
 
 namespace rondo::perf {
 namespace {
 
+/// The library's traits; in place, all_to_all has no meaning for nccl-tests and barrier none at all.
+constexpr CollectiveInfo row(Collective id) {
+  if (id == Collective::SendRecv) return {.id = id, .name = "send_recv"};
+  const CollectiveTraits& kind = traits(static_cast<CollectiveKind>(id));
+  return {.id = id,
+          .name = kind.name,
+          .reduces = kind.reduces(),
+          .has_root = kind.has_root(),
+          .in_place = id != Collective::AllToAll && id != Collective::Barrier,
+          .in_blocks = kind.has_blocks()};
+}
+
 constexpr CollectiveInfo kRows[] = {
-    // name, reduces, root, in place, varying, in blocks
-    {Collective::AllReduce, "all_reduce", true, false, true, false, false},
-    {Collective::Broadcast, "broadcast", false, true, true, false, false},
-    {Collective::Reduce, "reduce", true, true, true, false, false},
-    {Collective::AllGather, "all_gather", false, false, true, true, true},
-    {Collective::ReduceScatter, "reduce_scatter", true, false, true, true, true},
-    {Collective::AllToAll, "all_to_all", false, false, false, true, true},
-    {Collective::Gather, "gather", false, true, true, true, true},
-    {Collective::Scatter, "scatter", false, true, true, true, true},
-    {Collective::Barrier, "barrier", false, false, false, false, false},
-    {Collective::Scan, "scan", true, false, true, false, false},
-    {Collective::Exscan, "exscan", true, false, true, false, false},
-    {Collective::SendRecv, "send_recv", false, false, false, false, false},
+#define X(enumerator, ...) row(Collective::enumerator),
+    RONDO_COLLECTIVES(X)
+#undef X
+        row(Collective::SendRecv),
 };
 
-constexpr std::string_view kProgram = "_perf";  // what the names of nccl-tests' programs end with
+constexpr std::string_view kProgram = "_perf";  // suffix of nccl-tests' program names
 
 }  // namespace
 

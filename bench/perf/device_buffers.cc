@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_buffers.h"
 
 #include <utility>
@@ -11,15 +12,15 @@ namespace rondo::perf {
 namespace {
 
 constexpr size_t kFrontBytes = 4096;
-constexpr size_t kStage = 8 << 20;  // bytes that are staged at a time
+constexpr size_t kStage = 8 << 20;  // bytes staged at a time
 
-// Pieces in parts, none longer than what is staged at a time.
-std::vector<Piece> in_parts(const std::vector<Piece>& pieces, size_t element_bytes) {
-  std::vector<Piece> parts;
+// Splits pieces into parts that each fit the staging buffer.
+std::vector<DataPiece> in_parts(const std::vector<DataPiece>& pieces, size_t element_bytes) {
+  std::vector<DataPiece> parts;
   const size_t most = kStage / element_bytes;
-  for (const Piece& piece : pieces) {
+  for (const DataPiece& piece : pieces) {
     for (size_t done = 0; done < piece.count; done += most) {
-      Piece& part = parts.emplace_back(piece);
+      DataPiece& part = parts.emplace_back(piece);
       part.offset += done;
       part.index += done;
       part.count = std::min(most, piece.count - done);
@@ -28,13 +29,13 @@ std::vector<Piece> in_parts(const std::vector<Piece>& pieces, size_t element_byt
   return parts;
 }
 
-Likeness likeness_of(const Checker& checker, const Piece& piece) {
-  const Type& type = checker.type();
-  const bool complex = type.kind == Kind::Complex;
-  const bool exact = checker.exact() || piece.from == Piece::From::Untouched;
+Likeness likeness_of(const Checker& checker, const DataPiece& piece) {
+  const TypeRow& type = checker.type();
+  const bool complex = type.kind == TypeClass::Complex;
+  const bool exact = checker.exact() || piece.from == DataPiece::From::Untouched;
   return {.part_bytes = static_cast<uint32_t>(complex ? type.bytes / 2 : type.bytes),
           .parts = complex ? 2u : 1u,
-          .zeros_alike = !exact && (complex || type.kind == Kind::Float)};
+          .zeros_alike = !exact && (complex || type.kind == TypeClass::Float)};
 }
 
 }  // namespace
@@ -61,17 +62,17 @@ Status DeviceBuffers::allocate(const BufferSizes& sizes, gpu::MemoryKind kind) {
   return {};
 }
 
-rondo_status_t DeviceBuffers::clear(const Place& place) {
+rondo_status_t DeviceBuffers::clear(const BufferPlace& place) {
   const gpu::Current current(device_);
   return noted(current.status().ok() ? zero(place) : current.status());
 }
 
-Status DeviceBuffers::zero(const Place& place) const {
+Status DeviceBuffers::zero(const BufferPlace& place) const {
   RONDO_TRY(gpu::fill(send_, std::byte{0}, place.send_bytes, stream_));
   return gpu::fill(recv_, std::byte{0}, place.recv_bytes, stream_);
 }
 
-rondo_status_t DeviceBuffers::prepare(const Place& place, Checker& checker, uint64_t round) {
+rondo_status_t DeviceBuffers::prepare(const BufferPlace& place, Checker& checker, uint64_t round) {
   const gpu::Current current(device_);
   return noted(current.status().ok() ? write(place, checker, round) : current.status());
 }
@@ -82,31 +83,31 @@ Status DeviceBuffers::poison(std::byte* at, size_t bytes) const {
   return gpu::fill(at + bytes, kGuardByte, kGuard, stream_);
 }
 
-Status DeviceBuffers::write(const Place& place, Checker& checker, uint64_t round) const {
+Status DeviceBuffers::write(const BufferPlace& place, Checker& checker, uint64_t round) const {
   RONDO_TRY(poison(send_, place.send_bytes));
   RONDO_TRY(poison(recv_, place.recv_bytes));
   const size_t element_bytes = checker.type().bytes;
-  for (const Piece& part : in_parts(place.layout->send, element_bytes))
+  for (const DataPiece& part : in_parts(place.layout->send, element_bytes))
     RONDO_TRY(stage(part, checker, round, place.send + part.offset * element_bytes));
   return {};
 }
 
-Status DeviceBuffers::stage(const Piece& part, Checker& checker, uint64_t round, std::byte* to) const {
-  RONDO_TRY(gpu::synchronize(stream_));  // the part before
+Status DeviceBuffers::stage(const DataPiece& part, Checker& checker, uint64_t round, std::byte* to) const {
+  RONDO_TRY(gpu::synchronize(stream_));  // the previous part may still be copied from staged_
   checker.write(part, staged_.data(), round);
   return gpu::copy(to, staged_.data(), part.count * checker.type().bytes, stream_);
 }
 
-rondo_status_t DeviceBuffers::count_wrong(const Place& place, Checker& checker, uint64_t round,
+rondo_status_t DeviceBuffers::count_wrong(const BufferPlace& place, Checker& checker, uint64_t round,
                                           size_t& wrong) {
   const gpu::Current current(device_);
   return noted(current.status().ok() ? check(place, checker, round, wrong) : current.status());
 }
 
-Status DeviceBuffers::count(const std::vector<Piece>& pieces, const std::byte* at, Checker& checker,
+Status DeviceBuffers::count(const std::vector<DataPiece>& pieces, const std::byte* at, Checker& checker,
                             uint64_t round) const {
   const size_t element_bytes = checker.type().bytes;
-  for (const Piece& part : in_parts(pieces, element_bytes)) {
+  for (const DataPiece& part : in_parts(pieces, element_bytes)) {
     RONDO_TRY(stage(part, checker, round, expected_.data()));
     RONDO_TRY(compare(at + part.offset * element_bytes, expected_.data(), part.count,
                       likeness_of(checker, part), reinterpret_cast<uint64_t*>(wrong_.data()), device_,
@@ -123,12 +124,11 @@ Status DeviceBuffers::count_damage(const std::byte* at, size_t bytes) const {
   return gpu::synchronize(stream_);
 }
 
-Status DeviceBuffers::check(const Place& place, Checker& checker, uint64_t round, size_t& wrong) const {
+Status DeviceBuffers::check(const BufferPlace& place, Checker& checker, uint64_t round, size_t& wrong) const {
   auto& found = *reinterpret_cast<uint64_t*>(wrong_.data());
   found = 0;
   RONDO_TRY(count(*place.expect, place.recv, checker, round));
-  if (place.apart)
-    RONDO_TRY(count(place.layout->send, place.send, checker, round));  // it was only to be read
+  if (place.apart) RONDO_TRY(count(place.layout->send, place.send, checker, round));  // must be unchanged
   wrong += std::exchange(found, 0);
   RONDO_TRY(count_damage(recv_, place.recv_bytes));
   wrong += std::exchange(found, 0) > 0 ? 1 : 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exit codes of rondo-perf.
 #pragma once
 
@@ -8,7 +9,7 @@ enum ExitCode {
   kWrongValues = 1,
   kBadOptions = 2,
   kLibraryFailed = 3,
-  kNoGpu = 77  // one was asked for; what test runners take for "skipped"
+  kNoGpu = 77  // a GPU was requested; test runners treat this code as "skipped"
 };
 
 }  // namespace rondo::perf

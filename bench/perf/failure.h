@@ -1,4 +1,5 @@
-// The sentence of the last failure on this thread, whoever it came from.
+// SPDX-License-Identifier: Apache-2.0
+// The message of the last failure on this thread, whether from CUDA, the library or the benchmark itself.
 #pragma once
 
 #include <string>
@@ -8,18 +9,18 @@
 
 namespace rondo::perf {
 
-/// A failure of CUDA as one of the C API; RONDO_OK where there is none.
+/// Converts a CUDA failure to a C API status and keeps its message; RONDO_OK if there is none.
 rondo_status_t noted(const Status& status);
 
-/// Keeps what another thread had to say.
+/// Keeps a message, for example from another thread.
 void note_failure(std::string sentence);
 
-/// The sentence that was kept, and then forgets it; else what the library says.
+/// Returns the kept message and forgets it; if there is none, the library's.
 std::string take_failure();
 
 }  // namespace rondo::perf
 
-/// Assigns the value of a Result to `target` or leaves the function with its Status.
+/// Assigns the value of a Result to `target`, or returns its Status from the function.
 #define PERF_TRY_ASSIGN_(result, target, expression)              \
   auto result = (expression);                                     \
   if (!result.ok()) return ::rondo::perf::noted(result.status()); \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "floats.h"
 
 #include <algorithm>
@@ -40,14 +41,13 @@ uint64_t encode_float(const FloatFormat& format, double value) {
   if (magnitude == 0) return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // in [0.5, 1) times 2^exponent
-  // Numbers below the smallest normal share its spacing.
+  // Subnormal numbers have the spacing of the smallest normal number.
   const int scale = std::max(exponent - 1, 1 - l.bias);
   const double steps =
       std::isinf(magnitude) ? magnitude : std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - scale));
   const uint64_t beyond = sign | (format.has_infinity ? l.infinity : l.largest);
   if (std::isinf(steps)) return beyond;
-  // The hidden one of a normal number carries into the exponent field; so does a rounding up to a power of
-  // two.
+  // The hidden one of a normal number carries into the exponent field, as does rounding up to a power of two.
   const auto field = static_cast<int64_t>(scale + l.bias - 1) << format.mantissa_bits;
   const uint64_t bits = static_cast<uint64_t>(field) + static_cast<uint64_t>(steps);
   return bits > l.largest ? beyond : sign | bits;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu_options.h"
 
 #include <fmt/format.h>
@@ -49,8 +50,8 @@ Refusal read_devices(const std::string& list, int count, GpuOptions& options) {
   return {};
 }
 
-// What does not go together on a GPU.
-Refusal check_together(const Options& options) {
+// Refuses options that cannot be combined on a GPU.
+Refusal check_together(const PerfOptions& options) {
   const bool graph = options.gpu.graph_launches > 0;
   if (graph && options.queue)
     return refuse("-G: calls on a queue are not part of a graph; leave --queue out");
@@ -65,7 +66,7 @@ Refusal check_together(const Options& options) {
 
 std::string_view space_name(Space space) { return kSpaceNames[static_cast<size_t>(space)]; }
 
-bool times_by_events(const Options& options) {
+bool times_by_events(const PerfOptions& options) {
   const bool host_asked_for = options.gpu.host_time || options.cpu_time;
   return options.gpu.used() && !options.queue && options.pace == Pace::Free && !host_asked_for;
 }
@@ -90,9 +91,9 @@ void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options) {
       ->group("GPUs");
 }
 
-Refusal read_gpus(const GpuWords& words, const CountGpus& count_gpus, Options& options) {
+Refusal read_gpus(const GpuWords& words, const CountGpus& count_gpus, PerfOptions& options) {
   GpuOptions& gpu = options.gpu;
-  // nccl-tests' --memory is -M: whether to report memory.
+  // In nccl-tests, --memory means -M: whether to report memory.
   const bool is_report = words.memory == "0" || words.memory == "1";
   if (is_report) options.memory = words.memory == "1";
   const auto named = space_by_name(words.memory);

@@ -1,4 +1,5 @@
-// The part of the command line that is about GPUs. Read once, before any rank starts; then constant.
+// SPDX-License-Identifier: Apache-2.0
+// The GPU part of the command line. Parsed once, before any rank starts; constant afterwards.
 #pragma once
 
 #include <functional>
@@ -12,21 +13,21 @@ class App;
 
 namespace rondo::perf {
 
-struct Options;
+struct PerfOptions;
 
-/// Where buffers lie.
+/// Where buffers are.
 enum class Space {
   Host,
   Cuda,     // memory of the rank's GPU
-  Managed,  // memory that moves between host and GPU by itself
-  Pinned    // memory of the host that the GPU reaches
+  Managed,  // memory that migrates between host and GPU by itself
+  Pinned    // host memory that the GPU can access
 };
 std::string_view space_name(Space space);
 
 struct GpuOptions {
   Space space = Space::Host;
-  int per_thread = 1;        // ranks that a thread drives
-  std::vector<int> devices;  // that the ranks of a host take in turn
+  int per_thread = 1;        // ranks per thread
+  std::vector<int> devices;  // assigned in turn to the ranks of a host
   int graph_launches = 0;    // 0: calls are made one by one
   bool limits = false;
   bool host_time = false;
@@ -34,30 +35,30 @@ struct GpuOptions {
   bool used() const { return space != Space::Host; }
 };
 
-/// What this process sees; `why_none` is a sentence where that is nothing.
+/// The GPUs that this process sees; `why_none` is a message if there are none.
 struct Gpus {
   int count = 0;
   std::string why_none;
 };
 using CountGpus = std::function<Gpus()>;
 
-/// What cannot be understood yet: the default depends on other words, and on the machine.
+/// Options that cannot be parsed immediately: their defaults depend on other options and on the machine.
 struct GpuWords {
   std::string memory, devices;
 };
 
-/// Why the options cannot be; an empty sentence is success.
+/// Why the options are invalid; an empty sentence means success.
 struct Refusal {
   std::string sentence;
   int code = 0;
 };
 
-/// Whether CUDA events in the ranks' streams tell the time, rather than a clock of the host.
-bool times_by_events(const Options& options);
+/// Whether times come from CUDA events in the ranks' streams instead of a host clock.
+bool times_by_events(const PerfOptions& options);
 
 void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options);
 
-/// `count_gpus` is called where GPUs may be used.
-Refusal read_gpus(const GpuWords& words, const CountGpus& count_gpus, Options& options);
+/// Calls `count_gpus` only if GPUs may be used.
+Refusal read_gpus(const GpuWords& words, const CountGpus& count_gpus, PerfOptions& options);
 
 }  // namespace rondo::perf

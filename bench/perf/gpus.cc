@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpus.h"
 
 #include <sys/wait.h>
@@ -12,14 +13,14 @@
 namespace rondo::perf {
 namespace {
 
-// What the other process says.
-struct Answer {
+// The child process's answer.
+struct GpuQuery {
   int32_t count = 0;
   char why_none[256] = "asking CUDA failed";
 };
 
-Answer ask() {
-  Answer answer;
+GpuQuery ask() {
+  GpuQuery answer;
   const auto count = gpu::device_count();
   if (count.ok()) answer.count = count.value();
   const std::string& why = count.status().message();
@@ -31,7 +32,7 @@ Answer ask() {
 
 Gpus visible_gpus() {
   int ends[2];
-  Answer answer;
+  GpuQuery answer;
   if (pipe(ends) != 0) return {0, answer.why_none};
   const pid_t child = fork();
   if (child == 0) {
@@ -40,7 +41,7 @@ Gpus visible_gpus() {
   }
   close(ends[1]);
   if (child > 0) {
-    if (Answer said; read_all(ends[0], &said, sizeof said)) answer = said;
+    if (GpuQuery said; read_all(ends[0], &said, sizeof said)) answer = said;
     waitpid(child, nullptr, 0);
   }
   close(ends[0]);

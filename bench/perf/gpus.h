@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs that this process may use. Main thread, before ranks start.
 #pragma once
 
@@ -5,7 +6,7 @@
 
 namespace rondo::perf {
 
-/// Asks CUDA in a process of its own, because CUDA does not survive the forks that start ranks.
+/// Queries CUDA in a separate process, because CUDA does not survive the forks that start ranks.
 Gpus visible_gpus();
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graph_replay.h"
 
 #include "failure.h"
@@ -9,25 +10,25 @@
 namespace rondo::perf {
 namespace {
 
-// The ranks of this thread among those of the process, of which `first` is the one whose stream leads.
-struct Part {
+// This thread's ranks among those of the process. The process's first rank leads the capture.
+struct ReplayGroup {
   Team& team;
   size_t first_end;
   bool leads;
 
-  Member& leader() const { return team.members[0]; }
+  TeamRank& leader() const { return team.members[0]; }
 };
 
-Part part_of(Team& team) {
+ReplayGroup part_of(Team& team) {
   const size_t ends = team.graphs->ends.size();
-  const size_t first = static_cast<size_t>(team.members[0].rank) % ends;  // each process has as many
+  const size_t first = static_cast<size_t>(team.members[0].rank) % ends;  // all processes have equally many
   return {team, first, first == 0};
 }
 
-rondo_status_t everyone_here(const Part& part) { return rondo_barrier(part.team.control, nullptr); }
+rondo_status_t everyone_here(const ReplayGroup& part) { return rondo_barrier(part.team.control, nullptr); }
 
-Status begin(const Part& part) {
-  const Member& leader = part.leader();
+Status begin(const ReplayGroup& part) {
+  const TeamRank& leader = part.leader();
   const gpu::Current current(leader.device);
   RONDO_TRY(current.status());
   RONDO_TRY_ASSIGN(part.team.graphs->start, gpu::Event::create(leader.device));
@@ -35,10 +36,12 @@ Status begin(const Part& part) {
   return part.team.graphs->start.record(leader.cuda_stream.get());
 }
 
-bool is_leader(const Part& part, const Member& member) { return part.leads && &member == &part.leader(); }
+bool is_leader(const ReplayGroup& part, const TeamRank& member) {
+  return part.leads && &member == &part.leader();
+}
 
-Status come_in(const Part& part) {
-  for (const Member& member : part.team.members) {
+Status come_in(const ReplayGroup& part) {
+  for (const TeamRank& member : part.team.members) {
     if (is_leader(part, member)) continue;
     const gpu::Current current(member.device);
     RONDO_TRY(current.status());
@@ -47,9 +50,9 @@ Status come_in(const Part& part) {
   return {};
 }
 
-Status go_back(const Part& part) {
+Status go_back(const ReplayGroup& part) {
   for (size_t i = 0; i < part.team.members.size(); ++i) {
-    const Member& member = part.team.members[i];
+    const TeamRank& member = part.team.members[i];
     gpu::Event& end = part.team.graphs->ends[part.first_end + i];
     if (is_leader(part, member)) continue;
     RONDO_TRY_ASSIGN(end, gpu::Event::create(member.device));
@@ -60,7 +63,7 @@ Status go_back(const Part& part) {
   return {};
 }
 
-Result<gpu::Graph> end(const Part& part) {
+Result<gpu::Graph> end(const ReplayGroup& part) {
   const gpu::Stream stream = part.leader().cuda_stream.get();
   const gpu::Current current(part.leader().device);
   RONDO_TRY(current.status());
@@ -74,7 +77,7 @@ Status launch(const gpu::Graph& graph, gpu::Stream stream, int launches) {
   return {};
 }
 
-Result<double> by_stopwatch(Member& leader, const gpu::Graph& graph, int launches) {
+Result<double> by_stopwatch(TeamRank& leader, const gpu::Graph& graph, int launches) {
   const gpu::Stream stream = leader.cuda_stream.get();
   RONDO_TRY(leader.stopwatch.start(stream));
   RONDO_TRY(launch(graph, stream, launches));
@@ -82,16 +85,16 @@ Result<double> by_stopwatch(Member& leader, const gpu::Graph& graph, int launche
   return leader.stopwatch.elapsed_us();
 }
 
-Result<double> by_host(const Member& leader, const gpu::Graph& graph, int launches, clockid_t clock) {
+Result<double> by_host(const TeamRank& leader, const gpu::Graph& graph, int launches, clockid_t clock) {
   const double start_us = now_us(clock);
   RONDO_TRY(launch(graph, leader.cuda_stream.get(), launches));
   RONDO_TRY(gpu::synchronize(leader.cuda_stream.get()));
   return now_us(clock) - start_us;
 }
 
-Status time_launches(const Part& part, const gpu::Graph& graph, const Launches& launches) {
-  Member& leader = part.leader();
-  const Options& options = *part.team.options;
+Status time_launches(const ReplayGroup& part, const gpu::Graph& graph, const Launches& launches) {
+  TeamRank& leader = part.leader();
+  const PerfOptions& options = *part.team.options;
   const gpu::Current current(leader.device);
   RONDO_TRY(current.status());
   RONDO_TRY(launch(graph, leader.cuda_stream.get(), launches.untimed));
@@ -107,8 +110,8 @@ Status time_launches(const Part& part, const gpu::Graph& graph, const Launches& 
 
 rondo_status_t replay(Team& team, const std::function<rondo_status_t()>& body, const Launches& launches,
                       double& elapsed_us) {
-  const Part part = part_of(team);
-  PERF_TRY(wait_for(team));  // the graph does not wait for what the other streams have
+  const ReplayGroup part = part_of(team);
+  PERF_TRY(wait_for(team));  // the graph does not wait for earlier work in the other streams
   if (part.leads) PERF_TRY(noted(begin(part)));
   PERF_TRY(everyone_here(part));
   PERF_TRY(noted(come_in(part)));

@@ -1,4 +1,5 @@
-// Calls captured into a CUDA graph, and launched. Collective: every thread calls this.
+// SPDX-License-Identifier: Apache-2.0
+// Captures calls into a CUDA graph and launches it. Collective: every thread calls this.
 #pragma once
 
 #include <functional>
@@ -8,12 +9,12 @@
 namespace rondo::perf {
 
 struct Launches {
-  int untimed = 0;  // before the others
+  int untimed = 0;  // first
   int timed = 1;
 };
 
-/// Captures what body() of every thread of the process gives to its ranks' streams, launches that and waits
-/// for it. `elapsed_us` is the time of all timed launches, by the clock that the options want.
+/// Captures what body() of every thread of the process enqueues on its ranks' streams, launches the graph and
+/// waits for it. `elapsed_us` is the time of all timed launches, by the clock that the options select.
 rondo_status_t replay(Team& team, const std::function<rondo_status_t()>& body, const Launches& launches,
                       double& elapsed_us);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "handoff.h"
 
 #include <fmt/format.h>
@@ -15,10 +16,10 @@ namespace rondo::perf {
 namespace {
 
 constexpr double kProbe_us = 5000;
-constexpr double kMostProbe_us = 100'000;  // where other programs take the CPUs away
-constexpr int kLeastBatches = 20;
-constexpr double kLongest_ns = 10'000;  // beyond this the threads did not run at the same time
-constexpr int kRoundTrips = 10;         // of a batch
+constexpr double kMaxProbe_us = 100'000;  // if other programs occupy the CPUs
+constexpr int kMinBatches = 20;
+constexpr double kLongest_ns = 10'000;  // beyond this the threads did not run concurrently
+constexpr int kRoundTrips = 10;         // per batch
 
 bool run_on(int cpu) {
   cpu_set_t set;
@@ -27,21 +28,21 @@ bool run_on(int cpu) {
   return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
-/// The line. An even number waits for the first thread, an odd one for the second.
-struct alignas(128) Line {
+/// The cache line. An even value means it is the first thread's turn, an odd one the second's.
+struct alignas(128) HandoffLine {
   static constexpr uint64_t kEnd = std::numeric_limits<uint64_t>::max();
   std::atomic<uint64_t> turn = 1;
 };
-enum class Start { Unknown, Bound, Failed };
-using Place = std::atomic<Start>;
+enum class HandoffStart { Unknown, Bound, Failed };
+using BufferPlace = std::atomic<HandoffStart>;
 
-/// Relaxed throughout: nothing but the number passes between the threads.
-void answer(Line& line) {
-  for (uint64_t seen = 0; seen != Line::kEnd; seen = line.turn.load(std::memory_order_relaxed))
+/// Relaxed throughout: only the number itself passes between the threads.
+void answer(HandoffLine& line) {
+  for (uint64_t seen = 0; seen != HandoffLine::kEnd; seen = line.turn.load(std::memory_order_relaxed))
     if (seen % 2 == 1) line.turn.store(seen + 1, std::memory_order_relaxed);
 }
 
-double round_trips_us(Line& line, uint64_t& turn) {
+double round_trips_us(HandoffLine& line, uint64_t& turn) {
   const double start = now_us();
   for (int trip = 0; trip < kRoundTrips; ++trip) {
     line.turn.store(++turn, std::memory_order_relaxed);
@@ -52,23 +53,23 @@ double round_trips_us(Line& line, uint64_t& turn) {
   return now_us() - start;
 }
 
-double quickest_us(Line& line) {
+double quickest_us(HandoffLine& line) {
   uint64_t turn = 2;
   while (line.turn.load(std::memory_order_relaxed) != turn) {
   }
   double quickest = std::numeric_limits<double>::max();
   const double start = now_us();
   double elapsed_us = 0;
-  for (int batch = 0; elapsed_us < (batch < kLeastBatches ? kMostProbe_us : kProbe_us); ++batch) {
+  for (int batch = 0; elapsed_us < (batch < kMinBatches ? kMaxProbe_us : kProbe_us); ++batch) {
     quickest = std::min(quickest, round_trips_us(line, turn));
     elapsed_us = now_us() - start;
   }
   return quickest;
 }
 
-bool is_bound(const Place& other) {
-  while (other.load() == Start::Unknown) std::this_thread::yield();
-  return other.load() == Start::Bound;
+bool is_bound(const BufferPlace& other) {
+  while (other.load() == HandoffStart::Unknown) std::this_thread::yield();
+  return other.load() == HandoffStart::Bound;
 }
 
 }  // namespace
@@ -92,22 +93,24 @@ std::optional<CpuPair> choose_pair(const std::vector<int>& cpus_of_ranks, const 
 
 std::optional<double> measure_handoff(const CpuPair& cpus) {
   if (cpus.first == cpus.second) return std::nullopt;
-  Line line;
-  Place first = Start::Unknown, second = Start::Unknown;
+  HandoffLine line;
+  BufferPlace first = HandoffStart::Unknown, second = HandoffStart::Unknown;
   std::optional<double> one_way_ns;
-  const auto bind = [](Place& own, int cpu) { own.store(run_on(cpu) ? Start::Bound : Start::Failed); };
+  const auto bind = [](BufferPlace& own, int cpu) {
+    own.store(run_on(cpu) ? HandoffStart::Bound : HandoffStart::Failed);
+  };
   std::thread other([&] {
     bind(second, cpus.second);
-    if (second.load() == Start::Bound && is_bound(first)) answer(line);
+    if (second.load() == HandoffStart::Bound && is_bound(first)) answer(line);
   });
-  // The caller's thread stays where it is.
+  // A thread of its own, so that the caller's binding does not change.
   std::thread measuring([&] {
     bind(first, cpus.first);
-    if (first.load() == Start::Bound && is_bound(second)) {
+    if (first.load() == HandoffStart::Bound && is_bound(second)) {
       const double ns = quickest_us(line) * 1e3 / (2 * kRoundTrips);
       if (ns < kLongest_ns) one_way_ns = ns;
     }
-    line.turn.store(Line::kEnd, std::memory_order_relaxed);
+    line.turn.store(HandoffLine::kEnd, std::memory_order_relaxed);
   });
   other.join();
   measuring.join();

@@ -1,6 +1,7 @@
-// How long a cache line takes from one CPU to another, which bounds whatever ranks on the two exchange. A
-// hypervisor that moves virtual CPUs changes it several times over within seconds, so figures compare only
-// where it was the same. Linux; any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Measures how long a cache line takes from one CPU to another, which bounds any exchange between ranks on
+// the two. A hypervisor that moves virtual CPUs changes it severalfold within seconds, so figures are
+// comparable only if it was the same. Linux; any thread.
 #pragma once
 
 #include <optional>
@@ -17,13 +18,13 @@ struct CpuPair {
 /// The CPUs that this thread may use, ascending.
 std::vector<int> allowed_cpus();
 
-/// The CPU of rank 0 and the first other one of `cpus_of_ranks`, or else of `allowed`; nothing where there is
-/// one CPU only. `cpus_of_ranks`: of the ranks of rank 0's host, rank 0's first.
+/// The CPU of rank 0 and the first different one in `cpus_of_ranks`, or else in `allowed`; nothing if there
+/// is only one CPU. `cpus_of_ranks`: those of the ranks on rank 0's host, rank 0's first.
 std::optional<CpuPair> choose_pair(const std::vector<int>& cpus_of_ranks, const std::vector<int>& allowed);
 
-/// The time one way in ns: two threads hand a line to and fro for 5 ms, and the quickest ten round trips
-/// count, so that what runs beside them does not. Nothing where the threads cannot run on the two CPUs at the
-/// same time.
+/// The one-way time in ns: two threads pass a line back and forth for 5 ms, and the fastest batch of ten
+/// round trips counts, which filters out interruptions. Nothing if the threads cannot run on the two CPUs at
+/// the same time.
 std::optional<double> measure_handoff(const CpuPair& cpus);
 
 /// "34.1 ns one way between CPUs 0 and 1", or why there is no figure.

@@ -1,4 +1,5 @@
-// Buffers in plain memory of the host, or in memory of rondo_mem_alloc().
+// SPDX-License-Identifier: Apache-2.0
+// Buffers in plain host memory, or in memory from rondo_mem_alloc().
 #pragma once
 
 #include "buffer.h"
@@ -8,17 +9,19 @@ namespace rondo::perf {
 
 class HostBuffers final : public Buffers {
  public:
-  static rondo_status_t make(const BufferSizes& sizes, Buffer::Memory memory, std::unique_ptr<Buffers>& made);
+  static rondo_status_t make(const BufferSizes& sizes, BenchBuffer::BufferMemory memory,
+                             std::unique_ptr<Buffers>& made);
 
   std::byte* send() override { return send_.data(); }
   std::byte* recv() override { return recv_.data(); }
-  rondo_status_t clear(const Place& place) override;
-  rondo_status_t prepare(const Place& place, Checker& checker, uint64_t round) override;
-  rondo_status_t count_wrong(const Place& place, Checker& checker, uint64_t round, size_t& wrong) override;
+  rondo_status_t clear(const BufferPlace& place) override;
+  rondo_status_t prepare(const BufferPlace& place, Checker& checker, uint64_t round) override;
+  rondo_status_t count_wrong(const BufferPlace& place, Checker& checker, uint64_t round,
+                             size_t& wrong) override;
 
  private:
-  Buffer send_;
-  Buffer recv_;
+  BenchBuffer send_;
+  BenchBuffer recv_;
 };
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's clocks. Any thread.
 #pragma once
 
@@ -11,7 +12,7 @@ inline double now_us(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-/// The one that -C asks for.
+/// The clock that -C selects.
 inline clockid_t clock_for(bool cpu_time) { return cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC; }
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "json.h"
 
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ void add_setup(const Setup& setup, Json& object) {
   object["handoff_ns"] = or_null(setup.handoff_ns);
 }
 
-// Times of a form that does not exist are null, and so is #wrong where nothing was checked.
+// Times of a form that does not exist are null, as is #wrong if nothing was checked.
 Json to_object(const Row& row) {
   Json object;
   object["collective"] = row.collective;
@@ -76,7 +77,7 @@ Setup setup_from(const Json& object) {
   return setup;
 }
 
-// `bandwidths` and `others`: what comes before the names of the form's fields.
+// `bandwidths` and `others`: prefixes of the names of the form's fields.
 Timing timing_from(const Json& object, const std::string& bandwidths, const std::string& others) {
   Timing timing;
   timing.time_us = object.at(others + "us");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "layout.h"
 
 #include <iterator>
@@ -5,35 +6,35 @@
 namespace rondo::perf {
 namespace {
 
-using From = Piece::From;
+using From = DataPiece::From;
 
-constexpr size_t kGap = 3;  // elements between blocks whose offsets the caller chooses
+constexpr size_t kGap = 3;  // elements between blocks, in forms whose caller chooses the offsets
 
-Piece input(size_t offset, size_t count, int rank, size_t index) {
+DataPiece input(size_t offset, size_t count, int rank, size_t index) {
   return {From::Input, offset, count, index, rank, rank};
 }
 
-Piece reduced(size_t offset, size_t count, int first, int last, size_t index) {
+DataPiece reduced(size_t offset, size_t count, int first, int last, size_t index) {
   return {From::Reduced, offset, count, index, first, last};
 }
 
-Piece untouched(size_t offset, size_t count) { return {From::Untouched, offset, count, 0, 0, 0}; }
+DataPiece untouched(size_t offset, size_t count) { return {From::Untouched, offset, count, 0, 0, 0}; }
 
-// The length of the block that `from` has for `to`.
-size_t block_count(const Shape& shape, int from, int to) {
+// The length of the block from `from` to `to`.
+size_t block_count(const DataShape& shape, int from, int to) {
   if (!shape.varying) return shape.count;
   static constexpr size_t halves[] = {1, 3, 0, 2, 4};
   return shape.count * halves[static_cast<size_t>(from + 2 * to) % std::size(halves)] / 2;
 }
 
-// Blocks of a buffer: lengths and offsets by rank.
-struct Blocks {
+// The blocks of a buffer: lengths and offsets by rank.
+struct BlockLengths {
   std::vector<size_t> counts, displs;
   size_t extent = 0;
 };
 
-Blocks one_after_the_other(std::vector<size_t> counts) {
-  Blocks blocks{std::move(counts), {}, 0};
+BlockLengths one_after_the_other(std::vector<size_t> counts) {
+  BlockLengths blocks{std::move(counts), {}, 0};
   for (size_t count : blocks.counts) {
     blocks.displs.push_back(blocks.extent);
     blocks.extent += count;
@@ -41,8 +42,8 @@ Blocks one_after_the_other(std::vector<size_t> counts) {
   return blocks;
 }
 
-Blocks reversed_with_gaps(std::vector<size_t> counts) {
-  Blocks blocks{std::move(counts), {}, 0};
+BlockLengths reversed_with_gaps(std::vector<size_t> counts) {
+  BlockLengths blocks{std::move(counts), {}, 0};
   blocks.displs.resize(blocks.counts.size());
   for (size_t r = blocks.counts.size(); r-- > 0;) {
     blocks.displs[r] = blocks.extent;
@@ -51,39 +52,40 @@ Blocks reversed_with_gaps(std::vector<size_t> counts) {
   return blocks;
 }
 
-// The blocks that `rank` has for each rank (sending), or each rank has for it.
-Blocks blocks_of(const Shape& shape, int rank, bool sending) {
+// The blocks that `rank` sends to each rank (sending), or receives from each.
+BlockLengths blocks_of(const DataShape& shape, int rank, bool sending) {
   std::vector<size_t> counts;
   for (int peer = 0; peer < shape.nranks; ++peer)
     counts.push_back(sending ? block_count(shape, rank, peer) : block_count(shape, peer, rank));
   return shape.varying ? reversed_with_gaps(std::move(counts)) : one_after_the_other(std::move(counts));
 }
 
-// The blocks that one rank gathers or scatters: their lengths do not depend on who does it.
-Blocks common_blocks(const Shape& shape) {
-  Shape anyone = shape;
+// The blocks that one rank gathers or scatters: their lengths do not depend on the root.
+BlockLengths common_blocks(const DataShape& shape) {
+  DataShape anyone = shape;
   anyone.rank = 0;
   return blocks_of(anyone, 0, false);
 }
 
-// Every block of reversed_with_gaps() is followed by a gap, where nothing may be written.
-void expect_gaps(const Blocks& blocks, std::vector<Piece>& expect) {
+// Every block of reversed_with_gaps() is followed by a gap that must not be written.
+void expect_gaps(const BlockLengths& blocks, std::vector<DataPiece>& expect) {
   for (size_t r = 0; r < blocks.counts.size(); ++r)
     expect.push_back(untouched(blocks.displs[r] + blocks.counts[r], kGap));
 }
 
-void gather_pieces(const Blocks& blocks, std::vector<Piece>& expect) {
+void gather_pieces(const BlockLengths& blocks, std::vector<DataPiece>& expect) {
   for (size_t r = 0; r < blocks.counts.size(); ++r)
     expect.push_back(input(blocks.displs[r], blocks.counts[r], static_cast<int>(r), 0));
 }
 
-// Every rank has `count` elements and gets as many: all_reduce, broadcast, reduce, scan, exscan, send_recv.
-void fill_plain(const Shape& shape, Layout& layout) {
+// Every rank's input and output have `count` elements: all_reduce, broadcast, reduce, scan, exscan,
+// send_recv.
+void fill_plain(const DataShape& shape, DataLayout& layout) {
   const size_t count = shape.count;
   const bool at_root = shape.rank == shape.root;
   layout.send_extent = layout.recv_extent = count;
   layout.send = {input(0, count, shape.rank, 0)};
-  Piece result = untouched(0, count);
+  DataPiece result = untouched(0, count);
   switch (shape.collective) {
     case Collective::AllReduce: result = reduced(0, count, 0, shape.nranks - 1, 0); break;
     case Collective::Broadcast: result = input(0, count, shape.root, 0); break;
@@ -100,8 +102,8 @@ void fill_plain(const Shape& shape, Layout& layout) {
   layout.expect_in_place = result.from == From::Untouched ? layout.send : layout.expect;
 }
 
-void fill_gather(const Shape& shape, Layout& layout) {
-  const Blocks blocks = common_blocks(shape);
+void fill_gather(const DataShape& shape, DataLayout& layout) {
+  const BlockLengths blocks = common_blocks(shape);
   const auto rank = static_cast<size_t>(shape.rank);
   layout.send_extent = blocks.counts[rank];
   layout.recv_extent = blocks.extent;
@@ -119,9 +121,9 @@ void fill_gather(const Shape& shape, Layout& layout) {
   layout.recv_displs = blocks.displs;
 }
 
-void fill_scatter(const Shape& shape, Layout& layout) {
+void fill_scatter(const DataShape& shape, DataLayout& layout) {
   const bool reduces = shape.collective == Collective::ReduceScatter;
-  Blocks blocks = common_blocks(shape);
+  BlockLengths blocks = common_blocks(shape);
   if (reduces) blocks = one_after_the_other(blocks.counts);
   const auto rank = static_cast<size_t>(shape.rank);
   layout.send_extent = blocks.extent;
@@ -141,9 +143,9 @@ void fill_scatter(const Shape& shape, Layout& layout) {
   layout.send_displs = blocks.displs;
 }
 
-void fill_all_to_all(const Shape& shape, Layout& layout) {
-  const Blocks out = blocks_of(shape, shape.rank, true);
-  const Blocks in = blocks_of(shape, shape.rank, false);
+void fill_all_to_all(const DataShape& shape, DataLayout& layout) {
+  const BlockLengths out = blocks_of(shape, shape.rank, true);
+  const BlockLengths in = blocks_of(shape, shape.rank, false);
   layout.send_extent = out.extent;
   layout.recv_extent = in.extent;
   layout.send = {input(0, out.extent, shape.rank, 0)};
@@ -161,8 +163,8 @@ void fill_all_to_all(const Shape& shape, Layout& layout) {
 
 }  // namespace
 
-Layout make_layout(const Shape& shape) {
-  Layout layout;
+DataLayout make_layout(const DataShape& shape) {
+  DataLayout layout;
   layout.count = shape.count;
   switch (shape.collective) {
     case Collective::Barrier: break;

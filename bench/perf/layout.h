@@ -1,4 +1,5 @@
-// What one rank's buffers hold before and after a call of a collective, element by element: the definition
+// SPDX-License-Identifier: Apache-2.0
+// The contents of one rank's buffers before and after a collective call, element by element: the definition
 // that results are checked against. Pure functions: any thread.
 #pragma once
 
@@ -9,10 +10,10 @@
 
 namespace rondo::perf {
 
-/// A stretch of a buffer and where its contents come from.
-struct Piece {
+/// A range of a buffer and the source of its contents.
+struct DataPiece {
   enum class From {
-    Untouched,  // nobody: it still holds what was there before the call
+    Untouched,  // unchanged since before the call
     Input,      // the send buffer of rank `first`, from its element `index`
     Reduced     // the reduction of ranks first to last, from element `index` of their send buffers
   };
@@ -25,20 +26,20 @@ struct Piece {
 };
 
 /// One rank's side of a call. Offsets and counts are in elements.
-struct Layout {
-  size_t count = 0;        // the call's count argument (the mean block where lengths vary)
+struct DataLayout {
+  size_t count = 0;        // the call's count argument (the mean block if lengths vary)
   size_t send_extent = 0;  // elements from the start of the send buffer to its end
   size_t recv_extent = 0;
-  std::vector<Piece> send;    // what the rank puts in
-  std::vector<Piece> expect;  // what it must find in the receive buffer, out of place
-  std::vector<Piece> expect_in_place;
-  size_t in_place_send = 0;  // in place: where the two buffers start in the one that holds both
+  std::vector<DataPiece> send;    // the rank's input
+  std::vector<DataPiece> expect;  // the expected receive buffer, out of place
+  std::vector<DataPiece> expect_in_place;
+  size_t in_place_send = 0;  // in place: offsets of the two buffers in the one that holds both
   size_t in_place_recv = 0;
-  // The forms with a length for each rank; empty otherwise.
+  // For the forms with a length per rank; empty otherwise.
   std::vector<size_t> send_counts, send_displs, recv_counts, recv_displs;
 };
 
-struct Shape {
+struct DataShape {
   Collective collective = Collective::AllReduce;
   int nranks = 1;
   int rank = 0;
@@ -47,6 +48,6 @@ struct Shape {
   bool varying = false;  // block lengths from 0 to twice the count, with gaps, in reverse order
 };
 
-Layout make_layout(const Shape& shape);
+DataLayout make_layout(const DataShape& shape);
 
 }  // namespace rondo::perf

@@ -1,4 +1,5 @@
-// rondo-perf: how fast the collectives are, and whether they are right.
+// SPDX-License-Identifier: Apache-2.0
+// rondo-perf: measures how fast the collectives are, and checks their results.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -18,7 +19,7 @@ namespace rondo::perf {
 namespace {
 
 bool write_file(const std::string& path, const std::string& text, const char* mode) {
-  if (path.empty()) return true;  // not asked for
+  if (path.empty()) return true;  // not requested
   std::FILE* file = std::fopen(path.c_str(), mode);
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
@@ -26,12 +27,12 @@ bool write_file(const std::string& path, const std::string& text, const char* mo
   return written && closed;
 }
 
-// Before minutes of measuring rather than after them.
-bool can_write(const Options& options) {
+// Checked before minutes of measuring instead of after.
+bool can_write(const PerfOptions& options) {
   return write_file(options.json_file, "", "a") && write_file(options.plot_file, "", "a");
 }
 
-int list_algorithms(const Options& options) {
+int list_algorithms(const PerfOptions& options) {
   for (const Collective collective : options.collectives) {
     fmt::print("{}:", collective_info(collective).name);
     for (const std::string& name : algorithm_names(collective)) fmt::print(" {}", name);
@@ -48,18 +49,18 @@ int probe() {
 }
 
 int run(int argc, char** argv) {
-  const Parsed parsed = parse_options(argc, argv, visible_gpus);
+  const ParsedPerfOptions parsed = parse_options(argc, argv, visible_gpus);
   if (!parsed.run) {
     fmt::print(parsed.code == 0 ? stdout : stderr, "{}", parsed.message);
     return parsed.code;
   }
-  const Options& options = parsed.options;
+  const PerfOptions& options = parsed.options;
   if (options.list_algorithms) return list_algorithms(options);
   if (options.probe) return probe();
   if (!can_write(options)) return kBadOptions;
   std::vector<Row> rows;
   const int code = run_benchmark(options, [&](const Row& row) { rows.push_back(row); });
-  // A launcher's other ranks have no rows, and must not overwrite what rank 0 writes.
+  // Under a launcher, ranks other than 0 have no rows and must not overwrite rank 0's files.
   if (rows.empty()) return code;
   const bool json = write_file(options.json_file, rows_to_json(rows), "w");
   const bool plot = write_file(options.plot_file, plot_svg(rows), "w");

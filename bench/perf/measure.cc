@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "measure.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace rondo::perf {
 namespace {
 
-// One call on known data; adds up what is wrong afterwards, by rank of the team.
+// Makes one call on known data and adds the number of wrong elements, by rank of the team.
 rondo_status_t check_calls(Team& team, const std::vector<Trial>& trials, uint64_t round, Checker& checker,
                            std::vector<size_t>& wrong) {
   for (const Trial& one : trials) PERF_TRY(one.buffers->prepare(one.place, checker, round));
@@ -30,7 +31,7 @@ double averaged(const std::vector<double>& times, Average average) {
   return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
-// Every rank's time and number of wrong elements, as one.
+// Combines all ranks' times and numbers of wrong elements.
 rondo_status_t combine(const Team& team, const std::vector<double>& times_us,
                        const std::vector<size_t>& wrong, size_t bytes, Collective collective,
                        Timing& timing) {
@@ -45,7 +46,7 @@ rondo_status_t combine(const Team& team, const std::vector<double>& times_us,
     wrong_everywhere += all[r + 1];
   }
   timing.time_us = averaged(times, team.options->average);
-  // A clock that did not move gives no bandwidth.
+  // If the clock did not advance there is no bandwidth.
   timing.algbw = timing.time_us > 0 ? static_cast<double>(bytes) / timing.time_us * 1e-3 : 0;
   timing.busbw = timing.algbw * bus_factor(collective, team.nranks);
   if (team.options->checks > 0) timing.wrong = static_cast<size_t>(wrong_everywhere);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 namespace rondo::perf {
 namespace {
 
-// The number behind "key:" in a file of /proc, which is in KiB.
+// The number after "key:" in a file of /proc, in KiB.
 double kib_in(const std::string& file, const std::string& key) {
   std::ifstream in(file);
   std::string word;

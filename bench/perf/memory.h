@@ -1,4 +1,5 @@
-// What processes hold in memory, as the kernel accounts it. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Memory use of processes, as the kernel accounts for it. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -6,14 +7,14 @@
 namespace rondo::perf {
 
 struct ProcessMemory {
-  double peak_kib = 0;          // most that was ever resident
-  double proportional_kib = 0;  // resident now, shared pages divided among those who share them
+  double peak_kib = 0;          // peak resident size
+  double proportional_kib = 0;  // resident now, shared pages divided among the sharing processes
 };
 
-/// Of a process of this user; zeros where the kernel does not say.
+/// The memory of a process of this user; zeros if the kernel does not report it.
 ProcessMemory memory_of(pid_t pid);
 
-/// Of a process that does nothing: what the C library alone takes.
+/// The memory of an idle process, which is what the C library alone takes.
 ProcessMemory memory_of_bare_process();
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "memory_limit.h"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ size_t first_on_gpu(const Team& team, size_t rank) {
   return static_cast<size_t>(found - team.roster.begin());
 }
 
-// Bytes a microsecond, read and written, of the fastest of several copies.
-Result<double> copy_rate(Member& member) {
+// Bytes per microsecond, read plus written, of the fastest of several copies.
+Result<double> copy_rate(TeamRank& member) {
   using gpu::Memory;
   const gpu::Current current(member.device);
   RONDO_TRY(current.status());
@@ -51,9 +52,9 @@ Result<double> copy_rate(Member& member) {
 
 rondo_status_t measure_copy_rates(Team& team) {
   std::vector<double> own;
-  for (Member& member : team.members) {
+  for (TeamRank& member : team.members) {
     const auto rank = static_cast<size_t>(member.rank);
-    double rate = 0;  // of a GPU that another rank measures
+    double rate = 0;  // if another rank measures this GPU
     if (first_on_gpu(team, rank) == rank) {
       PERF_TRY_ASSIGN(rate, copy_rate(member));
     }

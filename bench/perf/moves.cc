@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "moves.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ struct Stretch {
   size_t end = 0;
 };
 
-// Elements that lie in any of the stretches.
+// The number of elements in the union of the stretches.
 size_t covered(std::vector<Stretch> stretches) {
   std::sort(stretches.begin(), stretches.end(),
             [](const Stretch& a, const Stretch& b) { return a.first < b.first; });
@@ -22,20 +23,20 @@ size_t covered(std::vector<Stretch> stretches) {
   return count;
 }
 
-// In place, a rank's own data are where its result belongs.
-bool there_already(const Piece& piece, int rank, bool in_place) {
-  return piece.from == Piece::From::Untouched || (in_place && piece.first == rank && piece.last == rank);
+// In place, a rank's own data are already where its result belongs.
+bool there_already(const DataPiece& piece, int rank, bool in_place) {
+  return piece.from == DataPiece::From::Untouched || (in_place && piece.first == rank && piece.last == rank);
 }
 
 }  // namespace
 
-std::vector<Moved> least_moved(Shape shape, bool in_place) {
+std::vector<Moved> least_moved(DataShape shape, bool in_place) {
   const auto ranks = static_cast<size_t>(shape.nranks);
   std::vector<Moved> moved(ranks);
   std::vector<std::vector<Stretch>> wanted(ranks);  // of each rank's input
   for (shape.rank = 0; shape.rank < shape.nranks; ++shape.rank) {
-    const Layout layout = make_layout(shape);
-    for (const Piece& piece : in_place ? layout.expect_in_place : layout.expect) {
+    const DataLayout layout = make_layout(shape);
+    for (const DataPiece& piece : in_place ? layout.expect_in_place : layout.expect) {
       if (there_already(piece, shape.rank, in_place)) continue;
       moved[static_cast<size_t>(shape.rank)].written += piece.count;
       for (int from = piece.first; from <= piece.last; ++from)

@@ -1,4 +1,5 @@
-// The least that a collective has to move: what no algorithm can do without. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The minimum that a collective must move with any algorithm. Pure functions: any thread.
 #pragma once
 
 #include <vector>
@@ -9,11 +10,11 @@ namespace rondo::perf {
 
 /// Elements of one rank's buffers.
 struct Moved {
-  size_t read = 0;     // that some rank's result depends on, each once
-  size_t written = 0;  // that are not there already
+  size_t read = 0;     // on which some rank's result depends, each counted once
+  size_t written = 0;  // not already in place
 };
 
-/// By rank; `shape.rank` does not count.
-std::vector<Moved> least_moved(Shape shape, bool in_place);
+/// By rank; `shape.rank` is ignored.
+std::vector<Moved> least_moved(DataShape shape, bool in_place);
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
 #include <fmt/format.h>
@@ -17,11 +18,11 @@
 namespace rondo::perf {
 namespace {
 
-constexpr int kMostRanks = 4096;
-constexpr size_t kSmallest = 8;  // where only -e is given
+constexpr int kMaxRanks = 4096;
+constexpr size_t kSmallest = 8;  // if only -e is given
 
-// The command line as text, before it is understood.
-struct Words {
+// The command line as text, before it is parsed.
+struct OptionWords {
   std::string collective;
   std::optional<std::string> min_bytes, max_bytes, step_bytes;
   double factor = 0;
@@ -44,10 +45,10 @@ std::string refuse(const std::string& word, const char* what, const std::vector<
                      did_you_mean(word, names));
 }
 
-// Each of the following turns words into options and returns a sentence where it cannot; an empty one is
+// Each of the following functions parses words into options and returns an error message; empty means
 // success.
 
-std::string read_collectives(const std::string& list, std::string_view program, Options& options) {
+std::string read_collectives(const std::string& list, std::string_view program, PerfOptions& options) {
   if (list.empty()) {
     if (const CollectiveInfo* named = collective_by_program(program)) options.collectives = {named->id};
     if (!options.collectives.empty() || options.startup || options.probe) return "";
@@ -74,15 +75,15 @@ std::string read_size(const char* option, const std::optional<std::string>& text
   return "";
 }
 
-// nccl-tests' default for both ends is 32M, beside which one end alone may make no sense.
-void complete(const Words& words, Sweep& sweep) {
+// nccl-tests' default for both ends is 32M, which one explicit end alone may contradict.
+void complete(const OptionWords& words, Sweep& sweep) {
   if (!words.max_bytes) sweep.max_bytes = sweep.min_bytes;
   if (words.min_bytes) return;
   sweep.min_bytes = std::min(sweep.max_bytes, kSmallest);
   if (sweep.factor == 0 && !words.step_bytes) sweep.factor = 2;
 }
 
-std::string read_sweep(const Words& words, Options& options) {
+std::string read_sweep(const OptionWords& words, PerfOptions& options) {
   Sweep& sweep = options.sweep;
   for (std::string wrong :
        {read_size("-b", words.min_bytes, sweep.min_bytes), read_size("-e", words.max_bytes, sweep.max_bytes),
@@ -100,31 +101,31 @@ std::string read_sweep(const Words& words, Options& options) {
   return "";
 }
 
-std::string read_ranks(const std::string& list, Options& options) {
+std::string read_ranks(const std::string& list, PerfOptions& options) {
   for (const std::string& text : split(list)) {
     const auto count = whole_number(text);
-    if (!count || *count < 1 || *count > kMostRanks)
-      return fmt::format("--ranks is '{}': give numbers from 1 to {}, comma separated", list, kMostRanks);
+    if (!count || *count < 1 || *count > kMaxRanks)
+      return fmt::format("--ranks is '{}': give numbers from 1 to {}, comma separated", list, kMaxRanks);
     options.ranks.push_back(*count);
   }
   return "";
 }
 
-std::string read_types(const std::string& list, Options& options) {
+std::string read_types(const std::string& list, PerfOptions& options) {
   for (const std::string& name : split(list)) {
-    const Type* type = type_by_name(name);
+    const TypeRow* type = type_by_name(name);
     if (name == "all") {
-      for (const Type& each : all_types()) options.types.push_back(each.id);
+      for (const TypeRow& each : all_types()) options.types.push_back(each.id);
     } else if (type != nullptr) {
       options.types.push_back(type->id);
     } else {
-      return "-d: " + refuse(name, "a type", names_of(all_types(), &Type::name));
+      return "-d: " + refuse(name, "a type", names_of(all_types(), &TypeRow::name));
     }
   }
   return options.types.empty() ? "-d names no type" : "";
 }
 
-std::string read_ops(const std::string& list, Options& options) {
+std::string read_ops(const std::string& list, PerfOptions& options) {
   for (const std::string& name : split(list)) {
     const auto op = op_by_name(name);
     if (name == "all") {
@@ -138,7 +139,7 @@ std::string read_ops(const std::string& list, Options& options) {
   return options.ops.empty() ? "-o names no operation" : "";
 }
 
-std::string check_pairs(const Options& options) {
+std::string check_pairs(const PerfOptions& options) {
   for (const Op op : options.ops) {
     for (const int type : options.types) {
       if (op_takes(op, type_info(type))) return "";
@@ -148,7 +149,7 @@ std::string check_pairs(const Options& options) {
                      type_info(options.types[0]).name);
 }
 
-std::string read_roots(const std::string& text, Options& options) {
+std::string read_roots(const std::string& text, PerfOptions& options) {
   if (text == "all" || text == "-1") return "";
   const auto root = whole_number(text);
   if (!root || *root < 0) return fmt::format("-r is '{}': give a rank, or all", text);
@@ -161,7 +162,7 @@ std::string read_roots(const std::string& text, Options& options) {
   return "";
 }
 
-std::string read_algorithms(const std::string& list, Options& options) {
+std::string read_algorithms(const std::string& list, PerfOptions& options) {
   options.list_algorithms = list == "list";
   if (options.list_algorithms) return "";
   for (const std::string& word : split(list)) {
@@ -175,11 +176,11 @@ std::string read_algorithms(const std::string& list, Options& options) {
   return "";
 }
 
-std::string check_numbers(const Options& options) {
-  if (options.threads < 1 || options.threads > kMostRanks)
-    return fmt::format("-t is {}: give 1 to {} threads", options.threads, kMostRanks);
-  if (options.gpu.per_thread < 1 || options.gpu.per_thread > kMostRanks)
-    return fmt::format("-g is {}: give 1 to {} GPUs", options.gpu.per_thread, kMostRanks);
+std::string check_numbers(const PerfOptions& options) {
+  if (options.threads < 1 || options.threads > kMaxRanks)
+    return fmt::format("-t is {}: give 1 to {} threads", options.threads, kMaxRanks);
+  if (options.gpu.per_thread < 1 || options.gpu.per_thread > kMaxRanks)
+    return fmt::format("-g is {}: give 1 to {} GPUs", options.gpu.per_thread, kMaxRanks);
   const struct {
     const char* option;
     int value;
@@ -205,7 +206,7 @@ bool is_another_picture(const std::string& path) {
   return std::any_of(std::begin(kOthers), std::end(kOthers), same);
 }
 
-std::string read_switches(const Words& words, Options& options) {
+std::string read_switches(const OptionWords& words, PerfOptions& options) {
   const struct {
     const char* option;
     int value;
@@ -233,19 +234,21 @@ std::string read_switches(const Words& words, Options& options) {
   return "";
 }
 
-std::string understand(const Words& words, std::string_view program, Options& options) {
-  using Reader = std::string (*)(const Words&, std::string_view, Options&);
+std::string understand(const OptionWords& words, std::string_view program, PerfOptions& options) {
+  using Reader = std::string (*)(const OptionWords&, std::string_view, PerfOptions&);
   static constexpr Reader readers[] = {
-      [](const Words& w, std::string_view p, Options& o) { return read_collectives(w.collective, p, o); },
-      [](const Words& w, std::string_view, Options& o) { return read_sweep(w, o); },
-      [](const Words&, std::string_view, Options& o) { return check_numbers(o); },
-      [](const Words& w, std::string_view, Options& o) { return read_ranks(w.ranks, o); },
-      [](const Words& w, std::string_view, Options& o) { return read_types(w.types, o); },
-      [](const Words& w, std::string_view, Options& o) { return read_ops(w.ops, o); },
-      [](const Words&, std::string_view, Options& o) { return check_pairs(o); },
-      [](const Words& w, std::string_view, Options& o) { return read_roots(w.root, o); },
-      [](const Words& w, std::string_view, Options& o) { return read_algorithms(w.algorithms, o); },
-      [](const Words& w, std::string_view, Options& o) { return read_switches(w, o); },
+      [](const OptionWords& w, std::string_view p, PerfOptions& o) {
+        return read_collectives(w.collective, p, o);
+      },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_sweep(w, o); },
+      [](const OptionWords&, std::string_view, PerfOptions& o) { return check_numbers(o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_ranks(w.ranks, o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_types(w.types, o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_ops(w.ops, o); },
+      [](const OptionWords&, std::string_view, PerfOptions& o) { return check_pairs(o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_roots(w.root, o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_algorithms(w.algorithms, o); },
+      [](const OptionWords& w, std::string_view, PerfOptions& o) { return read_switches(w, o); },
   };
   for (const Reader read : readers) {
     std::string wrong = read(words, program, options);
@@ -254,7 +257,7 @@ std::string understand(const Words& words, std::string_view program, Options& op
   return "";
 }
 
-void declare_sizes(CLI::App& app, Words& words, Options& options) {
+void declare_sizes(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-b,--minbytes", words.min_bytes, "smallest size (32M; with -e below that, 8)")
       ->group("Sizes");
   app.add_option("-e,--maxbytes", words.max_bytes, "largest size (32M)")->group("Sizes");
@@ -272,13 +275,13 @@ void declare_sizes(CLI::App& app, Words& words, Options& options) {
       ->group("Calls");
 }
 
-void declare_ranks(CLI::App& app, Words& words, Options& options) {
+void declare_ranks(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("--ranks", words.ranks, "start that many processes; 2,3,4: one table each")->group("Ranks");
   app.add_option("-t,--nthreads", options.threads, "ranks as threads of each process (1)")->group("Ranks");
   app.add_option("-p,--parallel_init", words.parallel_init, "1: each thread joins by itself")->group("Ranks");
 }
 
-void declare_timing(CLI::App& app, Words& words, Options& options) {
+void declare_timing(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-n,--iters", options.iterations, "timed iterations (20)")->group("Timing");
   app.add_option("-w,--warmup_iters", options.warmup, "iterations before them (5)")->group("Timing");
   app.add_option("-m,--agg_iters", options.aggregate, "calls in a group, each iteration (1)")
@@ -297,7 +300,7 @@ void declare_timing(CLI::App& app, Words& words, Options& options) {
       ->group("Timing");
 }
 
-void declare_memory(CLI::App& app, Words& words, Options& options) {
+void declare_memory(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-R,--local_register", words.registering,
                  "1: register the buffers; 2: take them from rondo_mem_alloc as well (0)")
       ->group("Memory");
@@ -307,7 +310,7 @@ void declare_memory(CLI::App& app, Words& words, Options& options) {
       ->group("Memory");
 }
 
-void declare_results(CLI::App& app, Words& words, Options& options) {
+void declare_results(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-c,--check", options.checks, "checked calls a row; 0: no check (1)")->group("Results");
   app.add_option("--seed", options.seed, "seed of the data (1)")->group("Results");
   app.add_option("-S,--report_timestamps", words.timestamps, "1: end rows with the time of day (0)")
@@ -324,7 +327,7 @@ void declare_results(CLI::App& app, Words& words, Options& options) {
       ->group("Results");
 }
 
-/// nccl-tests' -V takes a number; here it is short for --version, which takes none.
+/// nccl-tests' -V takes a number; here it is short for --version and takes none.
 std::string refuse_cta_count(int argc, const char* const* argv) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string_view(argv[i]) == "-V" && whole_number(argv[i + 1]))
@@ -336,7 +339,7 @@ std::string refuse_cta_count(int argc, const char* const* argv) {
   return "";
 }
 
-/// What CLI11 says; an unknown option with the one that is close to it.
+/// CLI11's message; for an unknown option, one that suggests the closest known option.
 std::string sentence_of(const CLI::ParseError& wrong, const CLI::App& app) {
   const auto words = app.remaining();
   const auto unknown =
@@ -351,9 +354,9 @@ std::string sentence_of(const CLI::ParseError& wrong, const CLI::App& app) {
 
 }  // namespace
 
-Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_gpus) {
-  Words words;
-  Parsed parsed;
+ParsedPerfOptions parse_options(int argc, const char* const* argv, const CountGpus& count_gpus) {
+  OptionWords words;
+  ParsedPerfOptions parsed;
   CLI::App app("Times collectives and checks their results.", "rondo-perf");
   app.add_option("collective", words.collective, fmt::format("{}, or all", collective_names()));
   declare_sizes(app, words, parsed.options);
@@ -365,7 +368,7 @@ Parsed parse_options(int argc, const char* const* argv, const CountGpus& count_g
   app.set_version_flag("-V,--version", fmt::format("rondo-perf {}.{}.{}", RONDO_VERSION / 10000,
                                                    RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
   parsed.message = refuse_cta_count(argc, argv);
-  try {  // CLI11 reports by exceptions, and also a call for help is one
+  try {  // CLI11 reports errors by exceptions, and --help too
     if (parsed.message.empty()) app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     parsed.message = app.help();

@@ -1,5 +1,6 @@
-// The command line of rondo-perf, which follows nccl-tests'. Read once, before any rank starts; then
-// constant.
+// SPDX-License-Identifier: Apache-2.0
+// The command line of rondo-perf, which follows nccl-tests'. Parsed once, before any rank starts; constant
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace rondo::perf {
 
-/// What a row reports of the ranks' times (nccl-tests' numbers).
+/// How a row combines the ranks' times (nccl-tests' numbers).
 enum class Average { RankZero = 0, Mean = 1, Least = 2, Most = 3 };
 
-/// Waiting between calls (nccl-tests' numbers): 1 a barrier after each call, 3 a barrier after each iteration
-/// that is not timed; 0 and 2 nothing, since a blocking call waits for itself.
+/// Waiting between calls (nccl-tests' numbers): 1 a barrier after each call, 3 an untimed barrier after each
+/// iteration; 0 and 2 nothing, since a blocking call waits for itself.
 enum class Pace { Free = 0, BarrierEachCall = 1, WaitEachCall = 2, UntimedBarrier = 3 };
 
-struct Options {
+struct PerfOptions {
   std::vector<Collective> collectives;
   Sweep sweep;
   int iterations = 20;
@@ -31,7 +32,7 @@ struct Options {
   Pace pace = Pace::Free;
   Average average = Average::Mean;
 
-  std::vector<int> ranks;  // process counts to start; empty: the launcher's ranks, or threads alone
+  std::vector<int> ranks;  // process counts to start; empty: the launcher's ranks, or threads only
   int threads = 1;
   bool parallel_init = false;
   double timeout_s = 0;  // 0: none
@@ -52,24 +53,25 @@ struct Options {
 
   bool cpu_time = false;
   bool timestamps = false;
-  bool memory = false;  // reported
+  bool memory = false;  // report memory use
   bool startup = false;
-  bool explain = false;  // calls, instead of making them
+  bool explain = false;  // explain calls instead of making them
   bool list_algorithms = false;
-  bool probe = false;  // the CPUs, and nothing else
+  bool probe = false;  // only probe the CPUs
   std::string json_file;
   std::string plot_file;
 };
 
-/// How parsing went: run with the options, or print `message` (to stdout for code 0) and exit with `code`.
-struct Parsed {
+/// The result of parsing: run with the options, or print `message` (to stdout for code 0) and exit with
+/// `code`.
+struct ParsedPerfOptions {
   bool run = false;
-  Options options;
+  PerfOptions options;
   int code = 0;
   std::string message;
 };
 
-Parsed parse_options(
+ParsedPerfOptions parse_options(
     int argc, const char* const* argv, const CountGpus& count_gpus = [] { return Gpus(); });
 
 }  // namespace rondo::perf

@@ -1,4 +1,5 @@
-// Where a call finds its two buffers: apart, or within one. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Where a call's two buffers are: separate, or within one. Pure functions: any thread.
 #pragma once
 
 #include <algorithm>
@@ -7,18 +8,19 @@
 
 namespace rondo::perf {
 
-struct Place {
+struct BufferPlace {
   bool apart = true;
-  const Layout* layout = nullptr;
-  const std::vector<Piece>* expect = nullptr;  // in `recv`
+  const DataLayout* layout = nullptr;
+  const std::vector<DataPiece>* expect = nullptr;  // in `recv`
   std::byte* send = nullptr;
   std::byte* recv = nullptr;
-  size_t send_bytes = 0;  // of the buffers that are in use
+  size_t send_bytes = 0;  // in use
   size_t recv_bytes = 0;
   size_t element_bytes = 0;
 };
 
-inline Place out_of_place(const Layout& layout, std::byte* send, std::byte* recv, size_t element_bytes) {
+inline BufferPlace out_of_place(const DataLayout& layout, std::byte* send, std::byte* recv,
+                                size_t element_bytes) {
   return {.apart = true,
           .layout = &layout,
           .expect = &layout.expect,
@@ -30,7 +32,7 @@ inline Place out_of_place(const Layout& layout, std::byte* send, std::byte* recv
 }
 
 /// Both in the buffer at `base`.
-inline Place in_place(const Layout& layout, std::byte* base, size_t element_bytes) {
+inline BufferPlace in_place(const DataLayout& layout, std::byte* base, size_t element_bytes) {
   return {.apart = false,
           .layout = &layout,
           .expect = &layout.expect_in_place,

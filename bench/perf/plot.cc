@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plot.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ constexpr double kWidth = 1000, kPanelTop = 74, kPanelHeight = 330, kPanelWidth 
 constexpr double kLegendRow = 22, kLegendColumn = 300, kLegendLeft = 70;
 constexpr std::array kPanelLefts{70.0, 570.0};
 constexpr size_t kLegendColumns = 3;
-// Colours that remain apart for colour-blind readers (Okabe and Ito, 2008); dashes tell further lines apart.
+// Colours that colour-blind readers can distinguish (Okabe and Ito, 2008); dashes distinguish further lines.
 constexpr std::array kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 constexpr std::array kDashes{"", "7 4", "2 3", "9 3 2 3"};
 
@@ -43,7 +44,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// What describes a row, besides its size; parts that all rows share go to the title, the others to the
+// Describes a row except for its size; parts that all rows share go into the title, the others into the
 // legend.
 std::array<std::string, 6> describe(const Row& row) {
   return {row.collective,
@@ -94,7 +95,7 @@ Figure make_figure(const std::vector<Row>& rows) {
   return figure;
 }
 
-struct Range {
+struct AxisRange {
   double least = 0, most = 0;
   void include(double value) {
     if (value <= 0) return;
@@ -152,7 +153,7 @@ std::string curve(const Series& series, size_t number, const Axis& x, const Axis
 }
 
 std::string panel(const Figure& figure, double left, const char* title, const char* unit, Measure measure) {
-  Range sizes, values;
+  AxisRange sizes, values;
   for (const Series& series : figure.series) {
     for (const Point& point : series.points) {
       sizes.include(point.bytes);

@@ -1,4 +1,5 @@
-// Results as a picture: bus bandwidth and time over message size, both on logarithmic axes, one line for each
+// SPDX-License-Identifier: Apache-2.0
+// Plots results: bus bandwidth and time by message size, both on logarithmic axes, one line for each
 // collective, rank count and algorithm. Pure function: any thread.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace rondo::perf {
 
-/// An SVG document; out-of-place times.
+/// Returns an SVG document of the out-of-place times.
 std::string plot_svg(const std::vector<Row>& rows);
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "processes.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ namespace rondo::perf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kGrace{3};  // for the others to say what they saw, once one has failed
+constexpr std::chrono::seconds kGrace{3};  // after a failure, for the others to report what they saw
 constexpr int kCannotStart = 3;
 
 struct Pipe {
@@ -72,7 +73,7 @@ class Family {
   void take_rows(const std::function<void(const std::string&)>& on_line);
   int wait_ms() const;
 
-  std::vector<pid_t> pids_;  // 0: has ended
+  std::vector<pid_t> pids_;  // 0: has exited
   size_t alive_ = 0;
   Pipe id_, rows_;
   sigset_t old_mask_{};
@@ -84,11 +85,11 @@ class Family {
 
 void Family::become(int number, pid_t parent, const std::function<int(int, const ChildPipes&)>& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCannotStart);  // it died before that took hold
+  if (getppid() != parent) _exit(kCannotStart);  // the parent died before prctl() took effect
   sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
   close(signals_);
   rows_.close_read();
-  // Each end is open only where it is used, so that a death shows at the other.
+  // Keeps each end open only in the process that uses it, so that a death closes the pipe.
   if (number == 0) {
     id_.close_read();
   } else {
@@ -104,7 +105,7 @@ bool Family::start(int processes, const std::function<int(int, const ChildPipes&
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   const pid_t parent = getpid();
   allow_many_files();
-  fflush(nullptr);  // or every child prints it again
+  fflush(nullptr);  // otherwise every child prints the buffered output again
   for (int number = 0; number < processes; ++number) {
     const pid_t pid = fork();
     if (pid == 0) become(number, parent, child);
@@ -160,7 +161,7 @@ void Family::take_signal() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     const auto number = static_cast<int>(info.ssi_signo);
-    if (number == SIGCHLD) continue;  // reap() looks anyway
+    if (number == SIGCHLD) continue;  // reap() runs after every poll
     result_ = 128 + number;
     kill_all(SIGKILL);
   }

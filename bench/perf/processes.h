@@ -1,5 +1,6 @@
-// Ranks as processes of this host: starts them, waits for all, and ends them all when one fails. Used by the
-// main thread, before anything of Rondo has run in this process.
+// SPDX-License-Identifier: Apache-2.0
+// Runs ranks as processes of this host: starts them, waits for all, and ends all when one fails. Used by the
+// main thread, before any of Rondo has run in this process.
 #pragma once
 
 #include <functional>
@@ -7,19 +8,19 @@
 
 namespace rondo::perf {
 
-/// What a started process gets.
+/// The pipes of a started process.
 struct ChildPipes {
-  int id_in = -1;     // the unique id arrives here (all but the first process)
-  int id_out = -1;    // the first process writes it here, once for each of the others
-  int rows_out = -1;  // lines for the process that started this one
+  int id_in = -1;     // delivers the unique id (all but the first process)
+  int id_out = -1;    // the first process writes the id here, once for each of the others
+  int rows_out = -1;  // lines for the parent
 };
 
 /// Runs child(number, pipes) in `processes` processes and returns the exit code of the first that failed, or
-/// 0. on_line is called here with each line that arrives. A signal that ends this process ends them too.
+/// 0. Calls on_line in this process for each line that arrives. A signal that ends it ends its children too.
 int run_processes(int processes, const std::function<int(int, const ChildPipes&)>& child,
                   const std::function<void(const std::string&)>& on_line);
 
-/// All of `bytes`, or false where the other end is gone.
+/// Transfers all of `bytes`; false if the other end is gone.
 bool write_all(int fd, const void* data, size_t bytes);
 bool read_all(int fd, void* data, size_t bytes);
 

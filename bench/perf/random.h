@@ -1,4 +1,5 @@
-// Numbers that look random and depend on their arguments alone, so that every rank makes the same ones. Any
+// SPDX-License-Identifier: Apache-2.0
+// Pseudo-random numbers that depend only on their arguments, so every rank generates the same ones. Any
 // thread.
 #pragma once
 
@@ -18,14 +19,14 @@ class Random {
     return mixed ^ (mixed >> 31);
   }
 
-  /// At least 0 and less than `bound`, which is at least 1.
+  /// Returns a number in [0, bound); `bound` is at least 1.
   uint64_t below(uint64_t bound) { return next() % bound; }
 
  private:
   uint64_t state_;
 };
 
-/// A seed of its own for each pair.
+/// Derives a distinct seed from each pair.
 inline uint64_t mix(uint64_t a, uint64_t b) { return Random(a ^ Random(b).next()).next(); }
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
 #include <fmt/format.h>
@@ -12,9 +13,9 @@
 namespace rondo::perf {
 namespace {
 
-constexpr int kMostRanksListed = 16;
+constexpr int kMaxRanksListed = 16;
 
-// Of one number that every rank gave.
+// Statistics of one number over all ranks.
 struct Spread {
   double mean = 0, most = 0;
 };
@@ -31,7 +32,7 @@ Spread spread(const std::vector<double>& all, size_t which, size_t numbers) {
 
 std::string mebibytes(double kib) { return fmt::format("{:.2f} MiB", kib / 1024); }
 
-std::string sizes_line(const Options& options) {
+std::string sizes_line(const PerfOptions& options) {
   const Sweep& sweep = options.sweep;
   const std::string step = sweep.factor > 1 ? fmt::format("{:g}(factor)", sweep.factor)
                                             : fmt::format("{}(bytes)", sweep.step_bytes);
@@ -41,7 +42,7 @@ std::string sizes_line(const Options& options) {
       options.checks);
 }
 
-// Nothing where no GPU is used.
+// Empty if no GPU is used.
 std::string setup_line(const Setup& setup) {
   if (setup.gpu.empty()) return "";
   std::string text = fmt::format("# memory: {} calls: {} clock: {} driver: CUDA {}\n", setup.memory,
@@ -62,12 +63,12 @@ rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const
                                  version / 100 % 100, version % 100, team.nranks, process.ranks);
   text += sizes_line(*team.options) + setup_line(setup);
   text += "#\n# Using ranks\n";
-  for (int r = 0; r < std::min(team.nranks, kMostRanksListed); ++r) {
+  for (int r = 0; r < std::min(team.nranks, kMaxRanksListed); ++r) {
     const Who& one = team.roster[static_cast<size_t>(r)];
     const std::string gpu = one.device < 0 ? "" : fmt::format(" device {:2} [{}]", one.device, one.gpu);
     text += fmt::format("#  Rank {:2}  Pid {:6} on {}{}\n", r, one.pid, one.host, gpu);
   }
-  if (team.nranks > kMostRanksListed) text += fmt::format("#  and {} more\n", team.nranks - kMostRanksListed);
+  if (team.nranks > kMaxRanksListed) text += fmt::format("#  and {} more\n", team.nranks - kMaxRanksListed);
   fmt::print("{}#\n", text);
   std::fflush(stdout);
   return RONDO_OK;
@@ -90,7 +91,7 @@ rondo_status_t report_memory(const Team& team, const ProcessFacts& process) {
                mebibytes(share.most - bare.proportional_kib / ranks));
     std::fflush(stdout);
   }
-  // The numbers of a rank hold only as long as its neighbours still share their pages with it.
+  // A rank's figures are valid only while the others still share their pages with it.
   return rondo_barrier(team.control, nullptr);
 }
 

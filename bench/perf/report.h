@@ -1,5 +1,6 @@
-// What rank 0 prints besides the table: who takes part, how long the start took, and memory. Collective:
-// every rank calls these; rank 0 prints.
+// SPDX-License-Identifier: Apache-2.0
+// What rank 0 prints besides the table: the ranks, the start-up time, and memory. Collective: every rank
+// calls these; rank 0 prints.
 #pragma once
 
 #include "row.h"
@@ -9,17 +10,17 @@ namespace rondo::perf {
 
 /// What a rank knows about its process.
 struct ProcessFacts {
-  int ranks = 1;        // of this process
+  int ranks = 1;        // in this process
   double start_us = 0;  // CLOCK_MONOTONIC when the job or this process started
 };
 
-/// The comment lines at the top.
+/// Prints the comment lines at the top.
 rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const Setup& setup);
 
-/// Enters a barrier, the first, and prints when all were through it and what a rank then holds in memory.
+/// Enters the first barrier; prints when all ranks had passed it and how much memory a rank then uses.
 rondo_status_t report_startup(const Team& team, const ProcessFacts& process);
 
-/// What a rank holds in memory now.
+/// Prints how much memory a rank uses now.
 rondo_status_t report_memory(const Team& team, const ProcessFacts& process);
 
 }  // namespace rondo::perf

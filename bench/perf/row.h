@@ -1,4 +1,5 @@
-// One row of results, and what became of all of them.
+// SPDX-License-Identifier: Apache-2.0
+// One row of results, and the setup that all rows share.
 #pragma once
 
 #include <cstddef>
@@ -7,32 +8,32 @@
 
 namespace rondo::perf {
 
-/// What was used besides the library.
+/// The conditions of a measurement.
 struct Setup {
   std::string memory = "host";       // where buffers are
   std::string calls = "calls";       // how they were made: "calls" that block, "queue", "stream" or "graph"
   std::string clock = "host";        // "host", "cpu" or "events"
   int graph_launches = 0;            // of a graph of all iterations
   std::string gpu;                   // rank 0's; empty: none
-  std::string driver;                // the newest version of CUDA that it knows
-  std::optional<double> copy_gbs;    // rank 0's GPU, bytes read and written
-  std::optional<double> handoff_ns;  // a cache line from one CPU of the ranks to another, before the table
+  std::string driver;                // the newest CUDA version that it supports
+  std::optional<double> copy_gbs;    // copy rate of rank 0's GPU, bytes read plus written
+  std::optional<double> handoff_ns;  // of a cache line between two of the ranks' CPUs, before the table
 };
 
-/// One way of calling, out of place or in place.
+/// One form of the call, out of place or in place.
 struct Timing {
   double time_us = 0;
   double algbw = 0;  // GB/s, 1e9 bytes
   double busbw = 0;
-  std::optional<size_t> wrong;     // nothing where results were not checked
-  std::optional<double> limit_us;  // the least time that memory allows; nothing where that was not asked for
+  std::optional<size_t> wrong;     // nothing if results were not checked
+  std::optional<double> limit_us;  // the lower bound set by memory; nothing if not requested
 };
 
 struct Row {
   std::string collective;
-  std::string algorithm;  // "none" where there is no choice
+  std::string algorithm;  // "none" if there is no choice
   bool automatic = true;  // the library chose the algorithm
-  std::string transport;  // between rank 0 and the others: "shm", or "local+shm" where they differ
+  std::string transport;  // between rank 0 and the others: "shm", or "local+shm" if they differ
   int ranks = 0;
   size_t bytes = 0;
   size_t count = 0;
@@ -41,7 +42,7 @@ struct Row {
   int root = -1;
   Setup setup;
   std::optional<Timing> out_of_place;
-  std::optional<Timing> in_place;  // nothing where the collective has no such form
+  std::optional<Timing> in_place;  // nothing if the collective has no such form
 };
 
 }  // namespace rondo::perf

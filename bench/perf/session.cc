@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "session.h"
 
 #include <fmt/chrono.h>
@@ -31,11 +32,11 @@ namespace rondo::perf {
 namespace {
 
 constexpr double kWatchdogGrace_s =
-    1;  // the library's own deadline comes first: it can say who did not answer
+    1;  // lets the library's own deadline expire first: it can name the ranks that did not answer
 
-class Session {
+class BenchSession {
  public:
-  explicit Session(const SessionInput& input) : input_(input), options_(*input.options) {
+  explicit BenchSession(const SessionInput& input) : input_(input), options_(*input.options) {
     team_.options = input.options;
     team_.control = input.comm;
     team_.thread = input.thread;
@@ -46,8 +47,8 @@ class Session {
     team_.members.resize(static_cast<size_t>(each));
     for (int i = 0; i < each; ++i) team_.members[static_cast<size_t>(i)].rank = input.thread * each + i;
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  BenchSession(const BenchSession&) = delete;
+  BenchSession& operator=(const BenchSession&) = delete;
 
   rondo_status_t run();
   void end(bool failed);
@@ -82,13 +83,13 @@ class Session {
                                  const std::vector<rondo_op_t>& ops, size_t bytes) const;
 
   const SessionInput& input_;
-  const Options& options_;
+  const PerfOptions& options_;
   Team team_;
   Setup setup_;
   TeamBuffers buffers_;
-  std::vector<Row> rows_;  // of the table under way
+  std::vector<Row> rows_;  // of the current table
   std::string transports_;
-  std::optional<CpuPair> cpus_;  // that are probed
+  std::optional<CpuPair> cpus_;  // to probe
   bool wrong_anywhere_ = false;
   bool nothing_ = false;
 };
@@ -100,18 +101,18 @@ std::string timestamp() {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
 }
 
-TableStyle style_of(const Options& options) {
+TableStyle style_of(const PerfOptions& options) {
   return {options.cpu_time, options.timestamps, options.gpu.limits};
 }
 
-std::vector<Trial> Session::make_trials(const Table& table, const Combination& combination,
-                                        const std::vector<rondo_op_t>& ops, size_t bytes) const {
-  const Type& type = type_info(combination.type);
+std::vector<Trial> BenchSession::make_trials(const Table& table, const Combination& combination,
+                                             const std::vector<rondo_op_t>& ops, size_t bytes) const {
+  const TypeRow& type = type_info(combination.type);
   const size_t count = elements_for(table.collective, bytes, type.bytes, team_.nranks);
   std::vector<Trial> trials(team_.members.size());
   for (size_t i = 0; i < trials.size(); ++i) {
-    const Member& member = team_.members[i];
-    Call& call = trials[i].call;
+    const TeamRank& member = team_.members[i];
+    BenchCall& call = trials[i].call;
     call.shape = {table.collective, team_.nranks, member.rank, combination.root, count, table.varying};
     call.layout = make_layout(call.shape);
     call.type = combination.type;
@@ -122,16 +123,16 @@ std::vector<Trial> Session::make_trials(const Table& table, const Combination& c
   return trials;
 }
 
-// CPUs of ranks of this host.
-void Session::find_cpus() {
+// Chooses two CPUs of the ranks on this host.
+void BenchSession::find_cpus() {
   std::vector<int> cpus;
   for (const Who& one : team_.roster)
     if (std::strcmp(one.host, team_.roster[0].host) == 0) cpus.push_back(one.cpu);
   cpus_ = choose_pair(cpus, allowed_cpus());
 }
 
-// Before a table and after it. Rank 0 does it while the others wait.
-rondo_status_t Session::probe() {
+// Runs before and after each table. Rank 0 probes while the others wait.
+rondo_status_t BenchSession::probe() {
   if (options_.gpu.used()) return RONDO_OK;
   if (team_.prints()) {
     setup_.handoff_ns = cpus_ ? measure_handoff(*cpus_) : std::nullopt;
@@ -140,8 +141,8 @@ rondo_status_t Session::probe() {
   return rondo_barrier(team_.control, nullptr);
 }
 
-// Adds a measured row to the table; rank 0 prints it and hands it over at once, as a later one may crash it.
-void Session::finish_row(Row& row) {
+// Adds a measured row to the table; rank 0 prints it and passes it on at once, since a later row may crash.
+void BenchSession::finish_row(Row& row) {
   for (const auto& timing : {row.out_of_place, row.in_place})
     wrong_anywhere_ |= timing && timing->wrong.value_or(0) > 0;
   say(table_row(row, style_of(options_), options_.timestamps ? timestamp() : ""));
@@ -149,8 +150,8 @@ void Session::finish_row(Row& row) {
   rows_.push_back(row);
 }
 
-rondo_status_t Session::run_row(const Table& table, const Combination& combination, std::vector<Trial> trials,
-                                Checker& checker) {
+rondo_status_t BenchSession::run_row(const Table& table, const Combination& combination,
+                                     std::vector<Trial> trials, Checker& checker) {
   Row row = blank_row(table, combination, trials[0].call.shape.count, team_.nranks);
   row.setup = setup_;
   row.transport = transports_;
@@ -163,15 +164,15 @@ rondo_status_t Session::run_row(const Table& table, const Combination& combinati
   return RONDO_OK;
 }
 
-std::vector<size_t> Session::sizes_of(const Table& table) const {
+std::vector<size_t> BenchSession::sizes_of(const Table& table) const {
   return table.collective == Collective::Barrier ? std::vector<size_t>{0} : sweep_sizes(options_.sweep);
 }
 
-/// All ranks would be told the same.
-rondo_status_t Session::explain_sizes(const Table& table, const Combination& combination,
-                                      const std::vector<rondo_op_t>& ops) {
+/// The text is the same at all ranks.
+rondo_status_t BenchSession::explain_sizes(const Table& table, const Combination& combination,
+                                           const std::vector<rondo_op_t>& ops) {
   for (const size_t bytes : sizes_of(table)) {
-    const Call call = make_trials(table, combination, ops, bytes)[0].call;
+    const BenchCall call = make_trials(table, combination, ops, bytes)[0].call;
     const char* text = "";
     PERF_TRY(rondo_explain(call.comm, std::string(collective_info(table.collective).name).c_str(),
                            call.shape.count, call.type, call.op, call.shape.root, &text));
@@ -180,10 +181,10 @@ rondo_status_t Session::explain_sizes(const Table& table, const Combination& com
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_sizes(const Table& table, const Combination& combination,
-                                  const std::vector<rondo_op_t>& ops) {
+rondo_status_t BenchSession::run_sizes(const Table& table, const Combination& combination,
+                                       const std::vector<rondo_op_t>& ops) {
   if (options_.explain) return explain_sizes(table, combination, ops);
-  const Type& type = type_info(combination.type);
+  const TypeRow& type = type_info(combination.type);
   const std::vector<size_t> sizes = sizes_of(table);
   Checker checker(type, combination.op, collective_info(table.collective).reduces, team_.nranks,
                   options_.seed);
@@ -191,15 +192,15 @@ rondo_status_t Session::run_sizes(const Table& table, const Combination& combina
   for (const size_t bytes : sizes)
     PERF_TRY(run_row(table, combination, make_trials(table, combination, ops, bytes), checker));
   PERF_TRY(buffers_.close());
-  // A GPU that waits in the next call cannot let go of what its peers deregister.
+  // A GPU that already waits in the next call cannot release what its peers deregister.
   return options_.register_buffers ? rondo_barrier(team_.control, nullptr) : RONDO_OK;
 }
 
-rondo_status_t Session::run_combination(const Table& table, const Combination& combination) {
+rondo_status_t BenchSession::run_combination(const Table& table, const Combination& combination) {
   std::vector<rondo_op_t> ops(team_.members.size(), static_cast<rondo_op_t>(combination.op));
   if (combination.op != Op::MulSum) return run_sizes(table, combination, ops);
   alignas(16) std::byte scalar[16];
-  const Type& type = type_info(combination.type);
+  const TypeRow& type = type_info(combination.type);
   for (size_t i = 0; i < ops.size(); ++i) {
     store(type, scalar_value(type, team_.members[i].rank), scalar);
     PERF_TRY(rondo_op_create_premul_sum(scalar, type.id, &ops[i]));
@@ -209,14 +210,14 @@ rondo_status_t Session::run_combination(const Table& table, const Combination& c
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_combinations(const Table& table) {
+rondo_status_t BenchSession::run_combinations(const Table& table) {
   for (const Combination& combination : combinations(options_, table.collective, team_.nranks))
     PERF_TRY(run_combination(table, combination));
   nothing_ = false;
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_table(const Table& table) {
+rondo_status_t BenchSession::run_table(const Table& table) {
   rows_.clear();
   PERF_TRY(find_transports());
   if (options_.explain) return run_combinations(table);
@@ -230,10 +231,10 @@ rondo_status_t Session::run_table(const Table& table) {
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
 
-// What carries data between this thread's ranks and the others: "shm", or "local+shm".
-rondo_status_t Session::find_transports() {
+// Finds the transports between this thread's ranks and the others: "shm", or "local+shm".
+rondo_status_t BenchSession::find_transports() {
   std::set<std::string> names;
-  for (const Member& member : team_.members) {
+  for (const TeamRank& member : team_.members) {
     for (int peer = 0; peer < team_.nranks; ++peer) {
       const char* name = nullptr;
       PERF_TRY(rondo_transport(member.comm, peer, &name));
@@ -244,23 +245,23 @@ rondo_status_t Session::find_transports() {
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_algorithm(const Table& table) {
+rondo_status_t BenchSession::run_algorithm(const Table& table) {
   if (table.algorithm.empty()) return run_table(table);
   PERF_TRY(
       use_algorithm(team_, fmt::format("{}={}", collective_info(table.collective).name, table.algorithm)));
   const rondo_status_t status = run_table(table);
   if (status == RONDO_OK) return use_joined(team_);
   if (status != RONDO_UNSUPPORTED) return status;
-  // Legal, but not for this algorithm (so many ranks, say): the same at every rank, and the next one may do
-  // it.
+  // A legal call that this algorithm does not support, for example with this number of ranks. The outcome is
+  // the same at every rank, and the next algorithm may support it.
   say(fmt::format("# left out: {}\n#\n", take_failure()));
   buffers_.drop();
   static_cast<void>(use_joined(team_));
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_collective(Collective collective) {
-  const bool varying = options_.varying && collective_info(collective).varying;
+rondo_status_t BenchSession::run_collective(Collective collective) {
+  const bool varying = options_.varying && collective_info(collective).in_blocks;
   if (options_.varying && !varying) {
     say(fmt::format("# left out: {} has no form with a length for each rank\n#\n",
                     collective_info(collective).name));
@@ -288,8 +289,8 @@ rondo_status_t Session::run_collective(Collective collective) {
   return RONDO_OK;
 }
 
-// What rows and the lines above them say of memory, calls and clock.
-rondo_status_t Session::find_setup() {
+// Fills in what rows and the lines above them report about memory, calls and clock.
+rondo_status_t BenchSession::find_setup() {
   const GpuOptions& gpu = options_.gpu;
   setup_.memory = space_name(gpu.space);
   setup_.calls = options_.queue           ? "queue"
@@ -306,7 +307,7 @@ rondo_status_t Session::find_setup() {
   return RONDO_OK;
 }
 
-rondo_status_t Session::run_tables() {
+rondo_status_t BenchSession::run_tables() {
   if (options_.gpu.limits) PERF_TRY(measure_copy_rates(team_));
   PERF_TRY(find_setup());
   PERF_TRY(report_ranks(team_, input_.process, setup_));
@@ -314,10 +315,10 @@ rondo_status_t Session::run_tables() {
   for (int cycle = 0; options_.cycles == 0 || cycle < options_.cycles; ++cycle) {
     for (const Collective collective : options_.collectives) PERF_TRY(run_collective(collective));
   }
-  return rondo_barrier(team_.control, nullptr);  // nobody leaves while another still has work
+  return rondo_barrier(team_.control, nullptr);  // no thread leaves while another still has work
 }
 
-rondo_status_t Session::run() {
+rondo_status_t BenchSession::run() {
   PERF_TRY(start_team(team_));
   if (options_.startup) PERF_TRY(report_startup(team_, input_.process));
   PERF_TRY(fill_roster(team_));
@@ -325,7 +326,7 @@ rondo_status_t Session::run() {
   return options_.collectives.empty() ? RONDO_OK : run_tables();
 }
 
-void Session::end(bool failed) {
+void BenchSession::end(bool failed) {
   if (failed) release_others(team_);
   buffers_.drop();
   end_team(team_);
@@ -341,7 +342,7 @@ int report_failure(int rank, rondo_status_t status) {
 }
 
 int run_session(const SessionInput& input) {
-  const Options& options = *input.options;
+  const PerfOptions& options = *input.options;
   const int nranks = input.nthreads * options.gpu.per_thread;
   const bool root_missing =
       std::any_of(options.roots.begin(), options.roots.end(), [&](int root) { return root >= nranks; });
@@ -351,7 +352,7 @@ int run_session(const SessionInput& input) {
                  nranks - 1);
     return kBadOptions;
   }
-  Session session(input);
+  BenchSession session(input);
   const rondo_status_t status = session.run();
   const int code =
       status == RONDO_OK ? kAllRight : report_failure(input.thread * options.gpu.per_thread, status);

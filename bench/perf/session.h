@@ -1,5 +1,6 @@
-// One thread's part of the benchmark, from joined to finished: every table that the options ask for, with all
-// ranks that the thread drives.
+// SPDX-License-Identifier: Apache-2.0
+// One thread's part of the benchmark after joining: runs every table that the options request, with all ranks
+// that the thread drives.
 #pragma once
 
 #include <functional>
@@ -13,20 +14,20 @@
 namespace rondo::perf {
 
 struct SessionInput {
-  const Options* options = nullptr;
+  const PerfOptions* options = nullptr;
   rondo_comm_t comm = nullptr;  // of all threads
-  int thread = 0;               // in it
+  int thread = 0;               // this thread's rank in it
   int nthreads = 1;
-  bool watches = true;             // this thread keeps its process's watchdog
-  GraphMeeting* graphs = nullptr;  // its process's
+  bool watches = true;             // this thread drives its process's watchdog
+  GraphMeeting* graphs = nullptr;  // of its process
   ProcessFacts process;
   std::function<void(const Row&)> on_row;  // called at rank 0
 };
 
-/// Returns an ExitCode. What failed has then been printed.
+/// Returns an ExitCode. Any failure has been printed.
 int run_session(const SessionInput& input);
 
-/// Prints what the library says about a failure on this thread, as "rondo-perf: rank 3: ..."; returns
+/// Prints the library's message about a failure on this thread as "rondo-perf: rank 3: ..."; returns
 /// kLibraryFailed.
 int report_failure(int rank, rondo_status_t status);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sizes.h"
 
 #include <fmt/format.h>
@@ -24,9 +25,9 @@ std::vector<size_t> sweep_sizes(const Sweep& sweep) {
     size_t next = bytes + sweep.step_bytes;
     if (sweep.factor > 1) {
       next = static_cast<size_t>(static_cast<double>(bytes) * sweep.factor);
-      next = std::max(next, bytes + 1);  // 0, and factors too small to move a small size
+      next = std::max(next, bytes + 1);  // for 0, and for factors too small to change a small size
     }
-    if (next <= bytes) break;  // a step of 0, or past the largest number
+    if (next <= bytes) break;  // a step of 0, or overflow
     bytes = next;
   }
   return sizes;

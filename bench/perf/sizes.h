@@ -1,4 +1,5 @@
-// Message sizes: how they are written, and the list of sizes that a sweep visits. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Message sizes: formatting, and the list of sizes that a sweep visits. Pure functions: any thread.
 #pragma once
 
 #include <cstddef>

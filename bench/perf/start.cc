@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "start.h"
 
 #include <fmt/format.h>
@@ -20,13 +21,13 @@ using OnRow = std::function<void(const Row&)>;
 
 constexpr int kDefaultRanks = 2;
 
-// A wrong --transport shows here first: that is the user's mistake, not the library's.
+// An invalid --transport is first detected here: that is the user's mistake, not the library's.
 int start_failure(int rank, rondo_status_t status) {
   const int code = report_failure(rank, status);
   return status == RONDO_INVALID_ARGUMENT ? static_cast<int>(kBadOptions) : code;
 }
 
-// The worst of what the threads of a process returned.
+// The worst exit code of a process's threads.
 int worst(const std::vector<int>& codes) { return *std::max_element(codes.begin(), codes.end()); }
 
 // The threads of this process among all.
@@ -37,10 +38,10 @@ struct Threads {
   GraphMeeting* graphs = nullptr;
 };
 
-int first_rank(const Options& options, int thread) { return thread * options.gpu.per_thread; }
+int first_rank(const PerfOptions& options, int thread) { return thread * options.gpu.per_thread; }
 
-// One thread's ranks, once the threads' communicator exists.
-int run_thread(const Options& options, rondo_comm_t comm, const Threads& threads, int thread,
+// Runs one thread's ranks, once the threads' communicator exists.
+int run_thread(const PerfOptions& options, rondo_comm_t comm, const Threads& threads, int thread,
                const OnRow& on_row) {
   SessionInput input;
   input.options = &options;
@@ -52,12 +53,12 @@ int run_thread(const Options& options, rondo_comm_t comm, const Threads& threads
   input.process = {options.threads * options.gpu.per_thread, threads.start_us};
   input.on_row = on_row;
   const int code = run_session(input);
-  // Threads of one process die together: release those that still wait.
+  // The threads of a process end together: release those that still wait.
   if (code == kLibraryFailed && options.threads > 1) static_cast<void>(rondo_abort(comm));
   return code;
 }
 
-// Runs body(thread) on as many threads as the options say; one thread is this one.
+// Runs body(thread) on `threads` threads; the first of them is this one.
 int on_threads(int threads, const std::function<int(int)>& body) {
   std::vector<int> codes(static_cast<size_t>(threads));
   std::vector<std::thread> others;
@@ -69,7 +70,7 @@ int on_threads(int threads, const std::function<int(int)>& body) {
 }
 
 // Every thread joins by itself.
-int join_by_id(const Options& options, const rondo_unique_id_t& id, const Threads& threads,
+int join_by_id(const PerfOptions& options, const rondo_unique_id_t& id, const Threads& threads,
                const OnRow& on_row) {
   return on_threads(options.threads, [&](int thread) {
     const rondo_config_t config = make_config(options);
@@ -83,7 +84,7 @@ int join_by_id(const Options& options, const rondo_unique_id_t& id, const Thread
   });
 }
 
-int run_threads(const Options& options, const Threads& threads, const OnRow& on_row) {
+int run_threads(const PerfOptions& options, const Threads& threads, const OnRow& on_row) {
   if (options.parallel_init) {
     rondo_unique_id_t id;
     const rondo_status_t status = rondo_get_unique_id(&id);
@@ -93,7 +94,7 @@ int run_threads(const Options& options, const Threads& threads, const OnRow& on_
   std::vector<rondo_comm_t> comms(static_cast<size_t>(options.threads));
   const rondo_status_t status = rondo_init_all(comms.data(), options.threads, &config);
   if (status != RONDO_OK) return start_failure(0, status);
-  // A communicator is destroyed where it was used: the end, too, is something that ranks do together.
+  // Each thread destroys the communicator that it used: destruction, too, is collective.
   return on_threads(options.threads, [&](int thread) {
     rondo_comm_t comm = comms[static_cast<size_t>(thread)];
     const int code = run_thread(options, comm, threads, thread, on_row);
@@ -102,8 +103,9 @@ int run_threads(const Options& options, const Threads& threads, const OnRow& on_
   });
 }
 
-// In a process that run_processes() started: the id comes from the first one.
-int run_child(const Options& options, int processes, int number, const ChildPipes& pipes, Threads threads) {
+// Runs in a process that run_processes() started: the first one provides the id.
+int run_child(const PerfOptions& options, int processes, int number, const ChildPipes& pipes,
+              Threads threads) {
   rondo_unique_id_t id;
   if (number == 0) {
     const rondo_status_t status = rondo_get_unique_id(&id);
@@ -112,7 +114,7 @@ int run_child(const Options& options, int processes, int number, const ChildPipe
       if (!write_all(pipes.id_out, &id, sizeof(id))) return kLibraryFailed;
     }
   } else if (!read_all(pipes.id_in, &id, sizeof(id))) {
-    return kLibraryFailed;  // the first process has failed, and said why
+    return kLibraryFailed;  // the first process has failed and reported why
   }
   threads.first = number * options.threads;
   threads.all = processes * options.threads;
@@ -122,7 +124,7 @@ int run_child(const Options& options, int processes, int number, const ChildPipe
   });
 }
 
-int run_started(const Options& options, int processes, Threads threads, const OnRow& on_row) {
+int run_started(const PerfOptions& options, int processes, Threads threads, const OnRow& on_row) {
   threads.start_us = now_us();
   return run_processes(
       processes,
@@ -134,8 +136,8 @@ int run_started(const Options& options, int processes, Threads threads, const On
       });
 }
 
-// The launcher's processes, each with several threads: they share an id over a communicator of the processes.
-int run_launched_threads(const Options& options, rondo_comm_t processes, Threads threads,
+// For launched processes with several threads each: a communicator of the processes distributes the id.
+int run_launched_threads(const PerfOptions& options, rondo_comm_t processes, Threads threads,
                          const OnRow& on_row) {
   int number = 0, count = 0;
   rondo_unique_id_t id{};
@@ -149,7 +151,7 @@ int run_launched_threads(const Options& options, rondo_comm_t processes, Threads
   return join_by_id(options, id, threads, on_row);
 }
 
-int run_launched(const Options& options, Threads threads, const OnRow& on_row) {
+int run_launched(const PerfOptions& options, Threads threads, const OnRow& on_row) {
   const rondo_config_t config = make_config(options);
   rondo_comm_t comm = nullptr;
   rondo_status_t status = rondo_init(&comm, nullptr, &config);
@@ -174,7 +176,7 @@ bool launched() {
          set("SLURM_PROCID");
 }
 
-int run_benchmark(const Options& options, const OnRow& on_row) {
+int run_benchmark(const PerfOptions& options, const OnRow& on_row) {
   GraphMeeting graphs(static_cast<size_t>(options.threads * options.gpu.per_thread));
   const Threads threads{0, options.threads, now_us(), &graphs};
   if (options.ranks.empty() && launched()) return run_launched(options, threads, on_row);

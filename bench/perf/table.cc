@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "table.h"
 
 #include <fmt/format.h>
@@ -5,7 +6,7 @@
 namespace rondo::perf {
 namespace {
 
-// Wide enough for "complex128", otherwise nccl-tests' widths.
+// nccl-tests' widths, except that the type column fits "complex128".
 constexpr const char* kColumns = "{:>12}  {:>12}  {:>10}  {:>6}  {:>6}";
 constexpr const char* kTimings = "  {:>7}  {:>6}  {:>6}  {:>6}";
 constexpr const char* kLimits = "  {:>9}  {:>7}";

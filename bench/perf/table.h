@@ -1,4 +1,5 @@
-// The table as nccl-tests prints it, line by line. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The table in nccl-tests' format, line by line. Pure functions: any thread.
 #pragma once
 
 #include <string>
@@ -17,13 +18,13 @@ struct TableStyle {
 /// The three lines above the rows.
 std::string table_header(const TableStyle& style);
 
-/// One row; `timestamp` is used where the style asks for it.
+/// One row; `timestamp` is used if the style requests it.
 std::string table_row(const Row& row, const TableStyle& style, const std::string& timestamp);
 
 /// The two lines below the rows of one table.
 std::string table_footer(const std::vector<Row>& rows);
 
-/// A number in at most `width` characters, with two decimals where they fit.
+/// A number in at most `width` characters, with two decimals if they fit.
 std::string fitted(double value, int width);
 
 }  // namespace rondo::perf

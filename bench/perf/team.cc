@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "team.h"
 
 #include <thread>
@@ -9,13 +10,13 @@
 namespace rondo::perf {
 namespace {
 
-Status wait_for_gpu(const Member& member) {
+Status wait_for_gpu(const TeamRank& member) {
   const gpu::Current current(member.device);
   RONDO_TRY(current.status());
   return gpu::synchronize(member.cuda_stream.get());
 }
 
-rondo_status_t wait_for(const Member& member, bool queued) {
+rondo_status_t wait_for(const TeamRank& member, bool queued) {
   if (member.stream == nullptr) return RONDO_OK;
   if (queued) return rondo_queue_synchronize(member.stream);
   PERF_TRY(noted(wait_for_gpu(member)));
@@ -27,13 +28,13 @@ rondo_status_t wait_for(const Member& member, bool queued) {
 
 }  // namespace
 
-rondo_status_t together(Team& team, const std::function<rondo_status_t(Member&)>& body) {
+rondo_status_t together(Team& team, const std::function<rondo_status_t(TeamRank&)>& body) {
   if (team.members.size() == 1) return body(team.members[0]);
-  struct Outcome {
+  struct RankOutcome {
     rondo_status_t status = RONDO_OK;
     std::string sentence;
   };
-  std::vector<Outcome> outcomes(team.members.size());
+  std::vector<RankOutcome> outcomes(team.members.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < team.members.size(); ++i) {
     threads.emplace_back([&, i] {
@@ -42,7 +43,7 @@ rondo_status_t together(Team& team, const std::function<rondo_status_t(Member&)>
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (Outcome& outcome : outcomes) {
+  for (RankOutcome& outcome : outcomes) {
     if (outcome.status == RONDO_OK) continue;
     note_failure(std::move(outcome.sentence));
     return outcome.status;
@@ -56,7 +57,7 @@ rondo_status_t collect(const Team& team, const std::vector<double>& values, std:
 }
 
 rondo_status_t wait_for(const Team& team) {
-  for (const Member& member : team.members) PERF_TRY(wait_for(member, team.options->queue));
+  for (const TeamRank& member : team.members) PERF_TRY(wait_for(member, team.options->queue));
   return RONDO_OK;
 }
 

@@ -1,5 +1,6 @@
-// What one thread of rondo-perf drives: one rank, or, with -g, several that make their calls in groups. Used
-// by that thread.
+// SPDX-License-Identifier: Apache-2.0
+// The ranks that one thread of rondo-perf drives: one, or, with -g, several that make their calls in groups.
+// Used by that thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@
 
 namespace rondo::perf {
 
-/// What the benchmark knows of a rank, of whichever process.
+/// What the benchmark knows about a rank of any process.
 struct Who {
   int32_t pid = 0;
-  int32_t cpu = -1;     // on which it said this
-  int32_t device = -1;  // by its process's numbers; -1: none
+  int32_t cpu = -1;     // on which it ran when it filled this in
+  int32_t device = -1;  // in its process's numbering; -1: none
   char host[64] = "";
   char space[16] = "";  // where its buffers are
   char gpu[64] = "";    // the GPU's name
@@ -27,40 +28,40 @@ struct Who {
 };
 
 /// A rank of this thread.
-struct Member {
+struct TeamRank {
   int rank = 0;
-  rondo_comm_t comm = nullptr;      // of the calls that are measured
-  rondo_comm_t joined = nullptr;    // of all ranks, whatever the table; null: the team's control
-  rondo_stream_t stream = nullptr;  // where calls go: null, a queue or a CUDA stream
+  rondo_comm_t comm = nullptr;      // for the measured calls
+  rondo_comm_t joined = nullptr;    // of all ranks, for every table; null: the team's control
+  rondo_stream_t stream = nullptr;  // for the calls: null, a queue or a CUDA stream
   int device = -1;
   gpu::OwnedStream cuda_stream;
   gpu::Stopwatch stopwatch;
 };
 
 struct Team {
-  const Options* options = nullptr;
-  rondo_comm_t control = nullptr;  // for what the benchmark itself has to say: one rank a thread
-  int thread = 0;                  // of all threads, by control
+  const PerfOptions* options = nullptr;
+  rondo_comm_t control = nullptr;  // for the benchmark's own messages: one rank per thread
+  int thread = 0;                  // this thread's rank in control
   int nthreads = 1;
   int nranks = 1;
-  std::vector<Member> members;
-  GraphMeeting* graphs = nullptr;  // with the other threads of the process
+  std::vector<TeamRank> members;
+  GraphMeeting* graphs = nullptr;  // shared with the other threads of the process
   std::vector<Who> roster;         // by rank
-  std::vector<double> copy_rates;  // by rank: of its GPU, bytes a microsecond; empty where not asked for
+  std::vector<double> copy_rates;  // by rank: of its GPU, bytes per microsecond; empty if not requested
   const char* algorithm = "";      // of the calls that were timed last
   size_t wrong_here = 0;           // wrong elements that this thread has seen
 
   bool prints() const { return thread == 0; }
 };
 
-/// Runs body(member) for all, each on a thread of its own where there are several: for what ranks have to do
-/// at the same time and may not do in a group.
-rondo_status_t together(Team& team, const std::function<rondo_status_t(Member&)>& body);
+/// Runs body(member) for all members, on a thread each if there are several: for operations that ranks must
+/// perform concurrently but cannot perform in a group.
+rondo_status_t together(Team& team, const std::function<rondo_status_t(TeamRank&)>& body);
 
-/// `values` of every thread, in the order of the threads.
+/// Gathers the `values` of every thread, in thread order.
 rondo_status_t collect(const Team& team, const std::vector<double>& values, std::vector<double>& all);
 
-/// Waits until the calls that were made are done.
+/// Waits until all calls made so far are complete.
 rondo_status_t wait_for(const Team& team);
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "team_buffers.h"
 
 #include <algorithm>
@@ -17,13 +18,14 @@ gpu::MemoryKind memory_kind(Space space) {
   }
 }
 
-rondo_status_t make_buffers(const Options& options, const BufferSizes& sizes, const Member& member,
+rondo_status_t make_buffers(const PerfOptions& options, const BufferSizes& sizes, const TeamRank& member,
                             std::unique_ptr<Buffers>& made) {
   if (!options.gpu.used()) {
-    const auto memory = options.shared_memory ? Buffer::Memory::Shared : Buffer::Memory::Plain;
+    const auto memory =
+        options.shared_memory ? BenchBuffer::BufferMemory::Shared : BenchBuffer::BufferMemory::Plain;
     return HostBuffers::make(sizes, memory, made);
   }
-  // Calls on a queue come after what the default stream was given.
+  // Calls on a queue are ordered after the work on the default stream.
   const gpu::Stream stream = options.queue ? gpu::kLegacyStream : member.cuda_stream.get();
   return DeviceBuffers::make(sizes, memory_kind(options.gpu.space), member.device, stream, made);
 }
@@ -31,10 +33,10 @@ rondo_status_t make_buffers(const Options& options, const BufferSizes& sizes, co
 }  // namespace
 
 rondo_status_t TeamBuffers::open(const Team& team, const std::vector<Trial>& largest, size_t element_bytes) {
-  const Options& options = *team.options;
+  const PerfOptions& options = *team.options;
   for (size_t i = 0; i < largest.size(); ++i) {
-    const Layout& layout = largest[i].call.layout;
-    const Member& member = team.members[i];
+    const DataLayout& layout = largest[i].call.layout;
+    const TeamRank& member = team.members[i];
     BufferSizes sizes;
     sizes.send = layout.send_extent * element_bytes;
     sizes.recv = std::max(sizes.send, layout.recv_extent * element_bytes);
@@ -56,7 +58,7 @@ rondo_status_t TeamBuffers::enroll(rondo_comm_t comm, void* at, size_t bytes) {
 }
 
 rondo_status_t TeamBuffers::close() {
-  for (const Registered& one : registered_) PERF_TRY(rondo_deregister(one.comm, one.handle));
+  for (const RegisteredBuffer& one : registered_) PERF_TRY(rondo_deregister(one.comm, one.handle));
   drop();
   return RONDO_OK;
 }

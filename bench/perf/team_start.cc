@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "team_start.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 namespace rondo::perf {
 namespace {
 
-Who this_process(const Options& options) {
+Who this_process(const PerfOptions& options) {
   Who who;
   who.pid = getpid();
   who.cpu = sched_getcpu();
@@ -29,9 +30,9 @@ rondo_status_t gather(const Team& team, const std::vector<Who>& own, std::vector
                           nullptr);
 }
 
-// Ranks of a host take its GPUs in turn, in the order of their threads.
+// The ranks of a host take its GPUs in turn, in thread order.
 rondo_status_t choose_devices(Team& team) {
-  const Options& options = *team.options;
+  const PerfOptions& options = *team.options;
   const Who self = this_process(options);
   std::vector<Who> threads;
   PERF_TRY(gather(team, {self}, threads));
@@ -40,17 +41,17 @@ rondo_status_t choose_devices(Team& team) {
     before +=
         std::strcmp(threads[static_cast<size_t>(thread)].host, self.host) == 0 ? team.members.size() : 0;
   const std::vector<int>& devices = options.gpu.devices;
-  for (Member& member : team.members) member.device = devices[before++ % devices.size()];
+  for (TeamRank& member : team.members) member.device = devices[before++ % devices.size()];
   return RONDO_OK;
 }
 
-Status open_gpu(Member& member) {
+Status open_gpu(TeamRank& member) {
   RONDO_TRY_ASSIGN(member.cuda_stream, gpu::OwnedStream::create(member.device));
   RONDO_TRY_ASSIGN(member.stopwatch, gpu::Stopwatch::create(member.device));
   return {};
 }
 
-Status describe_gpu(const Member& member, Who& who) {
+Status describe_gpu(const TeamRank& member, Who& who) {
   RONDO_TRY_ASSIGN(const auto info, gpu::device_info(member.device));
   who.device = member.device;
   info.name.copy(who.gpu, sizeof who.gpu - 1);
@@ -59,12 +60,12 @@ Status describe_gpu(const Member& member, Who& who) {
   return {};
 }
 
-// A communicator of the ranks, each with its GPU, besides the control's of the threads.
+// Creates a communicator of the ranks, each with its GPU, in addition to the threads' control.
 rondo_status_t join(Team& team) {
   rondo_unique_id_t id{};
   if (team.thread == 0) PERF_TRY(rondo_get_unique_id(&id));
   PERF_TRY(rondo_broadcast(&id, &id, sizeof id, RONDO_UINT8, 0, team.control, nullptr));
-  return together(team, [&](Member& member) {
+  return together(team, [&](TeamRank& member) {
     const std::string device = fmt::format("cuda:{}", member.device);
     rondo_config_t config = make_config(*team.options);
     config.device = device.c_str();
@@ -75,7 +76,7 @@ rondo_status_t join(Team& team) {
 }
 
 rondo_status_t open_streams(Team& team) {
-  for (Member& member : team.members) {
+  for (TeamRank& member : team.members) {
     if (team.options->queue)
       PERF_TRY(rondo_queue_create(&member.stream));
     else if (team.options->gpu.used())
@@ -84,13 +85,13 @@ rondo_status_t open_streams(Team& team) {
   return RONDO_OK;
 }
 
-rondo_comm_t joined(const Team& team, const Member& member) {
+rondo_comm_t joined(const Team& team, const TeamRank& member) {
   return member.joined != nullptr ? member.joined : team.control;
 }
 
 }  // namespace
 
-rondo_config_t make_config(const Options& options) {
+rondo_config_t make_config(const PerfOptions& options) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.timeout_ms = static_cast<int64_t>(options.timeout_s * 1000);
   if (!options.transport.empty()) config.transport = options.transport.c_str();
@@ -99,10 +100,10 @@ rondo_config_t make_config(const Options& options) {
 }
 
 rondo_status_t start_team(Team& team) {
-  for (Member& member : team.members) member.comm = team.control;
+  for (TeamRank& member : team.members) member.comm = team.control;
   const bool gpus = team.options->gpu.used();
   if (gpus) PERF_TRY(choose_devices(team));
-  for (Member& member : team.members)
+  for (TeamRank& member : team.members)
     if (gpus) PERF_TRY(noted(open_gpu(member)));
   if (gpus) PERF_TRY(join(team));
   return open_streams(team);
@@ -124,7 +125,7 @@ rondo_status_t fill_roster(Team& team) {
 }
 
 rondo_status_t use_algorithm(Team& team, const std::string& algorithm) {
-  return together(team, [&](Member& member) {
+  return together(team, [&](TeamRank& member) {
     const std::string device = member.device < 0 ? "host" : fmt::format("cuda:{}", member.device);
     rondo_config_t config = make_config(*team.options);
     config.algorithm = algorithm.c_str();
@@ -134,7 +135,7 @@ rondo_status_t use_algorithm(Team& team, const std::string& algorithm) {
 }
 
 rondo_status_t use_joined(Team& team) {
-  return together(team, [&](Member& member) {
+  return together(team, [&](TeamRank& member) {
     const rondo_status_t status = rondo_destroy(member.comm);
     member.comm = joined(team, member);
     return status;
@@ -142,14 +143,14 @@ rondo_status_t use_joined(Team& team) {
 }
 
 void release_others(const Team& team) {
-  for (const Member& member : team.members)
+  for (const TeamRank& member : team.members)
     if (member.joined != nullptr) static_cast<void>(rondo_abort(member.joined));
 }
 
 void end_team(Team& team) {
   if (team.options->queue)
-    for (const Member& member : team.members) static_cast<void>(rondo_queue_destroy(member.stream));
-  static_cast<void>(together(team, [](Member& member) { return rondo_destroy(member.joined); }));
+    for (const TeamRank& member : team.members) static_cast<void>(rondo_queue_destroy(member.stream));
+  static_cast<void>(together(team, [](TeamRank& member) { return rondo_destroy(member.joined); }));
 }
 
 }  // namespace rondo::perf

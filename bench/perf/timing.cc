@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "timing.h"
 
 #include "failure.h"
@@ -15,9 +16,9 @@ rondo_status_t note_algorithm(Team& team) {
   return rondo_last_algorithm(team.members[0].comm, &team.algorithm);
 }
 
-// All iterations by the host's clock.
+// Times all iterations by the host's clock.
 rondo_status_t by_host(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
-  const Options& options = *team.options;
+  const PerfOptions& options = *team.options;
   const clockid_t clock = clock_for(options.cpu_time);
   double untimed = 0;
   const double start = now_us(clock);
@@ -37,7 +38,7 @@ rondo_status_t by_host(Team& team, const std::vector<Trial>& trials, std::vector
 
 template <typename Body>
 rondo_status_t at_each(Team& team, Body body) {
-  for (Member& member : team.members) {
+  for (TeamRank& member : team.members) {
     const gpu::Current current(member.device);
     PERF_TRY(noted(current.status()));
     PERF_TRY(noted(body(member)));
@@ -45,15 +46,15 @@ rondo_status_t at_each(Team& team, Body body) {
   return RONDO_OK;
 }
 
-// All iterations by events in the ranks' streams.
+// Times all iterations by events in the ranks' streams.
 rondo_status_t by_events(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
-  const Options& options = *team.options;
-  PERF_TRY(at_each(team, [](Member& one) { return one.stopwatch.start(one.cuda_stream.get()); }));
+  const PerfOptions& options = *team.options;
+  PERF_TRY(at_each(team, [](TeamRank& one) { return one.stopwatch.start(one.cuda_stream.get()); }));
   for (int i = 0; i < options.iterations; ++i) PERF_TRY(make_calls(trials, options.aggregate));
-  PERF_TRY(at_each(team, [](Member& one) { return one.stopwatch.stop(one.cuda_stream.get()); }));
+  PERF_TRY(at_each(team, [](TeamRank& one) { return one.stopwatch.stop(one.cuda_stream.get()); }));
   PERF_TRY(wait_for(team));
   times_us.clear();
-  PERF_TRY(at_each(team, [&](Member& one) -> Status {
+  PERF_TRY(at_each(team, [&](TeamRank& one) -> Status {
     RONDO_TRY_ASSIGN(const double elapsed_us, one.stopwatch.elapsed_us());
     times_us.push_back(elapsed_us);
     return {};
@@ -61,9 +62,9 @@ rondo_status_t by_events(Team& team, const std::vector<Trial>& trials, std::vect
   return note_algorithm(team);
 }
 
-// All iterations as one graph, launched several times.
+// Times all iterations as one graph, launched several times.
 rondo_status_t by_graph(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
-  const Options& options = *team.options;
+  const PerfOptions& options = *team.options;
   const int launches = options.gpu.graph_launches;
   const auto iterations = [&] {
     for (int i = 0; i < options.iterations; ++i) PERF_TRY(make_calls(trials, options.aggregate));
@@ -78,13 +79,13 @@ rondo_status_t by_graph(Team& team, const std::vector<Trial>& trials, std::vecto
 }  // namespace
 
 rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
-  const Options& options = *team.options;
+  const PerfOptions& options = *team.options;
   for (int i = 0; i < options.warmup; ++i) PERF_TRY(make_calls(trials, options.aggregate));
   PERF_TRY(wait_for(team));
   PERF_TRY(rondo_barrier(team.control, nullptr));
   const auto how = options.gpu.graph_launches > 0 ? by_graph : times_by_events(options) ? by_events : by_host;
   PERF_TRY(how(team, trials, times_us));
-  // What follows takes no CPU from ranks that are still timed.
+  // Keeps what follows from taking CPU time from ranks that are still being timed.
   PERF_TRY(rondo_barrier(team.control, nullptr));
   for (double& time_us : times_us) time_us /= options.iterations * options.aggregate;
   return RONDO_OK;

@@ -1,4 +1,5 @@
-// How long calls take. Collective: every thread calls this.
+// SPDX-License-Identifier: Apache-2.0
+// Times calls. Collective: every thread calls this.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace rondo::perf {
 
-/// Microseconds a call of each rank of the team, after the warm-up.
+/// Microseconds per call of each rank of the team, after the warm-up.
 rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us);
 
 }  // namespace rondo::perf

@@ -1,4 +1,5 @@
-// One rank's call, the memory that it works on, and how it is made. Used by the rank's thread.
+// SPDX-License-Identifier: Apache-2.0
+// One rank's call with its buffers, and how to make it. Used by the rank's thread.
 #pragma once
 
 #include <vector>
@@ -10,15 +11,15 @@
 namespace rondo::perf {
 
 struct Trial {
-  Call call;
+  BenchCall call;
   Buffers* buffers = nullptr;
-  Place place;
+  BufferPlace place;
 };
 
-/// The calls of all ranks of the team, that many times over, in a group where these are several.
+/// Makes the calls of all ranks of the team `times` times, in a group if that is more than one call.
 rondo_status_t make_calls(const std::vector<Trial>& trials, int times);
 
-/// One call of each rank, by a graph where the options want one, done when this returns.
+/// Makes one call of each rank, through a graph if the options say so, and waits for completion.
 rondo_status_t run_once(Team& team, const std::vector<Trial>& trials);
 
 }  // namespace rondo::perf

@@ -1,4 +1,5 @@
-// Leaves the function with the status of a call that failed.
+// SPDX-License-Identifier: Apache-2.0
+// Returns the status of a failed call from the enclosing function.
 #pragma once
 
 #define PERF_TRY(expression)                                                                          \

@@ -1,5 +1,6 @@
-// Element types and reductions as the benchmark names them: nccl-tests' names where it has one, with Rondo's
-// own accepted as well. Pure data: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Element types and reductions under nccl-tests' names where it has one; Rondo's own names are accepted as
+// well. Pure data: any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +10,25 @@
 
 namespace rondo::perf {
 
-enum class Kind { Signed, Unsigned, Float, Complex, Bool };
+enum class TypeClass { Signed, Unsigned, Float, Complex, Bool };
 
 /// The arithmetic of a float, or of each half of a complex number.
 struct FloatFormat {
   int exponent_bits = 0;
   int mantissa_bits = 0;     // without the hidden one
-  bool has_infinity = true;  // false: the largest exponent holds numbers too, as in e4m3
+  bool has_infinity = true;  // false: the largest exponent also encodes numbers, as in e4m3
 };
 
-struct Type {
+struct TypeRow {
   int id;                      // rondo_type_t
   std::string_view name;       // nccl-tests'
   std::string_view long_name;  // Rondo's
   size_t bytes;
-  Kind kind;
+  TypeClass kind;
   FloatFormat format;  // floats and complex numbers
 };
 
-/// A reduction. Pre-multiplied sum has no number in the C API before it is created, so ops have an enum here.
+/// A reduction. Ops have their own enum, since a pre-multiplied sum has no C API number until it is created.
 enum class Op { Sum, Prod, Min, Max, Avg, BitAnd, BitOr, BitXor, LogicalAnd, LogicalOr, LogicalXor, MulSum };
 
 struct OpInfo {
@@ -36,14 +37,14 @@ struct OpInfo {
   std::string_view long_name;
 };
 
-std::span<const Type> all_types();
+std::span<const TypeRow> all_types();
 std::span<const OpInfo> all_ops();
-const Type& type_info(int id);
+const TypeRow& type_info(int id);
 const OpInfo& op_info(Op op);
-const Type* type_by_name(std::string_view name);
+const TypeRow* type_by_name(std::string_view name);
 std::optional<Op> op_by_name(std::string_view name);
 
 /// Whether the reduction is defined for the type.
-bool op_takes(Op op, const Type& type);
+bool op_takes(Op op, const TypeRow& type);
 
 }  // namespace rondo::perf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "values.h"
 
 #include <algorithm>
@@ -11,18 +12,20 @@
 namespace rondo::perf {
 namespace {
 
-bool is_real(const Type& type) { return type.kind == Kind::Float || type.kind == Kind::Complex; }
+bool is_real(const TypeRow& type) { return type.kind == TypeClass::Float || type.kind == TypeClass::Complex; }
 
-int bits_of(const Type& type) { return type.kind == Kind::Bool ? 1 : static_cast<int>(8 * type.bytes); }
+int bits_of(const TypeRow& type) {
+  return type.kind == TypeClass::Bool ? 1 : static_cast<int>(8 * type.bytes);
+}
 
-uint64_t mask_of(const Type& type) {
+uint64_t mask_of(const TypeRow& type) {
   return bits_of(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << bits_of(type)) - 1;
 }
 
-// The low bits of a result as a number of the type: cut off, then with the sign spread again.
-uint64_t wrapped(const Type& type, uint64_t bits) {
+// The low bits of a result as a number of the type: truncated, then sign-extended.
+uint64_t wrapped(const TypeRow& type, uint64_t bits) {
   bits &= mask_of(type);
-  const bool negative = type.kind == Kind::Signed && (bits >> (bits_of(type) - 1)) != 0;
+  const bool negative = type.kind == TypeClass::Signed && (bits >> (bits_of(type) - 1)) != 0;
   return negative ? bits | ~mask_of(type) : bits;
 }
 
@@ -33,7 +36,7 @@ std::vector<size_t> shuffled_ranks(int nranks, Random& random) {
   return order;
 }
 
-// Whole numbers, one a rank, whose magnitudes add up to at most `budget`.
+// Whole numbers, one per rank, whose magnitudes add up to at most `budget`.
 std::vector<int64_t> bounded_numbers(int nranks, int64_t budget, bool negative_too, Random& random) {
   std::vector<int64_t> numbers(static_cast<size_t>(nranks));
   const int64_t each = std::max<int64_t>(1, budget / nranks);
@@ -46,19 +49,19 @@ std::vector<int64_t> bounded_numbers(int nranks, int64_t budget, bool negative_t
   return numbers;
 }
 
-// The largest number up to which the type has every whole number (a power of two below it, where that is
-// roomier than needed).
-int64_t counts_up_to(const Type& type) {
+// The largest number up to which the type represents every whole number (or a smaller power of two, if that
+// is more than needed).
+int64_t counts_up_to(const TypeRow& type) {
   if (is_real(type)) return int64_t{1} << std::min(type.format.mantissa_bits + 1, 50);
-  const int value_bits = bits_of(type) - (type.kind == Kind::Signed ? 1 : 0);
+  const int value_bits = bits_of(type) - (type.kind == TypeClass::Signed ? 1 : 0);
   return (int64_t{1} << std::min(value_bits, 50)) - 1;
 }
 
-std::vector<Value> sum_inputs(const Type& type, Op op, int nranks, Random& random) {
+std::vector<Value> sum_inputs(const TypeRow& type, Op op, int nranks, Random& random) {
   const int64_t budget = counts_up_to(type) / (op == Op::MulSum ? 2 : 1);  // scalars have magnitude 2 at most
   const auto re = bounded_numbers(nranks, budget, true, random);
-  // A scalar of i turns one part into the other, so that both share the budget.
-  const bool two_parts = type.kind == Kind::Complex;
+  // A scalar of i turns one part into the other, so both share the budget.
+  const bool two_parts = type.kind == TypeClass::Complex;
   const auto im = bounded_numbers(nranks, two_parts ? budget : 1, true, random);
   std::vector<Value> values(re.size());
   for (size_t r = 0; r < re.size(); ++r)
@@ -66,9 +69,8 @@ std::vector<Value> sum_inputs(const Type& type, Op op, int nranks, Random& rando
   return values;
 }
 
-// +-odd * 2^e: the product of the odd factors stays within the mantissa, the sum of the |e| within a few
-// bits.
-std::vector<Value> float_prod_inputs(const Type& type, int nranks, Random& random) {
+// +-odd * 2^e: the product of the odd factors fits the mantissa, and the sum of the |e| is a few bits.
+std::vector<Value> float_prod_inputs(const TypeRow& type, int nranks, Random& random) {
   const bool narrow = type.bytes <= 2;
   const int64_t odd_limit = (int64_t{1} << std::min(type.format.mantissa_bits + 1, 52)) - 1;
   int64_t odd_product = 1;
@@ -86,8 +88,8 @@ std::vector<Value> float_prod_inputs(const Type& type, int nranks, Random& rando
   return values;
 }
 
-// Gaussian integers: units, times few factors whose magnitudes multiply to half a mantissa at most.
-std::vector<Value> complex_prod_inputs(const Type& type, int nranks, Random& random) {
+// Gaussian integers: units, times a few factors whose magnitudes multiply to at most half a mantissa.
+std::vector<Value> complex_prod_inputs(const TypeRow& type, int nranks, Random& random) {
   static constexpr std::complex<double> units[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   static constexpr std::complex<double> factors[] = {{1, 0}, {1, 1}, {2, 1}, {1, -2}, {3, 2}};
   double norm_left = std::ldexp(1.0, type.format.mantissa_bits - 3);
@@ -101,7 +103,7 @@ std::vector<Value> complex_prod_inputs(const Type& type, int nranks, Random& ran
   return values;
 }
 
-std::vector<Value> finite_inputs(const Type& type, int nranks, Random& random) {
+std::vector<Value> finite_inputs(const TypeRow& type, int nranks, Random& random) {
   std::vector<Value> values(static_cast<size_t>(nranks));
   for (Value& value : values) {
     uint64_t bits = 0;
@@ -113,39 +115,39 @@ std::vector<Value> finite_inputs(const Type& type, int nranks, Random& random) {
   return values;
 }
 
-std::vector<Value> real_inputs(const Type& type, Op op, int nranks, Random& random) {
+std::vector<Value> real_inputs(const TypeRow& type, Op op, int nranks, Random& random) {
   switch (op) {
     case Op::Prod:
-      return type.kind == Kind::Complex ? complex_prod_inputs(type, nranks, random)
-                                        : float_prod_inputs(type, nranks, random);
+      return type.kind == TypeClass::Complex ? complex_prod_inputs(type, nranks, random)
+                                             : float_prod_inputs(type, nranks, random);
     case Op::Min:
     case Op::Max: return finite_inputs(type, nranks, random);
     default: return sum_inputs(type, op, nranks, random);
   }
 }
 
-// All bits alike except, half of the time, those that one rank changes: what `and` and `or` must not
-// overlook.
-std::vector<Value> decided_by_one(const Type& type, bool ones, int nranks, Random& random) {
+// All bits are equal except, half of the time, those that a single rank changes, which `and` and `or` must
+// not overlook.
+std::vector<Value> decided_by_one(const TypeRow& type, bool ones, int nranks, Random& random) {
   std::vector<Value> values(static_cast<size_t>(nranks));
   for (Value& value : values) value.bits = ones ? mask_of(type) : 0;
   if (random.below(2) == 0) {
     Value& one = values[random.below(values.size())];
-    one.bits ^= type.kind == Kind::Bool ? 1 : random.next() & mask_of(type);
+    one.bits ^= type.kind == TypeClass::Bool ? 1 : random.next() & mask_of(type);
   }
   return values;
 }
 
-// Logical operations see 0 and 1: other truths would leave open whether a result of one operand is 0 or 1.
+// Logical operations get only 0 and 1: with other truth values the result of one operand is not defined.
 std::vector<Value> truths(Op op, int nranks, Random& random) {
-  static const Type bool_type{0, "", "", 1, Kind::Bool, {}};
+  static const TypeRow bool_type{0, "", "", 1, TypeClass::Bool, {}};
   if (op != Op::LogicalXor) return decided_by_one(bool_type, op == Op::LogicalAnd, nranks, random);
   std::vector<Value> values(static_cast<size_t>(nranks));
   for (Value& value : values) value.bits = random.below(2);
   return values;
 }
 
-// What the reductions of numbers mean for truth values.
+// The meaning of numeric reductions for truth values.
 Op on_bool(Op op) {
   switch (op) {
     case Op::Sum:
@@ -159,23 +161,24 @@ Op on_bool(Op op) {
   }
 }
 
-std::vector<Value> integer_inputs(const Type& type, Op op, int nranks, Random& random) {
+std::vector<Value> integer_inputs(const TypeRow& type, Op op, int nranks, Random& random) {
   if (op == Op::BitAnd || op == Op::BitOr) return decided_by_one(type, op == Op::BitAnd, nranks, random);
   std::vector<Value> values(static_cast<size_t>(nranks));
   if (op == Op::Avg) {
-    const auto numbers = bounded_numbers(nranks, counts_up_to(type), type.kind == Kind::Signed, random);
+    const auto numbers = bounded_numbers(nranks, counts_up_to(type), type.kind == TypeClass::Signed, random);
     for (size_t r = 0; r < values.size(); ++r) values[r].bits = static_cast<uint64_t>(numbers[r]);
     return values;
   }
   for (Value& value : values) {
     value.bits = random.next();
-    if (op == Op::Prod && random.below(8) != 0) value.bits |= 1;  // or the product is soon 0
+    if (op == Op::Prod && random.below(8) != 0) value.bits |= 1;  // otherwise the product soon becomes 0
   }
   return values;
 }
 
-uint64_t combine_bits(const Type& type, Op op, uint64_t a, uint64_t b) {
-  const bool less = type.kind == Kind::Signed ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
+uint64_t combine_bits(const TypeRow& type, Op op, uint64_t a, uint64_t b) {
+  const bool less =
+      type.kind == TypeClass::Signed ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
   switch (op) {
     case Op::Prod: return a * b;
     case Op::Min: return less ? a : b;
@@ -201,17 +204,16 @@ std::complex<double> combine_reals(Op op, std::complex<double> a, std::complex<d
   }
 }
 
-// In float for everything up to float, as the library promises; a second rounding to the type follows in
-// store().
-double divided(const Type& type, double sum, int nranks) {
+// Divides in float for all types up to float, as the library promises; store() then rounds to the type.
+double divided(const TypeRow& type, double sum, int nranks) {
   if (type.format.mantissa_bits > 23) return sum / nranks;
   return static_cast<double>(static_cast<float>(sum) / static_cast<float>(nranks));
 }
 
-Value averaged(const Type& type, Value sum, int nranks) {
+Value averaged(const TypeRow& type, Value sum, int nranks) {
   if (is_real(type)) {
     sum.real = {divided(type, sum.real.real(), nranks), divided(type, sum.real.imag(), nranks)};
-  } else if (type.kind == Kind::Signed) {
+  } else if (type.kind == TypeClass::Signed) {
     sum.bits = static_cast<uint64_t>(static_cast<int64_t>(sum.bits) / nranks);
   } else {
     sum.bits /= static_cast<uint64_t>(nranks);
@@ -221,22 +223,22 @@ Value averaged(const Type& type, Value sum, int nranks) {
 
 }  // namespace
 
-std::vector<Value> input_values(const Type& type, Op op, int nranks, uint64_t seed) {
+std::vector<Value> input_values(const TypeRow& type, Op op, int nranks, uint64_t seed) {
   Random random(seed);
   if (is_real(type)) return real_inputs(type, op, nranks, random);
-  if (type.kind == Kind::Bool) op = on_bool(op);
+  if (type.kind == TypeClass::Bool) op = on_bool(op);
   if (op >= Op::LogicalAnd && op <= Op::LogicalXor) return truths(op, nranks, random);
   std::vector<Value> values = integer_inputs(type, op, nranks, random);
   for (Value& value : values) value.bits = wrapped(type, value.bits);
   return values;
 }
 
-Value scalar_value(const Type& type, int rank) {
+Value scalar_value(const TypeRow& type, int rank) {
   static constexpr std::complex<double> complex_scalars[] = {{1, 0}, {0, 1}, {-2, 0}, {0, 2}, {-1, 0}};
   static constexpr int scalars[] = {1, 2, -1, -2};
   Value value;
   const auto r = static_cast<size_t>(rank);
-  if (type.kind == Kind::Complex) {
+  if (type.kind == TypeClass::Complex) {
     value.real = complex_scalars[r % std::size(complex_scalars)];
   } else {
     value.real = scalars[r % std::size(scalars)];
@@ -245,9 +247,9 @@ Value scalar_value(const Type& type, int rank) {
   return value;
 }
 
-Value expected_value(const Type& type, Op op, const std::vector<Value>& inputs, int first, int last,
+Value expected_value(const TypeRow& type, Op op, const std::vector<Value>& inputs, int first, int last,
                      int nranks) {
-  if (type.kind == Kind::Bool) op = on_bool(op);
+  if (type.kind == TypeClass::Bool) op = on_bool(op);
   Value result;
   for (int rank = first; rank <= last; ++rank) {
     Value operand = inputs[static_cast<size_t>(rank)];
@@ -269,16 +271,16 @@ Value expected_value(const Type& type, Op op, const std::vector<Value>& inputs, 
   return result;
 }
 
-void store(const Type& type, const Value& value, void* out) {
+void store(const TypeRow& type, const Value& value, void* out) {
   auto* bytes = static_cast<unsigned char*>(out);
   if (!is_real(type)) {
     std::memcpy(bytes, &value.bits, type.bytes);  // little-endian: the low bytes come first
     return;
   }
-  const size_t part = type.kind == Kind::Complex ? type.bytes / 2 : type.bytes;
+  const size_t part = type.kind == TypeClass::Complex ? type.bytes / 2 : type.bytes;
   const uint64_t re = encode_float(type.format, value.real.real());
   std::memcpy(bytes, &re, part);
-  if (type.kind != Kind::Complex) return;
+  if (type.kind != TypeClass::Complex) return;
   const uint64_t im = encode_float(type.format, value.real.imag());
   std::memcpy(bytes + part, &im, part);
 }

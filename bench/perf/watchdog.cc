@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "watchdog.h"
 
 #include <signal.h>
@@ -10,7 +11,7 @@
 namespace rondo::perf {
 namespace {
 
-// Only what a signal handler may do.
+// A signal handler: only async-signal-safe calls.
 void give_up(int) {
   constexpr std::string_view text = "rondo-perf: a row took longer than -T allows\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());

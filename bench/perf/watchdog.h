@@ -1,9 +1,10 @@
-// Ends the process when a row takes longer than -T allows, whatever the library is doing. One a process.
+// SPDX-License-Identifier: Apache-2.0
+// Ends the process if a row takes longer than -T allows, whatever the library is doing. One per process.
 #pragma once
 
 namespace rondo::perf {
 
-/// (Re)starts the clock: the process ends with status 3 and a sentence in `seconds`. 0 stops it.
+/// (Re)starts the timer: after `seconds` the process exits with status 3 and a message. 0 stops it.
 void watch_row(double seconds);
 
 }  // namespace rondo::perf

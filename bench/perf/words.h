@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words of a command line: lists and numbers. Pure functions: any thread.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace rondo::perf {
 
-/// The parts between commas that are not empty.
+/// The non-empty parts between commas.
 inline std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   for (size_t start = 0; start <= list.size();) {

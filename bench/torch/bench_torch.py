@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Rondo's backend of torch.distributed beside another one (Gloo; NCCL between GPUs), in one run.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares Rondo's torch.distributed backend with another one (Gloo; NCCL between GPUs), in one run.
 
-Both backends live in the same processes at once, as two groups of the same ranks. For each size they take turns,
-round after round, on the same buffers, so that whatever else the machine does meets both; a third group, of Gloo,
-is where the ranks meet before a clock starts. What counts is the median over the rounds. Needs PyTorch and Rondo's
-Python package (pip install .).
+Both backends are active in the same processes, as two groups of the same ranks. For each size they take turns, round
+after round, on the same buffers, so that other activity on the machine affects both; in a third group, of Gloo, the
+ranks synchronise before a turn is timed. The result is the median over the rounds. Needs PyTorch and Rondo's Python
+package (pip install .).
 
     bench/torch/bench_torch.py --json torch.json --plot torch.svg
 """

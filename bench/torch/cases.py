@@ -1,4 +1,5 @@
-"""What is timed: collectives on float32, each on buffers that both backends use."""
+# SPDX-License-Identifier: Apache-2.0
+"""The timed cases: collectives on float32, on buffers that both backends use."""
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,7 @@ DDP_STEP = "ddp_step"
 
 @dataclass
 class Buffers:
-    """Of the largest size; a case takes the first elements."""
+    """Buffers of the largest size; a case uses the first elements."""
     input: torch.Tensor
     output: torch.Tensor
 
@@ -24,7 +25,7 @@ class Case:
     """One collective at one size: `call(group)` runs it, `wrong(group)` runs it on known data."""
 
     def __init__(self, buffers, size, ranks):
-        # The size is what a rank holds of the longer of input and output; a block is the part that each rank gives.
+        # The size is the larger of a rank's input and output; a block is the part that each rank contributes.
         self.block = max(1, size // (FLOAT_BYTES * ranks))
         self.count = self.block * ranks if self.in_blocks else max(1, size // FLOAT_BYTES)
         self.bytes = self.count * FLOAT_BYTES
@@ -37,7 +38,7 @@ class Case:
         return buffers.input[:self.count], buffers.output[:self.count]
 
     def wrong(self, group):
-        """Whether a result is not what it must be; leaves zeros, which sums do not change."""
+        """Whether the result is wrong; leaves zeros behind, which sums do not change."""
         rank = dist.get_rank()
         self.output.fill_(-1)
         self.fill(rank)

@@ -1,4 +1,5 @@
-"""A step of DistributedDataParallel on a small transformer: forward, backward with its all-reduces, SGD."""
+# SPDX-License-Identifier: Apache-2.0
+"""A DistributedDataParallel step on a small transformer: forward, backward with its all-reduces, SGD."""
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -19,7 +20,7 @@ class Transformer(nn.Module):
 
 
 class Step:
-    """Looks like a Case; makes one model for each group."""
+    """Has the interface of a Case; creates one model for each group."""
 
     def __init__(self, device, rank):
         self.device = device

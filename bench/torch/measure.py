@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times cases on several groups of the same ranks, in turns."""
 import statistics
 import time
@@ -9,11 +10,11 @@ import cases
 from ddp_step import Step
 
 WARMUP = 2
-MOST_CALLS = 2000
+MAX_CALLS = 2000
 
 
 class Bench:
-    """One rank's side. `groups` are the backends in question, `control` is where ranks agree."""
+    """One rank's side. `groups` are the compared backends; ranks synchronise and agree in `control`."""
 
     def __init__(self, arguments, rank, ranks):
         self.arguments, self.rank, self.ranks = arguments, rank, ranks
@@ -22,7 +23,7 @@ class Bench:
         self.groups = {name: dist.new_group(backend=name) for name in (arguments.backend, arguments.baseline)}
 
     def run(self, on_row):
-        """Every case in order; rank 0's `on_row` gets a dictionary for each."""
+        """Runs every case in order; rank 0's `on_row` receives a dictionary for each."""
         sizes = [name for name in self.arguments.collectives if name in cases.COLLECTIVES]
         if sizes:
             buffers = cases.Buffers.make(self.arguments.last, self.device)
@@ -35,7 +36,7 @@ class Bench:
         size, done = self.arguments.first, set()
         while size <= self.arguments.last:
             case = cases.COLLECTIVES[name](buffers, size, self.ranks)
-            if case.bytes not in done:  # the smallest sizes of several ranks are the same
+            if case.bytes not in done:  # several of the smallest sizes may round to the same one
                 on_row(self.row(name, case))
             done.add(case.bytes)
             size *= self.arguments.factor
@@ -56,7 +57,7 @@ class Bench:
         return row
 
     def fault(self, case, group):
-        """What keeps this group from the case, on any rank: an error's first line, or a wrong result."""
+        """Returns why this group cannot run the case, on any rank: an error's first line, or a wrong result."""
         mine = None
         try:
             if case.wrong(group):
@@ -68,7 +69,7 @@ class Bench:
         return next((fault for fault in everyones if fault), None)
 
     def time_in_turns(self, case, names):
-        """backend -> the mean over the ranks of a call's microseconds, for each round."""
+        """Returns for each backend the microseconds per call, averaged over the ranks, by round."""
         calls = {name: self.calls(case, name) for name in names}
         times = {name: [] for name in names}
         for turn in range(self.arguments.rounds):
@@ -78,16 +79,16 @@ class Bench:
         return times
 
     def calls(self, case, name):
-        """How many fill a turn: the same on all ranks."""
+        """The number of calls that fill a turn, the same on all ranks."""
         for _ in range(WARMUP):
             case.call(self.groups[name])
         us = self.mean(self.time(case, name, WARMUP))
-        return max(1, min(MOST_CALLS, round(self.arguments.turn_ms * 1e3 / us)))
+        return max(1, min(MAX_CALLS, round(self.arguments.turn_ms * 1e3 / us)))
 
     def time(self, case, name, calls):
-        """One turn: microseconds of a call on this rank."""
+        """Runs one turn; returns microseconds per call on this rank."""
         group = self.groups[name]
-        case.call(group)  # the other backend's turn has emptied the caches
+        case.call(group)  # warms the caches after the other backend's turn
         self.settle()
         started = time.perf_counter()
         for _ in range(calls):

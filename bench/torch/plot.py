@@ -1,4 +1,5 @@
-"""A picture of the results: one panel for each collective, time over size, both axes logarithmic."""
+# SPDX-License-Identifier: Apache-2.0
+"""Plots the results: one panel per collective, time by size, both axes logarithmic."""
 import math
 
 import curves

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results as a table and as JSON."""
 import json
 import math
@@ -7,7 +8,7 @@ import torch
 
 
 def describe(arguments):
-    """Where and how the figures were taken."""
+    """Describes where and how the figures were measured."""
     return {"backend": arguments.backend, "baseline": arguments.baseline, "torch": torch.__version__,
             "processor": machine.processor(), "cores": machine.cores(),
             "device": gpu() if arguments.device == "cuda" else "cpu", "rounds": arguments.rounds,
@@ -33,7 +34,7 @@ def microseconds(value):
 
 
 def print_table(about, rows):
-    """Returns the least speed, None where nothing could be compared."""
+    """Returns the lowest speedup, None if nothing could be compared."""
     ours, theirs = about["backend"], about["baseline"]
     print(f"# torch {about['torch']}, {about['processor']}, {about['cores']} cores, {about['device']}; medians of "
           f"{about['rounds']} rounds, least in brackets")

@@ -1,4 +1,5 @@
-"""Starts the ranks, forked of this process, which has imported torch; collects the rows of rank 0."""
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the ranks by forking this process, which has already imported torch, and collects the rows of rank 0."""
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ TIMEOUT = timedelta(seconds=120)
 
 
 def run(arguments, ranks):
-    """The rows of one number of ranks."""
+    """Returns the rows for one number of ranks."""
     with tempfile.TemporaryDirectory() as folder:
         read, write = os.pipe()
         pids = [start(arguments, rank, ranks, folder, write) for rank in range(ranks)]
@@ -66,7 +67,7 @@ def run_rank(arguments, rank, ranks, folder, pipe):
 
 
 def await_ranks(pids):
-    """Whether all ended well; the first that does not ends the others."""
+    """Whether all ranks succeeded; the first failure ends the others."""
     left, good = set(pids), True
     while left:
         pid, status = os.wait()

@@ -1,8 +1,9 @@
-"""Every collective of torch.distributed with its result, on numbers small enough to check by eye.
+# SPDX-License-Identifier: Apache-2.0
+"""Shows every collective of torch.distributed with its result, on numbers small enough to check by eye.
 
     torchrun --nproc-per-node 3 examples/torch/collectives.py
 
-Rank r starts from the numbers 10r, 10r + 1, ...: what is printed is what each rank then holds, and is checked too.
+Rank r starts with the numbers 10r, 10r + 1, ... The script prints what each rank holds afterwards, and checks it.
 """
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ ROWS = []
 
 
 def shows(function):
-    """Such a function returns (what this rank holds, what every rank must hold by rank)."""
+    """Registers a function that returns (what this rank holds, what each rank must hold, by rank)."""
     ROWS.append(function)
     return function
 
@@ -82,7 +83,7 @@ def all_reduce_bor(rank, n):
 def all_reduce_async(rank, n):
     data = tensor(block(rank))
     work = dist.all_reduce(data, async_op=True)
-    work.wait()  # here a program computes something else first
+    work.wait()  # a real program would compute something else first
     return data, [reduced(n, sum)] * n
 
 
@@ -137,7 +138,7 @@ def all_to_all_single(rank, n):
 
 @shows
 def all_to_all_uneven(rank, n):
-    """Rank r gets r + 1 numbers of each."""
+    """Rank r receives r + 1 numbers from each rank."""
     lengths = [other + 1 for other in range(n)]
     data = torch.empty((rank + 1) * n)
     dist.all_to_all_single(data, tensor(block(rank, 0, sum(lengths))), [rank + 1] * n, lengths)
@@ -162,7 +163,7 @@ def scatter(rank, n):
 
 @shows
 def send_and_recv(rank, n):
-    """Round the ring, with the first and last step at once."""
+    """Around the ring, with both operations in flight at once."""
     data = torch.empty(2)
     works = [dist.isend(tensor(block(rank)), (rank + 1) % n), dist.irecv(data, (rank - 1) % n)]
     for work in works:
@@ -196,7 +197,7 @@ def broadcast_object_list(rank, n):
 
 @shows
 def of_a_group(rank, n):
-    """All-reduce of the first ranks alone."""
+    """All-reduce among the first ranks only."""
     members = list(range(max(1, n - 1)))
     group = dist.new_group(members)
     data = tensor(block(rank))
@@ -213,7 +214,7 @@ def barrier(rank, n):
 
 @shows
 def monitored_barrier(rank, n):
-    """Names the ranks that do not come within the time. From PyTorch 2.14 on it is also dist.monitored_barrier()."""
+    """Names the ranks that do not arrive in time. Since PyTorch 2.14 it is also dist.monitored_barrier()."""
     dist.group.WORLD.monitored_barrier(timeout=timedelta(seconds=30))
     return tensor([]), [[]] * n
 
@@ -223,7 +224,7 @@ def short(values):
 
 
 def show(function, rank, n):
-    """A row of the table. It is put together with the collective that has been shown to work: gathering objects."""
+    """Prints a row of the table, collected with all_gather_object."""
     held, wanted = function(rank, n)
     everyones = [None] * n
     dist.all_gather_object(everyones, held.tolist())

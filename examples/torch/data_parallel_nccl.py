@@ -1,10 +1,11 @@
-"""torch.nn.DataParallel: one process, one thread per GPU. It takes no backend of torch.distributed, but calls
-NCCL's functions itself: broadcast for the weights, reduce for the gradients. A libnccl.so.2 put before PyTorch's
-own serves it:
+# SPDX-License-Identifier: Apache-2.0
+"""torch.nn.DataParallel: one process, one thread per GPU. It uses no torch.distributed backend but calls NCCL
+directly: broadcast for the weights, reduce for the gradients. A libnccl.so.2 preloaded before PyTorch's own serves
+it:
 
     LD_PRELOAD=/path/to/libnccl.so.2 python examples/torch/data_parallel_nccl.py
 
-Needs CUDA and two GPUs; without them it says so and ends with 77.
+Needs CUDA and two GPUs; without them it says so and exits with 77.
 """
 import sys
 
@@ -33,7 +34,7 @@ def train(model, parameters):
 
 
 def library():
-    """The file of libnccl that this process has loaded."""
+    """Returns the path of the libnccl that this process has loaded."""
     with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
         found = sorted({line.split()[-1] for line in maps if "libnccl" in line})
     return ", ".join(found) or "none"

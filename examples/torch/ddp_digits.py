@@ -1,13 +1,14 @@
-"""A small convolutional network learns handwritten digits (8x8 pixels, from scikit-learn) with
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a small convolutional network on handwritten digits (8x8 pixels, from scikit-learn) with
 DistributedDataParallel.
 
     torchrun --nproc-per-node 4 examples/torch/ddp_digits.py
-    torchrun --nproc-per-node 2 examples/torch/ddp_digits.py --checkpoint digits.pt    and again, to go on from there
+    torchrun --nproc-per-node 2 examples/torch/ddp_digits.py --checkpoint digits.pt    run again to resume from it
     torchrun --nproc-per-node 2 examples/torch/ddp_digits.py --amp                     bfloat16 where it is safe
 
-The batch is the same whatever the number of ranks: each takes its share. So the loss is the same too, up to the
-rounding of sums in another order; there is no batch normalisation, which would look at a rank's share only. Run
-twice on the same number of ranks, the losses are the same bit for bit.
+The global batch is the same for any number of ranks; each rank takes its share. The loss is therefore the same too,
+up to rounding of sums in a different order; there is no batch normalisation, which would see only a rank's share.
+Two runs on the same number of ranks give bitwise identical losses.
 """
 import os
 
@@ -21,7 +22,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 import start
 
-TRAINED_ON = 1536  # of 1,797 digits; the others show what was learned
+TRAINED_ON = 1536  # of 1,797 digits; the rest are the test set
 BATCH = 64  # of all ranks together
 
 
@@ -33,7 +34,7 @@ def make_model():
 
 
 def load():
-    """(training set, images to test, their digits)"""
+    """Returns (training set, test images, test labels)."""
     digits = load_digits()
     images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1) / 16
     labels = torch.tensor(digits.target)
@@ -41,7 +42,7 @@ def load():
 
 
 def save(path, epoch, model, optimizer):
-    """On one rank alone, and whole or not at all."""
+    """Writes the checkpoint on one rank, atomically."""
     if dist.get_rank() == 0:
         torch.save({"epoch": epoch, "model": model.module.state_dict(), "optimizer": optimizer.state_dict()},
                    path + ".new")
@@ -50,7 +51,7 @@ def save(path, epoch, model, optimizer):
 
 
 def resume(path, model, optimizer):
-    """The epoch to begin with; every rank reads the file."""
+    """Returns the first epoch to run; every rank reads the file."""
     if not path or not os.path.exists(path):
         return 0
     state = torch.load(path, map_location="cpu", weights_only=True)
@@ -60,7 +61,7 @@ def resume(path, model, optimizer):
 
 
 def train_epoch(model, optimizer, batches, options):
-    """The mean loss over all digits of all ranks."""
+    """Returns the mean loss over all digits of all ranks."""
     total = torch.zeros((), dtype=torch.float64, device=options.device)
     for images, labels in batches:
         images, labels = images.to(options.device), labels.to(options.device)
@@ -77,7 +78,7 @@ def train_epoch(model, optimizer, batches, options):
 def main(options):
     if BATCH % dist.get_world_size() != 0:
         raise SystemExit(f"{dist.get_world_size()} ranks cannot share a batch of {BATCH} evenly")
-    torch.manual_seed(0)  # DDP would spread rank 0's start values anyway
+    torch.manual_seed(0)  # DDP would broadcast rank 0's initial values anyway
     data, images, labels = load()
     sampler = DistributedSampler(data, shuffle=True, seed=0)
     batches = DataLoader(data, batch_size=BATCH // dist.get_world_size(), sampler=sampler)

@@ -1,11 +1,12 @@
-"""FSDP2: weights, gradients and the optimizer's state are cut over the ranks, and a layer is whole only while it is
-used.
+# SPDX-License-Identifier: Apache-2.0
+"""FSDP2: weights, gradients and optimizer state are sharded over the ranks; a layer is complete only while it is in
+use.
 
     torchrun --nproc-per-node 4 examples/torch/fsdp2.py
     torchrun --nproc-per-node 4 examples/torch/fsdp2.py --bf16     computes and communicates in bfloat16
 
-Before a layer runs its weights are all-gathered; after its backward pass the gradients are reduce-scattered with
-their average. In float32 the losses agree with the same model on one rank, which sees all batches.
+Before a layer runs, its weights are all-gathered; after its backward pass, the averaged gradients are
+reduce-scattered. In float32 the losses agree with the same model on one rank that sees all batches.
 """
 import torch
 import torch.distributed as dist
@@ -25,7 +26,7 @@ def make_model(device):
 
 
 def make_batches(n, device):
-    """For every step, the batches of all ranks one below the other."""
+    """Returns, for every step, the concatenated batches of all ranks."""
     torch.manual_seed(10)
     data = [torch.randn(n * BATCH, WIDTH, device=device) for _ in range(STEPS)]
     return [(one, one.mean(1, keepdim=True)) for one in data]

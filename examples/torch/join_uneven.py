@@ -1,9 +1,10 @@
-"""Ranks with different numbers of batches: DDP's join() lets those that are done take part in the others'
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks with different numbers of batches: with Join, ranks that have finished still take part in the others'
 all-reduces.
 
     torchrun --nproc-per-node 3 examples/torch/join_uneven.py
 
-Rank r has 4 + 2r batches. Without join() the ranks that have more would wait for ever (with Rondo: until the
+Rank r has 4 + 2r batches. Without Join, the ranks with more batches would wait for ever (with Rondo: until the
 deadline).
 """
 import torch
@@ -34,7 +35,7 @@ def main(options):
             loss.backward()
             optimizer.step()
             steps += 1
-    # Every rank ends with the model of the one that went furthest.
+    # Every rank ends with the model of the rank that ran the most steps.
     weights = nn.utils.parameters_to_vector(model.parameters()).detach()
     everyones = [torch.empty_like(weights) for _ in range(dist.get_world_size())]
     dist.all_gather(everyones, weights)

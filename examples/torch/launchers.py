@@ -1,4 +1,5 @@
-"""The same few steps of DDP under every way to start ranks that PyTorch has.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the same few DDP steps under every way of starting ranks that PyTorch has.
 
     torchrun --nproc-per-node 2 examples/torch/launchers.py
     python -m torch.distributed.launch --nproc-per-node 2 examples/torch/launchers.py
@@ -7,7 +8,7 @@
       python examples/torch/launchers.py --init-method tcp://127.0.0.1:29400 --rank $rank --world-size 2 &
     done; wait
 
-start.py lists them all. Each prints the same line.
+start.py lists them all. All of them print the same line.
 """
 import torch
 import torch.distributed as dist

@@ -1,10 +1,11 @@
-"""Model parallelism by hand: a model too large for one rank lies on all of them in turn, and sends and receives
-that know about gradients join the parts.
+# SPDX-License-Identifier: Apache-2.0
+"""Model parallelism by hand: a model too large for one rank is split by layers over all of them, and differentiable
+sends and receives connect the parts.
 
     torchrun --nproc-per-node 3 examples/torch/model_parallel.py
 
-The forward pass runs from rank 0 to the last one, the backward pass the other way. One rank works at a time: what
-pipeline_parallel.py does about that.
+The forward pass runs from rank 0 to the last rank, the backward pass in reverse. Only one rank works at a time;
+pipeline_parallel.py overlaps them.
 """
 import torch
 import torch.distributed as dist
@@ -16,7 +17,7 @@ WIDTH, BATCH, STEPS = 16, 8, 5
 
 
 class FromPrevious(torch.autograd.Function):
-    """Receives activations; on the way back, sends their gradient where they came from."""
+    """Receives activations; in the backward pass, sends their gradient to the rank they came from."""
 
     @staticmethod
     def forward(ctx, like):
@@ -40,7 +41,7 @@ def make_parts(count):
 
 
 def step(part, optimizer, data, target):
-    """The loss on the last rank, None on the others."""
+    """Returns the loss on the last rank, None on the others."""
     rank, last = dist.get_rank(), dist.get_world_size() - 1
     optimizer.zero_grad()
     out = part(data if rank == 0 else receive_activations())

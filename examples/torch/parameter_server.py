@@ -1,15 +1,16 @@
-"""Gradients by way of a parameter server, synchronous and asynchronous, beside a ring all-reduce.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares synchronous and asynchronous parameter servers with a ring all-reduce of the gradients.
 
     torchrun --nproc-per-node 4 examples/torch/parameter_server.py
 
-With N ranks and K bytes of parameters, a step of a synchronous server moves 2(N-1)K bytes over the server's link:
-every gradient in, every new set of parameters out. In a ring each rank's link carries 2(N-1)K/N, whatever N is
-about 2K. The script counts the bytes that each rank sends and receives, and prints the most that one link carried
-per step beside the formula. The asynchronous server never waits for all: each worker gets the parameters as they
-are when its gradient has come, so workers run at their own speed, on gradients of parameters that are a little old.
+With N ranks and K bytes of parameters, a step with a synchronous server moves 2(N-1)K bytes over the server's link:
+every gradient in, every new set of parameters out. In a ring each rank's link carries 2(N-1)K/N, which is about 2K
+for any N. The script counts the bytes that each rank sends and receives, and prints the maximum over the links per
+step next to the formula. The asynchronous server never waits for all workers: each gets the current parameters when
+its gradient has arrived. Workers therefore run at their own speed, on slightly stale gradients.
 
-On one host all links are the same memory, so the times there tell what messages cost; the bytes are what counts on a
-network.
+On one host all links are the same memory, so the times show the cost of messages; on a network the bytes are what
+counts.
 """
 import time
 
@@ -44,7 +45,7 @@ class Link:
 
 
 def synchronous(task, weights, steps, link):
-    """The server is a worker too: it adds its own gradient to the others'."""
+    """The server is also a worker: it adds its own gradient to the others'."""
     rank, n = dist.get_rank(), dist.get_world_size()
     for _ in range(steps):
         gradient = task.gradient(weights)
@@ -62,7 +63,7 @@ def synchronous(task, weights, steps, link):
 
 
 def asynchronous(task, weights, steps, link):
-    """The server only serves: whichever gradient comes first."""
+    """The server only serves, taking gradients in order of arrival."""
     rank, n = dist.get_rank(), dist.get_world_size()
     gradient = torch.empty_like(weights)
     if rank == SERVER:
@@ -77,7 +78,7 @@ def asynchronous(task, weights, steps, link):
 
 
 def ring_all_reduce(data, link):
-    """By hand, to count: n - 1 steps of reduce-scatter and n - 1 of all-gather round the ring."""
+    """Written by hand to count bytes: n - 1 steps of reduce-scatter and n - 1 of all-gather around the ring."""
     rank, n = dist.get_rank(), dist.get_world_size()
     chunks = list(data.chunk(n))
     incoming = torch.empty_like(chunks[0])
@@ -97,7 +98,7 @@ def by_ring(task, weights, steps, link):
 
 
 def by_all_reduce(task, weights, steps, _link):
-    """The backend's own all-reduce; what it sends is its own business."""
+    """The backend's own all-reduce, whose traffic is not counted."""
     for _ in range(steps):
         gradient = task.gradient(weights)
         dist.all_reduce(gradient)
@@ -113,7 +114,7 @@ def row(name, method, options, formula):
     method(task, weights, options.steps, link)
     dist.barrier()
     ms = (time.perf_counter() - started) * 1e3 / options.steps
-    # What a link carries: all of a rank's traffic; in the ring each link has one sender and one receiver.
+    # A link carries all of a rank's traffic; in the ring each link has one sender and one receiver.
     most = torch.tensor(link.bytes / options.steps)
     dist.all_reduce(most, op=dist.ReduceOp.MAX)
     measured = most.item() / (2 if method is by_ring else 1)

@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pipeline parallelism with torch.distributed.pipelining: each rank holds one stage; micro-batches keep all of them
 busy.
 
     torchrun --nproc-per-node 4 examples/torch/pipeline_parallel.py
     torchrun --nproc-per-node 4 examples/torch/pipeline_parallel.py --schedule gpipe
 
-Activations go to the next rank and gradients come back, by sends and receives. Losses and weights agree with the same
-model on one rank.
+Sends and receives pass activations to the next rank and gradients back. Losses and weights agree with the same model
+on one rank.
 """
 import torch
 import torch.distributed as dist
@@ -44,7 +45,7 @@ def train_whole(stages, data, target):
 
 
 def train_piped(stage, kind, data, target, options):
-    """Losses on the last rank, nothing on the others."""
+    """Returns the losses on the last rank, an empty list on the others."""
     rank, n = dist.get_rank(), dist.get_world_size()
     schedule = kind(PipelineStage(stage, rank, n, torch.device(options.device)), MICRO_BATCHES, loss_fn=loss_of)
     optimizer, losses = sgd(stage), []

@@ -1,12 +1,13 @@
-"""How the ranks of these examples start. A script calls `run(main, parser)`; main(options) then runs on every rank,
-with the process group there. All of these work for every script:
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the ranks of these examples. A script calls `run(main, parser)`; main(options) then runs on every rank,
+with the process group initialised. All of these work for every script:
 
-    torchrun --nproc-per-node 4 SCRIPT                      a launcher's variables say which rank this is (env://)
+    torchrun --nproc-per-node 4 SCRIPT                      the launcher's variables give the rank (env://)
     python -m torch.distributed.launch --nproc-per-node 4 SCRIPT
     python SCRIPT --spawn 4                                 four processes of torch.multiprocessing
-    python SCRIPT --init-method URL --rank R --world-size N     each rank by hand, meeting at
+    python SCRIPT --init-method URL --rank R --world-size N     each rank by hand; they meet at
         URL = tcp://HOST:PORT                               rank 0, which listens there
-        URL = file:///PATH                                  a new file that all of them can reach
+        URL = file:///PATH                                  a new file that all ranks can access
 """
 import argparse
 import os
@@ -32,7 +33,7 @@ def make_parser(description):
 
 
 def run(main, parser):
-    """Runs main(options) on every rank that this process is, or starts."""
+    """Runs main(options) on the rank that this process is, or on every rank that it spawns."""
     options = parser.parse_args()
     if options.spawn is None:
         join(main, options)
@@ -67,6 +68,6 @@ def local_rank(options):
 
 
 def say(*words):
-    """Prints on rank 0 alone."""
+    """Prints on rank 0 only."""
     if dist.get_rank() == 0:
         print(*words, flush=True)

@@ -1,10 +1,11 @@
-"""Tensor parallelism with DTensor: two layers of a transformer's block, cut over the ranks by columns, then by rows.
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor parallelism with DTensor: two layers of a transformer block, sharded over the ranks by columns, then by rows.
 
     torchrun --nproc-per-node 4 examples/torch/tensor_parallel.py
 
-Each rank holds 1/N of the weights. The first layer needs nothing of other ranks, the second ends with an
-all-reduce; the backward pass has its all-reduce at the other end. Forward, backward and one step of SGD agree with
-the whole model.
+Each rank holds 1/N of the weights. The first layer needs nothing from other ranks, the second ends with an
+all-reduce; in the backward pass the all-reduce is at the other end. Forward, backward and one step of SGD agree with
+the unsharded model.
 """
 import torch
 import torch.distributed as dist
@@ -42,7 +43,7 @@ def step(model, data):
 
 
 def redistribute(mesh):
-    """One matrix, cut by rows, by columns, and whole again: all-to-all and all-gather."""
+    """Reshards a matrix from rows to columns and back to a whole one: all-to-all and all-gather."""
     whole = torch.arange(16.0 * mesh.size() ** 2, device=mesh.device_type).reshape(4 * mesh.size(), 4 * mesh.size())
     rows = distribute_tensor(whole, mesh, [Shard(0)])
     columns = rows.redistribute(mesh, [Shard(1)])

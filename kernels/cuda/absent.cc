@@ -1,4 +1,5 @@
-// What a build without nvcc says: it has no kernels.
+// SPDX-License-Identifier: Apache-2.0
+// Stubs for a build without nvcc, which has no kernels.
 #include "fold_list.h"
 #include "kernels/device_call.h"
 #include "kernels/device_folds.h"

@@ -1,4 +1,5 @@
-// What a build without nvcc says: it has no kernels.
+// SPDX-License-Identifier: Apache-2.0
+// Stub for a build without nvcc, which has no kernels.
 #include "kernels/compare.h"
 
 namespace rondo {

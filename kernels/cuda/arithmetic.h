@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on single elements: how each type is read into an accumulator, combined and written back. Device
-// code. The rules are those of kernels/reduce.h.
+// code. kernels/reduce.h defines the rules.
 #pragma once
 
 #include <complex>
@@ -11,14 +12,14 @@
 
 namespace rondo::device {
 
-/// std::complex as device code can use it.
+/// Stands in for std::complex, which device code cannot use.
 template <class Part>
 struct Complex {
   Part re;
   Part im;
 };
 
-/// The type that device code has for a storage type of RONDO_ELEMENT_TYPES.
+/// The device type for a storage type of RONDO_ELEMENT_TYPES.
 template <class Storage>
 struct OnDevice {
   using Type = Storage;
@@ -28,7 +29,7 @@ struct OnDevice<std::complex<Part>> {
   using Type = Complex<Part>;
 };
 
-// Integers: computed in uint64_t, cut to the type.
+// Integers: computed in uint64_t, truncated to the type.
 template <class T>
 struct Element {
   using Accumulator = T;
@@ -77,7 +78,7 @@ struct Element<Bool8> {
   static RONDO_DEVICE bool divide(bool value, int) { return value; }
 };
 
-/// The one NaN that is written.
+/// The only NaN that is ever written.
 template <class T>
 RONDO_DEVICE T quiet_nan() {
   if constexpr (sizeof(T) == 4)
@@ -137,7 +138,7 @@ struct Element<Complex<Part>> {
   static RONDO_DEVICE Accumulator write(Accumulator value) {
     return {Real::write(value.re), Real::write(value.im)};
   }
-  // By the schoolbook formula, each step rounded: nothing here may be contracted to a fused multiplication.
+  // Schoolbook formula, each step rounded: must not be contracted to fused multiply-add.
   static RONDO_DEVICE Accumulator combine(Reduction op, Accumulator a, Accumulator b) {
     if (op != Reduction::Prod) return {a.re + b.re, a.im + b.im};
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};

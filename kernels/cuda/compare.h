@@ -1,4 +1,5 @@
-// How many elements of two stretches of memory differ. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// Counts the elements that differ between two memory ranges. Device code.
 #pragma once
 
 #include "comparison.h"
@@ -26,7 +27,7 @@ RONDO_DEVICE void compare_parts(const Comparison& task, uint64_t first, uint64_t
   if (different != 0) add(task.different, different);
 }
 
-/// What one of `step` threads does.
+/// One thread's share: every `step`-th element from `first` on.
 RONDO_DEVICE void compare(const Comparison& task, uint64_t first, uint64_t step) {
   switch (task.part_bytes) {
     case 1: return compare_parts<uint8_t>(task, first, step);

@@ -1,5 +1,6 @@
-// Computation: what a block computes in a Step, chunk by chunk: a fold of what came and of the own rank's
-// memory, into the destination and the slots of those to whom it is sent. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// Computation: a block's computation of one Step, chunk by chunk: folds received messages and this rank's
+// memory into the destination and the outgoing slots. Device code.
 #pragma once
 
 #include "fold.h"
@@ -11,9 +12,10 @@ namespace rondo::device {
 template <class P>
 class Computation {
  public:
-  RONDO_DEVICE Computation(const Work& work, const StepAt& at) : work_(work), at_(at) {}
+  RONDO_DEVICE Computation(const LaneWork& work, const StepAt& at) : work_(work), at_(at) {}
 
-  /// All threads of the block; `stopped` where one of them knows that the call is. False: it is.
+  /// Called by all threads of the block. `stopped`: whether this thread knows that the call was stopped.
+  /// False if any thread does.
   RONDO_DEVICE bool run(bool stopped) {
     const Layout& layout = work_.call.layout;
     const Step& step = at_.step;
@@ -27,9 +29,9 @@ class Computation {
       const uint64_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
       if (bytes == 0) continue;
       point(address(step.src(), src.offset), address(step.dst(), dst.offset), slot_offset);
-      if (work_.block.any(stopped)) return false;  // the pointers are there, and what they point to
+      if (work_.block.any(stopped)) return false;  // barrier: pointers and their data are ready
       stopped = !fold_piece(bytes);
-      if (work_.block.any(stopped)) return false;  // all is read and written: slots go back, pointers change
+      if (work_.block.any(stopped)) return false;  // barrier: slots and pointers are no longer used
       slot_offset += piece_footprint(P::kProtocol, bytes, work_.call.type_bytes);
       any_bytes = true;
     }
@@ -49,7 +51,7 @@ class Computation {
     return nullptr;
   }
 
-  /// Lists operands in the order of the receive set, and results.
+  /// Lists the operands, in the order of the receive set, and the results.
   RONDO_DEVICE void point(const std::byte* src, std::byte* dst, uint64_t slot_offset) const {
     Shared& shared = work_.shared;
     const Block& block = work_.block;
@@ -68,9 +70,9 @@ class Computation {
     }
   }
 
-  /// False: the call was stopped before all lines had come.
+  /// False: the call was stopped before all lines had arrived.
   RONDO_DEVICE bool fold_piece(uint64_t bytes) const {
-    const Call& call = work_.call;
+    const CallParams& call = work_.call;
     const Step& step = at_.step;
     FoldTask task;
     task.sources = work_.shared.sources;
@@ -95,7 +97,7 @@ class Computation {
     return fold(task, {work_.block.thread(), work_.block.threads()});
   }
 
-  /// The bit of the source that is the own rank's.
+  /// Bit mask of the source that is this rank's own.
   RONDO_DEVICE uint64_t own_operand() const {
     if (at_.receives.count == 0) return 1;
     for (uint32_t k = 0; k < at_.receives.count; ++k)
@@ -103,7 +105,7 @@ class Computation {
     return 0;
   }
 
-  /// Behind what is used of them, where it is time to: see fills_slot().
+  /// Fills the unused ends of slots when due: see fills_slot().
   RONDO_DEVICE void fill_slots(uint64_t used_bytes) const {
     for (uint32_t k = 0; k < at_.sends.count; ++k) {
       const FifoLayout& fifo = work_.connection(work_.member(at_.sends, k)).out;
@@ -117,7 +119,7 @@ class Computation {
     }
   }
 
-  const Work& work_;
+  const LaneWork& work_;
   const StepAt& at_;
 };
 

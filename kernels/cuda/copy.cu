@@ -1,4 +1,5 @@
-// The fold of one source with nothing to compute: its bytes, in the widest words that all pointers allow.
+// SPDX-License-Identifier: Apache-2.0
+// The fold of one source with nothing to compute: a copy, in the widest words that all pointers allow.
 #include "line_folding.h"
 #include "pack_math.h"
 
@@ -8,7 +9,7 @@ namespace {
 constexpr uint32_t kInFlight = 8;
 
 template <class Word>
-RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t words, Lane lane) {
+RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t words, LaneIndex lane) {
   const auto* from =
       reinterpret_cast<const Word*>(static_cast<const unsigned char*>(task.sources[0]) + first_byte);
   const auto to = [&](int k) {
@@ -25,9 +26,9 @@ RONDO_DEVICE void copy_words(const FoldTask& task, uint64_t first_byte, uint64_t
     for (int k = 0; k < task.nouts; ++k) write(to(k) + word, read(from + word));
 }
 
-/// The bytes up to a boundary of Word, then Words, then the rest; false where pointers lie differently to it.
+/// Copies bytes up to a Word boundary, then Words, then the rest; false if the pointers' alignments differ.
 template <class Word>
-RONDO_DEVICE bool copy_by(const FoldTask& task, uint64_t bytes, Lane lane) {
+RONDO_DEVICE bool copy_by(const FoldTask& task, uint64_t bytes, LaneIndex lane) {
   const uint64_t place = bits_as<uint64_t>(task.sources[0]) % sizeof(Word);
   for (int k = 0; k < task.nouts; ++k)
     if (bits_as<uint64_t>(task.outs[k]) % sizeof(Word) != place) return false;
@@ -53,7 +54,7 @@ RONDO_DEVICE uint64_t element_bytes(ElementType type) {
 
 }  // namespace
 
-RONDO_DEVICE_CALLED bool copy(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool copy(const FoldTask& task, LaneIndex lane) {
   if (task.lines != nullptr) return fold_lines<PackCopy>(task, lane);
   const uint64_t bytes = task.count * element_bytes(task.type);
   if (copy_by<Pack>(task, bytes, lane) || copy_by<uint64_t>(task, bytes, lane) ||

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/device_call.h"
 
 #include "device_kernels.h"
@@ -12,9 +13,9 @@ Result<uint32_t> resident_blocks(int device) {
 
 Status launch_calls(std::span<const DeviceCall* const> calls, int device, gpu::Stream stream) {
   RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::Execute, device));
-  if (calls.size() > device::CallList::kMostCalls)
+  if (calls.size() > device::CallList::kMaxCalls)
     return error(Code::Unsupported, "{} ranks of one process share GPU {}; at most {} can", calls.size(),
-                 device, device::CallList::kMostCalls);
+                 device, device::CallList::kMaxCalls);
   device::CallList list;
   uint32_t blocks = 0;
   for (const DeviceCall* one : calls) {
@@ -24,7 +25,7 @@ Status launch_calls(std::span<const DeviceCall* const> calls, int device, gpu::S
   if (blocks > kernel.resident_blocks)
     return error(Code::Unsupported, "the call needs {} blocks at the same time, and GPU {} runs {}", blocks,
                  device, kernel.resident_blocks);
-  return gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMostThreads, .cooperative = true},
+  return gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMaxThreads, .cooperative = true},
                      stream, &list);
 }
 

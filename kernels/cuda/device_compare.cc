@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -11,7 +12,7 @@ extern "C" const rondo::EmbeddedCode rondo_compare_code[];
 namespace rondo {
 namespace {
 
-constexpr uint64_t kMostBlocks = 1024;  // more than fill a GPU: each does its share in a loop
+constexpr uint64_t kMaxBlocks = 1024;  // more than a GPU holds at once; blocks loop over the elements
 
 Result<gpu::Kernel> kernel_on(int device) {
   static auto& image = image_of(rondo_compare_code);
@@ -37,9 +38,9 @@ Status compare(const void* found, const void* expected, size_t count, const Like
                                 .parts = likeness.parts,
                                 .zeros_alike = likeness.zeros_alike ? 1u : 0u,
                                 .different = different};
-  const uint64_t wanted = (count + device::kMostThreads - 1) / device::kMostThreads;
-  const auto blocks = static_cast<uint32_t>(std::min(wanted, kMostBlocks));
-  return gpu::launch(kernel, {.blocks = blocks, .threads = device::kMostThreads}, stream, &task);
+  const uint64_t wanted = (count + device::kMaxThreads - 1) / device::kMaxThreads;
+  const auto blocks = static_cast<uint32_t>(std::min(wanted, kMaxBlocks));
+  return gpu::launch(kernel, {.blocks = blocks, .threads = device::kMaxThreads}, stream, &task);
 }
 
 }  // namespace rondo

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/device_folds.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace rondo {
 namespace {
 
-constexpr uint64_t kLeastBytes = 8 * 1024;  // of a block: below, starting it costs more than it brings
+constexpr uint64_t kMinBytes =
+    8 * 1024;  // per block: with fewer, starting the block costs more than it gains
 
 uint64_t bytes_of(const device::FoldList& list) {
   uint64_t elements = 0;
@@ -18,7 +20,7 @@ uint64_t bytes_of(const device::FoldList& list) {
   return elements * element_info(list.type).bytes;
 }
 
-/// All but the stamps themselves.
+/// Fills in everything but the stamps themselves.
 void begin_stamps(device::StampList& stamps, const StampPlan& plan) {
   stamps.signature = plan.signature;
   stamps.rank = static_cast<uint64_t>(plan.rank);
@@ -34,7 +36,7 @@ uint8_t new_pointer(device::FoldList& list, const void* pointer) {
   return static_cast<uint8_t>(list.npointers++);
 }
 
-/// Which of the list's pointers that one is.
+/// Index of `pointer` among the list's pointers, or kNoPointer.
 uint8_t source(const device::FoldList& list, const void* pointer) {
   const auto* const end = list.pointers + list.npointers;
   const auto* const found = std::find(list.pointers, end, pointer);
@@ -57,8 +59,7 @@ device::FoldList& DeviceFolds::list_with_room(size_t pointers) {
   using device::FoldList;
   if (!lists_.empty()) {
     FoldList& last = lists_.back();
-    if (last.nfolds < FoldList::kMostFolds && last.npointers + pointers <= FoldList::kMostPointers)
-      return last;
+    if (last.nfolds < FoldList::kMaxFolds && last.npointers + pointers <= FoldList::kMaxPointers) return last;
   }
   return add_list();
 }
@@ -74,12 +75,12 @@ device::FoldList& DeviceFolds::add_list() {
 }
 
 void DeviceFolds::stamp(const StampPlan& plan) {
-  static_assert(StampPlan::kMostStamps == device::StampList::kMostStamps);
+  static_assert(StampPlan::kMaxStamps == device::StampList::kMaxStamps);
   if (lists_.empty() && !plan.entries.empty()) add_list();
   for (device::FoldList& list : lists_) {
     begin_stamps(list.stamps, plan);
     if (plan.writes && &list != &lists_.front()) continue;
-    for (const StampPlan::Entry& entry : plan.entries) {
+    for (const StampPlan::StampEntry& entry : plan.entries) {
       device::StampList& stamps = list.stamps;
       stamps.pointers[stamps.nstamps] =
           plan.writes ? new_pointer(list, entry.data) : source(list, entry.data);
@@ -106,9 +107,9 @@ void DeviceFolds::add(std::span<const void* const> sources, std::span<void* cons
 Status DeviceFolds::launch(int device, gpu::Stream stream) const {
   RONDO_TRY_ASSIGN(const auto kernel, device_kernel(DeviceKernel::FoldList, device));
   for (const device::FoldList& list : lists_) {
-    const uint64_t wanted = std::max<uint64_t>(1, (bytes_of(list) + kLeastBytes - 1) / kLeastBytes);
+    const uint64_t wanted = std::max<uint64_t>(1, (bytes_of(list) + kMinBytes - 1) / kMinBytes);
     const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted, kernel.resident_blocks));
-    RONDO_TRY(gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMostThreads}, stream, &list));
+    RONDO_TRY(gpu::launch(kernel.kernel, {.blocks = blocks, .threads = device::kMaxThreads}, stream, &list));
   }
   return {};
 }

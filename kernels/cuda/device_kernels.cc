@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_kernels.h"
 
 #include <array>
@@ -26,7 +27,7 @@ Result<Loaded> load(int device) {
   for (size_t which = 0; which < loaded.size(); ++which) {
     LoadedKernel& one = loaded[which];
     RONDO_TRY_ASSIGN(one.kernel, image().find(kNames[which], device));
-    RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMostThreads));
+    RONDO_TRY_ASSIGN(one.resident_blocks, gpu::resident_blocks(one.kernel, device::kMaxThreads));
   }
   return loaded;
 }

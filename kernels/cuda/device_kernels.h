@@ -1,4 +1,5 @@
-// The kernels that are built into this library, ready on a device. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Loads this library's built-in kernels onto devices. Thread-safe.
 #pragma once
 
 #include "gpu/launch.h"
@@ -9,10 +10,10 @@ enum class DeviceKernel { FoldList, Execute, Ticket };
 
 struct LoadedKernel {
   gpu::Kernel kernel;
-  uint32_t resident_blocks = 0;  // of kMostThreads, that the device runs at once
+  uint32_t resident_blocks = 0;  // max concurrent blocks of kMaxThreads
 };
 
-/// Brings all kernels onto the device where that was not done yet.
+/// Loads all kernels onto the device on first use.
 Result<LoadedKernel> device_kernel(DeviceKernel which, int device);
 
 }  // namespace rondo

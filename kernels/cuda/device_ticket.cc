@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_kernels.h"
 #include "kernels.h"
 #include "kernels/ticket.h"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""embed.py OUT NAME LINKED PART...: writes the assembler file that puts device code into the library.
+# SPDX-License-Identifier: Apache-2.0
+"""embed.py OUT NAME LINKED PART...: writes an assembly file that embeds device code in the library.
 
-NAME is the symbol. LINKED is the code for the architectures that were asked for, PARTs are the files it was linked
-from, which hold code that a driver compiles for later ones. embedded_code.h says what reads it.
+NAME is the symbol. LINKED is the code for the requested architectures; PARTs are the files it was linked from, whose
+code the driver can compile for later architectures. embedded_code.h reads the result.
 """
 import sys
 

@@ -1,17 +1,18 @@
-// Device code that embed.py has put into a program. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Access to device code that embed.py has embedded in a program. Thread-safe.
 #pragma once
 
 #include "gpu/launch.h"
 
 namespace rondo {
 
-/// One file. They stand in an array: the linked code, then the parts that it was linked from, then an empty one.
+/// One embedded file. Arrays of files hold the linked code, the parts it was linked from, and {null, null}.
 struct EmbeddedCode {
   const std::byte* begin;
   const std::byte* end;
 };
 
-/// Kept while the process lives.
+/// Never freed.
 inline gpu::Image& image_of(const EmbeddedCode* files) {
   const auto bytes = [](const EmbeddedCode& file) { return gpu::DeviceCode::Bytes(file.begin, file.end); };
   gpu::DeviceCode code{.linked = bytes(files[0]),

@@ -1,5 +1,6 @@
-// The device executor: a block carries out one lane of a Program for one call, in one channel, a Step at a
-// time, as Run does on a host thread (runtime/exec/run.h). Device code.
+// SPDX-License-Identifier: Apache-2.0
+// The device executor: a block executes one lane of a BlockProgram for one call, in one channel, Step by
+// Step, as StepExecutor does on a host thread (runtime/exec/step_executor.h). Device code.
 #pragma once
 
 #include "compute.h"
@@ -9,11 +10,11 @@
 
 namespace rondo::device {
 
-/// All threads of the block call it alike.
+/// Called by all threads of the block.
 template <class P>
 class LaneRun {
  public:
-  explicit RONDO_DEVICE LaneRun(const Work& work)
+  explicit RONDO_DEVICE LaneRun(const LaneWork& work)
       : work_(work), peers_(work), call_hash_(call_hash(work.call.signature)) {}
 
   RONDO_DEVICE void run() {
@@ -24,10 +25,10 @@ class LaneRun {
   }
 
  private:
-  /// Returns early when the call is stopped.
+  /// Returns early if the call is stopped.
   RONDO_DEVICE void run_tiles() {
     const bool is_first = work_.block.thread() == 0;
-    const bool is_waited_for = work_.program.nlanes > 1;  // by other lanes, or by none
+    const bool is_waited_for = work_.program.nlanes > 1;  // by other lanes
     stopped_ = is_first && is_stopped(*work_.call.health);
     uint64_t done = is_first ? load_relaxed(work_.own_progress) : 0;
     rounds_ = done / work_.lane.nsteps;
@@ -35,7 +36,7 @@ class LaneRun {
       for (uint32_t i = 0; i < work_.lane.nsteps; ++i) {
         if (!run_step(work_.lane.steps[i], tile)) return;
         ++done;
-        // Pairs with the acquire load in lane_is_there(); the barrier that ends a Step comes before it.
+        // Pairs with the acquire load in lane_is_there(); the barrier at the end of a Step precedes it.
         if (is_waited_for && is_first && !stopped_) store_release(Word::Progress, work_.own_progress, done);
       }
       ++rounds_;
@@ -43,26 +44,26 @@ class LaneRun {
     if (!is_waited_for && is_first) write(work_.own_progress, done);
   }
 
-  /// False: the call is stopped.
+  /// False if the call is stopped.
   RONDO_DEVICE bool run_step(const Step& step, uint64_t tile) {
-    const Message message = message_of(step, tile);
+    const DeviceMessage message = message_of(step, tile);
     stopped_ |= !lane_is_there(step);
-    if (message.bytes == 0 && tile > 0) return true;  // the other end leaves it out as well
+    if (message.bytes == 0 && tile > 0) return true;  // the other end skips it too
     const StepAt at{step, tile, set_of(step, kRecv, step.recv_set), set_of(step, kSend, step.send_set)};
     stopped_ |= !peers_.meet(at, message);
     if (!Computation<P>(work_, at).run(stopped_)) return false;
     peers_.part(at, message);
-    work_.block.barrier();  // before the next Step looks at the same connections
+    work_.block.barrier();  // before the next Step uses the same connections
     return true;
   }
 
-  /// What every peer of the Step sends or gets.
-  RONDO_DEVICE Message message_of(const Step& step, uint64_t tile) const {
-    const Call& call = work_.call;
+  /// The message that the Step exchanges with each of its peers.
+  RONDO_DEVICE DeviceMessage message_of(const Step& step, uint64_t tile) const {
+    const CallParams& call = work_.call;
     const bool copies = step.has(kCopy);
     const Buffer buffer = copies ? step.dst() : step.src();
     const int chunk = copies ? step.dst_chunk : step.src_chunk;
-    Message message{.signature = call.signature};
+    DeviceMessage message{.signature = call.signature};
     uint64_t elements = 0;
     for (int i = 0; i < step.count; ++i) {
       message.bytes += call.layout.piece(tile, buffer, chunk + i).bytes;
@@ -77,7 +78,7 @@ class LaneRun {
     return step.has(verb) ? work_.lane.peer_sets[index] : PeerSet{};
   }
 
-  /// Waits for the Step of another lane that this one depends on; false where the call is stopped.
+  /// Waits for the other lane's Step that this one depends on; false if the call is stopped.
   RONDO_DEVICE bool lane_is_there(const Step& step) const {
     if (step.wait_lane == Step::kNone || work_.block.thread() != 0) return true;
     const uint64_t needed = rounds_ * work_.program.lanes[step.wait_lane].nsteps + step.wait_step + 1;
@@ -88,29 +89,29 @@ class LaneRun {
     return true;
   }
 
-  const Work& work_;
+  const LaneWork& work_;
   Peers<P> peers_;
   uint64_t call_hash_;
-  // Tiles that the channel has done, in all calls. Each lane has done all of them when a launch begins, so
-  // its own word tells it those of all; a launch has no constant in it that a replay would find wrong. Only
-  // the block's first thread counts.
+  // Tiles that the channel has finished, over all calls. At the start of a launch every lane has finished all
+  // of them, so a lane's own progress word gives the count for all lanes, and a launch contains no constant
+  // that a graph replay would find stale. Maintained only by the block's first thread.
   uint64_t rounds_ = 0;
-  bool stopped_ = false;  // as far as this thread knows; the block agrees on it in each Computation
+  bool stopped_ = false;  // as far as this thread knows; each Computation agrees on it block-wide
 };
 
-/// What block `index` of a launch works on.
-RONDO_DEVICE Work work_of(const CallList& list, uint32_t index, Block& block, Shared& shared) {
+/// The work of block `index` of a launch.
+RONDO_DEVICE LaneWork work_of(const CallList& list, uint32_t index, Block& block, Shared& shared) {
   uint32_t i = list.ncalls - 1;
   while (index < list.calls[i].first_block) --i;
-  const CallList::Entry& entry = list.calls[i];
-  const Program& program = *entry.program;
+  const CallList::ListedCall& entry = list.calls[i];
+  const BlockProgram& program = *entry.program;
   const uint32_t place = index - entry.first_block;
-  return Work(program, place / program.nlanes, place % program.nlanes, entry.call, block, shared);
+  return LaneWork(program, place / program.nlanes, place % program.nlanes, entry.call, block, shared);
 }
 
-/// What it does.
+/// Executes block `index` of a launch.
 RONDO_DEVICE void execute(const CallList& list, uint32_t index, Block& block, Shared& shared) {
-  const Work work = work_of(list, index, block, shared);
+  const LaneWork work = work_of(list, index, block, shared);
   switch (work.program.protocol) {
     case Protocol::Simple: return LaneRun<SimpleProtocol>(work).run();
     case Protocol::LL: return LaneRun<LineProtocol<Protocol::LL>>(work).run();

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fold.h"
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED bool fold(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold(const FoldTask& task, LaneIndex lane) {
   if (task.nsources == 1 && task.scaled == 0 && task.divisor == 1) return copy(task, lane);
   switch (task.type) {
     case ElementType::Int8:

@@ -1,6 +1,7 @@
-// The loops of fold() over plain memory, for one type and operation. Where all pointers lie alike in their 16
-// bytes, lanes move whole Packs and only the ends go element by element. Several Packs are loaded before the
-// first is used, since a lane that waits for memory does nothing else.
+// SPDX-License-Identifier: Apache-2.0
+// The loops of fold() over plain memory, for one type and operation. If all pointers have the same offset
+// modulo 16 bytes, lanes move whole Packs, and only the ends element by element. Several Packs are loaded
+// before the first is used, since a lane that waits for memory does nothing else.
 #pragma once
 
 #include "line_folding.h"
@@ -8,12 +9,12 @@
 
 namespace rondo::device {
 
-inline constexpr int kAnyNumber = 0;  // of sources
+inline constexpr int kAnyNumber = 0;  // number of sources known only at run time
 
 template <class T, Reduction kOp, int kSources>
 class Folding {
  public:
-  RONDO_DEVICE Folding(const FoldTask& task, Lane lane) : math_(task), task_(task), lane_(lane) {}
+  RONDO_DEVICE Folding(const FoldTask& task, LaneIndex lane) : math_(task), task_(task), lane_(lane) {}
 
   RONDO_DEVICE void run() {
     const uint64_t head = elements_to_boundary();
@@ -35,7 +36,7 @@ class Folding {
   RONDO_DEVICE const T* source(int k) const { return static_cast<const T*>(task_.sources[k]); }
   RONDO_DEVICE T* out(int k) const { return static_cast<T*>(task_.outs[k]); }
 
-  /// Elements before the first boundary of a Pack; all of them, where pointers lie differently to it.
+  /// Elements before the first Pack boundary; all elements if the pointers' offsets from it differ.
   RONDO_DEVICE uint64_t elements_to_boundary() const {
     const uint64_t place = bits_as<uint64_t>(task_.outs[0]) % sizeof(Pack);
     bool alike = place % sizeof(T) == 0;
@@ -61,7 +62,7 @@ class Folding {
     for (int k = 0; k < task_.nouts; ++k) device::write(reinterpret_cast<Pack*>(out(k) + element), pack);
   }
 
-  /// kCount Packs, `stride` elements apart.
+  /// Folds kCount Packs that are `stride` elements apart.
   template <uint32_t kCount>
   RONDO_DEVICE void fold_some(uint64_t element, uint64_t stride) const {
     Pack loaded[kCount];
@@ -86,12 +87,12 @@ class Folding {
 
   Math math_;
   const FoldTask& task_;
-  Lane lane_;
+  LaneIndex lane_;
 };
 
-/// Two sources are a step of a ring or a tree, many a fan-in.
+/// Specialised for two sources, as in a step of a ring or tree; more occur in a fan-in.
 template <class T, Reduction kOp>
-RONDO_DEVICE_CALLED bool fold_with(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_with(const FoldTask& task, LaneIndex lane) {
   if (task.lines != nullptr) return fold_lines<PackMath<T, kOp>>(task, lane);
   if (task.nsources == 2)
     Folding<T, kOp, 2>(task, lane).run();
@@ -100,30 +101,30 @@ RONDO_DEVICE_CALLED bool fold_with(const FoldTask& task, Lane lane) {
   return true;
 }
 
-/// One source is combined with nothing: any operation will do.
+/// A single source is not combined, so the operation does not matter.
 template <class T>
-RONDO_DEVICE_CALLED bool fold_one(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_one(const FoldTask& task, LaneIndex lane) {
   if (task.lines != nullptr) return fold_lines<PackMath<T, Reduction::Sum>>(task, lane);
   Folding<T, Reduction::Sum, 1>(task, lane).run();
   return true;
 }
 
 template <class T>
-RONDO_DEVICE bool fold_arithmetic(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_arithmetic(const FoldTask& task, LaneIndex lane) {
   if (task.nsources == 1) return fold_one<T>(task, lane);
   if (task.op == Reduction::Prod) return fold_with<T, Reduction::Prod>(task, lane);
   return fold_with<T, Reduction::Sum>(task, lane);
 }
 
 template <class T>
-RONDO_DEVICE bool fold_ordered(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_ordered(const FoldTask& task, LaneIndex lane) {
   if (task.nsources != 1 && task.op == Reduction::Min) return fold_with<T, Reduction::Min>(task, lane);
   if (task.nsources != 1 && task.op == Reduction::Max) return fold_with<T, Reduction::Max>(task, lane);
   return fold_arithmetic<T>(task, lane);
 }
 
 template <class T>
-RONDO_DEVICE bool fold_integers(const FoldTask& task, Lane lane) {
+RONDO_DEVICE bool fold_integers(const FoldTask& task, LaneIndex lane) {
   if (task.nsources == 1) return fold_one<T>(task, lane);
   switch (task.op) {
     case Reduction::BitAnd: return fold_with<T, Reduction::BitAnd>(task, lane);

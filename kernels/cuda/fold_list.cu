@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fold.h"
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED void fold_all(const FoldList& list, void* const* pointers, Lane lane) {
+RONDO_DEVICE_CALLED void fold_all(const FoldList& list, void* const* pointers, LaneIndex lane) {
   for (uint32_t i = 0; i < list.nfolds; ++i) {
     const FoldList::Fold& one = list.folds[i];
     FoldTask task;

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fold_lanes.h"
 
 namespace rondo::device {
 
-RONDO_DEVICE_CALLED bool fold_long_integers(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_long_integers(const FoldTask& task, LaneIndex lane) {
   switch (task.type) {
     case ElementType::Int32: return fold_integers<int32_t>(task, lane);
     case ElementType::UInt32: return fold_integers<uint32_t>(task, lane);

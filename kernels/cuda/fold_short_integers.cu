@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fold_lanes.h"
 
 namespace rondo::device {
 namespace {
 
-/// Every operation on truth values is one of three.
-RONDO_DEVICE bool fold_booleans(const FoldTask& task, Lane lane) {
+/// On booleans every operation is one of three.
+RONDO_DEVICE bool fold_booleans(const FoldTask& task, LaneIndex lane) {
   if (task.nsources == 1) return fold_one<Bool8>(task, lane);
   switch (task.op) {
     case Reduction::Prod:
@@ -19,7 +20,7 @@ RONDO_DEVICE bool fold_booleans(const FoldTask& task, Lane lane) {
 
 }  // namespace
 
-RONDO_DEVICE_CALLED bool fold_short_integers(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_short_integers(const FoldTask& task, LaneIndex lane) {
   switch (task.type) {
     case ElementType::Int8: return fold_integers<int8_t>(task, lane);
     case ElementType::UInt8: return fold_integers<uint8_t>(task, lane);

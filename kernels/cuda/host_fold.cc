@@ -1,4 +1,5 @@
-// The device's fold(), compiled for the host: once for each twin, whose device.h the include path names.
+// SPDX-License-Identifier: Apache-2.0
+// The device's fold(), compiled for the host once per twin; the include path selects the twin's device.h.
 #include "copy.cu"
 #include "fold.cu"
 #include "fold_floats.cu"

@@ -1,4 +1,5 @@
-// What both twins of gpu/device.h have in common: values, which need no memory that others see.
+// SPDX-License-Identifier: Apache-2.0
+// Common to both twins of gpu/device.h: value types and conversions, which involve no shared memory.
 #pragma once
 
 #include <bit>
@@ -20,7 +21,7 @@ struct alignas(16) Pack {
   uint32_t words[4];
 };
 
-/// Two words, each of which arrives whole.
+/// Two words, each of which is read and written as a whole.
 struct alignas(16) Words {
   uint64_t first;
   uint64_t second;
@@ -28,7 +29,8 @@ struct alignas(16) Words {
 
 inline constexpr uint32_t kLooksPerStop = 4;  // see gpu/device.h
 
-/// How many threads of a block move a line of LL128 together, and how many Packs each: few, as blocks are.
+/// How many threads of a block move an LL128 line together, and how many Packs each. Few threads, since the
+/// twins' blocks are small.
 inline constexpr uint32_t kLineLanes = 2;
 inline constexpr uint32_t kLinePacks = 4;
 

@@ -1,4 +1,5 @@
-// The kernels: what the host launches, by these names (kernels.h). Each takes one struct, by value.
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that the host launches, by these names (kernels.h). Each takes one struct, by value.
 #include "execute.h"
 #include "kernels.h"
 #include "stamps.h"
@@ -6,16 +7,16 @@
 
 namespace rondo::device {
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMaxThreads)
     rondo_fold_list(const __grid_constant__ FoldList list) {
-  __shared__ void* shared[FoldList::kMostPointers];
+  __shared__ void* shared[FoldList::kMaxPointers];
   Block block;
   void* const* const pointers = pass(list, blockIdx.x, block, shared);
   if (pointers == nullptr) return;
   fold_all(list, pointers, {blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x});
 }
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMaxThreads)
     rondo_execute(const __grid_constant__ CallList list) {
   __shared__ Shared shared;
   Block block;

@@ -1,4 +1,5 @@
-// The kernels by name. Each takes one struct, by value, and any grid of blocks of at most kMostThreads.
+// SPDX-License-Identifier: Apache-2.0
+// The kernels by name. Each takes one struct by value, and any grid of blocks of at most kMaxThreads.
 #pragma once
 
 #include "comparison.h"
@@ -7,23 +8,24 @@
 
 namespace rondo::device {
 
-inline constexpr uint32_t kMostThreads = 512;
+inline constexpr uint32_t kMaxThreads = 512;
 
-/// FoldList: its stamps, then fold_all() by all threads of the grid. Its blocks do not wait for one another.
+/// Takes a FoldList: handles its stamps, then fold_all() by all threads of the grid. Blocks never wait for
+/// one another.
 inline constexpr const char* kFoldListKernel = "rondo_fold_list";
 
-/// CallList: in each call a block for each lane of each channel. Blocks wait for one another: the launch must
-/// be cooperative. Threads of a block are whole warps.
+/// Takes a CallList: each call has a block for each lane of each channel. Blocks wait for one another, so the
+/// launch must be cooperative. A block's threads must form whole warps.
 inline constexpr const char* kExecuteKernel = "rondo_execute";
 
 struct Ticket {
-  uint64_t* counter = nullptr;  // tickets that were drawn, in memory of the device
-  uint64_t* word = nullptr;     // gets the number of this one, from 1 on; the host's
+  uint64_t* counter = nullptr;  // tickets drawn so far; in device memory
+  uint64_t* word = nullptr;     // receives this ticket's number, from 1; in host memory
 };
-/// Ticket: by a single thread.
+/// Takes a Ticket; runs on a single thread.
 inline constexpr const char* kTicketKernel = "rondo_ticket";
 
-/// Comparison: by all threads of the grid. Its blocks do not wait for one another.
+/// Takes a Comparison; runs on all threads of the grid. Blocks never wait for one another.
 inline constexpr const char* kCompareKernel = "rondo_compare";
 
 }  // namespace rondo::device

@@ -1,5 +1,6 @@
-// The loop of fold() where sources or results are lines: what comes is combined and sent on without lying in
-// memory in between. The loads of several sources are under way before the first is waited for. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// The loop of fold() when sources or results are lines: incoming data is combined and forwarded in registers.
+// The loads of several sources are issued before the first is waited for. Device code.
 #pragma once
 
 #include "ll128_lines.h"
@@ -10,13 +11,13 @@ namespace rondo::device {
 template <class Math, class Lines>
 class LineFolding {
  public:
-  RONDO_DEVICE LineFolding(const FoldTask& task, Lane lane)
+  RONDO_DEVICE LineFolding(const FoldTask& task, LaneIndex lane)
       : math_(task), task_(task), lines_(task, task.count * task.lines->type_bytes, lane) {}
 
-  /// False: the call was stopped before all sources came.
+  /// False: the call was stopped before all sources had arrived.
   RONDO_DEVICE bool run() {
     for (; lines_.more(); lines_.next()) {
-      Values values{};
+      LineValues values{};
       if (!combine_sources(values)) return false;
       Pack packs[Lines::kPacks];
       for (uint32_t p = 0; p < Lines::kPacks; ++p) packs[p] = math_.pack_of(values.of[p]);
@@ -28,11 +29,11 @@ class LineFolding {
  private:
   static constexpr int kInFlight = 4;  // sources
 
-  struct Values {
+  struct LineValues {
     typename Math::Values of[Lines::kPacks];
   };
 
-  RONDO_DEVICE bool combine_sources(Values& values) const {
+  RONDO_DEVICE bool combine_sources(LineValues& values) const {
     for (int first = 0; first < task_.nsources; first += kInFlight) {
       typename Lines::Look looks[kInFlight];
       for (int u = 0; u < kInFlight; ++u)
@@ -42,7 +43,7 @@ class LineFolding {
     }
     return true;
   }
-  RONDO_DEVICE bool combine_source(int k, const typename Lines::Look& look, Values& values) const {
+  RONDO_DEVICE bool combine_source(int k, const typename Lines::Look& look, LineValues& values) const {
     Pack packs[Lines::kPacks];
     if (!lines_.take(k, look, packs)) return false;
     for (uint32_t p = 0; p < Lines::kPacks; ++p) {
@@ -58,7 +59,7 @@ class LineFolding {
 };
 
 template <class Math>
-RONDO_DEVICE_CALLED bool fold_lines(const FoldTask& task, Lane lane) {
+RONDO_DEVICE_CALLED bool fold_lines(const FoldTask& task, LaneIndex lane) {
   if (task.lines->protocol == Protocol::LL) return LineFolding<Math, LLLines>(task, lane).run();
   return LineFolding<Math, LL128Lines>(task, lane).run();
 }

@@ -1,6 +1,7 @@
-// The protocols LL and LL128, but for their data, which fold() sends and receives line by line
-// (line_folding.h). A message's opening goes out as soon as there is room, while the data may be on its way
-// yet, so that it costs no time of its own. What the one thread does that sees to a connection. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// The protocols LL and LL128 except for their data, which fold() sends and receives line by line
+// (line_folding.h). A message's opening is sent as soon as there is room, while incoming data may still be in
+// flight, so that it adds no latency. Called by the one thread that handles a connection. Device code.
 #pragma once
 
 #include "lines.h"
@@ -14,9 +15,9 @@ struct LineProtocol {
   static constexpr Protocol kProtocol = kWhich;
   static constexpr uint64_t kBefore = kOpeningBytes;  // bytes of a slot before the data
 
-  /// Waits for the message's opening and checks it; false where the call is stopped.
+  /// Waits for the message's opening and checks it; false on a mismatch or if the call is stopped.
   static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t slot, uint64_t index,
-                                const Message& message, Wait wait, CallHealth& health) {
+                                const DeviceMessage& message, Wait wait, CallHealth& health) {
     const auto* opening =
         reinterpret_cast<const Words*>(connection.in.memory + slot * connection.in.stride_bytes);
     const uint32_t flag = word_flag(connection.received);
@@ -35,16 +36,17 @@ struct LineProtocol {
     return false;
   }
 
-  static RONDO_DEVICE void open(const LaneConnection& connection, std::byte* slot, const Message& message) {
+  static RONDO_DEVICE void open(const LaneConnection& connection, std::byte* slot,
+                                const DeviceMessage& message) {
     const uint32_t flag = word_flag(connection.sent);
     store_words(reinterpret_cast<Words*>(slot),
                 {flagged(message.hash, flag), flagged(static_cast<uint32_t>(message.bytes), flag)});
   }
 
-  /// Lines say themselves that they have come.
-  static RONDO_DEVICE void send(const LaneConnection&, const Message&) {}
+  /// Nothing to do: each line carries its own flag.
+  static RONDO_DEVICE void send(const LaneConnection&, const DeviceMessage&) {}
 
-  /// Of the data in message k of a connection.
+  /// The flag of the data lines in message k of a connection.
   static RONDO_DEVICE uint64_t flag(uint64_t k) { return kWhich == Protocol::LL ? word_flag(k) : k + 1; }
 };
 

@@ -1,5 +1,6 @@
-// LineTask: which sources and results of a FoldTask are lines (lines.h) of which protocol. And what is the
-// same in both: words, and memory of whatever alignment that is moved 16 bytes at a time. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// LineTask: which sources and results of a FoldTask are lines (lines.h), and of which protocol. Also what
+// both protocols share: access to plain memory of any alignment, 16 bytes at a time. Device code.
 #pragma once
 
 #include "fold.h"
@@ -10,14 +11,14 @@ namespace rondo::device {
 
 struct LineTask {
   Protocol protocol = Protocol::LL;
-  const uint64_t* source_flags = nullptr;  // 0: that source is plain memory
+  const uint64_t* source_flags = nullptr;  // by source; 0: plain memory
   const uint64_t* out_flags = nullptr;     // likewise
-  uint32_t type_bytes = 1;                 // of an element
+  uint32_t type_bytes = 1;                 // element size
   Block* block = nullptr;
   const CallHealth* health = nullptr;
 };
 
-/// `bytes` of plain memory, the rest zero; and back. Any alignment.
+/// gather() loads `bytes` of plain memory, zero-padded; scatter() stores them. Any alignment.
 RONDO_DEVICE Pack gather(const std::byte* at, uint32_t bytes) {
   Words words{};
   for (uint32_t i = bytes; i-- > 0;) {

@@ -1,11 +1,12 @@
-// LL128 as fold() sees it: a line at a time, by kLineLanes threads that stay together. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// LL128 lines for fold(): kLineLanes threads together handle one line at a time. Device code.
 #pragma once
 
 #include "line_task.h"
 
 namespace rondo::device {
 
-/// A thread's share of a line. The flag ends that of the group's last thread.
+/// A thread's share of a line. The flag is at the end of the share of the group's last thread.
 struct LineShare {
   Pack packs[kLinePacks];
 };
@@ -14,8 +15,8 @@ RONDO_DEVICE uint64_t flag_of(const LineShare& share) {
   return bits_as<Words>(share.packs[kLinePacks - 1]).second;
 }
 
-/// Waits for the line, whose Packs start at `line` and of which `share` was there; false: the call was
-/// stopped before it came. By the whole group.
+/// Waits for the whole line at `line`; `share` holds the latest load. False: the call was stopped before it
+/// arrived. Called by the whole group.
 RONDO_DEVICE bool await_line(const Pack* line, uint64_t flag, const LineTask& lines, LineShare& share) {
   Wait wait(*lines.block, *lines.health);
   for (; lines.block->of_last(flag_of(share)) != flag; lines.block->load_line(line, share.packs))
@@ -28,8 +29,8 @@ class LL128Lines {
   static constexpr uint32_t kPacks = kLinePacks;
   using Look = LineShare;
 
-  /// Threads that are left over when groups are made do nothing.
-  RONDO_DEVICE LL128Lines(const FoldTask& task, uint64_t bytes, Lane lane)
+  /// Threads that do not fill a whole group do nothing.
+  RONDO_DEVICE LL128Lines(const FoldTask& task, uint64_t bytes, LaneIndex lane)
       : task_(task),
         data_bytes_(line_data_bytes(task.lines->type_bytes)),
         lines_(piece_footprint(Protocol::LL128, bytes, task.lines->type_bytes) / kLineBytes),
@@ -43,7 +44,7 @@ class LL128Lines {
   RONDO_DEVICE bool more() const { return line_ < lines_; }
   RONDO_DEVICE void next() { line_ += step_; }
 
-  /// What is there of a source; only take() knows whether it has come.
+  /// Loads from a source, without waiting; take() checks whether it has arrived.
   RONDO_DEVICE Look look(int k) const {
     LineShare share;
     const auto* source = static_cast<const std::byte*>(task_.sources[k]);
@@ -54,7 +55,7 @@ class LL128Lines {
     for (uint32_t p = 0; p < kLinePacks; ++p) share.packs[p] = read_plain(source + offset(p), valid_bytes(p));
     return share;
   }
-  /// False: the call was stopped before it came.
+  /// Waits for the source's data; false: the call was stopped before it arrived.
   RONDO_DEVICE bool take(int k, Look look, Pack (&packs)[kPacks]) const {
     const uint64_t flag = task_.lines->source_flags[k];
     if (flag != 0 &&
@@ -84,11 +85,11 @@ class LL128Lines {
   RONDO_DEVICE const Pack* line_of(const std::byte* lines) const {
     return reinterpret_cast<const Pack*>(lines + line_ * kLineBytes);
   }
-  /// Where the Pack's data lies in the piece.
+  /// Offset of the Pack's data in the piece.
   RONDO_DEVICE uint64_t offset(uint32_t p) const {
     return line_ * data_bytes_ + (first_pack_ + p) * sizeof(Pack);
   }
-  /// How much of the Pack is data: the last one of a line has the flag, and the last line may be short.
+  /// Bytes of data in the Pack: a line's last Pack contains the flag, and the last line may be short.
   RONDO_DEVICE uint32_t valid_bytes(uint32_t p) const {
     const uint64_t line_end = (line_ + 1) * data_bytes_;
     const uint64_t end = line_end < bytes_ ? line_end : bytes_;
@@ -98,12 +99,12 @@ class LL128Lines {
   }
 
   const FoldTask& task_;
-  uint64_t data_bytes_;  // of a line
+  uint64_t data_bytes_;  // per line
   uint64_t lines_;
   uint64_t step_;  // in lines
-  uint64_t line_;  // at hand
+  uint64_t line_;  // current
   uint64_t bytes_;
-  uint32_t first_pack_;  // of this thread, in a line
+  uint32_t first_pack_;  // this thread's, in a line
 };
 
 }  // namespace rondo::device

@@ -1,4 +1,5 @@
-// LL as fold() sees it: 16 bytes of data at a time, by one thread. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// LL lines for fold(): each thread handles 16 bytes of data at a time. Device code.
 #pragma once
 
 #include "line_task.h"
@@ -21,7 +22,7 @@ RONDO_DEVICE void store_unit(Words* at, const Pack& pack, uint32_t flag) {
   store_words(at + 1, {flagged(pack.words[2], flag), flagged(pack.words[3], flag)});
 }
 
-/// Waits for the unit, of which `unit` was there; false: the call was stopped before it came.
+/// Waits for the whole unit; `unit` holds the latest load. False: the call was stopped before it arrived.
 RONDO_DEVICE bool await_unit(const Words* at, uint32_t flag, const LineTask& lines, LLUnit& unit) {
   Wait wait(*lines.block, *lines.health);
   for (; !has_come(unit, flag); unit = load_unit(at))
@@ -32,21 +33,21 @@ RONDO_DEVICE bool await_unit(const Words* at, uint32_t flag, const LineTask& lin
 class LLLines {
  public:
   static constexpr uint32_t kPacks = 1;
-  using Look = LLUnit;  // plain memory: in `low`
+  using Look = LLUnit;  // data of plain memory is in `low`
 
-  RONDO_DEVICE LLLines(const FoldTask& task, uint64_t bytes, Lane lane)
+  RONDO_DEVICE LLLines(const FoldTask& task, uint64_t bytes, LaneIndex lane)
       : task_(task), bytes_(bytes), step_(sizeof(Pack) * lane.count), offset_(sizeof(Pack) * lane.index) {}
 
   RONDO_DEVICE bool more() const { return offset_ < bytes_; }
   RONDO_DEVICE void next() { offset_ += step_; }
 
-  /// What is there of a source; only take() knows whether it has come.
+  /// Loads from a source, without waiting; take() checks whether it has arrived.
   RONDO_DEVICE Look look(int k) const {
     const auto* source = static_cast<const std::byte*>(task_.sources[k]);
     if (source_flag(k) != 0) return load_unit(unit_of(source));
     return {bits_as<Words>(read_plain(source + offset_, valid_bytes())), {}};
   }
-  /// False: the call was stopped before it came.
+  /// Waits for the source's data; false: the call was stopped before it arrived.
   RONDO_DEVICE bool take(int k, Look look, Pack (&packs)[kPacks]) const {
     const uint32_t flag = source_flag(k);
     if (flag == 0) {
@@ -83,7 +84,7 @@ class LLLines {
   const FoldTask& task_;
   uint64_t bytes_;
   uint64_t step_;
-  uint64_t offset_;  // of the data at hand
+  uint64_t offset_;  // of the current data
 };
 
 }  // namespace rondo::device

@@ -1,5 +1,6 @@
-// Message: what both ends of a connection know of a message before it is sent; whoever has another one there
-// makes another call. Plain data and arithmetic.
+// SPDX-License-Identifier: Apache-2.0
+// DeviceMessage: what both ends of a connection know about a message in advance; if they differ, the ends are
+// making different calls. Plain data and arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ constexpr uint64_t mix(uint64_t hash, uint64_t word) {
   return product ^ product >> 32;
 }
 
-/// Of all that is the same in every message of a call.
+/// Hash of everything that is the same in all messages of a call.
 constexpr uint64_t call_hash(const Signature& call) {
   uint64_t hash = mix(call.plan, call.sequence);
   hash = mix(hash, uint64_t{call.type} << 32 | call.type_bytes);
@@ -21,12 +22,12 @@ constexpr uint64_t call_hash(const Signature& call) {
   return mix(hash, uint64_t{static_cast<uint8_t>(call.kind)} << 8 | call.varying);
 }
 
-/// What opens a message where there is no header: `count` is the Signature's.
+/// Hash in the opening of a message without a header. `count` is the Signature's.
 constexpr uint32_t message_hash(uint64_t of_call, uint64_t count, uint64_t bytes) {
   return static_cast<uint32_t>(mix(mix(of_call, count), bytes));
 }
 
-struct Message {
+struct DeviceMessage {
   Signature signature;
   uint64_t bytes = 0;
   uint32_t hash = 0;

@@ -1,4 +1,5 @@
-// PackMath: the arithmetic of a FoldTask on 16 bytes at a time, for one type and operation. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// PackMath: a FoldTask's arithmetic on 16 bytes at a time, for one type and operation. Device code.
 #pragma once
 
 #include "arithmetic.h"
@@ -13,14 +14,14 @@ class PackMath {
   using Accumulator = typename Math::Accumulator;
   static constexpr int kElements = sizeof(Pack) / sizeof(T);
 
-  /// A Pack as its elements' accumulators.
+  /// The accumulators of a Pack's elements.
   struct Values {
     Accumulator of[kElements];
   };
 
   explicit RONDO_DEVICE PackMath(const FoldTask& task) : task_(task) {}
 
-  /// An element of source k, and one of a result.
+  /// read() converts an element of source k to an accumulator, finished() a result back.
   RONDO_DEVICE Accumulator read(int k, T element) const {
     const Accumulator value = Math::read(element);
     if ((task_.scaled >> k & 1) == 0) return value;
@@ -57,7 +58,7 @@ class PackMath {
   const FoldTask& task_;
 };
 
-/// That of a single source with nothing to compute.
+/// PackMath for a single source with nothing to compute.
 class PackCopy {
  public:
   using Values = Pack;

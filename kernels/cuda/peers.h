@@ -1,4 +1,5 @@
-// Peers: how a block takes the messages of a Step and sends its own, a thread a peer, by the protocol P
+// SPDX-License-Identifier: Apache-2.0
+// Peers: receives a Step's messages and sends the block's own, with one thread per peer, by the protocol P
 // (simple.h, line_protocol.h). Device code.
 #pragma once
 
@@ -11,11 +12,11 @@ namespace rondo::device {
 template <class P>
 class Peers {
  public:
-  explicit RONDO_DEVICE Peers(const Work& work) : work_(work) {}
+  explicit RONDO_DEVICE Peers(const LaneWork& work) : work_(work) {}
 
-  /// Waits until there is room to send and all messages are there, and notes where; false where the call is
+  /// Waits for free slots to send and for all messages, and records their slots; false if the call is
   /// stopped, as far as this thread knows.
-  RONDO_DEVICE bool meet(const StepAt& at, const Message& message) {
+  RONDO_DEVICE bool meet(const StepAt& at, const DeviceMessage& message) {
     bool stopped = false;
     for (uint32_t k = work_.block.thread(); k < at.sends.count; k += work_.block.threads())
       stopped |= !open(work_.member(at.sends, k), k, message);
@@ -24,8 +25,8 @@ class Peers {
     return !stopped;
   }
 
-  /// Sends what was computed and gives the received slots back.
-  RONDO_DEVICE void part(const StepAt& at, const Message& message) {
+  /// Sends the computed messages and releases the received slots.
+  RONDO_DEVICE void part(const StepAt& at, const DeviceMessage& message) {
     for (uint32_t k = work_.block.thread(); k < at.sends.count; k += work_.block.threads()) {
       LaneConnection& to = work_.connection(work_.member(at.sends, k));
       P::send(to, message);
@@ -37,7 +38,7 @@ class Peers {
   }
 
  private:
-  RONDO_DEVICE bool open(int32_t index, uint32_t k, const Message& message) {
+  RONDO_DEVICE bool open(int32_t index, uint32_t k, const DeviceMessage& message) {
     const LaneConnection& to = work_.connection(index);
     const FifoLayout& fifo = to.out;
     Wait wait(work_.block, *work_.call.health);
@@ -51,7 +52,7 @@ class Peers {
     return true;
   }
 
-  RONDO_DEVICE bool take(int32_t index, uint32_t k, const Message& message) {
+  RONDO_DEVICE bool take(int32_t index, uint32_t k, const DeviceMessage& message) {
     work_.shared.source_flags[k] = 0;
     if (index == kSelf) return true;
     const LaneConnection& from = work_.connection(index);
@@ -65,11 +66,11 @@ class Peers {
   }
 
   RONDO_DEVICE void give_back(LaneConnection& from) {
-    // Pairs with the load in open(): all threads have read the slot before the barrier.
+    // Pairs with the load in open(): all threads have read the slot before the preceding barrier.
     store_after_reads(&from.in.released->value, ++from.received);
   }
 
-  const Work& work_;
+  const LaneWork& work_;
 };
 
 }  // namespace rondo::device

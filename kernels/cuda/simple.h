@@ -1,5 +1,6 @@
-// The protocol Simple: a message's bytes, then its slot's header, whose word `ready` says that all is there.
-// What the one thread does that sees to a connection. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// The protocol Simple: a message's bytes, then its slot's header, whose word `ready` publishes both. Called
+// by the one thread that handles a connection. Device code.
 #pragma once
 
 #include "message.h"
@@ -11,9 +12,9 @@ struct SimpleProtocol {
   static constexpr Protocol kProtocol = Protocol::Simple;
   static constexpr uint64_t kBefore = 0;  // bytes of a slot before the data
 
-  /// Waits for the message and checks it; false where the call is stopped.
+  /// Waits for the message and checks it; false on a mismatch or if the call is stopped.
   static RONDO_DEVICE bool take(const LaneConnection& connection, uint64_t slot, uint64_t index,
-                                const Message& message, Wait wait, CallHealth& health) {
+                                const DeviceMessage& message, Wait wait, CallHealth& health) {
     const SlotHeader& header = connection.in.headers[slot];
     while (load_acquire(Word::Ready, &header.ready) != connection.received + 1)  // pairs with send()
       if (wait.stopped()) return false;
@@ -26,13 +27,13 @@ struct SimpleProtocol {
     return false;
   }
 
-  static RONDO_DEVICE void open(const LaneConnection&, std::byte*, const Message&) {}
+  static RONDO_DEVICE void open(const LaneConnection&, std::byte*, const DeviceMessage&) {}
 
-  static RONDO_DEVICE void send(const LaneConnection& connection, const Message& message) {
+  static RONDO_DEVICE void send(const LaneConnection& connection, const DeviceMessage& message) {
     SlotHeader& header = connection.out.headers[connection.sent % connection.out.slots];
     write(&header.bytes, static_cast<uint32_t>(message.bytes));
     write(&header.signature, message.signature);
-    // Pairs with the acquire load in take(): with the barrier before it, it publishes what all threads wrote.
+    // Pairs with the acquire load in take(): after the barrier, it publishes the writes of all threads.
     store_release(Word::Ready, &header.ready, connection.sent + 1);
   }
 

@@ -1,5 +1,5 @@
-// Stamping and checking, by the kernels that produce and consume data which one rank leaves for another.
-// Device code.
+// SPDX-License-Identifier: Apache-2.0
+// Writes and checks stamps, in the kernels that produce and consume data passed between ranks. Device code.
 #pragma once
 
 #include "device.h"
@@ -7,7 +7,7 @@
 
 namespace rondo::device {
 
-/// Whether two ranks make the same call. Their numbers of it differ where a graph replays it.
+/// Whether two ranks make the same call. Ignores sequence numbers, which differ if a graph replays the call.
 RONDO_DEVICE bool same_call(const Signature& a, const Signature& b) {
   return a.count == b.count && a.plan == b.plan && a.type == b.type && a.type_bytes == b.type_bytes &&
          a.op == b.op && a.root == b.root && a.kind == b.kind && a.varying == b.varying;
@@ -21,7 +21,7 @@ RONDO_DEVICE void write_note(MismatchNote& note, const Stamp& stamp, const Signa
   store_release(Word::Stop, &note.noted, 1);  // pairs with the host's acquire load
 }
 
-/// Of one stamp: its call, its rank and what the launch's pointer says.
+/// One stamp of a list, with this rank's signature for it and the index of its pointer.
 struct StampAt {
   RONDO_DEVICE StampAt(const FoldList& list, uint32_t k)
       : stamp(*list.stamps.entries[k].stamp), own(list.stamps.signature), pointer(list.stamps.pointers[k]) {
@@ -43,10 +43,10 @@ RONDO_DEVICE void write_stamps(const FoldList& list, const Block& block) {
   }
 }
 
-/// Whether all peers make the same call; where one has not staged its data, its pointer leads to them.
+/// Checks that all peers make the same call, and redirects pointers to data that a peer has not staged.
 RONDO_DEVICE bool follow_stamps(const FoldList& list, uint32_t block_index, Block& block, void** pointers) {
   for (uint32_t k = block.thread(); k < list.npointers; k += block.threads()) pointers[k] = list.pointers[k];
-  block.barrier();  // before what stamps say goes over it
+  block.barrier();  // before stamps overwrite some of them
   bool gives_up = false;
   for (uint32_t k = block.thread(); k < list.stamps.nstamps; k += block.threads()) {
     const StampAt at(list, k);
@@ -63,8 +63,8 @@ RONDO_DEVICE bool follow_stamps(const FoldList& list, uint32_t block_index, Bloc
   return !block.any(gives_up);
 }
 
-/// All threads of a launch call it first, alike. The pointers of its folds, for which a block has room at
-/// `shared`; null: a peer makes another call, or the host has given it up, and nothing may be written.
+/// Called first by all threads of a launch. Returns the pointers for its folds, stored at `shared` if stamps
+/// may replace some; null, and nothing may be written, if a peer makes another call or the host has given up.
 RONDO_DEVICE void* const* pass(const FoldList& list, uint32_t block_index, Block& block, void** shared) {
   const StampList& stamps = list.stamps;
   if (block_index == 0 && block.thread() == 0 && stamps.ticks != nullptr) add(stamps.ticks, 1);

@@ -1,4 +1,5 @@
-// Ticket: how the host learns in which order streams came to something. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// Ticket: tells the host in which order streams reached a point. Device code.
 #pragma once
 
 #include "device.h"
@@ -6,8 +7,7 @@
 
 namespace rondo::device {
 
-/// By one thread of a launch. A ticket is drawn at each replay of a graph, so there is no order that is not
-/// seen.
+/// Called by one thread of a launch. Each graph replay draws a new ticket, so the host sees every order.
 RONDO_DEVICE void draw(const Ticket& ticket) {
   store_release(Word::Ready, ticket.word, add(ticket.counter, 1) + 1);  // pairs with the host's acquire load
 }

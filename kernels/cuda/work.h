@@ -1,4 +1,5 @@
-// What a block works on: one lane of a Program for one call, in one channel. Device code.
+// SPDX-License-Identifier: Apache-2.0
+// A block's work: one lane of a BlockProgram for one call, in one channel. Device code.
 #pragma once
 
 #include "device.h"
@@ -6,20 +7,20 @@
 
 namespace rondo::device {
 
-/// What the threads of a block share: where the slots of the Step at hand are, by member of its peer sets,
-/// and the operands and results of the piece at hand, with their flags where they are lines.
+/// Shared by a block's threads: the current Step's slots, by peer-set member, and the current piece's
+/// operands and results, with flags for those that are lines.
 struct Shared {
-  const std::byte* received[kMostPeers];
-  std::byte* slots[kMostPeers];
-  const void* sources[kMostPeers];
-  void* outs[kMostPeers + 1];  // slots, then the destination
-  uint64_t source_flags[kMostPeers];
-  uint64_t out_flags[kMostPeers + 1];
+  const std::byte* received[kMaxPeers];
+  std::byte* slots[kMaxPeers];
+  const void* sources[kMaxPeers];
+  void* outs[kMaxPeers + 1];  // slots, then the destination
+  uint64_t source_flags[kMaxPeers];
+  uint64_t out_flags[kMaxPeers + 1];
 };
 
-struct Work {
-  RONDO_DEVICE Work(const Program& of, uint32_t in_channel, uint32_t at_lane, const Call& for_call, Block& by,
-                    Shared& with)
+struct LaneWork {
+  RONDO_DEVICE LaneWork(const BlockProgram& of, uint32_t in_channel, uint32_t at_lane,
+                        const CallParams& for_call, Block& by, Shared& with)
       : program(of),
         channel(in_channel),
         lane(of.lanes[at_lane]),
@@ -38,19 +39,19 @@ struct Work {
     return *program.connections[first_connection + static_cast<uint64_t>(index)];
   }
 
-  const Program& program;
+  const BlockProgram& program;
   uint32_t channel;
   const ProgramLane& lane;
-  uint64_t first_connection;  // of the channel
-  uint64_t* progress;         // likewise, by lane
+  uint64_t first_connection;  // the channel's
+  uint64_t* progress;         // the channel's, by lane
   uint64_t* own_progress;
-  const Call& call;
+  const CallParams& call;
   std::byte* scratch;  // the channel's
   Block& block;
   Shared& shared;
 };
 
-/// A Step in a tile, and the peers that it has to do with there.
+/// A Step in a tile, and its peers there.
 struct StepAt {
   const Step& step;
   uint64_t tile;

@@ -1,8 +1,9 @@
-// Direct all-gather: everybody sends its block to everybody.
+// SPDX-License-Identifier: Apache-2.0
+// Direct all-gather: each rank sends its block to every other rank.
 //
 //     0 ──► 1,2,3     1 ──► 2,3,0     2 ──► 3,0,1     3 ──► 0,1,2
 //
-// One round and the least volume possible, with n - 1 connections a rank.
+// One round and minimal volume, with n - 1 connections per rank.
 #include "parts.h"
 #include "rows.h"
 

@@ -1,11 +1,12 @@
-// All-gather in two levels: each rank sends its block to its counterparts in the other groups, and passes on
-// to its own group what comes from them.
+// SPDX-License-Identifier: Apache-2.0
+// All-gather in two levels: each rank sends its block to its counterparts in the other groups, and forwards
+// the blocks it receives from them to its own group.
 //
 //     2 groups of 2:   0 1 | 2 3        far:   0 ◄─► 2   1 ◄─► 3
 //                                       near:  0 ◄─[0 2 | 1 3]─► 1   2 ◄─[2 0 | 3 1]─► 3
 //
-// One round between groups, and each block comes into a group once. (The second half of all-reduce's
-// hierarchical.)
+// One round between groups, and each block enters a group once. (The second half of the hierarchical
+// all-reduce.)
 #include "groups.h"
 #include "parts.h"
 #include "rows.h"
@@ -20,7 +21,7 @@ Cost cost(const Shape& shape) {
   return {.rounds = 1, .volume = others / n, .messages = others};
 }
 
-Cost near_cost(const Shape& shape) {
+Cost intra_cost(const Shape& shape) {
   const double n = shape.nranks, size = shape.group;
   return {.rounds = n / size - 1, .volume = (size - 1) / size, .messages = n * (size - 1) / size};
 }
@@ -51,7 +52,7 @@ Algorithm all_gather_hierarchical() {
           .summary = "between counterparts of the groups, which pass on to their groups",
           .supports = supports,
           .cost = cost,
-          .near_cost = near_cost,
+          .intra_cost = intra_cost,
           .build = build,
           .for_groups = true};
 }

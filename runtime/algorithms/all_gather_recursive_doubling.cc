@@ -1,10 +1,11 @@
-// All-gather by recursive doubling: partners at distance 1, 2, 4 ... exchange all the blocks that they have.
+// SPDX-License-Identifier: Apache-2.0
+// All-gather by recursive doubling: partners at distance 1, 2, 4 ... exchange all the blocks they have.
 //
 //     round 1:  0 ◄─► 1   2 ◄─► 3        each has 2 blocks, then
 //     round 2:  0 ◄─► 2   1 ◄─► 3        each has 4
 //
-// log2 n rounds, and the least volume possible for 2^k ranks (halving.h tells what others do). (Thakur,
-// Rabenseifner, Gropp, IJHPCA 2005.)
+// log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n). (Thakur, Rabenseifner, Gropp,
+// IJHPCA 2005.)
 #include "halving.h"
 #include "parts.h"
 #include "rows.h"
@@ -22,7 +23,7 @@ Cost cost(const Shape& shape) {
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);
-  schedule.slot_chunks = most_exchanged(shape);
+  schedule.slot_chunks = max_exchanged(shape);
   schedule.add({.src = input(0), .dst = output(rank)});
   add_doubling(schedule, shape, Held::OwnChunk);
   return schedule;
@@ -37,7 +38,7 @@ Algorithm all_gather_recursive_doubling() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .most_count = most_exchanged};
+          .max_count = max_exchanged};
 }
 
 }  // namespace rondo

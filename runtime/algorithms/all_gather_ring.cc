@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ring all-gather: every block travels once around the ring, and each rank keeps a copy.
 //
 //         ┌──► 0 ──► 1 ──► 2 ──► 3 ──┐        block 0:  0 ─► 1 ─► 2 ─► 3
 //         └──────────────────────────┘        block 1:  1 ─► 2 ─► 3 ─► 0
 //
-// n - 1 rounds of 1 / n of the result, and one neighbour each way. (Thakur, Rabenseifner, Gropp, IJHPCA
-// 2005.)
+// n - 1 rounds of 1 / n of the result, and one neighbour in each direction. (Thakur, Rabenseifner, Gropp,
+// IJHPCA 2005.)
 #include "parts.h"
 #include "ring_relay.h"
 #include "rows.h"

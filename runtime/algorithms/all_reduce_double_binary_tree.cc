@@ -1,4 +1,5 @@
-// All-reduce over two binary trees: each half of the vector goes up and down a tree of its own.
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce over two binary trees: each half of the vector goes up and down its own tree.
 //
 //     half 0:       3                half 1:       2
 //                ┌──┴──┐                        ┌──┴──┐
@@ -6,11 +7,11 @@
 //               ┌┴┐   ┌┘                        └┐   ┌┴┐
 //               0 2   4                          1   3 5
 //
-// A rank that is inside one tree is a leaf of the other, so the work is even: over many tiles each rank sends
+// An inner node of one tree is a leaf of the other, so the work is balanced: over many tiles each rank sends
 // and receives about two vectors, after only 2 log2 n rounds.
 //
-// Four lanes: up and down of each tree, so that a tile goes down while the next one comes up. The second tree
-// is the first one mirrored, or shifted by a rank where n is odd and the reduction commutes; in-order trees,
+// Four lanes, up and down for each tree, so that one tile goes down while the next comes up. The second tree
+// is the first one mirrored or, if n is odd and the reduction commutes, shifted by one rank; in-order trees,
 // mirrored or not, fold in rank order. (P. Sanders, J. Speck, J. L. Träff, Two-tree algorithms for full
 // bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
 #include <algorithm>
@@ -26,20 +27,20 @@ constexpr int kTrees = 2;
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-/// Volumes are fitted to what the simulator says, within a sixth: which transfers overlap depends on how the
-/// two trees lie.
+/// Volumes are fitted to the simulator's results, to within a sixth: which transfers overlap depends on the
+/// relative position of the two trees.
 Cost cost(const Shape& shape) {
   const int n = shape.nranks;
   const double rounds = 2 * floor_log2(n);
   if (n == 1) return {};
-  if (n == 2) return {rounds, 1, 0, 0, 0.5};  // halves there and back, one after the other
+  if (n == 2) return {rounds, 1, 0, 0, 0.5};  // each half goes there and back, one after the other
   if (n % 2 == 1 && !shape.commutative)
-    return {rounds, rounds + 1, n < 7 ? 2.5 : 4, 0, 2};  // some ranks are inside both trees
-  const bool full = (n & (n + 1)) == 0;                  // the lowest level has no gap
+    return {rounds, rounds + 1, n < 7 ? 2.5 : 4, 0, 2};  // some ranks are inner nodes of both trees
+  const bool full = (n & (n + 1)) == 0;                  // the lowest level is complete
   return {rounds, full ? rounds : rounds - 1, n == 3 ? 1.5 : 2.5, 0, 1};
 }
 
-/// Where a rank stands in a tree, from 1, and who stands at a position.
+/// Maps a rank to its 1-based position in a tree, and back.
 class Seats {
  public:
   Seats(const Shape& shape, int tree)

@@ -1,4 +1,5 @@
-// All-reduce in two levels: a direct reduce-scatter within each group of near ranks, a direct all-reduce of
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce in two levels: a direct reduce-scatter within each group of close ranks, a direct all-reduce of
 // each rank's slice with its counterparts in the other groups, a direct all-gather within the group.
 //
 //     2 groups of 2:   0 1 | 2 3        near:  0 folds slice 0 of 0, 1        2 folds slice 0 of 2, 3
@@ -6,10 +7,10 @@
 //                                       far:   0 ◄─► 2  half of slice 0       1 ◄─► 3  half of slice 1
 //                                       near:  0 ◄─► 1  slices 0, 1           2 ◄─► 3
 //
-// What leaves a group is no more than what a ring would send from it, 2 vectors (of which each of its ranks
-// sends its share), in two rounds. A lane for each of the three stages, so that while one tile is far away
-// the next is folded near. (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective
-// Communication Framework, CLUSTER 2020.)
+// A group sends no more than it would in a ring: 2 vectors, of which each of its ranks sends a share, in two
+// rounds. Each of the three stages has its own lane, so that the next tile is folded within the group while
+// one is exchanged between groups. (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed
+// Collective Communication Framework, CLUSTER 2020.)
 #include "groups.h"
 #include "parts.h"
 #include "rows.h"
@@ -30,7 +31,7 @@ Cost cost(const Shape& shape) {
           .folds = others / n};
 }
 
-Cost near_cost(const Shape& shape) {
+Cost intra_cost(const Shape& shape) {
   const double size = shape.group;
   return {.rounds = 2,
           .volume = 2 * (size - 1) / size,
@@ -39,7 +40,7 @@ Cost near_cost(const Shape& shape) {
           .folds = (size - 1) / size};
 }
 
-/// The vector's slices, one for each place of a group, have a part for each group.
+/// The vector has one slice for each place in a group; each slice has one part for each group.
 class Builder {
  public:
   Builder(const Shape& shape, int rank) : groups_(shape, rank), schedule_(shape, rank, shape.nranks) {
@@ -58,7 +59,7 @@ class Builder {
   int own_slice() const { return slice(groups_.place()); }
   int part(int group) const { return own_slice() + group; }
 
-  /// Each gives the last Step of its stage.
+  /// Each returns the last Step of its stage.
   int fold_near() {
     for (int mate : groups_.mates())
       schedule_.add(kFoldNear,
@@ -106,9 +107,9 @@ Algorithm all_reduce_hierarchical() {
       .summary = "reduce-scatter in each group, all-reduce between groups, all-gather in each (Luo et al.)",
       .supports = supports,
       .cost = cost,
-      .near_cost = near_cost,
+      .intra_cost = intra_cost,
       .build = [](const Shape& shape, int rank) { return Builder(shape, rank).build(); },
-      .most_count = [](const Shape& shape) { return Groups(shape).count(); },
+      .max_count = [](const Shape& shape) { return Groups(shape).count(); },
       .parts = [](const Shape& shape) { return shape.nranks; },
       .for_groups = true};
 }

@@ -1,10 +1,11 @@
-// All-reduce by leaders: the first rank of each group folds its group's vectors, the leaders send theirs to
-// one another, fold them, and give the result to their groups.
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce by leaders: the first rank of each group folds its group's vectors; the leaders exchange their
+// folds, fold those, and send the result to their groups.
 //
 //     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
 //
-// One round between groups, and one message from each to each other: for vectors so short that what counts is
-// how often the way is long. Folds are in rank order.
+// One round between groups, with one message between each pair of leaders: for vectors so short that only the
+// number of long-distance rounds matters. Folds are in rank order.
 #include "groups.h"
 #include "parts.h"
 #include "rows.h"
@@ -25,7 +26,7 @@ Cost cost(const Shape& shape) {
           .mean = {.volume = mean, .messages = mean, .folds = mean}};
 }
 
-Cost near_cost(const Shape& shape) {
+Cost intra_cost(const Shape& shape) {
   const double size = shape.group, mates = size - 1;
   return {.rounds = 2,
           .volume = 2 * mates,
@@ -58,7 +59,7 @@ Algorithm all_reduce_leaders() {
           .summary = "a leader folds its group, leaders exchange, and tell their groups",
           .supports = supports,
           .cost = cost,
-          .near_cost = near_cost,
+          .intra_cost = intra_cost,
           .build = build,
           .for_groups = true};
 }

@@ -1,12 +1,13 @@
-// All-reduce in one shot: everybody sends its vector to everybody, and each rank folds them all.
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce in one shot: each rank sends its vector to every other rank, and folds all of them.
 //
 //     0 ──► 1,2,3     1 ──► 0,2,3     2 ──► 0,1,3     3 ──► 0,1,2
 //     then, everywhere:  ((x0 + x1) + x2) + x3
 //
-// One round, and n - 1 vectors in and out of each rank: the best where latency is all that counts. The fold
-// is in rank order at every rank, so all get the same bits. (The "all-to-all broadcast" of A. Grama, A.
-// Gupta, G. Karypis, V. Kumar, Introduction to Parallel Computing, 2nd edition, 2003, chapter 4, with the sum
-// done by the receiver.)
+// One round, and n - 1 vectors in and out of each rank: the best choice if only latency matters. The fold is
+// in rank order at every rank, so all get the same bits. (The "all-to-all broadcast" of A. Grama, A. Gupta,
+// G. Karypis, V. Kumar, Introduction to Parallel Computing, 2nd edition, 2003, chapter 4, with the sum
+// computed by the receiver.)
 #include "parts.h"
 #include "rows.h"
 

@@ -1,11 +1,12 @@
-// Parameter server: rank 0 gathers and folds all vectors, then sends the result to everybody.
+// SPDX-License-Identifier: Apache-2.0
+// Parameter server: rank 0 gathers and folds all vectors, then sends the result to all ranks.
 //
 //     1 ──┐              ┌──► 1
 //     2 ──┼──► 0 (fold) ─┼──► 2
 //     3 ──┘              └──► 3
 //
-// Two rounds, but the server's links carry 2 (n - 1) vectors: the yardstick that the others are measured
-// against. (M. Li et al., Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.)
+// Two rounds, but the server's links carry 2 (n - 1) vectors: the baseline for the other algorithms. (M. Li
+// et al., Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.)
 #include <algorithm>
 
 #include "parts.h"

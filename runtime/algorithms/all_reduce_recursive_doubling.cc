@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduce by recursive doubling: partners at distance 1, 2, 4 ... exchange their folds and add them.
 //
 //     distance 1:   0 ◄─► 1   2 ◄─► 3          both fold  lower + upper, so all get the same bits
 //     distance 2:   0 ◄─► 2   1 ◄─► 3
 //
-//     where n is not a power of two, the first ranks work in pairs:
+//     if n is not a power of two, the first ranks work in pairs:
 //     1 ─► 0,  3 ─► 2  before,  0 ─► 1,  2 ─► 3  after
 //
-// log2 n rounds (two more for other n) of the whole vector: for short ones. Runs of consecutive ranks are
+// log2 n rounds (two more for other n) of the whole vector: for short vectors. Runs of consecutive ranks are
 // joined, so the fold is in rank order. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
@@ -19,16 +20,16 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 2); }
 
-/// The first rank of a pair gets its second's vector while its first partner's is already under way.
+/// The first rank of a pair receives its second's vector while its first partner's is already in flight.
 Cost cost(const Shape& shape) {
   const double rounds = floor_log2(shape.nranks);
   const PowerGroups groups(shape.nranks);
   if (!groups.uneven()) return {.rounds = rounds, .volume = rounds, .folds = rounds};
   const double pairs = shape.nranks - groups.groups();
   const double exchanged = groups.groups() * rounds;
-  const Work mean{.volume = (exchanged + 2 * pairs) / shape.nranks,
-                  .messages = (exchanged + 2 * pairs) / shape.nranks,
-                  .folds = (exchanged + pairs) / shape.nranks};
+  const CpuWork mean{.volume = (exchanged + 2 * pairs) / shape.nranks,
+                     .messages = (exchanged + 2 * pairs) / shape.nranks,
+                     .folds = (exchanged + pairs) / shape.nranks};
   return {.rounds = rounds + 2, .volume = rounds + 3, .folds = rounds + 1, .mean = mean};
 }
 
@@ -42,7 +43,7 @@ Schedule build(const Shape& shape, int rank) {
     schedule.add({.recv = {groups.leader(group)}, .dst = output(0)});
     return schedule;
   }
-  // Each Step folds one round's arrival and sends the sum to the next round's partner.
+  // Each Step folds one round's message and sends the sum to the next round's partner.
   Move move{.src = input(0)};
   if (second >= 0) move = {.recv = {rank, second}, .src = input(0), .dst = output(0)};
   Ref fold = second >= 0 ? output(0) : input(0);

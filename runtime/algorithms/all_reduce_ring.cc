@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ring all-reduce: a reduce-scatter around a ring, then an all-gather around it.
 //
-//     part c starts at rank c + 1 and is folded at each rank it passes; at rank c it is complete, and travels
-//     once more around the ring to be stored:
+//     part c starts at rank c + 1 and is folded at each rank it passes; it is complete at rank c, and then
+//     travels once more around the ring to be stored:
 //
 //         ┌──► 0 ──► 1 ──► 2 ──► 3 ──┐        part 0:  1 ─► 2 ─► 3 ─► 0 (complete) ─► 1 ─► 2 ─► 3
 //         └──────────────────────────┘
 //
-// 2 (n - 1) rounds of 1 / n of the vector: the least volume possible, and one neighbour each way. Part c is
-// folded from rank c + 1 on, around the ring, so this is for commutative reductions. (P. Patarasuk, X. Yuan,
-// Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009.)
+// 2 (n - 1) rounds of 1 / n of the vector: minimal volume, and one neighbour in each direction. The fold of
+// part c starts at rank c + 1, so this is for commutative reductions. (P. Patarasuk, X. Yuan, Bandwidth
+// optimal all-reduce algorithms for clusters of workstations, JPDC 2009.)
 #include "parts.h"
 #include "ring_relay.h"
 #include "rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduce in two shots: a direct reduce-scatter, then a direct all-gather.
 //
 //     shot 1: rank r folds part r of every vector        shot 2: rank r sends it to all
@@ -7,8 +8,8 @@
 //     1    ──► 0    [fold  ]   ──► 2                      1            ──► 0,2
 //     2    ──► 0     ──► 1    [fold  ]                    2                     ──► 0,1
 //
-// Two rounds, and the least volume possible, 2 (n - 1) / n, at the price of n - 1 connections a rank. Each
-// part is folded once, in rank order. (Rabenseifner's decomposition with direct exchanges: R. Rabenseifner,
+// Two rounds, and minimal volume, 2 (n - 1) / n, at the price of n - 1 connections per rank. Each part is
+// folded once, in rank order. (Rabenseifner's decomposition with direct exchanges: R. Rabenseifner,
 // Optimization of Collective Reduction Operations, ICCS 2004.)
 #include "parts.h"
 #include "rows.h"
@@ -29,8 +30,8 @@ Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank, shape.nranks);
   for (int peer : others) schedule.add({.src = input(peer), .send = {peer}});
   schedule.add({.recv = all_ranks(shape.nranks), .src = input(rank), .dst = output(rank), .finish = true});
-  // A Step of its own: fused with the fold, all ranks would wait for one another's slots where a connection
-  // has one.
+  // A separate Step: if it were fused with the fold, connections with a single slot would deadlock, all ranks
+  // waiting for one another's slots.
   if (!others.empty()) schedule.add({.src = output(rank), .send = others});
   for (auto peer = others.rbegin(); peer != others.rend(); ++peer)
     schedule.add({.recv = {*peer}, .dst = output(*peer)});

@@ -1,8 +1,9 @@
-// Direct all-to-all: all blocks are sent, the nearest rank's first, then all are received.
+// SPDX-License-Identifier: Apache-2.0
+// Direct all-to-all: each rank first sends all its blocks, the next rank's first, then receives all.
 //
 //     rank r:  send r+1, send r+2, ... send r-1      recv r-1, recv r-2, ... recv r+1
 //
-// One round: nobody waits before it sends. In each rank's i-th send no two ranks aim at the same one.
+// One round: no rank waits before it sends. The ranks' i-th sends all have different destinations.
 #include "parts.h"
 #include "rows.h"
 

@@ -1,11 +1,12 @@
-// Pairwise all-to-all: in round i each rank exchanges blocks with the rank i above it and the one i below.
+// SPDX-License-Identifier: Apache-2.0
+// Pairwise all-to-all: in round i each rank exchanges blocks with the ranks i above and i below it.
 //
 //     round 1:  0 <-> 1 <-> 2 <-> 3 <-> 4 <-> 0          round 2:  0 <-> 2 <-> 4 <-> 1 <-> 3 <-> 0
 //
-// n / 2 rounds in step, each of two permutations: no rank is ever sent more than two blocks at once. For long
-// blocks and networks that suffer from incast. What is sent to a rank leaves before what comes from it is
-// stored, so the two blocks may share memory. (After Thakur, Rabenseifner, Gropp, IJHPCA 2005, who have a
-// permutation a round.)
+// n / 2 rounds in lockstep, each of two permutations: no rank is sent more than two blocks at once. For long
+// blocks and networks that suffer from incast. The block for a rank is sent before the block from it is
+// stored, so the two may share memory. (After Thakur, Rabenseifner, Gropp, IJHPCA 2005, who use one
+// permutation per round.)
 #include <cmath>
 
 #include "parts.h"
@@ -19,7 +20,7 @@ bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
   const double volume = (n - 1) / n;
-  // The user's blocks are cold; the memory that a block is in on its way was the last round's.
+  // The user's blocks are cold; the memory that a block passes through was used in the last round.
   return {.rounds = std::floor(n / 2), .volume = volume, .warm = volume / 2};
 }
 

@@ -1,8 +1,9 @@
-// Dissemination barrier: in round k each rank tells the rank 2^k above that all whom it has heard of have
-// entered.
+// SPDX-License-Identifier: Apache-2.0
+// Dissemination barrier: in round k each rank tells the rank 2^k above it that all ranks it has heard of,
+// directly or not, have entered.
 //
-//     round 0:  r ─► r + 1        after round k a rank has heard, itself included, of 2^(k+1) ranks;
-//     round 1:  r ─► r + 2        after ceil(log2 n) rounds of all
+//     round 0:  r ─► r + 1        after round k a rank has heard of 2^(k+1) ranks, itself included;
+//     round 1:  r ─► r + 2        after ceil(log2 n) rounds, of all
 //     round 2:  r ─► r + 4
 //
 // Empty messages. (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, IJPP 1988.)

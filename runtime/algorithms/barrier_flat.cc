@@ -1,9 +1,10 @@
-// Flat barrier: each rank tells every other that it has come.
+// SPDX-License-Identifier: Apache-2.0
+// Flat barrier: each rank tells every other that it has entered.
 //
 //     0 ──► 1,2,3     1 ──► 0,2,3     2 ──► 0,1,3     3 ──► 0,1,2
 //
-// One round, but n - 1 empty messages a rank, which the costs of algorithms do not count: for ranks that see
-// the same memory, so that telling all of them is one write.
+// One round, but n - 1 empty messages per rank, which the cost model does not count: for ranks that share
+// memory, where telling all of them is a single write.
 #include "parts.h"
 #include "rows.h"
 

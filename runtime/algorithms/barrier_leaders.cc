@@ -1,9 +1,10 @@
-// Barrier by leaders: the first rank of each group hears that all of its group have come, tells the other
-// leaders, hears from them, and tells its group.
+// SPDX-License-Identifier: Apache-2.0
+// Barrier by leaders: the first rank of each group waits for its whole group, then exchanges messages with
+// the other leaders, then releases its group.
 //
 //     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
 //
-// One round between groups, with one message from each to each other.
+// One round between groups, with one message from each leader to each other.
 #include "groups.h"
 #include "parts.h"
 #include "rows.h"
@@ -17,7 +18,7 @@ Cost cost(const Shape& shape) {
   return {.rounds = 1, .messages = static_cast<double>(Groups(shape).count() - 1)};
 }
 
-Cost near_cost(const Shape& shape) { return {.rounds = 2, .messages = shape.group - 1.0}; }
+Cost intra_cost(const Shape& shape) { return {.rounds = 2, .messages = shape.group - 1.0}; }
 
 Schedule build(const Shape& shape, int rank) {
   const Groups groups(shape, rank);
@@ -45,7 +46,7 @@ Algorithm barrier_leaders() {
           .summary = "a leader hears its group, leaders tell one another, and then their groups",
           .supports = supports,
           .cost = cost,
-          .near_cost = near_cost,
+          .intra_cost = intra_cost,
           .build = build,
           .for_groups = true};
 }

@@ -1,11 +1,12 @@
-// Broadcast along a chain: each rank stores what it gets and passes it on at once.
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast along a chain: each rank stores the data it receives and forwards it at once.
 //
 //     root ──► root + 1 ──► root + 2 ──► ... ──► root - 1        tile 0 is at the third rank
 //     tile 2      tile 1       tile 0                            while tile 2 leaves the root
 //
 // A vector of many tiles takes n - 2 tiles longer than a single transfer, so this is the broadcast for long
-// vectors; each rank sends and receives it once. (J. Watts, R. van de Geijn, A Pipelined Broadcast for
-// Multidimensional Meshes, Parallel Processing Letters 1995.)
+// vectors; each rank sends and receives the vector once. (J. Watts, R. van de Geijn, A Pipelined Broadcast
+// for Multidimensional Meshes, Parallel Processing Letters 1995.)
 #include "parts.h"
 #include "rows.h"
 

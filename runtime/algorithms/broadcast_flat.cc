@@ -1,8 +1,9 @@
-// Flat broadcast: the root sends to everybody.
+// SPDX-License-Identifier: Apache-2.0
+// Flat broadcast: the root sends to all ranks.
 //
 //     root ──► 1, 2, 3, ... n - 1
 //
-// One round, n - 1 vectors out of the root: for few ranks or a few bytes, and where one write reaches all
+// One round, n - 1 vectors out of the root: for few ranks or a few bytes, or if one write reaches all ranks
 // (multicast).
 #include "parts.h"
 #include "rows.h"

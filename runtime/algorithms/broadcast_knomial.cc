@@ -1,12 +1,13 @@
-// Broadcast down a k-nomial tree: whoever has the vector sends it to the leaders of the other runs of its
-// ranks.
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast down a k-nomial tree: a rank that has the vector sends it to the leaders of the other runs of its
+// set of ranks.
 //
 //     radix 2:   0 ─► 4       then  0 ─► 2, 4 ─► 6       then  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─► 7
 //     radix 4:   0 ─► 2, 4, 6                            then  0 ─► 1, 2 ─► 3, 4 ─► 5, 6 ─► 7
 //
-// ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees): the higher the
-// radix, the fewer the rounds and the more the messages. (R. Thakur, R. Rabenseifner, W. Gropp, Optimization
-// of Collective Communication Operations in MPICH, IJHPCA 2005.)
+// ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees): a higher radix
+// means fewer rounds but more messages. (R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective
+// Communication Operations in MPICH, IJHPCA 2005.)
 #include "knomial_tree.h"
 #include "parts.h"
 #include "rows.h"
@@ -19,7 +20,7 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 template <int kRadix>
 Cost cost(const Shape& shape) {
   const TreeSize size = knomial_size(shape, kRadix);
-  const double children = size.most_children;
+  const double children = size.max_children;
   return {.rounds = static_cast<double>(size.depth),
           .volume = static_cast<double>(size.turns),
           .steady = children,

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Van de Geijn's broadcast: a scatter down the binomial tree, then an all-gather by recursive doubling.
 //
 //     4 ranks:   scatter:      0 ─[2 3]─► 2        then 0 ─[1]─► 1, 2 ─[3]─► 3
-//                distance 1:   0  ──► 1   2  ──► 3                 0 has had all, and 2 all of its half
+//                distance 1:   0  ──► 1   2  ──► 3                 0 already has all, and 2 its whole half
 //                distance 2:   0  ──► 2   1 ◄─► 3
 //
-// Twice a binomial tree's rounds, but nobody sends the vector more than about twice: for vectors too long for
-// trees and too short to keep a chain busy. (M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne, J.
-// Watts, Interprocessor Collective Communication Library, SHPCC 1994.)
+// Twice a binomial tree's rounds, but no rank sends the vector more than about twice: for vectors too long
+// for trees and too short to keep a chain busy. (M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne,
+// J. Watts, Interprocessor Collective Communication Library, SHPCC 1994.)
 #include "halving.h"
 #include "parts.h"
 #include "rows.h"
@@ -16,8 +17,7 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * halving_steps(shape)); }
 
-/// The last round of the scatter and the first of the all-gather are one: both are messages of who leads two
-/// ranks.
+/// The last round of the scatter and the first of the all-gather coincide: leaders of two ranks send in both.
 Cost cost(const Shape& shape) {
   if (shape.nranks == 1) return {};
   const double n = shape.nranks;
@@ -31,7 +31,7 @@ Schedule build(const Shape& shape, int rank) {
   const TreePlace place = knomial_tree(shape, rank, kBinomial);
   const bool is_root = rank == shape.root;
   Schedule schedule(shape, rank, shape.nranks);
-  schedule.slot_chunks = most_exchanged(shape);
+  schedule.slot_chunks = max_exchanged(shape);
   if (!is_root)
     schedule.add({.recv = {place.parent}, .dst = output(place.own.first), .count = place.own.count});
   for (const Branch& child : place.children) {
@@ -53,7 +53,7 @@ Algorithm broadcast_scatter_allgather() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .most_count = most_exchanged,
+          .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doubling_scan.h"
 
 namespace rondo {
@@ -13,7 +14,7 @@ void add_doubling_scan(Schedule& schedule, int first, const Move& start, Ref ope
     move = {.recv = {rank - distance, rank}, .src = operand, .dst = output(0)};
     operand = output(0);
   }
-  // Nobody below is missing any more: all ranks that still wait for this prefix get it.
+  // The prefix is complete: send it to all ranks that still need it.
   move.dst = output(0);
   for (; rank + distance < schedule.nranks; distance *= 2) move.send.push_back(rank + distance);
   schedule.add(move);

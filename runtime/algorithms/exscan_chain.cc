@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exclusive scan along a chain. Each vector first moves one rank up; then it is the scan of ranks 1 to n - 1.
 //
 //     shift:   0 ──x0─► 1 ──x1─► 2 ──x2─► 3
 //     scan:             1 ──x0─► 2 ──x0+x1─► 3          rank 3:  (x0 + x1) + x2
 //
-// A Step folds what it receives, not two buffers of its own, so the prefix that goes on and the prefix that
-// stays cannot both be made from one message: the shift is what gives each rank the operand that it lacks. It
-// is no longer way, since all ranks shift at once. Rank 0's output is never written.
+// A Step folds received data, not two buffers of its own, so it cannot derive both the prefix that it
+// forwards and the one that it keeps from one message: the shift gives each rank the operand that it lacks.
+// It does not lengthen the critical path, since all ranks shift at once. Rank 0's output is never written.
 #include "parts.h"
 #include "rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exclusive scan by recursive doubling. Each vector first moves one rank up; then it is the scan of ranks 1
 // to n - 1.
 //

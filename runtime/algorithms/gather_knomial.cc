@@ -1,12 +1,13 @@
-// Gather up a k-nomial tree: each rank collects the blocks of its subtree and sends them on as one message.
+// SPDX-License-Identifier: Apache-2.0
+// Gather up a k-nomial tree: each rank collects the blocks of its subtree and forwards them as one message.
 //
 //     radix 2:   1 ─► 0 ◄─ 2 ◄─ 3              a subtree is a run of consecutive ranks (knomial_tree.h), so
-//                     ▲                        its blocks lie in order wherever the root is
+//                     ▲                        its blocks are contiguous for any root
 //                     4 ◄─ 5
 //                     ▲
 //                     6 ◄─ 7
 //
-// (k - 1) log_k n messages at the root instead of n - 1, for short blocks. Ranks on the way must know the
+// (k - 1) log_k n messages at the root instead of n - 1, for short blocks. Intermediate ranks must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
@@ -25,8 +26,8 @@ Cost cost(const Shape& shape) {
 }
 
 template <int kRadix>
-int most_count(const Shape& shape) {
-  return most_subtree_blocks(shape, kRadix);
+int max_count(const Shape& shape) {
+  return max_subtree_blocks(shape, kRadix);
 }
 
 template <int kRadix>
@@ -35,7 +36,7 @@ Schedule build(const Shape& shape, int rank) {
   const bool is_root = rank == shape.root;
   const bool is_leaf = place.children.empty();
   Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
-  schedule.slot_chunks = most_count<kRadix>(shape);
+  schedule.slot_chunks = max_count<kRadix>(shape);
   if (is_leaf && !is_root) {
     schedule.add({.src = input(0), .send = {place.parent}});
     return schedule;
@@ -56,7 +57,7 @@ Algorithm row(const char* name, const char* summary) {
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
           .build = build<kRadix>,
-          .most_count = most_count<kRadix>};
+          .max_count = max_count<kRadix>};
 }
 
 }  // namespace

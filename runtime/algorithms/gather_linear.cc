@@ -1,4 +1,5 @@
-// Linear gather: everybody sends its block to the root.
+// SPDX-License-Identifier: Apache-2.0
+// Linear gather: each rank sends its block to the root.
 //
 //     1, 2, 3, ... n - 1 ──► root
 //
@@ -13,7 +14,7 @@ bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
-  const double blocks = (n - 1) / n;  // that a rank sends on average
+  const double blocks = (n - 1) / n;  // sent per rank on average
   return {.rounds = n > 1 ? 1.0 : 0.0,
           .volume = (n - 1) / n,
           .steady = (n - 1) / n,

@@ -1,6 +1,6 @@
-// Ranks that come in groups of near ones (Shape::group), as algorithms of two levels see them: near ranks
-// are a group's, and a rank's counterparts are those at its place in the other groups. Pure functions: any
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// Groups of close ranks (Shape::group), for algorithms of two levels. A rank's mates are the others of its
+// group; its counterparts are the ranks at the same place in other groups. Pure functions: any thread.
 //
 //     groups of 3:     0 1 2 | 3 4 5 | 6 7 8        mates of 4: 5, 3        its counterparts: 7, 1
 #pragma once
@@ -11,16 +11,16 @@
 
 namespace rondo {
 
-/// Whether there are several groups of several ranks, all equally long.
+/// Whether there are several groups of several ranks, all of the same size.
 bool has_groups(const Shape& shape);
 
 class Groups {
  public:
-  /// As that rank sees them; the shape has groups.
+  /// The groups as seen from `rank`; requires has_groups(shape).
   Groups(const Shape& shape, int rank);
   explicit Groups(const Shape& shape) : Groups(shape, 0) {}
 
-  int size() const { return size_; }    // ranks in a group
+  int size() const { return size_; }    // ranks per group
   int count() const { return count_; }  // groups
   int group() const { return group_; }  // of the rank
   int place() const { return place_; }  // of the rank in its group
@@ -31,10 +31,10 @@ class Groups {
   bool leads() const { return place_ == 0; }
   int leader() const { return rank_at(group_, 0); }
 
-  /// The others of its group, and those at its place in other groups, each from the next one around.
+  /// The others of its group, and those at its place in other groups; each in cyclic order from the next one.
   std::vector<int> mates() const;
   std::vector<int> counterparts() const;
-  /// The same with the rank itself, in the order of their numbers: a fold of them.
+  /// The same including the rank itself, in rank order: as the operands of a fold.
   std::vector<int> whole_group() const;
   std::vector<int> whole_column() const;
 

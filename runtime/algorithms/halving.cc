@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "halving.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ double halving_rounds(const Shape& shape) { return floor_log2(3 * shape.nranks /
 double exchanged_vectors(const Shape& shape) {
   int by_first = 0;  // always in the longer half
   for (int count = shape.nranks; count > 1; count = (count + 1) / 2) by_first += (count + 1) / 2;
-  int by_last = 0;  // always the last of the shorter one
+  int by_last = 0;  // always the last of the shorter half
   for (int count = shape.nranks; count > 1; count /= 2) by_last += count / 2 * (count % 2 + 1);
   return static_cast<double>(std::max(by_first, by_last)) / shape.nranks;
 }
@@ -76,7 +77,7 @@ double mean_exchanges(const Shape& shape) {
   return deepest + 1 - static_cast<double>(1 << deepest) / shape.nranks;
 }
 
-int most_exchanged(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
+int max_exchanged(const Shape& shape) { return std::max(1, (shape.nranks + 1) / 2); }
 
 int halving_steps(const Shape& shape) { return 2 * ceil_log2(shape.nranks) + 1; }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges between the halves of a set of ranks: a reduce-scatter that starts with all of them, and an
 // all-gather that ends with all of them, for any number of ranks. Pure functions: any thread.
 //
@@ -5,11 +6,11 @@
 //                0 1 | 2            0 ◄─► 2    1  ─► 2 (1 gets none)       of the other half's ranks, and
 //                0 | 1              0 ◄─► 1                                adds what it gets for its own
 //
-// A rank faces the one at its place in the other half. Where one half is longer, its last rank hands over to
-// the last of the other half, which so gets two, and which in the all-gather sends to both. Only powers of
-// two have the least volume possible; no other number costs more than half as much again.
+// A rank faces the one at its place in the other half. If one half is longer, its last rank hands over to the
+// last of the other half, which thus receives from two, and in the all-gather sends to both. Only powers of
+// two have minimal volume; other numbers cost at most half as much again.
 //
-// The halves are those of a binomial tree (knomial_tree.h), so what starts or ends as one goes well with it.
+// The halves are those of a binomial tree (knomial_tree.h), so this combines well with a scatter or gather.
 #pragma once
 
 #include <vector>
@@ -23,35 +24,37 @@ struct Halves {
   int leader = 0;  // of the whole set
   Branch own;      // the rank's half
   Branch other;
-  int across = 0;             // the rank of the other half that gets what that half needs from this one
-  std::vector<int> opposite;  // those of the other half that face this one: one, or two, or none
+  int across = 0;             // the rank of the other half that receives this rank's data for it
+  std::vector<int> opposite;  // the ranks of the other half that face this one: none, one or two
 };
 
-/// From the whole set down to one of two ranks, or of three of which this one is alone in its half.
+/// From the whole set down to a set of two ranks, or of three in which this rank is alone in its half.
 std::vector<Halves> halves_of(const Shape& shape, int rank);
 
-/// A chunk for each rank: folds the own one of all ranks' Inputs, finished, into `result`. What comes before
-/// that lies in `hold`, chunk by chunk.
+/// With one chunk per rank: folds this rank's chunk of all Inputs, finished, into `result`. Partial folds are
+/// kept in `hold`, chunk by chunk.
 void add_halving(Schedule& schedule, const Shape& shape, Buffer hold, Ref result);
 
-/// A chunk for each rank: all who have the own one in Output get all of them there. After a scatter down the
-/// binomial tree the leader of every set has all of the set's, and is sent none.
+/// With one chunk per rank: each rank has its own in Output and receives all others. SubtreeChunks, after a
+/// scatter down the binomial tree: the leader of every set already has all its chunks, and is sent none.
 enum class Held { OwnChunk, SubtreeChunks };
 void add_doubling(Schedule& schedule, const Shape& shape, Held held);
 
-/// How many rounds follow on one another, of either: where a half is longer, its last rank need not wait.
+// The following hold for either exchange.
+
+/// The number of consecutive rounds: if a half is longer, its last rank need not wait.
 double halving_rounds(const Shape& shape);
 
-/// What the busiest rank receives, of either, in vectors of n chunks.
+/// The volume that the busiest rank receives, in vectors of n chunks.
 double exchanged_vectors(const Shape& shape);
 
-/// The messages that a rank sends on average, of either: one in each round that it takes part in.
+/// The messages that a rank sends on average: one in each round in which it takes part.
 double mean_exchanges(const Shape& shape);
 
-/// The most chunks of a message.
-int most_exchanged(const Shape& shape);
+/// The maximum number of chunks in a message.
+int max_exchanged(const Shape& shape);
 
-/// Steps enough for either.
+/// An upper bound on the number of Steps.
 int halving_steps(const Shape& shape);
 
 }  // namespace rondo

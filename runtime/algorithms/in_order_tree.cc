@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "in_order_tree.h"
 
 #include "parts.h"
@@ -8,7 +9,7 @@ namespace {
 int parent_of(int position, int n) {
   if (position == 1 << floor_log2(n)) return 0;
   int bit = position & -position;
-  do {  // positions past n are not there: their children hang on what would be their parent
+  do {  // positions past n do not exist: their children are attached to their parent instead
     position = (position & (2 * bit)) != 0 ? position - bit : position + bit;
     bit *= 2;
   } while (position > n);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "knomial_tree.h"
 
 #include <algorithm>
@@ -8,19 +9,19 @@
 namespace rondo {
 namespace {
 
-/// The length of the run with that index, of `parts` into which `count` ranks are cut.
+/// The length of run `index` if `count` ranks are cut into `parts` runs.
 int share(int count, int parts, int index) { return (count + parts - 1 - index) / parts; }
 
-/// How long a way is, in edges, below the first of so many consecutive ranks, which leads them. Its second
-/// share is the longest that gets a leader of its own.
+/// The depth in edges below the first of `count` consecutive ranks, which leads them. Its second share is the
+/// longest that gets a leader of its own.
 int depth_of_run(int count, int radix) {
   int depth = 0;
   for (; count > 1; ++depth) count = share(count, std::min(radix, count), 1);
   return depth;
 }
 
-/// The children of the first of so many consecutive ranks, which keeps the longest share: so many turns
-/// reach all of them.
+/// The number of children of the first of `count` consecutive ranks, which keeps the longest share; it is
+/// also the number of turns that reach all of them.
 int children_of_first(int count, int radix) {
   int children = 0;
   for (; count > 1; count = share(count, radix, 0)) children += std::min(radix, count) - 1;
@@ -90,7 +91,7 @@ TreeSize knomial_size(const Shape& shape, int radix) {
       const int children = children_of_first(run.count, radix);
       size.depth = std::max(size.depth, 1 + depth_of_run(run.count, radix));
       size.turns = std::max(size.turns, ++of_root + children);
-      size.most_children = std::max({size.most_children, of_root, children});
+      size.max_children = std::max({size.max_children, of_root, children});
     }
     whole = with_root;
   }
@@ -103,7 +104,7 @@ double mean_subtree_volume(const Shape& shape, int radix) {
 }
 
 bool supports_subtrees(const Shape& shape) {
-  // Of radix 4, a rank has up to 3 children a level.
+  // With radix 4, a rank has up to 3 children per level.
   return !shape.varying && fits(shape, 3 * ceil_log2(shape.nranks) + 2);
 }
 
@@ -113,12 +114,12 @@ Cost subtrees_cost(const Shape& shape, int radix) {
   return {.rounds = static_cast<double>(size.depth),
           .volume = (n - 1) / n,
           .steady = (n - 1) / n,
-          .messages = static_cast<double>(size.most_children),
+          .messages = static_cast<double>(size.max_children),
           .one_way = true,
           .mean = {.volume = mean_subtree_volume(shape, radix), .messages = (n - 1) / n}};
 }
 
-int most_subtree_blocks(const Shape& shape, int radix) {
+int max_subtree_blocks(const Shape& shape, int radix) {
   return shape.nranks > 1 ? share(shape.nranks, std::min(radix, shape.nranks), 0) : 1;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "parts.h"
 
 #include <algorithm>
@@ -16,27 +17,27 @@ int floor_log2(int n) {
   return k;
 }
 
-Work vector_each(const Shape& shape) {
+CpuWork vector_each(const Shape& shape) {
   const double vectors = (shape.nranks - 1.0) / shape.nranks;
   return {.volume = vectors, .messages = vectors};
 }
 
-Work warm_each(const Shape& shape) {
-  Work work = vector_each(shape);
+CpuWork warm_each(const Shape& shape) {
+  CpuWork work = vector_each(shape);
   work.warm = work.volume;
   return work;
 }
 
-Work relayed_each(const Shape& shape) {
-  Work work = vector_each(shape);
+CpuWork relayed_each(const Shape& shape) {
+  CpuWork work = vector_each(shape);
   work.warm = std::max(0.0, work.volume - 1.0 / shape.nranks);
   return work;
 }
 
 double relayed_around(double n, double volume) { return std::max(0.0, volume - 1 / n); }
 
-Work fold_each(const Shape& shape) {
-  Work work = vector_each(shape);
+CpuWork fold_each(const Shape& shape) {
+  CpuWork work = vector_each(shape);
   work.folds = work.volume;
   return work;
 }

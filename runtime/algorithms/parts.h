@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small arithmetic that several algorithms share. Pure functions: any thread.
 #pragma once
 
@@ -14,28 +15,28 @@ int floor_log2(int n);
 /// `value` modulo n, never negative.
 inline int wrap(int value, int n) { return ((value % n) + n) % n; }
 
-/// Of a rank on average, where each but one sends a vector to another once, as up or down a tree.
-Work vector_each(const Shape& shape);
-/// The same where it sends one vector to several, and where each passes on what it has just received or
-/// computed: then all that is sent is warm, but the first vector on its way.
-Work warm_each(const Shape& shape);
-Work relayed_each(const Shape& shape);
-/// The same where each vector is also added to another.
-Work fold_each(const Shape& shape);
+/// The average work of a rank if all but one send a vector once, as up or down a tree.
+CpuWork vector_each(const Shape& shape);
+/// The same if all data sent is warm because one rank sends one vector to several (warm_each), or all but the
+/// first vector because each rank forwards data that it has just received or computed (relayed_each).
+CpuWork warm_each(const Shape& shape);
+CpuWork relayed_each(const Shape& shape);
+/// The same if each vector is also added to another.
+CpuWork fold_each(const Shape& shape);
 
-/// Of the volume of a ring of n ranks, in which all but a rank's first n-th is passed on, what is warm.
+/// The warm part of the volume in a ring of n ranks: all but a rank's first n-th is forwarded.
 double relayed_around(double n, double volume);
 
-/// 0, 1, ... n - 1: a fold of all ranks in their order.
+/// 0, 1, ... n - 1: a fold of all ranks in rank order.
 std::vector<int> all_ranks(int n);
 
-/// rank + 1, rank + 2, ... around to rank - 1: so that the ranks of a phase do not all send to one at once.
+/// rank + 1, rank + 2, ... around to rank - 1, so that ranks do not all send to the same one at once.
 std::vector<int> others_after(int n, int rank);
 
 /// rank + 1, ... n - 1.
 std::vector<int> ranks_above(int n, int rank);
 
-/// Whether n ranks and that many Steps in a lane fit the 16 bits that a Step has for each.
+/// Whether n ranks and that many Steps in a lane each fit in the 16 bits that a Step has for them.
 bool fits(const Shape& shape, int steps);
 
 }  // namespace rondo

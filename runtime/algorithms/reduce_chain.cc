@@ -1,11 +1,12 @@
-// Reduction along a chain: each rank adds its own vector to what it gets and passes the sum on.
+// SPDX-License-Identifier: Apache-2.0
+// Reduction along a chain: each rank adds its own vector to the one it receives and forwards the sum.
 //
 //     commutative:      root + 1 ──► root + 2 ──► ... ──► root - 1 ──► root
 //     otherwise:        0 ──► 1 ──► ... ──► root ◄── ... ◄── n - 2 ◄── n - 1
 //                       x0, x0 + x1, ...                 x(n-2) + x(n-1), x(n-1)
 //
-// For long vectors: over many tiles each rank sends and receives the vector once (the root receives two in
-// the second form, which keeps the order of the ranks). The broadcast chain, backwards.
+// For long vectors: over many tiles each rank sends and receives the vector once (in the second form, which
+// keeps rank order, the root receives two). The reverse of the broadcast chain.
 #include <algorithm>
 
 #include "parts.h"
@@ -21,7 +22,7 @@ Cost cost(const Shape& shape) {
   const int above = shape.nranks - 1 - shape.root;
   const double hops = shape.nranks - 1;
   if (shape.nranks == 1) return {};
-  Work mean = fold_each(shape);
+  CpuWork mean = fold_each(shape);
   mean.warm = relayed_each(shape).warm;
   if (shape.commutative)
     return {.rounds = hops, .volume = hops, .steady = 1, .folds = 1, .warm = hops, .mean = mean};
@@ -36,21 +37,20 @@ Cost cost(const Shape& shape) {
           .mean = mean};
 }
 
-/// The ranks that the vector comes from and goes to; the own rank stands among the former as its place in the
-/// fold.
-struct Links {
+/// The vector's sources and destinations; the former include the own rank at its place in the fold.
+struct ChainPeers {
   std::vector<int> fold;
   int next = 0;
 };
 
-Links around(const Shape& shape, int rank) {
+ChainPeers around(const Shape& shape, int rank) {
   const int previous = wrap(rank - 1, shape.nranks);
   if (previous == shape.root) return {{rank}, wrap(rank + 1, shape.nranks)};
   return {{previous, rank}, wrap(rank + 1, shape.nranks)};
 }
 
-Links from_both_ends(const Shape& shape, int rank) {
-  Links links{{}, rank < shape.root ? rank + 1 : rank - 1};
+ChainPeers from_both_ends(const Shape& shape, int rank) {
+  ChainPeers links{{}, rank < shape.root ? rank + 1 : rank - 1};
   if (rank <= shape.root && rank > 0) links.fold.push_back(rank - 1);
   links.fold.push_back(rank);
   if (rank >= shape.root && rank < shape.nranks - 1) links.fold.push_back(rank + 1);
@@ -58,7 +58,7 @@ Links from_both_ends(const Shape& shape, int rank) {
 }
 
 Schedule build(const Shape& shape, int rank) {
-  const Links links = shape.commutative ? around(shape, rank) : from_both_ends(shape, rank);
+  const ChainPeers links = shape.commutative ? around(shape, rank) : from_both_ends(shape, rank);
   Schedule schedule(shape, rank);
   if (rank == shape.root)
     schedule.add({.recv = links.fold, .src = input(0), .dst = output(0), .finish = true});

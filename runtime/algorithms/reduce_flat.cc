@@ -1,4 +1,5 @@
-// Flat reduction: everybody sends to the root, which folds all in rank order.
+// SPDX-License-Identifier: Apache-2.0
+// Flat reduction: all ranks send to the root, which folds the vectors in rank order.
 //
 //     1, 2, 3, ... n - 1 ──► root: (((x0 + x1) + x2) + x3) ...
 //

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's reduction: a reduce-scatter by recursive halving, then a gather up the binomial tree.
 //
 //     4 ranks:   distance 2:   0 ◄─► 2   1 ◄─► 3        halves of the vector, folded on arrival
-//                distance 1:   0 ◄─► 1   2 ◄─► 3        quarters; rank r is left with all of part r
+//                distance 1:   0 ◄─► 1   2 ◄─► 3        quarters; rank r ends with the fold of part r
 //                gather:       0 ◄── 1   2 ◄── 3        then 0 ◄─[2 3]── 2
 //
-// Twice a binomial tree's rounds, but never the whole vector at once: for middle and long ones, of
+// Twice a binomial tree's rounds, but never the whole vector at once: for medium and long vectors, and
 // commutative reductions. (R. Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004.)
 #include "halving.h"
 #include "parts.h"
@@ -30,7 +31,7 @@ Schedule build(const Shape& shape, int rank) {
   const bool is_root = rank == shape.root;
   const Buffer hold = is_root ? Buffer::Output : Buffer::Scratch;
   Schedule schedule(shape, rank, shape.nranks, is_root ? 0 : shape.nranks);
-  schedule.slot_chunks = most_exchanged(shape);
+  schedule.slot_chunks = max_exchanged(shape);
   add_halving(schedule, shape, hold, {hold, rank});
   const TreePlace place = knomial_tree(shape, rank, kBinomial);
   for (auto child = place.children.rbegin(); child != place.children.rend(); ++child)
@@ -49,7 +50,7 @@ Algorithm reduce_halving_gather() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .most_count = most_exchanged,
+          .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 

@@ -1,4 +1,5 @@
-// Reduction up a k-nomial tree: each rank folds what its subtrees send with its own vector.
+// SPDX-License-Identifier: Apache-2.0
+// Reduction up a k-nomial tree: each rank folds its subtrees' vectors with its own.
 //
 //     radix 2:                              radix 4:
 //     1 ─► 0 ◄─ 2 ◄─ 3                      1 ─► 0 ◄─ 2 ◄─ 3          subtrees are runs of consecutive
@@ -9,8 +10,8 @@
 //
 //     rank 0 folds  ((x0 + x1) + x2..3) + x4..7         (((x0 + x1) + x2..3) + x4..5) + x6..7
 //
-// ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees). One Step a
-// rank: what it sends on is never written to memory. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+// ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees). One Step per
+// rank: partial folds are never written to memory. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include "knomial_tree.h"
 #include "parts.h"
 #include "rows.h"
@@ -23,7 +24,7 @@ bool supports(const Shape& shape) { return fits(shape, 1); }
 template <int kRadix>
 Cost cost(const Shape& shape) {
   const TreeSize size = knomial_size(shape, kRadix);
-  const double children = size.most_children;
+  const double children = size.max_children;
   return {.rounds = static_cast<double>(size.depth),
           .volume = static_cast<double>(size.turns),
           .steady = children,

@@ -1,9 +1,10 @@
-// Direct reduce-scatter: everybody sends each rank its block, and each rank folds what it gets.
+// SPDX-License-Identifier: Apache-2.0
+// Direct reduce-scatter: each rank sends every other rank its block, and folds the blocks it receives.
 //
 //     0: ─► 1,2,3     1: ─► 2,3,0     2: ─► 3,0,1     3: ─► 0,1,2        (a different block to each)
 //     then at rank r:  ((x0[r] + x1[r]) + x2[r]) + x3[r]
 //
-// One round, the least volume possible, a fold in rank order; n - 1 connections a rank.
+// One round, minimal volume, a fold in rank order; n - 1 connections per rank.
 #include "parts.h"
 #include "rows.h"
 

@@ -1,11 +1,12 @@
-// Reduce-scatter in two levels: for each other group, the ranks of a group fold their vectors' blocks for
-// that group's ranks, each for its counterpart, and send them there; there the groups' folds are folded.
+// SPDX-License-Identifier: Apache-2.0
+// Reduce-scatter in two levels: for each other group, each rank of a group folds its group's blocks for its
+// counterpart there and sends it the fold; the counterpart folds the groups' folds.
 //
 //     2 groups of 2:   0 1 | 2 3        near:  0 folds block 2 of 0, 1, and then block 0        1: 3, then 1
 //                                       far:   0 ─► 2, which folds it with its own              1 ─► 3
 //
-// One round between groups, and of each block one fold leaves a group. Folds are in rank order. (The first
-// half of all-reduce's hierarchical.)
+// One round between groups, and only one fold of each block leaves a group. Folds are in rank order. (The
+// first half of the hierarchical all-reduce.)
 #include "groups.h"
 #include "parts.h"
 #include "rows.h"
@@ -20,7 +21,7 @@ Cost cost(const Shape& shape) {
   return {.rounds = 1, .volume = others / n, .messages = others, .folds = others / n};
 }
 
-Cost near_cost(const Shape& shape) {
+Cost intra_cost(const Shape& shape) {
   const double n = shape.nranks, size = shape.group;
   return {.rounds = n / size - 1,
           .volume = (size - 1) / size,
@@ -55,7 +56,7 @@ Algorithm reduce_scatter_hierarchical() {
           .summary = "folds within the groups, sent to their counterparts, which fold those",
           .supports = supports,
           .cost = cost,
-          .near_cost = near_cost,
+          .intra_cost = intra_cost,
           .build = build,
           .for_groups = true};
 }

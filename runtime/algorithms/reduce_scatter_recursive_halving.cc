@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce-scatter by recursive halving: partners half the ranks apart exchange halves, then quarters, and so
 // on.
 //
-//     4 ranks:   distance 2:   0 ─[2 3]─► 2,  2 ─[0 1]─► 0        0 and 1 are left with blocks 0 1, 2 and 3
-//     with 2 3
-//                distance 1:   0 ─[1]─► 1,    1 ─[0]─► 0          each with its own
+//     4 ranks:   distance 2:   0 ─[2 3]─► 2,  2 ─[0 1]─► 0        0 and 1 keep blocks 0 1,
+//                              1 ─[2 3]─► 3,  3 ─[0 1]─► 1        2 and 3 keep blocks 2 3
+//                distance 1:   0 ─[1]─► 1,    1 ─[0]─► 0          each keeps its own
 //
-// log2 n rounds, and the least volume possible for 2^k ranks (halving.h tells what others do); for
-// commutative reductions. (Rabenseifner, ICCS 2004.)
+// log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n); for commutative reductions.
+// (Rabenseifner, ICCS 2004.)
 #include "halving.h"
 #include "parts.h"
 #include "rows.h"
@@ -24,7 +25,7 @@ Cost cost(const Shape& shape) {
 
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank, 1, shape.nranks > 2 ? shape.nranks : 0);
-  schedule.slot_chunks = most_exchanged(shape);
+  schedule.slot_chunks = max_exchanged(shape);
   add_halving(schedule, shape, Buffer::Scratch, output(0));
   return schedule;
 }
@@ -38,7 +39,7 @@ Algorithm reduce_scatter_recursive_halving() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .most_count = most_exchanged};
+          .max_count = max_exchanged};
 }
 
 }  // namespace rondo

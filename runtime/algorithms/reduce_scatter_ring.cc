@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ring reduce-scatter: block c starts at rank c + 1 and is folded at each rank it passes, until it is
 // complete at rank c.
 //
 //         ┌──► 0 ──► 1 ──► 2 ──► 3 ──┐        block 0:  1 ─► 2 ─► 3 ─► 0
 //         └──────────────────────────┘        block 1:  2 ─► 3 ─► 0 ─► 1
 //
-// n - 1 rounds of 1 / n of the input, and one neighbour each way; for commutative reductions. (Patarasuk,
-// Yuan, JPDC 2009.)
+// n - 1 rounds of 1 / n of the input, and one neighbour in each direction; for commutative reductions.
+// (Patarasuk, Yuan, JPDC 2009.)
 #include "parts.h"
 #include "ring_relay.h"
 #include "rows.h"

@@ -1,5 +1,6 @@
-// Every algorithm's row, each defined in the file of its name (the k-nomial ones of all radices in one): what
-// table.cc lists. Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The rows that table.cc lists, each defined in the file of its name (the k-nomial ones of all radices in
+// one). Pure functions: any thread.
 #pragma once
 
 #include "algorithms/algorithm.h"

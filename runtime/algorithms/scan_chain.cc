@@ -1,10 +1,10 @@
-// Scan along a chain: each rank adds its own vector to its lower neighbour's prefix, keeps it and passes it
-// on.
+// SPDX-License-Identifier: Apache-2.0
+// Scan along a chain: each rank adds its vector to its lower neighbour's prefix, keeps and forwards the sum.
 //
 //     0 ──► 1 ──► 2 ──► 3          x0, x0 + x1, (x0 + x1) + x2, ...
 //
 // n - 1 rounds, but each rank sends and receives the vector once, so over many tiles it is the fastest.
-// (For what a scan is good for: G. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.)
+// (For applications of scans: G. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.)
 #include "parts.h"
 #include "rows.h"
 

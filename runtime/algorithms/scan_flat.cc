@@ -1,4 +1,5 @@
-// Flat scan: each rank sends its vector to all above it, and folds what comes from below.
+// SPDX-License-Identifier: Apache-2.0
+// Flat scan: each rank sends its vector to all ranks above it, and folds those from below.
 //
 //     0 ──► 1,2,3     1 ──► 2,3     2 ──► 3          x0, x0 + x1, (x0 + x1) + x2, ...
 //

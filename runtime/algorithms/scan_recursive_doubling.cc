@@ -1,11 +1,12 @@
-// Scan by recursive doubling: in round k each rank adds the fold of the 2^k ranks below what it has.
+// SPDX-License-Identifier: Apache-2.0
+// Scan by recursive doubling: in round k each rank adds the fold of the 2^k ranks below those it already has.
 //
 //     distance 1:   0 ─► 1 ─► 2 ─► 3 ─► 4          r holds the fold of r-1 .. r
 //     distance 2:   0 ─► 2   1 ─► 3   2 ─► 4       r-3 .. r
 //     distance 4:   0 ─► 4                         r-7 .. r
 //
-// ceil(log2 n) rounds of the whole vector, for short ones. Runs of consecutive ranks are joined, so the fold
-// is in rank order. (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, CACM 1986.)
+// ceil(log2 n) rounds of the whole vector, for short vectors. Runs of consecutive ranks are joined, so the
+// fold is in rank order. (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, CACM 1986.)
 #include "doubling_scan.h"
 #include "parts.h"
 #include "rows.h"

@@ -1,9 +1,10 @@
-// Scatter down a k-nomial tree: a subtree's blocks travel as one message to its leader, which sends on its
-// subtrees'.
+// SPDX-License-Identifier: Apache-2.0
+// Scatter down a k-nomial tree: a subtree's blocks travel as one message to its leader, which forwards those
+// of its own subtrees.
 //
 //     radix 2:   0 ─► 4 (blocks 4..7), 2 (2..3), 1        4 ─► 6 (6..7), 5        2 ─► 3        6 ─► 7
 //
-// (k - 1) log_k n messages from the root instead of n - 1, for short blocks. Ranks on the way must know the
+// (k - 1) log_k n messages from the root instead of n - 1, for short blocks. Intermediate ranks must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005; knomial_tree.h draws the
 // trees.)
 #include "knomial_tree.h"
@@ -19,8 +20,8 @@ Cost cost(const Shape& shape) {
 }
 
 template <int kRadix>
-int most_count(const Shape& shape) {
-  return most_subtree_blocks(shape, kRadix);
+int max_count(const Shape& shape) {
+  return max_subtree_blocks(shape, kRadix);
 }
 
 template <int kRadix>
@@ -29,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
   const bool is_root = rank == shape.root;
   const bool is_leaf = place.children.empty();
   Schedule schedule(shape, rank, 1, is_root || is_leaf ? 0 : place.own.count);
-  schedule.slot_chunks = most_count<kRadix>(shape);
+  schedule.slot_chunks = max_count<kRadix>(shape);
   if (is_leaf && !is_root) {
     schedule.add({.recv = {place.parent}, .dst = output(0)});
     return schedule;
@@ -50,7 +51,7 @@ Algorithm row(const char* name, const char* summary) {
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
           .build = build<kRadix>,
-          .most_count = most_count<kRadix>};
+          .max_count = max_count<kRadix>};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The table of algorithms. A new one is a file of its own, its declaration in rows.h, and a line here.
+// SPDX-License-Identifier: Apache-2.0
+// The table of algorithms. A new one takes its own file, a declaration in rows.h, and a line here.
 #include <fmt/ranges.h>
 
 #include "base/words.h"

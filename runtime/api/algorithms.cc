@@ -1,11 +1,12 @@
-// The C API's questions about algorithms: which there are, and why a call goes by which.
+// SPDX-License-Identifier: Apache-2.0
+// The C API's queries about algorithms: their names, and why a call uses which one.
 #include <map>
 
 #include "algorithms/algorithm.h"
-#include "base/collective_names.h"
-#include "comm/explanation.h"
-#include "comm/types.h"
+#include "base/collective.h"
+#include "call/check.h"
 #include "handles.h"
+#include "plan/explain.h"
 
 namespace {
 
@@ -26,17 +27,11 @@ rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t c
     RONDO_TRY_ASSIGN(const Communicator* of, api::live(comm));
     if (text == nullptr) return api::null_argument("text");
     RONDO_TRY_ASSIGN(const CollectiveKind kind, kind_of(collective));
-    Call call = PlainCall{.kind = kind, .count = count, .root = root}.call();
-    RONDO_TRY_ASSIGN(call.type, find_type(type));
-    if (reduces(kind)) {
-      RONDO_TRY_ASSIGN(call.op, find_op(op, call.type));
-    }
-    RONDO_TRY(check_meaning(call, of->size()));
+    const CallRequest request{.kind = kind, .count = count, .type = type, .op = op, .root = root};
+    RONDO_TRY_ASSIGN(const Call call, checked_without_buffers(request, of->size()));
     thread_local std::string latest;
-    RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call,
-                                     {.links = of->links(),
-                                      .slot_bytes = of->params().slot_bytes,
-                                      .exchange = of->exchange_terms(call.kind)}));
+    RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call, call.shape(of->size(), of->links().group),
+                                     of->executors()));
     *text = latest.c_str();
     return {};
   });

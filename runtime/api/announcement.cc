@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "announcement.h"
 
 #include <fmt/ranges.h>
@@ -8,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/log_level.h"
-#include "comm/context.h"
+#include "bootstrap/context.h"
 #include "rondo/rondo.h"
 
 namespace rondo::api {
@@ -35,10 +36,10 @@ std::string transports_text(const Communicator& made) {
   return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
 }
 
-/// "eth0 10.0.0.1, ib0 10.1.0.1": what other hosts may reach this process by.
+/// "eth0 10.0.0.1, ib0 10.1.0.1": the addresses at which other hosts may reach this process.
 std::string interfaces_text(const Communicator& made) {
   const auto context =
-      made.session()->size() > 1 ? Context::get() : Result<std::shared_ptr<Context>>(nullptr);
+      made.membership().session()->size() > 1 ? Context::get() : Result<std::shared_ptr<Context>>(nullptr);
   if (!context.ok() || context.value() == nullptr) return "none";
   std::vector<std::string> parts;
   for (const Interface& one : context.value()->interfaces())
@@ -54,7 +55,8 @@ void announce(const Communicator& made, int64_t began_ns) {
       "communicator {}: rank {} of {} on host {}, Rondo {}; transports: {}; interfaces: {}; GPU: {}; "
       "made in {:.1f} ms",
       made.options().name, made.rank(), made.size(), host_text(), version_text(), transports_text(made),
-      interfaces_text(made), made.device() < 0 ? "none" : std::to_string(made.device()),
+      interfaces_text(made),
+      made.membership().device() < 0 ? "none" : std::to_string(made.membership().device()),
       static_cast<double>(now_ns() - began_ns) / 1e6);
 }
 

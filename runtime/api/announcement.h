@@ -1,4 +1,6 @@
-// The line in the log, at RONDO_LOG=info, about a communicator that was made: who it is, and what it goes by.
+// SPDX-License-Identifier: Apache-2.0
+// The log line, at RONDO_LOG=info, about a new communicator: its rank and host, transports, interfaces and
+// GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +9,7 @@
 
 namespace rondo::api {
 
-/// `began_ns`: when the caller asked for it, by now_ns().
+/// `began_ns`: now_ns() at the start of the call that created it.
 void announce(const Communicator& made, int64_t began_ns);
 
 }  // namespace rondo::api

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API's communicators: start, split, end.
 #include <span>
 
 #include "announcement.h"
 #include "base/clock.h"
-#include "comm/device_choice.h"
+#include "bootstrap/device_choice.h"
+#include "comm/create.h"
 #include "comm/group.h"
-#include "comm/start.h"
 #include "handles.h"
 
 namespace {
@@ -34,7 +35,7 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .channels = known.channels});
 }
 
-/// `began_ns`: when the caller asked for it.
+/// `began_ns`: see announce().
 rondo_comm_t handle_of(CommunicatorPtr communicator, int64_t began_ns) {
   api::announce(*communicator, began_ns);
   rondo_comm_t comm = HandlePool<rondo_comm>::get().take();
@@ -80,17 +81,17 @@ Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_
   return {};
 }
 
-/// InvalidArgument or InvalidUsage where a communicator may not be freed now.
+/// InvalidArgument or InvalidUsage if the communicator must not be freed now.
 Status check_freeable(rondo_comm_t comm) {
   if (comm->mark != api::kCommMark)
     return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
   if (group_has(*comm->communicator))
-    return comm->communicator->board().named(Status(
+    return comm->communicator->membership().recorder().named(Status(
         Code::InvalidUsage, "comm has calls in the group that is open on this thread; end that first"));
   return {};
 }
 
-/// The handle is none from now on.
+/// Invalidates the handle.
 std::unique_ptr<Communicator> take_back(rondo_comm_t comm) {
   comm->mark = 0;
   auto communicator = std::move(comm->communicator);
@@ -99,7 +100,7 @@ std::unique_ptr<Communicator> take_back(rondo_comm_t comm) {
   return communicator;
 }
 
-/// A question about a communicator, which one that has failed or was finalized answers as well.
+/// A query about a communicator, which may have failed or have been finalized.
 template <typename Answer, typename Ask>
 rondo_status_t query(const char* call, rondo_comm_t comm, const char* name, Answer* answer, Ask&& ask) {
   return guarded(call, comm, [&]() -> Status {
@@ -203,7 +204,7 @@ rondo_status_t rondo_set_timeout(rondo_comm_t comm, int64_t timeout_ms) {
     RONDO_TRY_ASSIGN(Communicator * communicator, api::live(comm));
     if (timeout_ms < 1)
       return error(Code::InvalidArgument, "timeout_ms is {}: it must be at least 1", timeout_ms);
-    communicator->set_timeout_ms(timeout_ms);
+    communicator->membership().set_timeout_ms(timeout_ms);
     return {};
   });
 }
@@ -222,7 +223,7 @@ rondo_status_t rondo_destroy(rondo_comm_t comm) {
   const rondo_status_t status = guarded("rondo_destroy", nullptr, [&]() -> Status {
     RONDO_TRY(check_freeable(comm));
     gone = true;
-    if (comm->communicator->health().failed()) return {};
+    if (comm->communicator->membership().failed()) return {};
     return comm->communicator->finalize();
   });
   if (gone) Communicator::retire(take_back(comm));
@@ -243,9 +244,9 @@ rondo_status_t rondo_abort(rondo_comm_t comm) {
     if (comm->mark != api::kCommMark)
       return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
     Communicator& communicator = *comm->communicator;
-    // The outcome is the first failure, which may be another; the abort itself has worked either way.
-    static_cast<void>(communicator.fail(
-        error(Code::Aborted, "{} called rondo_abort()", communicator.rank_text(communicator.rank()))));
+    // fail() returns the first failure, which may be another one; the abort succeeds either way.
+    static_cast<void>(communicator.membership().fail(error(
+        Code::Aborted, "{} called rondo_abort()", communicator.membership().rank_text(communicator.rank()))));
     return {};
   });
 }
@@ -259,7 +260,8 @@ rondo_status_t rondo_size(rondo_comm_t comm, int* size) {
 }
 
 rondo_status_t rondo_device(rondo_comm_t comm, int* device) {
-  return query("rondo_device", comm, "device", device, [](const Communicator& of) { return of.device(); });
+  return query("rondo_device", comm, "device", device,
+               [](const Communicator& of) { return of.membership().device(); });
 }
 
 rondo_status_t rondo_current_device(int* device) {
@@ -272,7 +274,7 @@ rondo_status_t rondo_current_device(int* device) {
 
 rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name) {
   return query("rondo_last_algorithm", comm, "name", name,
-               [](const Communicator& of) { return of.latest_algorithm(); });
+               [](const Communicator& of) { return of.membership().recorder().algorithm(); });
 }
 
 rondo_status_t rondo_transport(rondo_comm_t comm, int peer, const char** name) {
@@ -287,7 +289,7 @@ rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status) {
   return guarded("rondo_async_error", nullptr, [&]() -> Status {
     if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
     if (status == nullptr) return api::null_argument("status");
-    *status = static_cast<rondo_status_t>(comm->communicator->health().cause().code());
+    *status = static_cast<rondo_status_t>(comm->communicator->membership().cause().code());
     return {};
   });
 }

@@ -1,18 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "handles.h"
 
 #include <atomic>
 
 #include "base/limits.h"
-#include "comm/gpu_calls.h"
 #include "comm/group.h"
 
 namespace rondo::api {
 namespace {
 
-/// Handlers of exit() may call when the objects of their thread are gone; this word never is.
+/// Whether this thread's other thread_local objects are destroyed: exit() handlers may still call the C API.
+/// Trivially destructible, so it stays valid.
 thread_local bool is_thread_over = false;
 
-/// The latest error of this thread's groups, which speak of no communicator.
+/// The latest error of this thread's group functions, which name no communicator.
 struct GroupError {
   std::string text;
   uint64_t number = 0;
@@ -25,10 +26,10 @@ struct ThreadErrors {
 };
 thread_local ThreadErrors thread_errors;
 
-/// Errors are numbered, so that the later one is known.
+/// Errors are numbered to tell which of two is the later.
 std::atomic<uint64_t> errors{0};
 
-/// Handles of CUDA streams are their addresses with this bit, which no address has.
+/// The handle of a CUDA stream is its address with this bit set, which no address has.
 constexpr uintptr_t kCudaStreamBit = 1;
 
 bool is_cuda_stream(rondo_stream_t stream) {
@@ -37,23 +38,12 @@ bool is_cuda_stream(rondo_stream_t stream) {
 
 }  // namespace
 
-Result<Communicator*> live(rondo_comm_t comm) {
+Status why_not_live(rondo_comm_t comm) {
   if (comm == nullptr) return null_argument("comm");
   if (comm->mark != kCommMark)
     return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
-  Communicator* communicator = comm->communicator.get();
-  if (communicator->health().failed()) return communicator->health().cause();
-  if (communicator->finalized())
-    return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
-  return communicator;
-}
-
-Communicator* live_on_host(rondo_comm_t comm) {
-  if (comm == nullptr || comm->mark != kCommMark) return nullptr;
-  Communicator* communicator = comm->communicator.get();
-  const bool fine = !communicator->health().failed() && !communicator->finalized() &&
-                    !communicator->gpu_calls().may_see_memory();
-  return fine ? communicator : nullptr;
+  if (comm->communicator->membership().failed()) return comm->communicator->membership().cause();
+  return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
 }
 
 Result<Queue*> queue_of(rondo_stream_t stream) {
@@ -75,7 +65,7 @@ Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
 
 Status unless_lost(Communicator& communicator, const Status& placed) {
   if (placed.code() != Code::SystemError) return placed;
-  return communicator.fail(placed);
+  return communicator.membership().fail(placed);
 }
 
 Status check_event(rondo_event_t event) {
@@ -85,10 +75,9 @@ Status check_event(rondo_event_t event) {
   return {};
 }
 
-/// The other ranks wait for the call that this one could not make.
 Status unmade(rondo_comm_t comm) {
   if (comm == nullptr || comm->mark != kCommMark) return out_of_memory();
-  return comm->communicator->fail(out_of_memory());
+  return comm->communicator->membership().fail(out_of_memory());
 }
 
 Status null_argument(const char* name) { return error(Code::InvalidArgument, "{} is NULL", name); }
@@ -96,8 +85,8 @@ Status null_argument(const char* name) { return error(Code::InvalidArgument, "{}
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm) {
   if (status.ok() || status.code() == Code::InProgress) return static_cast<rondo_status_t>(status.code());
   const bool known = comm != nullptr && comm->mark == kCommMark;
-  const std::string text =
-      fmt::format("{}: {}", call, (known ? comm->communicator->board().named(status) : status).message());
+  const std::string text = fmt::format(
+      "{}: {}", call, (known ? comm->communicator->membership().recorder().named(status) : status).message());
   if (!is_thread_over) thread_errors.latest = text;
   if (known) {
     std::lock_guard lock(comm->mutex);
@@ -128,7 +117,7 @@ rondo_stream_t rondo_cuda_stream(void* cuda_stream) {
 }
 
 const char* rondo_last_error(rondo_comm_t comm) {
-  // A forked child may have inherited the lock from a thread that it does not have.
+  // A forked child may have inherited the mutex locked, by a thread that the child lacks.
   if (rondo::is_disowned() || comm == nullptr || comm->mark != rondo::api::kCommMark)
     return is_thread_over ? "" : thread_errors.latest.c_str();
   std::lock_guard lock(comm->mutex);
@@ -137,8 +126,8 @@ const char* rondo_last_error(rondo_comm_t comm) {
     comm->last_error = fmt::format("rank {}: {}", comm->communicator->rank(), text);
     comm->error_number = number;
   }
-  // A failure that no call has reported yet counts as well.
-  if (comm->last_error.empty() && comm->communicator->health().failed())
-    comm->last_error = comm->communicator->health().cause().message();
+  // Includes a failure that no call has reported yet.
+  if (comm->last_error.empty() && comm->communicator->membership().failed())
+    comm->last_error = comm->communicator->membership().cause().message();
   return comm->last_error.c_str();
 }

@@ -1,6 +1,7 @@
-// Handles: what the C API's opaque pointers point to, and how a call's outcome reaches its caller. A handle
-// has a mark while it lives; its memory is used again but never given back, so that one which was destroyed
-// is told from a live one until its memory has a new owner.
+// SPDX-License-Identifier: Apache-2.0
+// Handles: what the C API's opaque pointers point to, and how a call's result reaches its caller. A live
+// handle has a mark; its memory is reused but never freed, so a destroyed handle can be told from a live one
+// until its memory is reused.
 #pragma once
 
 #include <deque>
@@ -18,9 +19,9 @@
 struct rondo_comm {
   uint64_t mark = 0;
   std::unique_ptr<rondo::Communicator> communicator;
-  std::mutex mutex;           // guards what follows
+  std::mutex mutex;           // guards last_error and error_number
   std::string last_error;     // of calls on this communicator
-  uint64_t error_number = 0;  // of that, or of the latest error when the handle was made
+  uint64_t error_number = 0;  // its number; initially that of the latest error when the handle was made
 };
 
 struct rondo_stream {
@@ -30,7 +31,7 @@ struct rondo_stream {
 
 struct rondo_event {
   uint64_t mark = 0;
-  std::unique_ptr<rondo::Event> event;
+  std::unique_ptr<rondo::QueueEvent> event;
 };
 
 struct rondo_request {
@@ -51,13 +52,13 @@ template <typename Handle>
 class HandlePool {
  public:
   static HandlePool& get() {
-    static auto& pool = *new HandlePool;  // handles may outlive everything else in the process
+    static auto& pool = *new HandlePool;  // leaked: handles may outlive static objects
     return pool;
   }
   Handle* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
-      // So that give_back() needs no memory.
+      // So that give_back() never allocates.
       if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 16);
       return &all_.emplace_back();
     }
@@ -65,7 +66,7 @@ class HandlePool {
     free_.pop_back();
     return handle;
   }
-  /// The handle is empty and unmarked.
+  /// The handle must be empty and unmarked.
   void give_back(Handle* handle) noexcept {
     const std::lock_guard lock(mutex_);
     free_.push_back(handle);
@@ -77,36 +78,40 @@ class HandlePool {
   std::vector<Handle*> free_;
 };
 
-/// The communicator of a handle that calls may use.
-Result<Communicator*> live(rondo_comm_t comm);
-/// The communicator of a handle that calls may use, if all its calls are on host memory; null: it has to be
-/// looked at.
-Communicator* live_on_host(rondo_comm_t comm);
+/// The communicator of a handle; an error if calls may not use it.
+Status why_not_live(rondo_comm_t comm);
+inline Result<Communicator*> live(rondo_comm_t comm) {
+  if (comm == nullptr || comm->mark != kCommMark) return why_not_live(comm);
+  Communicator* const communicator = comm->communicator.get();
+  if (communicator->membership().failed() || communicator->finalized()) [[unlikely]]
+    return why_not_live(comm);
+  return communicator;
+}
 /// The queue of a handle; null for NULL.
 Result<Queue*> queue_of(rondo_stream_t stream);
-/// The same, or the CUDA stream that the handle stands for, which `place` notes.
+/// The same; if the handle is a CUDA stream, sets it in `place` and returns null.
 Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
-/// The outcome of placing a call. A GPU that is lost is not the call's fault, and the other ranks wait for
-/// it: the communicator fails.
+/// Handles the result of placing a call: a lost GPU is not the call's fault, and other ranks wait for this
+/// one, so the communicator fails.
 Status unless_lost(Communicator& communicator, const Status& placed);
 
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
 
-/// The outcome of a call for which there was no memory: its communicator has failed.
+/// The result of a call that ran out of memory; its communicator fails, since other ranks wait for this one.
 Status unmade(rondo_comm_t comm);
 
-/// Keeps the sentence for rondo_last_error() and gives the C API's number. `call` names the function.
+/// Stores the message for rondo_last_error() and returns the C API's code. `call` names the function.
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm = nullptr);
 
-/// The number of the latest error of the process.
+/// The number of the process's latest error.
 uint64_t latest_error_number();
-/// The error that answer() has just kept: of a call that a group would have collected; of one that names no
-/// communicator and may concern any that this thread uses.
+/// Record the error that answer() has just stored: of a call that a group would have collected, or of one
+/// that names no communicator and may concern any that this thread uses.
 void note_refused(rondo_status_t status);
 void note_for_thread();
 
-/// Runs `body`, a callable that returns Status; no exception leaves the C API.
+/// Runs `body`, a callable that returns Status; no exception escapes from the C API.
 template <typename Body>
 rondo_status_t guarded(const char* call, rondo_comm_t comm, Body&& body) {
   try {
@@ -128,7 +133,8 @@ rondo_status_t collected(const char* call, rondo_comm_t comm, Body&& body) {
   return status;
 }
 
-/// The same for a call of no communicator, of which rondo_last_error() tells all that the thread asks about.
+/// The same for a call without a communicator: rondo_last_error() reports its error for any communicator that
+/// this thread asks about.
 template <typename Body>
 rondo_status_t guarded_for_thread(const char* call, Body&& body) {
   const rondo_status_t status = guarded(call, nullptr, std::forward<Body>(body));

@@ -1,8 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API's sends and receives.
-#include "comm/gpu_calls.h"
+#include "call/placement.h"
+#include "call/user_types.h"
 #include "comm/group.h"
-#include "comm/placement.h"
-#include "comm/types.h"
 #include "handles.h"
 
 namespace {
@@ -12,8 +12,8 @@ using api::collected;
 using api::guarded;
 using api::HandlePool;
 
-/// A send or receive as it was asked for.
-struct Given {
+/// The arguments of a send or receive.
+struct UserArgs {
   const void* buf;
   size_t count;
   rondo_type_t type;
@@ -23,7 +23,7 @@ struct Given {
   rondo_stream_t stream;
 };
 
-/// Who makes it, and where.
+/// Its communicator, and where it is carried out.
 struct Site {
   Communicator* communicator = nullptr;
   uint32_t type_bytes = 0;
@@ -33,7 +33,7 @@ struct Site {
   bool is_plain() const { return queue == nullptr && !place.on_gpu && !place.on_stream; }
 };
 
-Status check_message(const Given& given, const Site& site, bool receives) {
+Status check_message(const UserArgs& given, const Site& site, bool receives) {
   const int least = receives ? RONDO_ANY_SOURCE : 0;
   const int size = site.communicator->size();
   if (given.peer < least || given.peer >= size)
@@ -48,28 +48,25 @@ Status check_message(const Given& given, const Site& site, bool receives) {
   return {};
 }
 
-Status find_place(const Given& given, Site& site) {
-  if (!site.communicator->gpu_calls().may_see_memory() && !site.place.on_stream) return {};
+Status find_place(const UserArgs& given, Site& site) {
+  if (site.communicator->is_host_only() && !site.place.on_stream) return {};
   const Extent buffer{static_cast<const std::byte*>(given.buf), given.count * site.type_bytes};
-  return api::unless_lost(*site.communicator, place_message(site.place, buffer, site.communicator->device()));
+  return api::unless_lost(*site.communicator,
+                          place_message(site.place, buffer, site.communicator->membership().device()));
 }
 
-Status find_site(const Given& given, bool receives, Site& site) {
-  if (given.stream == nullptr && given.type >= 0 && given.type < kElementTypes)
-    site.communicator = api::live_on_host(given.comm);
-  if (site.communicator != nullptr) {
-    site.type_bytes = static_cast<uint32_t>(element_info(static_cast<ElementType>(given.type)).bytes);
-    return check_message(given, site, receives);
-  }
+Status find_site(const UserArgs& given, bool receives, Site& site) {
   RONDO_TRY_ASSIGN(site.communicator, api::live(given.comm));
-  RONDO_TRY_ASSIGN(site.queue, api::place_of(given.stream, site.place));
+  if (given.stream != nullptr) {
+    RONDO_TRY_ASSIGN(site.queue, api::place_of(given.stream, site.place));
+  }
   RONDO_TRY_ASSIGN(const CallType type, find_type(given.type));
   site.type_bytes = type.bytes;
   RONDO_TRY(check_message(given, site, receives));
   return find_place(given, site);
 }
 
-UserMessage send_of(const Given& given, const Site& site) {
+UserMessage send_of(const UserArgs& given, const Site& site) {
   return {site.communicator, SendRequest{.data = static_cast<const std::byte*>(given.buf),
                                          .bytes = given.count * site.type_bytes,
                                          .type_bytes = site.type_bytes,
@@ -81,7 +78,7 @@ void fill_in(const RecvRequest& got, void* receipt) {
   *static_cast<rondo_receipt_t*>(receipt) = {got.source, got.got_tag, got.bytes / got.type_bytes};
 }
 
-UserMessage recv_of(void* buf, const Given& given, const Site& site, rondo_receipt_t* receipt) {
+UserMessage recv_of(void* buf, const UserArgs& given, const Site& site, rondo_receipt_t* receipt) {
   return {site.communicator,
           RecvRequest{.data = static_cast<std::byte*>(buf),
                       .capacity = given.count * site.type_bytes,
@@ -92,13 +89,13 @@ UserMessage recv_of(void* buf, const Given& given, const Site& site, rondo_recei
 }
 
 Status submit_at(const Site& site, const UserMessage& message) {
-  return site.is_plain() ? submit(message) : submit(message.item(site.queue, site.place));
+  return site.is_plain() ? submit(message) : submit(message.op(site.queue, site.place));
 }
 
 Status start_request(const UserMessage& message, const CallPlace& place, rondo_request_t* request) {
   RONDO_TRY(refuse_in_group("starting a message"));
   const std::shared_ptr<Requests> requests = message.communicator->requests();
-  auto started = requests->start(message.item(nullptr, place));
+  auto started = requests->start(message.op(nullptr, place));
   *request = HandlePool<rondo_request>::get().take();
   **request = {api::kRequestMark, requests, std::move(started)};
   return {};
@@ -123,7 +120,7 @@ Status check_request(rondo_request_t request) {
 rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
                           rondo_comm_t comm, rondo_stream_t stream) {
   return collected("rondo_send", comm, [&]() -> Status {
-    const Given given{buf, count, type, peer, tag, comm, stream};
+    const UserArgs given{buf, count, type, peer, tag, comm, stream};
     Site site;
     RONDO_TRY(find_site(given, false, site));
     return submit_at(site, send_of(given, site));
@@ -133,7 +130,7 @@ rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t type, int 
 rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag, rondo_comm_t comm,
                           rondo_stream_t stream, rondo_receipt_t* receipt) {
   return collected("rondo_recv", comm, [&]() -> Status {
-    const Given given{buf, count, type, peer, tag, comm, stream};
+    const UserArgs given{buf, count, type, peer, tag, comm, stream};
     Site site;
     RONDO_TRY(find_site(given, true, site));
     if (site.place.on_stream && receipt != nullptr)
@@ -146,7 +143,7 @@ rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, 
 rondo_status_t rondo_isend(const void* buf, size_t count, rondo_type_t type, int peer, int tag,
                            rondo_comm_t comm, rondo_request_t* request) {
   return guarded("rondo_isend", comm, [&]() -> Status {
-    const Given given{buf, count, type, peer, tag, comm, nullptr};
+    const UserArgs given{buf, count, type, peer, tag, comm, nullptr};
     Site site;
     RONDO_TRY(clear(request));
     RONDO_TRY(find_site(given, false, site));
@@ -157,7 +154,7 @@ rondo_status_t rondo_isend(const void* buf, size_t count, rondo_type_t type, int
 rondo_status_t rondo_irecv(void* buf, size_t count, rondo_type_t type, int peer, int tag, rondo_comm_t comm,
                            rondo_receipt_t* receipt, rondo_request_t* request) {
   return guarded("rondo_irecv", comm, [&]() -> Status {
-    const Given given{buf, count, type, peer, tag, comm, nullptr};
+    const UserArgs given{buf, count, type, peer, tag, comm, nullptr};
     Site site;
     RONDO_TRY(clear(request));
     RONDO_TRY(find_site(given, true, site));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API's queues and events.
 #include "handles.h"
 
@@ -56,7 +57,7 @@ rondo_status_t rondo_event_create(rondo_event_t* event) {
   return guarded("rondo_event_create", nullptr, [&]() -> Status {
     if (event == nullptr) return api::null_argument("event");
     *event = nullptr;
-    auto made = std::make_unique<Event>();
+    auto made = std::make_unique<QueueEvent>();
     *event = HandlePool<rondo_event>::get().take();
     (*event)->event = std::move(made);
     (*event)->mark = api::kEventMark;

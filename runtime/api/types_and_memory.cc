@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API's types, operations and memory.
-#include "comm/memory.h"
-#include "comm/types.h"
+#include "call/user_memory.h"
+#include "call/user_types.h"
 #include "handles.h"
 
 namespace {
@@ -8,7 +9,7 @@ namespace {
 using namespace rondo;
 using api::guarded;
 
-// The numbers that users compile in are those of the tables.
+// The constants that users compile in must match the tables.
 #define X(enumerator, number, name, ...) static_assert(static_cast<int>(ElementType::enumerator) == number);
 RONDO_ELEMENT_TYPES(X)
 #undef X

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/association.h"
 
 namespace rondo {
@@ -5,7 +6,7 @@ namespace {
 
 bool is_exact(Reduction op) { return op != Reduction::Sum && op != Reduction::Prod && op != Reduction::Avg; }
 
-/// Floats that are combined in a wider type.
+/// Floats that are accumulated in a wider type.
 bool is_small_float(const ElementInfo& info) { return info.kind == ElementClass::Float && info.bytes <= 2; }
 
 }  // namespace

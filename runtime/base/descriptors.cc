@@ -1,4 +1,5 @@
-// Descriptors' way through a Unix socket.
+// SPDX-License-Identifier: Apache-2.0
+// Passing descriptors through a Unix socket.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -10,9 +11,9 @@
 namespace rondo {
 namespace {
 
-constexpr int kSendTimeoutMs = 5000;  // the socket is fresh: only a peer that is stopped makes us wait at all
+constexpr int kSendTimeoutMs = 5000;  // the socket is fresh: a send blocks only if the peer is stopped
 
-/// A message and room for descriptors.
+/// A message with space for descriptors.
 struct Envelope {
   explicit Envelope(std::span<std::byte> body) : part{body.data(), body.size()} {
     message.msg_iov = &part;
@@ -24,7 +25,7 @@ struct Envelope {
   Envelope& operator=(const Envelope&) = delete;
 
   iovec part;
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr message = {};
 };
 

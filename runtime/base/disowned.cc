@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/disowned.h"
 
 #include <pthread.h>
 
 namespace rondo {
 
-// Relaxed, all of it: a fork copies the number, and the sentences are constants.
+// All accesses are relaxed: fork() copies the counter, and the sentences are constants.
 constinit std::atomic<const char*> why_disowned{nullptr};
 constinit std::atomic<int> InUse::holders{0};
 

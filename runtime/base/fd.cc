@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/fd.h"
 
 #include <sys/resource.h>
@@ -13,7 +14,7 @@ void Fd::close() {
 bool may_keep(const Fd& fd) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  // The least free number is given away first, so it tells how many are in use.
+  // The kernel hands out the lowest free number, so that indicates how many are in use.
   return static_cast<rlim_t>(fd.get()) < limit.rlim_cur / 2;
 }
 

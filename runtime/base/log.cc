@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
 #include <fmt/ranges.h>
@@ -23,7 +24,7 @@ struct LevelName {
 };
 constexpr LevelName kLevels[] = {{"trace", Level::trace}, {"debug", Level::debug}, {"info", Level::info},
                                  {"warn", Level::warn},   {"error", Level::err},   {"off", Level::off}};
-// NCCL counts them upwards: whoever asks for ABORT gets INFO as well.
+// NCCL's levels are cumulative in this order: ABORT includes INFO.
 constexpr LevelName kNcclLevels[] = {{"NONE", Level::off},   {"VERSION", Level::warn},
                                      {"WARN", Level::warn},  {"INFO", Level::info},
                                      {"ABORT", Level::info}, {"TRACE", Level::trace}};
@@ -47,7 +48,7 @@ Result<Level> wanted_level() {
 
 spdlog::logger& logger() {
   static spdlog::logger& one = *[] {
-    // Never freed: threads may log while the process ends.
+    // Never freed: threads may log during process exit.
     auto* made = new spdlog::logger("rondo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("[%H:%M:%S.%e %P rondo %l] %v");
     const auto level = wanted_level();
@@ -72,7 +73,7 @@ Status read_log_level() {
   const auto level = wanted_level();
   logger().set_level(level.ok() ? level.value() : Level::warn);
   if (level.ok() || setting(Setting::Log)) return level.status();
-  // NCCL passes over a value that it does not know, and programs made for it go on.
+  // NCCL ignores unknown values, and programs written for it rely on that.
   static std::once_flag once;
   std::call_once(once, [&] { log().warn("{}", level.status().message()); });
   return {};

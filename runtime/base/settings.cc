@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/settings.h"
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ constexpr SettingInfo kRows[] = {
 
 constexpr std::string_view kPrefix = "RONDO_";
 
-// What others read than the library: libnccl.so.2, the benchmarks, the scripts in tools/, the tests.
+// Read not by the library but by libnccl.so.2, the benchmarks, the scripts in tools/ and the tests.
 constexpr std::string_view kReadElsewhere[] = {
     "RONDO_NCCL_VERSION", "RONDO_NCCL_BANNER", "RONDO_BENCH_TARGET",  "RONDO_WERROR",
     "RONDO_JOBS",         "RONDO_CUDA",        "RONDO_TORCH",         "RONDO_TORCH_ENV",
@@ -37,7 +38,7 @@ bool is_known(std::string_view name) {
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-/// The rest of every name that is Rondo's own: what they all begin with would make any two look alike.
+/// Rondo's own names without their common prefix, which would make any two look alike.
 std::vector<std::string_view> own_names() {
   std::vector<std::string_view> names;
   for (const SettingInfo& row : kRows)
@@ -91,10 +92,10 @@ Result<bool> switch_setting(Setting which, bool otherwise) {
 Result<int64_t> seconds_setting_ms(Setting which, int64_t otherwise_ms) {
   const auto text = setting(which);
   if (!text) return otherwise_ms;
-  constexpr double kMostSeconds = 1e9;
+  constexpr double kMaxSeconds = 1e9;
   char* end = nullptr;
   const double seconds = std::strtod(text->c_str(), &end);
-  if (*end != '\0' || !(seconds >= 0.001) || seconds > kMostSeconds)
+  if (*end != '\0' || !(seconds >= 0.001) || seconds > kMaxSeconds)
     return error(Code::InvalidArgument, "{} is '{}': it must be a number of seconds from 0.001 to 1e9",
                  setting_info(which).variable, *text);
   return static_cast<int64_t>(std::ceil(seconds * 1000));
@@ -105,7 +106,7 @@ std::vector<std::string> unknown_variables() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
-    if (equals == std::string_view::npos || equals + 1 == text.size()) continue;  // an empty one is not set
+    if (equals == std::string_view::npos || equals + 1 == text.size()) continue;  // empty means unset
     const std::string_view name = text.substr(0, equals);
     if (!name.starts_with(kPrefix) || is_known(name)) continue;
     const std::string_view own = name.substr(kPrefix.size());

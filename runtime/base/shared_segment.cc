@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/shared_segment.h"
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 namespace rondo {
 namespace {
 
-/// Of a memfd that came from a peer.
+/// Checks a memfd received from a peer.
 Status check(const Fd& memfd, size_t bytes) {
   struct stat found {};
   if (::fstat(memfd.get(), &found) != 0) return system_error("a descriptor of shared memory", errno);

@@ -1,14 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/signature.h"
 
-#include <fmt/ranges.h>
-
-#include <vector>
-
-#include "base/collective_names.h"
 #include "base/element.h"
 #include "base/reduction.h"
 #include "base/status.h"
-#include "base/words.h"
 
 namespace rondo {
 namespace {
@@ -26,33 +21,6 @@ std::string op_text(const Signature& s) {
 }
 
 }  // namespace
-
-std::string_view collective_name(CollectiveKind kind) {
-  switch (kind) {
-#define X(enumerator, name) \
-  case CollectiveKind::enumerator: return name;
-    RONDO_COLLECTIVES(X)
-#undef X
-    case CollectiveKind::PointToPoint: return "send/recv";
-  }
-  return "an unknown collective";
-}
-
-std::optional<CollectiveKind> collective_by_name(std::string_view name) {
-  const std::string plain = plain_name(name);
-  for (int i = 0; i < kCollectives; ++i)
-    if (plain_name(collective_name(static_cast<CollectiveKind>(i))) == plain)
-      return static_cast<CollectiveKind>(i);
-  if (plain == "bcast") return CollectiveKind::Broadcast;
-  return std::nullopt;
-}
-
-std::string no_collective(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (int i = 0; i < kCollectives; ++i) names.push_back(collective_name(static_cast<CollectiveKind>(i)));
-  return fmt::format("there is no collective '{}'; there are {}{}", name, fmt::join(names, ", "),
-                     did_you_mean(name, names));
-}
 
 std::string describe(const Signature& s) {
   std::string text(collective_name(s.kind));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/words.h"
 
 #include <fmt/core.h>
@@ -16,7 +17,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// The power of two that a suffix stands for; -1 for anything else.
+/// The binary exponent of a size suffix; -1 for anything else.
 int suffix_shift(std::string_view suffix) {
   if (!suffix.empty() && lower(suffix.back()) == 'b') suffix.remove_suffix(1);
   if (!suffix.empty() && suffix.back() == 'i') suffix.remove_suffix(1);
@@ -39,7 +40,7 @@ std::optional<Number> parse_all(std::string_view text) {
   return value;
 }
 
-/// Edits that turn one into the other: a letter added, left out or replaced, or two neighbours swapped.
+/// Edit distance: insertions, deletions, substitutions, and swaps of adjacent letters.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last;
   std::vector<size_t> last(b.size() + 1);
@@ -56,14 +57,14 @@ size_t distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
-/// How far a name is from a word; the most where it is too far to be meant.
+/// How far a name is from a word; the maximum if it is too far to be meant.
 size_t remoteness(const std::string& word, const std::string& name) {
   constexpr size_t kTooFar = std::numeric_limits<size_t>::max();
   const size_t edits = distance(word, name);
   const size_t shorter = std::min(word.size(), name.size());
   if (edits <= std::max<size_t>(1, shorter / 3) && edits < shorter) return edits;
   const bool begins = shorter >= 3 && word.compare(0, shorter, name, 0, shorter) == 0;
-  return begins ? shorter : kTooFar;  // a slip is likelier than half a name
+  return begins ? shorter : kTooFar;  // a typo is likelier than half a name
 }
 
 }  // namespace
@@ -80,8 +81,8 @@ std::optional<size_t> parse_size(std::string_view text) {
   const auto fraction = parse_all<double>(number);
   if (!fraction) return std::nullopt;
   const double bytes = std::ldexp(*fraction, shift);
-  constexpr double kMost = 0x1p53;  // a double still counts single bytes
-  if (!(bytes >= 0) || bytes > kMost || bytes != std::floor(bytes)) return std::nullopt;
+  constexpr double kMax = 0x1p53;  // up to here a double is exact to the byte
+  if (!(bytes >= 0) || bytes > kMax || bytes != std::floor(bytes)) return std::nullopt;
   return static_cast<size_t>(bytes);
 }
 

@@ -1,5 +1,7 @@
-// Threads of the bindings' own: the program's signal handlers must not run on threads that it does not know
-// of. The bindings use the C API alone, so the runtime's own such function is out of their reach. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Threads of the bindings, with all signals blocked: a program's signal handlers must not run on threads it
+// does not know of. The bindings use only the C API, so they cannot use the runtime's quiet_thread(). Any
+// thread.
 #pragma once
 
 #include <signal.h>

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "comm/group.h"
 
-#include <time.h>
-
 #include <algorithm>
+
+#include "base/backoff.h"
+#include "progress_engine.h"
 
 namespace rondo {
 namespace {
@@ -13,12 +15,12 @@ RONDO_GROUP_STATE int group_depth = 0;
 RONDO_GROUP_STATE struct Collected* this_threads = nullptr;
 
 struct Collected {
-  std::vector<Item> items;
-  std::vector<UserMessage> messages;  // as long as the group has nothing else
+  std::vector<GroupOp> ops;
+  std::vector<UserMessage> messages;  // only while the group has no other ops
   Status refusal;                     // of the first call that was refused
 };
 
-/// Without the look at every use that a thread's variables with a destructor cost.
+/// Avoids the guard check that each use of a thread_local with a destructor costs.
 Collected& collected() {
   if (this_threads != nullptr) return *this_threads;
   thread_local Collected first_used;
@@ -30,16 +32,16 @@ struct Turn {
   uint64_t number;
 };
 
-/// Issuing takes places in several queues and communicators; one issue at a time, so that all of them see
-/// issues in one order and none waits for another in a ring.
+/// Serializes issues: each takes places in several queues and communicators, which must all see issues in the
+/// same order, lest they deadlock.
 std::mutex& issue_mutex() {
   static auto& mutex = *new std::mutex;
   return mutex;
 }
 
-std::vector<Turn> take_turns(std::span<const Item> items) {
+std::vector<Turn> take_turns(std::span<const GroupOp> ops) {
   std::vector<Turn> turns;
-  for (const Item& one : items) {
+  for (const GroupOp& one : ops) {
     Communicator* communicator = one.communicator;
     const bool has = std::any_of(turns.begin(), turns.end(),
                                  [&](const Turn& turn) { return turn.communicator == communicator; });
@@ -48,15 +50,13 @@ std::vector<Turn> take_turns(std::span<const Item> items) {
   return turns;
 }
 
-/// Bounded: the calls before end at their deadlines.
+/// Bounded: earlier calls end at their deadlines.
 void await(const Turn& turn) {
-  while (!turn.communicator->is_turn(turn.number)) {
-    const timespec nap{0, 20'000};
-    ::nanosleep(&nap, nullptr);
-  }
+  const auto has_come = [&] { return turn.communicator->is_turn(turn.number); };
+  if (!has_come()) wait_until(has_come);
 }
 
-/// Ends turns whatever was thrown in them: the calls after would wait for ever.
+/// Ends turns even if an exception was thrown; otherwise later calls would wait forever.
 struct TurnsEnd {
   std::span<const Turn> turns;
   ~TurnsEnd() {
@@ -64,37 +64,37 @@ struct TurnsEnd {
   }
 };
 
-Status carry_out(std::span<const Item> items, std::span<const Turn> turns) {
+Status carry_out(std::span<const GroupOp> ops, std::span<const Turn> turns) {
   for (const Turn& turn : turns) await(turn);
   const TurnsEnd end{turns};
-  return drive(items);
+  return run_to_completion(ops);
 }
 
-/// One call alone, on the caller's thread, or its messages: what most calls are.
+/// The common case: one call, or the messages of one communicator, on the caller's thread.
 template <typename What>
 Status issue_here(Communicator& communicator, What&& what) {
   const Turn turn{&communicator, communicator.take_turn()};
   await(turn);
   const TurnsEnd end{{&turn, 1}};
-  return drive(communicator, what);
+  return run_to_completion(communicator, what);
 }
 
-Status issue(std::vector<Item> items) {
+Status issue(std::vector<GroupOp> ops) {
   std::vector<Queue*> queues;
   bool waits = false;
-  for (const Item& one : items) {
+  for (const GroupOp& one : ops) {
     if (one.queue == nullptr)
       waits = true;
     else if (std::find(queues.begin(), queues.end(), one.queue) == queues.end())
       queues.push_back(one.queue);
   }
-  if (queues.empty()) return carry_out(items, take_turns(items));
-  auto shared = std::make_shared<std::vector<Item>>(std::move(items));
+  if (queues.empty()) return carry_out(ops, take_turns(ops));
+  auto shared = std::make_shared<std::vector<GroupOp>>(std::move(ops));
   auto result = std::make_shared<Status>();
-  Event done;
+  QueueEvent done;
   {
     std::lock_guard lock(issue_mutex());
-    push_jointly(queues, [shared, result, turns = take_turns(*shared)] {
+    push_together(queues, [shared, result, turns = take_turns(*shared)] {
       return *result = carry_out(*shared, turns);
     });
     if (waits) done.record(*queues.front());
@@ -110,12 +110,12 @@ Status issue(std::span<UserMessage> messages) {
     return message.communicator == communicator;
   });
   if (is_of_one) return issue_here(*communicator, messages);
-  std::vector<Item> items;
-  for (const UserMessage& message : messages) items.push_back(message.item());
-  return issue(std::move(items));
+  std::vector<GroupOp> ops;
+  for (const UserMessage& message : messages) ops.push_back(message.op());
+  return issue(std::move(ops));
 }
 
-/// Keeps the memory for the next group.
+/// Reuses the vector's memory for the next group.
 Status issue_collected_messages() {
   std::vector<UserMessage>& collects = collected().messages;
   std::vector<UserMessage> messages = std::exchange(collects, {});
@@ -136,7 +136,7 @@ Status group_end() {
   if (!collected().refusal.ok())
     return std::exchange(collected(), {}).refusal.within("a call of the group was refused, so none was made");
   if (!collected().messages.empty()) return issue_collected_messages();
-  return issue(std::exchange(collected().items, {}));
+  return issue(std::exchange(collected().ops, {}));
 }
 
 Status group_cancel() {
@@ -151,29 +151,21 @@ void note_refusal(Status why) {
   if (group_depth != 0 && collected().refusal.ok()) collected().refusal = std::move(why);
 }
 
-Status submit(Communicator& communicator, Call&& call, Queue* queue) {
-  if (group_depth == 0 && queue == nullptr) return issue_here(communicator, call);
+Status submit(Communicator& communicator, const CallRequest& request, Queue* queue) {
+  if (group_depth == 0 && queue == nullptr) return issue_here(communicator, request);
+  RONDO_TRY_ASSIGN(Call call, communicator.check(request));
   return submit({.communicator = &communicator, .what = std::move(call), .queue = queue});
 }
 
-std::optional<Status> submit_again(Communicator& communicator, const PlainCall& call) {
-  if (group_depth != 0 || !communicator.is_idle()) return std::nullopt;
-  Task* begun = communicator.begin_again(call);
-  if (begun == nullptr) return std::nullopt;
-  const Turn turn{&communicator, communicator.take_turn()};
-  const TurnsEnd end{{&turn, 1}};
-  return drive(communicator, call, begun);
-}
-
-Status submit(Item item) {
+Status submit(GroupOp op) {
   if (group_depth == 0) {
-    std::vector<Item> one;
-    one.push_back(std::move(item));
+    std::vector<GroupOp> one;
+    one.push_back(std::move(op));
     return issue(std::move(one));
   }
-  auto& [items, messages, refusal] = collected();
-  for (const UserMessage& message : std::exchange(messages, {})) items.push_back(message.item());
-  items.push_back(std::move(item));
+  auto& [ops, messages, refusal] = collected();
+  for (const UserMessage& message : std::exchange(messages, {})) ops.push_back(message.op());
+  ops.push_back(std::move(op));
   return {};
 }
 
@@ -182,17 +174,16 @@ Status submit(const UserMessage& message) {
     UserMessage alone = message;
     return issue({&alone, 1});
   }
-  auto& [items, messages, refusal] = collected();
-  if (!items.empty()) return submit(message.item());
+  auto& [ops, messages, refusal] = collected();
+  if (!ops.empty()) return submit(message.op());
   messages.push_back(message);
   return {};
 }
 
 bool group_has(const Communicator& communicator) {
   const auto is_its = [&](const auto& one) { return one.communicator == &communicator; };
-  const auto& [items, messages, refusal] = collected();
-  return std::any_of(items.begin(), items.end(), is_its) ||
-         std::any_of(messages.begin(), messages.end(), is_its);
+  const auto& [ops, messages, refusal] = collected();
+  return std::any_of(ops.begin(), ops.end(), is_its) || std::any_of(messages.begin(), messages.end(), is_its);
 }
 
 Status refuse_in_group(const char* what) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "comm/queue.h"
 
 #include "base/quiet_thread.h"
@@ -52,7 +53,7 @@ void Queue::loop() {
   }
 }
 
-void Event::record(Queue& queue) {
+void QueueEvent::record(Queue& queue) {
   std::lock_guard lock(state_->mutex);
   const uint64_t number = ++state_->recorded;
   queue.push([state = state_, number] {
@@ -63,12 +64,12 @@ void Event::record(Queue& queue) {
   });
 }
 
-void Event::wait(State& state, uint64_t number) {
+void QueueEvent::wait(State& state, uint64_t number) {
   std::unique_lock lock(state.mutex);
   state.changed.wait(lock, [&] { return state.completed >= number; });
 }
 
-void Event::hold(Queue& queue) {
+void QueueEvent::hold(Queue& queue) {
   std::lock_guard lock(state_->mutex);
   queue.push([state = state_, number = state_->recorded] {
     wait(*state, number);
@@ -76,12 +77,12 @@ void Event::hold(Queue& queue) {
   });
 }
 
-bool Event::complete() {
+bool QueueEvent::complete() {
   std::lock_guard lock(state_->mutex);
   return state_->completed >= state_->recorded;
 }
 
-void Event::synchronize() {
+void QueueEvent::synchronize() {
   uint64_t number = 0;
   {
     std::lock_guard lock(state_->mutex);
@@ -90,20 +91,20 @@ void Event::synchronize() {
   wait(*state_, number);
 }
 
-void push_jointly(const std::vector<Queue*>& queues, const std::function<Status()>& work) {
-  struct Meeting {
+void push_together(const std::vector<Queue*>& queues, const std::function<Status()>& work) {
+  struct QueueMeeting {
     std::mutex mutex;
     std::condition_variable changed;
     size_t arrived = 0;
     bool done = false;
     Status status;
   };
-  auto meeting = std::make_shared<Meeting>();
+  auto meeting = std::make_shared<QueueMeeting>();
   const size_t expected = queues.size();
   for (Queue* queue : queues) {
     queue->push([meeting, expected, work] {
       std::unique_lock lock(meeting->mutex);
-      if (++meeting->arrived == expected) {  // the last to come does the work
+      if (++meeting->arrived == expected) {  // the last queue to arrive does the work
         lock.unlock();
         Status status = work();
         lock.lock();

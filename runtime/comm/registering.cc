@@ -1,22 +1,23 @@
-// What a communicator makes of memory that its user registers.
+// SPDX-License-Identifier: Apache-2.0
+// Registration of user memory with a communicator.
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "base/log.h"
+#include "call/placement.h"
 #include "comm/communicator.h"
-#include "comm/gpu_calls.h"
-#include "comm/placement.h"
 #include "gpu/ipc.h"
 #include "gpu/memory.h"
+#include "gpu_calls.h"
 
 namespace rondo {
 namespace {
 
 using Kind = gpu::Place::Kind;
 
-/// Whether this process has memory at the address.
+/// Whether the address is mapped in this process.
 bool is_mapped(const std::byte* at) {
   std::byte byte{};
   const iovec to{&byte, 1};
@@ -50,26 +51,27 @@ Status check_gpu_memory(const std::byte* at, size_t bytes, int memory_device, in
 
 Result<void*> Communicator::register_memory(void* pointer, size_t bytes) {
   auto* const at = static_cast<std::byte*>(pointer);
-  RONDO_TRY_ASSIGN(const gpu::Place place, place_for(pointer, device()));
+  RONDO_TRY_ASSIGN(const gpu::Place place, place_for(pointer, membership_->device()));
   if (pointer != nullptr && bytes != 0) {
     if (place.kind == Kind::Pageable) RONDO_TRY(check_host_memory(at, bytes));
-    if (place.kind == Kind::Device) RONDO_TRY(check_gpu_memory(at, bytes, place.device, device()));
+    if (place.kind == Kind::Device)
+      RONDO_TRY(check_gpu_memory(at, bytes, place.device, membership_->device()));
   }
   RONDO_TRY_ASSIGN(void* handle, registrations_.add(pointer, bytes));
-  Phased* const phased = gpu_calls_->phased();
-  if (phased == nullptr || place.kind != Kind::Device) return handle;
+  StagedExecutor* const staged = gpu_calls_->staged();
+  if (staged == nullptr || place.kind != Kind::Device) return handle;
   if (place.plain)
-    phased->open_window(handle, at, bytes, keep_on_gpu(at));
+    staged->open_window(handle, at, bytes, keep_on_gpu(at));
   else
     log().info(
         "rank {}: {} bytes at {} are memory of a pool or mapped by hand, which peers cannot read in place",
-        self_, bytes, pointer);
+        rank(), bytes, pointer);
   return handle;
 }
 
 Status Communicator::deregister_memory(void* handle) {
   RONDO_TRY(registrations_.check(handle));
-  if (Phased* const phased = gpu_calls_->phased()) RONDO_TRY(phased->close_window(handle));
+  if (StagedExecutor* const staged = gpu_calls_->staged()) RONDO_TRY(staged->close_window(handle));
   return registrations_.remove(handle);
 }
 

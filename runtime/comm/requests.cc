@@ -1,13 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "comm/requests.h"
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/quiet_thread.h"
-#include "exec/patience.h"
+#include "comm_progress.h"
 
 namespace rondo {
 
-std::shared_ptr<Request> Requests::start(Item item) {
-  auto request = std::make_shared<Request>(std::move(item));
+class Request {
+ public:
+  explicit Request(GroupOp asked)
+      : op_(std::move(asked)),
+        oversubscribed_(op_.communicator->oversubscribed()),
+        progress_(*op_.communicator, {&op_, 1}, streams_) {}
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+ private:
+  friend class Requests;
+  GroupOp op_;
+  bool oversubscribed_;
+  MessageStreams streams_;
+  CommProgress progress_;
+  // Guarded by the mutex of Requests:
+  bool over_ = false;
+  Status status_;
+  std::vector<std::function<void(const Status&)>> told_;
+};
+
+std::shared_ptr<Request> Requests::start(GroupOp op) {
+  auto request = std::make_shared<Request>(std::move(op));
   News news;
   {
     const std::lock_guard lock(mutex_);
@@ -20,7 +43,7 @@ std::shared_ptr<Request> Requests::start(Item item) {
   return request;
 }
 
-/// Without it nobody would carry on what nobody waits for.
+/// On failure the request fails: without a thread, it would make no progress unless a caller waits.
 void Requests::start_thread(News& news) {
   auto started = try_quiet_thread([this] { loop(); });
   if (started.ok()) {
@@ -29,13 +52,13 @@ void Requests::start_thread(News& news) {
   }
   const auto request = under_way_.back();
   under_way_.pop_back();
-  request->part_.abandon();
-  end(*request, request->item_.communicator->fail(started.status()), news);
+  request->progress_.abandon();
+  end(*request, request->op_.communicator->membership().fail(started.status()), news);
 }
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Patience patience(request.crowded_, [&](int64_t ns) { nap(ns, &request); });
+  Backoff backoff(request.oversubscribed_, [&](int64_t ns) { nap(ns, &request); });
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;
@@ -44,13 +67,13 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (request.over_) break;
     lock.unlock();
     spread(std::exchange(news, {}));
-    if (moved) patience.reset();
-    const bool is_time = !moved && patience.wait();
+    if (moved) backoff.reset();
+    const bool is_time = !moved && backoff.wait();
     lock.lock();
-    if (is_time) look(patience.waited_ns(), &request);
+    if (is_time) look(backoff.waited_ns(), &request);
     if (is_time && timeout_ms != 0 && deadline.passed()) break;
   }
-  if (!request.over_) request.part_.hide_messages();
+  if (!request.over_) request.progress_.hide_messages();
   if (--waiting_ == 0 && !under_way_.empty()) changed_.notify_all();
   const Status status =
       request.over_ ? request.status_ : Status(Code::InProgress, "the message is not over yet");
@@ -82,36 +105,37 @@ void Requests::close() {
     closed_ = true;
     const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
     for (const auto& request : std::exchange(under_way_, {})) {
-      request->part_.abandon();
-      request->part_.hide_messages();
-      end(*request, request->item_.communicator->board().named(why), news);
+      request->progress_.abandon();
+      request->progress_.hide_messages();
+      end(*request, request->op_.communicator->membership().recorder().named(why), news);
     }
     changed_.notify_all();
-    changed_.wait(lock, [this] { return napping_ == 0; });  // within a nap; what they look at goes away
+    // Sleepers use what is about to go away; each sleep is short.
+    changed_.wait(lock, [this] { return sleeping_ == 0; });
   }
   spread(news);
   if (thread_.joinable()) thread_.join();
 }
 
-/// True if something moved.
+/// True if there was progress.
 bool Requests::advance(News& news) {
   bool moved = false;
   for (auto at = under_way_.begin(); at != under_way_.end();) {
     Request& request = **at;
-    if (!request.part_.over()) moved = request.part_.advance() != Progress::Stuck || moved;
-    if (!request.part_.over()) {
+    if (!request.progress_.over()) moved = request.progress_.advance() != Progress::Stuck || moved;
+    if (!request.progress_.over()) {
       ++at;
       continue;
     }
-    if (request.part_.status().ok() && request.item_.finish) request.item_.finish();
-    end(request, request.part_.status(), news);
+    if (request.progress_.status().ok() && request.op_.finish) request.op_.finish();
+    end(request, request.progress_.status(), news);
     at = under_way_.erase(at);
   }
   return moved;
 }
 
 void Requests::look(int64_t waited_ns, const Request* awaited) {
-  for (const auto& request : under_way_) request->part_.look(waited_ns, request.get() == awaited);
+  for (const auto& request : under_way_) request->progress_.look(waited_ns, request.get() == awaited);
 }
 
 void Requests::end(Request& request, const Status& status, News& news) {
@@ -124,24 +148,24 @@ void Requests::spread(const News& news) {
   for (const auto& [told, status] : news) told(status);
 }
 
-/// For the request, or else the first; others may come meanwhile as before.
+/// Sleeps until the request, or else the first one, may progress. Other threads may use Requests meanwhile.
 void Requests::nap(int64_t ns, Request* request) {
   std::unique_lock lock(mutex_);
   if (under_way_.empty()) return;
   Request& awaited_for = request != nullptr ? *request : *under_way_.front();
   if (awaited_for.over_) return;
-  const Awaited awaited = awaited_for.part_.awaited();
-  ++napping_;
+  const Awaited awaited = awaited_for.progress_.awaited();
+  ++sleeping_;
   lock.unlock();
-  doze(awaited, ns);
+  park(awaited, ns);
   lock.lock();
-  if (--napping_ == 0 && closed_) changed_.notify_all();
+  if (--sleeping_ == 0 && closed_) changed_.notify_all();
 }
 
-/// Nobody waits for what it does, so it spins for nobody.
+/// No caller waits for these requests, so the thread does not spin.
 void Requests::loop() {
   std::unique_lock lock(mutex_);
-  Patience patience(true, [this](int64_t ns) { nap(ns); });
+  Backoff backoff(true, [this](int64_t ns) { nap(ns); });
   News news;
   while (!closed_) {
     if (under_way_.empty() || waiting_ != 0) {
@@ -151,10 +175,10 @@ void Requests::loop() {
     const bool moved = advance(news);
     lock.unlock();
     spread(std::exchange(news, {}));
-    if (moved) patience.reset();
-    const bool is_time = !moved && patience.wait();
+    if (moved) backoff.reset();
+    const bool is_time = !moved && backoff.wait();
     lock.lock();
-    if (is_time && waiting_ == 0) look(patience.waited_ns(), nullptr);
+    if (is_time && waiting_ == 0) look(backoff.waited_ns(), nullptr);
   }
 }
 

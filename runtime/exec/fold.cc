@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/fold.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace rondo {
 namespace {
 
-/// A user's function folds into its first argument, which therefore must not be a later operand's memory.
+/// A user's function accumulates into its first argument, which therefore must not alias a later operand.
 void fold_by_function(const CallType& type, const CallOp& op, const FoldArgs& args) {
   bool aliased = false;
   for (size_t i = 1; i < args.operands.size(); ++i) aliased |= args.operands[i] == args.out;
@@ -33,7 +34,7 @@ void fold_by_kernel(const CallType& type, const CallOp& op, const FoldArgs& args
           .scalar = op.scalar});
 }
 
-/// A piece at a time by way of memory that stays in the nearest cache.
+/// Folds one piece at a time into a buffer that stays in the nearest cache.
 void fold_past_caches(const CallType& type, const CallOp& op, const FoldArgs& args) {
   constexpr size_t kRoomBytes = 4096;
   alignas(64) std::byte room[kRoomBytes];

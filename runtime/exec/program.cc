@@ -1,4 +1,5 @@
-#include "exec/program.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "program.h"
 
 #include <algorithm>
 #include <set>
@@ -23,8 +24,8 @@ bool writes_to(const Shape& shape, const Schedule& schedule, const Step& write, 
   return false;
 }
 
-/// Whether the value that (lane, index) sends stays where it is: nothing later in its lane and nothing at all
-/// in other lanes writes there. Scratch is used again by the next tile.
+/// Whether the value that (lane, index) sends remains in place: no later Step of its lane and no Step of
+/// another lane overwrites it. Never in Scratch, which the next tile reuses.
 bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
   const Step& step = schedule.lanes[lane].steps[index];
   const Ref place = Program::value_place(step);
@@ -37,7 +38,7 @@ bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t ind
   return true;
 }
 
-/// Whether `write` leaves something in the Output that no Step takes from there.
+/// Whether `write` writes to the Output what no Step reads from there.
 bool settled(const Schedule& schedule, const Step& write) {
   if (!write.has(kCopy) || write.dst() != Buffer::Output) return false;
   for (const Lane& lane : schedule.lanes)
@@ -47,7 +48,7 @@ bool settled(const Schedule& schedule, const Step& write) {
   return true;
 }
 
-/// `judge(lane, index)` for every Step.
+/// judge(lane, index) for every Step.
 template <typename Judge>
 std::vector<std::vector<bool>> of_steps(const Schedule& schedule, const Judge& judge) {
   std::vector<std::vector<bool>> all(schedule.lanes.size());

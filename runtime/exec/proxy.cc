@@ -1,24 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/proxy.h"
 
 #include <algorithm>
 #include <chrono>
 
+#include "base/backoff.h"
 #include "base/quiet_thread.h"
-#include "exec/patience.h"
 
 namespace rondo {
 namespace {
 
-constexpr std::chrono::milliseconds kIdle{2};  // between two looks while no work is busy
+constexpr std::chrono::milliseconds kIdle{2};  // poll interval while no work is busy
 
 }  // namespace
 
 Proxy& Proxy::get() {
-  static auto& proxy = *new Proxy;  // communicators may outlive everything else in the process
+  static auto& proxy = *new Proxy;  // leaked: communicators may outlive static objects
   return proxy;
 }
 
-void Proxy::add(Work* work) {
+void Proxy::add(ProxyClient* work) {
   const std::lock_guard starting(thread_mutex_);
   {
     const std::lock_guard lock(mutex_);
@@ -34,7 +35,7 @@ void Proxy::add(Work* work) {
   }
 }
 
-void Proxy::remove(Work* work) {
+void Proxy::remove(ProxyClient* work) {
   const std::lock_guard ending(thread_mutex_);
   bool last = false;
   {
@@ -46,13 +47,13 @@ void Proxy::remove(Work* work) {
 }
 
 void Proxy::loop() {
-  Patience patience(true);
+  Backoff patience(true);
   for (;;) {
     bool moved = false;
     bool busy = false;
     std::unique_lock lock(mutex_);
     if (all_.empty()) return;
-    for (Work* work : all_) {
+    for (ProxyClient* work : all_) {
       moved = work->serve() || moved;
       busy = busy || work->busy();
     }

@@ -1,4 +1,5 @@
-// What a build without CUDA's headers says: there is no GPU.
+// SPDX-License-Identifier: Apache-2.0
+// Stubs for a build without CUDA's headers: there is no GPU.
 #include "gpu/device.h"
 #include "gpu/graph.h"
 #include "gpu/ipc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/device.h"
 
 #include <cstring>
@@ -10,13 +11,13 @@
 namespace rondo::gpu {
 namespace {
 
-/// A primary context, and the number that no other one has, nor this one after a reset.
+/// A primary context and its id, which is unique and changes with a reset.
 struct Taken {
   CUcontext context = nullptr;
   unsigned long long id = 0;
 };
 
-/// After a reset all that Rondo has on the device is gone, or by now somebody else's.
+/// After a reset, everything that Rondo had on the device is gone, or its handles may have new owners.
 Result<CUcontext> unless_reset(const Driver& cuda, const Taken& taken, int device) {
   unsigned long long id = 0;
   const CUresult result = cuda.cuCtxGetId(taken.context, &id);
@@ -29,7 +30,7 @@ Result<CUcontext> unless_reset(const Driver& cuda, const Taken& taken, int devic
                device);
 }
 
-/// The primary context of a device, which the process keeps from its first use on.
+/// The primary context of a device, which the process retains from its first use on.
 Result<CUcontext> context_of(int device) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   static auto& mutex = *new std::mutex;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-#define RONDO_NAME_OF(name) #name  // after cuda.h's macros
+#define RONDO_NAME_OF(name) #name  // after expansion of cuda.h's macros
 
 template <class Function>
 bool find(void* library, const char* name, Function*& function) {
@@ -30,7 +31,7 @@ void find_optional(void* library, const char* name, Function*& function) {
   if (!find(library, name, function)) function = not_there;
 }
 
-/// Null, or the first function that the library lacks.
+/// The first function that the library lacks; null if none.
 const char* look_up(void* library, Driver& functions) {
 #define X(name) \
   if (!find(library, RONDO_NAME_OF(name), functions.name)) return RONDO_NAME_OF(name);

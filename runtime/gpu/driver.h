@@ -1,5 +1,6 @@
-// The driver's functions, looked up at run time. Which of an ABI's versions is meant, cuda.h's macros say,
-// except where an older version does, so that a driver of CUDA 12.0 has all of them.
+// SPDX-License-Identifier: Apache-2.0
+// The driver's functions, looked up at run time. cuda.h's macros select the ABI version of each, unless an
+// older version suffices, so that a CUDA 12.0 driver has all of them.
 #pragma once
 
 #include <cuda.h>
@@ -73,7 +74,7 @@ namespace rondo::gpu {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)
 
-/// What benchmarks and tests need. Where the driver lacks one, it answers CUDA_ERROR_NOT_SUPPORTED.
+/// Needed by benchmarks and tests. If the driver lacks one, a stub returns CUDA_ERROR_NOT_SUPPORTED.
 #define RONDO_OPTIONAL_DRIVER_FUNCTIONS(X) \
   X(cuStreamBeginCapture)                  \
   X(cuStreamEndCapture)                    \
@@ -88,20 +89,20 @@ struct Driver {
   RONDO_DRIVER_FUNCTIONS(X)
   RONDO_OPTIONAL_DRIVER_FUNCTIONS(X)
 #undef X
-  /// Of CUDA 11.3; what later versions add is about edges.
+  /// The version of CUDA 11.3; later ones only add edge data.
   CUresult (*cuStreamGetCaptureInfo_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
                                         const CUgraphNode**, size_t*) = nullptr;
-  /// Without a suffix in the driver; optional as well.
+  /// Has no suffix in the driver; also optional.
   CUresult (*cuEventElapsedTime_v1)(float*, CUevent, CUevent) = nullptr;
 };
 
-/// Loads and initialises the driver the first time; Unsupported, with the reason, where that fails.
+/// Loads and initializes the driver on first use; Unsupported, with the reason, if that fails.
 Result<const Driver*> driver();
 
-/// As the driver wants addresses.
+/// A pointer in the driver's address type.
 inline CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-/// Ok for CUDA_SUCCESS; else what failed, on which GPU where Current says so, and CUDA's own words.
+/// Ok for CUDA_SUCCESS; else an error with what failed, the GPU (if Current is set), and CUDA's own words.
 Status outcome(CUresult result, const char* what);
 
 }  // namespace rondo::gpu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/graph.h"
 
 #include <utility>
@@ -8,7 +9,7 @@ namespace rondo::gpu {
 
 Status begin_capture(Stream stream) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
-  // Relaxed: other threads record into the same graph, and what they do besides is no concern of it.
+  // Relaxed: other threads record into the same graph and may make any other CUDA calls meanwhile.
   return outcome(cuda->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
                  "beginning to capture a graph");
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/launch.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ CUresult load(const void* code, CUlibrary& library) {
   return driver().value()->cuLibraryLoadData(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0);
 }
 
-/// Brings the kernel onto the current device.
+/// Loads the kernel onto the current device.
 CUresult look_up(CUlibrary library, const char* name, CUfunction& function) {
   const Driver& cuda = *driver().value();
   CUkernel kernel = nullptr;
@@ -24,7 +25,7 @@ CUresult look_up(CUlibrary library, const char* name, CUfunction& function) {
   return result == CUDA_SUCCESS ? cuda.cuKernelGetFunction(&function, kernel) : result;
 }
 
-/// The compiler's log in a line; what it says first is what matters.
+/// The compiler's log in one line; its beginning is what matters.
 std::string in_a_line(std::string log) {
   log.resize(std::strlen(log.c_str()));
   while (!log.empty() && std::isspace(static_cast<unsigned char>(log.back()))) log.pop_back();
@@ -36,8 +37,8 @@ std::string in_a_line(std::string log) {
 class Linker {
  public:
   explicit Linker(uint32_t max_registers) {
-    // The kernels' PTX says how many threads a block has, which limits their registers. The functions that
-    // they call are compiled without that limit, and may then need more registers than a kernel can have.
+    // The kernels' PTX specifies the threads per block, which limits their registers. The functions they call
+    // are compiled without that limit, and could then need more registers than a kernel can have.
     set(0, CU_JIT_MAX_REGISTERS, max_registers);
     set(1, CU_JIT_ERROR_LOG_BUFFER, reinterpret_cast<uintptr_t>(log_.data()));
     set(2, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, log_.size());
@@ -78,10 +79,10 @@ class Linker {
   std::string log_ = std::string(4096, '\0');
   std::array<CUjit_option, kOptions> options_;
   std::array<void*, kOptions> values_;
-  CUlinkState state_ = nullptr;  // keeps the options' addresses
+  CUlinkState state_ = nullptr;  // keeps pointers to the options
 };
 
-/// What the library has and the machine wants, for a kernel that could not be loaded.
+/// The library's architectures and the machine's, for the error of a kernel that could not be loaded.
 std::string code_and_device(const char* description, int device) {
   const Driver& cuda = *driver().value();
   int major = 0;

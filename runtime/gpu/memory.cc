@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/memory.h"
 
 #include <sys/mman.h>
@@ -15,8 +16,8 @@
 namespace rondo::gpu {
 namespace {
 
-/// Memory of the process, which the CPU may go on using when the GPU is reset: that takes what
-/// cuMemHostAlloc() gives away from under it.
+/// Registers memory of the process, which the CPU can still use after the GPU is reset; a reset frees memory
+/// from cuMemHostAlloc() while it is in use.
 CUresult allocate_pinned(const Driver& cuda, size_t bytes, CUdeviceptr& at) {
   void* const made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -24,7 +25,7 @@ CUresult allocate_pinned(const Driver& cuda, size_t bytes, CUdeviceptr& at) {
       cuda.cuMemHostRegister(made, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
   const bool registered = result == CUDA_SUCCESS;
   const CUresult found = registered ? cuda.cuMemHostGetDevicePointer(&at, made, 0) : result;
-  if (found == CUDA_SUCCESS && at == address(made)) return CUDA_SUCCESS;  // both see it at the same place
+  if (found == CUDA_SUCCESS && at == address(made)) return CUDA_SUCCESS;  // same address on both
   if (registered) cuda.cuMemHostUnregister(made);
   ::munmap(made, bytes);
   return found == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : found;
@@ -75,7 +76,7 @@ Result<Memory> Memory::allocate(MemoryKind kind, int device, size_t bytes) {
 Memory::~Memory() {
   if (data_ == nullptr) return;
   const Current current(device_);
-  if (!current.status().ok()) return;  // the driver is going away, and the memory with it
+  if (!current.status().ok()) return;  // the driver is shutting down and frees the memory
   if (kind_ != MemoryKind::Pinned) {
     driver().value()->cuMemFree(address(data_));
   } else {
@@ -114,7 +115,7 @@ Status fill(void* at, std::byte value, size_t bytes, Stream stream) {
 
 namespace {
 
-/// Issues to a stream of its own, and waits for that.
+/// Issues to a new stream and waits for it.
 Status at_once(int device, const std::function<Status(Stream)>& issue) {
   const OutsideCapture outside;
   RONDO_TRY_ASSIGN(const OwnedStream stream, OwnedStream::create(device));

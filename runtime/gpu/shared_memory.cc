@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/shared_memory.h"
 
 #include <cstring>
@@ -20,7 +21,7 @@ CUmemAllocationProp properties(int device) {
 
 }  // namespace
 
-/// Gives the handle's memory addresses that kernels of the device can follow.
+/// Maps the handle's memory at an address that kernels on the device can access.
 Status SharedMemory::map(SharedMemory& memory, int device) {
   const Driver& cuda = *driver().value();
   CUdeviceptr at = 0;

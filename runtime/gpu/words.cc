@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gpu/words.h"
 
 #include <algorithm>
@@ -8,12 +9,12 @@
 namespace rondo::gpu {
 namespace {
 
-constexpr size_t kMostAtOnce = 255;  // CUDA's: fewer than 256
+constexpr size_t kMaxAtOnce = 255;  // CUDA's limit: fewer than 256
 
 CUstreamBatchMemOpParams params_of(const WordOperation& operation) {
   CUstreamBatchMemOpParams params{};
   const auto word = reinterpret_cast<CUdeviceptr>(operation.word);
-  if (operation.kind == WordOperation::Kind::Wait) {
+  if (operation.type == WordOperation::Type::Wait) {
     params.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     params.waitValue.address = word;
     params.waitValue.value = operation.value;
@@ -32,7 +33,7 @@ CUstreamBatchMemOpParams params_of(const WordOperation& operation) {
 Status operate(Stream stream, std::span<const WordOperation> operations) {
   std::vector<CUstreamBatchMemOpParams> params;
   while (!operations.empty()) {
-    const auto now = operations.first(std::min(kMostAtOnce, operations.size()));
+    const auto now = operations.first(std::min(kMaxAtOnce, operations.size()));
     operations = operations.subspan(now.size());
     params.clear();
     for (const WordOperation& one : now) params.push_back(params_of(one));

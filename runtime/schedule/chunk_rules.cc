@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "chunk_rules.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 namespace rondo {
 namespace {
 
-/// input[j] of a rank, or output[j], where they are blocks of the _v forms.
+/// The length class of input[j] or output[j] of a rank, if they are blocks of a _v form.
 int block_class(const Shape& shape, int rank, bool input, int chunk) {
   switch (shape.kind) {
     case CollectiveKind::AllGather:
@@ -17,26 +18,10 @@ int block_class(const Shape& shape, int rank, bool input, int chunk) {
   }
 }
 
-bool has_blocks(CollectiveKind kind) {
-  return kind == CollectiveKind::AllGather || kind == CollectiveKind::Gather ||
-         kind == CollectiveKind::ReduceScatter || kind == CollectiveKind::Scatter ||
-         kind == CollectiveKind::AllToAll;
-}
-
 }  // namespace
 
-bool has_input(const Shape& shape, int rank) {
-  const bool only_root = shape.kind == CollectiveKind::Broadcast || shape.kind == CollectiveKind::Scatter;
-  return !only_root || rank == shape.root;
-}
-
-bool has_output(const Shape& shape, int rank) {
-  if (shape.kind == CollectiveKind::Reduce || shape.kind == CollectiveKind::Gather) return rank == shape.root;
-  return shape.kind != CollectiveKind::Exscan || rank > 0;
-}
-
 int length_class(const Shape& shape, const Schedule& schedule, Buffer buffer, int chunk) {
-  if (has_blocks(shape.kind) && !shape.varying) return 0;
+  if (traits(shape.kind).has_blocks() && !shape.varying) return 0;
   bool input = buffer == Buffer::Input;
   if (buffer == Buffer::Scratch) {
     input = schedule.input_chunks >= schedule.output_chunks;
@@ -56,7 +41,7 @@ bool knows_length(const Shape& shape, int rank, int length_class) {
 }
 
 std::optional<Wanted> wanted(const Shape& shape, int rank, int output_chunk) {
-  if (!has_output(shape, rank)) return std::nullopt;
+  if (!traits(shape.kind).has_result(rank, shape.root)) return std::nullopt;
   switch (shape.kind) {
     case CollectiveKind::AllReduce:
     case CollectiveKind::Reduce: return Wanted{0, shape.nranks, output_chunk};

@@ -1,5 +1,6 @@
-// What a collective demands of chunks: who may read and write which, how long each is, and what it must hold
-// in the end. Pure functions of a Shape: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// A collective's rules for chunks: how long each is, and what it must hold at the end. Pure functions of a
+// Shape: any thread.
 #pragma once
 
 #include <optional>
@@ -8,18 +9,14 @@
 
 namespace rondo {
 
-/// Whether the rank has an Input that holds something, and an Output that it may write.
-bool has_input(const Shape& shape, int rank);
-bool has_output(const Shape& shape, int rank);
-
-/// Chunks of one class have one length in every call; those of different classes may differ. -1: the rank
-/// does not know the length.
+/// Chunks of one class have the same length in every call; different classes may differ in length. -1: the
+/// rank does not know the length.
 int length_class(const Shape& shape, const Schedule& schedule, Buffer buffer, int chunk);
 
 /// Whether the rank knows the length of that class.
 bool knows_length(const Shape& shape, int rank, int length_class);
 
-/// What an Output chunk must hold in the end: input[chunk] of the ranks [first, end), folded.
+/// What an Output chunk must hold at the end: input[chunk] of the ranks [first, end), folded.
 struct Wanted {
   int first = 0;
   int end = 0;

@@ -1,13 +1,14 @@
-// Expressions in words.
+// SPDX-License-Identifier: Apache-2.0
+// Expressions as text.
 #include "expressions.h"
 
 namespace rondo {
 namespace {
 
-// Of what has more operands, only the bounds are named: of a sum that goes on as it begins, and of a group
-// that lies deeper in a tree.
-constexpr int kMostOperands = 8;
-constexpr int kMostDepth = 2;
+// With more operands than this, only the bounds are printed: of a sum that continues regularly, and of a
+// group that is deeper in a tree.
+constexpr int kMaxOperands = 8;
+constexpr int kMaxDepth = 2;
 
 }  // namespace
 
@@ -32,16 +33,16 @@ std::string Expressions::formula(ExpressionId id, const FormulaStyle& style, int
   if (is_leaf(id)) return fmt::format("x{}", value.first);
   if (value.right >= 0) return fold_formula(id, style, depth);
   const std::string inner = formula(value.left, style, depth);
-  const bool is_input = value.leaves == 1;  // of the only rank
+  const bool is_input = value.leaves == 1;  // of a single rank
   if (value.rounded) return style.roundings && !is_input ? fmt::format("r({})", inner) : inner;
   return style.divisor == 1 ? inner : fmt::format("({}) / {}", inner, style.divisor);
 }
 
 std::string Expressions::fold_formula(ExpressionId id, const FormulaStyle& style, int depth) const {
   const Node& value = node(id);
-  if (value.leaves > kMostOperands) {
+  if (value.leaves > kMaxOperands) {
     if (goes_on_as_it_begins(id)) return endless_formula(id, style);
-    if (depth >= kMostDepth) return group_formula(value);
+    if (depth >= kMaxDepth) return group_formula(value);
   }
   const auto nested = [&](ExpressionId operand) {
     const std::string text = formula(operand, style, depth + 1);
@@ -66,8 +67,8 @@ std::string Expressions::group_formula(const Node& group) const {
   return fmt::format("{{{} of x{} to x{}}}", group.leaves, group.first, group.last);
 }
 
-/// Whether it adds one operand after the other to what it has, always the next rank's, and rounds each sum or
-/// none.
+/// Whether the fold adds one operand at a time, always the next rank's, and rounds either every partial sum
+/// or none.
 bool Expressions::goes_on_as_it_begins(ExpressionId fold) const {
   const bool rounded = node(node(fold).left).rounded;
   int next = -1;

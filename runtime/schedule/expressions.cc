@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "expressions.h"
 
 #include <bit>
@@ -5,7 +6,7 @@
 namespace rondo {
 namespace {
 
-// In the place of a right operand.
+// Stand in for a right operand.
 constexpr ExpressionId kFinished = -1;
 constexpr ExpressionId kRounded = -2;
 
@@ -98,7 +99,7 @@ ExpressionId Expressions::round(ExpressionId value) {
   return change(value, kRounded, rounded);
 }
 
-/// The value as `changed` says it is then; it holds what it held.
+/// A value derived from `value` as described by `changed`, with the same contributions.
 ExpressionId Expressions::change(ExpressionId value, ExpressionId how, const Node& changed) {
   const auto [place, fresh] = folds_.try_emplace(pair_key(value, how), -1);
   if (!fresh) return place->second;
@@ -114,7 +115,7 @@ ExpressionId Expressions::change(ExpressionId value, ExpressionId how, const Nod
 
 ExpressionId Expressions::unrounded(ExpressionId id) const { return node(id).rounded ? node(id).left : id; }
 
-/// From the last operand back to the first.
+/// Walks from the last operand back to the first.
 bool Expressions::has(Association association, ExpressionId id) const {
   if (association == Association::Any) return true;
   const auto open = [&](ExpressionId value) {
@@ -130,7 +131,7 @@ bool Expressions::has(Association association, ExpressionId id) const {
 }
 
 bool Expressions::holds_exactly(ExpressionId id, int first, int end) const {
-  const Node& value = node(id);  // no rank is in it twice, so its bounds and size say all
+  const Node& value = node(id);  // holds no rank twice, so bounds and size are sufficient
   return value.first == first && value.last == end - 1 && value.leaves == end - first;
 }
 

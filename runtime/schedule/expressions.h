@@ -1,7 +1,7 @@
-// Expressions: what memory holds in a symbolic run. A value is some rank's input chunk, a fold of two values,
-// a finished value, or one that was rounded to the type; equal values have one id (hash-consing), and each
-// knows whose contributions it holds.
-// Owned by one run of the verifier, on its thread.
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: the contents of memory in a symbolic run. A value is some rank's input chunk, a fold of two
+// values, a finished value, or a value rounded to the type. Equal values share one id (hash-consing), and
+// each value knows which ranks have contributed to it. Owned by one run of the verifier, on its thread.
 #pragma once
 
 #include <cstdint>
@@ -24,35 +24,34 @@ class Expressions {
 
   /// Rank `rank`'s input[chunk] of a tile.
   ExpressionId leaf(int rank, int tile, int chunk);
-  /// left (op) right; a Status where that can be part of no correct result.
+  /// left (op) right; an error if that cannot be part of a correct result.
   Result<ExpressionId> fold(ExpressionId left, ExpressionId right);
-  /// The value with all that comes after the last operand; a Status where ranks are missing or it has it
-  /// already.
+  /// The value after the final step; an error if ranks are missing or it is finished already.
   Result<ExpressionId> finish(ExpressionId value);
-  /// The value as memory and messages hold it; inputs and what was rounded before stay what they are.
+  /// The value rounded to the type, as memory and messages hold it; inputs and rounded values are unchanged.
   ExpressionId round(ExpressionId value);
 
   bool finished(ExpressionId id) const { return node(id).finished; }
   int tile(ExpressionId id) const { return node(id).tile; }
-  /// The rank and chunk of the first leaf: the chunk is that of all of them.
+  /// The lowest rank, and the chunk, which is the same for all leaves.
   int first_rank(ExpressionId id) const { return node(id).first; }
   int chunk(ExpressionId id) const { return node(id).chunk; }
   /// Whether exactly the ranks [first, end) have contributed.
   bool holds_exactly(ExpressionId id, int first, int end) const;
-  /// Whether its operands are combined in that way.
+  /// Whether its operands are combined with that association.
   bool has(Association association, ExpressionId id) const;
 
   /// "((0+1)+2)".
   std::string association(ExpressionId id) const;
   /// "((0+1)+2) of chunk 3, tile 0".
   std::string describe(ExpressionId id) const;
-  /// As Formula says.
+  /// As described at Formula.
   std::string formula(ExpressionId id, const FormulaStyle& style = {}) const;
 
  private:
   struct Node {
     ExpressionId left = -1;   // -1: a leaf
-    ExpressionId right = -1;  // -1 beside a left: that one, finished or rounded
+    ExpressionId right = -1;  // -1 with a left: `left`, finished or rounded
     int tile = 0;
     int chunk = 0;
     int first = 0;  // lowest and highest rank
@@ -79,7 +78,7 @@ class Expressions {
   size_t words_;
   bool commutative_;
   std::vector<Node> nodes_;
-  std::vector<uint64_t> ranks_;  // words_ for each node: a bit for each rank that has contributed
+  std::vector<uint64_t> ranks_;  // words_ per node: one bit for each rank that has contributed
   std::unordered_map<uint64_t, ExpressionId> folds_;
   std::unordered_map<uint64_t, ExpressionId> leaves_;
 };

@@ -1,6 +1,7 @@
-// Vector clocks: which Steps of which lanes are certainly over when another one starts. Order comes from a
-// lane's list, from waits, and from messages; not from slots becoming free, so that it holds at any depth.
-// Owned by one run of the verifier, on its thread.
+// SPDX-License-Identifier: Apache-2.0
+// Vector clocks: which Steps of which lanes are certain to be done when another one starts. Order follows
+// from a lane's list, from waits, and from messages, but not from slots becoming free, so it holds at any
+// depth. Owned by one run of the verifier, on its thread.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +12,21 @@
 
 namespace rondo {
 
-using Clock = std::vector<uint32_t>;  // for each lane of all ranks, the Steps that are certainly over
+using Clock = std::vector<uint32_t>;  // for each lane of all ranks, the Steps that are certain to be done
 
 class HappensBefore {
  public:
-  /// Does nothing where every rank has one lane: then there is nothing to order.
+  /// Does nothing if every rank has a single lane: then there is nothing to order.
   explicit HappensBefore(const std::vector<Schedule>& ranks);
 
   bool tracks() const { return tracks_; }
-  /// A number for each lane of all ranks.
+  /// The global index of a rank's lane.
   size_t index(size_t rank, size_t lane) const { return first_lane_[rank] + lane; }
-  /// What the next Step of the lane knows to be over.
+  /// The Steps that are known to be done when the lane's next Step starts.
   const Clock& clock(size_t index) const { return clocks_[index]; }
 
   void join(size_t index, const Clock& other);
-  /// The next Step starts; returns its number, from 1.
+  /// Starts the lane's next Step; returns its 1-based number.
   uint32_t tick(size_t index) { return ++clocks_[index][index]; }
   bool is_over(size_t index, size_t other, uint32_t number) const { return clocks_[index][other] >= number; }
 

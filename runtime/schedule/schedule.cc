@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedule/schedule.h"
 
 #include <fmt/core.h>
@@ -9,8 +10,7 @@
 namespace rondo {
 namespace {
 
-/// Builders are pure functions of shapes that their supports() admits: what does not fit is a fault of
-/// theirs.
+/// Builders get only shapes that their supports() accepts: a value out of range is a bug in the builder.
 uint16_t narrow(int value) {
   if (value < 0 || value >= Step::kNone) {
     fmt::print(stderr, "rondo: a schedule holds {}, which does not fit 16 bits\n", value);
@@ -45,14 +45,10 @@ std::string chunk_text(Buffer buffer, int first, int count) {
 }  // namespace
 
 Chunks chunks_of(const Shape& shape, int parts) {
-  switch (shape.kind) {
-    case CollectiveKind::AllGather:
-    case CollectiveKind::Gather: return {1, shape.nranks};
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::Scatter: return {shape.nranks, 1};
-    case CollectiveKind::AllToAll: return {shape.nranks, shape.nranks};
-    default: return {parts, parts};
-  }
+  const CollectiveTraits& kind = traits(shape.kind);
+  if (!kind.has_blocks()) return {parts, parts};
+  return {kind.sends == BlockCount::OnePerRank ? shape.nranks : 1,
+          kind.receives == BlockCount::OnePerRank ? shape.nranks : 1};
 }
 
 Schedule::Schedule(const Shape& shape, int own_rank, int parts, int scratch)

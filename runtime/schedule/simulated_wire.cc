@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simulated_wire.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ std::vector<SimulatedWire::Transfer> SimulatedWire::start(double now) {
   std::sort(ready_.begin(), ready_.end());
   ready_.erase(std::unique(ready_.begin(), ready_.end()), ready_.end());
   std::erase_if(ready_, [&](size_t rank) { return sending_[rank] || waiting_[rank].empty(); });
-  // The longest waiting first, so that nobody is put off for ever by others that aim at the same rank.
+  // The longest waiting first, so that no sender is starved by others with the same destination.
   std::sort(ready_.begin(), ready_.end(),
             [&](size_t a, size_t b) { return waiting_[a].front().order < waiting_[b].front().order; });
   std::vector<Transfer> started;

@@ -1,5 +1,6 @@
-// What the simulator's messages travel on: each rank sends one at a time and receives one at a time. Owned by
-// one simulation, on its thread.
+// SPDX-License-Identifier: Apache-2.0
+// The simulator's network: each rank sends one message at a time and receives one at a time. Owned by one
+// simulation, on its thread.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,15 @@ class SimulatedWire {
   SimulatedWire(size_t nranks, const SimulatedNetwork& network)
       : network_(network), sending_(nranks), receiving_(nranks), waiting_(nranks) {}
 
-  /// To be sent after all that its rank has queued before.
+  /// Queues a message behind all those of its sender.
   void queue(const SimulatedMessage& message);
 
   struct Transfer {
     SimulatedMessage message;
-    double left_at = 0;  // both ends are free again: to be told by finish()
+    double left_at = 0;  // when both ends are free again: the caller then calls finish()
     double arrives_at = 0;
   };
-  /// Starts all that can start now.
+  /// Starts all transfers that can start now.
   std::vector<Transfer> start(double now);
 
   void finish(const SimulatedMessage& message);
@@ -46,7 +47,7 @@ class SimulatedWire {
   std::vector<bool> sending_;
   std::vector<bool> receiving_;
   std::vector<std::deque<Waiting>> waiting_;  // for each sender
-  std::vector<size_t> ready_;                 // senders that may have something to start, and perhaps others
+  std::vector<size_t> ready_;                 // superset of the senders that can start a transfer
   uint64_t next_ = 0;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedule/simulator.h"
 
 #include <algorithm>
@@ -19,34 +20,36 @@ class Simulation {
   Result<double> run();
 
  private:
-  struct LaneState {
+  struct SimulatedLane {
     size_t rank = 0;
     size_t lane = 0;
     int tile = 0;
     size_t step = 0;
   };
-  struct Link {
-    int in_use = 0;   // slots from when they are filled to when they are received
+  struct SimulatedLink {
+    int in_use = 0;   // slots that are filled but not received yet
     int arrived = 0;  // messages that can be received
   };
-  struct Event {
+  struct SimulatedEvent {
     double time = 0;
     uint64_t order = 0;
-    bool arrival = false;  // otherwise the message has left its ports
+    bool arrival = false;  // false: the message has left its ports
     SimulatedMessage message;
-    bool operator>(const Event& other) const {
+    bool operator>(const SimulatedEvent& other) const {
       return time != other.time ? time > other.time : order > other.order;
     }
   };
 
-  const Lane& lane(const LaneState& at) const { return ranks_[at.rank].lanes[at.lane]; }
-  bool done(const LaneState& at) const { return at.tile >= tiles_ || lane(at).steps.empty(); }
-  Link& link(size_t from, size_t to, uint16_t port) { return links_[{from * ranks_.size() + to, port}]; }
-  const std::vector<uint16_t>& peers(const LaneState& at, uint16_t set) const;
+  const Lane& lane(const SimulatedLane& at) const { return ranks_[at.rank].lanes[at.lane]; }
+  bool done(const SimulatedLane& at) const { return at.tile >= tiles_ || lane(at).steps.empty(); }
+  SimulatedLink& link(size_t from, size_t to, uint16_t port) {
+    return links_[{from * ranks_.size() + to, port}];
+  }
+  const std::vector<uint16_t>& peers(const SimulatedLane& at, uint16_t set) const;
 
   void advance_rank(size_t rank);
-  bool can_run(const LaneState& at);
-  void execute(LaneState& at);
+  bool can_run(const SimulatedLane& at);
+  void execute(SimulatedLane& at);
   void take_event();
   void start_messages();
   void wake(size_t rank) { awake_.push_back(rank); }
@@ -56,10 +59,10 @@ class Simulation {
   int tiles_;
   SimulatedNetwork network_;
   SimulatedWire wire_;
-  std::vector<std::vector<LaneState>> lanes_;  // [rank]
-  std::map<std::pair<size_t, uint16_t>, Link> links_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<size_t> awake_;  // ranks whose lanes may be able to go on
+  std::vector<std::vector<SimulatedLane>> lanes_;  // [rank]
+  std::map<std::pair<size_t, uint16_t>, SimulatedLink> links_;
+  std::priority_queue<SimulatedEvent, std::vector<SimulatedEvent>, std::greater<>> events_;
+  std::vector<size_t> awake_;  // ranks whose lanes may be able to advance
   uint64_t next_event_ = 0;
   double now_ = 0;
   double last_step_ = 0;
@@ -79,7 +82,7 @@ Simulation::Simulation(const std::vector<Schedule>& ranks, double chunk_bytes, i
   }
 }
 
-const std::vector<uint16_t>& Simulation::peers(const LaneState& at, uint16_t set) const {
+const std::vector<uint16_t>& Simulation::peers(const SimulatedLane& at, uint16_t set) const {
   static const std::vector<uint16_t> none;
   return set == Step::kNone ? none : ranks_[at.rank].peer_sets[set];
 }
@@ -91,13 +94,13 @@ Result<double> Simulation::run() {
       awake_.pop_back();
       advance_rank(rank);
     }
-    // All that happens at one time happens before what it makes possible competes for the ports.
+    // All events of one instant are processed before the messages they enable compete for the ports.
     if (events_.empty() || events_.top().time > now_) start_messages();
     if (events_.empty()) break;
     take_event();
   }
   for (const auto& lanes : lanes_)
-    for (const LaneState& at : lanes)
+    for (const SimulatedLane& at : lanes)
       if (!done(at))
         return error(Code::InternalError, "the schedule stops before its end: {}, tile {}, never runs",
                      place_of(ranks_[at.rank], at.lane, at.step), at.tile);
@@ -107,7 +110,7 @@ Result<double> Simulation::run() {
 void Simulation::advance_rank(size_t rank) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (LaneState& at : lanes_[rank]) {
+    for (SimulatedLane& at : lanes_[rank]) {
       while (!done(at) && can_run(at)) {
         execute(at);
         moved = true;
@@ -116,10 +119,10 @@ void Simulation::advance_rank(size_t rank) {
   }
 }
 
-bool Simulation::can_run(const LaneState& at) {
+bool Simulation::can_run(const SimulatedLane& at) {
   const Step& step = lane(at).steps[at.step];
   if (step.wait_lane != Step::kNone) {
-    const LaneState& other = lanes_[at.rank][step.wait_lane];
+    const SimulatedLane& other = lanes_[at.rank][step.wait_lane];
     if (other.tile < at.tile || (other.tile == at.tile && other.step <= step.wait_step)) return false;
   }
   for (size_t peer : peers(at, step.recv_set))
@@ -129,12 +132,12 @@ bool Simulation::can_run(const LaneState& at) {
   return true;
 }
 
-void Simulation::execute(LaneState& at) {
+void Simulation::execute(SimulatedLane& at) {
   const Step& step = lane(at).steps[at.step];
   const uint16_t port = lane(at).port;
   for (size_t peer : peers(at, step.recv_set)) {
     if (peer == at.rank) continue;
-    Link& from = link(peer, at.rank, port);
+    SimulatedLink& from = link(peer, at.rank, port);
     --from.arrived;
     --from.in_use;
     wake(peer);
@@ -158,7 +161,7 @@ void Simulation::start_messages() {
 }
 
 void Simulation::take_event() {
-  const Event event = events_.top();
+  const SimulatedEvent event = events_.top();
   events_.pop();
   now_ = event.time;
   if (!event.arrival) {

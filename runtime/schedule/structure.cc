@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "structure.h"
 
 #include <algorithm>
@@ -72,12 +73,12 @@ Status check_destination(const Shape& shape, const Schedule& schedule, const Ste
   if (!step.has(kCopy)) return {};
   RONDO_TRY(check_chunks(schedule, step, step.dst(), step.dst_chunk, "destination"));
   if (step.dst() == Buffer::Input) return wrong("it writes to the input");
-  if (step.dst() == Buffer::Output && !has_output(shape, schedule.rank))
+  if (step.dst() == Buffer::Output && !traits(shape.kind).has_result(schedule.rank, shape.root))
     return wrong("it writes to the output of rank {}, which has no result", schedule.rank);
   return {};
 }
 
-/// The executor finds a Step's length from its destination, else from its source; both ends must agree on it.
+/// The executor takes a Step's length from its destination, else from its source; both ends must agree on it.
 Status check_lengths(const Shape& shape, const Schedule& schedule, const Step& step) {
   for (int i = 0; i < step.count; ++i) {
     const bool sourced = step.has_source();
@@ -96,7 +97,8 @@ Status check_step(const Shape& shape, const Schedule& schedule, size_t lane, con
     if (step.has(kRecv) || step.has(kSend))
       return wrong("it moves {} chunks in a slot for {}", step.count, schedule.slot_chunks);
   if (step.has(kReduce) && !reduces(shape.kind)) return wrong("it reduces in a collective that does not");
-  if (step.has(kFinish) && !finishes(shape.kind)) return wrong("it finishes in a collective that does not");
+  if (step.has(kFinish) && !traits(shape.kind).finishes())
+    return wrong("it finishes in a collective that does not");
   if (!step.has(kRecv) && !step.has(kCopy) && !step.has(kSend)) return wrong("it does nothing");
   RONDO_TRY(check_receive(schedule, step));
   if (step.has(kSend) != (step.send_set != Step::kNone)) return wrong("send and its set do not go together");

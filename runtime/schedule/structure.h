@@ -1,5 +1,6 @@
-// The part of the verifier that needs no run: whether each Step is well formed and all ranks agree on what
-// they share. Pure function: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The static part of the verifier: whether each Step is well formed and all ranks agree on what they share.
+// Pure function: any thread.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "symbolic_memory.h"
 
 #include "chunk_rules.h"
@@ -23,7 +24,7 @@ SymbolicMemory::SymbolicMemory(const Shape& shape, const Schedule& schedule, int
       cells_(static_cast<size_t>(tiles * (schedule.input_chunks + schedule.output_chunks) +
                                  schedule.scratch_chunks)),
       touches_(schedule.lanes.size() > 1 ? cells_.size() : 0) {
-  if (!has_input(shape, rank_)) return;
+  if (!traits(shape.kind).reads(rank_, shape.root)) return;
   for (int tile = 0; tile < tiles; ++tile)
     for (int chunk = 0; chunk < input_chunks_; ++chunk)
       cells_[place(tile, input(chunk))].value = expressions.leaf(rank_, tile, chunk);

@@ -1,5 +1,6 @@
-// The buffers of one rank in a symbolic run: who may read and write what, and when. Owned by one run of the
-// verifier, on its thread.
+// SPDX-License-Identifier: Apache-2.0
+// The buffers of one rank in a symbolic run, with checks of what may be read and written, and when. Owned by
+// one run of the verifier, on its thread.
 #pragma once
 
 #include <vector>
@@ -15,16 +16,16 @@ class SymbolicMemory {
   SymbolicMemory(const Shape& shape, const Schedule& schedule, int tiles, bool in_place,
                  Expressions& expressions);
 
-  /// A Step of one of the rank's lanes, as far as races between them matter.
+  /// A Step of one of the rank's lanes, for the detection of races between lanes.
   struct Access {
     const HappensBefore* order = nullptr;
-    size_t lane = 0;      // HappensBefore's number of the lane
+    size_t lane = 0;      // HappensBefore's index of the lane
     uint32_t number = 0;  // of the Step
   };
 
   Result<ExpressionId> read(int tile, Ref ref, const Access& access);
   Status write(int tile, Ref ref, ExpressionId value, const Access& access);
-  /// -1 where the rank has not written it.
+  /// -1 if the rank has not written it.
   ExpressionId output(int tile, int chunk) const;
   /// Whether both are the same memory.
   bool same(int tile, Ref one, Ref other) const { return place(tile, one) == place(tile, other); }
@@ -37,12 +38,12 @@ class SymbolicMemory {
   struct Cell {
     ExpressionId value = -1;
     int tile = -1;         // scratch: when it was written
-    bool written = false;  // by this rank, rather than given by the caller
+    bool written = false;  // by this rank; false: provided by the caller
   };
-  /// Who has touched a cell, where lanes must be ordered.
+  /// The lanes that have accessed a cell, if there are several to order.
   struct Touches {
     Touch last_write;
-    std::vector<Touch> reads;  // since then, the last of each lane
+    std::vector<Touch> reads;  // since then: the last of each lane
   };
 
   size_t place(int tile, Ref ref) const;
@@ -55,7 +56,7 @@ class SymbolicMemory {
   int tiles_;
   bool in_place_;
   std::vector<Cell> cells_;       // input of all tiles, output of all tiles, scratch
-  std::vector<Touches> touches_;  // of each cell; none where the rank has one lane
+  std::vector<Touches> touches_;  // of each cell; empty if the rank has a single lane
 };
 
 }  // namespace rondo

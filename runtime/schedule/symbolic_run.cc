@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "symbolic_run.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ int tiles_with_bytes(int length, const VerifyOptions& options) {
   return 1 + static_cast<int>((mixed ^ mixed >> 16) % static_cast<uint32_t>(options.tiles));
 }
 
-/// What a Step's length is found from, as in the executors.
+/// The chunk that determines a Step's length, as in the executors.
 Ref sizing(const Step& step, int i) {
   return step.has(kCopy) ? Ref{step.dst(), step.dst_chunk + i} : Ref{step.src(), step.src_chunk + i};
 }
@@ -58,12 +59,12 @@ SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks,
   }
 }
 
-std::vector<SymbolicRun::Message>& SymbolicRun::fifo(size_t from, size_t to, uint16_t port) {
+std::vector<SymbolicRun::SymbolicMessage>& SymbolicRun::fifo(size_t from, size_t to, uint16_t port) {
   const auto found = std::lower_bound(ports_.begin(), ports_.end(), port);
   return fifos_[(from * ranks_.size() + to) * ports_.size() + static_cast<size_t>(found - ports_.begin())];
 }
 
-const std::vector<uint16_t>& SymbolicRun::peers(const LaneState& at, uint16_t set) const {
+const std::vector<uint16_t>& SymbolicRun::peers(const SymbolicLane& at, uint16_t set) const {
   static const std::vector<uint16_t> none;
   return set == Step::kNone ? none : schedule(at).peer_sets[set];
 }
@@ -71,7 +72,7 @@ const std::vector<uint16_t>& SymbolicRun::peers(const LaneState& at, uint16_t se
 Status SymbolicRun::run() {
   for (bool moved = true; moved;) {
     moved = false;
-    for (LaneState& at : lanes_) {
+    for (SymbolicLane& at : lanes_) {
       while (!done(at) && obstacle(at).what == Obstacle::What::Nothing) {
         if (Status status = execute(at); !status.ok())
           return status.within(fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile));
@@ -81,25 +82,25 @@ Status SymbolicRun::run() {
     }
   }
   const bool all_done =
-      std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneState& at) { return done(at); });
+      std::all_of(lanes_.begin(), lanes_.end(), [&](const SymbolicLane& at) { return done(at); });
   return all_done ? Status() : deadlock();
 }
 
-bool SymbolicRun::has_bytes(const LaneState& at, Ref ref) const {
+bool SymbolicRun::has_bytes(const SymbolicLane& at, Ref ref) const {
   return at.tile < tiles_with_bytes(length_class(shape_, schedule(at), ref.buffer, ref.chunk), options_);
 }
 
-bool SymbolicRun::left_out(const LaneState& at) const {
+bool SymbolicRun::left_out(const SymbolicLane& at) const {
   if (at.tile == 0 || options_.short_chunks == 0) return false;
   for (int i = 0; i < step(at).count; ++i)
     if (has_bytes(at, sizing(step(at), i))) return false;
   return true;
 }
 
-SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
+SymbolicRun::Obstacle SymbolicRun::obstacle(const SymbolicLane& at) {
   const Step& now = step(at);
   if (now.wait_lane != Step::kNone) {
-    const LaneState& other = lanes_[order_.index(at.rank, now.wait_lane)];
+    const SymbolicLane& other = lanes_[order_.index(at.rank, now.wait_lane)];
     if (other.tile < at.tile || (other.tile == at.tile && other.step <= now.wait_step))
       return {Obstacle::What::Lane, now.wait_lane};
   }
@@ -112,7 +113,7 @@ SymbolicRun::Obstacle SymbolicRun::obstacle(const LaneState& at) {
   return {};
 }
 
-Status SymbolicRun::execute(LaneState& at) {
+Status SymbolicRun::execute(SymbolicLane& at) {
   const bool runs = !left_out(at);
   learn_from_lane(at);
   if (runs) learn_from_messages(at);
@@ -129,15 +130,15 @@ Status SymbolicRun::execute(LaneState& at) {
   return {};
 }
 
-void SymbolicRun::hear(const LaneState& at, const std::vector<bool>& ranks) {
+void SymbolicRun::hear(const SymbolicLane& at, const std::vector<bool>& ranks) {
   if (heard_.empty()) return;
   std::vector<bool>& own =
       heard_[at.index * static_cast<size_t>(options_.tiles) + static_cast<size_t>(at.tile)];
   for (size_t rank = 0; rank < own.size(); ++rank) own[rank] = own[rank] || ranks[rank];
 }
 
-/// Takes over what the lane that it waited for knew to be over.
-void SymbolicRun::learn_from_lane(const LaneState& at) {
+/// Inherits the clock of the lane that it waited for.
+void SymbolicRun::learn_from_lane(const SymbolicLane& at) {
   const Step& now = step(at);
   if (now.wait_lane == Step::kNone) return;
   const auto tile = static_cast<size_t>(at.tile);
@@ -147,16 +148,17 @@ void SymbolicRun::learn_from_lane(const LaneState& at) {
   if (!heard_.empty()) hear(at, heard_[other * static_cast<size_t>(options_.tiles) + tile]);
 }
 
-void SymbolicRun::learn_from_messages(const LaneState& at) {
+void SymbolicRun::learn_from_messages(const SymbolicLane& at) {
   for (size_t peer : peers(at, step(at).recv_set)) {
     if (peer == at.rank) continue;
-    const Message& message = fifo(peer, at.rank, lane(at).port).front();
+    const SymbolicMessage& message = fifo(peer, at.rank, lane(at).port).front();
     if (order_.tracks()) order_.join(at.index, message.clock);
     hear(at, message.heard);
   }
 }
 
-Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const SymbolicMemory::Access& access) {
+Result<SymbolicRun::Values> SymbolicRun::value_of(const SymbolicLane& at,
+                                                  const SymbolicMemory::Access& access) {
   const Step& now = step(at);
   Values own;
   if (now.has_source()) {
@@ -179,14 +181,14 @@ Result<SymbolicRun::Values> SymbolicRun::value_of(const LaneState& at, const Sym
   return value;
 }
 
-Result<SymbolicRun::Values> SymbolicRun::fold(const LaneState& at, const Values& own) {
+Result<SymbolicRun::Values> SymbolicRun::fold(const SymbolicLane& at, const Values& own) {
   const Step& now = step(at);
   if (!now.has(kRecv)) return own;
   Values value;
   for (size_t peer : peers(at, now.recv_set)) {
     const bool self = peer == at.rank;
     if (!self) {
-      const Message& message = fifo(peer, at.rank, lane(at).port).front();
+      const SymbolicMessage& message = fifo(peer, at.rank, lane(at).port).front();
       if (message.values.size() != now.count)
         return error(Code::InternalError, "rank {} sent {} chunks where {} are expected", peer,
                      message.values.size(), now.count);
@@ -208,7 +210,7 @@ Result<SymbolicRun::Values> SymbolicRun::fold(const LaneState& at, const Values&
   return value;
 }
 
-Status SymbolicRun::store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access) {
+Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const SymbolicMemory::Access& access) {
   const Step& now = step(at);
   SymbolicMemory& memory = memory_[at.rank];
   for (int i = 0; i < now.count; ++i) {
@@ -229,7 +231,7 @@ Status SymbolicRun::store(const LaneState& at, const Values& value, const Symbol
   return {};
 }
 
-void SymbolicRun::hand_over(const LaneState& at, const Values& value) {
+void SymbolicRun::hand_over(const SymbolicLane& at, const Values& value) {
   const Step& now = step(at);
   const auto tiles = static_cast<size_t>(options_.tiles);
   for (size_t peer : peers(at, now.recv_set)) {
@@ -238,20 +240,20 @@ void SymbolicRun::hand_over(const LaneState& at, const Values& value) {
     queue.erase(queue.begin());
   }
   for (size_t peer : peers(at, now.send_set)) {
-    Message message{at.tile, value, {}, {}};
+    SymbolicMessage message{at.tile, value, {}, {}};
     if (order_.tracks()) message.clock = order_.clock(at.index);
     if (!heard_.empty()) message.heard = heard_[at.index * tiles + static_cast<size_t>(at.tile)];
     fifo(at.rank, peer, lane(at).port).push_back(std::move(message));
   }
 }
 
-void SymbolicRun::go_on(LaneState& at) {
+void SymbolicRun::go_on(SymbolicLane& at) {
   if (++at.step < lane(at).steps.size()) return;
   at.step = 0;
   ++at.tile;
 }
 
-std::string SymbolicRun::explain(const LaneState& at, const Obstacle& why) const {
+std::string SymbolicRun::explain(const SymbolicLane& at, const Obstacle& why) const {
   std::string place = fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile);
   switch (why.what) {
     case Obstacle::What::Data: return fmt::format("{} waits for data from rank {}", place, why.other);
@@ -262,10 +264,10 @@ std::string SymbolicRun::explain(const LaneState& at, const Obstacle& why) const
   return place;
 }
 
-/// Follows who waits for whom from the first lane that is stuck, until that goes round or ends.
+/// Follows the wait-for chain from the first stuck lane until it closes a cycle or ends.
 Status SymbolicRun::deadlock() {
-  const auto stuck = [&](const LaneState& at) { return !done(at); };
-  const LaneState* at = &*std::find_if(lanes_.begin(), lanes_.end(), stuck);
+  const auto stuck = [&](const SymbolicLane& at) { return !done(at); };
+  const SymbolicLane* at = &*std::find_if(lanes_.begin(), lanes_.end(), stuck);
   std::string story;
   std::vector<size_t> seen;
   while (std::find(seen.begin(), seen.end(), at->index) == seen.end() && seen.size() < 8) {
@@ -274,7 +276,7 @@ Status SymbolicRun::deadlock() {
     story += fmt::format("{}{}", story.empty() ? "" : "; ", explain(*at, why));
     const bool own_lane = why.what == Obstacle::What::Lane;
     const size_t rank = own_lane ? at->rank : why.other;
-    const auto next = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& other) {
+    const auto next = std::find_if(lanes_.begin(), lanes_.end(), [&](const SymbolicLane& other) {
       return other.rank == rank && (own_lane ? other.lane == why.other : lane(other).port == lane(*at).port);
     });
     if (next == lanes_.end() || done(*next)) {
@@ -310,7 +312,7 @@ Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
       expressions_.chunk(found) != right->chunk || expressions_.tile(found) != tile)
     return wrong(fmt::format("is {}; it should hold chunk {} of the ranks {} to {}",
                              expressions_.describe(found), right->chunk, right->first, right->end - 1));
-  if (expressions_.finished(found) != finishes(shape_.kind)) return wrong("was not finished");
+  if (expressions_.finished(found) != traits(shape_.kind).finishes()) return wrong("was not finished");
   if (!expressions_.has(options_.association, found))
     return wrong(fmt::format("is {}; it should be combined in {}", expressions_.formula(found),
                              association_name(options_.association)));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A symbolic run of a collective over all ranks: FIFOs of bounded depth between lanes, expressions instead of
 // numbers. Used by the verifier, on its thread.
 #pragma once
@@ -20,29 +21,29 @@ class SymbolicRun {
   /// Runs all Steps of all tiles.
   Status run();
 
-  /// After run(): that all results are right and nothing is left over.
+  /// After run(): checks that all results are correct and no message is left over.
   Status check_results() const;
 
-  /// "((0+1)+2)" of an output chunk in the first tile; "" where it was not written.
+  /// "((0+1)+2)" of an output chunk in the first tile; "" if it was not written.
   std::string association(int rank, int chunk) const;
-  /// Of all results of the first tile.
+  /// The formulas of all results of the first tile.
   std::vector<Formula> formulas(const FormulaStyle& style) const;
 
  private:
-  struct Message {
+  struct SymbolicMessage {
     int tile = 0;
     std::vector<ExpressionId> values;
     Clock clock;
     std::vector<bool> heard;
   };
-  struct LaneState {
+  struct SymbolicLane {
     size_t rank = 0;
     size_t lane = 0;
-    size_t index = 0;  // HappensBefore's number of the lane
+    size_t index = 0;  // HappensBefore's index of the lane
     int tile = 0;
     size_t step = 0;
   };
-  /// What a Step waits for, and whose.
+  /// What a Step waits for, and from which rank or lane.
   struct Obstacle {
     enum class What { Nothing, Data, Room, Lane };
     What what = What::Nothing;
@@ -50,28 +51,28 @@ class SymbolicRun {
   };
   using Values = std::vector<ExpressionId>;
 
-  const Schedule& schedule(const LaneState& at) const { return ranks_[at.rank]; }
-  const Lane& lane(const LaneState& at) const { return schedule(at).lanes[at.lane]; }
-  const Step& step(const LaneState& at) const { return lane(at).steps[at.step]; }
-  bool done(const LaneState& at) const { return at.tile >= options_.tiles || lane(at).steps.empty(); }
-  const std::vector<uint16_t>& peers(const LaneState& at, uint16_t set) const;
-  std::vector<Message>& fifo(size_t from, size_t to, uint16_t port);
+  const Schedule& schedule(const SymbolicLane& at) const { return ranks_[at.rank]; }
+  const Lane& lane(const SymbolicLane& at) const { return schedule(at).lanes[at.lane]; }
+  const Step& step(const SymbolicLane& at) const { return lane(at).steps[at.step]; }
+  bool done(const SymbolicLane& at) const { return at.tile >= options_.tiles || lane(at).steps.empty(); }
+  const std::vector<uint16_t>& peers(const SymbolicLane& at, uint16_t set) const;
+  std::vector<SymbolicMessage>& fifo(size_t from, size_t to, uint16_t port);
 
-  bool has_bytes(const LaneState& at, Ref ref) const;
-  bool left_out(const LaneState& at) const;
-  Obstacle obstacle(const LaneState& at);
-  Status execute(LaneState& at);
-  void learn_from_lane(const LaneState& at);
-  void learn_from_messages(const LaneState& at);
-  void hear(const LaneState& at, const std::vector<bool>& ranks);
-  Result<Values> value_of(const LaneState& at, const SymbolicMemory::Access& access);
-  Result<Values> fold(const LaneState& at, const Values& own);
-  Status store(const LaneState& at, const Values& value, const SymbolicMemory::Access& access);
-  void hand_over(const LaneState& at, const Values& value);
-  void go_on(LaneState& at);
+  bool has_bytes(const SymbolicLane& at, Ref ref) const;
+  bool left_out(const SymbolicLane& at) const;
+  Obstacle obstacle(const SymbolicLane& at);
+  Status execute(SymbolicLane& at);
+  void learn_from_lane(const SymbolicLane& at);
+  void learn_from_messages(const SymbolicLane& at);
+  void hear(const SymbolicLane& at, const std::vector<bool>& ranks);
+  Result<Values> value_of(const SymbolicLane& at, const SymbolicMemory::Access& access);
+  Result<Values> fold(const SymbolicLane& at, const Values& own);
+  Status store(const SymbolicLane& at, const Values& value, const SymbolicMemory::Access& access);
+  void hand_over(const SymbolicLane& at, const Values& value);
+  void go_on(SymbolicLane& at);
 
   Status deadlock();
-  std::string explain(const LaneState& at, const Obstacle& why) const;
+  std::string explain(const SymbolicLane& at, const Obstacle& why) const;
   Status check_output(int rank, int tile, int chunk) const;
   Status check_left_over() const;
   Status check_heard() const;
@@ -82,11 +83,11 @@ class SymbolicRun {
   Expressions expressions_;
   HappensBefore order_;
   std::vector<SymbolicMemory> memory_;
-  std::vector<LaneState> lanes_;
-  std::vector<uint16_t> ports_;              // all ports in use, sorted
-  std::vector<std::vector<Message>> fifos_;  // [(from * nranks + to) * ports + port]
-  std::vector<std::vector<Clock>> clocks_;   // [lane][tile * steps + step]: what was over after that Step
-  std::vector<std::vector<bool>> heard_;     // barrier: [lane * tiles + tile]: ranks known to have entered
+  std::vector<SymbolicLane> lanes_;
+  std::vector<uint16_t> ports_;                      // all ports in use, sorted
+  std::vector<std::vector<SymbolicMessage>> fifos_;  // [(from * nranks + to) * ports + port]
+  std::vector<std::vector<Clock>> clocks_;           // [lane][tile * steps + step]: the clock after that Step
+  std::vector<std::vector<bool>> heard_;  // barrier: [lane * tiles + tile]: ranks known to have entered
 };
 
 }  // namespace rondo

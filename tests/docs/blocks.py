@@ -1,8 +1,9 @@
-"""The code blocks of a document: which are a reader's to run, and which are marked as not to be run.
+# SPDX-License-Identifier: Apache-2.0
+"""The code blocks of a document: which ones a reader runs, and which are marked as not to be run.
 
-An indented block is shell, and so is a fence that says sh; a fence that says c is a program, which the next shell block
-compiles. A fence without a language is what the shell block right before it prints; other languages are not looked at.
-'<!-- not run: REASON -->' before a block leaves it out.
+Indented blocks and fences marked sh are shell; a fence marked c is a program, which the next shell block compiles. A
+fence without a language is the output of the shell block right before it; other languages are ignored.
+'<!-- not run: REASON -->' before a block excludes it.
 """
 import dataclasses
 import re
@@ -14,12 +15,12 @@ ITEM = re.compile(r"^(?:[-*] |\d+\. )")
 
 @dataclasses.dataclass
 class Block:
-    line: int          # of its first line, from 1
+    line: int          # 1-based number of its first line
     kind: str          # "sh", "c", "" (output), or another language
     text: str
     section: str = ""  # the heading above it
     mark: str = ""     # why it is not run
-    follows: bool = False  # nothing but empty lines is between it and the block before
+    follows: bool = False  # only empty lines separate it from the block before
 
 
 class BadDocument(Exception):
@@ -54,7 +55,7 @@ def blocks_of(text):
                     raise BadDocument(f"line {at + 1}: the mark before this line marks no block")
                 follows = False
                 section = line.lstrip("# ") if line.startswith("#") else section
-                # In a list item, a block is indented by two more.
+                # In a list item, a block is indented by two more columns.
                 indent = 6 if ITEM.match(line) else 4 if not line.startswith(" ") else indent
             at += 1
             continue
@@ -67,7 +68,7 @@ def blocks_of(text):
 
 
 def program_name(program, later):
-    """The file that the next shell block of `later` that is run compiles `program` from."""
+    """The name of the file from which the next shell block in `later` that is run compiles `program`."""
     block = next((block for block in later if block.kind == "sh" and not block.mark), None)
     name = block and re.search(r"(?:^|[\s/])(\w+\.c)\b", block.text)
     if name:

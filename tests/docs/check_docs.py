@@ -1,8 +1,9 @@
-"""check_docs.py SOURCE BUILD HOST-PROGRAM NCCL-PROGRAM: runs the blocks of the documents, as a reader would.
+# SPDX-License-Identifier: Apache-2.0
+"""check_docs.py SOURCE BUILD HOST-PROGRAM NCCL-PROGRAM: runs the code blocks of the documents, as a reader would.
 
-Each document has a scratch folder, which is also its reader's home, beside an installed Rondo; its blocks run there one
-after the other, and may build on one another. './program' is a program that uses Rondo, or in NCCL_READERS, NCCL.
-blocks.py says which blocks count. A block that needs a tool which is not on this machine is skipped.
+Each document has a scratch folder, which is also the home of its reader, and an installed Rondo; its blocks run there
+in order and may depend on earlier ones. './program' is a program that uses Rondo, or in NCCL_READERS, NCCL. blocks.py
+decides which blocks count. A block that needs a tool missing on this machine is skipped.
 """
 import glob
 import os
@@ -19,7 +20,7 @@ SOURCE, BUILD, HOST_PROGRAM, NCCL_PROGRAM = (os.path.abspath(path) for path in s
 NCCL_READERS = ("README.md", "docs/nccl.md")
 OPTIONAL = ("mpirun", "openssl", "torchrun")
 NCCL_HEADER = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include", "nccl.h")
-MPIS = {"Open MPI": "Open MPI", "MPICH": "HYDRA"}  # a section, and what `mpirun --version` says of its subject
+MPIS = {"Open MPI": "Open MPI", "MPICH": "HYDRA"}  # a section, and a word in the output of its `mpirun --version`
 LIMIT_S = 120
 LAUNCHED = re.compile(r"RONDO_|RANK$|WORLD_SIZE$|LOCAL_|MASTER_|OMPI_|PMI|SLURM_")
 
@@ -31,7 +32,7 @@ def documents():
 
 
 def reader_environment(home, prefix):
-    """A shell in which Rondo is installed at `prefix`, and which no launcher started."""
+    """The environment of a shell with Rondo installed at `prefix` that no launcher started."""
     library = os.path.dirname(only(prefix, "librondo.so"))
     programs = os.path.dirname(only(prefix, "rondo-run"))
     compiler = os.path.join(home, "bin")
@@ -43,13 +44,13 @@ def reader_environment(home, prefix):
     more = {"HOME": home, "LD_LIBRARY_PATH": library, "PKG_CONFIG_SYSROOT_DIR": prefix,
             "PKG_CONFIG_PATH": os.path.dirname(only(prefix, "rondo.pc")),
             "PATH": ":".join(filter(None, (compiler, programs, os.environ["PATH"], torch)))}
-    if os.geteuid() == 0:  # docs/launching.md says that Open MPI asks for it
+    if os.geteuid() == 0:  # Open MPI requires it; docs/launching.md says so
         more.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return {**{name: value for name, value in os.environ.items() if not LAUNCHED.match(name)}, **more}
 
 
 def compiler_command():
-    """CC with its path, since the reader's cc is found before it."""
+    """CC with its full path, since the reader's cc precedes it in PATH."""
     words = shlex.split(os.environ.get("CC", "cc"))
     return shlex.join([shutil.which(words[0]) or words[0], *(shutil.which(word) or word for word in words[1:])])
 
@@ -62,7 +63,7 @@ def only(folder, name):
 
 
 def missing(block, environment):
-    """What a block needs and this machine has not, or None."""
+    """The tool that a block needs and this machine lacks, or None."""
     for tool in OPTIONAL:
         if re.search(rf"\b{tool}\b", block.text) and shutil.which(tool, path=environment["PATH"]) is None:
             return tool
@@ -76,7 +77,7 @@ def missing(block, environment):
 
 
 def without_folders(text):
-    """Installed files lie elsewhere here than at the reader's."""
+    """Drops folders: installed files are in other places than on the reader's machine."""
     return re.sub(r"/\S*/", "/", text)
 
 

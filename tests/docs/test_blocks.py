@@ -1,4 +1,5 @@
-"""What blocks.py finds in small documents, and what it refuses."""
+# SPDX-License-Identifier: Apache-2.0
+"""The blocks that blocks.py finds in small documents, and the documents that it refuses."""
 import unittest
 
 from blocks import BadDocument, blocks_of, program_name

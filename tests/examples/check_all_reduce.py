@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_all_reduce.py RONDO-RUN ALL_REDUCE RANKS: every rank prints the sums."""
 import re
 import subprocess

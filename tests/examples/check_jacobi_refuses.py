@@ -1,4 +1,5 @@
-"""check_jacobi_refuses.py RONDO-RUN JACOBI: wrong options end the program with a sentence, on every rank."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_jacobi_refuses.py RONDO-RUN JACOBI: wrong options end the program with an error message on every rank."""
 import subprocess
 import sys
 

@@ -1,5 +1,6 @@
-// A rank dies, and the one rank that sees it at once is stopped, so that the news is long on its way. The
-// connections of calls end meanwhile, one after the other, and still nobody blames a rank that lives.
+// SPDX-License-Identifier: Apache-2.0
+// A rank dies, and the only rank that notices at once is stopped, which delays the news. Meanwhile the
+// connections of calls fail one after the other, yet no rank blames a live one.
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -18,7 +19,7 @@ void sleep_ms(long milliseconds) {
   ::nanosleep(&nap, nullptr);
 }
 
-/// Words that all ranks share.
+/// Shared by all ranks.
 struct Shared {
   std::atomic<int> hub{0};  // the process of rank 0
   std::atomic<bool> dies{false};
@@ -30,16 +31,14 @@ void hear_of_3(const Rank& rank, int from) {
               {": rank 3 ("}, rank.comm);
 }
 
-/// A connection between two ranks stands from their first message on.
+/// Two ranks connect with their first message.
 void connect(const Rank& rank, int from, const std::vector<int>& to) {
   int32_t value = 0;
-  for (const int peer : to)
-    check(rondo_send(&value, 1, RONDO_INT32, peer, 0, rank.comm, nullptr), rank.comm);
-  if (from >= 0)
-    check(rondo_recv(&value, 1, RONDO_INT32, from, 0, rank.comm, nullptr, nullptr), rank.comm);
+  for (const int peer : to) check(rondo_send(&value, 1, RONDO_INT32, peer, 0, rank.comm, nullptr), rank.comm);
+  if (from >= 0) check(rondo_recv(&value, 1, RONDO_INT32, from, 0, rank.comm, nullptr, nullptr), rank.comm);
 }
 
-TEST_CASE("a death whose news is late is not blamed on those who hear of it first") {
+TEST_CASE("a late notice of a death is not blamed on the ranks that hear of it first") {
   void* const memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
@@ -47,7 +46,7 @@ TEST_CASE("a death whose news is late is not blamed on those who hear of it firs
   expect_success(run_world({.nranks = 6, .transport = "tcp"}, [&](Rank& rank) {
     if (rank.rank == 0) shared->hub = ::getpid();
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
-    switch (rank.rank) {  // 4 waits for 2, 2 for 1, and 1 for 3; all hang below 0 in the control tree
+    switch (rank.rank) {  // 4 waits for 2, 2 for 1, and 1 for 3; 0 is the parent of all in the control tree
       case 1: connect(rank, 3, {2}); return hear_of_3(rank, 3);
       case 2: connect(rank, 1, {4}); return hear_of_3(rank, 1);
       case 4: connect(rank, 2, {}); return hear_of_3(rank, 2);
@@ -57,7 +56,7 @@ TEST_CASE("a death whose news is late is not blamed on those who hear of it firs
         std::_Exit(0);
       case 5:
         connect(rank, 3, {});
-        sleep_ms(200);  // all wait
+        sleep_ms(200);  // until all wait
         ::kill(shared->hub, SIGSTOP);
         shared->dies = true;
         sleep_ms(2000);

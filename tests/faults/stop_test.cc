@@ -1,5 +1,6 @@
-// A rank is stopped with SIGSTOP: it does not die, it just never answers. At the deadline of their call every
-// other rank says which one did not answer, also those that wait for it only through others.
+// SPDX-License-Identifier: Apache-2.0
+// A rank is stopped with SIGSTOP: it does not die, but never answers. At the deadline of their call all other
+// ranks name it, including those that wait for it only indirectly.
 #include <signal.h>
 
 #include "catch.h"
@@ -7,8 +8,8 @@
 
 namespace rondo::test {
 
-TEST_CASE("a stopped rank is named at the deadline by all that wait for it") {
-  // By two trees, ranks wait for several others at once.
+TEST_CASE("a stopped rank is named at the deadline by all ranks that wait for it") {
+  // In the double binary tree, ranks wait for several others at once.
   const char* algorithm = GENERATE("", "all_reduce=double_binary_tree", "all_reduce=recursive_doubling");
   for (const char* transport : {"shm", "tcp"}) {
     TrialOptions options;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "trial.h"
 
 #include <rondo/rondo.h>
@@ -23,7 +24,7 @@ void nap_us(long microseconds) {
   ::nanosleep(&nap, nullptr);
 }
 
-/// The lines of the kernel's list of Unix sockets that have Rondo's names.
+/// The lines of the kernel's list of Unix sockets that contain Rondo's names.
 std::vector<std::string> rondo_sockets() {
   std::vector<std::string> found;
   std::ifstream sockets("/proc/net/unix");
@@ -32,7 +33,7 @@ std::vector<std::string> rondo_sockets() {
   return found;
 }
 
-/// The name at which this process listens, found by the number of its descriptor.
+/// The name on which this process listens, found by the inode of its socket.
 std::string own_socket_name() {
   for (const std::string& line : rondo_sockets()) {
     std::istringstream fields(line);
@@ -47,7 +48,7 @@ std::string own_socket_name() {
   return {};
 }
 
-/// One round of calls; a status, and whether the data was right where it was RONDO_OK.
+/// One round of calls; `wrong` is set if RONDO_OK came with wrong data.
 rondo_status_t round_of_calls(rondo_comm_t comm, int rank, int size, int round, bool& wrong) {
   std::vector<float> mine(static_cast<size_t>(1 + round % 3 * 5000), static_cast<float>(rank + round));
   std::vector<float> all(mine.size());

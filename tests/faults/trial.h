@@ -1,5 +1,6 @@
-// Trial: starts ranks as processes that make calls in a loop, lets something happen to one of them, and says
-// how each of the others ended. Ranks report through memory that they share with the test.
+// SPDX-License-Identifier: Apache-2.0
+// Trial: starts ranks as processes that make calls in a loop, lets the test do something to one of them, and
+// reports how each of the others ended. Ranks report through memory shared with the test.
 #pragma once
 
 #include <sys/types.h>
@@ -12,30 +13,30 @@
 
 namespace rondo::test {
 
-/// Where a rank is in its life; it only goes up.
+/// A rank's progress; it only increases.
 enum class Phase : int { Starting, Joining, Connecting, Calling, Finalizing, Done };
 inline constexpr std::array kPhaseNames = {"starting", "joining",    "connecting",
                                            "calling",  "finalizing", "done"};
 
 struct Report {
   std::atomic<int> phase{0};
-  std::atomic<int64_t> ended_ns{0};  // when the failing call returned, or everything was done
+  std::atomic<int64_t> ended_ns{0};  // when the failing call returned, or when all calls were done
   std::atomic<int> calls{0};
   bool failed = false;     // a call returned an error
   bool wrong = false;      // a call returned success and wrong data
   bool destroyed = false;  // rondo_destroy() returned
   std::array<char, 512> error{};
-  std::array<char, 40> socket_name{};  // the abstract Unix name at which it listens
+  std::array<char, 40> socket_name{};  // the abstract Unix socket name on which it listens
 };
 
 struct TrialOptions {
   int nranks = 4;
   std::string transport = "shm";
-  std::string algorithm;   // the best where empty
-  bool read_peer = false;  // ranks read one another's processes
+  std::string algorithm;   // empty: automatic selection
+  bool read_peer = false;  // ranks read one another's memory
   int64_t call_timeout_ms = 20'000;
   int init_timeout_s = 3;
-  int calls = 200;                // a rank makes, unless stopped by an error
+  int calls = 200;                // per rank, unless stopped by an error
   bool victim_has_child = false;  // the victim forks a child that outlives it
   int victim = 0;
 };
@@ -51,13 +52,13 @@ class Trial {
   Phase phase(int rank) const { return static_cast<Phase>(reports_[rank].phase.load()); }
   pid_t pid(int rank) const { return pids_[static_cast<size_t>(rank)]; }
 
-  /// Waits until the rank has come to the phase; false after `timeout_ms`.
+  /// Waits until the rank has reached the phase; false after `timeout_ms`.
   bool wait_for(int rank, Phase phase, int64_t timeout_ms) const;
-  /// Reaps every rank but the victim; false if one did not end in time (it is killed then).
+  /// Reaps every rank but the victim; false if one did not end in time and was killed.
   bool reap_survivors(int64_t timeout_ms);
-  /// Kills and reaps the victim, and a child of it.
+  /// Kills and reaps the victim and its child, if any.
   void end_victim();
-  /// A rank's socket name that still exists; empty once all ranks are gone.
+  /// A socket name of a rank that still exists; empty if none does.
   std::string socket_left() const;
 
  private:

@@ -1,4 +1,5 @@
-// Calls on GPU memory that several tests make.
+// SPDX-License-Identifier: Apache-2.0
+// GPU calls that several tests make.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@ inline constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind
                                       Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
                                       Kind::Barrier,       Kind::Scan,      Kind::Exscan};
 
-/// Reductions need elements at their boundaries; a recvbuf lies half as far off as a sendbuf.
+/// Reductions need aligned elements, and recvbuf is shifted half as far as sendbuf.
 inline Trial aligned(Trial trial) {
   const size_t unit = 2 * type_bytes(trial.type);
   if (reduces(trial.kind)) trial.shift = trial.shift / 4 * unit;
@@ -36,8 +37,8 @@ inline void every_kind(const Rank& rank, const ForeignMemory& memory) {
       for (const size_t count : {0u, 1u, 13u, 1009u}) {
         trial.count = count;
         trial.seed = mix(count, static_cast<uint64_t>(trial.root));
-        trial.varying = has_varying_form(kind) && trial.seed % 2 == 0;
-        trial.in_place = may_be_in_place(kind) && trial.seed % 3 == 0;
+        trial.varying = traits(kind).has_blocks() && trial.seed % 2 == 0;
+        trial.in_place = kind != Kind::Barrier && trial.seed % 3 == 0;
         trial.shift = trial.seed % 5;
         run_on(rank, memory, trial);
       }

@@ -1,5 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the benchmark of the device's kernels over the stand-in driver, with sizes so small that its figures mean
-nothing: that it measures what it says, and says why where it cannot. Arguments: the program."""
+nothing. Checks that it measures what it says, and says why if it cannot. Argument: the program."""
 import json
 import os
 import pathlib

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The device code that the library holds, taken apart with NVIDIA's tools, which need no GPU.
+# SPDX-License-Identifier: Apache-2.0
+"""The device code in the library, disassembled with NVIDIA's tools, which need no GPU.
 
 Usage: check_device_code.py SOURCE_ROOT NVCC DEVICE_IMAGE LOAD_KERNELS [--whole]
-LD_LIBRARY_PATH leads to the stand-in driver. --whole: links all parts for later GPUs, which takes minutes.
+LD_LIBRARY_PATH must lead to the stand-in driver. --whole links all parts for later GPUs, which takes minutes.
 """
 import os
 import re
@@ -15,7 +16,7 @@ import unittest
 WHOLE = "--whole" in sys.argv
 ROOT, NVCC, IMAGE, LOAD_KERNELS = (os.path.abspath(path) for path in sys.argv[1:5])
 del sys.argv[1:]
-# What tools/test fetches where the toolkit lacks it.
+# Fetched by tools/test if the toolkit lacks it.
 FETCHED = os.path.join(ROOT, ".cuda-tools/nvidia/cu13/bin")
 PATH = os.pathsep.join([os.path.dirname(os.path.realpath(NVCC)), FETCHED, os.environ.get("PATH", "")])
 LATER = ("sm_100", "sm_120")
@@ -25,7 +26,7 @@ ELEMENT_BYTES = {
     "unsigned long": 8, "rondo::Bool8": 1, "rondo::Float16": 2, "rondo::BFloat16": 2, "rondo::Float8E4M3": 1,
     "rondo::Float8E5M2": 1, "float": 4, "double": 8, "rondo::device::Complex<float>": 8,
     "rondo::device::Complex<double>": 16}
-# Its width and offset: ST.E.128 desc[UR4][R2.64+0x10], R8
+# Captures width and offset: ST.E.128 desc[UR4][R2.64+0x10], R8
 STORE = re.compile(r"\bSTG?\.E((?:\.\w+)*) (?:desc\[\w+\])?\[\w+(?:\.64)?(?:\+0x([0-9a-f]+))?\]")
 
 
@@ -42,7 +43,7 @@ def tool(*command):
 
 
 def load(fault, **variables):
-    """Loads the kernels over the stand-in driver, which fails so."""
+    """Loads the kernels over the stand-in driver, which injects the fault."""
     return run(LOAD_KERNELS, RONDO_STANDIN_FAIL=fault, **variables)
 
 
@@ -62,7 +63,7 @@ class DeviceCode(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def extract(self, kind, fatbin):
-        """The files of that kind in it; each has one of PTX."""
+        """Extracts the files of that kind; every fatbin has one of PTX."""
         before = set(os.listdir(self.folder))
         subprocess.run(["cuobjdump", f"-x{kind}", "all", fatbin], check=True, cwd=self.folder, capture_output=True,
                        env={**os.environ, "PATH": PATH})
@@ -91,7 +92,7 @@ class DeviceCode(unittest.TestCase):
         return target
 
     def with_stubs(self, paths):
-        """Those files that compile in seconds, and one that defines what they call of the others."""
+        """The files that compile in seconds, and one that stubs what they call in the others."""
         chosen, declared, defined, header = [], {}, set(), ""
         for path in paths:
             with open(path, encoding="utf-8") as file:
@@ -127,7 +128,7 @@ class DeviceCode(unittest.TestCase):
         symbols = tool("readelf", "-sW", cubin)
         names = sorted(set(re.findall(r"\b_ZN5rondo6device(?:9fold_with|8fold_one)\w+", symbols)))
         shown = dict(zip(names, tool("c++filt", *names).splitlines()))
-        folds = {}  # by type and template, one of each
+        folds = {}  # one of each type and template
         for name, text in shown.items():
             found = re.match(r"bool rondo::device::(fold_with|fold_one)<(.*?)(?:, \(rondo::Reduction\)\d+)?>\(", text)
             folds.setdefault((found[2].strip(), found[1]), name)
@@ -139,7 +140,7 @@ class DeviceCode(unittest.TestCase):
             stores = STORE.findall(bodies[name])
             wide = [offset for width, offset in stores if ".128" in width]
             self.assertNotEqual(wide, [], f"{fold}<{of}>: {stores}")
-            # Single elements are stored besides, complex ones in two parts: nothing lies behind an element's end.
+            # Single elements are stored too, complex ones in two parts, but no store begins past an element's end.
             pieces = [f"ST.E{width} +{int(offset or '0', 16)}" for width, offset in stores
                       if ".128" not in width and int(offset or "0", 16) >= ELEMENT_BYTES[of]]
             self.assertEqual(pieces, [], f"{fold}<{of}> stores pieces of 16 bytes")

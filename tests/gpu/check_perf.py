@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""rondo-perf on GPU memory as a user drives it: ranks that share a GPU and ranks that do not, every kind of memory,
-graphs, limits, and what it says when results are wrong. Runs on a GPU, or over the stand-in for CUDA's driver.
+# SPDX-License-Identifier: Apache-2.0
+"""rondo-perf on GPU memory, as a user runs it: ranks that share a GPU and ranks that do not, every kind of memory,
+graphs, limits, and its output when results are wrong. Runs on a GPU, or over the stand-in for CUDA's driver.
 
 Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY [CLASS...]
 """
@@ -21,14 +22,14 @@ ONE_GPU = ["--devices", "0"]
 
 def run(*command, **variables):
     environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
-    # The address sanitizer wants to come first; behind the broken library it does as well.
+    # The address sanitizer wants to be loaded first; it also works behind the broken library.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     return subprocess.run(command, capture_output=True, text=True, timeout=200, env={**environment, **variables},
                           stdin=subprocess.DEVNULL)
 
 
 def gpus():
-    """How many there are, by what rondo-perf says of one more."""
+    """Number of GPUs, found by asking rondo-perf for one more until it refuses."""
     if run(PERF, "all_reduce", "-t", "2", "-b", "8", "-e", "8", "--memory", "cuda").returncode == 77:
         return 0
     count = 1
@@ -102,8 +103,8 @@ class Ranks(OnGpus):
         self.right("all", "--ranks", "3", *ONE_GPU, *MIXED, "-R", "1")
         many = ["all_gather", "--ranks", "3", *ONE_GPU, "-b", "8", "-e", "128K", "-f", "2"]
         # Peers open the buffers in the background, but long before the last row.
-        self.assertEqual(self.right(*many, "-R", "1")[-1]["algorithm"], "direct")
-        self.assertEqual({row["algorithm"] for row in self.right(*many)}, {"phased"})
+        self.assertEqual(self.right(*many, "-R", "1")[-1]["algorithm"], "gpu_windows")
+        self.assertEqual({row["algorithm"] for row in self.right(*many)}, {"gpu_staged"})
 
 
 class Ways(OnGpus):
@@ -187,7 +188,7 @@ class BadOptions(OnGpus):
 class WithoutGpus(unittest.TestCase):
     def test_asking_for_gpu_memory_ends_with_77_and_the_reason(self):
         for memory in ("cuda", "managed", "pinned"):
-            # No GPU is visible, or there is no driver.
+            # No visible GPU, or no driver.
             result = run(PERF, "all_reduce", "-t", "2", "--memory", memory, CUDA_VISIBLE_DEVICES="")
             self.assertEqual(result.returncode, 77, result.stderr)
             self.assertRegex(result.stderr, f"rondo-perf: --memory {memory}: .*(driver|no GPU|CUDA)")

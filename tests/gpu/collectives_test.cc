@@ -1,5 +1,6 @@
-// Every collective on GPU memory, in all its forms, against the oracle: ranks are threads that share a GPU,
-// or have one each.
+// SPDX-License-Identifier: Apache-2.0
+// Every collective on GPU memory, in all its forms, against the oracle. Ranks are threads that share a GPU or
+// have one each.
 #include "calls.h"
 
 namespace rondo::test {
@@ -23,7 +24,7 @@ void every_type_and_operation(const Rank& rank) {
       }
 }
 
-TEST_CASE("ranks that share a GPU make every collective right") {
+TEST_CASE("every collective is right for ranks that share a GPU") {
   if (lacks_gpus()) return;
   for (int nranks = 1; nranks <= 9; ++nranks) {
     INFO(nranks << " ranks");
@@ -36,7 +37,7 @@ TEST_CASE("sixteen ranks share a GPU") {
   expect_success(run_world(threads(16, {"cuda:0"}), [](Rank& rank) { random_calls(rank, 0, 4000, 8); }));
 }
 
-TEST_CASE("ranks with a GPU each make every collective right") {
+TEST_CASE("every collective is right for ranks with a GPU each") {
   if (lacks_gpus(2)) return;
   for (const int nranks : {2, 3, 5}) {
     INFO(nranks << " ranks");
@@ -57,7 +58,7 @@ TEST_CASE("random calls in device, pinned and managed memory are right") {
     expect_success(run_world(threads(nranks, {"cuda:0"}), [](Rank& rank) {
       for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 60; ++seed) {
         const Trial trial = random_trial(seed, rank.size, 5000);
-        // With pinned memory alone a call would be the host's.
+        // With pinned memory alone, the call would run on the host.
         const bool managed = mix(seed, 3) % 3 == 0;
         run_here(rank, 0, managed ? gpu::MemoryKind::Managed : gpu::MemoryKind::Device, trial);
       }

@@ -1,4 +1,5 @@
-// The driver as Rondo finds it: loaded by its name, functions by the names that cuda.h gives them.
+// SPDX-License-Identifier: Apache-2.0
+// The driver as Rondo finds it: loaded by name, with functions found by the names that cuda.h gives them.
 #pragma once
 
 #include <cuda.h>
@@ -12,7 +13,7 @@
 
 namespace rondo {
 
-/// Of libcuda.so.1; ends the program where there is none.
+/// A symbol of libcuda.so.1; ends the program if there is none.
 void* driver_symbol(const char* name);
 
 #define DRIVER_TEXT_OF(name) #name
@@ -22,7 +23,7 @@ void* driver_symbol(const char* name);
 #define CHECK_CU(name, ...) CHECK(CU(name)(__VA_ARGS__) == CUDA_SUCCESS)
 #define REQUIRE_CU(name, ...) REQUIRE(CU(name)(__VA_ARGS__) == CUDA_SUCCESS)
 
-/// A primary context that is current in this thread.
+/// A primary context, current in this thread.
 class Current {
  public:
   explicit Current(int device = 0);
@@ -46,11 +47,11 @@ T* at(CUdeviceptr address) {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// A test case in a process of its own.
+/// A test case that runs in a process of its own.
 class Process {
  public:
   explicit Process(pid_t id) : id_(id) {}
-  /// Its exit status, 0 where it passed; killed after `limit_s`.
+  /// Returns the exit status, 0 if the test passed; kills the process after `limit_s`.
   int wait(int limit_s = 30);
 
  private:
@@ -59,7 +60,7 @@ class Process {
 Process start_case(const std::string& name, const Variables& variables);
 int run_case(const std::string& name, const Variables& variables = {}, int limit_s = 30);
 
-/// A host function that waits until the test lets it go on.
+/// A host function that blocks until the test opens the gate.
 struct Gate {
   std::atomic<bool> open = false;
   void into(CUstream stream);
@@ -67,7 +68,7 @@ struct Gate {
 
 void sleep_ms(int ms);
 
-/// Whether the stream's work is done before that time is over.
+/// Whether the stream's work completes within `ms`.
 bool ends_within(CUstream stream, int ms);
 
 }  // namespace rondo

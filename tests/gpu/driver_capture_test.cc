@@ -1,4 +1,5 @@
-// Capture of streams into graphs, what it forbids, and replay.
+// SPDX-License-Identifier: Apache-2.0
+// Capturing streams into graphs, what a capture forbids, and replay.
 #include <thread>
 #include <vector>
 
@@ -80,7 +81,7 @@ TEST_CASE("a captured fork and join is replayed a thousand times") {
   CHECK_CU(cuGraphExecDestroy, exec);
 }
 
-TEST_CASE("captured streams say so") {
+TEST_CASE("streams report that they are being captured") {
   const Current current;
   const CUstream other = make_stream();
   CUstreamCaptureStatus status{};
@@ -108,7 +109,7 @@ TEST_CASE("captured streams say so") {
   CHECK(capturing.end() == CUDA_ERROR_ILLEGAL_STATE);
 }
 
-TEST_CASE("a fork that is not joined ends the capture") {
+TEST_CASE("an unjoined fork fails the capture") {
   const Current current;
   const CUstream other = make_stream();
   const CUdeviceptr memory = make_memory(1);
@@ -121,7 +122,7 @@ TEST_CASE("a fork that is not joined ends the capture") {
   CHECK_CU(cuStreamSynchronize, other);
 }
 
-/// The call fails so, and the capture with it.
+/// The call fails with `expected` and invalidates the capture.
 template <class Call>
 void forbidden(CUresult expected, Call call, CUstreamCaptureMode mode = kGlobal) {
   Capturing capturing(mode);
@@ -130,7 +131,7 @@ void forbidden(CUresult expected, Call call, CUstreamCaptureMode mode = kGlobal)
   CHECK_CU(cuStreamSynchronize, capturing.stream);
 }
 
-TEST_CASE("a stream that captures cannot be waited for") {
+TEST_CASE("a capturing stream cannot be waited for") {
   const Current current;
   const CUevent event = make_event();
   forbidden(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -148,7 +149,7 @@ TEST_CASE("a stream that captures cannot be waited for") {
   forbidden(CUDA_ERROR_CAPTURED_EVENT, with_event(CU(cuEventSynchronize)), kRelaxed);
 }
 
-TEST_CASE("dependencies do not cross the bounds of a capture") {
+TEST_CASE("dependencies do not cross the boundary of a capture") {
   const Current current;
   const CUevent outside = make_event();
   const CUstream stream = make_stream();
@@ -164,7 +165,7 @@ TEST_CASE("dependencies do not cross the bounds of a capture") {
   CHECK(CU(cuStreamWaitEvent)(stream, inside, 0) == CUDA_ERROR_CAPTURED_EVENT);
 }
 
-TEST_CASE("events from outside are waited for, and recorded for outside, at each replay") {
+TEST_CASE("external events are waited for and recorded at each replay") {
   const Current current;
   const CUevent from = make_event();
   const CUevent to = make_event();
@@ -190,7 +191,7 @@ CUresult allocate() {
   return CU(cuMemAlloc)(&memory, 16);
 }
 
-TEST_CASE("unsafe calls of the capturing thread are forbidden, unless it is relaxed") {
+TEST_CASE("a capture forbids unsafe calls of its thread, unless the thread's mode is relaxed") {
   const Current current;
   const CUdeviceptr memory = make_memory(16);
   const CUevent event = make_event();
@@ -215,7 +216,7 @@ TEST_CASE("unsafe calls of the capturing thread are forbidden, unless it is rela
   CHECK(exchanged.end() == CUDA_SUCCESS);
 }
 
-/// What allocate() gives in another thread.
+/// The result of allocate() in another thread.
 CUresult allocate_elsewhere(CUstreamCaptureMode mode) {
   CUresult result = CUDA_SUCCESS;
   std::thread([&] {
@@ -226,7 +227,7 @@ CUresult allocate_elsewhere(CUstreamCaptureMode mode) {
   return result;
 }
 
-TEST_CASE("unsafe calls of other threads are forbidden where both modes are global") {
+TEST_CASE("unsafe calls of other threads are forbidden if both modes are global") {
   const Current current;
   forbidden(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [](auto&) { return allocate_elsewhere(kGlobal); });
   Capturing global(kGlobal);
@@ -237,7 +238,7 @@ TEST_CASE("unsafe calls of other threads are forbidden where both modes are glob
   CHECK(local.end() == CUDA_SUCCESS);
 }
 
-TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
+TEST_CASE("a capture must end in the thread that began it, unless it is relaxed") {
   const Current current;
   for (const auto mode : {kGlobal, kRelaxed}) {
     Capturing capturing(mode);
@@ -254,7 +255,7 @@ TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
 TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
   const Current current;
   const CUdeviceptr memory = make_memory(16);
-  Capturing free;  // not a blocking stream
+  Capturing free;  // on a stream that is not blocking
   CHECK_CU(cuMemsetD8Async, memory, 0, 16, nullptr);
   CHECK(free.end() == CUDA_SUCCESS);
 
@@ -271,7 +272,7 @@ TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
   CHECK(CU(cuStreamBeginCapture)(nullptr, kRelaxed) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-TEST_CASE("objects of a graph are destroyed when nothing needs them any more") {
+TEST_CASE("a graph's user objects are destroyed once no graph needs them") {
   const Current current;
   static std::atomic<int> destroyed;
   destroyed = 0;

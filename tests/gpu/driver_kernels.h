@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches of Rondo's kernels through the driver, for its tests.
 #pragma once
 
@@ -10,14 +11,14 @@
 
 namespace rondo {
 
-/// A kernel of any library, in the current context.
+/// Loads a kernel in the current context.
 CUfunction find_function(const char* name);
 
 /// out[i] = in[i] + in[i], of floats.
 device::FoldList doubling(CUdeviceptr out, CUdeviceptr in, size_t count);
 CUresult launch(CUfunction function, CUstream stream, device::FoldList list);
 
-/// A kernel that runs until it is told to stop.
+/// A kernel that runs until told to stop.
 class SpinningKernel {
  public:
   explicit SpinningKernel(uint32_t blocks = 2);
@@ -27,10 +28,10 @@ class SpinningKernel {
 
  private:
   uint32_t blocks_;
-  std::array<Step, 2> steps_;  // of two lanes, each of which waits for the other
+  std::array<Step, 2> steps_;  // two lanes, each waiting for the other
   std::array<device::ProgramLane, 2> lanes_;
   std::vector<uint64_t> progress_;
-  device::Program program_;
+  device::BlockProgram program_;
   device::CallHealth health_;
 };
 

@@ -1,4 +1,5 @@
-// Launches of kernels: what they compute, what refuses them, and that a device runs one at a time.
+// SPDX-License-Identifier: Apache-2.0
+// Kernel launches: their results, what is refused, and that a device runs one at a time.
 #include <unistd.h>
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr size_t kCount = 1000;
 
-/// Doubles twice, in two streams, the second behind an event of the first.
+/// Doubles on two streams, the second waiting for an event of the first.
 struct Doubling {
   CUfunction fold = find_function(device::kFoldListKernel);
   CUdeviceptr memory = make_memory(kCount * sizeof(float));
@@ -33,7 +34,7 @@ struct Doubling {
   }
 };
 
-TEST_CASE("launches fold, and take their argument when they are made") {
+TEST_CASE("launches fold, and copy their argument when they are made") {
   const Current current;
   Doubling doubling;
   CUevent event = nullptr;
@@ -46,7 +47,7 @@ TEST_CASE("launches fold, and take their argument when they are made") {
   CHECK(doubling.last() == 2048.0F);
 }
 
-TEST_CASE("what a device cannot run is refused") {
+TEST_CASE("launches that a device cannot run are refused") {
   const Current current;
   const CUfunction fold = find_function(device::kFoldListKernel);
   const CUstream stream = make_stream();
@@ -57,7 +58,7 @@ TEST_CASE("what a device cannot run is refused") {
   };
   CHECK(launch_with(0, 32, arguments) == CUDA_ERROR_INVALID_VALUE);
   CHECK(launch_with(1, 2048, arguments) == CUDA_ERROR_INVALID_VALUE);
-  CHECK(launch_with(1, device::kMostThreads + 1, arguments) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  CHECK(launch_with(1, device::kMaxThreads + 1, arguments) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   CHECK(launch_with(1, 32, nullptr) == CUDA_ERROR_INVALID_VALUE);
 
   int fits = 0;
@@ -95,7 +96,7 @@ TEST_CASE("libraries know the kernels that were compiled for the host") {
   CHECK(CU(cuKernelGetFunction)(&function, kernel) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-/// Whether a fold ends, within that time, while a kernel spins on the same device.
+/// Whether a fold completes within `limit_ms` while a kernel spins on the same device.
 bool fold_passes_spinning_kernel(int limit_ms) {
   SpinningKernel spinning;
   Doubling doubling;
@@ -118,11 +119,11 @@ TEST_CASE("in a process where launches run together", "[.]") {
   const Current current;
   CHECK(fold_passes_spinning_kernel(10'000));
 }
-TEST_CASE("launches run together where that is asked for") {
+TEST_CASE("launches run together if so configured") {
   CHECK(run_case("in a process where launches run together", {{"RONDO_STANDIN_CONCURRENT", "1"}}) == 0);
 }
 
-TEST_CASE("devices run launches by themselves") {
+TEST_CASE("devices run launches independently") {
   const Current current;
   SpinningKernel spinning;
   const CUstream stream = make_stream();

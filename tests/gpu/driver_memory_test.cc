@@ -1,4 +1,5 @@
-// Memory of all kinds, and what is known of pointers to it.
+// SPDX-License-Identifier: Apache-2.0
+// Memory of all kinds, and what is known about pointers to it.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -25,7 +26,7 @@ CUresult known(CUdeviceptr pointer) {
   return CU(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
 }
 
-TEST_CASE("device memory is known by its address, until it is freed") {
+TEST_CASE("device memory is known by its address until it is freed") {
   const Current current(1);
   const CUdeviceptr memory = make_memory(10'000);
   const CUdeviceptr inside = memory + 9'999;
@@ -53,7 +54,7 @@ TEST_CASE("device memory is known by its address, until it is freed") {
   CHECK(attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, make_memory(10'000)) != id);
 }
 
-TEST_CASE("nothing is known of plain host memory") {
+TEST_CASE("nothing is known about plain host memory") {
   const Current current;
   int plain = 0;
   const auto pointer = reinterpret_cast<CUdeviceptr>(&plain);
@@ -67,7 +68,7 @@ TEST_CASE("nothing is known of plain host memory") {
   CHECK(context == nullptr);
 }
 
-TEST_CASE("host memory and managed memory are told apart") {
+TEST_CASE("host memory and managed memory are distinguished") {
   const Current current;
   void* host = nullptr;
   REQUIRE_CU(cuMemHostAlloc, &host, 100, CU_MEMHOSTALLOC_PORTABLE);
@@ -87,7 +88,7 @@ TEST_CASE("host memory and managed memory are told apart") {
   CHECK_CU(cuMemFree, managed);
 }
 
-TEST_CASE("host memory is registered once") {
+TEST_CASE("host memory can be registered only once") {
   const Current current;
   std::vector<char> plain(5000);
   const auto pointer = reinterpret_cast<CUdeviceptr>(plain.data());
@@ -99,14 +100,14 @@ TEST_CASE("host memory is registered once") {
   CHECK(known(pointer) == CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_CASE("new memory is full of a pattern") {
+TEST_CASE("new memory is filled with a pattern") {
   const Current current;
   std::vector<unsigned char> out(3000);
   REQUIRE_CU(cuMemcpyDtoH, out.data(), make_memory(3000), 3000);
   CHECK(std::count(out.begin(), out.end(), 0xA5) == 3000);
 }
 
-TEST_CASE("copies must fit what they begin in") {
+TEST_CASE("copies must fit the allocation in which they begin") {
   const Current current;
   const CUstream stream = make_stream();
   const CUdeviceptr memory = make_memory(100);
@@ -120,7 +121,7 @@ TEST_CASE("copies must fit what they begin in") {
   CHECK_CU(cuMemcpyAsync, memory + 50, memory, 50, stream);
 }
 
-TEST_CASE("memory is freed when the device's work is done") {
+TEST_CASE("freeing memory waits for the device's work") {
   const Current current;
   const CUstream stream = make_stream();
   const CUdeviceptr memory = make_memory(1 << 20);

@@ -1,5 +1,5 @@
-// What holds for a whole process: its beginning and end, its devices, faults that are asked for, and hardware
-// queues.
+// SPDX-License-Identifier: Apache-2.0
+// Properties of a whole process: its start and end, its devices, injected faults, and hardware queues.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -29,11 +29,11 @@ TEST_CASE("in a process before cuInit", "[.]") {
   CHECK(CU(cuMemAlloc)(&memory, 100) == CUDA_ERROR_INVALID_CONTEXT);
   CHECK(CU(cuStreamSynchronize)(nullptr) == CUDA_ERROR_INVALID_CONTEXT);
 }
-TEST_CASE("nothing works before cuInit, little without a context") {
+TEST_CASE("nothing works before cuInit, and little without a context") {
   CHECK(run_case("in a process before cuInit") == 0);
 }
 
-TEST_CASE("a released context is destroyed with all that is in it") {
+TEST_CASE("a released context is destroyed with everything in it") {
   CUcontext context = nullptr;
   CUdeviceptr memory = 0;
   CUstream stream = nullptr;
@@ -81,7 +81,7 @@ TEST_CASE("in a process that sees devices 2 and 0", "[.]") {
   REQUIRE_CU(cuDevicePrimaryCtxRetain, &peer, 1);
   CHECK(CU(cuCtxEnablePeerAccess)(peer, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
 }
-TEST_CASE("devices are as many as are asked for and visible") {
+TEST_CASE("there are as many devices as configured and visible") {
   CHECK(run_case("in a process that sees devices 2 and 0", {{"RONDO_STANDIN_DEVICES", "3"},
                                                             {"RONDO_STANDIN_PEERS", "0"},
                                                             {"CUDA_VISIBLE_DEVICES", "2,0,7,1"}}) == 0);
@@ -110,7 +110,7 @@ TEST_CASE("in a process where calls fail", "[.]") {
   CHECK(CU(cuStreamSynchronize)(nullptr) == CUDA_ERROR_LAUNCH_TIMEOUT);
   CHECK_CU(cuStreamSynchronize, nullptr);
 }
-TEST_CASE("calls fail where that is asked for") {
+TEST_CASE("calls fail as configured") {
   CHECK(run_case("in a process where calls fail",
                  {{"RONDO_STANDIN_FAIL", "cuMemAlloc_v2:3:2,cuStreamSynchronize:1:702"}}) == 0);
 }
@@ -168,12 +168,11 @@ TEST_CASE("in a process that resets a device", "[.]") {
   CHECK_CU(cuDevicePrimaryCtxReset, 0);
   CHECK_CU(cuDevicePrimaryCtxReset, 0);
 }
-TEST_CASE("a reset takes all that a primary context holds") {
+TEST_CASE("a reset frees everything that a primary context holds") {
   CHECK(run_case("in a process that resets a device") == 0);
 }
 
-/// Whether work in one stream ends, within that time, while another stream, with nothing to do with it,
-/// waits.
+/// Whether work on one stream completes within `limit_ms` while another, unrelated stream waits.
 bool passes_waiting_stream(int limit_ms) {
   const CUstream waits = make_stream();
   const CUstream works = make_stream();
@@ -189,7 +188,7 @@ bool passes_waiting_stream(int limit_ms) {
   return passed;
 }
 
-TEST_CASE("streams have queues of their own") {
+TEST_CASE("streams have separate queues") {
   const Current current;
   CHECK(passes_waiting_stream(10'000));
 }
@@ -201,7 +200,7 @@ TEST_CASE("in a process with four queues", "[.]") {
   const Current current;
   CHECK(passes_waiting_stream(10'000));
 }
-TEST_CASE("streams share hardware queues where that is asked for") {
+TEST_CASE("streams share hardware queues if so configured") {
   CHECK(run_case("in a process with one queue", {{"RONDO_STANDIN_QUEUES", "1"}}) == 0);
   CHECK(run_case("in a process with four queues", {{"RONDO_STANDIN_QUEUES", "4"}}) == 0);
 }
@@ -209,7 +208,7 @@ TEST_CASE("streams share hardware queues where that is asked for") {
 TEST_CASE("in a process that ends with work pending", "[.]") {
   const Current current;
   const CUfunction execute = find_function(device::kExecuteKernel);
-  static auto& spinning = *new SpinningKernel;  // which outlives what exit() destroys
+  static auto& spinning = *new SpinningKernel;  // outlives what exit() destroys
   static CUevent event = nullptr;
   REQUIRE_CU(cuEventCreate, &event, 0);
   REQUIRE(spinning.launch(execute, make_stream()) == CUDA_SUCCESS);
@@ -258,11 +257,11 @@ TEST_CASE("in a process with guarded memory", "[.]") {
   std::signal(SIGSEGV, [](int) { std::_Exit(9); });
   *at<int>(memory) = 1;
 }
-TEST_CASE("the host cannot use device memory where it is guarded") {
+TEST_CASE("the host cannot access guarded device memory") {
   CHECK(run_case("in a process with guarded memory", {{"RONDO_STANDIN_GUARD", "1"}}) == 9);
 }
 
-TEST_CASE("functions are found by their names, errors have some") {
+TEST_CASE("functions are found by name, and errors have names and texts") {
   void* function = nullptr;
   CUdriverProcAddressQueryResult status{};
   const auto get = CU(cuGetProcAddress);

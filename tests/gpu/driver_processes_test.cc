@@ -1,4 +1,5 @@
-// What processes have of one another: memory, and turns at a device.
+// SPDX-License-Identifier: Apache-2.0
+// What processes share: memory, and turns on a device.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -82,7 +83,7 @@ TEST_CASE("in a process that opens a handle", "[.]") {
   REQUIRE_CU(cuMemGetAddressRange, &base, &bytes, opened + 7);
   CHECK(base == opened);
   CHECK(bytes == 8000);
-  CHECK(*at<int>(opened) == 11);  // the handle was made of an address inside
+  CHECK(*at<int>(opened) == 11);  // the handle was made from an address inside the allocation
   *at<int>(opened + 4) = 12;
   {
     const Current other(1);
@@ -90,7 +91,7 @@ TEST_CASE("in a process that opens a handle", "[.]") {
   }
   CHECK(CU(cuMemFree)(opened) == CUDA_ERROR_INVALID_VALUE);
   CHECK_CU(cuIpcCloseMemHandle, opened);
-  *at<int>(opened + 8) = 13;  // it was opened twice
+  *at<int>(opened + 8) = 13;  // still open: it was opened twice
   CHECK_CU(cuIpcCloseMemHandle, opened);
   CHECK(CU(cuIpcCloseMemHandle)(opened) == CUDA_ERROR_INVALID_VALUE);
 }
@@ -112,7 +113,7 @@ TEST_CASE("another process opens a handle and writes") {
   CHECK(*at<int>(memory + 4) == 12);
   CHECK(*at<int>(memory + 8) == 13);
   REQUIRE_CU(cuMemFree, memory);
-  make_memory(8000);  // has the descriptor that the handle names
+  make_memory(8000);  // reuses the descriptor that the handle names
   CHECK(run_case("in a process that opens a handle too late", {{"TEST_HANDLE", hex(handle)}}) == 0);
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("freed memory faults in every process that has it open") {
   CHECK(reader.wait() != 0);
 }
 
-/// The stand-in's descriptors are inherited here, instead of sent over a socket.
+/// The stand-in's descriptors are inherited here, instead of being sent over a socket.
 TEST_CASE("in a process that maps a descriptor", "[.]") {
   const Current current;
   CUmemGenericAllocationHandle handle = 0;
@@ -215,7 +216,7 @@ TEST_CASE("in a process whose kernel waits for its turn", "[.]") {
   CHECK_CU(cuStreamSynchronize, stream);
 }
 
-TEST_CASE("processes take turns at a device") {
+TEST_CASE("processes take turns on a device") {
   const Folder folder;
   const Variables variables{{"RONDO_STANDIN_DIR", folder.path()}};
   Process holds = start_case("in a process whose kernel holds a device", variables);
@@ -223,7 +224,7 @@ TEST_CASE("processes take turns at a device") {
   CHECK(holds.wait() == 0);
 }
 
-TEST_CASE("a child of fork() has no driver, and ends in peace") {
+TEST_CASE("a forked child has no driver, and ends cleanly") {
   const Current current;
   const CUstream stream = make_stream();
   const CUdeviceptr memory = make_memory(100);

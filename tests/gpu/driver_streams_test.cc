@@ -1,4 +1,5 @@
-// Order of work in streams, and events.
+// SPDX-License-Identifier: Apache-2.0
+// Order of work on streams, and events.
 #include <atomic>
 #include <vector>
 
@@ -47,7 +48,7 @@ TEST_CASE("streams wait for events of one another") {
   CHECK_CU(cuEventSynchronize, event);
 }
 
-TEST_CASE("the legacy stream waits for blocking streams, and they for it") {
+TEST_CASE("the legacy stream and blocking streams wait for each other") {
   const Current current;
   const CUstream blocking = make_stream(CU_STREAM_DEFAULT);
   const CUstream other = make_stream(CU_STREAM_NON_BLOCKING);
@@ -105,7 +106,7 @@ TEST_CASE("host functions must not call the driver") {
   CHECK(said == CUDA_ERROR_NOT_PERMITTED);
 }
 
-TEST_CASE("streams wait for words of memory and write them") {
+TEST_CASE("streams wait for and write words of memory") {
   const Current current;
   const CUstream first = make_stream();
   const CUstream second = make_stream();

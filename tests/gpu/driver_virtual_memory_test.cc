@@ -1,4 +1,5 @@
-// Virtual memory: addresses, memory of a device, and mappings of one at the other.
+// SPDX-License-Identifier: Apache-2.0
+// Virtual memory: address ranges, device memory, and mappings between them.
 #include <unistd.h>
 
 #include "catch.h"
@@ -77,7 +78,7 @@ TEST_CASE("sizes and addresses of mappings are multiples of the granularity") {
   CHECK(CU(cuMemMap)(address + 4 * kUnit, kUnit, 0, handle, 0) == CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_CASE("mapped memory is a device's, but no memory for legacy handles") {
+TEST_CASE("mapped memory belongs to a device, but has no legacy IPC handle") {
   const Current current;
   const CUdeviceptr address = reserve(kUnit);
   const auto handle = create(kUnit, kShareable);
@@ -98,7 +99,7 @@ TEST_CASE("mapped memory is a device's, but no memory for legacy handles") {
   REQUIRE_CU(cuStreamSynchronize, stream);
 }
 
-TEST_CASE("memory leaves the process by a descriptor, where that was asked for") {
+TEST_CASE("memory is exported as a descriptor, if created for that") {
   const Current current;
   int fd = -1;
   constexpr auto kType = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

@@ -1,4 +1,5 @@
-// What tests of failing GPU calls share.
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the tests of failing GPU calls.
 #pragma once
 
 #include <thread>
@@ -8,7 +9,7 @@
 namespace rondo::test {
 
 inline constexpr size_t kCount = 2000;
-inline constexpr double kSoon_s = 3;  // this machine may be busy; what is promised is 0.1 s
+inline constexpr double kSoon_s = 3;  // a busy machine may need longer than the documented 0.1 s
 
 inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 

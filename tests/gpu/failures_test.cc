@@ -1,5 +1,5 @@
-// What goes wrong between processes that make GPU calls: everybody hears what it was, soon, and streams go
-// on.
+// SPDX-License-Identifier: Apache-2.0
+// Failures between processes that make GPU calls: all ranks soon learn the cause, and streams continue.
 #include <signal.h>
 
 #include "failing.h"
@@ -7,7 +7,7 @@
 namespace rondo::test {
 namespace {
 
-/// Rank 0 takes part in one call, then does `instead`; the others' streams wait for it in several calls more.
+/// Rank 0 takes part in one call, then does `instead`; the other streams wait for it in several more calls.
 void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_t expected,
                  const std::vector<std::string>& words, double limit_s) {
   Device device(0);
@@ -23,7 +23,7 @@ void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_
               expected, words, rank.comm);
 }
 
-TEST_CASE("an abort lets streams go on") {
+TEST_CASE("streams continue after an abort") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -37,7 +37,7 @@ TEST_CASE("an abort lets streams go on") {
   }));
 }
 
-TEST_CASE("the death of a process lets streams go on") {
+TEST_CASE("streams continue after the death of a process") {
   if (children_lack_gpus()) return;
   const Folder folder;
   auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -54,7 +54,7 @@ TEST_CASE("the death of a process lets streams go on") {
   expect_success(outcomes);
 }
 
-TEST_CASE("a rank that never comes is named at the deadline") {
+TEST_CASE("a rank that never arrives is named at the deadline") {
   if (children_lack_gpus()) return;
   const Folder folder;
   WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
@@ -66,7 +66,7 @@ TEST_CASE("a rank that never comes is named at the deadline") {
   }));
 }
 
-TEST_CASE("graphs that are launched after a failure end as well") {
+TEST_CASE("graphs launched after a failure complete") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -87,7 +87,7 @@ TEST_CASE("graphs that are launched after a failure end as well") {
   }));
 }
 
-/// What the odd rank, the last, and the others call, and what the error says.
+/// What the odd rank (the last) and the others call, and what the error says.
 struct Disagreement {
   const char* name;
   std::function<rondo_status_t(const Rank&, int64_t* from, int64_t* to, bool odd, rondo_stream_t)> call;
@@ -144,7 +144,7 @@ void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
   sum(rank, device.ints(kCount, 1), nullptr);
   rondo_status_t status =
       one.call(rank, from, to, rank.rank == rank.size - 1, on_stream ? device.handle() : nullptr);
-  if (status == RONDO_OK) {  // on a stream, or a rank whose own data was right
+  if (status == RONDO_OK) {  // on a stream, or on a rank whose own data was right
     require(failure_of(rank.comm, 10) == RONDO_MISMATCH, "nobody found it");
     status = reduce_all(rank, from, to, 1, RONDO_INT64, RONDO_SUM, device.handle());
   }
@@ -152,7 +152,7 @@ void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
   require(device.drain_s() < kSoon_s, "slow");
 }
 
-TEST_CASE("ranks that make different calls hear of both") {
+TEST_CASE("ranks that make different calls are told about both") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const Disagreement& one : disagreements())
@@ -163,7 +163,7 @@ TEST_CASE("ranks that make different calls hear of both") {
     }
 }
 
-TEST_CASE("nothing is written where ranks make different calls") {
+TEST_CASE("nothing is written if ranks make different calls") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
@@ -188,7 +188,7 @@ TEST_CASE("lengths that both ends of a pair know are compared") {
     const size_t receives[]{rank.rank == 0 ? size_t{3} : size_t{901}, 3};
     const rondo_status_t status =
         rondo_all_to_all_v(from, sends, nullptr, to, receives, nullptr, RONDO_INT64, rank.comm, nullptr);
-    if (rank.rank == 1)  // whom the lengths do not suit
+    if (rank.rank == 1)  // its lengths do not match
       check_fails(status, RONDO_MISMATCH, {"all_to_all_v(900 elements", "all_to_all_v(901 elements"},
                   rank.comm);
     require(failure_of(rank.comm, 10) == RONDO_MISMATCH, "no mismatch");

@@ -1,5 +1,6 @@
-// What tests of the C API on GPU memory share. They run on a GPU where there is one, and on the stand-in for
-// CUDA's driver everywhere.
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the tests of the C API on GPU memory. They run on a GPU if there is one, and everywhere on the
+// stand-in for CUDA's driver.
 #pragma once
 
 #include <sys/wait.h>
@@ -19,7 +20,7 @@
 
 namespace rondo::test {
 
-/// Says that the test is skipped where it needs more GPUs than there are.
+/// Whether there are fewer GPUs than needed; reports that the test is skipped.
 inline bool lacks_gpus(int needed = 1) {
   const auto count = gpu::device_count();
   if (count.ok() && count.value() >= needed) return false;
@@ -27,8 +28,7 @@ inline bool lacks_gpus(int needed = 1) {
   return true;
 }
 
-/// The same for ranks that are forked processes: a process that has used CUDA itself has no children that
-/// can.
+/// The same for ranks that are forked processes: if a process has used CUDA itself, its children cannot.
 inline bool children_lack_gpus(int needed = 1) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(gpu::device_count().ok() ? gpu::device_count().value() : 0);
@@ -42,7 +42,7 @@ inline bool children_lack_gpus(int needed = 1) {
 
 inline void require_ok(const Status& status) { require(status.ok(), status.message()); }
 
-/// Memory of one kind, of one device.
+/// Memory of one kind on one device.
 inline ForeignMemory foreign_memory(gpu::MemoryKind kind, int device) {
   return {.allocate =
               [=](size_t bytes) {
@@ -59,7 +59,7 @@ inline ForeignMemory foreign_memory(gpu::MemoryKind kind, int device) {
               }};
 }
 
-/// Ranks of this process that one thread drives, each with a stream.
+/// Ranks of this process that one thread drives, each with its own stream.
 class Party {
  public:
   explicit Party(int nranks, const std::string& devices, const char* transport = nullptr)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
@@ -6,7 +7,7 @@
 
 namespace rondo::test {
 
-/// What a stream captured, ready to be launched.
+/// A graph captured from a stream and instantiated.
 class Graph {
  public:
   Graph(CUstream stream, const std::function<void()>& capture) : stream_(stream) {

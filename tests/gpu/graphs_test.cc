@@ -1,5 +1,5 @@
-// GPU calls between processes in CUDA graphs: captured once, replayed often, mixed with calls that are not
-// captured.
+// SPDX-License-Identifier: Apache-2.0
+// GPU calls between processes in CUDA graphs: captured once, replayed often, mixed with uncaptured calls.
 #include "graph.h"
 #include "processes.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kCount = 700;  // two tiles
 
-/// Each sum multiplies by the number of ranks, which is odd, so that none is without effect.
+/// Each sum multiplies by the number of ranks, which is odd, so that each replay changes the value.
 void replay_often(Rank& rank, int ordinal) {
   constexpr int kReplays = 1000;
   Device device(ordinal);
@@ -38,7 +38,7 @@ TEST_CASE("a captured call can be replayed any number of times") {
       run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) { replay_often(rank, 0); }));
 }
 
-TEST_CASE("a call over memory that GPUs share can be replayed any number of times") {
+TEST_CASE("a call over memory shared between GPUs can be replayed any number of times") {
   ::setenv("RONDO_STANDIN_DEVICES", "3", 1);
   const bool lacks = children_lack_gpus(3);
   ::unsetenv("RONDO_STANDIN_DEVICES");
@@ -48,7 +48,7 @@ TEST_CASE("a call over memory that GPUs share can be replayed any number of time
   expect_success(run_world(options, [](Rank& rank) { replay_often(rank, rank.rank); }));
 }
 
-TEST_CASE("replays are right whatever the streams' timing is") {
+TEST_CASE("replays are right whatever the timing of the streams") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* seed : {"1", "2", "3"})
@@ -75,7 +75,7 @@ TEST_CASE("replays are right whatever the streams' timing is") {
         }));
 }
 
-TEST_CASE("calls in different streams keep their order") {
+TEST_CASE("calls on different streams keep their order") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* queues : {"0", "1", "2"})

@@ -1,4 +1,5 @@
-// Brings the kernels onto GPU 0, and says why where that fails.
+// SPDX-License-Identifier: Apache-2.0
+// Loads the kernels on GPU 0; on failure, prints why.
 #include <cstdio>
 
 #include "kernels/device_folds.h"

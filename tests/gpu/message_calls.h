@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends and receives that several tests make.
 #pragma once
 
@@ -19,7 +20,7 @@ inline void recv(const Rank& rank, int64_t* data, size_t count, int peer, rondo_
   check(rondo_recv(data, count, RONDO_INT64, peer, tag, rank.comm, stream, nullptr), rank.comm);
 }
 
-/// Every rank's `from` goes to the next one's `to`; the receive is asked for first.
+/// Sends every rank's `from` to the next rank's `to`; the receive is issued first.
 inline void shift(const Rank& rank, const int64_t* from, int64_t* to, size_t count, rondo_stream_t stream) {
   check(rondo_group_start());
   recv(rank, to, count, previous(rank), stream);
@@ -29,7 +30,7 @@ inline void shift(const Rank& rank, const int64_t* from, int64_t* to, size_t cou
 
 inline const std::vector<size_t> kCounts{0, 1, 1000, 8192, 200'001, 1'500'000};
 
-/// Both ways, whatever the stream.
+/// Shifts with and without a stream.
 inline void shift_all(const Rank& rank, Device& device, rondo_stream_t stream) {
   for (const size_t count : kCounts) {
     int64_t* const from = device.ints(count + 1, rank.rank);

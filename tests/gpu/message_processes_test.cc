@@ -1,5 +1,6 @@
-// Sends and receives of GPU memory between processes: blocking, on streams and in graphs, beside those of
-// host memory, and what goes wrong. Nothing here uses CUDA before ranks are forked.
+// SPDX-License-Identifier: Apache-2.0
+// Sends and receives of GPU memory between processes: blocking, on streams and in graphs, mixed with those of
+// host memory, and failures. Nothing here uses CUDA before ranks are forked.
 #include <csignal>
 
 #include "failing.h"
@@ -9,7 +10,7 @@
 namespace rondo::test {
 namespace {
 
-TEST_CASE("processes that share a GPU send one another its memory") {
+TEST_CASE("processes that share a GPU send each other its memory") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* transport : {"shm", "tcp"})
@@ -46,7 +47,7 @@ TEST_CASE("messages keep the order of their streams") {
       }));
 }
 
-TEST_CASE("tags choose among messages, and a receipt says what came") {
+TEST_CASE("tags select messages, and a receipt describes the message") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with()), [](Rank& rank) {
@@ -67,7 +68,7 @@ TEST_CASE("tags choose among messages, and a receipt says what came") {
   }));
 }
 
-TEST_CASE("GPU memory goes to host memory and back, also of a rank without a GPU") {
+TEST_CASE("GPU memory is sent to host memory and back, also on a rank without a GPU") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* other : {"cuda:0", "host"})
@@ -114,7 +115,7 @@ TEST_CASE("captured messages can be replayed") {
     }));
 }
 
-TEST_CASE("a message of another length than its receive is told to both") {
+TEST_CASE("a message whose length differs from its receive is reported to both ranks") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
@@ -128,7 +129,7 @@ TEST_CASE("a message of another length than its receive is told to both") {
   }));
 }
 
-/// Rank 0 waits in its stream for a message that does not come.
+/// Rank 0's stream waits for a message that is never sent.
 void wait_in_vain(const Rank& rank, const std::function<void()>& instead, rondo_status_t expected,
                   const std::vector<std::string>& words) {
   if (rank.rank == 1) return instead();
@@ -140,7 +141,7 @@ void wait_in_vain(const Rank& rank, const std::function<void()>& instead, rondo_
               rank.comm);
 }
 
-TEST_CASE("a stream that waits for a message goes on after an abort") {
+TEST_CASE("a stream that waits for a message continues after an abort") {
   if (children_lack_gpus()) return;
   expect_success(run_world(processes(2, {"cuda:0"}), [](Rank& rank) {
     const auto instead = [&] {
@@ -151,7 +152,7 @@ TEST_CASE("a stream that waits for a message goes on after an abort") {
   }));
 }
 
-TEST_CASE("a stream that waits for a message of a process that dies goes on") {
+TEST_CASE("a stream that waits for a message from a process that dies continues") {
   if (children_lack_gpus()) return;
   const auto outcomes = run_world(processes(2, {"cuda:0"}), [](Rank& rank) {
     const auto instead = [] {
@@ -164,7 +165,7 @@ TEST_CASE("a stream that waits for a message of a process that dies goes on") {
   CHECK(outcomes[0].ok);
 }
 
-TEST_CASE("a stream that waits for a message goes on at the deadline") {
+TEST_CASE("a stream that waits for a message continues at the deadline") {
   if (children_lack_gpus()) return;
   WorldOptions options = processes(2, {"cuda:0"});
   options.call_timeout_ms = 300;

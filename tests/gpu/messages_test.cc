@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends and receives of GPU memory between threads.
 #include "message_calls.h"
 
 namespace rondo::test {
 namespace {
 
-TEST_CASE("threads send one another the memory of their GPUs") {
+TEST_CASE("threads send each other the memory of their GPUs") {
   if (lacks_gpus(2)) return;
   expect_success(run_world({.nranks = 4, .devices = {"cuda:0", "cuda:1"}, .threads = true}, [](Rank& rank) {
     Device device(rank.rank % 2);

@@ -1,4 +1,5 @@
-// libnccl.so.2 on GPU memory: streams, groups of ranks of one thread, processes, and what is refused.
+// SPDX-License-Identifier: Apache-2.0
+// libnccl.so.2 on GPU memory: streams, groups of ranks in one thread, processes, and what is refused.
 #include <array>
 #include <memory>
 #include <vector>
@@ -17,7 +18,7 @@ constexpr size_t kBytes = kCount * sizeof(int);
 
 void ok(const Status& status) { need(status.ok(), status.message()); }
 
-/// Numbers in memory of a GPU, and a stream there.
+/// Numbers in GPU memory, and a stream on that GPU.
 struct Place {
   explicit Place(int on, int value) : device(on) {
     auto made = gpu::OwnedStream::create(on);
@@ -47,7 +48,7 @@ struct Place {
   gpu::Memory numbers;
 };
 
-/// Two ranks of one thread.
+/// Two ranks in one thread.
 class Pair {
  public:
   Pair() {
@@ -91,7 +92,7 @@ bool lacks_gpu() {
 
 }  // namespace
 
-TEST_CASE("one thread drives ranks on their streams, by NCCL's functions") {
+TEST_CASE("one thread drives ranks on their streams through NCCL's API") {
   if (lacks_gpu()) return;
   CHECK(run_alone([] {
           Pair pair;
@@ -123,7 +124,7 @@ TEST_CASE("messages between GPUs, grouped") {
         }) == "");
 }
 
-TEST_CASE("the NULL stream is the GPU's default one, and scalars may lie on the GPU") {
+TEST_CASE("the NULL stream is the GPU's default stream, and scalars may be in GPU memory") {
   if (lacks_gpu()) return;
   CHECK(run_alone([] {
           Pair pair;
@@ -144,7 +145,7 @@ TEST_CASE("the NULL stream is the GPU's default one, and scalars may lie on the 
         }) == "");
 }
 
-TEST_CASE("memory of ncclMemAlloc() is the GPU's, and can be registered") {
+TEST_CASE("memory from ncclMemAlloc() is GPU memory and can be registered") {
   if (lacks_gpu()) return;
   CHECK(run_alone([] {
           Pair pair;
@@ -159,7 +160,7 @@ TEST_CASE("memory of ncclMemAlloc() is the GPU's, and can be registered") {
         }) == "");
 }
 
-TEST_CASE("host memory is refused on a rank with a GPU, with words, and the group is not made") {
+TEST_CASE("host memory is refused on a rank with a GPU, with an explanation, and the group is not run") {
   if (lacks_gpu()) return;
   CHECK(run_alone([] {
           Pair pair;
@@ -175,7 +176,7 @@ TEST_CASE("host memory is refused on a rank with a GPU, with words, and the grou
         }) == "");
 }
 
-TEST_CASE("a process for each rank, which share a GPU; some leave at once") {
+TEST_CASE("one process per rank, sharing a GPU; some leave at once") {
   if (lacks_gpu()) return;
   CHECK(run_processes(3, [](const Start& start) {
           const Comm comm(start);
@@ -201,7 +202,7 @@ TEST_CASE("an abort ends what a stream waits for") {
                                comm.get(), place.stream.get()),
                  comm.get());
           };
-          sum();  // the first one connects, which waits
+          sum();  // the first call connects and waits for peers
           place.expect(2);
           if (start.rank == 0) sum();
           nap_ms(100);

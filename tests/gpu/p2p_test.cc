@@ -1,4 +1,5 @@
-// GPU collectives by the device's executor over memory that the GPUs share: ranks of one process.
+// SPDX-License-Identifier: Apache-2.0
+// GPU collectives by the device's executor over memory shared between the GPUs: ranks of one process.
 #include <array>
 
 #include "calls.h"
@@ -18,7 +19,7 @@ void go_by(Rank rank, const Trial& trial, int device, const std::string& algorit
   require(used == algorithm, used);
 }
 
-TEST_CASE("every algorithm is carried out by every protocol, in several channels") {
+TEST_CASE("every algorithm runs over every protocol, in several channels") {
   if (lacks_gpus()) return;
   const Environment slots("RONDO_SLOT_BYTES", "512");
   const Environment groups = in_groups(4);
@@ -27,8 +28,8 @@ TEST_CASE("every algorithm is carried out by every protocol, in several channels
   for (const char* protocol : kProtocols) {
     const Environment chosen("RONDO_PROTOCOL", protocol);
     for (const Kind kind : kAllKinds)
-      for (const std::string& name : algorithms_of(kind_name(kind), 4)) {
-        const std::string algorithm = std::string(kind_name(kind)) + "=" + name;
+      for (const std::string& name : algorithms_of(collective_name(kind), 4)) {
+        const std::string algorithm = std::string(collective_name(kind)) + "=" + name;
         INFO(algorithm << " by " << protocol);
         expect_success(run_world(
             {.nranks = 4, .algorithm = algorithm, .devices = {"cuda:0"}, .threads = true}, [&](Rank& rank) {
@@ -39,7 +40,7 @@ TEST_CASE("every algorithm is carried out by every protocol, in several channels
   }
 }
 
-TEST_CASE("calls of all sizes are made by the protocols that suit them, on GPUs of their own") {
+TEST_CASE("calls of all sizes use the protocols that suit them, with one GPU per rank") {
   if (lacks_gpus(2)) return;
   expect_success(run_world(
       {.nranks = 2, .algorithm = "all_reduce=ring", .devices = {"cuda:0", "cuda:1"}, .threads = true},
@@ -50,7 +51,7 @@ TEST_CASE("calls of all sizes are made by the protocols that suit them, on GPUs 
       }));
 }
 
-TEST_CASE("a protocol that needs shared memory is refused where a transport was asked for") {
+TEST_CASE("a protocol that needs shared memory is refused if a transport was requested") {
   if (lacks_gpus()) return;
   const Environment chosen("RONDO_PROTOCOL", "ll");
   expect_success(
@@ -62,7 +63,7 @@ TEST_CASE("a protocol that needs shared memory is refused where a transport was 
       }));
 }
 
-TEST_CASE("settings that make no sense are named") {
+TEST_CASE("invalid settings are named") {
   const auto refused = [](const char* name, const char* value, const char* allowed) {
     const Environment set(name, value);
     rondo_comm_t comm = nullptr;

@@ -1,4 +1,5 @@
-// Ranks in processes that use GPUs, and what they have there.
+// SPDX-License-Identifier: Apache-2.0
+// Ranks in processes that use GPUs, and their GPU memory and streams.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,7 @@ namespace rondo::test {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Where the stand-in's processes take turns on a device, so that no kernel runs while one of another process
-/// does.
+/// The folder where the stand-in's processes take turns on a device, so that only one of them runs a kernel.
 class Folder {
  public:
   Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
@@ -29,7 +29,7 @@ class Folder {
   std::string path_ = "/tmp/rondo-gpus-XXXXXX";
 };
 
-/// So little that most calls need many tiles.
+/// So small that most calls need many tiles.
 inline const std::pair<std::string, std::string> kTight{"RONDO_STAGING_BYTES", "28672"};
 
 inline WorldOptions processes(int nranks, std::vector<std::string> devices, Variables environment = {}) {
@@ -38,7 +38,7 @@ inline WorldOptions processes(int nranks, std::vector<std::string> devices, Vari
 
 inline void require_cu(CUresult result, const char* what) { require(result == CUDA_SUCCESS, what); }
 
-/// A rank's GPU: current while this lives, with memory and a stream.
+/// A rank's GPU: current for this object's lifetime, with memory and a stream.
 class Device {
  public:
   explicit Device(int ordinal) : ordinal_(ordinal), current_(ordinal) {
@@ -65,7 +65,7 @@ class Device {
   bool all_are(const int64_t* data, size_t count, int64_t value) const {
     return read(data, count) == std::vector<int64_t>(count, value);
   }
-  /// How long the stream takes to come to its end.
+  /// Time until the stream's work is done.
   double drain_s() const {
     const auto start = std::chrono::steady_clock::now();
     require_cu(CU(cuStreamSynchronize)(stream_), "cuStreamSynchronize");

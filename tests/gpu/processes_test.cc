@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks in several processes of a host make GPU calls together, however many share a device and whatever else
 // keeps it busy.
 #include "processes.h"
@@ -6,10 +7,10 @@
 namespace rondo::test {
 namespace {
 
-void is_phased(const Rank& rank) {
+void is_staged(const Rank& rank) {
   const char* name = nullptr;
   check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-  require(std::string(name) == "phased", std::string("went by ") + name);
+  require(std::string(name) == "gpu_staged", std::string("went by ") + name);
 }
 
 TEST_CASE("processes that share a GPU make every collective right") {
@@ -19,7 +20,7 @@ TEST_CASE("processes that share a GPU make every collective right") {
     INFO(nranks << " ranks");
     expect_success(run_world(processes(nranks, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
       every_kind(rank, 0);
-      is_phased(rank);
+      is_staged(rank);
     }));
   }
 }
@@ -30,7 +31,7 @@ TEST_CASE("sixteen processes share a GPU") {
   const std::pair<std::string, std::string> little{"RONDO_STAGING_BYTES", "131072"};
   expect_success(run_world(processes(16, {"cuda:0"}, folder.with({little})), [](Rank& rank) {
     random_calls(rank, 0, 4000, 8);
-    is_phased(rank);
+    is_staged(rank);
   }));
 }
 
@@ -53,7 +54,7 @@ TEST_CASE("processes of several ranks make every collective right") {
     options.ranks_each = 2;
     expect_success(run_world(options, [&](Rank& rank) {
       every_kind(rank, devices[static_cast<size_t>(rank.rank) % devices.size()].back() - '0');
-      is_phased(rank);
+      is_staged(rank);
     }));
   }
 }
@@ -69,7 +70,7 @@ TEST_CASE("random calls of processes are right") {
     }));
 }
 
-TEST_CASE("long sums of processes are right") {
+TEST_CASE("long sums between processes are right") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const auto& staging : {kTight, std::pair<std::string, std::string>{"RONDO_STAGING_BYTES", "200704"}})
@@ -85,7 +86,7 @@ TEST_CASE("long sums of processes are right") {
     }));
 }
 
-TEST_CASE("every rank's operands are multiplied by its scalar") {
+TEST_CASE("every rank's operands are multiplied by its own scalar") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -105,12 +106,12 @@ TEST_CASE("every rank's operands are multiplied by its scalar") {
   }));
 }
 
-TEST_CASE("GPUs that cannot reach one another exchange through memory of the host") {
+TEST_CASE("GPUs that cannot access each other exchange through host memory") {
   if (children_lack_gpus(2)) return;
   const Folder folder;
   const auto works = [](Rank& rank) {
     every_kind(rank, rank.rank % 2);
-    is_phased(rank);
+    is_staged(rank);
   };
   expect_success(run_world(
       processes(3, {"cuda:0", "cuda:1"}, folder.with({kTight, {"RONDO_STANDIN_PEERS", "0"}})), works));
@@ -119,7 +120,7 @@ TEST_CASE("GPUs that cannot reach one another exchange through memory of the hos
       works));
 }
 
-TEST_CASE("ranks whose GPUs cannot share anything say so, and go on without") {
+TEST_CASE("ranks whose GPUs cannot share memory say so, and go on without it") {
   if (children_lack_gpus()) return;
   const Folder folder;
   std::string faults;

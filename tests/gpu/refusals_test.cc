@@ -1,4 +1,5 @@
-// What a call on GPU memory refuses, in words that name what was wrong, and that it goes on afterwards.
+// SPDX-License-Identifier: Apache-2.0
+// What a call on GPU memory refuses, with errors that name the cause; the communicator stays usable.
 #include <array>
 #include <chrono>
 #include <thread>
@@ -59,7 +60,7 @@ TEST_CASE("memory and streams of another GPU are refused by number") {
               RONDO_INVALID_ARGUMENT, {"stream", "another GPU"});
 }
 
-TEST_CASE("memory that other GPUs cannot reach is refused where they would use it") {
+TEST_CASE("memory that other GPUs cannot access is refused if they would use it") {
   if (lacks_gpus(2)) return;
   constexpr size_t kMapped = size_t{2} << 20;
   auto mapped = gpu::SharedMemory::create(0, kMapped);
@@ -73,7 +74,7 @@ TEST_CASE("memory that other GPUs cannot reach is refused where they would use i
               {"sendbuf", "other GPUs", "cudaMalloc"});
 }
 
-TEST_CASE("a device that is not there, or not a device, is refused by its text") {
+TEST_CASE("a missing or invalid device is refused by its text") {
   rondo_comm_t comm = nullptr;
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:0,", "cuda:-1", "CUDA"}) {
@@ -89,7 +90,7 @@ TEST_CASE("a device that is not there, or not a device, is refused by its text")
   check_fails(rondo_init_all(&comm, 1, &config), RONDO_INVALID_ARGUMENT, {"cuda:99", "GPU"});
 }
 
-TEST_CASE("GPU memory on a rank without a GPU is refused, and says how to get one") {
+TEST_CASE("GPU memory on a rank without a GPU is refused, with a hint on how to get one") {
   if (lacks_gpus()) return;
   const Party party(1, "cuda:0");  // so that the process uses CUDA
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -102,7 +103,7 @@ TEST_CASE("GPU memory on a rank without a GPU is refused, and says how to get on
       RONDO_INVALID_ARGUMENT, {"GPU memory", "uses no GPU", "RONDO_DEVICE"});
 }
 
-TEST_CASE("ranks with and without a GPU cannot share GPU memory, and keep host memory") {
+TEST_CASE("ranks with and without a GPU cannot exchange GPU memory, but still can exchange host memory") {
   if (lacks_gpus()) return;
   WorldOptions options{.nranks = 2, .devices = {"cuda:0", "host"}, .threads = true};
   expect_success(run_world(options, [](Rank& rank) {
@@ -117,7 +118,7 @@ TEST_CASE("ranks with and without a GPU cannot share GPU memory, and keep host m
   }));
 }
 
-TEST_CASE("ranks that make different calls on GPU memory are told both") {
+TEST_CASE("ranks that make different calls on GPU memory are told about both") {
   if (lacks_gpus()) return;
   WorldOptions options{.nranks = 3, .devices = {"cuda:0"}, .threads = true};
   expect_success(run_world(options, [](Rank& rank) {
@@ -129,7 +130,7 @@ TEST_CASE("ranks that make different calls on GPU memory are told both") {
   }));
 }
 
-TEST_CASE("a rank that passes host memory where others pass GPU memory is found") {
+TEST_CASE("a rank that passes host memory while others pass GPU memory is found") {
   if (lacks_gpus()) return;
   WorldOptions options{.nranks = 2, .devices = {"cuda:0"}, .threads = true};
   expect_success(run_world(options, [](Rank& rank) {
@@ -141,7 +142,7 @@ TEST_CASE("a rank that passes host memory where others pass GPU memory is found"
   }));
 }
 
-TEST_CASE("a rank that does not come is named at the deadline") {
+TEST_CASE("a rank that does not arrive is named at the deadline") {
   if (lacks_gpus()) return;
   WorldOptions options{.nranks = 2, .devices = {"cuda:0"}, .threads = true, .call_timeout_ms = 300};
   expect_success(run_world(options, [](Rank& rank) {

@@ -1,20 +1,22 @@
-// GPUs that are lost while a communicator uses them: the process resets them, or a kernel breaks them.
-// Everybody hears which it was, and nothing waits for what will not come.
+// SPDX-License-Identifier: Apache-2.0
+// GPUs lost while a communicator uses them: the process resets them, or a kernel breaks them. All ranks learn
+// which GPU it was, and no rank keeps waiting.
 #include "failing.h"
 
 namespace rondo::test {
 namespace {
 
-/// When all ranks are done with their calls so far.
+/// Called when all ranks have finished their calls so far.
 void reset(int device) {
   sleep_ms(100);
   require_cu(CU(cuDevicePrimaryCtxReset)(device), "cuDevicePrimaryCtxReset");
 }
 
-/// What a call says whose own GPU was reset, or that of the rank of whose failure it hears.
+/// Expects the error of a call whose own GPU was reset, or that of rank `of`.
 void check_reset(rondo_status_t status, const Rank& rank, int of, int device = 0) {
   check_fails(status, RONDO_SYSTEM_ERROR,
-              {": rank " + std::to_string(of) + " (", "): GPU " + std::to_string(device) + " was reset"}, rank.comm);
+              {": rank " + std::to_string(of) + " (", "): GPU " + std::to_string(device) + " was reset"},
+              rank.comm);
 }
 
 void require_over_soon(const Rank& rank, double limit_s = kSoon_s) {
@@ -24,7 +26,7 @@ void require_over_soon(const Rank& rank, double limit_s = kSoon_s) {
   require(took.count() < limit_s, "rondo_finalize() took " + std::to_string(took.count()) + " s");
 }
 
-TEST_CASE("a GPU that is reset between calls is named at all ranks") {
+TEST_CASE("a GPU reset between calls is named on all ranks") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const bool on_stream : {false, true}) {
@@ -46,14 +48,14 @@ TEST_CASE("a GPU that is reset between calls is named at all ranks") {
   }
 }
 
-TEST_CASE("a GPU that is reset under a waiting stream is named at all ranks") {
+TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(kCount, 1);
     sum(rank, data, nullptr);
-    if (rank.rank == 0) sleep_ms(500);  // the others' streams wait for it, which comes when all has failed
+    if (rank.rank == 0) sleep_ms(500);  // arrives after everything has failed
     static_cast<void>(try_sum(rank, data, device.handle()));
     if (rank.rank == 1) {
       reset(0);
@@ -66,7 +68,7 @@ TEST_CASE("a GPU that is reset under a waiting stream is named at all ranks") {
   }));
 }
 
-TEST_CASE("a GPU that is reset under a waiting stream is waited for to the deadline, where nobody says so") {
+TEST_CASE("a GPU reset under a waiting stream is waited for until the deadline if no call reports it") {
   if (children_lack_gpus()) return;
   const Folder folder;
   WorldOptions options = processes(2, {"cuda:0"}, folder.with({kTight}));
@@ -87,7 +89,7 @@ TEST_CASE("a GPU that is reset under a waiting stream is waited for to the deadl
   }));
 }
 
-TEST_CASE("a GPU that is reset before anything was heard of it lets rondo_destroy() return") {
+TEST_CASE("rondo_destroy() returns after a reset that no call has noticed") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -101,7 +103,7 @@ TEST_CASE("a GPU that is reset before anything was heard of it lets rondo_destro
   }));
 }
 
-TEST_CASE("a GPU that is reset under a message is named") {
+TEST_CASE("a GPU reset during a message is named") {
   if (children_lack_gpus()) return;
   for (const bool on_stream : {false, true}) {
     INFO((on_stream ? "on a stream" : "blocking"));
@@ -126,8 +128,8 @@ TEST_CASE("a GPU that is reset under a message is named") {
   }
 }
 
-/// Ranks of one process on two GPUs, one of which is reset. Where kernels use the other's memory, which the
-/// reset frees, none of them runs.
+/// Ranks of one process on two GPUs, one of which is reset. Kernels that use the other GPU's memory, which
+/// the reset frees, have finished by then.
 void lose_in_one_process(const char* transport) {
   const Party party(3, "cuda:0,1", transport);
   std::vector<std::shared_ptr<std::byte>> data;
@@ -155,15 +157,15 @@ void lose_in_one_process(const char* transport) {
   }
 }
 
-TEST_CASE("ranks of one process hear that one of their GPUs was reset") {
+TEST_CASE("ranks of one process are told that one of their GPUs was reset") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : std::initializer_list<const char*>{nullptr, "tcp"}) {
-    INFO((transport != nullptr ? transport : "joint"));
+    INFO((transport != nullptr ? transport : "gpu_direct"));
     expect_success(run_world({.nranks = 1}, [&](Rank&) { lose_in_one_process(transport); }));
   }
 }
 
-/// Takes the GPU into use again, and as much of its memory as was in use before, and more.
+/// Retains the GPU's context again and allocates more memory than was in use before.
 std::vector<CUdeviceptr> start_again(int device) {
   CUcontext context = nullptr;
   require_cu(CU(cuDevicePrimaryCtxRetain)(&context, device), "cuDevicePrimaryCtxRetain");
@@ -173,7 +175,7 @@ std::vector<CUdeviceptr> start_again(int device) {
   return memory;
 }
 
-TEST_CASE("what a process allocates after it has reset a GPU is not Rondo's to free") {
+TEST_CASE("Rondo does not free what a process allocates after it has reset a GPU") {
   if (children_lack_gpus()) return;
   expect_success(run_world({.nranks = 1}, [](Rank&) {
     std::vector<CUdeviceptr> memory;
@@ -193,10 +195,10 @@ TEST_CASE("what a process allocates after it has reset a GPU is not Rondo's to f
   }));
 }
 
-/// Only the stand-in breaks kernels when asked to.
+/// Only the stand-in can make kernels fail.
 bool can_break_kernels() { return std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr; }
 
-TEST_CASE("ranks without a GPU go on where the process has broken one") {
+TEST_CASE("ranks without a GPU go on after the process has broken one") {
   if (children_lack_gpus() || !can_break_kernels()) return;
   const WorldOptions options{.nranks = 1, .environment = {{"RONDO_STANDIN_FAIL", "rondo_fold_list:1:700"}}};
   expect_success(run_world(options, [](Rank&) {
@@ -220,7 +222,7 @@ TEST_CASE("ranks without a GPU go on where the process has broken one") {
   }));
 }
 
-TEST_CASE("a kernel that breaks its GPU is named at all ranks") {
+TEST_CASE("a kernel that breaks its GPU is named on all ranks") {
   if (children_lack_gpus() || !can_break_kernels()) return;
   const Folder folder;
   for (const bool on_stream : {false, true}) {

@@ -1,5 +1,6 @@
-// Calls on GPUs, joint and phased, give the bits of the Schedule that specifies them (docs/algorithms.md), as
-// the host's executor carries it out: of values whose sums depend on their order, by every rank.
+// SPDX-License-Identifier: Apache-2.0
+// Calls on GPUs, direct and staged, give the bits of the Schedule that specifies them (docs/algorithms.md),
+// as the host's executor runs it: for values whose sums depend on the order, on every rank.
 #include <cstring>
 
 #include "oracle.h"
@@ -12,11 +13,11 @@ using Bytes = std::vector<std::byte>;
 
 enum class Kind { AllReduce, Reduce, ReduceScatter, Scan, Exscan };
 
-/// What a GPU's call of the kind is specified by.
+/// The algorithms that specify a GPU call of this kind.
 struct Specified {
   Kind kind;
   std::vector<const char*> algorithms;
-  bool small_floats = true;  // those as well
+  bool small_floats = true;  // also valid for these
 };
 const std::vector<Specified>& specified() {
   static const std::vector<Specified> all{{Kind::AllReduce, {"all_reduce=one_shot", "all_reduce=two_shot"}},
@@ -35,7 +36,7 @@ bool is_float(rondo_type_t type) { return type != RONDO_INT32 && type != RONDO_U
 bool is_small_float(rondo_type_t type) { return is_float(type) && type_bytes(type) < 4; }
 
 constexpr size_t kShort = 1009;           // elements
-constexpr size_t kLongBytes = 66 * 1024;  // an all_reduce of as many goes in two steps where it is phased
+constexpr size_t kLongBytes = 66 * 1024;  // an all_reduce this long takes two steps if it is staged
 
 /// One call of all ranks.
 struct Job {
@@ -59,7 +60,7 @@ struct Job {
   }
 };
 
-/// The operation of one rank, whose scalar is its own.
+/// One rank's operation; each rank has its own scalar.
 class Operation {
  public:
   Operation(const Job& job, int rank) : op_(job.op), made_(job.scales) {
@@ -93,7 +94,7 @@ void call(const Job& job, rondo_comm_t comm, const void* from, void* to, rondo_o
   check(made(), comm);
 }
 
-/// Ranks of this thread, which make a call together.
+/// One call by ranks that this thread drives together.
 std::vector<Bytes> call_all(const Job& job, std::span<const Rank> ranks) {
   std::vector<std::unique_ptr<Operation>> operations;
   std::vector<std::shared_ptr<std::byte>> from;
@@ -126,7 +127,7 @@ const ForeignMemory& host_memory() {
   return memory;
 }
 
-/// The host's executor, with an algorithm that was asked for.
+/// Ranks of the host's executor, with the given algorithm.
 class HostRanks {
  public:
   HostRanks(int nranks, const char* algorithm) : comms_(static_cast<size_t>(nranks)) {
@@ -166,7 +167,7 @@ std::vector<Job> jobs_of(const Specified& one) {
   return jobs;
 }
 
-/// A GPU's result of each rank that `mine` holds, against that of the host's.
+/// Compares the GPU results of the ranks in `mine` with the host's.
 void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes>& got,
              const std::vector<Bytes>& expected, const char* algorithm) {
   for (size_t i = 0; i < mine.size(); ++i) {
@@ -208,7 +209,7 @@ TEST_CASE("ranks of one process get the bits of the algorithm that specifies the
       std::vector<Rank> mine;
       for (int rank = 0; rank < n; ++rank) mine.push_back(party.rank(rank));
       compare_all(mine);
-      went_by(mine.front(), "joint");
+      went_by(mine.front(), "gpu_direct");
     }));
   }
 }
@@ -222,12 +223,12 @@ TEST_CASE("ranks of several processes get the bits of the algorithm that specifi
       const ForeignMemory memory = foreign_memory(gpu::MemoryKind::Device, 0);
       rank.memory = &memory;
       compare_all({&rank, 1});
-      went_by(rank, "phased");
+      went_by(rank, "gpu_staged");
     }));
   }
 }
 
-TEST_CASE("reproducibly, the device's executor gets those bits by any protocol, in any number of channels") {
+TEST_CASE("in reproducible mode the device gets those bits by any protocol and number of channels") {
   if (children_lack_gpus()) return;
   for (const char* protocol : {"simple", "ll"})
     for (const char* channels : {"1", "4"}) {
@@ -249,7 +250,7 @@ TEST_CASE("reproducibly, the device's executor gets those bits by any protocol, 
     }
 }
 
-TEST_CASE("the values that are compared tell orders and roundings apart") {
+TEST_CASE("the compared values distinguish orders and roundings") {
   expect_success(run_world({.nranks = 1}, [](Rank&) {
     for (const int n : {3, 5, 8}) {
       const HostRanks one_shot(n, "all_reduce=one_shot");
@@ -264,7 +265,7 @@ TEST_CASE("the values that are compared tell orders and roundings apart") {
 }
 
 /// A GPU combines all operands at once and rounds the result; a chain rounds what each rank passes on.
-TEST_CASE("a GPU's scan of small floats is the one-shot reduction of the ranks up to each") {
+TEST_CASE("a GPU's scan of small floats equals the one-shot reduction of the ranks up to each") {
   if (children_lack_gpus()) return;
   expect_success(run_world({.nranks = 1}, [](Rank&) {
     constexpr int kRanks = 5;

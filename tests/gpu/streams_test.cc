@@ -1,4 +1,5 @@
-// Calls on CUDA streams: their order, groups of ranks that one thread drives, and graphs.
+// SPDX-License-Identifier: Apache-2.0
+// Calls on CUDA streams: their order, groups of ranks driven by one thread, and graphs.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -56,7 +57,7 @@ TEST_CASE("one thread drives ranks on their streams") {
   if (!lacks_gpus(2)) random_groups("cuda:0,1", 4);
 }
 
-/// Device memory of `count` numbers.
+/// `count` numbers in device memory.
 struct Numbers {
   Numbers(const ForeignMemory& memory, size_t count, int32_t value) : memory_(memory), count_(count) {
     data = memory.allocate(count * sizeof(int32_t));
@@ -66,7 +67,7 @@ struct Numbers {
     const std::vector<int32_t> values(count_, value);
     memory_.copy(data.get(), values.data(), count_ * sizeof(int32_t));
   }
-  /// The value of all of them.
+  /// The value that all of them have.
   int32_t get() const {
     std::vector<int32_t> values(count_);
     memory_.copy(values.data(), data.get(), count_ * sizeof(int32_t));
@@ -80,7 +81,7 @@ struct Numbers {
   size_t count_;
 };
 
-/// Each rank adds up all ranks' numbers in place; `sums` all-reduces, one after the other.
+/// Sums all ranks' numbers in place, by `sums` successive all-reduces.
 void add_up(const Party& party, const std::vector<Numbers>& numbers, size_t count, int sums) {
   for (int i = 0; i < sums; ++i) {
     check(rondo_group_start());
@@ -99,7 +100,7 @@ std::vector<Numbers> numbers_of(const Party& party, size_t count) {
   return numbers;
 }
 
-TEST_CASE("calls on a stream come one after the other") {
+TEST_CASE("calls on a stream run in order") {
   if (lacks_gpus()) return;
   constexpr size_t kCount = 5000;
   const Party party(3, "cuda:0");
@@ -109,16 +110,16 @@ TEST_CASE("calls on a stream come one after the other") {
   for (const Numbers& one : numbers) CHECK(one.get() == 59049);  // 3 to the 10th
 }
 
-TEST_CASE("a stream takes any number of operations on words at once") {
+TEST_CASE("a stream takes any number of word operations at once") {
   if (lacks_gpus()) return;
-  constexpr uint32_t kWords = 600;  // more than two batches of CUDA's
+  constexpr uint32_t kWords = 600;  // more than two of CUDA's batches
   const Party party(1, "cuda:0");
   auto memory = gpu::Memory::allocate(gpu::MemoryKind::Pinned, 0, kWords * sizeof(uint32_t));
   require_ok(memory.status());
   auto* const words = reinterpret_cast<uint32_t*>(memory.value().data());
   std::vector<gpu::WordOperation> operations;
   for (uint32_t i = 0; i < kWords; ++i)
-    operations.push_back({gpu::WordOperation::Kind::Write, words + i, i + 1});
+    operations.push_back({gpu::WordOperation::Type::Write, words + i, i + 1});
   const gpu::Current current(party.device(0));
   for (const size_t count : {size_t{254}, size_t{255}, size_t{256}, size_t{kWords}}) {
     INFO(count << " operations");
@@ -130,7 +131,7 @@ TEST_CASE("a stream takes any number of operations on words at once") {
   }
 }
 
-/// What comes to one stream waits for what another has.
+/// Orders later work on one stream behind what is on another.
 void order(const Party& party, int earlier, int later) {
   auto event = gpu::Event::create(party.device(earlier));
   require_ok(event.status());
@@ -142,7 +143,7 @@ void order(const Party& party, int earlier, int later) {
   require_ok(event.value().hold(party.stream(later)));
 }
 
-/// What `body` puts on the streams of all ranks, as a graph.
+/// Captures what `body` enqueues on the streams of all ranks.
 gpu::Graph capture(const Party& party, const std::function<void()>& body) {
   const gpu::Current current(party.device(0));
   require_ok(gpu::begin_capture(party.stream(0)));
@@ -161,17 +162,17 @@ int32_t power(int base, int exponent) {
 }
 
 void replay(const std::string& devices, int nranks, const char* transport = nullptr) {
-  INFO(nranks << " ranks on " << devices << ", " << (transport ? transport : "joint"));
+  INFO(nranks << " ranks on " << devices << ", " << (transport ? transport : "gpu_direct"));
   constexpr size_t kCount = 300;
   constexpr int kReplays = 1000;
-  constexpr int kRun = 4;  // replays between which the numbers start again
+  constexpr int kRun = 4;  // replays before the numbers are reset
   const Party party(nranks, devices, transport);
   const auto numbers = numbers_of(party, kCount);
   const gpu::Graph graph = capture(party, [&] { add_up(party, numbers, kCount, 2); });
   const gpu::Current current(party.device(0));
   for (int done = 0; done < kReplays; done += kRun) {
     for (const Numbers& one : numbers) one.set(1);
-    add_up(party, numbers, kCount, 1);  // a call that is no part of the graph
+    add_up(party, numbers, kCount, 1);  // a call outside the graph
     party.synchronize();
     for (int i = 0; i < kRun; ++i) require_ok(graph.launch(party.stream(0)));
     require_ok(gpu::synchronize(party.stream(0)));

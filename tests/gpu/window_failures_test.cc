@@ -1,5 +1,6 @@
-// What goes wrong with registered memory of GPUs: what is refused, what is staged all the same, and peers
-// that die, are slow to let go, or have left.
+// SPDX-License-Identifier: Apache-2.0
+// Failures with registered GPU memory: what is refused, what falls back to staging, and peers that die, are
+// slow to release memory, or have left.
 #include <signal.h>
 
 #include "gpu/shared_memory.h"
@@ -20,13 +21,13 @@ double seconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// On the host.
+/// Synchronizes on the host.
 void meet(const Rank& rank) {
   int met = 0;
   check(rondo_all_reduce(&rank.rank, &met, 1, RONDO_INT32, RONDO_MAX, rank.comm, nullptr), rank.comm);
 }
 
-/// Every rank gathers what all give, which is right.
+/// Gathers every rank's values and checks them.
 void gather(const Rank& rank, const Device& device, int64_t* data, int64_t* all) {
   const std::vector<int64_t> values(kCount, rank.rank + 7);
   require_ok(gpu::copy(data, values.data(), kCount * sizeof *data));
@@ -35,11 +36,11 @@ void gather(const Rank& rank, const Device& device, int64_t* data, int64_t* all)
     require(device.all_are(all + static_cast<size_t>(peer) * kCount, kCount, peer + 7), "all_gather");
 }
 
-/// For long enough that peers would have opened what they can.
+/// Gathers for long enough that peers would have opened what they can.
 void stays_staged(const Rank& rank, const Device& device, int64_t* data, int64_t* all) {
   for (int i = 0; i < 20; ++i) {
     gather(rank, device, data, all);
-    require(algorithm(rank) == "phased", "went by " + algorithm(rank));
+    require(algorithm(rank) == "gpu_staged", "went by " + algorithm(rank));
     sleep_ms(5);
   }
 }
@@ -95,7 +96,7 @@ TEST_CASE("memory that other processes cannot open is staged") {
   }));
 }
 
-TEST_CASE("where peers fail to open memory, or cannot reach it, it is staged") {
+TEST_CASE("if peers fail to open memory or cannot reach it, calls on it are staged") {
   if (children_lack_gpus(2)) return;
   const Folder folder;
   for (const auto& fault :
@@ -112,7 +113,7 @@ TEST_CASE("where peers fail to open memory, or cannot reach it, it is staged") {
         }));
 }
 
-/// A rank deregisters its memory, and frees it, when its peer is in the next call already.
+/// A rank deregisters and frees its memory while its peers are already in the next call.
 void deregister_late(Rank& rank, Device& device, int64_t* data, Registered& registered,
                      const std::function<void()>& free_memory, rondo_status_t expected) {
   int64_t* const sum = device.ints(kCount, 0);
@@ -124,7 +125,7 @@ void deregister_late(Rank& rank, Device& device, int64_t* data, Registered& regi
             rank.comm);
   };
   if (rank.rank == 0) {
-    sleep_ms(100);  // the others' streams wait for this rank now
+    sleep_ms(100);  // the other ranks' streams are waiting for this rank
     const double took_s = seconds_of([&] { require(registered.deregister() == expected, "the outcome"); });
     require(took_s < 2, "took " + std::to_string(took_s) + " s");
     if (expected == RONDO_OK) free_memory();
@@ -140,7 +141,7 @@ void deregister_late(Rank& rank, Device& device, int64_t* data, Registered& regi
   require(device.all_are(sum, kCount, rank.size), "the sums");
 }
 
-TEST_CASE("memory of the library is deregistered and freed while peers' streams wait for this rank") {
+TEST_CASE("memory from rondo_cuda_mem_alloc() is deregistered and freed while peers' streams wait") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -152,7 +153,7 @@ TEST_CASE("memory of the library is deregistered and freed while peers' streams 
   }));
 }
 
-TEST_CASE("other memory is deregistered when peers' streams have moved on, which the caller is told") {
+TEST_CASE("other memory is deregistered only after peers' streams have moved on, and the caller is told so") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -166,7 +167,7 @@ TEST_CASE("other memory is deregistered when peers' streams have moved on, which
   }));
 }
 
-TEST_CASE("a rank that does not let go of memory is named at the deadline") {
+TEST_CASE("a rank that does not release memory is named at the deadline") {
   if (children_lack_gpus()) return;
   const Folder folder;
   WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
@@ -178,7 +179,7 @@ TEST_CASE("a rank that does not let go of memory is named at the deadline") {
     Registered registered(rank.comm, memory.value().data(), kArena);
     await_direct(rank, {memory.value().data()}, device);
     std::atomic<bool> is_over{false};
-    if (rank.rank == 2) {  // its GPU is busy with work of its own, so that it cannot close anything
+    if (rank.rank == 2) {  // its GPU is busy with other work, so it cannot close anything
       const CUhostFn wait = [](void* over) {
         while (!*static_cast<std::atomic<bool>*>(over)) sleep_ms(1);
       };
@@ -194,7 +195,7 @@ TEST_CASE("a rank that does not let go of memory is named at the deadline") {
   }));
 }
 
-TEST_CASE("a rank that was killed has let go of everything") {
+TEST_CASE("a killed rank has released everything") {
   if (children_lack_gpus()) return;
   const Folder folder;
   auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -204,7 +205,7 @@ TEST_CASE("a rank that was killed has let go of everything") {
     Registered registered(rank.comm, memory.value().data(), kArena);
     await_direct(rank, {memory.value().data()}, device);
     if (rank.rank == 1) {
-      sleep_ms(200);  // so that the others have left their calls
+      sleep_ms(200);  // so that the other ranks have left their calls
       ::raise(SIGKILL);
     }
     rondo_status_t status = RONDO_OK;
@@ -222,7 +223,7 @@ TEST_CASE("a rank that was killed has let go of everything") {
   expect_success(outcomes);
 }
 
-TEST_CASE("streams go on when a rank whose memory they read is killed, as do graphs launched later") {
+TEST_CASE("streams continue if a rank whose memory they read is killed, and so do graphs launched later") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* seed : {"1", "2"}) {
@@ -239,7 +240,7 @@ TEST_CASE("streams go on when a rank whose memory they read is killed, as do gra
           };
           const Graph graph(device.stream(), [&] { check(call(), rank.comm); });
           meet(rank);
-          if (rank.rank == 2) sleep_ms(200);  // so that the others have left that call
+          if (rank.rank == 2) sleep_ms(200);  // so that the other ranks have left that call
           for (int i = 0; i < 20; ++i) graph.replay();
           if (rank.rank == 2) ::raise(SIGKILL);
           while (call() == RONDO_OK) sleep_ms(1);
@@ -253,7 +254,7 @@ TEST_CASE("streams go on when a rank whose memory they read is killed, as do gra
   }
 }
 
-TEST_CASE("a rank aborts, frees what it had registered, and the others' streams do not touch it") {
+TEST_CASE("a rank aborts and frees its registered memory, and the other ranks' streams do not touch it") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -276,15 +277,14 @@ TEST_CASE("a rank aborts, frees what it had registered, and the others' streams 
       arena.reset();
     } else {
       while (call() == RONDO_OK) sleep_ms(1);
-      sleep_ms(300);  // the memory is gone, but stamps of the last call still lead to it
+      sleep_ms(300);  // the memory is gone, but stamps of the last call still refer to it
       for (int i = 0; i < 3; ++i) graph.replay();
       require(device.drain_s() < 3, "the stream");
     }
   }));
 }
 
-TEST_CASE(
-    "communicators end in any order, with registered memory and without waiting for one another's calls") {
+TEST_CASE("communicators end in any order, with registered memory, without waiting for one another's calls") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {

@@ -1,4 +1,5 @@
-// Registered memory of a rank's GPU, and whether peers read it in place.
+// SPDX-License-Identifier: Apache-2.0
+// Registered GPU memory, and whether peers read it in place.
 #pragma once
 
 #include <thread>
@@ -8,7 +9,7 @@
 
 namespace rondo::test {
 
-/// Memory of the library's, in one allocation, from which a rank's buffers come.
+/// One allocation of rondo_cuda_mem_alloc(), from which a rank's buffers are taken.
 class Arena {
  public:
   Arena(int device, size_t bytes) : bytes_(bytes) {
@@ -36,7 +37,7 @@ class Arena {
     kept_ = used_;
     return data;
   }
-  /// For trials, which give back what they took; the arena outlives it.
+  /// For trials, which return what they take; must not outlive the arena.
   ForeignMemory memory(int device) {
     ForeignMemory made = foreign_memory(gpu::MemoryKind::Device, device);
     made.allocate = [this](size_t bytes) {
@@ -49,15 +50,15 @@ class Arena {
 
  private:
   static constexpr size_t kUnit = 256;
-  static constexpr size_t kStart = 3 * kUnit;  // no buffer begins where the allocation does
+  static constexpr size_t kStart = 3 * kUnit;  // no buffer begins at the allocation's start
   size_t bytes_;
   std::byte* begin_ = nullptr;
   size_t used_ = kStart;
   size_t kept_ = kStart;
-  std::shared_ptr<int> pieces_ = std::make_shared<int>();  // every piece of a trial has it
+  std::shared_ptr<int> pieces_ = std::make_shared<int>();  // held by every piece of a trial
 };
 
-/// A piece of memory registered while this lives.
+/// Registers a piece of memory for its lifetime.
 class Registered {
  public:
   Registered(rondo_comm_t comm, void* memory, size_t bytes) : comm_(comm) {
@@ -87,7 +88,7 @@ inline std::string algorithm(const Rank& rank) {
   return name;
 }
 
-/// Calls of all ranks until peers read what each rank gives, at these addresses, in place.
+/// All ranks call until peers read each rank's inputs, at these addresses, in place.
 inline void await_direct(const Rank& rank, const std::vector<const void*>& inputs, Device& device,
                          int limit_s = 20) {
   constexpr size_t kCount = 3;
@@ -98,7 +99,7 @@ inline void await_direct(const Rank& rank, const std::vector<const void*>& input
     int direct = 1;
     for (const void* const input : inputs) {
       check(rondo_all_gather(input, all, kCount, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      direct &= algorithm(rank) == "direct" ? 1 : 0;
+      direct &= algorithm(rank) == "gpu_windows" ? 1 : 0;
     }
     check(rondo_all_reduce(&direct, &all_direct, 1, RONDO_INT32, RONDO_MIN, rank.comm, nullptr), rank.comm);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,4 +1,5 @@
-// Registered memory of GPUs: peers in other processes of the host read it in place, and results are the same.
+// SPDX-License-Identifier: Apache-2.0
+// Registered GPU memory: peers in other processes of the host read it in place, with the same results.
 #include "windows.h"
 #include "graph.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr size_t kArena = 1 << 20;
 
-/// Whether peers read something of this rank in such a call.
+/// Whether peers read data of this rank in such a call.
 bool gives(const Trial& trial, const Rank& rank) {
   switch (trial.kind) {
     case Kind::Broadcast:
@@ -23,9 +24,9 @@ bool gives(const Trial& trial, const Rank& rank) {
   }
 }
 
-/// Whether a rank writes, in such a call, over what peers still read.
+/// Whether a rank overwrites what its peers may still read.
 bool overwrites(const Trial& trial, const Rank& rank) {
-  if (trial.kind == Kind::Exscan) return trial.in_place && rank.rank != 0;  // which gets nothing
+  if (trial.kind == Kind::Exscan) return trial.in_place && rank.rank != 0;  // rank 0 gets nothing
   return trial.in_place &&
          (trial.kind == Kind::AllReduce || trial.kind == Kind::Scan || trial.kind == Kind::AllToAll);
 }
@@ -33,10 +34,11 @@ bool overwrites(const Trial& trial, const Rank& rank) {
 void every_kind_directly(const Rank& rank, const ForeignMemory& memory) {
   for (const Kind kind : kAllKinds)
     for (const bool in_place : {false, true}) {
-      Trial trial{.kind = kind, .count = 1009, .in_place = in_place && may_be_in_place(kind), .seed = 3};
+      Trial trial{.kind = kind, .count = 1009, .in_place = in_place && kind != Kind::Barrier, .seed = 3};
       for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
         run_on(rank, memory, trial);
-        const char* const expected = gives(trial, rank) && !overwrites(trial, rank) ? "direct" : "phased";
+        const char* const expected =
+            gives(trial, rank) && !overwrites(trial, rank) ? "gpu_windows" : "gpu_staged";
         require(algorithm(rank) == expected, trial.text() + " went by " + algorithm(rank));
       }
     }
@@ -53,7 +55,7 @@ void every_call(Rank& rank, int ordinal) {
   for (uint64_t seed = 100; seed < 130; ++seed) run_on(rank, memory, random_trial(seed, rank.size, 5000));
 }
 
-TEST_CASE("every collective is right with registered memory, by processes that share a GPU") {
+TEST_CASE("every collective is right with registered memory, for processes that share a GPU") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const int nranks : {2, 3, 4}) {
@@ -63,7 +65,7 @@ TEST_CASE("every collective is right with registered memory, by processes that s
   }
 }
 
-TEST_CASE("every collective is right with registered memory, by processes with a GPU each") {
+TEST_CASE("every collective is right with registered memory, for processes with a GPU each") {
   if (children_lack_gpus(2)) return;
   const Folder folder;
   for (const auto& [nranks, devices] : {std::pair{2, "2"}, {4, "4"}})
@@ -72,7 +74,7 @@ TEST_CASE("every collective is right with registered memory, by processes with a
                              [](Rank& rank) { every_call(rank, rank.rank); }));
 }
 
-TEST_CASE("ranks of one process see one another's registered memory as well") {
+TEST_CASE("ranks of one process read one another's registered memory as well") {
   if (children_lack_gpus()) return;
   const Folder folder;
   WorldOptions options = processes(4, {"cuda:0"}, folder.with({kTight}));
@@ -80,7 +82,7 @@ TEST_CASE("ranks of one process see one another's registered memory as well") {
   expect_success(run_world(options, [](Rank& rank) { every_call(rank, 0); }));
 }
 
-TEST_CASE("a process with two GPUs opens what both can reach") {
+TEST_CASE("a process with two GPUs opens what both can access") {
   if (children_lack_gpus(2)) return;
   const Folder folder;
   WorldOptions options = processes(4, {"cuda:0", "cuda:1"}, folder.with({kTight}));
@@ -93,7 +95,7 @@ TEST_CASE("a process with two GPUs opens what both can reach") {
   }));
 }
 
-TEST_CASE("long sums are read in place in both of their exchanges, in place and not") {
+TEST_CASE("both steps of a long sum are read in place, with and without an in-place call") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* seed : {"0", "5"})
@@ -108,12 +110,12 @@ TEST_CASE("long sums are read in place in both of their exchanges, in place and 
             for (const bool in_place : {false, true}) {
               const size_t count = 65'537 / type_bytes(type) * 2 + 1;
               run_on(rank, memory, {.count = count, .type = type, .in_place = in_place, .shift = 4});
-              require(algorithm(rank) == "direct", "went by " + algorithm(rank));
+              require(algorithm(rank) == "gpu_windows", "went by " + algorithm(rank));
             }
         }));
 }
 
-TEST_CASE("an operand that is multiplied first is not read in place") {
+TEST_CASE("a pre-multiplied operand is not read in place") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -128,7 +130,7 @@ TEST_CASE("an operand that is multiplied first is not read in place") {
     int64_t* const sum = arena.ints(3000, -1);
     check(rondo_all_reduce(data, sum, 3000, RONDO_INT64, op, rank.comm, nullptr), rank.comm);
     require(device.all_are(sum, 3000, 10 * (2 + 3)), "all_reduce");
-    require(algorithm(rank) == "phased", "went by " + algorithm(rank));
+    require(algorithm(rank) == "gpu_staged", "went by " + algorithm(rank));
     check(rondo_op_destroy(op));
   }));
 }
@@ -146,7 +148,7 @@ TEST_CASE("some ranks' memory may be registered, and others' not") {
     int64_t* const all = device.ints(9, 0);
     for (int done = 0; done == 0;) {
       check(rondo_all_gather(input, all, 3, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      const int ready = (algorithm(rank) == "direct") == registers ? 1 : 0;
+      const int ready = (algorithm(rank) == "gpu_windows") == registers ? 1 : 0;
       check(rondo_all_reduce(&ready, &done, 1, RONDO_INT32, RONDO_MIN, rank.comm, nullptr), rank.comm);
     }
     every_kind(rank, arena.memory(0));
@@ -155,7 +157,7 @@ TEST_CASE("some ranks' memory may be registered, and others' not") {
   }));
 }
 
-TEST_CASE("a window is what was registered: pieces of allocations, several at a time, before any call") {
+TEST_CASE("a window is exactly what was registered: parts of allocations, several at once, before any call") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -179,11 +181,11 @@ TEST_CASE("a window is what was registered: pieces of allocations, several at a 
         require(device.all_are(all + static_cast<size_t>(peer) * count, count, peer + 7), "all_gather");
       return algorithm(rank);
     };
-    require(gather(begin, 5003) == "direct", "all of the piece");
-    require(gather(begin + 17, 4986) == "direct", "its end");
-    require(gather(begin - 1, 2) == "phased", "one element before the piece");
-    require(gather(begin + 5002, 2) == "phased", "one element behind the piece");
-    require(gather(other + 3, 4001) == "direct", "the other allocation");
+    require(gather(begin, 5003) == "gpu_windows", "all of the piece");
+    require(gather(begin + 17, 4986) == "gpu_windows", "its end");
+    require(gather(begin - 1, 2) == "gpu_staged", "one element before the piece");
+    require(gather(begin + 5002, 2) == "gpu_staged", "one element behind the piece");
+    require(gather(other + 3, 4001) == "gpu_windows", "the other allocation");
   }));
 }
 
@@ -192,7 +194,7 @@ struct Range {
   uintptr_t end = 0;
 };
 
-/// Where the stand-in has device memory in this process.
+/// Address ranges of the stand-in's device memory in this process.
 std::vector<Range> device_memory() {
   std::ifstream maps("/proc/self/maps");
   std::vector<Range> found;
@@ -205,7 +207,7 @@ std::vector<Range> device_memory() {
   return found;
 }
 
-/// How often a number stands in device memory of this process other than the arena; -1: nobody can see it.
+/// How often `number` occurs in this process's device memory outside the arena; -1 if that is not visible.
 int appearances(int64_t number, const Arena& arena) {
   std::ifstream memory("/proc/self/mem", std::ios::binary);
   const auto own = reinterpret_cast<uintptr_t>(arena.begin());
@@ -213,7 +215,7 @@ int appearances(int64_t number, const Arena& arena) {
   for (const Range& range : device_memory()) {
     if (range.begin < own + arena.bytes() && own < range.end) continue;
     std::vector<int64_t> content((range.end - range.begin) / sizeof number);
-    memory.clear();  // what a peer has freed cannot be read
+    memory.clear();  // what a peer has freed is unreadable
     memory.seekg(static_cast<std::streamoff>(range.begin));
     memory.read(reinterpret_cast<char*>(content.data()),
                 static_cast<std::streamsize>(range.end - range.begin));
@@ -222,7 +224,7 @@ int appearances(int64_t number, const Arena& arena) {
   return found;
 }
 
-TEST_CASE("what peers read in place is copied nowhere on the way") {
+TEST_CASE("what peers read in place is not copied anywhere on the way") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0", "cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -245,14 +247,14 @@ TEST_CASE("what peers read in place is copied nowhere on the way") {
     };
     constexpr int64_t kSecret = 0x5EC2E7'0000'0000;
     const int in_place = copies(kSecret);
-    if (in_place < 0) return;  // a GPU's memory
+    if (in_place < 0) return;  // real GPU memory
     require(in_place == 0, "peers' data were staged " + std::to_string(in_place) + " times");
     check(registered->deregister(), rank.comm);
     require(copies(kSecret + 0x1000) > 0, "this test does not find staged data");
   }));
 }
 
-TEST_CASE("memory is deregistered, freed, allocated and registered again, often") {
+TEST_CASE("memory is deregistered, freed, allocated and registered again, many times") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -274,7 +276,7 @@ TEST_CASE("memory is deregistered, freed, allocated and registered again, often"
   }));
 }
 
-TEST_CASE("one rank registers and deregisters while the others' streams are busy with calls of their own") {
+TEST_CASE("one rank registers and deregisters while the others' streams are busy with other calls") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -310,7 +312,7 @@ TEST_CASE("one rank registers and deregisters while the others' streams are busy
   }));
 }
 
-TEST_CASE("a buffer may be written over as soon as the stream has come to the call's end") {
+TEST_CASE("a buffer may be overwritten as soon as the stream has reached the end of the call") {
   if (children_lack_gpus()) return;
   const Folder folder;
   for (const char* seed : {"1", "2", "3"})
@@ -330,7 +332,7 @@ TEST_CASE("a buffer may be written over as soon as the stream has come to the ca
             };
             fill(i);
             check(rondo_all_gather(data, all, kCount, RONDO_INT64, rank.comm, device.handle()), rank.comm);
-            require(algorithm(rank) == "direct", "went by " + algorithm(rank));
+            require(algorithm(rank) == "gpu_windows", "went by " + algorithm(rank));
             fill(0xEE);
             device.drain_s();
             require(device.all_are(all, kCount * 3, i * 0x0101010101010101), "somebody read too late");
@@ -351,10 +353,10 @@ TEST_CASE("a graph with registered buffers can be replayed, mixed with other cal
     int64_t* const all = arena.ints(kCount * 3, -1);
     const auto calls = [&] {
       check(rondo_all_gather(data, all, kCount, RONDO_INT64, rank.comm, device.handle()), rank.comm);
-      require(algorithm(rank) == "direct", "all_gather went by " + algorithm(rank));
+      require(algorithm(rank) == "gpu_windows", "all_gather went by " + algorithm(rank));
       check(rondo_reduce_scatter(all, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, device.handle()),
             rank.comm);
-      require(algorithm(rank) == "direct", "reduce_scatter went by " + algorithm(rank));
+      require(algorithm(rank) == "gpu_windows", "reduce_scatter went by " + algorithm(rank));
     };
     const Graph graph(device.stream(), calls);
     int64_t expected = rank.rank + 1;
@@ -370,7 +372,7 @@ TEST_CASE("a graph with registered buffers can be replayed, mixed with other cal
   }));
 }
 
-TEST_CASE("more pieces than peers look at are staged") {
+TEST_CASE("more registered pieces than peers track are staged") {
   if (children_lack_gpus()) return;
   const Folder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -385,7 +387,7 @@ TEST_CASE("more pieces than peers look at are staged") {
     int direct = 0;
     for (size_t i = 0; i < kPieces; ++i) {
       check(rondo_all_gather(arena.begin() + 1024 * i, all, 128, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      direct += algorithm(rank) == "direct" ? 1 : 0;
+      direct += algorithm(rank) == "gpu_windows" ? 1 : 0;
     }
     require(direct > 0 && direct < static_cast<int>(kPieces), std::to_string(direct) + " in place");
     pieces.clear();

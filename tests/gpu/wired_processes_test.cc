@@ -1,5 +1,6 @@
-// GPU collectives by the device's executor between processes, over connections and over memory that GPUs
-// share. Nothing here uses CUDA before ranks are forked.
+// SPDX-License-Identifier: Apache-2.0
+// GPU collectives by the device's executor between processes, over connections and over memory shared between
+// GPUs. Nothing here uses CUDA before ranks are forked.
 #include <array>
 #include <csignal>
 
@@ -11,7 +12,7 @@
 namespace rondo::test {
 namespace {
 
-/// What makes the executor carry calls out, between two GPUs.
+/// Options that make the executor run calls between two GPUs.
 WorldOptions over(const std::string& transport) {
   WorldOptions options{.nranks = 2, .transport = transport, .devices = {"cuda:0", "cuda:1"}};
   if (!transport.empty()) return options;
@@ -21,7 +22,7 @@ WorldOptions over(const std::string& transport) {
   return options;
 }
 
-constexpr std::array kTransports{"shm", "tcp", ""};  // "": memory that GPUs share
+constexpr std::array kTransports{"shm", "tcp", ""};  // "": memory shared between GPUs
 
 WorldOptions with(WorldOptions options, Variables environment) {
   options.environment = std::move(environment);
@@ -34,7 +35,7 @@ bool went_by(const Rank& rank, const std::string& algorithm) {
   return used == algorithm;
 }
 
-TEST_CASE("processes with a GPU each make random calls over every transport") {
+TEST_CASE("random calls are right over every transport, for processes with a GPU each") {
   if (children_lack_gpus(2)) return;
   const Environment slots("RONDO_SLOT_BYTES", "1024");
   for (const char* transport : kTransports) {
@@ -43,7 +44,7 @@ TEST_CASE("processes with a GPU each make random calls over every transport") {
   }
 }
 
-TEST_CASE("processes with a GPU each make every collective by every protocol") {
+TEST_CASE("every collective is right by every protocol, for processes with a GPU each") {
   if (children_lack_gpus(2)) return;
   for (const char* protocol : {"simple", "ll", "ll128"}) {
     INFO(protocol);
@@ -55,7 +56,7 @@ TEST_CASE("processes with a GPU each make every collective by every protocol") {
   }
 }
 
-TEST_CASE("GPUs that cannot reach one another share memory of the host") {
+TEST_CASE("GPUs that cannot access each other share host memory") {
   if (children_lack_gpus(2)) return;
   for (const Variables& obstacle :
        {Variables{{"RONDO_STANDIN_PEERS", "0"}}, Variables{{"RONDO_STANDIN_FAIL", "cuMemCreate:1:801"}}})
@@ -65,19 +66,19 @@ TEST_CASE("GPUs that cannot reach one another share memory of the host") {
     }));
 }
 
-TEST_CASE("lines that need NVLink are refused where there is none") {
+TEST_CASE("protocol ll128 is refused without NVLink") {
   if (children_lack_gpus(2)) return;
   const Variables apart{{"RONDO_STANDIN_PEERS", "0"}, {"RONDO_PROTOCOL", "ll128"}};
   expect_success(run_world(with(over(""), apart), [](Rank& rank) {
     const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
     const auto status =
         rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, rank.comm, nullptr);
-    if (gpu::linked(0, 1)) return check(status, rank.comm);  // a machine that cannot be told to have none
+    if (gpu::linked(0, 1)) return check(status, rank.comm);  // NVLink cannot be disabled on this machine
     check_fails(status, RONDO_UNSUPPORTED, {"RONDO_PROTOCOL", "NVLink", "ranks 0 and 1"}, rank.comm);
   }));
 }
 
-TEST_CASE("ranks that make different calls are told both") {
+TEST_CASE("ranks that make different calls are told about both") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports)
     expect_success(run_world(over(transport), [](Rank& rank) {
@@ -126,7 +127,7 @@ TEST_CASE("processes that share a GPU over connections are refused with the reas
   }));
 }
 
-/// A call of rank 0 on a stream, for which rank 1 never comes; both have made one before.
+/// A call of rank 0 on a stream that rank 1 never joins; both have made one call before.
 class LonelyCall {
  public:
   explicit LonelyCall(const Rank& rank) : device_(rank.rank) {
@@ -144,7 +145,7 @@ class LonelyCall {
   Device device_;
 };
 
-TEST_CASE("an abort frees the streams of a GPU that waits") {
+TEST_CASE("an abort releases the streams of a waiting GPU") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports)
     expect_success(run_world(over(transport), [](Rank& rank) {
@@ -159,7 +160,7 @@ TEST_CASE("an abort frees the streams of a GPU that waits") {
     }));
 }
 
-TEST_CASE("a GPU that waits for a rank which does not come is freed at the deadline, and names it") {
+TEST_CASE("a GPU that waits for an absent rank is released at the deadline, and the rank is named") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports) {
     WorldOptions options = over(transport);
@@ -176,7 +177,7 @@ TEST_CASE("a GPU that waits for a rank which does not come is freed at the deadl
   }
 }
 
-TEST_CASE("a GPU that waits for a process which dies is freed, and names it") {
+TEST_CASE("a GPU that waits for a process that dies is released, and the process is named") {
   if (children_lack_gpus(2)) return;
   for (const char* transport : kTransports) {
     const auto outcomes = run_world(over(transport), [](Rank& rank) {

@@ -1,5 +1,6 @@
-// GPU collectives by the device's executor, over connections that the proxy serves: every algorithm,
-// transport and form, against the oracle.
+// SPDX-License-Identifier: Apache-2.0
+// GPU collectives by the device's executor, over connections served by the proxy: every algorithm, transport
+// and form, against the oracle.
 #include <array>
 
 #include "calls.h"
@@ -10,7 +11,7 @@
 namespace rondo::test {
 namespace {
 
-TEST_CASE("ranks of one process make random calls over every transport") {
+TEST_CASE("random calls are right over every transport, for ranks of one process") {
   if (lacks_gpus()) return;
   const Environment slots("RONDO_SLOT_BYTES", "512");
   for (const char* transport : {"shm", "tcp", "sim"})
@@ -22,7 +23,7 @@ TEST_CASE("ranks of one process make random calls over every transport") {
     }
 }
 
-TEST_CASE("every algorithm of every collective is carried out by the GPU") {
+TEST_CASE("every algorithm of every collective runs on the GPU") {
   if (lacks_gpus()) return;
   constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce,   Kind::ReduceScatter, Kind::AllGather,
                                  Kind::Broadcast, Kind::AllToAll, Kind::Gather,        Kind::Scatter,
@@ -30,8 +31,8 @@ TEST_CASE("every algorithm of every collective is carried out by the GPU") {
   const Environment slots("RONDO_SLOT_BYTES", "512");
   const Environment groups = in_groups(4);
   for (const Kind kind : kReducing)
-    for (const std::string& name : algorithms_of(kind_name(kind), 4)) {
-      const std::string algorithm = std::string(kind_name(kind)) + "=" + name;
+    for (const std::string& name : algorithms_of(collective_name(kind), 4)) {
+      const std::string algorithm = std::string(collective_name(kind)) + "=" + name;
       INFO(algorithm);
       expect_success(run_world({.nranks = 4, .algorithm = algorithm, .devices = {"cuda:0"}, .threads = true},
                                [&](Rank rank) {
@@ -45,7 +46,7 @@ TEST_CASE("every algorithm of every collective is carried out by the GPU") {
     }
 }
 
-TEST_CASE("ranks that make different calls over connections are told both") {
+TEST_CASE("ranks that make different calls over connections are told about both") {
   if (lacks_gpus()) return;
   expect_success(run_world(
       {.nranks = 2, .transport = "tcp", .devices = {"cuda:0", "cuda:0"}, .threads = true}, [](Rank& rank) {

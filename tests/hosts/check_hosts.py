@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Several hosts on one machine: network namespaces joined by veth, each with a decoy interface whose address is the
-same on every host. Ranks find one another by env:// with a secret, choose the interface that joins them, and are right.
+# SPDX-License-Identifier: Apache-2.0
+"""Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
+same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
 usage: check_hosts.py RONDO_PERF PAIRS [Hosts | GpuHosts]. Needs root and ip (iproute2), and exits 77 without them.
 """
@@ -23,7 +24,7 @@ def ip(*words):
 
 
 class Network:
-    """A bridge in a namespace of its own, and `count` namespaces connected to it."""
+    """A bridge in its own namespace, and `count` namespaces connected to it."""
 
     def __init__(self, count):
         self.names = [f"{TAG}h{i}" for i in range(count)]
@@ -54,7 +55,7 @@ class Network:
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, program=PERF, **variables):
-    """Starts the ranks, each with a GPU of its own if asked for, and calls `meanwhile` with rank 0; the finished
+    """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with rank 0. Returns the finished
     processes with their output."""
     size = len(hosts.names) * ranks_a_host
     processes = []
@@ -126,7 +127,7 @@ class Hosts(unittest.TestCase):
         cut_s = []
 
         def cut(first):
-            while not first.stdout.readline().strip().startswith("8 "):  # the first row: all are connected
+            while not first.stdout.readline().strip().startswith("8 "):  # by the first row all are connected
                 pass
             ip("-n", hosts.bridge, "link", "set", "port1", "down")
             cut_s.append(time.monotonic())
@@ -164,7 +165,7 @@ class Hosts(unittest.TestCase):
 
 
 class GpuHosts(unittest.TestCase):
-    """GPUs of a host share memory, and reach those of others through their hosts."""
+    """GPUs of one host share memory; between hosts, data goes through host memory."""
 
     def test_two_hosts_of_two_gpus_are_right(self):
         for algorithm in ("", "all_reduce=double_binary_tree"):

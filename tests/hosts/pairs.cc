@@ -1,5 +1,6 @@
-// usage: pairs. Two ranks on each of two hosts; each joins its twin on the other host, and only these make
-// calls, until one fails. Prints "ready" once all are joined, and the failure.
+// SPDX-License-Identifier: Apache-2.0
+// usage: pairs. Two ranks on each of two hosts; each joins its twin on the other host, and only the pairs
+// make calls, until one fails. Prints "ready" once all have joined, and the failure.
 #include <rondo/rondo.h>
 
 #include <cstdio>
@@ -20,5 +21,5 @@ int main() {
   while (rondo_barrier(pair, nullptr) == RONDO_OK) continue;
   std::puts(rondo_last_error(pair));
   std::fflush(stdout);
-  std::_Exit(0);  // others may still use what rondo_destroy() would wait for
+  std::_Exit(0);  // other ranks may still use what rondo_destroy() would wait for
 }

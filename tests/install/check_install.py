@@ -1,4 +1,5 @@
-"""check_install.py BUILD-FOLDER PROGRAM.c: installs into an empty folder and uses what lies there."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_install.py BUILD-FOLDER PROGRAM.c: installs into an empty folder and uses the result."""
 import glob
 import os
 import re

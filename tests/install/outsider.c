@@ -1,4 +1,5 @@
-/* A program outside the tree: one rank alone, in C99. */
+// SPDX-License-Identifier: Apache-2.0
+/* A program outside the source tree, in C99, with a single rank. */
 #include <rondo/rondo.h>
 #include <stdio.h>
 

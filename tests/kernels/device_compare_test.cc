@@ -1,5 +1,5 @@
-// The device's comparison, compiled for the host: it counts the elements that differ, however many threads
-// share the work.
+// SPDX-License-Identifier: Apache-2.0
+// The device's comparison, compiled for the host: it counts differing elements, with any number of threads.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -18,7 +18,7 @@ struct Width {
 };
 constexpr std::array kWidths = {Width{1, 1}, Width{2, 1}, Width{4, 1}, Width{8, 1}, Width{4, 2}, Width{8, 2}};
 
-using Memory = std::vector<uint64_t>;  // aligned to every part
+using Memory = std::vector<uint64_t>;  // aligned for every part
 
 uint64_t count_different(const Memory& found, const Memory& expected, const Width& width, bool zeros_alike,
                          uint64_t threads) {
@@ -46,7 +46,7 @@ unsigned char& byte_of(Memory& memory, size_t byte) {
 
 }  // namespace
 
-TEST_CASE("Elements that differ are counted once, whichever of their bytes it is") {
+TEST_CASE("Elements that differ are counted once, whichever of their bytes differ") {
   for (const Width& width : kWidths)
     for (const uint64_t threads : {1u, 7u, 2000u}) {
       CAPTURE(width.part_bytes, width.parts, threads);
@@ -54,16 +54,16 @@ TEST_CASE("Elements that differ are counted once, whichever of their bytes it is
       Memory found = filled(width, 0x31);
       const Memory expected = found;
       REQUIRE(count_different(found, expected, width, false, threads) == 0);
-      byte_of(found, 0) ^= 1;                         // the first of the first
-      byte_of(found, kElements * bytes - 1) ^= 0x80;  // the last of the last
+      byte_of(found, 0) ^= 1;                         // first byte of the first element
+      byte_of(found, kElements * bytes - 1) ^= 0x80;  // last byte of the last element
       for (size_t byte = 0; byte < bytes; ++byte) byte_of(found, 500 * bytes + byte) ^= 4;
-      byte_of(found, kElements * bytes) ^= 1;  // behind
+      byte_of(found, kElements * bytes) ^= 1;  // beyond the end
       REQUIRE(count_different(found, expected, width, false, threads) == 3);
       REQUIRE(count_different(found, expected, width, true, threads) == 3);
     }
 }
 
-TEST_CASE("Zeros of either sign are alike where that is asked for, in each part on its own") {
+TEST_CASE("Zeros of either sign compare equal on request, separately in each part") {
   for (const Width& width : kWidths) {
     CAPTURE(width.part_bytes, width.parts);
     const Memory zeros = filled(width, 0);
@@ -73,7 +73,7 @@ TEST_CASE("Zeros of either sign are alike where that is asked for, in each part 
     REQUIRE(count_different(found, zeros, width, true, 3) == 0);
     REQUIRE(count_different(found, zeros, width, false, 3) == 2);
     if (width.parts == 2) {
-      byte_of(found, width.part_bytes) = 1;  // the other part is no zero
+      byte_of(found, width.part_bytes) = 1;  // the other part is not zero
       REQUIRE(count_different(found, zeros, width, true, 3) == 1);
     }
     if (width.part_bytes > 1) {

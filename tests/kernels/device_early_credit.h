@@ -1,5 +1,6 @@
-// The device executor with a fault: it gives a slot back as soon as it knows that a message is there, before
-// anybody has read what is in it.
+// SPDX-License-Identifier: Apache-2.0
+// The device executor with a fault: it returns the credit for a slot as soon as a message has arrived, before
+// its data has been read.
 #pragma once
 
 #include "execute.h"
@@ -9,7 +10,7 @@ namespace rondo {
 template <class P>
 struct EarlyCredit : P {
   static bool take(const device::LaneConnection& connection, uint64_t slot, uint64_t index,
-                   const device::Message& message, device::Wait wait, device::CallHealth& health) {
+                   const device::DeviceMessage& message, device::Wait wait, device::CallHealth& health) {
     if (!P::take(connection, slot, index, message, wait, health)) return false;
     device::store_after_reads(&connection.in.released->value, connection.received + 1);
     return true;
@@ -19,7 +20,7 @@ struct EarlyCredit : P {
 inline void execute_with_early_credits(const device::CallList& list, uint32_t index, device::Block& block,
                                        device::Shared& shared) {
   using namespace device;
-  const Work work = work_of(list, index, block, shared);
+  const LaneWork work = work_of(list, index, block, shared);
   switch (work.program.protocol) {
     case Protocol::Simple: return LaneRun<EarlyCredit<SimpleProtocol>>(work).run();
     case Protocol::LL: return LaneRun<EarlyCredit<LineProtocol<Protocol::LL>>>(work).run();

@@ -1,4 +1,5 @@
-// One collective of all ranks by device code compiled for the host, and what is right afterwards.
+// SPDX-License-Identifier: Apache-2.0
+// One collective of all ranks by device code compiled for the host, and its expected results.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace rondo {
 
-/// What rank `rank` has at `index`: small, so that sums are exact in every type.
+/// The operand of rank `rank` at `index`: small, so that sums are exact in every type.
 template <class T>
 T operand(int rank, size_t index) {
   return static_cast<T>(static_cast<int>((static_cast<size_t>(rank) * 7 + index * 3 + 1) % 13));
@@ -34,7 +35,7 @@ inline size_t output_elements(const Shape& shape, size_t count) {
   return count * static_cast<size_t>(chunks.output);
 }
 
-/// What is right at `index` of the rank's output; nothing where that is left as it was.
+/// The expected value at `index` of the rank's output; nullopt if it must stay unchanged.
 template <class T>
 std::optional<T> expected(const Shape& shape, int rank, size_t count, size_t index) {
   const int n = shape.nranks;
@@ -57,20 +58,20 @@ std::optional<T> expected(const Shape& shape, int rank, size_t count, size_t ind
   }
 }
 
-/// One call of all ranks on buffers of their own.
+/// One call of all ranks, with its own buffers.
 template <class T>
 class Exchange {
  public:
   Exchange(const Algorithm& algorithm, const Shape& shape, size_t count, ElementType type,
            const DeviceWorld::Options& options)
       : shape_(shape), count_(count), health_(static_cast<size_t>(shape.nranks)) {
-    const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / sizeof(T);
+    const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / sizeof(T);
     const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
     for (int rank = 0; rank < shape.nranks; ++rank) {
       inputs_.emplace_back(input_elements(shape, count) + 1);
       outputs_.emplace_back(output_elements(shape, count) + 1, kUntouched);
       for (size_t i = 0; i < inputs_.back().size(); ++i) inputs_.back()[i] = operand<T>(rank, i);
-      device::Call call;
+      device::CallParams call;
       call.input = reinterpret_cast<const std::byte*>(inputs_.back().data());
       call.output = reinterpret_cast<std::byte*>(outputs_.back().data());
       call.layout = {lay(chunks.input, chunk), lay(chunks.output, chunk), chunk * sizeof(T), 1};
@@ -86,19 +87,19 @@ class Exchange {
     }
   }
 
-  std::vector<device::Call>& calls() { return calls_; }
+  std::vector<device::CallParams>& calls() { return calls_; }
   device::CallHealth& health(int rank) { return health_[static_cast<size_t>(rank)]; }
 
-  /// As if there had been no call.
+  /// Resets all outputs.
   void forget() {
     for (auto& output : outputs_) std::fill(output.begin(), output.end(), kUntouched);
   }
-  /// Whether nothing was written to the rank's output.
+  /// Whether the rank's output was never written.
   bool untouched(int rank) const {
     const auto& output = outputs_[static_cast<size_t>(rank)];
     return std::all_of(output.begin(), output.end(), [](T value) { return value == kUntouched; });
   }
-  /// The first element that is wrong, if one is.
+  /// Describes the first wrong element; empty if there is none.
   std::string fault() const {
     for (int rank = 0; rank < shape_.nranks; ++rank) {
       const auto& output = outputs_[static_cast<size_t>(rank)];
@@ -127,7 +128,7 @@ class Exchange {
   std::vector<std::vector<T>> inputs_;
   std::vector<std::vector<T>> outputs_;
   std::vector<device::CallHealth> health_;
-  std::vector<device::Call> calls_;
+  std::vector<device::CallParams> calls_;
 };
 
 }  // namespace rondo

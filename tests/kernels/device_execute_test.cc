@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device executor, compiled for the host: every algorithm gives the right results, with slots so small
-// that they wrap, and a call that cannot go on stops everywhere.
+// that they wrap, and a call that cannot proceed stops on all ranks.
 #include <complex>
 #include <memory>
 #include <random>
@@ -10,6 +11,7 @@
 #include "device_exchange.h"
 #include "device_varying.h"
 #include "sanitized.h"
+#include "seed.h"
 #include "shapes.h"
 
 namespace rondo {
@@ -25,7 +27,7 @@ std::string to_string(const DeviceWorld::Options& options) {
          std::to_string(options.ranks_per_device) + " ranks a device";
 }
 
-/// Slots so small that they wrap.
+/// Draws slots so small that they wrap.
 DeviceWorld::Options draw_options(Protocol protocol, size_t type_bytes, std::mt19937_64& random) {
   const auto draw = [&](size_t below) { return random() % below; };
   return {.protocol = protocol,
@@ -36,7 +38,7 @@ DeviceWorld::Options draw_options(Protocol protocol, size_t type_bytes, std::mt1
           .ranks_per_device = static_cast<uint32_t>(1 + draw(8))};
 }
 
-/// Some calls, one after the other on the same connections. `exchange_of(sequence, options)` makes them.
+/// Several calls in sequence on the same connections. `exchange_of(sequence, options)` creates them.
 template <class ExchangeOf>
 void try_calls(const Algorithm& algorithm, const Shape& shape, const DeviceWorld::Options& options,
                ExchangeOf exchange_of) {
@@ -44,7 +46,7 @@ void try_calls(const Algorithm& algorithm, const Shape& shape, const DeviceWorld
   DeviceWorld world(schedules, options);
   for (uint32_t sequence = 1; sequence <= 3; ++sequence) {
     auto exchange = exchange_of(sequence);
-    for (device::Call& call : exchange->calls()) call.signature.sequence = sequence;
+    for (device::CallParams& call : exchange->calls()) call.signature.sequence = sequence;
     device::Blocks blocks;
     world.run(exchange->calls(), blocks);
     INFO(name_of(algorithm) << ", " << to_string(shape) << ", call " << sequence << ", "
@@ -89,9 +91,9 @@ constexpr Protocol kProtocols[] = {Protocol::Simple, Protocol::LL, Protocol::LL1
 
 }  // namespace
 
-TEST_CASE("the device executor carries out every algorithm over any number of ranks by every protocol") {
+TEST_CASE("the device executor runs every algorithm over any number of ranks by every protocol") {
   constexpr uint64_t kSeed = 1;
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(test::test_seed(kSeed));
   CAPTURE(kSeed);
   const std::vector<int> sizes =
       kSanitized ? std::vector{1, 2, 3, 5, 8} : std::vector{1, 2, 3, 4, 5, 6, 7, 8};
@@ -100,7 +102,7 @@ TEST_CASE("the device executor carries out every algorithm over any number of ra
       for (const int n : sizes)
         for (const Shape& shape : supported_shapes(algorithm, n)) {
           const bool plain = shape.root == 0 && shape.commutative;
-          // Lines see nothing of roots and orders; some of them will do.
+          // Line protocols are independent of roots and orders, so a sample is enough.
           if (plain || (shape.root == n - 1 && (protocol == Protocol::Simple || n == 5)))
             try_shape(algorithm, shape, protocol, random);
         }
@@ -126,7 +128,7 @@ TEST_CASE("a launch can be replayed") {
   }
 }
 
-TEST_CASE("no line keeps its flag until that comes round again") {
+TEST_CASE("no line keeps its flag until the flag value recurs") {
   const Algorithm& chain = *algorithm_by_name(CollectiveKind::Broadcast, "chain").value();
   const Shape shape{CollectiveKind::Broadcast, 2};
   const DeviceWorld::Options options{.protocol = Protocol::LL, .slot_bytes = 256, .slots = 2};
@@ -153,7 +155,7 @@ TEST_CASE("ranks that make different calls stop, and one of them knows why") {
   DeviceWorld world(schedules, {});
   Exchange<int32_t> exchange(ring, shape, 100, ElementType::Int32, {});
   exchange.calls()[1].signature.count = 99;
-  // As the host does: whoever fails stops the others.
+  // Stands in for the host: a rank that fails stops the others.
   std::atomic<bool> over = false;
   std::thread watch([&] {
     while (!over) {
@@ -179,7 +181,7 @@ TEST_CASE("ranks that make different calls stop, and one of them knows why") {
   CHECK(found >= 1);
 }
 
-TEST_CASE("a wait for a rank that never comes ends when the host says so") {
+TEST_CASE("a wait for a rank that never arrives ends when the host stops it") {
   const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllReduce, "ring").value();
   const Shape shape{CollectiveKind::AllReduce, 2};
   auto schedules = build_all(ring, shape);
@@ -197,7 +199,7 @@ TEST_CASE("a wait for a rank that never comes ends when the host says so") {
   CHECK(exchange.health(0).finished == exchange.health(0).started);
 }
 
-TEST_CASE("a rank that was stopped carries out no further call") {
+TEST_CASE("a stopped rank runs no further call") {
   const Algorithm& chain = *algorithm_by_name(CollectiveKind::Broadcast, "chain").value();
   const Shape shape{CollectiveKind::Broadcast, 2};
   const auto schedules = build_all(chain, shape);

@@ -1,4 +1,5 @@
-// One call of a _v form of all ranks by device code compiled for the host: blocks of random lengths, some
+// SPDX-License-Identifier: Apache-2.0
+// One call of a _v form by all ranks, by device code compiled for the host: blocks of random lengths, some
 // empty, with gaps between them.
 #pragma once
 
@@ -22,14 +23,14 @@ class VaryingExchange {
                   const DeviceWorld::Options& options, std::mt19937_64& random)
       : shape_(shape), ranks_(static_cast<size_t>(shape.nranks)) {
     draw_lengths(most, random);
-    const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.most_count(shape)) / sizeof(T);
+    const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / sizeof(T);
     for (size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       place(rank.input, lengths_of(r, true));
       place(rank.output, lengths_of(r, false));
       for (size_t b = 0; b < rank.input.counts.size(); ++b)
         for (size_t i = 0; i < rank.input.counts[b]; ++i) rank.input.at(b, i) = sent(r, b, i);
-      device::Call& call = calls_.emplace_back();
+      device::CallParams& call = calls_.emplace_back();
       call.input = reinterpret_cast<const std::byte*>(rank.input.memory.data());
       call.output = reinterpret_cast<std::byte*>(rank.output.memory.data());
       call.layout = {lay(rank.input, has_all(true), chunk), lay(rank.output, has_all(false), chunk),
@@ -45,9 +46,9 @@ class VaryingExchange {
     }
   }
 
-  std::vector<device::Call>& calls() { return calls_; }
+  std::vector<device::CallParams>& calls() { return calls_; }
 
-  /// The first rank's element that is wrong, if one is.
+  /// Describes the first wrong element; empty if there is none.
   std::string fault() const {
     for (size_t r = 0; r < ranks_.size(); ++r) {
       const Side& output = ranks_[r].output;
@@ -67,7 +68,7 @@ class VaryingExchange {
  private:
   static constexpr T kUntouched = T(119);
 
-  /// A buffer of blocks; memory that belongs to none stays as it was.
+  /// A buffer of blocks; memory outside the blocks must stay unchanged.
   struct Side {
     std::vector<size_t> counts;
     std::vector<size_t> offsets;
@@ -95,12 +96,12 @@ class VaryingExchange {
       }
   }
 
-  /// Whether the kind has a block for each rank there.
+  /// Whether that buffer has a block for each rank.
   bool has_all(bool input) const {
     if (shape_.kind == CollectiveKind::AllToAll) return true;
     return input == (shape_.kind == CollectiveKind::ReduceScatter || shape_.kind == CollectiveKind::Scatter);
   }
-  /// Of rank r's blocks; none where it is not told (gather_v and scatter_v away from the root).
+  /// Lengths of rank r's blocks; empty if it does not get them (gather_v and scatter_v, not at the root).
   std::vector<size_t> lengths_of(size_t r, bool input) const {
     if (!has_all(input)) return {input ? lengths_[r][0] : lengths_[0][r]};
     if (has_root(shape_.kind) && r != static_cast<size_t>(shape_.root)) return {};
@@ -142,7 +143,7 @@ class VaryingExchange {
   Shape shape_;
   std::vector<std::vector<size_t>> lengths_;  // from rank, to rank
   std::vector<Rank> ranks_;
-  std::vector<device::Call> calls_;
+  std::vector<device::CallParams> calls_;
 };
 
 }  // namespace rondo

@@ -1,5 +1,6 @@
-// The device executor on a machine whose writes are weak: every algorithm is right whatever the order in
-// which writes arrive, and fences and barriers that are broken on purpose are found.
+// SPDX-License-Identifier: Apache-2.0
+// The device executor on a machine with weak memory ordering: every algorithm is right in whatever order
+// writes arrive, and deliberately broken fences and barriers are found.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "device_early_credit.h"
 #include "device_exchange.h"
 #include "device_varying.h"
+#include "seed.h"
 
 namespace rondo {
 namespace {
@@ -21,7 +23,7 @@ using device::Protocol;
 using device::Word;
 using weak::Mutation;
 
-/// What is wrong with the device code, or with the order in which its memory goes.
+/// A fault in the device code or in the ordering of its memory accesses.
 struct Broken {
   Mutation mutation = {};
   device::Blocks::Execute execute = device::execute;
@@ -29,7 +31,7 @@ struct Broken {
 
 struct Outcome {
   std::string fault;              // empty: right
-  std::set<weak::Site> barriers;  // that lanes came by
+  std::set<weak::Site> barriers;  // that lanes passed
 };
 
 DeviceWorld::Options draw_options(Protocol protocol, std::mt19937_64& random) {
@@ -42,17 +44,17 @@ DeviceWorld::Options draw_options(Protocol protocol, std::mt19937_64& random) {
       .ranks_per_device = static_cast<uint32_t>(1 + random() % 2)};
 }
 
-/// Three calls, one after the other on the same connections, by lanes scheduled from the seed.
+/// Three calls in sequence on the same connections, by lanes scheduled from the seed.
 Outcome try_calls(const Algorithm& algorithm, const Shape& shape, Protocol protocol, uint64_t seed,
                   const Broken& broken = {}) {
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed(seed));
   const auto options = draw_options(protocol, random);
   const auto schedules = build_all(algorithm, shape);
   DeviceWorld world(schedules, options);
   Outcome outcome;
   for (uint32_t sequence = 1; sequence <= 3 && outcome.fault.empty(); ++sequence) {
     const auto run = [&](auto exchange) {
-      for (device::Call& call : exchange.calls()) call.signature.sequence = sequence;
+      for (device::CallParams& call : exchange.calls()) call.signature.sequence = sequence;
       device::Blocks blocks(seed * 3 + sequence, broken.mutation, broken.execute);
       try {
         world.run(exchange.calls(), blocks);
@@ -72,7 +74,7 @@ Outcome try_calls(const Algorithm& algorithm, const Shape& shape, Protocol proto
   return outcome;
 }
 
-/// A call that one rank never makes, until the host stops it: whether all lanes end.
+/// Whether all lanes end when the host stops a call that one rank never makes.
 bool ends_when_stopped(size_t count, Protocol protocol, uint64_t seed, const Broken& broken = {}) {
   const Algorithm& one_shot = *algorithm_by_name(CollectiveKind::AllReduce, "one_shot").value();
   const Shape shape{CollectiveKind::AllReduce, 3};
@@ -94,7 +96,7 @@ bool ends_when_stopped(size_t count, Protocol protocol, uint64_t seed, const Bro
   return true;
 }
 
-/// Whether the host, which has looked before, finds in the health what came instead of what should have.
+/// Whether a host that has read the health before now finds there what arrived instead of what was expected.
 bool is_told(const device::CallHealth& health, const Signature& came) {
   const device::CallHealth told = device::read(&health);
   if (told.hashed == 0) return told.mismatch == 1 && told.signature == came;
@@ -102,7 +104,7 @@ bool is_told(const device::CallHealth& health, const Signature& came) {
          told.hash == device::message_hash(device::call_hash(came), came.count, told.bytes);
 }
 
-/// One rank makes another call than the others. Whether the host learns of it, and all lanes end.
+/// One rank makes a different call. Whether the host learns of it and all lanes end.
 bool tells_mismatch(Protocol protocol, uint64_t seed, const Broken& broken = {}) {
   const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllReduce, "ring").value();
   const Shape shape{CollectiveKind::AllReduce, 3};
@@ -116,13 +118,13 @@ bool tells_mismatch(Protocol protocol, uint64_t seed, const Broken& broken = {})
   device::Blocks blocks(seed, broken.mutation, broken.execute);
   blocks.add(3, 1, [&](device::Block& host) {
     size_t rank = 0;
-    for (const device::Call& call : calls) (void)device::read(call.health);
+    for (const device::CallParams& call : calls) (void)device::read(call.health);
     while (device::load_acquire(Word::Stop, &calls[rank].health->stop) == 0) {
       rank = (rank + 1) % calls.size();
       host.pause();
     }
     told = is_told(*calls[rank].health, calls[(rank + 2) % 3].signature);
-    for (const device::Call& call : calls) device::store_release(Word::Stop, &call.health->stop, 1);
+    for (const device::CallParams& call : calls) device::store_release(Word::Stop, &call.health->stop, 1);
   });
   try {
     world.run(calls, blocks);
@@ -132,7 +134,7 @@ bool tells_mismatch(Protocol protocol, uint64_t seed, const Broken& broken = {})
   return told;
 }
 
-/// A lane hands over to another through memory alone, where that one has looked before.
+/// One lane hands over to another through memory alone, and the other has read that memory before.
 Algorithm two_lanes() {
   return {.name = "two lanes", .kind = CollectiveKind::Broadcast, .build = [](const Shape& shape, int rank) {
             Schedule schedule(shape, rank);
@@ -148,7 +150,7 @@ Algorithm two_lanes() {
           }};
 }
 
-/// A peer is one member of a set in one Step and another one in the next, so another thread sees to it.
+/// A peer has different positions in the sets of two successive Steps, so a different thread handles it.
 Algorithm changing_sets() {
   return {.name = "changing sets",
           .kind = CollectiveKind::Reduce,
@@ -173,7 +175,7 @@ struct Case {
   int nranks;
 };
 
-/// What calls are made of: rings, trees of several lanes, fan-in and fan-out, and what none of them has.
+/// The building blocks of calls: rings, trees of several lanes, fan-in, fan-out, and two hand-made cases.
 std::vector<Case> sample() {
   const auto row = [](CollectiveKind kind, const char* name) {
     return Case{*algorithm_by_name(kind, name).value(), 4};
@@ -187,8 +189,8 @@ std::vector<Case> sample() {
           {changing_sets(), 3}};
 }
 
-/// Whether broken device code shows: by wrong results, by never ending, or by a crash, therefore in a process
-/// of its own. What cannot come about shows nothing.
+/// Whether broken device code shows a wrong result, a hang, or a crash; runs in a child process because of
+/// the latter. An execution that needs an impossible load counts as right.
 template <typename Trial>
 bool shows(Trial&& is_right) {
   const pid_t child = ::fork();
@@ -205,7 +207,7 @@ bool shows(Trial&& is_right) {
   return status != 0;
 }
 
-constexpr uint64_t kMostSeeds = 100;
+constexpr uint64_t kMaxSeeds = 100;
 constexpr Protocol kProtocols[] = {Protocol::Simple, Protocol::LL, Protocol::LL128};
 
 const char* name_of(Protocol protocol) {
@@ -213,9 +215,9 @@ const char* name_of(Protocol protocol) {
   return kNames[static_cast<int>(protocol)];
 }
 
-/// The first seed by which some call shows the mutation; 0: none does.
+/// The first seed with which some call reveals the mutation; 0 if none does.
 uint64_t found_by(Protocol protocol, const Broken& broken) {
-  for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kMaxSeeds; ++seed) {
     for (const Case& one : sample()) {
       const Shape shape{one.algorithm.kind, one.nranks};
       if (shows([&] { return try_calls(one.algorithm, shape, protocol, seed, broken).fault.empty(); }))
@@ -258,7 +260,7 @@ TEST_CASE("hand-made schedules are right however late writes arrive") {
       }
 }
 
-TEST_CASE("a call that cannot go on ends everywhere when the host says so") {
+TEST_CASE("a call that cannot proceed ends on all ranks when the host stops it") {
   for (const Protocol protocol : kProtocols)
     for (uint64_t seed = 1; seed <= 40; ++seed) {
       CAPTURE(name_of(protocol), seed);
@@ -266,7 +268,7 @@ TEST_CASE("a call that cannot go on ends everywhere when the host says so") {
     }
 }
 
-TEST_CASE("the host learns what came instead of what should have") {
+TEST_CASE("the host learns what arrived instead of what was expected") {
   for (const Protocol protocol : kProtocols)
     for (uint64_t seed = 1; seed <= 40; ++seed) {
       CAPTURE(name_of(protocol), seed);
@@ -274,9 +276,9 @@ TEST_CASE("the host learns what came instead of what should have") {
     }
 }
 
-// The release of Progress is between blocks of one device, so its scope may be narrower. Released has
-// neither: see below.
-TEST_CASE("a release or acquire left out or narrowed is found within some seeds") {
+// The release of Progress is between blocks of one device, so its scope may be narrower. Released has neither
+// release nor acquire: see below.
+TEST_CASE("a missing or narrowed release or acquire is found within some seeds") {
   using Kind = Mutation::Kind;
   struct Row {
     Kind kind;
@@ -297,14 +299,14 @@ TEST_CASE("a release or acquire left out or narrowed is found within some seeds"
       require_found(protocol, {.mutation = {kind, static_cast<int>(word)}}, what);
 }
 
-TEST_CASE("lines that arrive in parts, or not at every device, are found within some seeds") {
+TEST_CASE("lines that arrive in parts, or not on every device, are found within some seeds") {
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128}) {
     require_found(protocol, {.mutation = {Mutation::Kind::FlagFirst}}, "flag stored before its data");
     require_found(protocol, {.mutation = {Mutation::Kind::NarrowLines}}, "scope of lines narrowed");
   }
 }
 
-TEST_CASE("a slot given back before it was read is found within some seeds") {
+TEST_CASE("a slot returned before it was read is found within some seeds") {
   for (const Protocol protocol : kProtocols)
     require_found(protocol, {.execute = execute_with_early_credits}, "credit returned early");
   require_found(Protocol::Simple, {.mutation = {Mutation::Kind::EarlyStore}}, "credit not behind its reads");
@@ -312,8 +314,8 @@ TEST_CASE("a slot given back before it was read is found within some seeds") {
                 "look for credit not before its writes");
 }
 
-// A reader who finds another message's line waits for its own, and gives nothing back.
-TEST_CASE("lines need no order between reads, credits and what is written next") {
+// A reader that finds another message's line keeps waiting for its own and returns no credit.
+TEST_CASE("lines need no order between reads, credits and later writes") {
   using Kind = Mutation::Kind;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128})
     for (const Kind kind : {Kind::EarlyStore, Kind::LateLoad})
@@ -327,8 +329,8 @@ TEST_CASE("lines need no order between reads, credits and what is written next")
         }
 }
 
-// Among them the one after which a slot is given back: without it, credit returns before all have read.
-TEST_CASE("a barrier left out is found within some seeds") {
+// Includes the barrier before a slot is returned: without it, credit returns before all threads have read.
+TEST_CASE("a missing barrier is found within some seeds") {
   for (const Protocol protocol : kProtocols) {
     std::set<weak::Site> barriers;
     for (const Case& one : sample())

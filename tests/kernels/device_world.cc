@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_world.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ bool DeviceWorld::has_words_of(uint64_t k) const {
   });
 }
 
-void DeviceWorld::run(std::vector<device::Call> calls, device::Blocks& blocks) {
+void DeviceWorld::run(std::vector<device::CallParams> calls, device::Blocks& blocks) {
   const auto ranks = static_cast<uint32_t>(ranks_.size());
   for (uint32_t first = 0; first < ranks; first += options_.ranks_per_device) {
     device::CallList list;

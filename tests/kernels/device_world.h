@@ -1,6 +1,6 @@
-// DeviceWorld: all ranks of a communicator carried out by device code, on a GPU or by one of its twins, each
-// rank on a device of its own where there are many. Connections are FIFOs in plain memory. Used by one
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// DeviceWorld: all ranks of a communicator, run by device code on a GPU or one of its twins, each rank on its
+// own device if possible. Connections are FIFOs in plain memory. Used by one thread.
 #pragma once
 
 #include <map>
@@ -18,23 +18,23 @@ class DeviceWorld {
  public:
   struct Options {
     device::Protocol protocol = device::Protocol::Simple;
-    uint32_t threads = 2;  // of a block
+    uint32_t threads = 2;  // per block
     size_t slot_bytes = 256;
     size_t slots = 2;
     uint32_t channels = 1;
-    uint32_t ranks_per_device = 1;  // at most CallList::kMostCalls
+    uint32_t ranks_per_device = 1;  // at most CallList::kMaxCalls
   };
-  /// `ranks`: the Schedules of an algorithm; they outlive the world.
+  /// `ranks`: the Schedules of an algorithm; must outlive this object.
   DeviceWorld(const std::vector<Schedule>& ranks, const Options& options);
 
-  /// One call, calls[r] being rank r's, by blocks of either twin; returns when all have ended. Fills in
+  /// Runs one call, with calls[r] for rank r, on blocks of either twin, and waits for its end. Fills in
   /// `scratch`.
-  void run(std::vector<device::Call> calls, device::Blocks& blocks);
-  /// That carry out a call of the rank.
+  void run(std::vector<device::CallParams> calls, device::Blocks& blocks);
+  /// Number of blocks that run one call of the rank.
   uint32_t blocks_of(int rank) const;
-  /// As if every connection had carried `messages` messages.
+  /// Continues as if every connection had carried `messages` messages.
   void skip_to(uint64_t messages);
-  /// Whether words of LL in some slot are flagged as of message k.
+  /// Whether any slot holds LL words flagged for message k.
   bool has_words_of(uint64_t k) const;
 
  private:
@@ -58,7 +58,7 @@ class DeviceWorld {
     std::vector<device::ProgramLane> lanes;
     std::vector<uint64_t> progress;
     std::vector<std::byte> scratch;
-    device::Program program;
+    device::BlockProgram program;
   };
   struct Wire {
     int from, to, port;

@@ -1,5 +1,6 @@
-// What results ought to be, computed by other means than the library's: exact or much wider arithmetic, and
-// small floats by searching the list of all their values.
+// SPDX-License-Identifier: Apache-2.0
+// Expected results, computed independently of the library: in exact or much wider arithmetic, and for small
+// floats by searching the list of all their values.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,18 @@ namespace rondo {
 __extension__ using WideInt = __int128;
 __extension__ using WideUnsigned = unsigned __int128;
 
-/// A float of at least twice the precision of float64 and a bit: rounding its sums, products and quotients to
-/// float64 gives what rounding the exact ones would.
+/// A float with more than twice the precision of float64: rounding its sums, products and quotients to
+/// float64 gives the correctly rounded exact results.
 #ifdef __SIZEOF_FLOAT128__
 __extension__ using WideFloat = __float128;
 #else
 using WideFloat = long double;
 #endif
 
-/// The numbers of a small float, by the definition of its format.
+/// The values of a small float format, by its definition.
 class SmallFloatTable {
  public:
-  /// `all_finite`: no infinities; of the largest exponent only the last code is NaN.
+  /// `all_finite`: no infinities; with the largest exponent, only the last code is NaN.
   SmallFloatTable(int exponent_bits, int mantissa_bits, bool all_finite);
 
   /// The value of a code; NaN codes give NaN.
@@ -32,9 +33,9 @@ class SmallFloatTable {
   bool is_nan(uint32_t code) const;
 
   uint32_t sign_bit() const { return sign_bit_; }
-  /// The positive finite codes are 0 to this one.
+  /// Positive finite codes range from 0 to this one.
   uint32_t largest_finite() const { return largest_finite_; }
-  /// What comes above: infinity, or the largest finite code again.
+  /// The code above that: infinity, or the largest finite code again.
   uint32_t overflow() const { return all_finite_ ? largest_finite_ : largest_finite_ + 1; }
 
  private:
@@ -45,7 +46,7 @@ class SmallFloatTable {
   bool all_finite_;
   uint32_t sign_bit_;
   uint32_t largest_finite_;
-  std::vector<double> ascending_;  // by code: finite values, then the one that would follow
+  std::vector<double> ascending_;  // by code: the finite values, then the next one beyond them
 };
 
 extern const SmallFloatTable kFloat16Table, kBFloat16Table, kFloat8E4M3Table, kFloat8E5M2Table;

@@ -1,5 +1,5 @@
-// reduce_reference() against results computed by other means: exact integers, wider floats, listed small
-// floats.
+// SPDX-License-Identifier: Apache-2.0
+// reduce_reference() against independent results: exact integers, wider floats, listed small floats.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "kernels/reduce.h"
 #include "kernels/small_float.h"
 #include "samples.h"
+#include "seed.h"
 
 namespace rondo {
 namespace {
@@ -26,7 +27,7 @@ T at(const void* elements, size_t index) {
   return value;
 }
 
-// The operations on exact integers; `wrap` cuts a result to the type.
+// The operations on exact integers; `wrap` truncates a result to the type.
 template <class T>
 T wrap(WideInt value) {
   const WideInt span = WideInt{1} << (8 * sizeof(T));
@@ -88,7 +89,7 @@ struct Case {
   int divisor = 1;
 };
 
-// Random sources of a case and what the reference makes of them.
+// Random sources of a case and the reference's result.
 struct Run {
   static constexpr size_t kCount = 400;
 
@@ -252,8 +253,8 @@ T reduce_one(ElementType type, Reduction op, std::vector<T> operands, ReduceArgs
 
 }  // namespace
 
-TEST_CASE("the reference computes what wider arithmetic says, for every type and operation") {
-  std::mt19937_64 random(kSeed);
+TEST_CASE("the reference agrees with wider arithmetic for every type and operation") {
+  std::mt19937_64 random(test::test_seed(kSeed));
   for (const ElementType type : all_types()) {
     for (const Reduction op : reductions_of(type)) {
       for (const size_t sources : {2UL, 3UL, 5UL, 9UL}) check({type, op, sources}, random);
@@ -261,8 +262,8 @@ TEST_CASE("the reference computes what wider arithmetic says, for every type and
   }
 }
 
-TEST_CASE("the reference divides averages truly, integers towards zero") {
-  std::mt19937_64 random(kSeed);
+TEST_CASE("the reference divides averages exactly, integers toward zero") {
+  std::mt19937_64 random(test::test_seed(kSeed));
   for (const ElementType type : all_types()) {
     if (!reduction_takes(Reduction::Avg, type)) continue;
     for (const int divisor : {2, 3, 7, 64, 1000, 0x7FFFFFFF})
@@ -271,7 +272,7 @@ TEST_CASE("the reference divides averages truly, integers towards zero") {
 }
 
 TEST_CASE("16-bit floats are rounded once, after the last source") {
-  // Each addend alone is half of the last bit of 1 and would be lost.
+  // Each addend alone is half of the last bit of 1 and would be lost to rounding.
   const auto half = [](float value) { return round_to<Float16>(value); };
   const float bit = std::ldexp(1.0F, -10);
   const Float16 sum =
@@ -279,7 +280,7 @@ TEST_CASE("16-bit floats are rounded once, after the last source") {
   REQUIRE(to_float(sum) == 1 + bit);
 }
 
-TEST_CASE("min and max give NaN where any operand is NaN, and order the zeros") {
+TEST_CASE("min and max give NaN if any operand is NaN, and order the zeros") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const Reduction op : {Reduction::Min, Reduction::Max}) {
     REQUIRE(std::isnan(reduce_one<float>(ElementType::Float32, op, {nan, 1, 2})));
@@ -291,7 +292,7 @@ TEST_CASE("min and max give NaN where any operand is NaN, and order the zeros") 
   }
 }
 
-TEST_CASE("every NaN that is computed is the same one") {
+TEST_CASE("every computed NaN is the same one") {
   const float infinity = std::numeric_limits<float>::infinity();
   const float payload = std::bit_cast<float>(0xFFC12345U);
   const auto bits = [](float a, float b) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "samples.h"
 
 #include <complex>
@@ -80,7 +81,7 @@ struct Sample<std::complex<Part>> {
   }
 };
 
-// The special codes of small floats are their lowest and highest ones, of both signs.
+// The special codes of small floats are the lowest and highest ones of either sign.
 template <SmallFloat T>
 struct Sample<T> {
   static T draw(std::mt19937_64& random) {

@@ -1,4 +1,5 @@
-// Elements to test reductions with: plain values, random bits and the values where arithmetic turns special.
+// SPDX-License-Identifier: Apache-2.0
+// Elements for testing reductions: plain values, random bits, and special values of the arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace rondo {
 
 using Bytes = std::vector<uint8_t>;
 
-/// `count` elements of the type: a third special ones, a third small numbers, a third random bits.
+/// `count` elements of the type: a third special values, a third small numbers, a third random bits.
 void fill_samples(std::span<uint8_t> bytes, ElementType type, std::mt19937_64& random);
 
-/// The bytes of one element as hexadecimal digits, lowest byte first.
+/// The bytes of one element in hexadecimal, lowest byte first.
 std::string hex(const uint8_t* element, size_t bytes);
 
 inline std::vector<ElementType> all_types() {
@@ -28,7 +29,7 @@ inline std::vector<ElementType> all_types() {
   return types;
 }
 
-/// What pointers to elements are aligned to on a device.
+/// The alignment of pointers to elements on a device.
 inline size_t device_alignment(ElementType type) {
   const ElementInfo& info = element_info(type);
   return info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
@@ -43,7 +44,7 @@ inline std::vector<Reduction> reductions_of(ElementType type) {
   return reductions;
 }
 
-/// Runs the function on every instruction set that this CPU has, then returns to the best.
+/// Runs the function on every instruction set of this CPU, then restores the best one.
 template <class Function>
 void on_every_target(Function function) {
   for (const std::string& target : vector_targets()) {

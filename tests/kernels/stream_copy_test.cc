@@ -1,4 +1,5 @@
-// stream_copy() on every instruction set of this CPU is memcpy(), and writes nowhere else.
+// SPDX-License-Identifier: Apache-2.0
+// stream_copy() on every instruction set of this CPU equals memcpy() and writes nowhere else.
 #include "kernels/stream_copy.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "catch.h"
 #include "kernels/vector_target.h"
+#include "seed.h"
 
 namespace rondo {
 namespace {
@@ -24,11 +26,11 @@ void copy_and_compare(size_t bytes, size_t to_offset, size_t from_offset, std::m
   REQUIRE(to == expected);
 }
 
-TEST_CASE("what is copied past the caches is all there, whatever the alignment") {
+TEST_CASE("copies that bypass the caches are complete, whatever the alignment") {
   for (const std::string& target : vector_targets()) {
     CAPTURE(target);
     REQUIRE(use_vector_target(target));
-    std::mt19937_64 random(7);
+    std::mt19937_64 random(test::test_seed(7));
     for (size_t bytes = 0; bytes <= 300; ++bytes)
       copy_and_compare(bytes, random() % 130, random() % 130, random);
     for (const size_t bytes : {4095u, 4096u, 70'001u}) copy_and_compare(bytes, random() % 64, 0, random);

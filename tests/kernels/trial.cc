@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "trial.h"
 
 #include <algorithm>
@@ -9,8 +10,7 @@ namespace {
 constexpr size_t kGuardBytes = 64;
 constexpr uint8_t kPoison = 0xA5;
 
-// Elements at some offset from alignment, with nothing behind them, so that AddressSanitizer sees every read
-// too far.
+// Elements at some offset from alignment, with nothing after them, so that AddressSanitizer sees overreads.
 struct Placed {
   Placed(ElementType type, size_t bytes, size_t alignment, std::mt19937_64& random)
       : offset(random() % 64 / alignment * alignment), memory(offset + bytes) {

@@ -1,4 +1,5 @@
-// One random call, run by a reduction and by reduce_reference(), with everything around the result watched.
+// SPDX-License-Identifier: Apache-2.0
+// One random call, run by a reduction and by reduce_reference(); also checks the memory around the result.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace rondo {
 
-/// What a trial draws buffers for.
+/// The call for which a trial draws buffers.
 struct TrialCall {
   ElementType type = ElementType::Float32;
   Reduction op = Reduction::Sum;
@@ -24,8 +25,8 @@ struct TrialCall {
   size_t alignment = 1;  // of all pointers, in bytes, at most 64
 };
 
-/// Draws sources at random offsets from alignment, runs the call by both and compares the results bit by bit,
-/// the bytes around `out`, and the sources. What is wrong, if anything.
+/// Draws sources at random offsets from alignment, runs the call by both, and compares bit by bit the
+/// results, the bytes around `out`, and the sources. Returns a description of the first fault.
 using Reducer = std::function<void(const ReduceArgs&)>;
 std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random,
                                      const Reducer& reducer = reduce);

@@ -1,5 +1,6 @@
-// The binding's types and functions against NVIDIA's own header: whatever differs does not compile. Main is
-// only there to be run.
+// SPDX-License-Identifier: Apache-2.0
+// Compares the binding's types and functions with NVIDIA's own header: a difference does not compile. main()
+// exists only so that the test can be run.
 #include <nccl.h>
 #include <nccl_device.h>
 
@@ -7,7 +8,7 @@
 #include <cstdio>
 #include <type_traits>
 
-// What the header defines by macros or under names that the binding uses as well.
+// Names that the header defines as macros or that the binding uses as well.
 #undef ncclResetDebugInit
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -20,7 +21,7 @@ RONDO_NCCL_FUNCTIONS(TYPE)
 
 namespace {
 
-/// Whether a value of one is passed as one of the other is.
+/// Whether values of the two types are passed in the same way.
 template <typename A, typename B>
 constexpr bool alike() {
   if constexpr (std::is_void_v<A> || std::is_void_v<B>)
@@ -143,7 +144,7 @@ FIELD(ncclCommProperties_t, railedGinType);
 VALUE(ncclTimeout);
 #endif
 
-// COMPARE(name), for every function that this header has.
+// COMPARE(name) for every function in this header.
 #define COMPARE(name) static_assert(Same<decltype(::nccl##name), ours::name>::value, "nccl" #name);
 #include "header_functions.inc"
 

@@ -1,5 +1,6 @@
-/* Calls every function of NVIDIA's own nccl.h once, in C99, with host pointers and the NULL stream: what a
- * program that knows nothing of Rondo sees. check_header.py says if one is missing here. One thread has two
+// SPDX-License-Identifier: Apache-2.0
+/* Calls every function of NVIDIA's own nccl.h once, in C99, with host pointers and the NULL stream, as a
+ * program unaware of Rondo would. check_header.py reports functions missing here. One thread drives two
  * ranks. */
 #include <nccl.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static ncclComm_t comms[RANKS];
 static float mine[RANKS][RANKS * COUNT];
 static float got[RANKS][RANKS * COUNT];
 
-/* Rank r has 100 r + i at i. */
+/* Rank r's value at i is 100 r + i. */
 static void fill(void) {
   EACH(r) {
     for (int i = 0; i < RANKS * COUNT; ++i) mine[r][i] = (float)(100 * r + i);
@@ -169,7 +170,7 @@ static void fail(void) {
 }
 
 #if NCCL_VERSION_CODE >= 22900
-/* What came after the version that most toolkits have. */
+/* Functions newer than the version in most toolkits. */
 static void newer(void) {
   ncclUniqueId id;
   ncclComm_t grown[RANKS];

@@ -1,4 +1,5 @@
-"""check_docs.py ROOT: docs/nccl.md lists what the code has: functions, and variables with what is done about them."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_docs.py ROOT: docs/nccl.md lists the functions and variables in the code, and how each is treated."""
 import os
 import re
 import sys

@@ -1,5 +1,6 @@
-"""check_header.py INCLUDE-FOLDER all_functions.c PROGRAM: whether the program, made of that file and of NVIDIA's own
-nccl.h, calls every function of the header, and whether it runs."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_header.py INCLUDE-FOLDER all_functions.c PROGRAM: the program, compiled from that file with NVIDIA's own
+nccl.h, calls every function in the header, and runs."""
 import re
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""check_symbols.py LIBRARY FUNCTIONS.h NVIDIA-LIBRARY...: what libnccl.so.2 exports."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_symbols.py LIBRARY FUNCTIONS.h NVIDIA-LIBRARY...: the symbols that libnccl.so.2 exports."""
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from nccl_header import exported
 
 LIBRARY, FUNCTIONS, *OTHERS = sys.argv[1:]
 
-# What NCCL 2.30.7 exports, without the prefix.
+# The exports of NCCL 2.30.7, without the prefix.
 NCCL_2_30 = """
 AllGather AllReduce AlltoAll Bcast Broadcast CommAbort CommCount CommCuDevice CommDeregister CommDestroy CommFinalize
 CommGetAsyncError CommGetUniqueId CommGrow CommInitAll CommInitRank CommInitRankConfig CommInitRankScalable

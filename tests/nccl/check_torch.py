@@ -1,12 +1,13 @@
-"""check_torch.py LIBRARY: `import torch` with LD_PRELOAD, in the pythons that RONDO_TORCH_PYTHON names (with ':'
-between them). Exit code 77: skipped."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_torch.py LIBRARY: `import torch` with LD_PRELOAD, in the interpreters listed in RONDO_TORCH_PYTHON (separated
+by ':'). Exit code 77: skipped."""
 import os
 import subprocess
 import sys
 
 LIBRARY = os.path.realpath(sys.argv[1])
 
-# The symbols that torch's libraries were bound to are those of the first library that has them; ctypes finds the same.
+# torch's libraries are bound to the first library that defines a symbol; ctypes finds the same one.
 PROGRAM = """
 import ctypes, torch
 version = ctypes.c_int()

@@ -1,4 +1,5 @@
-"""check_words.py LIBRARY PROGRAM RONDO-NCCL-PATH: what libnccl.so.2 says of itself, and how it is found."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_words.py LIBRARY PROGRAM RONDO-NCCL-PATH: how libnccl.so.2 identifies itself, and how it is found."""
 import os
 import re
 import shutil

@@ -1,5 +1,6 @@
-// Every collective, in every way that programs for NCCL start their ranks: a process each, a thread each, or
-// one thread for all of them, which groups its calls. Against sums and copies made here.
+// SPDX-License-Identifier: Apache-2.0
+// Every collective, in every way that NCCL programs start their ranks: one process each, one thread each, or
+// one thread for all of them, which groups its calls. Compared with sums and copies computed here.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -13,13 +14,13 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Several tiles are needed for the last, which one type is enough for.
+/// The last count needs several tiles; testing it with one type is enough.
 std::vector<size_t> counts_for(const Type& type) {
   if (type.type == ncclFloat32) return {0, 1, 3, 1021, 40'007};
   return {0, 1, 3, 1021};
 }
 
-/// What rank r has at i; small, so that all types hold sums and products of it exactly.
+/// Rank r's value at i: small, so that all types represent its sums and products exactly.
 double value_at(int rank, size_t i) { return static_cast<double>((i + static_cast<size_t>(rank)) % 2 + 1); }
 
 std::vector<double> values_of(int rank, size_t count, size_t offset = 0) {
@@ -51,7 +52,7 @@ std::vector<double> reduced(ncclRedOp_t op, int size, size_t count, size_t offse
   return values;
 }
 
-/// One rank's part of one call: made now, looked at when all have come.
+/// One rank's part of one call: issued now, checked when all are done.
 struct Part {
   Bytes send;
   Bytes recv;
@@ -88,7 +89,7 @@ std::vector<double> blocks_of_all(int size, size_t count) {
   return all;
 }
 
-/// `parts` keeps what the calls use until they are over.
+/// Keeps alive what the calls use until they have completed.
 using Parts = std::vector<std::unique_ptr<Part>>;
 
 Part& keep(Parts& parts, Part part) {
@@ -141,7 +142,7 @@ void call_moves(const Member& at, const Type& type, size_t count, Parts& parts) 
        at.comm);
 }
 
-/// Rank r sends block k of its vector, which differs by rank, to rank k; in place as well.
+/// Rank r sends block k of its vector, which differs by rank, to rank k; also in place.
 void call_all_to_all(const Member& at, const Type& type, size_t count, Parts& parts) {
   const size_t n = static_cast<size_t>(at.size);
   std::vector<double> expected;
@@ -155,7 +156,7 @@ void call_all_to_all(const Member& at, const Type& type, size_t count, Parts& pa
   done(ncclAlltoAll(in_place.recv.data(), in_place.recv.data(), count, type.type, at.comm, nullptr), at.comm);
 }
 
-/// To the right, from the left; within a group, as NCCL wants it.
+/// Sends to the right and receives from the left, within a group, as NCCL requires.
 void call_ring(const Member& at, const Type& type, size_t count, Parts& parts) {
   const int right = (at.rank + 1) % at.size;
   const int left = (at.rank + at.size - 1) % at.size;
@@ -192,11 +193,13 @@ void be_rank(const Start& start) {
 
 }  // namespace
 
-TEST_CASE("every collective, type and operation, a process per rank") {
+TEST_CASE("every collective, type and operation, one process per rank") {
   for (const int size : {1, 3}) CHECK(run_processes(size, be_rank) == "");
 }
 
-TEST_CASE("every collective, type and operation, a thread per rank") { CHECK(run_threads(4, be_rank) == ""); }
+TEST_CASE("every collective, type and operation, one thread per rank") {
+  CHECK(run_threads(4, be_rank) == "");
+}
 
 TEST_CASE("every collective, type and operation, one thread for all ranks") {
   CHECK(run_alone([] {
@@ -215,8 +218,8 @@ TEST_CASE("every collective, type and operation, one thread for all ranks") {
         }) == "");
 }
 
-/// As nccl-tests does with several GPUs to a process: a group starts this process's ranks, and groups make
-/// the calls, in place and several in flight.
+/// As nccl-tests does with several GPUs per process: one group starts this process's ranks, and groups make
+/// the calls, in place and with several in flight.
 void be_two_ranks(const Start& start) {
   constexpr size_t kEach = 2;
   constexpr size_t kCount = 1000;
@@ -255,7 +258,7 @@ TEST_CASE("processes with several ranks each, as nccl-tests starts them, in plac
   CHECK(run_processes(2, be_two_ranks) == "");
 }
 
-TEST_CASE("averages, and sums of what was multiplied, by scalars of either residence") {
+TEST_CASE("averages and pre-multiplied sums, with scalars in host or device residence") {
   CHECK(run_threads(2, [](const Start& start) {
           const Comm comm(start);
           std::array<float, 3> values{2, 4, 8};
@@ -265,7 +268,7 @@ TEST_CASE("averages, and sums of what was multiplied, by scalars of either resid
             float scalar = 0.5F;
             ncclRedOp_t op{};
             done(ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat32, residence, comm.get()));
-            scalar = 7;  // it was read
+            scalar = 7;  // the scalar has been read
             std::array<float, 3> sums{};
             done(ncclAllReduce(values.data(), sums.data(), 3, ncclFloat32, op, comm.get(), nullptr));
             need(sums == values, "wrong sum");
@@ -291,7 +294,7 @@ TEST_CASE("communicators of one thread, used in different orders by different ra
         }) == "");
 }
 
-TEST_CASE("memory of the library, registered, and windows that are none") {
+TEST_CASE("memory from ncclMemAlloc(), registered, and windows, which are NULL") {
   CHECK(run_processes(2, [](const Start& start) {
           const Comm comm(start);
           void* memory = nullptr;

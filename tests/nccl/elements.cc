@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "elements.h"
 
 #include <cmath>
@@ -59,7 +60,7 @@ std::vector<double> decode(const Type& type, const std::vector<std::byte>& bytes
     uint64_t bits = 0;
     std::memcpy(&bits, &bytes[i * type.bytes], type.bytes);
     values[i] =
-        type.exponent_bits == 0 ? static_cast<double>(bits) : float_value(type, bits);  // none is negative
+        type.exponent_bits == 0 ? static_cast<double>(bits) : float_value(type, bits);  // not negative
   }
   return values;
 }

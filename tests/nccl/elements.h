@@ -1,5 +1,5 @@
-// Elements: numbers of every type of NCCL's, in bytes and back, by arithmetic of this test's own. Pure
-// functions.
+// SPDX-License-Identifier: Apache-2.0
+// Elements: conversion of numbers of every NCCL type to bytes and back, without the library. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct Type {
   size_t bytes;
   int exponent_bits;  // 0: an integer
   int mantissa_bits;
-  double most;  // that sums and products of small numbers may come to, and still be exact
+  double most;  // upper bound of exact sums and products of small numbers
 };
 
 const std::vector<Type>& all_types();
 
-/// Numbers that the type has exactly.
+/// Numbers that the type represents exactly.
 std::vector<std::byte> encode(const Type& type, const std::vector<double>& values);
 std::vector<double> decode(const Type& type, const std::vector<std::byte>& bytes);
 

@@ -1,5 +1,6 @@
-// What goes wrong: bad arguments, ranks that disagree, die or are given up. Everything has a sentence, and
-// ends.
+// SPDX-License-Identifier: Apache-2.0
+// Failures: bad arguments, and ranks that disagree, die or are aborted. Every failure has an error message,
+// and no call hangs.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,9 +15,9 @@
 namespace rondo::test {
 namespace {
 
-constexpr double kNews_s = 1;  // a death is known everywhere within
+constexpr double kNews_s = 1;  // limit for a death to become known on all ranks
 
-/// Barriers by all-reduce until one fails; when that was, and what it came to.
+/// Runs all-reduces until one fails; returns its time and result.
 struct End {
   ncclResult_t result = ncclSuccess;
   double at = 0;
@@ -32,7 +33,7 @@ End call_until_failure(ncclComm_t comm) {
   return end;
 }
 
-/// Memory that processes share.
+/// Memory shared between processes.
 template <typename Value>
 std::atomic<Value>& shared() {
   void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -60,7 +61,7 @@ TEST_CASE("bad arguments are named") {
           auto* stream = reinterpret_cast<cudaStream_t>(&value);
           refused(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comm, stream), {"no GPU", "stream"});
           refused(ncclCommSplit(comm, -2, 0, &comm, nullptr), {"color is -2"});
-          NEED(comm == nullptr);  // as NCCL: the new communicator is none
+          NEED(comm == nullptr);  // as in NCCL, the new communicator is NULL
           fails(ncclCommCount(nullptr, &value), ncclInvalidArgument, {"comm is NULL"});
           fails(ncclCommInitAll(nullptr, 1, nullptr), ncclInvalidArgument, {"comms is NULL"});
           ncclUniqueId id;
@@ -74,7 +75,7 @@ TEST_CASE("bad arguments are named") {
         }) == "");
 }
 
-TEST_CASE("what there is none of says so") {
+TEST_CASE("requests for unsupported features are refused with an explanation") {
   CHECK(run_alone([] {
           ncclComm_t comm = nullptr;
           done(ncclCommInitAll(&comm, 1, nullptr));
@@ -106,7 +107,7 @@ TEST_CASE("what there is none of says so") {
         }) == "");
 }
 
-TEST_CASE("a group with a call that is refused makes none of the others") {
+TEST_CASE("a group with a refused call makes no call") {
   CHECK(run_alone([] {
           std::array<ncclComm_t, 2> comms{};
           done(ncclCommInitAll(comms.data(), 2, nullptr));
@@ -116,8 +117,8 @@ TEST_CASE("a group with a call that is refused makes none of the others") {
           NEED(ncclBcast(&value, 1, ncclInt32, 5, comms[1], nullptr) == ncclInvalidArgument);
           ncclComm_t child = comms[0];
           NEED(ncclGroupStart() == ncclSuccess);
-          NEED(ncclGroupEnd() == ncclSuccess);                                       // an inner end is none
-          NEED(ncclCommSplit(comms[1], 0, 0, &child, nullptr) == ncclInvalidUsage);  // it has a call here
+          NEED(ncclGroupEnd() == ncclSuccess);  // an inner end does nothing
+          NEED(ncclCommSplit(comms[1], 0, 0, &child, nullptr) == ncclInvalidUsage);  // has a call here
           fails(ncclGroupEnd(), ncclInvalidArgument, {"root is 5"});
           NEED(value == 3);
           NEED(child == nullptr);
@@ -146,13 +147,13 @@ TEST_CASE("ranks that disagree are told about both calls") {
         }) == "");
 }
 
-TEST_CASE("an abort ends the call that another thread is blocked in, here and at other ranks") {
+TEST_CASE("an abort ends the call in which another thread is blocked, here and on other ranks") {
   for (const bool processes : {true, false}) {
     INFO(processes);
     const Ranks body = [](const Start& start) {
       Comm comm(start);
       check_sum(comm.get(), 2);
-      if (start.rank == 1) {  // hears of it without a call
+      if (start.rank == 1) {  // notices without making a call
         while (settled(comm.get()) == ncclSuccess) nap_ms(1);
         need(settled(comm.get()) == ncclRemoteError, "another error");
         return;
@@ -171,7 +172,7 @@ TEST_CASE("an abort ends the call that another thread is blocked in, here and at
   }
 }
 
-TEST_CASE("a killed rank is named within a second, and the others shrink and go on") {
+TEST_CASE("a killed rank is named within a second, and the others shrink and continue") {
   auto& killed_at = shared<double>();
   CHECK(run_processes(4, [&](const Start& start) {
           constexpr int kVictim = 1;
@@ -196,7 +197,7 @@ TEST_CASE("a killed rank is named within a second, and the others shrink and go 
         }) == "");
 }
 
-TEST_CASE("a shrink that keeps a dead rank says whom to exclude as well") {
+TEST_CASE("a shrink that includes a dead rank says which rank to exclude as well") {
   CHECK(run_processes(3, [](const Start& start) {
           const Comm comm(start);
           check_sum(comm.get(), 3);
@@ -212,7 +213,7 @@ TEST_CASE("a shrink that keeps a dead rank says whom to exclude as well") {
         }) == "");
 }
 
-TEST_CASE("an abort within a group makes none of its calls") {
+TEST_CASE("an abort within a group cancels the group's calls") {
   CHECK(run_alone([] {
           std::array<ncclComm_t, 2> comms{};
           done(ncclCommInitAll(comms.data(), 2, nullptr));

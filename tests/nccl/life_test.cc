@@ -1,4 +1,6 @@
-// The life of communicators: blocking and not, in groups, split, grown, shrunk, revoked, ended in any order.
+// SPDX-License-Identifier: Apache-2.0
+// The life cycle of communicators: blocking and nonblocking, in groups, split, grown, shrunk, revoked, ended
+// in any order.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -29,7 +31,7 @@ std::string both_ways(int nranks, const Ranks& body) {
 
 }  // namespace
 
-TEST_CASE("a communicator says what it is") {
+TEST_CASE("a communicator reports its properties") {
   CHECK(run_threads(3, [](const Start& start) {
           const Comm comm(start);
           int value = -1;
@@ -56,7 +58,7 @@ TEST_CASE("a communicator says what it is") {
         }) == "");
 }
 
-TEST_CASE("a non-blocking communicator is in progress until all have come") {
+TEST_CASE("a nonblocking communicator is in progress until all ranks have joined") {
   CHECK(both_ways(2, [](const Start& start) {
           ncclConfig_t config = config_of(0);
           Comm comm;
@@ -87,14 +89,14 @@ TEST_CASE("a non-blocking communicator is in progress until all have come") {
         }) == "");
 }
 
-TEST_CASE("a non-blocking start that fails says so when it is asked, and can be given up before") {
+TEST_CASE("a nonblocking start that fails reports it when polled, and can be aborted before") {
   CHECK(run_alone([] {
           ncclUniqueId id;
           done(ncclGetUniqueId(&id));
           ncclConfig_t config = config_of(0);
           ncclComm_t comm = nullptr;
           NEED(ncclCommInitRankConfig(&comm, 2, id, 0, &config) == ncclInProgress);
-          NEED(ncclCommAbort(comm) == ncclSuccess);  // its peer never comes
+          NEED(ncclCommAbort(comm) == ncclSuccess);  // its peer never joins
           NEED(ncclCommAbort(comm) == ncclInvalidArgument);
           ncclUniqueId nonsense{};
           NEED(ncclCommInitRankConfig(&comm, 2, nonsense, 0, &config) == ncclInProgress);
@@ -104,7 +106,7 @@ TEST_CASE("a non-blocking start that fails says so when it is asked, and can be 
         }) == "");
 }
 
-TEST_CASE("one thread starts several ranks in a group, splits them, and ends them one after the other") {
+TEST_CASE("one thread starts several ranks in a group, splits them, and ends them one by one") {
   CHECK(run_alone([] {
           constexpr int kSize = 4;
           for (const int blocking : {1, 0}) {
@@ -159,7 +161,7 @@ TEST_CASE("ranks may end their communicators in different orders, and leave") {
         }) == "");
 }
 
-TEST_CASE("a rank without a colour gets no communicator; the others are ordered by their keys") {
+TEST_CASE("a rank without a color gets no communicator; the others are ordered by key") {
   CHECK(both_ways(3, [](const Start& start) {
           const Comm world(start);
           Comm part;
@@ -174,7 +176,7 @@ TEST_CASE("a rank without a colour gets no communicator; the others are ordered 
         }) == "");
 }
 
-TEST_CASE("a communicator is shrunk: those who are left go on") {
+TEST_CASE("after a shrink, the remaining ranks continue") {
   CHECK(both_ways(4, [](const Start& start) {
           const Comm world(start);
           if (start.rank == 2) return;
@@ -190,9 +192,9 @@ TEST_CASE("a communicator is shrunk: those who are left go on") {
         }) == "");
 }
 
-TEST_CASE("a communicator grows: its ranks keep their numbers, and new ones come") {
+TEST_CASE("a communicator grows: its ranks keep their numbers, and new ones join") {
   CHECK(both_ways(4, [](const Start& start) {
-          const Comm everybody(start);  // carries the id; the one that grows has two ranks
+          const Comm everybody(start);  // transfers the id; the growing one has two ranks
           Comm small;
           done(ncclCommSplit(everybody.get(), start.rank < 2 ? 0 : -1, 0, small.out(), nullptr));
           ncclUniqueId id{};
@@ -209,13 +211,13 @@ TEST_CASE("a communicator grows: its ranks keep their numbers, and new ones come
         }) == "");
 }
 
-TEST_CASE("a revoked communicator can be split and shrunk, and nothing else") {
+TEST_CASE("a revoked communicator can only be split and shrunk") {
   CHECK(both_ways(2, [](const Start& start) {
           const Comm world(start);
           Comm twin;
           done(ncclCommSplit(world.get(), 0, 0, twin.out(), nullptr));
           check_sum(world.get(), 2);
-          check_sum(twin.get(), 2);  // nobody is in a call on the other one any more
+          check_sum(twin.get(), 2);  // no rank is still in a call on the other one
           done(ncclCommRevoke(world.get(), 0));
           ncclResult_t state = ncclInProgress;
           done(ncclCommGetAsyncError(world.get(), &state));
@@ -233,7 +235,7 @@ TEST_CASE("a revoked communicator can be split and shrunk, and nothing else") {
         }) == "");
 }
 
-TEST_CASE("a group that is simulated makes no call") {
+TEST_CASE("a simulated group makes no call") {
   CHECK(run_alone([] {
           std::array<ncclComm_t, 2> comms{};
           done(ncclCommInitAll(comms.data(), 2, nullptr));
@@ -248,12 +250,12 @@ TEST_CASE("a group that is simulated makes no call") {
         }) == "");
 }
 
-TEST_CASE("configs of every version are read as far as they go") {
+TEST_CASE("configs of every version are read up to their size") {
   CHECK(run_alone([] {
           ncclUniqueId id;
           for (const size_t size : {24, 40, 48, 72, 80, 88, 96, 200}) {
             std::array<std::byte, 256> room{};
-            room.fill(std::byte{0x7f});  // nobody wrote what lies behind
+            room.fill(std::byte{0x7f});  // bytes past the end are unset
             ncclConfig_t config = config_of(1);
             config.size = size;
             std::memcpy(room.data(), &config, std::min<size_t>(size == 24 ? 20 : size, sizeof config));

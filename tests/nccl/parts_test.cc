@@ -1,4 +1,5 @@
-// Parts of the binding by themselves: what the environment says, and what statuses become.
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the binding in isolation: the environment, and the conversion of statuses.
 #include <array>
 #include <cstdlib>
 #include <map>
@@ -13,7 +14,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-/// Variables that are set while it lives.
+/// Sets variables for its lifetime.
 class Environment {
  public:
   explicit Environment(Variables variables) : variables_(std::move(variables)) {
@@ -38,7 +39,7 @@ nccl::Config config_with(const Variables& variables) {
 
 }  // namespace
 
-TEST_CASE("NCCL's variables become settings, and Rondo's own come first") {
+TEST_CASE("NCCL's variables become settings, and Rondo's own take precedence") {
   CHECK(config_with({}).algorithm.empty());
   CHECK(config_with({{"NCCL_ALGO", "Ring"}}).algorithm.starts_with("all_reduce=ring;"));
   CHECK(config_with({{"NCCL_ALGO", "TREE"}}).algorithm == "all_reduce=double_binary_tree");
@@ -57,7 +58,7 @@ TEST_CASE("NCCL's variables become settings, and Rondo's own come first") {
   CHECK_FALSE(config_with({{"NCCL_COMM_BLOCKING", "0"}}).blocking);
 }
 
-TEST_CASE("algorithms that NCCL_ALGO stands for are there") {
+TEST_CASE("algorithms selected by NCCL_ALGO exist") {
   for (const char* name : {"Ring", "Tree"}) {
     const nccl::Config config = config_with({{"NCCL_ALGO", name}});
     const rondo_config_t view = config.view();
@@ -67,7 +68,7 @@ TEST_CASE("algorithms that NCCL_ALGO stands for are there") {
   }
 }
 
-TEST_CASE("a variable without effect is named with its reason, once, and others are not") {
+TEST_CASE("a variable without effect is reported with the reason, once, and others are not") {
   const Environment environment({{"NCCL_IB_HCA", "mlx5"},
                                  {"NCCL_NO_SUCH", "1"},
                                  {"NCCL_ALGO", "NVLS"},
@@ -81,7 +82,7 @@ TEST_CASE("a variable without effect is named with its reason, once, and others 
   CHECK(sentences[2] == "NCCL_NO_SUCH has no effect: Rondo does not know it");
 }
 
-TEST_CASE("a deadline is a number that programs of the reported version know") {
+TEST_CASE("a deadline maps to a number that programs of the reported version know") {
   CHECK(nccl::reported_version() == 22907);
   CHECK(nccl::result_of(RONDO_TIMEOUT) == ncclRemoteError);
   const Environment environment(Variables{{"RONDO_NCCL_VERSION", "23007"}});
@@ -95,7 +96,7 @@ TEST_CASE("librondo.so and libnccl.so.2 may be in one process") {
   REQUIRE(rondo_init_all(ours.data(), 2, nullptr) == RONDO_OK);
   REQUIRE(ncclCommInitAll(theirs.data(), 2, nullptr) == ncclSuccess);
   std::array<int, 4> values{1, 2, 3, 4};
-  REQUIRE(rondo_group_start() == RONDO_OK);  // of which the other library knows nothing
+  REQUIRE(rondo_group_start() == RONDO_OK);  // unknown to the other library
   for (size_t i = 0; i < 2; ++i)
     CHECK(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, RONDO_SUM, ours[i], nullptr) == RONDO_OK);
   REQUIRE(ncclGroupStart() == ncclSuccess);

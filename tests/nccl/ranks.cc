@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ranks.h"
 
 #include <signal.h>
@@ -16,14 +17,14 @@
 namespace rondo::test {
 namespace {
 
-constexpr double kMost_s = 40;  // longer is a hang
-constexpr size_t kMostRanks = 16;
+constexpr double kMax_s = 40;  // longer is a hang
+constexpr size_t kMaxRanks = 16;
 
-/// What processes share: the id, and what went wrong.
+/// Shared by all processes: the id and the failures.
 struct Board {
   std::atomic<bool> has_id;
   ncclUniqueId id;
-  std::array<std::array<char, 600>, kMostRanks> failures;
+  std::array<std::array<char, 600>, kMaxRanks> failures;
 };
 
 std::string live(const Ranks& body, const Start& start) {
@@ -45,7 +46,7 @@ std::string live(const Ranks& body, const Start& start) {
   const std::string failure = live(body, start);
   auto& text = board.failures[static_cast<size_t>(start.rank)];
   std::strncpy(text.data(), failure.c_str(), text.size() - 1);
-  std::exit(failure.empty() ? 0 : 1);  // as programs end, with what is done at their exit
+  std::exit(failure.empty() ? 0 : 1);  // as programs end, running exit handlers
 }
 
 std::string reap(pid_t pid, int rank, double until, const Board& board) {
@@ -77,7 +78,7 @@ std::string run_processes(int nranks, const Ranks& body) {
     if (pid == 0) be_process(body, {rank, nranks, {}}, board);
     children.push_back(pid);
   }
-  const double until = seconds_now() + kMost_s;
+  const double until = seconds_now() + kMax_s;
   std::string failures;
   for (int rank = 0; rank < nranks; ++rank)
     failures += reap(children[static_cast<size_t>(rank)], rank, until, board);
@@ -133,7 +134,7 @@ void fails(ncclResult_t result, ncclResult_t expected, const std::vector<std::st
 
 ncclResult_t settled(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
-  for (const double until = seconds_now() + kMost_s; state == ncclInProgress && seconds_now() < until;
+  for (const double until = seconds_now() + kMax_s; state == ncclInProgress && seconds_now() < until;
        nap_ms(1))
     done(ncclCommGetAsyncError(comm, &state), comm);
   return state;

@@ -1,5 +1,6 @@
-// Ranks: runs a piece of code as the ranks of a start, in processes or in threads, for programs that know
-// only NCCL's functions. Bodies report failures by need() and done(), which throw.
+// SPDX-License-Identifier: Apache-2.0
+// Ranks: runs a piece of code as ranks, in processes or threads, for programs that know only NCCL's
+// functions. Bodies report failures by need() and done(), which throw.
 #pragma once
 
 #include <functional>
@@ -18,15 +19,15 @@ struct Start {
 
 using Ranks = std::function<void(const Start&)>;
 
-/// The failures of all ranks, in words; empty where there is none. A rank that is killed by SIGKILL is none.
+/// The failures of all ranks as text; empty if there are none. A rank killed by SIGKILL has not failed.
 std::string run_processes(int nranks, const Ranks& body);
-/// The same with threads of one process, which is not the test's own: children of a process that has used the
-/// library could not use it.
+/// The same with threads of one child process, not the test's own: children of a process that has used the
+/// library cannot use it.
 std::string run_threads(int nranks, const Ranks& body);
-/// Runs it in a process of its own.
+/// Runs `body` in a separate process.
 std::string run_alone(const std::function<void()>& body);
 
-/// A communicator that ends with its scope.
+/// Destroys the communicator at the end of the scope.
 class Comm {
  public:
   Comm() = default;
@@ -44,15 +45,15 @@ class Comm {
 
 void need(bool condition, const std::string& what);
 #define NEED(...) ::rondo::test::need((__VA_ARGS__), #__VA_ARGS__)
-/// Throws the sentence of ncclGetLastError() unless it is ncclSuccess.
+/// Throws ncclGetLastError() unless the result is ncclSuccess.
 void done(ncclResult_t result, ncclComm_t comm = nullptr);
-/// Throws unless the result is `expected` and the last error has every one of `words`.
+/// Throws unless the result is `expected` and the last error contains every one of `words`.
 void fails(ncclResult_t result, ncclResult_t expected, const std::vector<std::string>& words,
            ncclComm_t comm = nullptr);
-/// Polls ncclCommGetAsyncError() until it is something else than ncclInProgress.
+/// Polls ncclCommGetAsyncError() until it is no longer ncclInProgress.
 ncclResult_t settled(ncclComm_t comm);
 
-/// Sums 1 over all ranks, and says whether the sum is right.
+/// Sums 1 over all ranks and checks the sum.
 void check_sum(ncclComm_t comm, int size);
 
 double seconds_now();

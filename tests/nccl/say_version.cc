@@ -1,4 +1,5 @@
-// A program that asks for the version twice, and makes a mistake: for what is printed meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// Asks for the version twice and makes an invalid call, to show what is printed.
 #include <cstdio>
 
 #include "nccl_abi.h"

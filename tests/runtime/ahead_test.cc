@@ -1,5 +1,6 @@
-// Short calls in which ranks can run ahead of one another: whoever is behind still gets what belongs to its
-// call.
+// SPDX-License-Identifier: Apache-2.0
+// Short calls in which ranks can run ahead of one another: a rank that is behind still gets the data of its
+// own call.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -24,7 +25,7 @@ void expect(int32_t got, int32_t wanted, int call) {
                              std::to_string(wanted));
 }
 
-/// A root that waits for nobody, of `words` words.
+/// The root waits for no other rank; messages have `words` words.
 void broadcasts(const Rank& rank, size_t words) {
   std::vector<int32_t> data(words);
   for (int call = 0; call < kCalls; ++call) {
@@ -37,7 +38,7 @@ void broadcasts(const Rank& rank, size_t words) {
   }
 }
 
-/// Ranks that wait for nobody, but for the root.
+/// Only the root waits for other ranks.
 void reductions(const Rank& rank, size_t words) {
   std::vector<int32_t> mine(words);
   std::vector<int32_t> sum(words);
@@ -47,7 +48,7 @@ void reductions(const Rank& rank, size_t words) {
     std::fill(mine.begin(), mine.end(), value(call, rank.rank));
     check(rondo_reduce(mine.data(), sum.data(), words, RONDO_INT32, RONDO_SUM, root, rank.comm, nullptr),
           rank.comm);
-    std::fill(mine.begin(), mine.end(), -1);  // it is the caller's again
+    std::fill(mine.begin(), mine.end(), -1);  // the buffer is the caller's again
     if (rank.rank != root) continue;
     const int32_t wanted = rank.size * value(call, 0) + rank.size * (rank.size - 1) / 2;
     expect(sum.front(), wanted, call);
@@ -55,7 +56,7 @@ void reductions(const Rank& rank, size_t words) {
   }
 }
 
-/// Each longer than the one before, while those are still to be read.
+/// Each broadcast is longer than the one before, while earlier ones are still unread.
 void growing_broadcasts(const Rank& rank) {
   std::vector<int32_t> data;
   for (int call = 0; call < 60; ++call) {
@@ -67,7 +68,7 @@ void growing_broadcasts(const Rank& rank) {
   }
 }
 
-TEST_CASE("a post that is longer than those before leaves them as they are") {
+TEST_CASE("a long post does not overwrite shorter posts that are still unread") {
   const Environment exchange("RONDO_EXCHANGE_BYTES", "262144");
   for (const int nranks : {2, 5}) {
     INFO(nranks << " ranks");
@@ -75,7 +76,7 @@ TEST_CASE("a post that is longer than those before leaves them as they are") {
   }
 }
 
-/// Those in which everybody waits for everybody, between others.
+/// Calls in which every rank waits for every other alternate with calls in which it does not.
 void mixture(const Rank& rank) {
   std::vector<int32_t> all(static_cast<size_t>(rank.size));
   for (int call = 0; call < kCalls; ++call) {
@@ -95,7 +96,7 @@ void mixture(const Rank& rank) {
   }
 }
 
-TEST_CASE("whoever is behind gets what belongs to its call") {
+TEST_CASE("a rank that is behind gets the data of its own call") {
   for (const Way& way : kWays)
     for (const int nranks : {2, 5}) {
       INFO(way.transport << ", " << nranks << " ranks");

@@ -1,4 +1,5 @@
-// Arguments: each that is wrong is refused with a sentence that names it and its value, and nothing is done.
+// SPDX-License-Identifier: Apache-2.0
+// Invalid arguments: each is refused with an error that names it and its value, and nothing is done.
 #include <climits>
 #include <cstdint>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr auto kBad = RONDO_INVALID_ARGUMENT;
 
-/// Two ranks of one thread: whatever is refused needs no partner.
+/// Two ranks in one thread: a call that is refused needs no peer.
 struct Pair {
   std::array<rondo_comm_t, 2> comms{};
   Pair() { check(rondo_init_all(comms.data(), 2, nullptr)); }
@@ -20,7 +21,7 @@ struct Pair {
   }
 };
 
-TEST_CASE("a communicator of NULL is named") {
+TEST_CASE("a NULL communicator is named") {
   int value = 0;
   size_t size = 0;
   void* handle = nullptr;
@@ -62,7 +63,7 @@ TEST_CASE("a communicator of NULL is named") {
   CHECK(rondo_destroy(nullptr) == RONDO_OK);
 }
 
-TEST_CASE("a result that has nowhere to go is named") {
+TEST_CASE("a NULL result pointer is named") {
   const Pair pair;
   check_fails(rondo_version(nullptr), kBad, {"rondo_version", "version is NULL"});
   check_fails(rondo_get_unique_id(nullptr), kBad, {"id is NULL"});
@@ -78,7 +79,7 @@ TEST_CASE("a result that has nowhere to go is named") {
   check_fails(rondo_register(pair.comms[0], nullptr, 1, nullptr), kBad, {"handle is NULL"});
 }
 
-TEST_CASE("types, operations and roots that there are not are named, with what is allowed") {
+TEST_CASE("unknown types, operations and roots are named, with what is allowed") {
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];
   int value = 0;
@@ -131,7 +132,7 @@ TEST_CASE("an operation that is not defined for the type is named") {
   check(rondo_op_destroy(scaled));
 }
 
-TEST_CASE("buffers of NULL are refused where there is something to move, and nowhere else") {
+TEST_CASE("NULL buffers are refused only if there is something to move") {
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];  // of rank 0
   std::array<int, 8> memory{};
@@ -166,7 +167,7 @@ TEST_CASE("buffers of NULL are refused where there is something to move, and now
   check(rondo_group_end());
 }
 
-TEST_CASE("arrays of lengths are needed, and agree with the rank's own length") {
+TEST_CASE("length arrays are required and must agree with the rank's own length") {
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];
   std::array<int, 8> a{};
@@ -232,17 +233,18 @@ TEST_CASE("buffers that overlap, other than in place, are refused") {
   check_fails(rondo_reduce_scatter(at, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
   check_fails(rondo_all_to_all(at, at + 1, 4, RONDO_INT32, comm, nullptr), kBad, words, comm);
   const std::array<size_t, 2> sent{1, 2};
-  const std::array<size_t, 2> received{2, 2};  // in place, each block must take the place of one as long
+  const std::array<size_t, 2> received{2, 2};  // in place, each block must replace one of the same length
   check_fails(
       rondo_all_to_all_v(at, sent.data(), nullptr, at, received.data(), nullptr, RONDO_INT32, comm, nullptr),
       kBad, words, comm);
   check_fails(rondo_gather(at, at, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
   check_fails(rondo_scatter(at, at + 3, 4, RONDO_INT32, 1, comm, nullptr), kBad, words, comm);
   check_fails(rondo_scan(at + 3, at, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
-  check_fails(rondo_exscan(at, at + 3, 4, RONDO_INT32, RONDO_SUM, comm, nullptr), kBad, words, comm);
+  for (const rondo_comm_t each : pair.comms)  // rank 0 as well, which gets no result
+    check_fails(rondo_exscan(at, at + 3, 4, RONDO_INT32, RONDO_SUM, each, nullptr), kBad, words, each);
 }
 
-TEST_CASE("peers and tags that there are not are named") {
+TEST_CASE("peers and tags out of range are named") {
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];
   int value = 0;
@@ -257,14 +259,14 @@ TEST_CASE("peers and tags that there are not are named") {
               {"tag is -2", "RONDO_ANY_TAG"}, comm);
 }
 
-TEST_CASE("collectives that there are not are named") {
+TEST_CASE("unknown collectives are named") {
   const char* names = nullptr;
   check_fails(rondo_algorithm_names("all_reduced", &names), kBad, {"'all_reduced'"});
   check_fails(rondo_algorithm_names(nullptr, &names), kBad, {"collective is NULL"});
   check_fails(rondo_algorithm_names("", &names), kBad, {"''"});
 }
 
-TEST_CASE("what is asked about a call that makes no sense is named") {
+TEST_CASE("invalid arguments of rondo_explain() are named") {
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];
   const char* text = nullptr;
@@ -288,7 +290,7 @@ TEST_CASE("what is asked about a call that makes no sense is named") {
   CHECK(std::string(text).find("operands") == std::string::npos);
 }
 
-TEST_CASE("ranks that there are not have no transport") {
+TEST_CASE("ranks out of range have no transport") {
   const Pair pair;
   const char* name = nullptr;
   for (const int peer : {-1, 2})
@@ -298,7 +300,7 @@ TEST_CASE("ranks that there are not have no transport") {
   check_fails(rondo_last_algorithm(pair.comms[0], nullptr), kBad, {"name is NULL"}, pair.comms[0]);
 }
 
-TEST_CASE("queues, events and memory that there are not are named") {
+TEST_CASE("invalid queues, events and memory are named") {
   const Pair pair;
   const OwnedQueue queue;
   rondo_event_t event = nullptr;
@@ -333,7 +335,7 @@ TEST_CASE("queues, events and memory that there are not are named") {
   check_fails(rondo_deregister(pair.comms[0], &event), kBad, {"not registered"}, pair.comms[0]);
 }
 
-TEST_CASE("handles of what was destroyed are refused") {
+TEST_CASE("handles of destroyed objects are refused") {
   rondo_comm_t comm = nullptr;
   rondo_stream_t queue = nullptr;
   rondo_event_t event = nullptr;
@@ -349,7 +351,7 @@ TEST_CASE("handles of what was destroyed are refused") {
   check_fails(rondo_event_query(event), kBad, {"destroyed"});
 }
 
-TEST_CASE("what was refused leaves the communicator in order") {
+TEST_CASE("a refused call leaves the communicator usable") {
   const Pair pair;
   int value = 1;
   check_fails(rondo_all_reduce(&value, &value, 1, 99, RONDO_SUM, pair.comms[0], nullptr), kBad,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every collective, in all its forms, over every transport and by every algorithm, against the oracle.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,30 +16,32 @@ constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduc
                                Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
                                Kind::Barrier,       Kind::Scan,      Kind::Exscan};
 
-/// "all_reduce=ring;broadcast=chain;...": the variant-th algorithm of every collective, as far as it has one.
+/// "all_reduce=ring;broadcast=chain;...": the variant-th algorithm of every collective, modulo its number.
 std::string algorithms_of_variant(size_t variant, int nranks) {
   std::string text;
   for (const Kind kind : kAllKinds) {
-    const auto names = algorithms_of(kind_name(kind), nranks);
-    text += (text.empty() ? "" : ";") + std::string(kind_name(kind)) + "=" + names[variant % names.size()];
+    const auto names = algorithms_of(collective_name(kind), nranks);
+    text +=
+        (text.empty() ? "" : ";") + std::string(collective_name(kind)) + "=" + names[variant % names.size()];
   }
   return text;
 }
 
-size_t most_variants(int nranks) {
+size_t max_variants(int nranks) {
   size_t most = 0;
-  for (const Kind kind : kAllKinds) most = std::max(most, algorithms_of(kind_name(kind), nranks).size());
+  for (const Kind kind : kAllKinds)
+    most = std::max(most, algorithms_of(collective_name(kind), nranks).size());
   return most;
 }
 
-/// Whether the algorithm does such calls; asking it for others is an error that says so.
+/// Whether the algorithm supports the call; forcing an algorithm that does not is an error that says so.
 bool supported(const Trial& trial, size_t variant, int nranks) {
-  const auto names = algorithms_of(kind_name(trial.kind), nranks);
+  const auto names = algorithms_of(collective_name(trial.kind), nranks);
   const bool by_linear = names[variant % names.size()] == "linear";
   return by_linear || !trial.varying || (trial.kind != Kind::Gather && trial.kind != Kind::Scatter);
 }
 
-/// The same sums by one algorithm of every collective: all roots, both forms, in place and not, some lengths.
+/// The same sums by one algorithm per collective: all roots, both forms, in and out of place, some lengths.
 void try_algorithms(const Rank& rank, size_t variant) {
   for (const Kind kind : kAllKinds) {
     Trial trial{.kind = kind};
@@ -46,8 +49,8 @@ void try_algorithms(const Rank& rank, size_t variant) {
       for (const size_t count : {0u, 1u, 13u, 211u}) {
         trial.count = count;
         trial.seed = mix(variant, count, static_cast<uint64_t>(trial.root));
-        trial.varying = has_varying_form(kind) && trial.seed % 3 == 0;
-        trial.in_place = may_be_in_place(kind) && trial.seed % 5 == 0;
+        trial.varying = traits(kind).has_blocks() && trial.seed % 3 == 0;
+        trial.in_place = kind != Kind::Barrier && trial.seed % 5 == 0;
         trial.shift = trial.seed % 7 == 0 ? 3 : 0;
         if (supported(trial, variant, rank.size)) run_trial(rank, trial);
       }
@@ -55,10 +58,10 @@ void try_algorithms(const Rank& rank, size_t variant) {
   }
 }
 
-/// `attempt(rank, variant)` on communicators that have a variant of every collective's algorithms each.
+/// Runs `attempt(rank, variant)` on one communicator per variant of the algorithms.
 template <typename Attempt>
 void with_all_algorithms(const Rank& rank, const Attempt& attempt) {
-  for (size_t variant = 0; variant < most_variants(rank.size); ++variant) {
+  for (size_t variant = 0; variant < max_variants(rank.size); ++variant) {
     const std::string algorithms = algorithms_of_variant(variant, rank.size);
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.algorithm = algorithms.c_str();
@@ -73,7 +76,7 @@ void try_all_algorithms(const Rank& rank) { with_all_algorithms(rank, try_algori
 
 void every_algorithm(const Way& way) {
   for (int nranks = 1; nranks <= 9; ++nranks) {
-    // Small slots wrap many times; at other sizes the usual ones must do.
+    // Small slots wrap many times; the other sizes have to make do with the default.
     const Environment slots("RONDO_SLOT_BYTES", nranks % 3 == 0 ? "65536" : "256");
     const Environment groups = in_groups(nranks);
     INFO(way.transport << ", " << nranks << " ranks");
@@ -97,7 +100,7 @@ void every_type_and_operation(const Rank& rank) {
 
 void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t seed, int calls) {
   const Environment slots("RONDO_SLOT_BYTES", slot_bytes);
-  // Short calls by connections as well, and long ones by what short ones take.
+  // Also runs short calls over connections, and long calls over the short-call path.
   const Environment exchange("RONDO_EXCHANGE_BYTES", std::string(slot_bytes) == "256" ? "0" : "65536");
   INFO(way.transport << ", " << nranks << " ranks, slots of " << slot_bytes << " bytes, first seed " << seed);
   expect_success(run_world(world_of(way, nranks), [=](Rank& rank) {
@@ -106,7 +109,7 @@ void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t s
   }));
 }
 
-/// Lengths around those at which a slot is full, and one of many tiles.
+/// Lengths around the point at which a slot is full, and one of many tiles.
 void sizes_around_tiles(const Rank& rank) {
   for (const Kind kind : kAllKinds)
     for (const size_t count : {8191u, 16384u, 16385u, 70001u})
@@ -114,7 +117,7 @@ void sizes_around_tiles(const Rank& rank) {
 }
 
 TEST_CASE("every algorithm sums right over any number of threads") { every_algorithm(kWays[0]); }
-TEST_CASE("every algorithm sums right where messages are delayed at random") { every_algorithm(kWays[1]); }
+TEST_CASE("every algorithm sums right if messages are delayed at random") { every_algorithm(kWays[1]); }
 TEST_CASE("every algorithm sums right over any number of processes") { every_algorithm(kWays[2]); }
 TEST_CASE("every algorithm sums right over sockets") { every_algorithm(kWays[3]); }
 
@@ -123,7 +126,7 @@ TEST_CASE("every type and operation is right in every collective") {
   expect_success(run_world({.nranks = 4, .transport = "shm"}, every_type_and_operation));
 }
 
-TEST_CASE("whatever call comes after whatever call, both are right") {
+TEST_CASE("any call after any other is right") {
   uint64_t seed = 20'000;
   for (const Way& way : kWays)
     for (const int nranks : {2, 3, 5, 8})
@@ -131,14 +134,14 @@ TEST_CASE("whatever call comes after whatever call, both are right") {
         random_calls(way, nranks, slot_bytes, seed += 1000, 40);
 }
 
-TEST_CASE("lengths around those that fill a slot, and far beyond, are right") {
+TEST_CASE("lengths around a full slot, and far beyond, are right") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), sizes_around_tiles));
   }
 }
 
-TEST_CASE("results that go past the caches are right, by every algorithm") {
+TEST_CASE("results that bypass the caches are right by every algorithm") {
   const Environment bytes("RONDO_STREAM_BYTES", "0");
   const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
   const Environment groups = in_groups(4);
@@ -153,20 +156,20 @@ TEST_CASE("results that go past the caches are right, by every algorithm") {
   }
 }
 
-/// Parts of them are long enough to be read.
+/// Calls long enough for ranks to read parts of them from a peer's memory.
 void long_calls(const Rank& rank, size_t variant) {
   for (const Kind kind : kAllKinds)
     for (const bool in_place : {false, true}) {
       Trial trial{.kind = kind, .count = 25'013, .seed = mix(variant, in_place)};
       trial.root = has_root(kind) ? static_cast<int>(trial.seed % static_cast<uint64_t>(rank.size)) : 0;
-      trial.in_place = in_place && may_be_in_place(kind);
+      trial.in_place = in_place && kind != Kind::Barrier;
       const bool averages = in_place && reduces(kind) && kind != Kind::Scan && kind != Kind::Exscan;
       if (averages && op_takes(RONDO_AVG, trial.type)) trial.op = RONDO_AVG;
       run_trial(rank, trial);
     }
 }
 
-TEST_CASE("long calls are right by every algorithm where ranks read one another's processes") {
+TEST_CASE("long calls are right by every algorithm if ranks read one another's memory") {
   const Environment reads("RONDO_READ_PEER", "1");
   const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
   for (const int nranks : {2, 4, 5}) {
@@ -178,7 +181,7 @@ TEST_CASE("long calls are right by every algorithm where ranks read one another'
   }
 }
 
-TEST_CASE("one slot a connection is enough for every algorithm") {
+TEST_CASE("one slot per connection is enough for every algorithm") {
   const Environment slots("RONDO_SLOTS", "1");
   const Environment bytes("RONDO_SLOT_BYTES", "512");
   for (const Way& way : kWays)
@@ -189,13 +192,13 @@ TEST_CASE("one slot a connection is enough for every algorithm") {
     }
 }
 
-TEST_CASE("an algorithm that cannot do the call is refused in words") {
+TEST_CASE("an algorithm that does not support the call is refused with an error") {
   const std::string algorithm = "gather=binomial";
   expect_success(run_world({.nranks = 3, .algorithm = algorithm, .threads = true}, [](Rank& rank) {
     std::array<int, 3> all{};
     const std::array<size_t, 3> counts{1, 1, 1};
     const std::array<size_t, 3> places{0, 1, 2};
-    rondo_status_t status = rondo_barrier(rank.comm, nullptr);  // may hear already of a rank that is ahead
+    rondo_status_t status = rondo_barrier(rank.comm, nullptr);  // may already report a rank that is ahead
     if (status == RONDO_OK)
       status = rondo_gather_v(&rank.rank, 1, all.data(), counts.data(), places.data(), RONDO_INT32, 0,
                               rank.comm, nullptr);
@@ -203,7 +206,7 @@ TEST_CASE("an algorithm that cannot do the call is refused in words") {
   }));
 }
 
-TEST_CASE("an algorithm of groups is refused in words where ranks are in none, or in others") {
+TEST_CASE("a group algorithm is refused with an error if ranks form no groups, or unsuitable ones") {
   const auto refused = [](Rank& rank) {
     int one = 1, sum = 0;
     check_fails(rondo_all_reduce(&one, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
@@ -216,7 +219,7 @@ TEST_CASE("an algorithm of groups is refused in words where ranks are in none, o
   }
 }
 
-TEST_CASE("a rank that was told of other groups than the others is a mismatch") {
+TEST_CASE("a rank configured with other groups than its peers is a mismatch") {
   expect_success(run_world({.nranks = 6}, [](Rank& rank) {
     const Environment groups("RONDO_GROUP", rank.rank == 5 ? "3" : "2");
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -262,7 +265,7 @@ TEST_CASE("a count above 2^31 is not cut short") {
     return;
   }
   expect_success(run_world({.nranks = 2, .threads = true, .call_timeout_ms = 100'000}, [](Rank& rank) {
-    Mapping buffer(kCount);  // what nobody writes at the root takes no memory
+    Mapping buffer(kCount);  // pages that the root never writes take no memory
     const std::array<size_t, 4> places{0, (size_t{1} << 31) - 1, size_t{1} << 31, kCount - 1};
     if (rank.rank == 0)
       for (size_t i = 0; i < places.size(); ++i) buffer.data()[places[i]] = static_cast<int8_t>(i + 1);

@@ -1,4 +1,5 @@
-// Whom a rank waits for when it ends its communicators, and who hears of a death after ranks have left.
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks one waits for when it ends its communicators, and which learn of a death after some have left.
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,10 +13,10 @@ namespace rondo::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kAtOnce{1000};  // as far as a loaded machine can tell
+constexpr std::chrono::milliseconds kAtOnce{1000};  // to the accuracy of a loaded machine
 constexpr int64_t kTimeout_ms = 1500;
 
-/// Every rank of a world of processes and of one of threads.
+/// Runs `body` on every rank of a world of processes and of one of threads.
 void in_both_worlds(int nranks, const Body& body) {
   for (const bool threads : {false, true}) {
     INFO((threads ? "threads" : "processes"));
@@ -30,7 +31,7 @@ void end(rondo_comm_t& comm) {
 }
 
 void work_for(std::chrono::milliseconds time, const Owned& comm) {
-  // By rank 0's clock, so that all do the same number of calls.
+  // Timed by rank 0 alone, so that all ranks make the same number of calls.
   for (int go_on = 1; go_on != 0;) {
     const auto begin = Clock::now();
     ::usleep(10'000);
@@ -44,7 +45,7 @@ void split_in_two(rondo_comm_t comm, int rank, Owned& part) {
   check(rondo_split(comm, rank < 2 ? 0 : RONDO_NO_COLOR, 0, part.out(), nullptr), comm);
 }
 
-TEST_CASE("nobody waits for ranks that work on in another communicator") {
+TEST_CASE("no rank waits for ranks that work on in another communicator") {
   in_both_worlds(3, [](Rank& rank) {
     Owned part;
     split_in_two(rank.comm, rank.rank, part);
@@ -55,7 +56,7 @@ TEST_CASE("nobody waits for ranks that work on in another communicator") {
   });
 }
 
-TEST_CASE("communicators of several starts are ended in any order") {
+TEST_CASE("communicators of separate starts are ended in any order") {
   in_both_worlds(3, [](Rank& rank) {
     Owned again;
     check(rondo_shrink(rank.comm, nullptr, 0, again.out(), nullptr), rank.comm);
@@ -70,7 +71,7 @@ TEST_CASE("communicators of several starts are ended in any order") {
   });
 }
 
-TEST_CASE("a rank that does not come to the end is named, with what it does") {
+TEST_CASE("a rank that does not reach the end is named, with what it is doing") {
   WorldOptions options{.nranks = 3, .transport = "shm"};
   options.call_timeout_ms = 400;
   expect_success(run_world(options, [](Rank& rank) {
@@ -86,9 +87,9 @@ TEST_CASE("a rank that does not come to the end is named, with what it does") {
   }));
 }
 
-/// The tree of 12 ranks of a host: 1 to 8 hang below 0, and 9 to 11 below 1.
+/// The control tree of 12 ranks on one host: rank 0 is the parent of 1 to 8, and rank 1 of 9 to 11.
 TEST_CASE(
-    "a death is told to all that are left, after the root of the control tree and an inner rank have left") {
+    "a death is reported to all remaining ranks after the control tree's root and an inner rank have left") {
   constexpr int kLeaving = 2;
   constexpr int kVictim = 11;
   const auto outcomes = run_world({.nranks = 12, .transport = "shm"}, [](Rank& rank) {
@@ -98,11 +99,11 @@ TEST_CASE(
     check(rondo_destroy(std::exchange(rank.comm, nullptr)));
     if (leaves) return;
     check(rondo_barrier(part.get(), nullptr), part.get());
-    ::usleep(300'000);  // those that leave have left by then
+    ::usleep(300'000);  // the leaving ranks are gone by then
     check(rondo_barrier(part.get(), nullptr), part.get());
     if (rank.rank == kVictim) ::kill(::getpid(), SIGKILL);
     const auto begin = Clock::now();
-    rondo_status_t failed = RONDO_OK;  // no call, which could see it by itself
+    rondo_status_t failed = RONDO_OK;  // no collective, which could notice the death itself
     while (failed == RONDO_OK && Clock::now() - begin < std::chrono::seconds(2)) {
       check(rondo_async_error(part.get(), &failed));
       ::usleep(1000);
@@ -116,7 +117,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("ranks that leave together, the lowest ones first, are no death to those that work on") {
+TEST_CASE("ranks that leave together, lowest first, do not look dead to the ranks that work on") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);
     expect_success(run_world({.nranks = 12, .transport = transport}, [](Rank& rank) {
@@ -129,7 +130,7 @@ TEST_CASE("ranks that leave together, the lowest ones first, are no death to tho
         at = std::exchange(*left.out(), nullptr);
         if (at == nullptr) continue;
         check(rondo_barrier(at, nullptr), at);
-        ::usleep(20'000);  // those that leave have left by then
+        ::usleep(20'000);  // the leaving ranks are gone by then
       }
     }));
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exchange.h"
 
 #include <array>
@@ -6,23 +7,12 @@
 #include <stdexcept>
 
 #include "oracle.h"
+#include "seed.h"
 
 namespace rondo::test {
 namespace {
 
-constexpr std::array<const char*, kKinds> kNames{"all_reduce",     "broadcast",  "reduce", "all_gather",
-                                                 "reduce_scatter", "all_to_all", "gather", "scatter",
-                                                 "barrier",        "scan",       "exscan"};
-
-/// Whether a buffer has a block for each rank, or one.
-bool sends_blocks(Kind kind) {
-  return kind == Kind::ReduceScatter || kind == Kind::AllToAll || kind == Kind::Scatter;
-}
-bool receives_blocks(Kind kind) {
-  return kind == Kind::AllGather || kind == Kind::Gather || kind == Kind::AllToAll;
-}
-
-/// Blocks with gaps between them, in the order of the ranks or against it.
+/// Places the blocks with gaps between them, in ascending or descending order of rank.
 void scatter_blocks(BlockTable& table, uint64_t seed) {
   table.packed = false;
   size_t at = seed % 3;
@@ -36,20 +26,9 @@ void scatter_blocks(BlockTable& table, uint64_t seed) {
 
 }  // namespace
 
-const char* kind_name(Kind kind) { return kNames[static_cast<size_t>(kind)]; }
-bool has_root(Kind kind) {
-  return kind == Kind::Broadcast || kind == Kind::Reduce || kind == Kind::Gather || kind == Kind::Scatter;
-}
-bool reduces(Kind kind) {
-  return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter ||
-         kind == Kind::Scan || kind == Kind::Exscan;
-}
-bool has_varying_form(Kind kind) { return sends_blocks(kind) || receives_blocks(kind); }
-bool may_be_in_place(Kind kind) { return kind != Kind::Barrier; }
-
 std::string Trial::text() const {
   std::ostringstream text;
-  text << kind_name(kind) << (varying ? "_v" : "") << "(count=" << count << ", ";
+  text << collective_name(kind) << (varying ? "_v" : "") << "(count=" << count << ", ";
   if (type_bytes != 0)
     text << type_bytes << " bytes";
   else
@@ -61,7 +40,8 @@ std::string Trial::text() const {
   return text.str();
 }
 
-Trial random_trial(uint64_t seed, int nranks, size_t most_count) {
+Trial random_trial(uint64_t usual_seed, int nranks, size_t max_count) {
+  const uint64_t seed = test_seed(usual_seed);
   constexpr std::array<size_t, 12> kCounts{0, 1, 2, 3, 5, 7, 13, 31, 64, 97, 127, 251};
   uint64_t drawn = 0;
   const auto draw = [&](uint64_t below) { return mix(seed, 77, ++drawn) % below; };
@@ -73,10 +53,10 @@ Trial random_trial(uint64_t seed, int nranks, size_t most_count) {
     trial.op = static_cast<rondo_op_t>(draw(kOps));
   } while (!op_takes(trial.op, trial.type) ||
            (trial.op == RONDO_AVG && (trial.kind == Kind::Scan || trial.kind == Kind::Exscan)));
-  trial.count = draw(4) == 0 ? draw(most_count + 1) : std::min(most_count, kCounts[draw(kCounts.size())]);
+  trial.count = draw(4) == 0 ? draw(max_count + 1) : std::min(max_count, kCounts[draw(kCounts.size())]);
   trial.root = static_cast<int>(draw(static_cast<uint64_t>(nranks)));
-  trial.varying = has_varying_form(trial.kind) && draw(2) == 0;
-  trial.in_place = may_be_in_place(trial.kind) && draw(3) == 0;
+  trial.varying = traits(trial.kind).has_blocks() && draw(2) == 0;
+  trial.in_place = trial.kind != Kind::Barrier && draw(3) == 0;
   trial.shift = draw(2) == 0 ? 0 : draw(17);
   return trial;
 }
@@ -98,7 +78,7 @@ Exchange::Exchange(const Rank& rank, const Trial& trial)
   if (rank_.memory != nullptr) send_abroad();
 }
 
-/// Copies the buffers to the memory that the call is to work on.
+/// Copies the buffers to the memory that the call uses.
 void Exchange::send_abroad() {
   const auto move = [this](Guarded& home, std::shared_ptr<std::byte>& abroad, auto*& pointer) {
     const auto all = home.memory();
@@ -120,20 +100,20 @@ void Exchange::bring_home() {
   rank_.memory->copy(output_.memory().data(), foreign_output_.get(), output_.memory().size());
 }
 
-/// Elements that go from one rank to another.
+/// Number of elements that `source` sends to `destination`.
 size_t Exchange::length(int source, int destination) const {
   if (trial_.kind == Kind::Barrier) return 0;
   if (!trial_.varying) return trial_.count;
-  const int of = receives_blocks(trial_.kind) ? source : destination;
+  const int of = receives_blocks() ? source : destination;
   if (trial_.kind == Kind::AllToAll && trial_.in_place && source > destination)
-    return length(destination, source);  // a block takes the place of one as long
+    return length(destination, source);  // in place, a block is replaced by one of the same length
   const uint64_t pair = trial_.kind == Kind::AllToAll ? static_cast<uint64_t>(destination) + 1 : 0;
   const uint64_t random = mix(trial_.seed, 1000 + static_cast<uint64_t>(of), pair);
   return random % 4 == 0 ? 0 : (random >> 2) % (trial_.count + 1);
 }
 
 BlockTable Exchange::table(int rank, bool sends) const {
-  const bool many = sends ? sends_blocks(trial_.kind) : receives_blocks(trial_.kind);
+  const bool many = sends ? sends_blocks() : receives_blocks();
   BlockTable made;
   for (int peer = 0; peer < (many ? rank_.size : 1); ++peer)
     made.counts.push_back(!many ? length(rank, rank) : sends ? length(rank, peer) : length(peer, rank));
@@ -161,24 +141,24 @@ std::vector<std::byte> Exchange::input(int rank) const {
 
 void Exchange::place_buffers() {
   const bool at_root = !has_root(trial_.kind) || rank_.rank == trial_.root;
-  const bool blocks = sends_blocks(trial_.kind) || receives_blocks(trial_.kind);
+  const bool blocks = traits(trial_.kind).has_blocks();
   const auto own = static_cast<size_t>(rank_.rank);
   in_place_ = trial_.in_place && (at_root || !blocks);
-  in_input_ = in_place_ && sends_blocks(trial_.kind);
+  in_input_ = in_place_ && sends_blocks();
   input_ = Guarded(send_.extent() * bytes_, trial_.shift);
   input_.fill(input(rank_.rank));
   output_ = Guarded(recv_.extent() * bytes_, trial_.shift / 2);
   sendbuf_ = input_.data();
   recvbuf_ = output_.data();
   if (in_input_) {
-    result_offset_ = receives_blocks(trial_.kind) ? 0 : send_.offsets[own];
+    result_offset_ = receives_blocks() ? 0 : send_.offsets[own];
     recvbuf_ = input_.data() + result_offset_ * bytes_;
   } else if (in_place_) {
-    const size_t offset = receives_blocks(trial_.kind) ? recv_.offsets[own] * bytes_ : 0;
+    const size_t offset = receives_blocks() ? recv_.offsets[own] * bytes_ : 0;
     if (input_.size() != 0) output_.fill(input_.bytes(), offset);
     sendbuf_ = output_.data() + offset;
   }
-  const bool spare = trial_.seed % 2 == 0 && !at_root && !in_place_;  // buffers that may be left out
+  const bool spare = trial_.seed % 2 == 0 && !at_root && !in_place_;  // non-root ranks may omit one buffer
   if (spare && (trial_.kind == Kind::Broadcast || trial_.kind == Kind::Scatter)) sendbuf_ = nullptr;
   if (spare && (trial_.kind == Kind::Reduce || trial_.kind == Kind::Gather)) recvbuf_ = nullptr;
   const Guarded& result = in_input_ ? input_ : output_;
@@ -225,6 +205,7 @@ rondo_status_t Exchange::start(rondo_stream_t stream) {
     case Kind::Barrier: return rondo_barrier(comm, stream);
     case Kind::Scan: return rondo_scan(sendbuf_, recvbuf_, count, type, op, comm, stream);
     case Kind::Exscan: return rondo_exscan(sendbuf_, recvbuf_, count, type, op, comm, stream);
+    case Kind::PointToPoint: break;
   }
   return RONDO_INTERNAL_ERROR;
 }
@@ -234,7 +215,7 @@ void Exchange::wrong(const std::string& what) const {
                            std::to_string(rank_.size) + ": " + what);
 }
 
-/// The buffer's content after the call, where the collective only moves elements.
+/// The buffer's expected content after the call, if the collective only moves elements.
 std::vector<std::byte> Exchange::expected_moves(std::vector<std::byte> content) const {
   const auto put = [&](int source, size_t from, size_t count, size_t to) {
     const auto sent = input(source);
@@ -245,7 +226,7 @@ std::vector<std::byte> Exchange::expected_moves(std::vector<std::byte> content) 
   if (trial_.kind == Kind::Scatter)
     put(trial_.root, send_table(trial_.root).offsets[me], length(trial_.root, rank_.rank), result_offset_);
   if (trial_.kind == Kind::Gather && rank_.rank != trial_.root) return content;
-  if (!receives_blocks(trial_.kind)) return content;
+  if (!receives_blocks()) return content;
   for (int source = 0; source < rank_.size; ++source) {
     const auto s = static_cast<size_t>(source);
     const size_t from = trial_.kind == Kind::AllToAll ? send_table(source).offsets[me] : 0;
@@ -258,14 +239,14 @@ size_t Exchange::first_operand() const {
   return trial_.kind == Kind::ReduceScatter ? send_.offsets[static_cast<size_t>(rank_.rank)] : 0;
 }
 
-/// How many elements this rank gets a result for.
+/// Number of result elements on this rank.
 size_t Exchange::results() const {
   if (trial_.kind == Kind::Reduce && rank_.rank != trial_.root) return 0;
   if (trial_.kind == Kind::Exscan && rank_.rank == 0) return 0;
   return recv_.counts[0];
 }
 
-/// Of how many ranks, from the first.
+/// Number of ranks, counted from rank 0, that contribute to this rank's result.
 int Exchange::operands() const {
   if (trial_.kind == Kind::Scan) return rank_.rank + 1;
   if (trial_.kind == Kind::Exscan) return rank_.rank;

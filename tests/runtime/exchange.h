@@ -1,59 +1,44 @@
-// Exchange: one collective of one rank, from random inputs to the judgement of every byte that it may have
-// touched. Every rank works out all ranks' inputs from the seed, so that no rank believes another.
+// SPDX-License-Identifier: Apache-2.0
+// Exchange: one rank's part in one collective, from random inputs to a check of every byte that the call may
+// have touched. Each rank derives the inputs of all ranks from the seed, so none relies on data from another.
 #pragma once
 
 #include <rondo/rondo.h>
 
 #include <string>
 
+#include "base/collective.h"
 #include "guarded.h"
 #include "world.h"
 
 namespace rondo::test {
 
-enum class Kind {
-  AllReduce,
-  Broadcast,
-  Reduce,
-  AllGather,
-  ReduceScatter,
-  AllToAll,
-  Gather,
-  Scatter,
-  Barrier,
-  Scan,
-  Exscan
-};
-inline constexpr int kKinds = 11;
-const char* kind_name(Kind kind);
-bool has_root(Kind kind);
-bool reduces(Kind kind);
-bool has_varying_form(Kind kind);
-bool may_be_in_place(Kind kind);
+using Kind = CollectiveKind;
+inline constexpr int kKinds = kCollectives;
 
 struct Trial {
   Kind kind = Kind::AllReduce;
-  size_t count = 1;  // _v forms: lengths from 0 to this
+  size_t count = 1;  // upper bound of the block lengths in the _v forms
   rondo_type_t type = RONDO_FLOAT32;
-  size_t type_bytes = 0;  // of a user's type; 0: `type` is built in
+  size_t type_bytes = 0;  // of a user-defined type; 0: `type` is built in
   rondo_op_t op = RONDO_SUM;
   int root = 0;
   bool varying = false;
   bool in_place = false;
-  size_t shift = 0;  // bytes that the buffers are away from alignment
+  size_t shift = 0;  // byte offset of the buffers from their alignment
   uint64_t seed = 1;
 
   std::string text() const;
 };
 
-/// A legal call, anything about it drawn from the seed.
-Trial random_trial(uint64_t seed, int nranks, size_t most_count);
+/// A legal call; every parameter is drawn from the seed.
+Trial random_trial(uint64_t seed, int nranks, size_t max_count);
 
-/// Lengths and places of the blocks of one rank's buffer, in elements.
+/// Lengths and offsets of the blocks in one rank's buffer, in elements.
 struct BlockTable {
   std::vector<size_t> counts;
   std::vector<size_t> offsets;
-  bool packed = true;  // one after the other, so that the caller may leave the offsets out
+  bool packed = true;  // no gaps, so the caller may omit the offsets
   size_t extent() const;
 };
 
@@ -61,9 +46,9 @@ class Exchange {
  public:
   Exchange(const Rank& rank, const Trial& trial);
 
-  /// Makes the call. The buffers must live until it is done; so must this.
+  /// Makes the call. The buffers and this object must outlive it.
   rondo_status_t start(rondo_stream_t stream = nullptr);
-  /// Throws what is wrong with the outcome.
+  /// Throws a description of the first wrong byte or element.
   void verify();
 
  private:
@@ -71,6 +56,8 @@ class Exchange {
   BlockTable send_table(int rank) const;
   BlockTable recv_table(int rank) const;
   BlockTable table(int rank, bool sends) const;
+  bool sends_blocks() const { return traits(trial_.kind).sends == BlockCount::OnePerRank; }
+  bool receives_blocks() const { return traits(trial_.kind).receives == BlockCount::OnePerRank; }
   std::vector<std::byte> input(int rank) const;
   void place_buffers();
   void send_abroad();
@@ -85,22 +72,22 @@ class Exchange {
 
   Rank rank_;
   Trial trial_;
-  size_t bytes_;  // of an element
+  size_t bytes_;  // of one element
   BlockTable send_;
   BlockTable recv_;
   Guarded input_;
   Guarded output_;
   bool in_place_ = false;
-  bool in_input_ = false;     // in place, and the result lies within the input
-  size_t result_offset_ = 0;  // elements, within the buffer that has the result
+  bool in_input_ = false;     // in place, with the result inside the input
+  size_t result_offset_ = 0;  // elements, in the buffer that holds the result
   const std::byte* sendbuf_ = nullptr;
   std::byte* recvbuf_ = nullptr;
-  std::shared_ptr<std::byte> foreign_input_;  // of rank_.memory, in the place of input_ and output_
+  std::shared_ptr<std::byte> foreign_input_;  // from rank_.memory; replace input_ and output_
   std::shared_ptr<std::byte> foreign_output_;
-  std::vector<std::byte> before_;  // the buffer that has the result, as it was
+  std::vector<std::byte> before_;  // the result buffer's content before the call
 };
 
-/// Starts, and verifies when the call is done.
+/// Starts the call and verifies its result.
 void run_trial(const Rank& rank, const Trial& trial);
 
 }  // namespace rondo::test

@@ -1,4 +1,5 @@
-// Groups: whatever is in one makes progress together.
+// SPDX-License-Identifier: Apache-2.0
+// Groups: all calls of a group make progress together.
 #include <memory>
 #include <thread>
 
@@ -28,7 +29,7 @@ Rank on(const Owned& comm) {
   return rank;
 }
 
-/// A message to the right and one from the left, of a length that needs many slots.
+/// Sends a message to the right and receives one from the left, long enough to need many slots.
 struct Shift {
   Shift(const Rank& rank, uint64_t seed, int tag)
       : left((rank.rank + rank.size - 1) % rank.size),
@@ -51,7 +52,7 @@ struct Shift {
   rondo_receipt_t receipt{};
 };
 
-TEST_CASE("collectives, sends and receives of one group all come out right") {
+TEST_CASE("collectives, sends and receives of one group all give the right result") {
   for (const Way& way : kWays) {
     const Environment slots("RONDO_SLOT_BYTES", "256");
     INFO(way.transport);
@@ -72,7 +73,7 @@ TEST_CASE("collectives, sends and receives of one group all come out right") {
   }
 }
 
-/// Even ranks use the communicators forwards, odd ones backwards: only a group can do that.
+/// Even ranks use the communicators forwards, odd ranks backwards; without a group this would deadlock.
 TEST_CASE("ranks may use communicators in different orders within a group") {
   for (const Way& way : kWays) {
     const Environment slots("RONDO_SLOT_BYTES", "256");
@@ -112,7 +113,7 @@ TEST_CASE("groups nest; the outermost end runs the calls") {
   }));
 }
 
-TEST_CASE("an end without a start is a wrong usage, and an empty group is nothing") {
+TEST_CASE("a group end without a start is an error, and an empty group does nothing") {
   check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"rondo_group_end", "without a rondo_group_start"});
   check(rondo_group_start());
   check(rondo_group_end());
@@ -147,7 +148,7 @@ TEST_CASE("one thread drives all communicators of rondo_init_all") {
   }
 }
 
-TEST_CASE("a group with a call that was refused makes none, and its end returns the first refusal") {
+TEST_CASE("a group with a refused call makes no call, and its end returns the first refusal") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     const int mine = rank.rank + 1;
     int sum = 0;
@@ -160,7 +161,7 @@ TEST_CASE("a group with a call that was refused makes none, and its end returns 
     check(add_up(RONDO_INT32), rank.comm);
     check(rondo_group_start());
     check_fails(add_up(77), RONDO_INVALID_ARGUMENT, {"type is 77"}, rank.comm);
-    check(rondo_group_end());  // an inner one
+    check(rondo_group_end());  // ends the inner group
     check_fails(rondo_recv(&sum, 1, RONDO_INT32, 7, 0, rank.comm, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
                 {"peer is 7"}, rank.comm);
     check(add_up(RONDO_INT32, queue), rank.comm);
@@ -177,7 +178,7 @@ TEST_CASE("a group with a call that was refused makes none, and its end returns 
   }));
 }
 
-TEST_CASE("a group that was cancelled leaves no refusal, and what groups cannot have is none") {
+TEST_CASE("a cancelled group leaves no refusal behind, nor does a call that groups do not allow") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     Owned half;
     check(rondo_group_start());
@@ -191,7 +192,7 @@ TEST_CASE("a group that was cancelled leaves no refusal, and what groups cannot 
   }));
 }
 
-TEST_CASE("a communicator knows the latest error, be it a group's or its own") {
+TEST_CASE("a communicator knows its latest error, whether from a group or its own") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"without a rondo_group_start"}, rank.comm);
     check_fails(rondo_set_timeout(rank.comm, 0), RONDO_INVALID_ARGUMENT, {"timeout_ms is 0"}, rank.comm);
@@ -202,7 +203,7 @@ TEST_CASE("a communicator knows the latest error, be it a group's or its own") {
   }));
 }
 
-TEST_CASE("a group reports what went wrong in it, and does what can still be done") {
+TEST_CASE("a group reports its failure and completes the calls that can still be done") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     Owned bad;
     check(rondo_duplicate(rank.comm, bad.out()), rank.comm);

@@ -1,4 +1,5 @@
-// Guarded: memory for a call between guard bytes, at any alignment, poisoned until somebody writes to it.
+// SPDX-License-Identifier: Apache-2.0
+// Guarded: a call's buffer between guard bytes, at any alignment, filled with poison until first written.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class Guarded {
   void fill(std::span<const std::byte> content, size_t offset = 0) {
     std::copy(content.begin(), content.end(), data() + offset);
   }
-  /// All of it, guards included.
+  /// The whole allocation, guards included.
   std::span<std::byte> memory() { return memory_; }
   bool guards_intact() const {
     const auto poisoned = [](std::byte byte) { return byte == kPoison; };

@@ -1,4 +1,5 @@
-// From the first call to the last: the ways to start, what is left behind, memory, queries.
+// SPDX-License-Identifier: Apache-2.0
+// From the first call to the last: ways to start, what is left behind, memory, queries.
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,7 +30,7 @@ size_t entries_of(const char* folder) {
   return entries;
 }
 
-/// What a process holds that others could trip over.
+/// Resources of a process that a communicator might leak.
 struct Belongings {
   size_t threads = 0;
   size_t descriptors = 0;
@@ -47,7 +48,7 @@ Belongings belongings() {
 
 void expect_nothing_left(const Belongings& before) {
   Belongings after = belongings();
-  // The kernel lists a thread a moment longer than it can be joined.
+  // The kernel may list a thread for a moment after it was joined.
   for (int i = 0; i < 100 && !(after == before); ++i) {
     ::usleep(10'000);
     after = belongings();
@@ -72,7 +73,7 @@ void one_life(const char* transport) {
   for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
 }
 
-/// How the start of two ranks went, of which the second comes later.
+/// Outcomes of starting two ranks, the second of them late.
 std::array<rondo_status_t, 2> start_late(int64_t init_timeout_ms, int late_ms) {
   rondo_unique_id_t id;
   check(rondo_get_unique_id(&id));
@@ -90,7 +91,7 @@ std::array<rondo_status_t, 2> start_late(int64_t init_timeout_ms, int late_ms) {
   return outcomes;
 }
 
-TEST_CASE("the config's deadline of the start counts, not the environment's") {
+TEST_CASE("the config's start deadline overrides the environment's") {
   {
     const Environment environment("RONDO_INIT_TIMEOUT", "0.3");
     CHECK(start_late(20'000, 900) == std::array{RONDO_OK, RONDO_OK});
@@ -98,7 +99,7 @@ TEST_CASE("the config's deadline of the start counts, not the environment's") {
   CHECK(start_late(200, 900)[0] == RONDO_TIMEOUT);
 }
 
-TEST_CASE("two hundred lives in one process leave no thread, descriptor or mapping behind") {
+TEST_CASE("two hundred communicator lifetimes in one process leave no thread, descriptor or mapping behind") {
   for (const char* transport : {"local", "tcp", "sim"}) {
     INFO(transport);
     one_life(transport);
@@ -140,7 +141,7 @@ TEST_CASE("splits, duplicates, queues and memory leave nothing behind either") {
   }
 }
 
-TEST_CASE("ranks start by an id that one of them made") {
+TEST_CASE("ranks start by an id that one of them created") {
   for (const int nranks : {1, 2, 7}) {
     INFO(nranks << " ranks");
     expect_success(run_world({.nranks = nranks, .threads = true}, [=](Rank& rank) {
@@ -158,7 +159,7 @@ TEST_CASE("ranks start by a file, as run_world does") {
   expect_success(run_world({.nranks = 3}, [](Rank& rank) { run_trial(rank, {.count = 10}); }));
 }
 
-/// Joins by a method, in a world of threads that have no communicator of their own.
+/// Joins by a method, in a world of threads without a communicator.
 std::string join_by(const std::string& method, int size, int expected_rank) {
   rondo_comm_t comm = nullptr;
   if (rondo_init(&comm, method.c_str(), nullptr) != RONDO_OK) return rondo_last_error(nullptr);
@@ -197,7 +198,7 @@ TEST_CASE("ranks start by their environment") {
   }));
 }
 
-TEST_CASE("a process that was started alone is a communicator of one") {
+TEST_CASE("a process started alone is a communicator of one") {
   for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) ::unsetenv(name);
   rondo_comm_t comm = nullptr;
   check(rondo_init(&comm, nullptr, nullptr));
@@ -206,7 +207,7 @@ TEST_CASE("a process that was started alone is a communicator of one") {
   check(rondo_destroy(comm));
 }
 
-TEST_CASE("the ranks of several communicators of one process do not meet") {
+TEST_CASE("the ranks of several communicators in one process do not mix") {
   std::array<rondo_comm_t, 3> first{};
   std::array<rondo_comm_t, 2> second{};
   check(rondo_init_all(first.data(), 3, nullptr));
@@ -247,7 +248,7 @@ TEST_CASE("the last error is kept by thread and by communicator") {
   check(rondo_destroy(comm));
 }
 
-TEST_CASE("memory of the library is aligned to pages, writable, and good for calls") {
+TEST_CASE("memory from rondo_mem_alloc() is aligned to pages, writable, and good for calls") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     void* memory = &rank;
     check(rondo_mem_alloc(&memory, 0));
@@ -267,7 +268,7 @@ TEST_CASE("memory of the library is aligned to pages, writable, and good for cal
   }));
 }
 
-TEST_CASE("a communicator tells the transport of a pair and the algorithm of its latest call") {
+TEST_CASE("a communicator reports the transport of a pair and the algorithm of its latest call") {
   expect_success(run_world({.nranks = 2, .transport = "shm", .algorithm = "all_reduce=ring"}, [](Rank& rank) {
     const char* name = nullptr;
     check(rondo_last_algorithm(rank.comm, &name), rank.comm);
@@ -284,7 +285,7 @@ TEST_CASE("a communicator tells the transport of a pair and the algorithm of its
   }));
 }
 
-TEST_CASE("a child of a fork is told that it cannot go on with its parent's communicators") {
+TEST_CASE("a forked child is told that it cannot use its parent's communicators") {
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));
   const pid_t child = ::fork();
@@ -302,7 +303,7 @@ TEST_CASE("a child of a fork is told that it cannot go on with its parent's comm
 
 bool is_forked_child = false;
 
-/// Runs it in a forked child, which ends by exit() and is killed if that takes long; whether it was true.
+/// Result of `body` in a forked child, which ends by exit() and is killed if it takes long.
 bool is_true_in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -315,7 +316,7 @@ bool is_true_in_child(const std::function<bool()>& body) {
   return status == 0;
 }
 
-/// Files whose numbers are those of descriptors that a fork has closed.
+/// Files that reuse the numbers of the descriptors that the fork closed.
 class Files {
  public:
   Files() {
@@ -332,7 +333,7 @@ class Files {
 
 rondo_comm_t destroyed_at_exit = nullptr;
 
-/// Every kind of call, on what the parent has made.
+/// Makes every kind of call on the parent's objects.
 bool all_are_refused(rondo_comm_t comm, rondo_stream_t queue) {
   int value = 1;
   rondo_unique_id_t id;
@@ -385,7 +386,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a process that closes all its descriptors is told, and waits for nothing") {
+TEST_CASE("a process that has closed all its descriptors gets an error and does not wait") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);
     const auto outcomes = run_world({.nranks = 2, .transport = transport, .timeout_s = 20}, [](Rank& rank) {
@@ -408,7 +409,8 @@ TEST_CASE("a process that closes all its descriptors is told, and waits for noth
 
 }  // namespace
 
-/// LeakSanitizer asks: what the threads hold that a forked child does not have is no leak.
+/// Called by LeakSanitizer. A forked child lacks the parent's threads, so what those hold would be reported
+/// as leaks.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() { return is_forked_child; }
 
 }  // namespace rondo::test

@@ -1,4 +1,5 @@
-// A rank whose process has reached a limit: all ranks learn whose, and which limit it is.
+// SPDX-License-Identifier: Apache-2.0
+// A rank whose process has reached a limit: all ranks learn which rank and which limit.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -16,12 +17,12 @@
 namespace rondo::test {
 namespace {
 
-/// While it lives, this process can have no more than `left` further descriptors.
+/// For its lifetime, limits this process to `left` further descriptors.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int left) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit few{kMost, before_.rlim_max};
+    const rlimit few{kMax, before_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
     for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::open("/dev/null", O_RDONLY))
       taken_.push_back(fd);
@@ -33,14 +34,14 @@ class FewDescriptors {
   }
   FewDescriptors(const FewDescriptors&) = delete;
   FewDescriptors& operator=(const FewDescriptors&) = delete;
-  static constexpr rlim_t kMost = 200;
+  static constexpr rlim_t kMax = 200;
 
  private:
   rlimit before_{};
   std::vector<int> taken_;
 };
 
-/// Likewise, no more than so many further bytes of addresses.
+/// Likewise, limits it to `left` further bytes of address space.
 class LittleMemory {
  public:
   explicit LittleMemory(size_t left) {
@@ -59,7 +60,7 @@ class LittleMemory {
 };
 
 TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
-  for (const int left : {0, 1}) {  // the second serves the socket by which memory comes, and not the memory
+  for (const int left : {0, 1}) {  // 1: enough for the socket that passes memory, not for the memory
     INFO(left << " left");
     expect_success(run_world({.nranks = 3, .transport = "shm"}, [=](Rank& rank) {
       Owned comm;
@@ -78,11 +79,11 @@ TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
   }
 }
 
-TEST_CASE("a process that may have no thread is told so, and nothing hangs") {
-  if (kSanitized) return;  // they have threads of their own
+TEST_CASE("a process that may start no thread gets an error, and nothing hangs") {
+  if (kSanitized) return;  // sanitizers start threads of their own
   const pid_t child = ::fork();
   if (child == 0) {
-    constexpr uid_t kAnybody = 64'321;  // the limit is not for root
+    constexpr uid_t kAnybody = 64'321;  // the limit does not apply to root
     if (::geteuid() == 0 && (::setgid(kAnybody) != 0 || ::setuid(kAnybody) != 0)) std::_Exit(2);
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_NPROC, &none);
@@ -99,16 +100,16 @@ TEST_CASE("a process that may have no thread is told so, and nothing hangs") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-/// A rank in the middle of the tree keeps its subtree's blocks.
+/// A rank in the middle of the tree buffers its subtree's blocks.
 TEST_CASE("a rank without memory is named at all ranks, with its limit") {
-  if (kSanitized) return;  // they need addresses without end
+  if (kSanitized) return;  // sanitizers need unlimited address space
   for (const bool grouped : {false, true}) {
     expect_success(run_world({.nranks = 4, .transport = "shm"}, [=](Rank& rank) {
-      ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // so that nothing long comes out of memory that was freed
+      ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // so that no long allocation reuses freed memory
       ::setenv("RONDO_ALGORITHM", "gather=binomial;reduce=binomial", 1);
-      ::setenv("RONDO_SLOT_BYTES", "4194304", 1);  // which is how much of a block it keeps
+      ::setenv("RONDO_SLOT_BYTES", "4194304", 1);  // how much of a block the rank buffers
       Owned comm;
-      const rondo_config_t config = RONDO_CONFIG_INITIALIZER;  // which reads the environment
+      const rondo_config_t config = RONDO_CONFIG_INITIALIZER;  // reads the environment
       check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
       const size_t most = size_t{16} << 20;
       const std::vector<std::byte> sent(most);
@@ -119,10 +120,10 @@ TEST_CASE("a rank without memory is named at all ranks, with its limit") {
             rondo_gather(sent.data(), got.data(), bytes, RONDO_UINT8, 0, comm.get(), nullptr);
         return grouped ? rondo_group_end() : status;
       };
-      // Connections take memory too.
+      // Connections allocate memory too: make them first.
       check(rondo_reduce(sent.data(), got.data(), 1, RONDO_UINT8, RONDO_SUM, 0, comm.get(), nullptr),
             comm.get());
-      check(rondo_barrier(rank.comm, nullptr), rank.comm);  // all have them
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);  // until all ranks have them
       const std::vector<std::string> words{"rank 2 (", "out of memory (this process may have ",
                                            " bytes of addresses: ulimit -v)"};
       if (rank.rank == 2) {
@@ -130,7 +131,7 @@ TEST_CASE("a rank without memory is named at all ranks, with its limit") {
         check_fails(gather(most), RONDO_OUT_OF_MEMORY, words);
       } else {
         rondo_status_t status = gather(most);
-        if (status == RONDO_OK) status = rondo_barrier(comm.get(), nullptr);  // a leaf may be done
+        if (status == RONDO_OK) status = rondo_barrier(comm.get(), nullptr);  // a leaf may have finished
         check_fails(status, RONDO_OUT_OF_MEMORY, words);
       }
       check(rondo_barrier(rank.comm, nullptr), rank.comm);

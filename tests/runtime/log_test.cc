@@ -1,4 +1,5 @@
-// What the log says, and which variables decide that it does.
+// SPDX-License-Identifier: Apache-2.0
+// What is logged, and which variables control it.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ namespace {
 
 using Variables = std::vector<std::pair<const char*, const char*>>;
 
-/// What a new process with these variables writes to standard error while it does `work`.
+/// Standard error of a new process with these variables that does `work`.
 std::string heard(const Variables& variables, const std::function<void()>& work) {
   const int file = ::memfd_create("heard", MFD_CLOEXEC);
   REQUIRE(file >= 0);
@@ -54,24 +55,29 @@ void start_twice() {
   }
 }
 
+std::string version_text() {
+  return std::to_string(RONDO_VERSION / 10000) + "." + std::to_string(RONDO_VERSION / 100 % 100) + "." +
+         std::to_string(RONDO_VERSION % 100);
+}
+
 }  // namespace
 
-TEST_CASE("the level info, in any case, says a line for each communicator of each rank") {
+TEST_CASE("level info, in any case, logs one line per communicator and rank") {
   for (const auto& level : Variables{
            {"RONDO_LOG", "info"}, {"RONDO_LOG", "INFO"}, {"NCCL_DEBUG", "Info"}, {"NCCL_DEBUG", "ABORT"}}) {
     const std::string text = heard({level}, start_twice);
     CAPTURE(level.first, level.second, text);
     CHECK(count_of(text, "communicator world: rank ") == 4);
-    for (const char* part :
-         {"rank 0 of 2 on host ", "rank 1 of 2 on host ", ", Rondo 0.1.0; ",
-          "; transports: local to 1 rank; interfaces: ", "; GPU: ", "; made in ", " ms\n"}) {
+    for (const std::string& part : std::vector<std::string>{
+             "rank 0 of 2 on host ", "rank 1 of 2 on host ", ", Rondo " + version_text() + "; ",
+             "; transports: local to 1 rank; interfaces: ", "; GPU: ", "; made in ", " ms\n"}) {
       CAPTURE(part);
       CHECK(count_of(text, part) >= 2);
     }
   }
 }
 
-TEST_CASE("a level that is none is refused, and a later start takes one that is mended") {
+TEST_CASE("an unknown level is refused, and a later start with a valid one succeeds") {
   const std::string text = heard({{"RONDO_LOG", "inof"}, {"RONDO_TIMEOUTS", "5"}}, [] {
     rondo_comm_t comm = nullptr;
     check_fails(rondo_init_all(&comm, 1, nullptr), RONDO_INVALID_ARGUMENT,
@@ -84,7 +90,7 @@ TEST_CASE("a level that is none is refused, and a later start takes one that is 
   CHECK(count_of(text, "\n") == 1);
 }
 
-TEST_CASE("a level of NCCL's that is none is passed over, as NCCL does, with a warning") {
+TEST_CASE("an unknown NCCL level is ignored with a warning, as in NCCL") {
   const std::string text = heard({{"NCCL_DEBUG", "loud"}}, start_twice);
   CAPTURE(text);
   CHECK(count_of(text, "NCCL_DEBUG is 'loud', which is no log level; there are NONE, VERSION, WARN, INFO") ==
@@ -92,7 +98,7 @@ TEST_CASE("a level of NCCL's that is none is passed over, as NCCL does, with a w
   CHECK(count_of(text, "\n") == 1);
 }
 
-TEST_CASE("unknown variables are warned of once, those of tools and empty ones never") {
+TEST_CASE("unknown variables are reported once, those of tools and empty ones never") {
   const Variables variables = {{"RONDO_ALGO", "ring"},      {"RONDO_LOG_LEVEL", "1"},   {"RONDO_QUUX", "1"},
                                {"RONDO_WERROR", "1"},       {"RONDO_NCCL_BANNER", "1"}, {"RONDO_EMPTY", ""},
                                {"RONDO_TORCH_PYTHON", "/"}, {"RONDO_TEST_DATA", "/"}};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends and receives: lengths, tags, any source, order, crossed messages, errors.
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ void in_every_world(int nranks, Body&& body) {
   }
 }
 
-TEST_CASE("messages of any length arrive whole, into more room than they need") {
+TEST_CASE("messages of any length arrive whole in a buffer longer than they need") {
   in_every_world(2, [](Rank& rank) {
     int tag = 0;
     for (const size_t bytes : {size_t{0}, size_t{1}, size_t{87}, size_t{88}, size_t{89}, size_t{128},
@@ -61,7 +62,7 @@ TEST_CASE("messages of any length arrive whole, into more room than they need") 
   });
 }
 
-TEST_CASE("messages that fill their room arrive whole, both ways at once, before their receive or after it") {
+TEST_CASE("messages that fill the buffer arrive whole, both ways at once, before their receive or after it") {
   in_every_world(2, [](Rank& rank) {
     const int peer = 1 - rank.rank;
     int tag = 0;
@@ -101,8 +102,8 @@ TEST_CASE("a message of several megabytes arrives whole") {
   }
 }
 
-/// Rank 0 sends tags 0 to 9, then a last message; rank 1 takes the last one first, so that all others wait.
-TEST_CASE("messages are told apart by their tags, whatever the order of the receives") {
+/// Rank 0 sends tags 0 to 9, then a last message; rank 1 receives the last one first, so all others wait.
+TEST_CASE("messages are matched by tag, whatever the order of the receives") {
   in_every_world(2, [](Rank& rank) {
     constexpr int kLast = 99;
     const auto content = [](int tag) {
@@ -131,7 +132,7 @@ TEST_CASE("messages are told apart by their tags, whatever the order of the rece
   });
 }
 
-TEST_CASE("messages of one sender and tag arrive in the order sent, short and long ones mixed") {
+TEST_CASE("messages of one sender and tag arrive in the order sent, long and short ones mixed") {
   in_every_world(2, [](Rank& rank) {
     const auto content = [](size_t number) {
       return random_bytes(seed_of(0, 1, 0, number), 0, number % 3 == 0 ? 700 : number % 5);
@@ -150,7 +151,7 @@ TEST_CASE("messages of one sender and tag arrive in the order sent, short and lo
   });
 }
 
-TEST_CASE("receives from any source, of any tag, get everybody's messages once") {
+TEST_CASE("receives from any source and of any tag get every rank's messages exactly once") {
   in_every_world(4, [](Rank& rank) {
     constexpr int kEach = 12;
     const auto content = [](int source, int tag) {
@@ -175,8 +176,7 @@ TEST_CASE("receives from any source, of any tag, get everybody's messages once")
   });
 }
 
-/// Everybody sends to everybody, itself included, two tags each, in one group; receives are issued in an
-/// order of their own.
+/// Every rank sends two tags to every rank, itself included, in one group; receives have another order.
 TEST_CASE("all pairs of ranks exchange messages at once") {
   in_every_world(5, [](Rank& rank) {
     const auto bytes = [](int from, int to) { return static_cast<size_t>(((from * 7 + to * 3) % 5) * 333); };
@@ -243,7 +243,7 @@ TEST_CASE("a rank sends to itself, before or after the receive") {
   }));
 }
 
-TEST_CASE("messages to oneself of another size of element are a mismatch") {
+TEST_CASE("a message to oneself with another element size is a mismatch") {
   expect_success(run_world({.nranks = 1}, [](Rank& rank) {
     const int32_t sent = 1;
     int64_t got = 0;
@@ -253,7 +253,7 @@ TEST_CASE("messages to oneself of another size of element are a mismatch") {
   }));
 }
 
-TEST_CASE("a message that is too long is a mismatch that names both calls, at both ranks in the end") {
+TEST_CASE("a message that is too long is a mismatch that names both calls, eventually on both ranks") {
   for (const size_t bytes : {size_t{10}, size_t{1'000'000}}) {
     INFO(bytes << " bytes");
     expect_success(run_world({.nranks = 2, .transport = "shm"}, [=](Rank& rank) {
@@ -274,7 +274,7 @@ TEST_CASE("a message that is too long is a mismatch that names both calls, at bo
   }
 }
 
-TEST_CASE("a source that has left is missed by a receive from it alone, not by one from any source") {
+TEST_CASE("after a rank has left, a receive from it fails, but one from any source does not") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -295,7 +295,7 @@ TEST_CASE("a source that has left is missed by a receive from it alone, not by o
       } else {
         check(rondo_recv(&value, 1, RONDO_INT32, 2, 0, rank.comm, nullptr, nullptr), rank.comm);
         value = 0;
-        ::usleep(50'000);  // rank 1 comes to wait, and finds the end of its connection with rank 2
+        ::usleep(50'000);  // rank 1 is waiting by then, and finds its connection with rank 2 closed
         check(rondo_send(&value, 1, RONDO_INT32, 1, 1, here.comm, nullptr), here.comm);
       }
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -308,7 +308,7 @@ TEST_CASE("a source that has left is missed by a receive from it alone, not by o
   }
 }
 
-TEST_CASE("a message of elements of another size is a mismatch that names both calls") {
+TEST_CASE("a message with another element size is a mismatch that names both calls") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -327,14 +327,14 @@ TEST_CASE("a message of elements of another size is a mismatch that names both c
   }
 }
 
-TEST_CASE("a message that nobody receives is found at the end") {
+TEST_CASE("a message that no rank receives is found at the end") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     int value = 3;
     if (rank.rank == 0) {
       check(rondo_send(&value, 1, RONDO_INT32, 1, 4, rank.comm, nullptr), rank.comm);
       check(rondo_send(&value, 1, RONDO_INT32, 1, 9, rank.comm, nullptr), rank.comm);
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
-      rondo_finalize(rank.comm);  // may hear of it, or be gone before
+      rondo_finalize(rank.comm);  // may report the error, or the other rank may be gone before
       return;
     }
     check(rondo_recv(&value, 1, RONDO_INT32, 0, 9, rank.comm, nullptr, nullptr), rank.comm);
@@ -343,7 +343,7 @@ TEST_CASE("a message that nobody receives is found at the end") {
   }));
 }
 
-TEST_CASE("a receive that no message comes for ends at the deadline") {
+TEST_CASE("a receive without a message ends at the deadline") {
   WorldOptions options{.nranks = 2, .transport = "shm"};
   options.call_timeout_ms = 400;
   expect_success(run_world(options, [](Rank& rank) {

@@ -1,5 +1,6 @@
-// Ranks that disagree: an error at all of them, soon, that names ranks and both calls; it stays; the rest
-// works.
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that disagree: all of them soon get an error that names ranks and both calls; it is sticky; other
+// communicators keep working.
 #include <chrono>
 #include <functional>
 #include <set>
@@ -12,14 +13,14 @@
 namespace rondo::test {
 namespace {
 
-/// What the odd rank (the last) and the others do on a communicator of their own, and what the error says.
+/// What the odd rank (the last) and the others call on a communicator of their own, and what the error says.
 struct Disagreement {
   const char* name;
   std::function<rondo_status_t(rondo_comm_t, int rank, bool odd)> call;
   std::vector<std::string> words;
 };
 
-// A rank's own, also where ranks are threads.
+// Each rank's own, even if ranks are threads.
 thread_local std::array<int64_t, 4096> memory_a;
 thread_local std::array<int64_t, 4096> memory_b;
 const void* from() { return memory_a.data(); }
@@ -127,13 +128,13 @@ const std::vector<Disagreement>& disagreements() {
   return all;
 }
 
-/// The cause, without the rank and the call that came upon it.
+/// The cause, without the rank and the call that noticed it.
 std::string cause_in(const std::string& text) {
   const size_t at = text.find("ranks disagree");
   return at == std::string::npos ? text : text.substr(at);
 }
 
-/// Whether the calls that it names have one number: that of the call about which the ranks disagree.
+/// Requires that all calls named have one sequence number: that of the call about which the ranks disagree.
 void require_one_number(const std::string& cause) {
   std::set<std::string> numbers;
   for (size_t at = cause.find(", call "); at != std::string::npos; at = cause.find(", call ", at + 1))
@@ -141,7 +142,7 @@ void require_one_number(const std::string& cause) {
   require(numbers.size() == 1, "calls of several numbers: " + cause);
 }
 
-/// The first failure of a rank: of the call, or, where that could end without the others, of a later one.
+/// A rank's first failure: of the call itself or, if that could complete without the others, of a later one.
 rondo_status_t until_failure(rondo_comm_t comm, rondo_status_t status) {
   while (status == RONDO_OK) status = rondo_barrier(comm, nullptr);
   return status;
@@ -176,7 +177,7 @@ void disagree(const Rank& rank, const Disagreement& about) {
   require(took < std::chrono::seconds(10), std::string(about.name) + ": it took too long");
 }
 
-TEST_CASE("ranks that disagree about a call all learn it soon, who and what") {
+TEST_CASE("ranks that disagree about a call soon learn which ranks and calls differ") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -188,7 +189,7 @@ TEST_CASE("ranks that disagree about a call all learn it soon, who and what") {
   }
 }
 
-/// Where ranks are set up differently, rather than call differently.
+/// The ranks' settings differ, rather than their calls.
 void differ_in(const Rank& rank, const rondo_config_t& config, const std::vector<std::string>& words) {
   Owned comm;
   check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
@@ -196,7 +197,7 @@ void differ_in(const Rank& rank, const rondo_config_t& config, const std::vector
   expect_to_stay(comm.get(), RONDO_MISMATCH);
 }
 
-TEST_CASE("ranks that use different algorithms learn it") {
+TEST_CASE("ranks that use different algorithms are told so") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -208,7 +209,7 @@ TEST_CASE("ranks that use different algorithms learn it") {
   }
 }
 
-TEST_CASE("ranks whose slots have other sizes learn it") {
+TEST_CASE("ranks with different slot sizes are told so") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);
     expect_success(run_world({.nranks = 2, .transport = transport}, [=](Rank& rank) {
@@ -222,7 +223,7 @@ TEST_CASE("ranks whose slots have other sizes learn it") {
   }
 }
 
-TEST_CASE("ranks that exchange vectors up to other lengths learn it") {
+TEST_CASE("ranks with different exchange limits are told so") {
   expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
     ::setenv("RONDO_EXCHANGE_BYTES", rank.rank == 0 ? "4000" : "3999", 1);
     differ_in(rank, RONDO_CONFIG_INITIALIZER, {"another algorithm"});
@@ -230,7 +231,7 @@ TEST_CASE("ranks that exchange vectors up to other lengths learn it") {
   }));
 }
 
-TEST_CASE("two roots of one broadcast are found in the next call in which the ranks hear one another") {
+TEST_CASE("two roots of one broadcast are found in the next call in which ranks wait for one another") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -241,7 +242,7 @@ TEST_CASE("two roots of one broadcast are found in the next call in which the ra
   }
 }
 
-TEST_CASE("ranks that use different transports learn it") {
+TEST_CASE("ranks that use different transports are told so") {
   for (const char* exchange_bytes : {"0", "16384"}) {
     INFO(exchange_bytes);
     expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
@@ -256,7 +257,7 @@ TEST_CASE("ranks that use different transports learn it") {
   }
 }
 
-TEST_CASE("a call that one rank answers with the end is named, long before the deadline") {
+TEST_CASE("a call that one rank answers with finalize is named, long before the deadline") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -272,8 +273,8 @@ TEST_CASE("a call that one rank answers with the end is named, long before the d
   }
 }
 
-/// Each takes itself for the root: nobody waits for anything, so only the end can tell.
-TEST_CASE("two roots of one broadcast are found by the end at the latest") {
+/// Each rank takes itself for the root, so no rank waits and only the end can reveal it.
+TEST_CASE("two roots of one broadcast are found at the end at the latest") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -291,7 +292,7 @@ TEST_CASE("a call that one rank never makes ends at the deadline, and names that
     options.call_timeout_ms = 500;
     expect_success(run_world(options, [](Rank& rank) {
       if (rank.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-      // The late one is told the same; it is itself who was waited for.
+      // The late rank gets the same error: it was the one waited for.
       check_fails(sum(rank.comm, 10), RONDO_TIMEOUT, {"all_reduce(count=10", "0.5 s", "rank 2"}, rank.comm);
     }));
   }

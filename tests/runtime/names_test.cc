@@ -1,5 +1,6 @@
-// A communicator's name stands in every message about it, with the number of the call that it is about,
-// however the message reaches its reader.
+// SPDX-License-Identifier: Apache-2.0
+// A communicator's name appears in every message about it, with the sequence number of the call, on every
+// path to the reader.
 #include <cstring>
 #include <thread>
 
@@ -9,7 +10,7 @@
 namespace rondo::test {
 namespace {
 
-/// A communicator of all ranks with that name; NULL: without.
+/// Makes a communicator of all ranks with the given name; NULL leaves it unnamed.
 void name(const Rank& rank, const char* name, Owned& comm) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.name = name;
@@ -27,7 +28,7 @@ void require_words(const std::string& text, const std::vector<std::string>& word
     require(text.find(word) != std::string::npos, "'" + word + "' is not in '" + text + "'");
 }
 
-TEST_CASE("a refusal has the name of its communicator, once") {
+TEST_CASE("a refusal has the name of its communicator, exactly once") {
   expect_success(run_world({.nranks = 1}, [](Rank& rank) {
     Owned comm;
     name(rank, "grads", comm);
@@ -37,7 +38,7 @@ TEST_CASE("a refusal has the name of its communicator, once") {
   }));
 }
 
-TEST_CASE("a failure has the name and the call's number at every rank, and in what later calls are told") {
+TEST_CASE("a failure has the name and the call's number on every rank, and later calls repeat them") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -76,14 +77,15 @@ TEST_CASE("a deadline, an abort and a death have the name and the call's number"
   }));
 }
 
-TEST_CASE("what a group, a queue and a request tell has the name") {
+TEST_CASE("errors of a group, a queue and a request have the name") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     Owned comms[3];
     for (Owned& comm : comms) name(rank, "parts", comm);
     const size_t count = rank.rank == 0 ? 3 : 4;
     std::array<int32_t, 4> values{};
     check(rondo_group_start());
-    check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[0].get(), nullptr));
+    check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[0].get(),
+                           nullptr));
     check_fails(rondo_group_end(), RONDO_MISMATCH,
                 {"rondo_group_end: communicator 'parts', call 1: ranks disagree"});
 
@@ -108,7 +110,7 @@ TEST_CASE("what a group, a queue and a request tell has the name") {
   }));
 }
 
-/// The name in a refusal of the communicator.
+/// The name that a refusal of the communicator gives.
 std::string name_of(rondo_comm_t comm) {
   require(rondo_send(nullptr, 0, RONDO_INT32, -5, 0, comm, nullptr) == RONDO_INVALID_ARGUMENT, "sent");
   const std::string text = rondo_last_error(comm);
@@ -116,7 +118,7 @@ std::string name_of(rondo_comm_t comm) {
   return at == std::string::npos ? text : text.substr(at + 1, text.find('\'', at + 1) - at - 1);
 }
 
-TEST_CASE("a communicator without a name is given one that says where it comes from") {
+TEST_CASE("a communicator without a name gets one that tells its origin") {
   expect_success(run_world({.nranks = 2}, [](Rank& rank) {
     Owned first;
     Owned second;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "oracle.h"
 
 #include <array>
@@ -14,8 +15,8 @@ struct TypeRow {
   const char* name;
   size_t bytes;
   Class kind;
-  int exponent_bits = 0;  // of a float, or of a complex number's parts
-  int mantissa_bits = 0;  // those that are stored
+  int exponent_bits = 0;  // of a float, or of each part of a complex number
+  int mantissa_bits = 0;  // stored bits only
 };
 
 constexpr std::array<TypeRow, kTypes> kRows{{
@@ -55,7 +56,7 @@ uint64_t load_bits(const std::byte* at, size_t bytes) {
   return bits;
 }
 
-/// A float of any format, from its bits; infinities and NaNs do not occur here.
+/// Decodes a float of any format; infinities and NaNs do not occur here.
 long double decode(uint64_t bits, const TypeRow& type) {
   const int bias = (1 << (type.exponent_bits - 1)) - 1;
   const uint64_t mantissa = bits & ((uint64_t{1} << type.mantissa_bits) - 1);
@@ -83,7 +84,7 @@ uint64_t encode(const TypeRow& type, bool negative, int exponent, uint64_t manti
          (mantissa & ((uint64_t{1} << type.mantissa_bits) - 1));
 }
 
-/// Products are of powers of two, few of them other than 1: exact in every format.
+/// The factors of a product are powers of two, most of them 1, so that it is exact in every format.
 uint64_t random_float(const TypeRow& type, rondo_op_t op, bool whole, uint64_t random, int rank) {
   const bool negative = (random & 1) != 0;
   if (op == RONDO_PROD) {
@@ -140,7 +141,7 @@ std::string judge_integer(rondo_op_t op, const TypeRow& type, std::span<const st
   return "is " + std::to_string(got) + " and should be " + std::to_string(expected) + " (as unsigned)";
 }
 
-/// A truth value's sum is "or", its product "and", its least "and", its greatest "or".
+/// For bool, sum and max mean "or"; product and min mean "and".
 std::string judge_bool(rondo_op_t op, std::span<const std::byte* const> operands, const std::byte* result) {
   const bool all = op == RONDO_PROD || op == RONDO_MIN || op == RONDO_BIT_AND || op == RONDO_LOGICAL_AND;
   const bool odd = op == RONDO_BIT_XOR || op == RONDO_LOGICAL_XOR;
@@ -175,8 +176,8 @@ Judgement expect_sum(const TypeRow& type, std::span<const Number> values, bool a
   if (!average) return made;
   made.expected.re /= n;
   made.expected.im /= n;
-  const int least_exponent = 2 - (1 << (type.exponent_bits - 1)) - type.mantissa_bits;
-  made.bound = made.bound / n + 2 * unit * sizes / n + std::ldexp(1.0L, least_exponent);
+  const int min_exponent = 2 - (1 << (type.exponent_bits - 1)) - type.mantissa_bits;
+  made.bound = made.bound / n + 2 * unit * sizes / n + std::ldexp(1.0L, min_exponent);
   return made;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues and events: the order of a queue, waits across queues, errors, and the end with work pending.
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,7 @@ class OwnedEvent {
   rondo_event_t event_ = nullptr;
 };
 
-/// An operation that waits until it is let go: a call with it is pending for as long as a test wants.
+/// An operation that blocks until released: a call with it stays pending for as long as a test wants.
 struct Gate {
   std::atomic<bool> open{false};
   rondo_op_t op = 0;
@@ -41,7 +42,7 @@ struct Gate {
   ~Gate() { rondo_op_destroy(op); }
 };
 
-/// One communicator of one rank each: a reduction among two needs both, so each test thread drives two ranks.
+/// A communicator with both of its ranks in one thread, since a reduction needs both.
 struct Pair {
   std::array<rondo_comm_t, 2> comms{};
   explicit Pair(int64_t timeout_ms = 30'000) {
@@ -69,7 +70,7 @@ TEST_CASE("a call on a queue returns before it is done") {
   CHECK(rondo_queue_query(queue.get()) == RONDO_OK);
 }
 
-TEST_CASE("calls on a queue run in its order, each on what the one before left") {
+TEST_CASE("calls on a queue run in order, each on the results of the one before") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -87,7 +88,7 @@ TEST_CASE("calls on a queue run in its order, each on what the one before left")
   }
 }
 
-TEST_CASE("any mix of calls, on several queues and on none, comes out right on one communicator") {
+TEST_CASE("any mix of calls, on several queues and on none, is right on one communicator") {
   for (const Way& way : kWays) {
     const Environment slots("RONDO_SLOT_BYTES", "512");
     INFO(way.transport);
@@ -106,14 +107,14 @@ TEST_CASE("any mix of calls, on several queues and on none, comes out right on o
   }
 }
 
-TEST_CASE("several communicators on several queues, at ranks that issue in different orders") {
+TEST_CASE("several communicators on several queues work on ranks that issue calls in different orders") {
   expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
     std::array<Owned, 3> comms;
     for (Owned& comm : comms) check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
     const std::array<OwnedQueue, 3> queues;
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (uint64_t i = 0; i < 30; ++i) {
-      // Each communicator has a queue of its own, so that none waits for another.
+      // Each communicator has its own queue, so that none waits for another.
       const size_t which = (i + static_cast<size_t>(rank.rank)) % 3;
       exchanges.push_back(
           std::make_unique<Exchange>(Rank{comms[which].get(), rank.rank, rank.size},
@@ -142,7 +143,7 @@ TEST_CASE("receipts of queued receives are written when the queue is done") {
   }));
 }
 
-TEST_CASE("an event is complete when everything before it is, and not sooner") {
+TEST_CASE("an event completes when everything before it has, and no sooner") {
   const Pair pair;
   Gate gate;
   const OwnedQueue queue;
@@ -168,8 +169,8 @@ TEST_CASE("an event is complete when everything before it is, and not sooner") {
   CHECK(rondo_event_query(event.get()) == RONDO_OK);
 }
 
-/// A broadcast on one queue waits for the sum on another.
-TEST_CASE("a queue waits for an event of another, as recorded then") {
+/// A reduction on one queue waits for those on another.
+TEST_CASE("a queue waits for another queue's event as it was recorded at that time") {
   const Pair first;
   const Pair second;
   Gate gate;
@@ -196,7 +197,7 @@ TEST_CASE("a queue waits for an event of another, as recorded then") {
   });
   std::this_thread::sleep_for(20ms);
   CHECK(rondo_queue_query(b.get()) == RONDO_IN_PROGRESS);
-  check(rondo_event_record(event.get(), b.get()));  // recorded again: b's wait is for the first record
+  check(rondo_event_record(event.get(), b.get()));  // recorded again: b still waits for the first record
   gate.open = true;
   check(rondo_event_synchronize(event.get()));
   CHECK(copies[0] == copies[1]);
@@ -205,7 +206,7 @@ TEST_CASE("a queue waits for an event of another, as recorded then") {
   CHECK(rondo_queue_synchronize(b.get()) == RONDO_OK);
 }
 
-TEST_CASE("an event may be destroyed while queues still come to it") {
+TEST_CASE("an event may be destroyed while queues still wait for it") {
   const Pair pair;
   Gate gate;
   const OwnedQueue a;
@@ -225,7 +226,7 @@ TEST_CASE("an event may be destroyed while queues still come to it") {
   CHECK(rondo_queue_synchronize(b.get()) == RONDO_OK);
 }
 
-TEST_CASE("a queue that is destroyed completes its work first") {
+TEST_CASE("destroying a queue completes its work first") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     std::vector<int> values(50'000, 1);
     {
@@ -239,7 +240,7 @@ TEST_CASE("a queue that is destroyed completes its work first") {
   }));
 }
 
-TEST_CASE("a communicator that is finalized or destroyed completes its queued calls first") {
+TEST_CASE("finalizing or destroying a communicator completes its queued calls first") {
   for (const Way& way : kWays) {
     for (const bool finalize : {true, false}) {
       INFO(way.transport << (finalize ? ", finalized" : ", destroyed"));
@@ -260,7 +261,7 @@ TEST_CASE("a communicator that is finalized or destroyed completes its queued ca
   }
 }
 
-TEST_CASE("a split comes after the calls that are queued before it") {
+TEST_CASE("a split runs after the calls that are queued before it") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     const OwnedQueue queue;
     std::vector<int> values(20'000, 1);
@@ -277,7 +278,7 @@ TEST_CASE("a split comes after the calls that are queued before it") {
   }));
 }
 
-TEST_CASE("a queue reports the first error at the next synchronisation, then works on") {
+TEST_CASE("a queue reports its first error at the next synchronization, then works on") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     Owned bad;
     check(rondo_duplicate(rank.comm, bad.out()), rank.comm);
@@ -299,7 +300,7 @@ TEST_CASE("a queue reports the first error at the next synchronisation, then wor
   }));
 }
 
-TEST_CASE("a group on two queues takes its place in both") {
+TEST_CASE("a group on two queues keeps its place in both") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -310,7 +311,7 @@ TEST_CASE("a group on two queues takes its place in both") {
       for (int round = 0; round < 10; ++round) {
         int64_t x = rank.rank + 1;
         int64_t y = rank.rank + 1;
-        // Each rank lists the halves of the group in an order of its own.
+        // Each rank lists the two halves of the group in a different order.
         check(rondo_group_start());
         for (int i = 0; i < 2; ++i) {
           const bool first = (i + rank.rank) % 2 == 0;
@@ -319,7 +320,7 @@ TEST_CASE("a group on two queues takes its place in both") {
                                  first ? a.get() : b.get()));
         }
         check(rondo_group_end());
-        // Sums what the group left on the other queue: must come after the whole group.
+        // Sums what the group left on the other queue, so it must run after the whole group.
         check(rondo_all_reduce(&y, &x, 1, RONDO_INT64, RONDO_SUM, rank.comm, a.get()), rank.comm);
         check(rondo_queue_synchronize(a.get()));
         require(x == 6, "the call after the group did not see the other queue's half");
@@ -329,7 +330,7 @@ TEST_CASE("a group on two queues takes its place in both") {
   }
 }
 
-TEST_CASE("a group with calls on a queue and without waits for those without") {
+TEST_CASE("a group with calls both on a queue and without one waits for those without") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     Owned other;
     check(rondo_duplicate(rank.comm, other.out()), rank.comm);

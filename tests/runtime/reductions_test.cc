@@ -1,4 +1,5 @@
-// Reductions that users make: pre-multiplied sums, functions of their own, types of their own; and averages.
+// SPDX-License-Identifier: Apache-2.0
+// User-defined reductions: pre-multiplied sums, user functions, user types; and averages.
 #include <cmath>
 #include <cstring>
 
@@ -10,7 +11,7 @@
 namespace rondo::test {
 namespace {
 
-/// A 2x2 matrix modulo a prime: its product depends on the order, and does not on the brackets.
+/// A 2x2 matrix modulo a prime: its product is associative but not commutative.
 struct Matrix {
   std::array<uint32_t, 4> cells;
   bool operator==(const Matrix&) const = default;
@@ -49,7 +50,7 @@ std::vector<Matrix> matrices(uint64_t seed, int rank, size_t count) {
   return made;
 }
 
-/// The product of the matrices of ranks first to last, element by element.
+/// The element-wise product of the matrices of ranks first to last.
 std::vector<Matrix> product_of_ranks(uint64_t seed, int first, int last, size_t count) {
   auto result = matrices(seed, first, count);
   for (int rank = first + 1; rank <= last; ++rank) {
@@ -108,7 +109,7 @@ void multiply_in_order(const Rank& rank, const UserReduction& with, uint64_t see
               "reduce_scatter");
 }
 
-/// Forces one algorithm after the other; those that need a commutative operation must say so.
+/// Forces each algorithm in turn; those that need a commutative operation must say so.
 void every_algorithm_keeps_the_order(const Rank& rank, const UserReduction& with) {
   const auto names = algorithms_of("all_reduce", rank.size);
   for (const std::string& name : names) {
@@ -130,7 +131,7 @@ void every_algorithm_keeps_the_order(const Rank& rank, const UserReduction& with
   }
 }
 
-TEST_CASE("an operation that does not commute is applied in the order of the ranks") {
+TEST_CASE("an operation that does not commute is applied in rank order") {
   for (const Way& way : kWays) {
     for (const int nranks : {1, 2, 3, 5, 6, 8}) {
       const Environment slots("RONDO_SLOT_BYTES", "512");
@@ -154,7 +155,7 @@ TEST_CASE("every algorithm keeps the order, or says that it cannot") {
   }
 }
 
-/// Adds bytes; `user` counts the calls.
+/// Adds bytes; counts its calls in `user`.
 template <size_t Bytes>
 void add_bytes(void* accumulator, const void* operand, size_t count, rondo_type_t, void* user) {
   auto* left = static_cast<uint8_t*>(accumulator);
@@ -188,7 +189,7 @@ void add_elements_of(const Rank& rank, size_t count) {
                      .seed = Bytes});
 }
 
-TEST_CASE("types of any size are moved, and reduced by their users' functions") {
+TEST_CASE("types of any size are moved, and reduced by user functions") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -210,13 +211,13 @@ void move_elements_of(const Rank& rank, size_t bytes) {
     trial.root = rank.size - 1;
     if (reduces(trial.kind) || trial.kind == Kind::Barrier) continue;
     run_trial(rank, trial);
-    trial.varying = has_varying_form(trial.kind);
+    trial.varying = traits(trial.kind).has_blocks();
     for (trial.seed = 2; trial.varying && trial.seed < 5; ++trial.seed) run_trial(rank, trial);
   }
   check(rondo_type_destroy(type));
 }
 
-TEST_CASE("elements longer than a slot are moved in pieces, and reduced only where they fit") {
+TEST_CASE("elements longer than a slot are moved in pieces, but reduced only if they fit") {
   const Environment slots("RONDO_SLOT_BYTES", "4096");
   const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
   for (const Way& way : kWays) {
@@ -256,7 +257,7 @@ TEST_CASE("a user's function may work on a built-in type") {
   }));
 }
 
-/// Every rank has a scalar of its own.
+/// Every rank has its own scalar.
 template <typename T>
 void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algorithms, size_t count) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -287,7 +288,7 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
   check(rondo_op_destroy(op));
 }
 
-/// By every algorithm.
+/// Runs the test by every algorithm.
 void premultiplied_by_all(const Rank& rank, size_t count) {
   for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
     premultiplied<float>(rank, RONDO_FLOAT32, "all_reduce=" + name, count);
@@ -299,7 +300,7 @@ void premultiplied_by_all(const Rank& rank, size_t count) {
     premultiplied<uint8_t>(rank, RONDO_UINT8, "reduce_scatter=" + name, count);
 }
 
-TEST_CASE("a pre-multiplied sum is scaled once where peers take long messages from where they lie") {
+TEST_CASE("a pre-multiplied sum is scaled once if peers read long messages in place") {
   const Environment reads("RONDO_READ_PEER", "1");
   const Environment exchange("RONDO_EXCHANGE_BYTES", "0");
   const bool threads = GENERATE(true, false);
@@ -320,7 +321,7 @@ TEST_CASE("a pre-multiplied sum scales each rank's input by that rank's scalar, 
   }
 }
 
-TEST_CASE("an average divides the sum once, integers towards zero, in every algorithm") {
+TEST_CASE("an average divides the sum once, integers toward zero, in every algorithm") {
   expect_success(run_world({.nranks = 3, .threads = true}, [](Rank& rank) {
     for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
       const std::string wish = "all_reduce=" + name;
@@ -342,7 +343,7 @@ TEST_CASE("an average divides the sum once, integers towards zero, in every algo
   }));
 }
 
-TEST_CASE("types and operations are refused after their end, and before their start") {
+TEST_CASE("types and operations are refused before their creation and after their destruction") {
   rondo_type_t type = 0;
   check_fails(rondo_type_create(0, &type), RONDO_INVALID_ARGUMENT, {"rondo_type_create", "bytes is 0"});
   check_fails(rondo_type_create((1u << 30) + 1, &type), RONDO_INVALID_ARGUMENT, {"bytes is 1073741825"});
@@ -368,7 +369,7 @@ TEST_CASE("types and operations are refused after their end, and before their st
   check_fails(rondo_op_destroy(RONDO_SUM), RONDO_INVALID_ARGUMENT, {"op is 0"});
 }
 
-TEST_CASE("calls in flight keep a type and an operation that were destroyed meanwhile") {
+TEST_CASE("a type and an operation destroyed during a call stay valid for it") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     OwnedQueue queue;
     const auto mine = matrices(3, rank.rank, 100);

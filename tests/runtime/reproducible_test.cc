@@ -1,5 +1,6 @@
-// Bits: what they may depend on. Inputs depend on rank and element alone, so a short call must give the first
-// results of a longer one.
+// SPDX-License-Identifier: Apache-2.0
+// What the bits of a result may depend on. Inputs depend on rank and element index alone, so a short call
+// must give the same results as the start of a longer one.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -9,22 +10,23 @@
 #include "catch.h"
 #include "exchange.h"
 #include "oracle.h"
+#include "seed.h"
 #include "worlds.h"
 
 namespace rondo::test {
 namespace {
 
-constexpr uint64_t kSeed = 42;  // even: operands that are no whole numbers, so that sums round
+constexpr uint64_t kSeed = 42;  // even, so that operands are not integers and sums round
 
 using Bytes = std::vector<std::byte>;
 
 struct Reduction {
   Kind kind = Kind::AllReduce;
   rondo_type_t type = RONDO_FLOAT32;
-  rondo_op_t op = RONDO_SUM;  // below 0: the pre-multiplied sum
+  rondo_op_t op = RONDO_SUM;  // negative: the pre-multiplied sum
 
   std::string text() const {
-    return std::string(kind_name(kind)) + " of " + type_name(type) + ", " +
+    return std::string(collective_name(kind)) + " of " + type_name(type) + ", " +
            (op < 0 ? "pre-multiplied sum" : op_name(op));
   }
 };
@@ -33,7 +35,7 @@ constexpr rondo_op_t kPremulSum = -1;
 
 constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce, Kind::ReduceScatter, Kind::Scan, Kind::Exscan};
 
-/// All whose results are rounded.
+/// All reductions whose results are rounded.
 std::vector<Reduction> reductions_that_round() {
   std::vector<Reduction> made;
   for (const Kind kind : kReducing)
@@ -45,7 +47,7 @@ std::vector<Reduction> reductions_that_round() {
   return made;
 }
 
-/// The call's op; one of its own where the rank has to make it.
+/// The call's op; a pre-multiplied sum is created for the rank.
 class Op {
  public:
   Op(const Reduction& reduction, int rank) : op_(reduction.op) {
@@ -66,7 +68,7 @@ class Op {
   bool is_own_ = false;
 };
 
-/// What a rank gives for the first `count` results. Of a reduce-scatter, every rank gets the same ones.
+/// A rank's operands for the first `count` results. For a reduce-scatter, every rank gets the same results.
 Bytes operands(const Reduction& reduction, const Rank& rank, size_t count) {
   const rondo_op_t op = reduction.op < 0 ? RONDO_SUM : reduction.op;
   const Bytes block = random_operands(reduction.type, op, kSeed, rank.rank, count);
@@ -96,7 +98,7 @@ rondo_status_t make(const Reduction& reduction, const Rank& rank, size_t count, 
   }
 }
 
-/// The rank's result; nothing where it has none.
+/// The rank's result; empty if it has none.
 Bytes result_of(const Reduction& reduction, const Rank& rank, size_t count, bool in_place = false) {
   Bytes send = operands(reduction, rank, count);
   const size_t bytes = count * type_bytes(reduction.type);
@@ -107,7 +109,7 @@ Bytes result_of(const Reduction& reduction, const Rank& rank, size_t count, bool
   return has_result(reduction, rank) ? Bytes(recv, recv + bytes) : Bytes();
 }
 
-/// Compares results with the first ones of the longest that came, which other worlds have as well.
+/// Compares each result with the longest one seen so far, over their common length; shared by all worlds.
 class Canon {
  public:
   explicit Canon(std::vector<Reduction> reductions, int nranks)
@@ -128,7 +130,7 @@ class Canon {
   std::vector<Bytes> longest_;
 };
 
-/// A rank of a child communicator, with the settings of now.
+/// A rank of a child communicator, created with the settings in effect now.
 struct Child {
   Child(const Rank& parent, const std::string& algorithm, const char* transport) {
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -195,11 +197,11 @@ TEST_CASE("in reproducible mode processes get the same bits by shared memory and
   }));
 }
 
-/// Of those that may be asked for; the others are refused, with both settings named.
+/// Compares the algorithms that may be requested; the others are refused, with both settings named.
 void compare_algorithms(const Rank& rank, const Reduction& reduction, size_t index, Canon& canon) {
   int keep = 0;
-  for (const std::string& name : algorithms_of(kind_name(reduction.kind), rank.size)) {
-    const std::string wish = std::string(kind_name(reduction.kind)) + "=" + name;
+  for (const std::string& name : algorithms_of(collective_name(reduction.kind), rank.size)) {
+    const std::string wish = std::string(collective_name(reduction.kind)) + "=" + name;
     const Child child(rank, wish, nullptr);
     Bytes send = operands(reduction, child.rank, 1);
     Bytes recv(send.size());
@@ -234,7 +236,7 @@ TEST_CASE("in reproducible mode algorithms give the same bits, or are refused") 
   }
 }
 
-TEST_CASE("in reproducible mode any algorithm makes a reduction that does not round") {
+TEST_CASE("in reproducible mode any algorithm may do a reduction that does not round") {
   const Environment mode("RONDO_REPRODUCIBLE", "1");
   const Environment groups = in_groups(4);
   expect_success(run_world({.nranks = 4, .threads = true}, [](Rank& rank) {
@@ -246,7 +248,7 @@ TEST_CASE("in reproducible mode any algorithm makes a reduction that does not ro
   }));
 }
 
-TEST_CASE("ranks of which one is not in reproducible mode learn it") {
+TEST_CASE("ranks are told if one of them is not in reproducible mode") {
   for (const char* exchange_bytes : {"0", "16384"}) {
     INFO(exchange_bytes);
     expect_success(
@@ -262,13 +264,13 @@ TEST_CASE("ranks of which one is not in reproducible mode learn it") {
   }
 }
 
-/// Algorithms by which a collective can be exchanged.
+/// Algorithms that have a short-call form.
 std::vector<std::string> exchanged_algorithms(Kind kind) {
   if (kind == Kind::AllReduce) return {"one_shot", "two_shot"};
   return {kind == Kind::ReduceScatter ? "direct" : "flat"};
 }
 
-TEST_CASE("a short call has the bits of its Schedule, whether it is exchanged or goes over connections") {
+TEST_CASE("a short call has the bits of its Schedule, whether it uses the mailbox or connections") {
   const auto reductions = reductions_that_round();
   for (const int nranks : {2, 5}) {
     Canon canon(reductions, nranks);
@@ -277,7 +279,7 @@ TEST_CASE("a short call has the bits of its Schedule, whether it is exchanged or
       expect_success(run_world({.nranks = nranks, .threads = true}, [&](Rank& rank) {
         for (const Kind kind : kReducing)
           for (const std::string& name : exchanged_algorithms(kind)) {
-            const Child child(rank, std::string(kind_name(kind)) + "=" + name, nullptr);
+            const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
             for (size_t i = 0; i < reductions.size(); ++i)
               for (const size_t count : {1u, 100u, 400u})
                 if (reductions[i].kind == kind)
@@ -289,17 +291,17 @@ TEST_CASE("a short call has the bits of its Schedule, whether it is exchanged or
   }
 }
 
-TEST_CASE("the same call gives the same bits, in whatever order the ranks come") {
+TEST_CASE("the same call gives the same bits, in whatever order the ranks arrive") {
   const auto reductions = reductions_that_round();
   const Environment groups = in_groups(4);
   for (const char* exchange_bytes : {"0", "16384"}) {
     const Environment exchange("RONDO_EXCHANGE_BYTES", exchange_bytes);
     INFO(exchange_bytes);
     expect_success(run_world({.nranks = 4, .threads = true}, [&](Rank& rank) {
-      std::mt19937 random(static_cast<unsigned>(rank.rank));
+      std::mt19937 random(test_seed(static_cast<unsigned>(rank.rank)));
       for (const Kind kind : kReducing)
-        for (const std::string& name : algorithms_of(kind_name(kind), rank.size)) {
-          const Child child(rank, std::string(kind_name(kind)) + "=" + name, nullptr);
+        for (const std::string& name : algorithms_of(collective_name(kind), rank.size)) {
+          const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
           for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_BFLOAT16}) {
             const Reduction reduction{kind, type, RONDO_SUM};
             const Bytes first = result_of(reduction, child.rank, 200);

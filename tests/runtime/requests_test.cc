@@ -1,4 +1,5 @@
-// Sends and receives that go on beside other calls; and leaving without the others.
+// SPDX-License-Identifier: Apache-2.0
+// Sends and receives in flight beside other calls; and leaving without the others.
 #include <sched.h>
 
 #include <atomic>
@@ -15,7 +16,7 @@
 namespace rondo::test {
 namespace {
 
-/// Freed with its scope.
+/// Freed at the end of its scope.
 class Started {
  public:
   Started() = default;
@@ -60,7 +61,7 @@ int cpus_of_process() {
   return CPU_COUNT(&cpus);
 }
 
-TEST_CASE("so many messages are on their way as slots fit the budget, fewer where ranks are many") {
+TEST_CASE("as many messages are in flight as slots fit the budget, fewer if there are many ranks") {
   const auto [nranks, fit] = GENERATE(table<int, int>({{2, 16}, {3, 16}, {17, 8}, {34, 4}}));
   const int slots = nranks > cpus_of_process() ? 4 : fit;
   INFO(nranks << " ranks, " << slots << " slots");
@@ -83,9 +84,9 @@ TEST_CASE("so many messages are on their way as slots fit the budget, fewer wher
   }));
 }
 
-TEST_CASE("everybody starts receives from and sends to everybody, in any order, and waits in another") {
+TEST_CASE("every rank starts receives from and sends to all ranks, in any order, and waits in another") {
   in_every_world(4, [](Rank& rank) {
-    constexpr size_t kBytes = 300'007;  // announced, not eager
+    constexpr size_t kBytes = 300'007;  // announced by a handshake, not eager
     std::vector<std::vector<std::byte>> sent;
     std::vector<Guarded> got;
     std::vector<Started> requests;
@@ -107,7 +108,7 @@ TEST_CASE("everybody starts receives from and sends to everybody, in any order, 
   });
 }
 
-TEST_CASE("a long send goes on while its rank is in a collective that its receiver comes to later") {
+TEST_CASE("a long send progresses while its rank is in a collective that the receiver joins later") {
   in_every_world(2, [](Rank& rank) {
     const auto data = random_bytes(7, 0, 2'000'003);
     if (rank.rank == 0) {
@@ -123,7 +124,7 @@ TEST_CASE("a long send goes on while its rank is in a collective that its receiv
   });
 }
 
-TEST_CASE("messages that were started keep the order of the calls, beside those that block") {
+TEST_CASE("nonblocking messages keep the order of the calls, also relative to blocking ones") {
   in_every_world(2, [](Rank& rank) {
     constexpr int kMessages = 40;
     std::vector<int> values(kMessages, -1);
@@ -155,7 +156,7 @@ TEST_CASE("messages that were started keep the order of the calls, beside those 
   });
 }
 
-TEST_CASE("whoever asks is told once that a message is over, whether or not anybody waits") {
+TEST_CASE("each completion callback runs exactly once, whether or not any rank waits") {
   in_every_world(2, [](Rank& rank) {
     const auto told = [](rondo_status_t status, const char*, void* user) {
       static_cast<std::atomic<int>*>(user)->fetch_add(status == RONDO_OK ? 1 : 1000);
@@ -182,7 +183,7 @@ TEST_CASE("whoever asks is told once that a message is over, whether or not anyb
   });
 }
 
-TEST_CASE("waiting for a while harms nothing; the message still comes") {
+TEST_CASE("a wait that times out does no harm; the message still arrives") {
   in_every_world(2, [](Rank& rank) {
     int value = -1;
     if (rank.rank == 1) {
@@ -200,7 +201,7 @@ TEST_CASE("waiting for a while harms nothing; the message still comes") {
   });
 }
 
-TEST_CASE("a receive that nobody serves ends at the timeout that was set, naming the rank") {
+TEST_CASE("a receive that no rank serves ends at the timeout that was set, naming the rank") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     if (rank.rank == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(800));
@@ -214,7 +215,7 @@ TEST_CASE("a receive that nobody serves ends at the timeout that was set, naming
   }));
 }
 
-TEST_CASE("a message that is not over when its communicator ends has failed, and whoever asked is told") {
+TEST_CASE("a message in flight when its communicator ends fails, and its callback is told") {
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));
   int value = 0;
@@ -231,8 +232,8 @@ TEST_CASE("a message that is not over when its communicator ends has failed, and
               {"ended before the message was over"});
 }
 
-TEST_CASE("what was sent arrives, though its sender ends with a receive that nobody served") {
-  constexpr size_t kWanted = 16'384;  // int32: long enough to be expected by a connection that can
+TEST_CASE("a sent message arrives, though its sender ends with a receive that no rank served") {
+  constexpr size_t kWanted = 16'384;  // int32: long enough for connections that can do so to expect it
   in_every_world(2, [](Rank& rank) {
     Owned comm;
     check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
@@ -255,7 +256,7 @@ TEST_CASE("what was sent arrives, though its sender ends with a receive that nob
   });
 }
 
-TEST_CASE("bad requests are refused in words") {
+TEST_CASE("bad requests are refused with an error") {
   Owned comm;
   check(rondo_init(comm.out(), "env://", nullptr));
   int value = 1;
@@ -279,7 +280,7 @@ TEST_CASE("bad requests are refused in words") {
   check(rondo_recv(&value, 1, RONDO_INT32, 0, 0, comm.get(), nullptr, nullptr));
 }
 
-TEST_CASE("a rank leaves without the others, which go on with one another and hear of it when they need it") {
+TEST_CASE("a rank leaves without the others, which carry on and are told when they need it") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);
     expect_success(run_world({.nranks = 3, .transport = transport}, [](Rank& rank) {
@@ -302,7 +303,7 @@ TEST_CASE("a rank leaves without the others, which go on with one another and he
   }
 }
 
-TEST_CASE("everybody may leave, each when it likes, over and over") {
+TEST_CASE("all ranks may leave, each at any time, over and over") {
   for (int i = 0; i < 20; ++i)
     expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
       check(rondo_barrier(rank.comm, nullptr), rank.comm);

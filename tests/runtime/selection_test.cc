@@ -1,9 +1,11 @@
-// Which algorithm carries a call, by what messages cost between its ranks.
-#include "comm/selector.h"
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm is selected for a call, given the cost of messages between its ranks.
+#include "plan/selector.h"
 
 #include <string>
 
 #include "catch.h"
+#include "plan/connection_costs.h"
 
 using namespace rondo;
 
@@ -12,16 +14,16 @@ namespace {
 constexpr size_t kSlotBytes = size_t{64} * 1024;
 constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
 
-/// Ranks that have a CPU each, and lie on one host.
+/// Ranks of one host, each with its own CPU.
 constexpr LinkCost kShared{.latency_us = 0.15,
                            .us_per_byte = 4.5e-5,
                            .us_per_message = 0.05,
                            .us_per_folded_byte = 3.5e-5,
                            .one_way = 0.5};
-/// Ranks on hosts of their own.
+/// Ranks on separate hosts.
 constexpr LinkCost kNetwork{.latency_us = 15, .us_per_byte = 5e-4, .us_per_message = 4};
 
-/// Ranks of one host, four to a CPU, over connections of which the kernel does the work.
+/// Ranks of one host, four per CPU, over connections driven by the kernel.
 constexpr LinkCost kCrowdedNetwork{.latency_us = 1,
                                    .us_per_byte = 1.6e-4,
                                    .us_per_message = 6,
@@ -32,7 +34,7 @@ constexpr LinkCost kCrowdedNetwork{.latency_us = 1,
                                    .cached_bytes = 2 << 20,
                                    .runs_ahead = true};
 
-const Algorithm& choice(CollectiveKind kind, size_t bytes, const Links& links,
+const Algorithm& choice(CollectiveKind kind, size_t bytes, const LinkModel& links,
                         size_t slot_bytes = kSlotBytes) {
   const Selector selector = Selector::parse("").take();
   Call call;
@@ -40,10 +42,14 @@ const Algorithm& choice(CollectiveKind kind, size_t bytes, const Links& links,
   call.type = CallType::of(ElementType::Float32);
   call.op = CallOp::of(Reduction::Sum);
   call.count = bytes / call.type.bytes;
-  auto decision = selector.select(call, links, slot_bytes, {});
-  INFO(decision.status().message());
-  REQUIRE(decision.ok());
-  return *decision.value().algorithm;
+  const Executor connections{.name = "connections",
+                             .predict = [&](const Algorithm& algorithm, const Call& of, const Shape& shape) {
+                               return predict_over_connections(algorithm, of, shape, links, slot_bytes);
+                             }};
+  auto chosen = selector.select(call, call.shape(links.nranks, links.group), {&connections, 1});
+  INFO(chosen.status().message());
+  REQUIRE(chosen.ok());
+  return *chosen.value().algorithm;
 }
 
 const Algorithm& choice(CollectiveKind kind, int nranks, size_t bytes, const LinkCost& cost,
@@ -65,7 +71,7 @@ TEST_CASE("a short broadcast takes few rounds, a long one is pipelined") {
   }
 }
 
-TEST_CASE("a short all_reduce takes few rounds, a long one moves as little as can be") {
+TEST_CASE("a short all_reduce takes few rounds, a long one moves the minimum of data") {
   for (const LinkCost& cost : {kShared, kNetwork}) {
     const Algorithm& small = choice(CollectiveKind::AllReduce, 16, 8, cost);
     const Algorithm& large = choice(CollectiveKind::AllReduce, 16, size_t{64} << 20, cost);
@@ -75,7 +81,7 @@ TEST_CASE("a short all_reduce takes few rounds, a long one moves as little as ca
   }
 }
 
-TEST_CASE("vectors that stay in no cache go to one neighbour and not to all at once") {
+TEST_CASE("vectors that fit no cache go to one neighbour and not to all at once") {
   const auto named = [](CollectiveKind kind, size_t bytes) {
     return std::string_view(choice(kind, 8, bytes, kCrowdedNetwork, kNetworkSlotBytes).name);
   };
@@ -89,7 +95,7 @@ TEST_CASE("vectors that stay in no cache go to one neighbour and not to all at o
   CHECK(named(CollectiveKind::Reduce, kShort) == "flat");
 }
 
-TEST_CASE("a root that waits for nobody sends short messages to few and long ones to their receivers") {
+TEST_CASE("a root that does not wait sends short messages along a tree and long ones directly") {
   for (const size_t bytes : {size_t{8}, size_t{4096}})
     CHECK(std::string_view(
               choice(CollectiveKind::Broadcast, 8, bytes, kCrowdedNetwork, kNetworkSlotBytes).name) ==
@@ -102,19 +108,19 @@ TEST_CASE("a root that waits for nobody sends short messages to few and long one
   CHECK(scatter(32768) == "linear");
 }
 
-TEST_CASE("ranks that share CPUs choose what is least work for all of them") {
-  LinkCost crowded = kShared;
-  crowded.latency_us = 0.7 * 16;
-  crowded.ranks_per_cpu = 8;
-  const Algorithm& small = choice(CollectiveKind::AllReduce, 16, 1024, crowded);
+TEST_CASE("oversubscribed ranks choose the algorithm with the least total work") {
+  LinkCost oversubscribed = kShared;
+  oversubscribed.latency_us = 0.7 * 16;
+  oversubscribed.ranks_per_cpu = 8;
+  const Algorithm& small = choice(CollectiveKind::AllReduce, 16, 1024, oversubscribed);
   CHECK(cost_of(small, CollectiveKind::AllReduce, 16).rounds <= 2);
-  const Algorithm& large = choice(CollectiveKind::AllReduce, 16, size_t{64} << 20, crowded);
+  const Algorithm& large = choice(CollectiveKind::AllReduce, 16, size_t{64} << 20, oversubscribed);
   const Cost cost = cost_of(large, CollectiveKind::AllReduce, 16);
   CHECK((cost.mean.volume != 0 ? cost.mean.folds : cost.folds) == 15.0 / 16);
 }
 
-TEST_CASE("between hosts, a call goes far as seldom as can be, and with as little") {
-  const Links hosts{.nranks = 16, .cost = kNetwork, .group = 4, .near_cost = kShared};
+TEST_CASE("between hosts, a call crosses the network as rarely and with as little data as possible") {
+  const LinkModel hosts{.nranks = 16, .cost = kNetwork, .group = 4, .intra_cost = kShared};
   const auto name = [&hosts](CollectiveKind kind, size_t bytes) {
     return std::string(choice(kind, bytes, hosts).name);
   };
@@ -128,7 +134,7 @@ TEST_CASE("between hosts, a call goes far as seldom as can be, and with as littl
   }
 }
 
-TEST_CASE("where ranks are in no groups, no algorithm of groups is chosen") {
+TEST_CASE("without groups, no group algorithm is chosen") {
   for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                                     CollectiveKind::ReduceScatter, CollectiveKind::Barrier})
     for (const size_t bytes : {size_t{8}, size_t{1} << 20})

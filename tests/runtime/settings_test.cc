@@ -1,4 +1,5 @@
-// Settings and starts that make no sense: refused, with what is allowed.
+// SPDX-License-Identifier: Apache-2.0
+// Invalid settings and starts: refused, with what is allowed.
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr auto kBad = RONDO_INVALID_ARGUMENT;
 
-TEST_CASE("ranks and sizes that make no sense are named") {
+TEST_CASE("invalid ranks and sizes are named") {
   rondo_unique_id_t id;
   rondo_comm_t comm = reinterpret_cast<rondo_comm_t>(&id);
   check(rondo_get_unique_id(&id));
@@ -35,7 +36,7 @@ TEST_CASE("ranks and sizes that make no sense are named") {
   check_fails(rondo_init(&comm, "tcp://localhost:1?rank=5&size=2", nullptr), kBad, {"rank", "5"});
 }
 
-TEST_CASE("settings that make no sense are named, with what is allowed") {
+TEST_CASE("invalid settings are named, with what is allowed") {
   rondo_comm_t comm = nullptr;
   const auto refused = [&](const rondo_config_t& config, const std::vector<std::string>& words) {
     check_fails(rondo_init_all(&comm, 1, &config), kBad, words);
@@ -62,16 +63,16 @@ TEST_CASE("settings that make no sense are named, with what is allowed") {
   }
 }
 
-TEST_CASE("a shorter config of an older program is taken as it is") {
+TEST_CASE("an older program's shorter config is accepted") {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.size = offsetof(rondo_config_t, transport);
-  config.transport = "pigeon";  // beyond what that program knew
+  config.transport = "pigeon";  // beyond the fields that program knew
   rondo_comm_t comm = nullptr;
   check(rondo_init_all(&comm, 1, &config));
   check(rondo_destroy(comm));
 }
 
-TEST_CASE("environment variables that make no sense are named") {
+TEST_CASE("invalid environment variables are named") {
   rondo_comm_t comm = nullptr;
   const auto refused = [&](const char* name, const char* value) {
     const Environment environment(name, value);
@@ -94,7 +95,7 @@ TEST_CASE("environment variables that make no sense are named") {
   check_fails(rondo_init_all(&comm, 1, nullptr), kBad, {"pigeon", "shm"});
 }
 
-TEST_CASE("sizes take units, switches words, and levels any case") {
+TEST_CASE("sizes accept units, switches accept words, and levels any case") {
   for (const auto& [name, value] :
        std::vector<std::pair<const char*, const char*>>{{"RONDO_SLOT_BYTES", "64K"},
                                                         {"RONDO_SLOT_BYTES", "1.5mib"},

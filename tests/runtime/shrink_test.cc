@@ -1,4 +1,5 @@
-// Those who are left go on: rondo_shrink(), rondo_leave() and rondo_group_cancel().
+// SPDX-License-Identifier: Apache-2.0
+// The remaining ranks go on: rondo_shrink(), rondo_leave() and rondo_group_cancel().
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ Rank member(rondo_comm_t comm) {
   return made;
 }
 
-/// Shrinks by the ranks that are excluded; expects the caller's new rank.
+/// Shrinks by the excluded ranks and checks the caller's new rank and size.
 void shrink_to(rondo_comm_t comm, const std::vector<int>& excluded, Owned& left, int rank, int size) {
   check(rondo_shrink(comm, excluded.data(), static_cast<int>(excluded.size()), left.out(), nullptr), comm);
   const Rank now = member(left.get());
@@ -29,7 +30,7 @@ void shrink_to(rondo_comm_t comm, const std::vector<int>& excluded, Owned& left,
   run_trial(now, {.count = 100});
 }
 
-TEST_CASE("ranks that are left make a communicator, again and again, down to one") {
+TEST_CASE("the remaining ranks make a communicator, again and again, down to one") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 4), [](Rank& rank) {
@@ -44,7 +45,7 @@ TEST_CASE("ranks that are left make a communicator, again and again, down to one
   }
 }
 
-TEST_CASE("after an abort all ranks come together again, and the aborted communicator stays as it is") {
+TEST_CASE("after an abort all ranks meet again, and the aborted communicator stays aborted") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -57,7 +58,7 @@ TEST_CASE("after an abort all ranks come together again, and the aborted communi
   }
 }
 
-TEST_CASE("after a death the others shrink, whoever died, and leave") {
+TEST_CASE("after the death of any rank the others shrink and leave") {
   for (int victim = 0; victim < 4; ++victim) {
     INFO("victim " << victim);
     const auto outcomes = run_world({.nranks = 4, .transport = "shm"}, [victim](Rank& rank) {
@@ -77,19 +78,19 @@ TEST_CASE("after a death the others shrink, whoever died, and leave") {
   }
 }
 
-TEST_CASE("a death during a shrink is told to all that shrink, within a second") {
+TEST_CASE("a death during a shrink is reported to all ranks that shrink, within a second") {
   for (const auto& [first, second] : {std::pair{3, 2}, std::pair{0, 1}, std::pair{0, 3}}) {
     INFO("after rank " << first << " rank " << second << " dies");
     const auto outcomes =
         run_world({.nranks = 4, .transport = "shm"}, [first = first, second = second](Rank& rank) {
           check(rondo_barrier(rank.comm, nullptr), rank.comm);
           if (rank.rank == first) {
-            ::usleep(20'000);  // the others come out of the first barrier
+            ::usleep(20'000);  // the others leave the first barrier
             ::kill(::getpid(), SIGKILL);
           }
           while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
           if (rank.rank == second) {
-            ::usleep(200'000);  // the others come to wait for it
+            ::usleep(200'000);  // the others are waiting for this rank by then
             ::kill(::getpid(), SIGKILL);
           }
           const auto begin = std::chrono::steady_clock::now();
@@ -105,7 +106,7 @@ TEST_CASE("a death during a shrink is told to all that shrink, within a second")
   }
 }
 
-TEST_CASE("a shrink without sense is refused at once") {
+TEST_CASE("an invalid shrink is refused at once") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     rondo_comm_t made = rank.comm;
     const std::array<int, 2> excluded{2, rank.rank};
@@ -126,7 +127,7 @@ TEST_CASE("a shrink without sense is refused at once") {
   }));
 }
 
-TEST_CASE("a rank that nobody else wants waits no longer than a start may take") {
+TEST_CASE("a rank that shrinks alone waits no longer than the start timeout") {
   const Environment limit("RONDO_INIT_TIMEOUT", "0.3");
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     rondo_comm_t made = nullptr;
@@ -137,8 +138,8 @@ TEST_CASE("a rank that nobody else wants waits no longer than a start may take")
   }));
 }
 
-TEST_CASE("ranks leave communicators in different orders, and wait for nobody") {
-  for (const bool threads : {false, true}) {  // no child could start after the second
+TEST_CASE("ranks leave communicators in different orders without waiting for one another") {
+  for (const bool threads : {false, true}) {  // threads last: no child could be forked after that
     INFO(threads);
     expect_success(run_world({.nranks = 2, .threads = threads, .call_timeout_ms = 5'000}, [](Rank& rank) {
       rondo_unique_id_t id{};
@@ -155,7 +156,7 @@ TEST_CASE("ranks leave communicators in different orders, and wait for nobody") 
   }
 }
 
-TEST_CASE("a communicator that is quiet makes no calls, and is left or destroyed") {
+TEST_CASE("a quiesced communicator makes no calls, and can be left or destroyed") {
   for (const bool leave : {true, false}) {
     INFO(leave);
     std::array<rondo_comm_t, 2> comms{};
@@ -169,7 +170,7 @@ TEST_CASE("a communicator that is quiet makes no calls, and is left or destroyed
   }
 }
 
-TEST_CASE("a group that is cancelled makes no call") {
+TEST_CASE("a cancelled group makes no call") {
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));
   check_fails(rondo_group_cancel(), RONDO_INVALID_USAGE, {"rondo_group_start()"});

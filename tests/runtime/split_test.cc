@@ -1,4 +1,5 @@
-// Splits and duplicates: who is in them, in which order, and that they never hear one another.
+// SPDX-License-Identifier: Apache-2.0
+// Splits and duplicates: their members and order, and that they never see one another's messages.
 #include <unistd.h>
 
 #include <memory>
@@ -19,14 +20,14 @@ Rank member(rondo_comm_t comm) {
   return rank;
 }
 
-/// The ranks of the parent that are in `comm`, in its order.
+/// The parent ranks of the members of `comm`, in its order.
 std::vector<int> members(rondo_comm_t comm, int parent_rank) {
   std::vector<int> all(static_cast<size_t>(member(comm).size));
   check(rondo_all_gather(&parent_rank, all.data(), 1, RONDO_INT32, comm, nullptr), comm);
   return all;
 }
 
-TEST_CASE("ranks of a colour are together, in the order of their keys, ties by rank") {
+TEST_CASE("ranks of a color are together, ordered by key, ties by rank") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 6), [](Rank& rank) {
@@ -44,7 +45,7 @@ TEST_CASE("ranks of a colour are together, in the order of their keys, ties by r
   }
 }
 
-TEST_CASE("a rank without a colour gets no communicator, and the others do") {
+TEST_CASE("a rank without a color gets no communicator, and the others do") {
   expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
     Owned child(rank.comm);
     *child.out() = nullptr;
@@ -74,7 +75,7 @@ TEST_CASE("splits of splits, down to single ranks") {
   }
 }
 
-TEST_CASE("calls on parent and children interleave without meeting") {
+TEST_CASE("calls on parent and children interleave without mixing") {
   for (const Way& way : kWays) {
     const Environment slots("RONDO_SLOT_BYTES", "256");
     INFO(way.transport);
@@ -92,7 +93,7 @@ TEST_CASE("calls on parent and children interleave without meeting") {
   }
 }
 
-/// Messages with the same tag and source, sent on two communicators, received in the other order.
+/// Messages with the same tag and source, sent on two communicators and received in the opposite order.
 TEST_CASE("a message on a duplicate is never taken for one on the original") {
   for (const Way& way : kWays) {
     INFO(way.transport);
@@ -117,7 +118,7 @@ TEST_CASE("a message on a duplicate is never taken for one on the original") {
   }
 }
 
-/// The failure of one communicator is its own.
+/// A failure stays within its communicator.
 TEST_CASE("an abort of a duplicate leaves the original alone") {
   expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
     Owned twin;
@@ -145,7 +146,7 @@ TEST_CASE("parent and children may be destroyed in any order") {
         std::vector<rondo_comm_t> all{rank.comm, child, grandchild};
         rank.comm = nullptr;
         for (int left = 3; left > 0; --left) {
-          // Ranks need not agree about the order either, except about which is the last.
+          // Ranks need not agree on the order, except on which communicator is the last.
           for (const rondo_comm_t comm : all) run_trial({comm, rank.rank, rank.size}, {.count = 20});
           const auto which = all.begin() + order % left;
           const rondo_comm_t gone = *which;
@@ -157,7 +158,7 @@ TEST_CASE("parent and children may be destroyed in any order") {
   }
 }
 
-/// Whoever is done first must not be taken for dead by the others.
+/// A rank that finishes first must not look dead to the others.
 TEST_CASE("a parent may be finalized while it has children") {
   for (const Way& way : kWays) {
     INFO(way.transport);
@@ -171,7 +172,7 @@ TEST_CASE("a parent may be finalized while it has children") {
   }
 }
 
-TEST_CASE("a split may choose other settings than its parent's") {
+TEST_CASE("a split may choose settings other than its parent's") {
   expect_success(run_world({.nranks = 2}, [](Rank& rank) {
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.transport = "tcp";
@@ -187,7 +188,7 @@ TEST_CASE("a split may choose other settings than its parent's") {
   }));
 }
 
-TEST_CASE("a rank may come to a call when the others have made it and destroyed their communicator") {
+TEST_CASE("a rank may enter a call after the others have made it and destroyed their communicator") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -199,7 +200,7 @@ TEST_CASE("a rank may come to a call when the others have made it and destroyed 
   }
 }
 
-TEST_CASE("a split with settings that make no sense is refused before anybody waits") {
+TEST_CASE("a split with invalid settings is refused before any rank waits") {
   expect_success(run_world({.nranks = 1}, [](Rank& rank) {
     rondo_comm_t child = rank.comm;
     check_fails(rondo_split(rank.comm, -2, 0, &child, nullptr), RONDO_INVALID_ARGUMENT, {"color is -2"},

@@ -1,4 +1,5 @@
-// A rank that waits long leaves the CPU to others, whatever it waits in, and goes on as soon as it can.
+// SPDX-License-Identifier: Apache-2.0
+// A rank that waits long leaves the CPU to others, whatever the call, and goes on as soon as it can.
 #include <time.h>
 
 #include <algorithm>
@@ -14,14 +15,14 @@ namespace rondo::test {
 namespace {
 
 constexpr std::chrono::milliseconds kWait{1500};
-constexpr double kMostOfACpu = kSanitized ? 0.1 : 0.05;  // a call's own work counts as well
-constexpr size_t kLong = size_t{1} << 17;                // elements: more than goes through posts
+constexpr double kMaxOfACpu = kSanitized ? 0.1 : 0.05;  // includes a call's own work
+constexpr size_t kLong = size_t{1} << 17;               // elements: more than the mailbox takes
 
-/// Naps are as long as they get; who slept them out would be late by half of 4 ms on the average.
+/// Long enough for sleeps to reach their maximum of 4 ms; sleeping to the end would cost 2 ms on average.
 constexpr std::chrono::milliseconds kShorterWait{kSanitized ? 50 : 300};
-constexpr double kMostLate_s = 1.5e-3;
+constexpr double kMaxLate_s = 1.5e-3;
 constexpr int kRounds = kSanitized ? 1 : 3;
-constexpr int kAttempts = 5;  // whatever else runs on the machine holds up ranks as well
+constexpr int kAttempts = 5;  // other load on the machine delays ranks as well
 
 double seconds(clockid_t clock) {
   timespec time{};
@@ -30,11 +31,11 @@ double seconds(clockid_t clock) {
 }
 
 struct Waited {
-  double cpu_s;   // of a process all that its threads did
-  double late_s;  // how long after rank 0 had come this one was through
+  double cpu_s;   // for a process, of all its threads
+  double late_s;  // from rank 0's arrival until this rank left the call
 };
 
-/// Rank 0 comes late to a call of all.
+/// Rank 0 arrives late at a call of all ranks.
 Waited come_late(const Rank& rank, const Way& way, std::chrono::milliseconds wait,
                  const std::function<void()>& call) {
   const clockid_t clock = way.threads ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
@@ -63,14 +64,14 @@ void receive(const Rank& rank, float* data, bool at_once) {
   }
 }
 
-/// `wait_in(what, call)` for each kind of call.
+/// Runs `wait_in(what, call)` for each kind of call.
 template <typename WaitIn>
 void wait_in_everything(const Rank& rank, const WaitIn& wait_in) {
   std::vector<float> data(kLong);
   wait_in("barrier", [&] { check(rondo_barrier(rank.comm, nullptr), rank.comm); });
   wait_in("recv", [&] { receive(rank, data.data(), true); });
   wait_in("request_wait", [&] { receive(rank, data.data(), false); });
-  // Once more for what this call itself does: a first one makes connections.
+  // An extra call first, which makes the connections, so that only the wait is measured.
   const auto reduce = [&] {
     check(rondo_all_reduce(data.data(), data.data(), kLong, RONDO_FLOAT32, RONDO_MAX, rank.comm, nullptr),
           rank.comm);
@@ -83,9 +84,9 @@ void use_no_cpu(const Rank& rank, const Way& way) {
   wait_in_everything(rank, [&](const char* what, const std::function<void()>& call) {
     const Waited waited = come_late(rank, way, kWait, call);
     const double share = waited.cpu_s / std::chrono::duration<double>(kWait).count();
-    require(rank.rank == 0 || share < kMostOfACpu, std::string(what) + ": rank " + std::to_string(rank.rank) +
-                                                       " used " + std::to_string(100 * share) +
-                                                       " % of a CPU to wait");
+    require(rank.rank == 0 || share < kMaxOfACpu, std::string(what) + ": rank " + std::to_string(rank.rank) +
+                                                      " used " + std::to_string(100 * share) +
+                                                      " % of a CPU to wait");
   });
 }
 
@@ -98,7 +99,7 @@ void go_on_in_time(const Rank& rank, const Way& way) {
       const double late_s = come_late(rank, way, kShorterWait, call).late_s;
       all += std::string(" ") + what + " " + std::to_string(late_s * 1e3);
       ++calls;
-      if (late_s > kMostLate_s) ++late;
+      if (late_s > kMaxLate_s) ++late;
     });
   require(kSanitized || 4 * late <= calls,
           "rank " + std::to_string(rank.rank) + " went on so many ms too late:" + all);

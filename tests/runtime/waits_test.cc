@@ -1,5 +1,6 @@
-// A wait that lasts says what it is for: sends and receives that wait for one another, messages that nobody
-// asked for, and calls on another communicator than the others use.
+// SPDX-License-Identifier: Apache-2.0
+// A wait that lasts says what it is for: sends and receives that wait for one another, messages that no rank
+// asked for, and calls on a communicator other than the one the others use.
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -10,7 +11,7 @@
 namespace rondo::test {
 namespace {
 
-/// The ways to wait for a message from `peer`; they give its outcome.
+/// The ways to wait for a message from `peer`; `wait` returns the outcome.
 struct Receive {
   const char* name;
   std::function<rondo_status_t(rondo_comm_t, int peer, int tag)> wait;
@@ -62,7 +63,7 @@ void expect_words(const std::string& text, const std::vector<std::string>& words
 
 constexpr int64_t kSoon_ms = 250;
 
-TEST_CASE("receives that wait for one another are named in a row") {
+TEST_CASE("a cycle of receives that wait for one another is listed") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -80,7 +81,7 @@ TEST_CASE("receives that wait for one another are named in a row") {
   }
 }
 
-TEST_CASE("a receive with another tag than the message that has come is named with that message") {
+TEST_CASE("a receive with another tag than the message that has arrived is named with that message") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -104,7 +105,7 @@ TEST_CASE("a receive with another tag than the message that has come is named wi
   }
 }
 
-TEST_CASE("a message that a rank cannot send any more is missed long before the deadline") {
+TEST_CASE("a message that a rank can no longer send is missed long before the deadline") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -126,7 +127,7 @@ TEST_CASE("a message that a rank cannot send any more is missed long before the 
   }
 }
 
-TEST_CASE("a receive from oneself that no message comes for is named so") {
+TEST_CASE("a receive from oneself without a message is reported as such") {
   expect_success(run_world({.nranks = 1}, [](Rank& rank) {
     for (const Receive& receive : receives()) {
       Owned comm;
@@ -141,7 +142,7 @@ TEST_CASE("a receive from oneself that no message comes for is named so") {
   }));
 }
 
-TEST_CASE("receives from any source name what each other rank does") {
+TEST_CASE("receives from any source name what each other rank is doing") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
@@ -159,7 +160,7 @@ TEST_CASE("receives from any source name what each other rank does") {
   }
 }
 
-TEST_CASE("a rank that waits at the end is said to be there, not in a call that is over") {
+TEST_CASE("a rank that waits in finalize is said to be there, not in an earlier call") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {

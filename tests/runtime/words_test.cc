@@ -1,4 +1,5 @@
-// Sizes, switches and names, as people write them.
+// SPDX-License-Identifier: Apache-2.0
+// Sizes, switches and names as people write them.
 #include "base/words.h"
 
 #include <array>
@@ -30,7 +31,7 @@ TEST_CASE("switches are read in any case") {
   for (const char* wrong : {"", "2", "y", "yess", "enable", "00"}) CHECK_FALSE(parse_switch(wrong));
 }
 
-TEST_CASE("a slip finds the name that was meant, and another word finds none") {
+TEST_CASE("a typo finds the intended name, and an unrelated word finds none") {
   constexpr std::array<std::string_view, 7> kNames{"all_reduce", "all_gather", "reduce", "broadcast",
                                                    "barrier",    "scan",       "exscan"};
   const auto meant = [&](const char* word) { return did_you_mean(word, kNames); };

@@ -1,4 +1,5 @@
-// What the tests of the C API share: the ways in which ranks can reach one another, and small helpers.
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the tests of the C API: the ways in which ranks reach one another, and small helpers.
 #pragma once
 
 #include <rondo/rondo.h>
@@ -26,7 +27,7 @@ inline WorldOptions world_of(const Way& way, int nranks) {
   return options;
 }
 
-/// Sets an environment variable for as long as it lives; ranks that are started meanwhile see it.
+/// Sets an environment variable for its lifetime; ranks started in the meantime inherit it.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
@@ -38,7 +39,7 @@ class Environment {
   const char* name_;
 };
 
-/// A communicator that ends with its scope.
+/// Destroys the communicator at the end of the scope.
 class Owned {
  public:
   explicit Owned(rondo_comm_t comm = nullptr) : comm_(comm) {}
@@ -64,20 +65,22 @@ class OwnedQueue {
   rondo_stream_t queue_ = nullptr;
 };
 
-/// The length of several equal groups of several ranks; 1: so many ranks make none.
+/// Length of the shortest equal groups that `nranks` ranks form (several groups of several ranks); 1 if there
+/// are none.
 inline int group_length(int nranks) {
   for (int length = 2; length < nranks; ++length)
     if (nranks % length == 0) return length;
   return 1;
 }
 
-/// For algorithms of groups: ranks of one host are in some only where they are bound to several caches.
+/// For hierarchical algorithms: without this, ranks of one host form groups only if they are bound to several
+/// caches.
 inline Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
 
-/// The algorithms of a collective that so many ranks can take where they are in_groups().
-inline std::vector<std::string> algorithms_of(const char* collective, int nranks) {
+/// The algorithms of a collective that `nranks` ranks support while in_groups() is in effect.
+inline std::vector<std::string> algorithms_of(std::string_view collective, int nranks) {
   const char* names = "";
-  check(rondo_algorithm_names(collective, &names));
+  check(rondo_algorithm_names(std::string(collective).c_str(), &names));
   std::vector<std::string> split(1);
   for (const char* at = names; *at != '\0'; ++at) {
     if (*at == ',')

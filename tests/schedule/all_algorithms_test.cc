@@ -1,4 +1,5 @@
-// Every algorithm of the table, proved right for 1 to 64 ranks.
+// SPDX-License-Identifier: Apache-2.0
+// Every algorithm of the table, verified for 1 to 64 ranks.
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -13,7 +14,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr int kMostRanks = kSanitized ? 20 : 64;
+constexpr int kMaxRanks = kSanitized ? 20 : 64;
 
 struct Failures {
   std::mutex mutex;
@@ -51,7 +52,7 @@ TEST_CASE(
     "with chunks that end in different tiles, and combines operands as its row says") {
   Failures failures;
   std::vector<std::pair<const Algorithm*, int>> jobs;
-  for (int n = kMostRanks; n >= 1; --n)
+  for (int n = kMaxRanks; n >= 1; --n)
     for (const Algorithm& algorithm : algorithms()) jobs.emplace_back(&algorithm, n);
   parallel_for(jobs.size(), [&](size_t i) {
     for (const Shape& shape : supported_shapes(*jobs[i].first, jobs[i].second))
@@ -67,7 +68,7 @@ TEST_CASE(
 
 TEST_CASE("every collective has an algorithm for each shape") {
   for (int kind = 0; kind < kCollectives; ++kind)
-    for (int n = 1; n <= kMostRanks; ++n)
+    for (int n = 1; n <= kMaxRanks; ++n)
       for (int root = 0; root < n; ++root)
         for (bool commutative : {true, false}) {
           const Shape shape{static_cast<CollectiveKind>(kind), n, root, false, commutative};
@@ -82,7 +83,7 @@ TEST_CASE("every collective has an algorithm for each shape") {
 TEST_CASE("the varying forms have an algorithm for any number of ranks") {
   for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
                               CollectiveKind::AllToAll, CollectiveKind::Gather, CollectiveKind::Scatter})
-    for (int n = 1; n <= kMostRanks; ++n) {
+    for (int n = 1; n <= kMaxRanks; ++n) {
       const Shape shape{kind, n, n / 2, true, false};
       long able = 0;
       for (const Algorithm& algorithm : algorithms())
@@ -92,7 +93,7 @@ TEST_CASE("the varying forms have an algorithm for any number of ranks") {
     }
 }
 
-TEST_CASE("algorithms of a collective lie together and have names of their own") {
+TEST_CASE("algorithms of a collective are contiguous and have unique names") {
   std::set<std::string> names;
   std::set<CollectiveKind> seen;
   CollectiveKind last = CollectiveKind::PointToPoint;
@@ -110,7 +111,7 @@ TEST_CASE("algorithms of a collective lie together and have names of their own")
 
 TEST_CASE("all ranks divide a vector as the row says") {
   for (const Algorithm& algorithm : algorithms())
-    for (int n = 1; n <= kMostRanks; ++n)
+    for (int n = 1; n <= kMaxRanks; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
         INFO(name_of(algorithm) << ", " << to_string(shape));
         const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
@@ -121,23 +122,23 @@ TEST_CASE("all ranks divide a vector as the row says") {
       }
 }
 
-TEST_CASE("all ranks have slots for as many chunks as the row says, and need no fewer") {
+TEST_CASE("all ranks have slots for as many chunks as the row says, and need that many") {
   for (const Algorithm& algorithm : algorithms())
-    for (int n = 1; n <= kMostRanks; ++n)
+    for (int n = 1; n <= kMaxRanks; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
         INFO(name_of(algorithm) << ", " << to_string(shape));
         int most = 1;
         for (const Schedule& schedule : build_all(algorithm, shape)) {
-          REQUIRE(schedule.slot_chunks == algorithm.most_count(shape));
+          REQUIRE(schedule.slot_chunks == algorithm.max_count(shape));
           for (const Lane& lane : schedule.lanes)
             for (const Step& step : lane.steps)
               if (step.has(kSend)) most = std::max<int>(most, step.count);
         }
-        if (shape.root == 0) REQUIRE(most * 2 >= algorithm.most_count(shape));
+        if (shape.root == 0) REQUIRE(most * 2 >= algorithm.max_count(shape));
       }
 }
 
-TEST_CASE("an unknown name is refused with the names that there are") {
+TEST_CASE("an unknown name is refused with the known names") {
   const auto found = algorithm_by_name(CollectiveKind::Barrier, "ring");
   REQUIRE_FALSE(found.ok());
   CHECK(found.status().code() == Code::InvalidArgument);
@@ -152,7 +153,7 @@ TEST_CASE("algorithms refuse more ranks than 16 bits can name") {
   }
 }
 
-TEST_CASE("a plan of the largest ring fits its limits") {
+TEST_CASE("the plan of the largest ring fits the limits") {
   const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllReduce, "ring").value();
   int n = 1;
   while (ring.supports({ring.kind, n + 1, 0, false, true})) ++n;

@@ -1,5 +1,6 @@
-// In what order algorithms combine operands, and where they round: what reproducible mode rests on. That each
-// keeps to what its row says is proved by the all_algorithms test; here, that rows say all there is.
+// SPDX-License-Identifier: Apache-2.0
+// The order in which algorithms combine operands, and where they round: the basis of reproducible mode. The
+// all_algorithms test proves that algorithms conform to their rows; this one, that rows claim all they can.
 #include <algorithm>
 
 #include "base/association.h"
@@ -12,15 +13,15 @@ using namespace rondo;
 
 namespace {
 
-constexpr int kMostRanks = 9;
+constexpr int kMaxRanks = 9;
 
 bool has(const Algorithm& algorithm, const Shape& shape, Association association) {
   return verify(shape, build_all(algorithm, shape), {.association = association}).ok();
 }
 
-/// Whether all its results have that association, whatever the shape.
+/// Whether all results of the algorithm have that association, for every shape.
 bool always_has(const Algorithm& algorithm, Association association) {
-  for (int n = 1; n <= kMostRanks; ++n)
+  for (int n = 1; n <= kMaxRanks; ++n)
     for (const Shape& shape : supported_shapes(algorithm, n))
       if (!has(algorithm, shape, association)) return false;
   return true;
@@ -37,7 +38,7 @@ std::string formula_of(CollectiveKind kind, const char* name, int nranks, size_t
   return formulas_of(kind, name, nranks, style).at(which).text;
 }
 
-/// Rank 1 folds rank 0's operand and its own, and rank 2 that and its own.
+/// Rank 1 folds rank 0's operand with its own, and rank 2 folds that result with its own.
 std::vector<Schedule> chain_of_three(const Shape& shape, const std::vector<int>& last_fold) {
   std::vector<Schedule> ranks;
   for (int rank = 0; rank < 3; ++rank) ranks.emplace_back(shape, rank);
@@ -51,7 +52,7 @@ CallType type_of(ElementType type) { return CallType::of(type); }
 
 }  // namespace
 
-TEST_CASE("a row's association is the most that is true of its results") {
+TEST_CASE("a row claims the strongest association that its results have") {
   for (const Algorithm& algorithm : algorithms()) {
     if (!reduces(algorithm.kind)) continue;
     INFO(name_of(algorithm) << ": " << association_name(algorithm.association));
@@ -62,7 +63,7 @@ TEST_CASE("a row's association is the most that is true of its results") {
   }
 }
 
-TEST_CASE("every reduction of any shape has an algorithm that makes it in one fold") {
+TEST_CASE("every reduction of any shape has an algorithm that does it in one fold") {
   for (int kind = 0; kind < kCollectives; ++kind)
     for (int n = 1; reduces(static_cast<CollectiveKind>(kind)) && n <= 64; ++n)
       for (const bool commutative : {true, false}) {
@@ -74,7 +75,7 @@ TEST_CASE("every reduction of any shape has an algorithm that makes it in one fo
       }
 }
 
-TEST_CASE("a rounding on the way is no single fold, and another order is no rank order") {
+TEST_CASE("an intermediate rounding is not a single fold, and another order is not rank order") {
   const Shape shape{CollectiveKind::Reduce, 3, 2};
   const auto refusal = [&](const std::vector<int>& last_fold, Association association) {
     return verify(shape, chain_of_three(shape, last_fold), {.tiles = 1, .association = association})
@@ -88,7 +89,7 @@ TEST_CASE("a rounding on the way is no single fold, and another order is no rank
         "output[0] of rank 2, tile 0 is r(x2 + r(x0 + x1)); it should be combined in rank order");
 }
 
-TEST_CASE("an average that is divided after it was rounded is rounded twice") {
+TEST_CASE("an average that is divided after rounding is rounded twice") {
   const Shape shape{CollectiveKind::Reduce, 2, 0};
   std::vector<Schedule> ranks{{shape, 0}, {shape, 1}};
   ranks[0].add({.recv = {0, 1}, .src = input(0), .dst = output(0)});
@@ -99,7 +100,7 @@ TEST_CASE("an average that is divided after it was rounded is rounded twice") {
   CHECK(formulas(shape, ranks, {.divisor = 2}).at(0).text == "r((r(x0 + x1)) / 2)");
 }
 
-TEST_CASE("formulas show order and roundings, and name the bounds of what is long") {
+TEST_CASE("formulas show order and roundings, and abbreviate long terms to their bounds") {
   using enum CollectiveKind;
   CHECK(formula_of(AllReduce, "one_shot", 1) == "x0");
   CHECK(formula_of(AllReduce, "one_shot", 4) == "r(((x0 + x1) + x2) + x3)");
@@ -117,7 +118,7 @@ TEST_CASE("formulas show order and roundings, and name the bounds of what is lon
   CHECK(scanned[2].text == "r(r(x0 + x1) + x2)");
 }
 
-TEST_CASE("what fixes the bits of a reduction depends on its type and operation") {
+TEST_CASE("what fixes a reduction's bits depends on its type and operation") {
   const auto needed = [](ElementType type, Reduction op) {
     return association_that_fixes_bits(type_of(type), CallOp::of(op));
   };

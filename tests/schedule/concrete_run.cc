@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "concrete_run.h"
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 namespace rondo {
 namespace {
 
-/// Matrices of two by two, whose product is associative and does not commute; or four sums.
+/// Two-by-two matrices, whose product is associative but not commutative; or four sums.
 using Number = std::array<uint64_t, 4>;
-using Value = std::vector<Number>;  // a chunk, of its own length
+using Value = std::vector<Number>;  // a chunk, each of its own length
 
 struct Message {
   std::vector<Value> chunks;
@@ -35,7 +36,7 @@ class ConcreteRun {
     return results_right();
   }
 
-  /// Whether nobody leaves a barrier while `late` has not entered it.
+  /// Whether no rank leaves a barrier that `late` has not entered.
   bool waits_for(size_t late) {
     fill();
     Lanes others = all_lanes();
@@ -59,7 +60,7 @@ class ConcreteRun {
     return lanes;
   }
 
-  /// Runs these lanes, a few Steps at a time in random order, until none can go on.
+  /// Runs these lanes, a few Steps at a time in random order, until none can progress.
   void go_on(Lanes lanes) {
     for (bool moved = true; moved;) {
       moved = false;
@@ -104,7 +105,7 @@ class ConcreteRun {
     if (gathers && input) name = rank;
     if (scatters && !input) name = rank;
     if (kind == CollectiveKind::AllToAll) name = input ? rank * 1000 + chunk : chunk * 1000 + rank;
-    if (kind == CollectiveKind::AllToAll && options_.in_place)  // a block takes the place of one as long
+    if (kind == CollectiveKind::AllToAll && options_.in_place)  // a block replaces one of the same length
       name = std::min(rank, chunk) * 1000 + std::max(rank, chunk);
     if ((gathers || scatters || kind == CollectiveKind::AllToAll) && !shape_.varying) name = 0;
     const auto [place, fresh] = lengths_.try_emplace(name, 0);
@@ -273,7 +274,7 @@ class ConcreteRun {
     return value;
   }
 
-  /// Nothing: the chunk must be as it was given.
+  /// nullopt: the chunk must be unchanged.
   std::optional<Value> expected(int rank, int tile, int chunk) {
     const int n = shape_.nranks;
     switch (shape_.kind) {

@@ -1,6 +1,6 @@
-// A second opinion on schedules: runs them on real numbers, one message at a time in random order, with
-// slots, garbage in memory that was never written, and chunks of random lengths. It shares no code with the
-// verifier.
+// SPDX-License-Identifier: Apache-2.0
+// An independent check of schedules: runs them on real numbers, one message at a time in random order, with
+// slots, garbage in unwritten memory, and chunks of random lengths. It shares no code with the verifier.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ struct ConcreteOptions {
   uint64_t seed = 1;
 };
 
-/// Whether all results are right, nothing else of the caller's was written, and nothing is stuck or left
-/// over.
+/// Whether all results are right, no other caller memory was written, and nothing is stuck or left over.
 bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, const ConcreteOptions& options);
 
 }  // namespace rondo

@@ -1,4 +1,5 @@
-// What algorithms say they cost, against the simulator and the textbook.
+// SPDX-License-Identifier: Apache-2.0
+// The costs that algorithms claim, compared with the simulator and the textbook.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -25,9 +26,9 @@ double all_reduce_seconds(const char* name, int nranks, double bytes, int tiles,
   return seconds(algorithm, {CollectiveKind::AllReduce, nranks}, bytes, tiles, network);
 }
 
-/// Where all links are alike, near ones and others.
+/// The cost if all links are equal, within groups and between them.
 Cost total_cost(const Algorithm& algorithm, const Shape& shape) {
-  const Cost far = algorithm.cost(shape), near = algorithm.near_cost(shape);
+  const Cost far = algorithm.cost(shape), near = algorithm.intra_cost(shape);
   Cost both = far;
   both.rounds += near.rounds;
   both.volume += near.volume;
@@ -43,7 +44,7 @@ constexpr double kExact = 1e-9;
 
 }  // namespace
 
-TEST_CASE("the simulator gives the textbook's costs of the parameter server and the ring") {
+TEST_CASE("the simulator reproduces the textbook costs of the parameter server and the ring") {
   const SimulatedNetwork network{.latency_s = 0, .bandwidth_bytes_per_s = kBandwidth};
   for (int n = 2; n <= 16; ++n) {
     CAPTURE(n);
@@ -85,9 +86,8 @@ TEST_CASE("two trees keep both directions busy: over many tiles the cost does no
   }
 }
 
-TEST_CASE(
-    "cost() agrees with the simulator: exactly, but for the algorithms whose transfers overlap unevenly") {
-  // These are off by at most one round and a third of the volume, where the number of ranks is no power of
+TEST_CASE("cost() agrees with the simulator, exactly except for unevenly overlapping transfers") {
+  // These are off by at most one round and a third of the volume, if the number of ranks is not a power of
   // two or the root is not the first rank of its half.
   const std::set<std::string> uneven = {"all_reduce/recursive_doubling",
                                         "all_reduce/halving_doubling",
@@ -118,11 +118,11 @@ TEST_CASE(
 namespace {
 
 struct Counts {
-  Work sent;
+  CpuWork sent;
   double received = 0;  // messages
 };
 
-/// What one rank has to do in a tile.
+/// The work of one rank in a tile.
 Counts counts_of(const Schedule& schedule) {
   Counts counts;
   double sent_chunks = 0, folded_chunks = 0;
@@ -147,7 +147,7 @@ Counts counts_of(const Schedule& schedule) {
 
 struct AllRanks {
   Counts busiest;
-  Work mean;
+  CpuWork mean;
 };
 
 AllRanks count_all(const Algorithm& algorithm, const Shape& shape) {
@@ -166,7 +166,7 @@ AllRanks count_all(const Algorithm& algorithm, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("cost() counts the messages and the folds of the busiest rank, where it says how many") {
+TEST_CASE("cost() gives the messages and folds of the busiest rank, if it gives numbers") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 1; n <= 20; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
@@ -183,18 +183,17 @@ TEST_CASE("cost() counts the messages and the folds of the busiest rank, where i
       }
 }
 
-TEST_CASE(
-    "cost() counts what ranks do on average, where it says so: exactly, but for blocks that go by trees") {
+TEST_CASE("cost() gives the average work of ranks, if any, exactly except for blocks sent along trees") {
   const std::set<std::string> by_tree = {"reduce/halving_gather", "gather/binomial", "gather/knomial4",
                                          "scatter/binomial", "scatter/knomial4"};
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n <= 20; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
-        Work said = algorithm.cost(shape).mean;
+        CpuWork said = algorithm.cost(shape).mean;
         if (shape.varying || said.volume == 0) continue;
-        const Work near = algorithm.near_cost(shape).mean;
+        const CpuWork near = algorithm.intra_cost(shape).mean;
         said = {said.volume + near.volume, said.messages + near.messages, said.folds + near.folds};
-        const Work mean = count_all(algorithm, shape).mean;
+        const CpuWork mean = count_all(algorithm, shape).mean;
         INFO(name_of(algorithm) << ", " << to_string(shape) << ": volume " << said.volume << " and "
                                 << mean.volume << ", messages " << said.messages << " and " << mean.messages
                                 << ", folds " << said.folds << " and " << mean.folds);
@@ -207,8 +206,8 @@ TEST_CASE(
 
 namespace {
 
-/// Of the vectors that a rank sends in a tile, what it passes on as soon as it has it, in the same Step or
-/// the next one.
+/// The part of the vectors sent by a rank in a tile that it forwards as soon as it has received it, in the
+/// same Step or the next.
 double relayed_volume(const Schedule& schedule) {
   double chunks = 0;
   for (const Lane& lane : schedule.lanes)
@@ -225,7 +224,7 @@ double relayed_volume(const Schedule& schedule) {
 
 }  // namespace
 
-TEST_CASE("cost() says of rings and chains how much they pass on as soon as they have it") {
+TEST_CASE("cost() says how much rings and chains forward as soon as they have received it") {
   const std::set<std::string> rings = {"all_reduce/ring", "all_gather/ring", "reduce_scatter/ring"};
   const std::set<std::string> chains = {"broadcast/chain", "reduce/chain"};
   for (const Algorithm& algorithm : algorithms())
@@ -254,12 +253,12 @@ TEST_CASE("predicted_time() is within two fifths of the simulator over many tile
       for (const Shape& shape : supported_shapes(algorithm, n)) {
         if (shape.varying || shape.kind == CollectiveKind::Barrier) continue;
         for (int tiles : {4, 32}) {
-          const double latency = 0.1 / tiles;  // of a tenth of a tile's time
+          const double latency = 0.1 / tiles;  // a tenth of a tile's time
           const double simulated =
               seconds(algorithm, shape, 1, tiles, {.latency_s = latency, .bandwidth_bytes_per_s = 1});
           const Times times{.latency = latency, .vector = 1};
           const double predicted = predicted_time(algorithm.cost(shape), times, tiles) +
-                                   predicted_time(algorithm.near_cost(shape), times, tiles);
+                                   predicted_time(algorithm.intra_cost(shape), times, tiles);
           INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << tiles << " tiles: predicted "
                                   << predicted << ", simulated " << simulated);
           CHECK(predicted <= 1.4 * simulated);
@@ -268,12 +267,12 @@ TEST_CASE("predicted_time() is within two fifths of the simulator over many tile
       }
 }
 
-TEST_CASE("where ranks share CPUs, the time is that of the work of them all") {
+TEST_CASE("if ranks share CPUs, the time is that of their total work") {
   const Times times{.latency = 3, .vector = 100, .message = 6, .fold = 50};
   const Cost tree{.rounds = 3, .volume = 3, .messages = 3, .folds = 3, .mean = {7.0 / 8, 7.0 / 8, 7.0 / 8}};
   constexpr double kWaits = 3 * 3, kBusiest = 3 * (100 + 6 + 50), kMean = 7.0 / 8 * (100 + 6 + 50);
   CHECK(predicted_time(tree, times, 1) == kWaits + kBusiest);
-  CHECK(predicted_time(tree, times, 1, 2) == kWaits + kBusiest);  // half of the ranks wait anyway
+  CHECK(predicted_time(tree, times, 1, 2) == kWaits + kBusiest);  // half of the ranks are waiting anyway
   CHECK(predicted_time(tree, times, 1, 8) == kWaits + 8 * kMean);
   Times half = times;
   half.one_way = 0.5;
@@ -286,7 +285,7 @@ TEST_CASE("where ranks share CPUs, the time is that of the work of them all") {
   CHECK(predicted_time(even, times, 1, 2) == kWaits + 2 * kBusiest);
 }
 
-TEST_CASE("who runs ahead waits for its own messages alone") {
+TEST_CASE("a rank that runs ahead waits only for its own messages") {
   const Cost wide{.rounds = 1, .volume = 7, .messages = 7, .one_way = true};
   const Times times{.latency = 2, .message = 6, .one_way = 0.5, .runs_ahead = true};
   CHECK(predicted_time(wide, times, 1) == 7 * (1 + 3));
@@ -295,7 +294,7 @@ TEST_CASE("who runs ahead waits for its own messages alone") {
   CHECK(predicted_time(both_ways, times, 1) == 2 + 7 * 6);
 }
 
-TEST_CASE("what is not sent from the caches takes longer") {
+TEST_CASE("data that is not sent from the caches takes longer") {
   const Times times{.vector = 100, .cold = 60};
   Cost ring{.rounds = 7, .volume = 1, .warm = 0.75};
   CHECK(predicted_time(ring, times, 1) == 100 + 0.25 * 60);
@@ -306,7 +305,7 @@ TEST_CASE("what is not sent from the caches takes longer") {
   CHECK(predicted_time(pipelined, times, 10) == 70 + 9 * 10);
 }
 
-TEST_CASE("the simulator says which step never runs") {
+TEST_CASE("the simulator reports the step that never runs") {
   const Shape shape{CollectiveKind::Broadcast, 2};
   std::vector<Schedule> ranks = {Schedule(shape, 0), Schedule(shape, 1)};
   ranks[0].add({.src = input(0), .dst = output(0)});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layout: pieces tile a buffer exactly once, and both ends of a connection agree.
 #include "schedule/layout.h"
 
@@ -6,12 +7,13 @@
 #include <random>
 
 #include "catch.h"
+#include "seed.h"
 
 using namespace rondo;
 
 namespace {
 
-/// All pieces of a layout, in order of offset; empty ones left out.
+/// All non-empty pieces of a layout, in order of offset.
 std::vector<Piece> all_pieces(const BufferLayout& layout, int chunks, size_t tiles) {
   std::vector<Piece> pieces;
   for (size_t tile = 0; tile < tiles; ++tile)
@@ -48,9 +50,9 @@ Draw draw(std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("parts tile the vector exactly once, and no chunk is longer than its tile's share") {
+TEST_CASE("parts tile the vector exactly once, and no chunk exceeds its tile's share") {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::test_seed(seed));
     const Draw d = draw(random);
     CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
     const BufferLayout layout = BufferLayout::parts(d.count, d.element, d.chunks, d.tile);
@@ -63,9 +65,9 @@ TEST_CASE("parts tile the vector exactly once, and no chunk is longer than its t
   }
 }
 
-TEST_CASE("consecutive parts of a tile are consecutive bytes") {
+TEST_CASE("consecutive parts of a tile are adjacent in memory") {
   for (uint64_t seed = 1; seed <= 500; ++seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::test_seed(seed));
     const Draw d = draw(random);
     CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
     const BufferLayout layout = BufferLayout::parts(d.count, d.element, d.chunks, d.tile);
@@ -78,9 +80,9 @@ TEST_CASE("consecutive parts of a tile are consecutive bytes") {
   }
 }
 
-TEST_CASE("blocks tile the buffer exactly once, each a stretch of its own block") {
+TEST_CASE("blocks tile the buffer exactly once, each piece within its own block") {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::test_seed(seed));
     const Draw d = draw(random);
     CAPTURE(seed, d.count, d.element, d.chunks, d.tile);
     const BufferLayout layout = BufferLayout::blocks(d.count, d.element, d.chunks, d.tile);
@@ -96,9 +98,9 @@ TEST_CASE("blocks tile the buffer exactly once, each a stretch of its own block"
   }
 }
 
-TEST_CASE("varying blocks are covered exactly, wherever they lie") {
+TEST_CASE("varying blocks are covered exactly, wherever they are") {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::test_seed(seed));
     const Draw d = draw(random);
     std::vector<size_t> counts;
     for (int chunk = 0; chunk < d.chunks; ++chunk)
@@ -125,10 +127,10 @@ TEST_CASE("varying blocks are covered exactly, wherever they lie") {
 }
 
 TEST_CASE("both ends of a connection give a block the same length in every tile") {
-  // The owner's own block and the same block among those of all ranks: all_gather_v, gather_v,
+  // The owner's own block, and the same block among those of all ranks: all_gather_v, gather_v,
   // reduce_scatter_v, scatter_v.
   for (uint64_t seed = 1; seed <= 500; ++seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::test_seed(seed));
     const Draw d = draw(random);
     std::vector<size_t> counts;
     std::vector<size_t> offsets;
@@ -150,7 +152,7 @@ TEST_CASE("both ends of a connection give a block the same length in every tile"
   }
 }
 
-TEST_CASE("nothing to move is one tile of empty pieces") {
+TEST_CASE("an empty vector is one tile of empty pieces") {
   const BufferLayout layout = BufferLayout::parts(0, 4, 3, 16);
   CHECK(layout.tiles() == 1);
   for (int chunk = 0; chunk < 3; ++chunk) CHECK(layout.piece(0, chunk).bytes == 0);
@@ -172,7 +174,7 @@ TEST_CASE("parts of a large tile begin at cache lines") {
   for (int chunk = 0; chunk < 3; ++chunk) CHECK(layout.piece(0, chunk).offset % 64 == 0);
 }
 
-TEST_CASE("a scratch chunk has the length of its chunk of the longer buffer and a place of its own") {
+TEST_CASE("a scratch chunk is as long as its chunk of the longer buffer and has its own place") {
   const std::vector<size_t> counts = {5, 0, 9};
   const std::vector<size_t> offsets = {0, 5, 5};
   Layout layout;

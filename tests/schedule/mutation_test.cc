@@ -1,5 +1,6 @@
-// Breaks schedules on purpose and sees that the verifier notices. What it lets pass must be harmless: a
-// second, concrete run with random numbers, lengths and interleavings must then get all results right.
+// SPDX-License-Identifier: Apache-2.0
+// Breaks schedules deliberately and checks that the verifier notices. Mutants that it accepts must be
+// harmless: a concrete run with random numbers, lengths and interleavings must then get all results right.
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -58,7 +59,7 @@ void try_mutants(const Algorithm& algorithm, const Shape& shape, std::mutex& mut
 
 }  // namespace
 
-TEST_CASE("the verifier catches schedules broken on purpose") {
+TEST_CASE("the verifier catches deliberately broken schedules") {
   struct Job {
     const Algorithm* algorithm;
     Shape shape;
@@ -89,7 +90,7 @@ TEST_CASE("the verifier catches schedules broken on purpose") {
   CHECK(caught > 9 * (mutants / 10));
 }
 
-TEST_CASE("what the verifier passes also runs right on numbers") {
+TEST_CASE("schedules that the verifier accepts also compute the right numbers") {
   for (const Algorithm& algorithm : algorithms())
     for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16})
       for (const Shape& shape : supported_shapes(algorithm, n)) {

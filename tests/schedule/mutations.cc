@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mutations.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class Breaker {
              [&](Schedule&, Lane& own, Step&) { std::swap(own.steps[step_], own.steps[step_ + 1]); });
   }
 
-  /// Gives the Step a changed copy of one of its peer sets.
+  /// Gives the Step a modified copy of one of its peer sets.
   template <typename Change>
   void change_set(const char* kind, uint16_t Step::*member, Change&& apply) {
     if (original().*member == Step::kNone) return;

@@ -1,4 +1,5 @@
-// Schedules broken on purpose. Pure functions.
+// SPDX-License-Identifier: Apache-2.0
+// Deliberately broken schedules. Pure functions.
 #pragma once
 
 #include <functional>
@@ -10,13 +11,12 @@
 namespace rondo {
 
 struct Mutant {
-  std::string kind;   // "drop a step" and the like
+  std::string kind;   // such as "drop a step"
   std::string where;  // rank, lane, step
   std::vector<Schedule> ranks;
 };
 
-/// Calls `visit` with every change of one Step of the schedules, or of two neighbours, that changes their
-/// text.
+/// Calls `visit` with every change of one Step, or of two adjacent ones, that changes the schedules' text.
 void for_each_mutant(const std::vector<Schedule>& ranks, const std::function<void(const Mutant&)>& visit);
 
 }  // namespace rondo

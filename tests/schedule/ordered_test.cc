@@ -1,4 +1,5 @@
-// Algorithms over ranks in another order than that of their numbers.
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms over ranks in an order other than that of their numbers.
 #include "algorithms/ordered.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::vector<int> shuffled(int n, uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("an algorithm of a kind that is free in it verifies in any order of 1 to 20 ranks, all roots") {
+TEST_CASE("an algorithm of an order-independent kind verifies in any order of 1 to 20 ranks, all roots") {
   for (const Algorithm& algorithm : algorithms()) {
     if (!is_free_in_order(algorithm.kind)) continue;
     for (int n = 1; n <= 20; ++n)
@@ -41,7 +42,7 @@ TEST_CASE("an algorithm of a kind that is free in it verifies in any order of 1 
   }
 }
 
-TEST_CASE("in another order the root's neighbours are those next to its place") {
+TEST_CASE("in another order the root's neighbours are those adjacent in that order") {
   const std::vector<int> order = {0, 2, 4, 6, 1, 3, 5, 7};
   const Shape shape{.kind = CollectiveKind::Broadcast, .nranks = 8, .root = 0};
   const Algorithm& chain = *algorithm_by_name(shape.kind, "chain").value();

@@ -1,4 +1,5 @@
-// Runs independent pieces of work on all cores.
+// SPDX-License-Identifier: Apache-2.0
+// Runs independent work on all cores.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace rondo {
 
-/// work(i) for every i below `count`, in any order, on several threads at once.
+/// Calls work(i) for every i below `count`, in any order, on several threads at once.
 template <typename Work>
 void parallel_for(size_t count, Work&& work) {
   std::atomic<size_t> next{0};

@@ -1,4 +1,5 @@
-// Schedule: what a Move becomes, and how it reads.
+// SPDX-License-Identifier: Apache-2.0
+// Schedule: the Step that a Move becomes, and its text.
 #include "schedule/schedule.h"
 
 #include "catch.h"
@@ -23,7 +24,7 @@ uint8_t verbs_of(const Move& move) {
 
 }  // namespace
 
-TEST_CASE("a step reads as what it does") {
+TEST_CASE("a step's text says what it does") {
   CHECK(text_of({.src = input(0), .send = {1, 3}}) == "input[0], send 1 3");
   CHECK(text_of({.src = input(1), .dst = output(1)}) == "input[1] -> output[1]");
   CHECK(text_of({.recv = {3}, .dst = output(2)}) == "recv 3 -> output[2]");
@@ -42,7 +43,7 @@ TEST_CASE("waits are part of a step's text") {
         "rank 0 lane 1 step 0: output[0], send 1, after (0, 0)\n");
 }
 
-TEST_CASE("verbs follow from what a move gives") {
+TEST_CASE("verbs are derived from the fields of a move") {
   CHECK(verbs_of({.src = input(0), .send = {1}}) == kSend);
   CHECK(verbs_of({.src = input(0), .dst = output(0)}) == kCopy);
   CHECK(verbs_of({.recv = {1}, .dst = output(0)}) == (kRecv | kCopy));
@@ -50,7 +51,7 @@ TEST_CASE("verbs follow from what a move gives") {
   CHECK(verbs_of({.src = input(0), .dst = output(0), .finish = true}) == (kCopy | kFinish));
 }
 
-TEST_CASE("a fold of the own rank alone is its source") {
+TEST_CASE("a fold of the own rank alone is a copy of its source") {
   Schedule schedule(kShape, 2, 4, 4);
   schedule.add({.recv = {2}, .src = input(0), .dst = output(0), .finish = true});
   const Step& step = schedule.lanes[0].steps[0];
@@ -59,7 +60,7 @@ TEST_CASE("a fold of the own rank alone is its source") {
   CHECK(schedule.peer_sets.empty());
 }
 
-TEST_CASE("equal peer sets are kept once, others in their order") {
+TEST_CASE("equal peer sets are stored once, and the order of peers distinguishes sets") {
   Schedule schedule(kShape, 0, 4);
   schedule.add({.src = input(0), .send = {1, 3}});
   schedule.add({.src = input(1), .send = {3, 1}});
@@ -71,7 +72,7 @@ TEST_CASE("equal peer sets are kept once, others in their order") {
   CHECK(schedule.peer_sets[steps[1].send_set] == std::vector<uint16_t>{3, 1});
 }
 
-TEST_CASE("chunks are counted as the buffer's table says") {
+TEST_CASE("chunks are counted according to the buffer table") {
   const auto chunks = [](CollectiveKind kind) {
     const Schedule schedule({kind, 5}, 0, 3);
     return std::pair(schedule.input_chunks, schedule.output_chunks);
@@ -85,7 +86,7 @@ TEST_CASE("chunks are counted as the buffer's table says") {
   CHECK(chunks(CollectiveKind::AllToAll) == std::pair(5, 5));
 }
 
-TEST_CASE("lanes are made where they are missing, each with its index as port") {
+TEST_CASE("missing lanes are created, each with its index as port") {
   Schedule schedule(kShape, 0);
   schedule.add(2, {.src = input(0), .dst = output(0)});
   REQUIRE(schedule.lanes.size() == 3);

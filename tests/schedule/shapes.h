@@ -1,4 +1,5 @@
-// What the schedule tests iterate: every row of the table with every shape that it supports.
+// SPDX-License-Identifier: Apache-2.0
+// Inputs of the schedule tests: every row of the table with every shape that it supports.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace rondo {
 
-/// 1, and the lengths of several equal groups of several ranks.
+/// 1, and all group lengths that give several equal groups of several ranks.
 inline std::vector<int> group_lengths(int nranks) {
   std::vector<int> lengths = {1};
   for (int length = 2; length < nranks; ++length)
@@ -17,8 +18,8 @@ inline std::vector<int> group_lengths(int nranks) {
   return lengths;
 }
 
-/// Roots, commutative or not, varying or not, groups where it makes a difference: all that the kind has and
-/// the algorithm supports.
+/// Every combination of root, commutativity, varying form and group length (if relevant) that the kind has
+/// and the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
   const bool blocks = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter ||

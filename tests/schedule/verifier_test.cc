@@ -1,4 +1,5 @@
-// The verifier on small schedules made by hand: what it accepts, and the words in which it refuses.
+// SPDX-License-Identifier: Apache-2.0
+// The verifier on small hand-made schedules: what it accepts, and the errors with which it refuses.
 #include "schedule/verifier.h"
 
 #include "catch.h"
@@ -48,13 +49,13 @@ Ranks exchange(const Shape& shape = kAllReduce) {
 
 }  // namespace
 
-TEST_CASE("a right exchange verifies") {
+TEST_CASE("a correct exchange verifies") {
   CHECK(verify(kAllReduce, exchange()).ok());
   CHECK(verify(kAllReduce, exchange(), {.slots = 1, .tiles = 5, .in_place = true}).ok());
   CHECK(association(kAllReduce, exchange(), 1, 0) == "(0+1)");
 }
 
-TEST_CASE("a deadlock names who waits for whom") {
+TEST_CASE("a deadlock names which rank waits for which") {
   Ranks ranks = empty(kAllReduce);
   for (int rank : {0, 1}) {
     Schedule& schedule = ranks[static_cast<size_t>(rank)];
@@ -68,7 +69,7 @@ TEST_CASE("a deadlock names who waits for whom") {
         "from rank 0");
 }
 
-TEST_CASE("a deadlock for want of slots appears at that depth only") {
+TEST_CASE("a deadlock for lack of slots appears at that depth only") {
   const Shape shape{CollectiveKind::AllGather, 3};
   Ranks ranks = empty(shape);
   for (int rank = 0; rank < 3; ++rank) {
@@ -83,20 +84,20 @@ TEST_CASE("a deadlock for want of slots appears at that depth only") {
   CHECK_REFUSED("waits for room to rank", shape, ranks, {.slots = 1});
 }
 
-TEST_CASE("a rank that waits for one that has ended is told so") {
+TEST_CASE("a rank that waits for a finished rank is named") {
   Ranks ranks = empty(kBroadcast);
   ranks[0].add({.src = input(0), .dst = output(0)});
   ranks[1].add({.recv = {0}, .dst = output(0)});
   CHECK_REFUSED("waits for data from rank 0; rank 0 has ended", kBroadcast, ranks);
 }
 
-TEST_CASE("messages that nobody receives are found") {
+TEST_CASE("messages that no rank receives are found") {
   Ranks ranks = exchange();
   ranks[0].add(1, {.src = input(0), .send = {1}});
   CHECK_REFUSED("on port 1 are never received", kAllReduce, ranks, {.slots = 3});
 }
 
-TEST_CASE("contributions: missing, twice, of the wrong chunk, in the wrong order") {
+TEST_CASE("contributions: missing, duplicate, of the wrong chunk, in the wrong order") {
   Ranks missing = empty(kAllReduce);
   for (Schedule& schedule : missing) schedule.add({.src = input(0), .dst = output(0)});
   CHECK_REFUSED(
@@ -131,7 +132,7 @@ TEST_CASE("contributions: missing, twice, of the wrong chunk, in the wrong order
   CHECK_REFUSED("adds rank 0 after rank 1, but the operands do not commute", ordered, reversed);
 }
 
-TEST_CASE("finishing: too early, twice, never, where nothing is to be finished") {
+TEST_CASE("finishing: too early, twice, never, without need") {
   Ranks early = exchange();
   early[0].lanes[0].steps[0].verbs |= kFinish;
   CHECK_REFUSED("finishes 0 of chunk 0, tile 0, which lacks ranks", kAllReduce, early);
@@ -150,7 +151,7 @@ TEST_CASE("finishing: too early, twice, never, where nothing is to be finished")
   CHECK_REFUSED("it finishes in a collective that does not", scan, scanned);
 }
 
-TEST_CASE("memory: never written, written where it must not be") {
+TEST_CASE("memory: never written, written where forbidden") {
   Ranks unwritten = empty(kBroadcast);
   unwritten[0].add({.src = output(0), .send = {1}});
   unwritten[1].add({.recv = {0}, .dst = output(0)});
@@ -170,7 +171,7 @@ TEST_CASE("memory: never written, written where it must not be") {
   CHECK_REFUSED("it writes to the output of rank 1, which has no result", reduce, exchange(reduce));
 }
 
-TEST_CASE("scratch does not last from tile to tile") {
+TEST_CASE("scratch contents do not survive a tile") {
   Ranks ranks = empty(kBroadcast, 1, 1);
   ranks[0].add({.src = input(0), .dst = output(0), .send = {1}});
   ranks[1].add({.recv = {0}, .dst = scratch(0)});
@@ -206,7 +207,7 @@ TEST_CASE("source and destination may be the same, but not overlap otherwise") {
   CHECK_REFUSED("source and destination overlap, but are not the same", equal, gather);
 }
 
-TEST_CASE("lanes of a rank may only touch the same memory in an order that is certain") {
+TEST_CASE("lanes of a rank may access the same memory only in a guaranteed order") {
   const auto keep_and_send = [](bool waits) {
     Ranks ranks = empty(kBroadcast);
     ranks[0].add(0, {.src = input(0), .dst = output(0)});
@@ -220,15 +221,15 @@ TEST_CASE("lanes of a rank may only touch the same memory in an order that is ce
 }
 
 TEST_CASE("a message orders lanes as well as a wait does") {
-  // In place, lane 1 of rank 1 overwrites what its lane 0 has read: the answer comes only after that was
-  // received.
+  // In place, lane 1 of rank 1 overwrites what lane 0 has read: it receives the reply only after lane 0's
+  // message was received.
   Ranks ranks = empty(kAllReduce);
   ranks[0].add(0, {.recv = {0, 1}, .src = input(0), .dst = output(0), .finish = true});
   ranks[0].add(1, {.src = output(0), .send = {1}, .after_lane = 0, .after_step = 0});
   ranks[1].add(0, {.src = input(0), .send = {0}});
   ranks[1].add(1, {.recv = {0}, .dst = output(0)});
   CHECK(verify(kAllReduce, ranks, {.in_place = true}).ok());
-  // An answer that does not depend on the question is no order.
+  // A reply that does not depend on the request gives no order.
   const Shape gather{CollectiveKind::AllGather, 2};
   Ranks loose = empty(gather);
   loose[0].add(0, {.src = input(0), .dst = output(0)});
@@ -237,7 +238,7 @@ TEST_CASE("a message orders lanes as well as a wait does") {
 }
 
 TEST_CASE("scratch shared by lanes of different tiles is a race") {
-  // Lane 1 of tile 0 may still read the scratch while lane 0 already writes tile 1's.
+  // Lane 1 may still read tile 0's scratch while lane 0 already writes tile 1's.
   Ranks ranks = empty(kBroadcast, 1, 1);
   ranks[0].add({.src = input(0), .dst = output(0), .send = {1}});
   ranks[1].add(0, {.recv = {0}, .dst = scratch(0)});
@@ -245,7 +246,7 @@ TEST_CASE("scratch shared by lanes of different tiles is a race") {
   CHECK_REFUSED("reads scratch[0]: races with a write by lane 0", kBroadcast, ranks);
 }
 
-TEST_CASE("a barrier that lets somebody go too early is found") {
+TEST_CASE("a barrier that releases a rank too early is found") {
   const Shape barrier{CollectiveKind::Barrier, 3};
   Ranks ranks = empty(barrier);
   for (int rank = 0; rank < 3; ++rank) {
@@ -255,9 +256,7 @@ TEST_CASE("a barrier that lets somebody go too early is found") {
   CHECK(refusal(barrier, ranks) == "rank 0 leaves the barrier without having heard of rank 1");
 }
 
-TEST_CASE(
-    "lengths: chunks that may differ do not take each other's place, and only who knows a length may use "
-    "it") {
+TEST_CASE("lengths: chunks that may differ cannot replace each other, and only known lengths are used") {
   Ranks parts = empty(kBroadcast, 2);
   parts[0].add({.src = input(0), .dst = output(1)});
   CHECK_REFUSED("source and destination can differ in length", kBroadcast, parts);
@@ -285,7 +284,7 @@ TEST_CASE("ranks must agree on what they share") {
   CHECK(refusal(kAllReduce, {Schedule(kAllReduce, 0)}) == "1 schedules for 2 ranks");
 }
 
-TEST_CASE("reductions in rank order have the association that the algorithm draws") {
+TEST_CASE("reductions in rank order have the association that the algorithm's picture shows") {
   const auto tree = [](const char* name, CollectiveKind kind, int n, int root, int rank) {
     const Shape shape{kind, n, root};
     return association(shape, build_all(*algorithm_by_name(kind, name).value(), shape), rank, 0);

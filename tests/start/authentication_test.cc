@@ -1,4 +1,5 @@
-// Strangers, scanners and other versions at the door: turned away, while a start goes on undisturbed.
+// SPDX-License-Identifier: Apache-2.0
+// Strangers, port scanners and other protocol versions: rejected, without disturbing a start in progress.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,19 +13,20 @@
 #include <random>
 #include <thread>
 
+#include "bootstrap/peer_info.h"
 #include "catch.h"
-#include "comm/handshake.h"
-#include "comm/member.h"
+#include "net/handshake.h"
+#include "seed.h"
 #include "start.h"
 #include "world.h"
 
 namespace rondo::test {
 namespace {
 
-constexpr uint32_t kVersion = 10;  // of the protocol, as this suite knows it
+constexpr uint32_t kVersion = 10;  // of the protocol, as this test knows it
 constexpr size_t kHelloBytes = 32, kAnswerBytes = 64, kClaimBytes = 128, kReceiptBytes = 40, kProofBytes = 32;
 
-/// The loopback address of the process that made the id.
+/// The loopback address of the process that created the id.
 Address door(const UniqueId& id) {
   return Address::tcp({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}, id.tcp_port);
 }
@@ -35,12 +37,12 @@ Result<Fd> connected(const Address& address, const Deadline& deadline) {
   return fd;
 }
 
-/// Connects, says `bytes`, and waits until the other end hangs up.
+/// Connects, sends `bytes`, and waits until the other end closes the connection.
 void say(const UniqueId& id, const std::vector<std::byte>& bytes) {
   const Deadline deadline = Deadline::in_ms(10'000);
   auto fd = connected(door(id), deadline);
   REQUIRE(fd.ok());
-  static_cast<void>(send_all(fd.value(), bytes, deadline, {}));  // it may hang up before all is said
+  static_cast<void>(send_all(fd.value(), bytes, deadline, {}));  // it may close before everything is sent
   std::array<std::byte, 4096> answer;
   const Status ended = receive_all(fd.value(), answer, deadline, {});
   INFO(ended.message());
@@ -75,14 +77,14 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// How a dialler fares with a listener that behaves as `listener` says.
+/// Status of a dial to a listener that behaves as `listener` does.
 Status dial_fake(const Credentials& credentials, const std::function<void(const Fd&)>& listener) {
   uint16_t port = 0;
   auto listening = listen_tcp(port);
   REQUIRE(listening.ok());
   Status fared;
   std::thread dialler([&] {
-    const Purpose purpose{.kind = PurposeKind::Inquiry, .from_rank = 1};
+    const ConnectRequest purpose{.kind = ConnectKind::Inquiry, .from_rank = 1};
     fared = dial(Address::tcp(kLoopback, port), credentials, purpose, Deadline::in_ms(10'000), {}).status();
   });
   pollfd ready{listening.value().get(), POLLIN, 0};
@@ -98,11 +100,11 @@ Status dial_fake(const Credentials& credentials, const std::function<void(const 
 
 }  // namespace
 
-TEST_CASE("strangers are turned away and do not disturb a start") {
+TEST_CASE("strangers are rejected and do not disturb a start") {
   rondo_unique_id_t raw;
   REQUIRE(rondo_get_unique_id(&raw) == RONDO_OK);
   const UniqueId id = parse(raw);
-  std::mt19937 random(11);
+  std::mt19937 random(test_seed(11));
   std::vector<std::byte> noise(300);
   for (auto& byte : noise) byte = static_cast<std::byte>(random());
 
@@ -115,7 +117,7 @@ TEST_CASE("strangers are turned away and do not disturb a start") {
   });
   say(id, bytes_of("GET / HTTP/1.1\r\nHost: example\r\nAccept: */*\r\n\r\n"));
   say(id, noise);
-  const auto silent = connected(door(id), Deadline::in_ms(1000));  // connects and says nothing
+  const auto silent = connected(door(id), Deadline::in_ms(1000));  // connects and sends nothing
   REQUIRE(silent.ok());
   REQUIRE_FALSE(joined);
 
@@ -128,13 +130,13 @@ TEST_CASE("strangers are turned away and do not disturb a start") {
   end.join();
 }
 
-TEST_CASE("who does not know the secret is refused, and so is who does not prove it") {
+TEST_CASE("a peer with a wrong secret is refused, and so is one without a proof of the right one") {
   rondo_unique_id_t raw;
   REQUIRE(rondo_get_unique_id(&raw) == RONDO_OK);
   const UniqueId id = parse(raw);
   Credentials wrong = id.credentials;
   wrong.secret.bytes[0] ^= std::byte{1};
-  const Purpose purpose{.kind = PurposeKind::Register, .from_rank = 0};
+  const ConnectRequest purpose{.kind = ConnectKind::Register, .from_rank = 0};
   const auto refused = dial(door(id), wrong, purpose, Deadline::in_ms(5000), {});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.status().message().find("secret") != std::string::npos);
@@ -144,16 +146,16 @@ TEST_CASE("who does not know the secret is refused, and so is who does not prove
   REQUIRE_FALSE(other.ok());
   CHECK(other.status().message().find("does not know this session") != std::string::npos);
 
-  std::vector<std::byte> forged = hello_for(id);  // and then a claim without a proof
+  std::vector<std::byte> forged = hello_for(id);  // followed by a claim without a proof
   forged.resize(kHelloBytes + kClaimBytes);
   say(id, forged);
 
-  rondo_comm_t alone = nullptr;  // ends the start that nobody else joins
+  rondo_comm_t alone = nullptr;  // ends the start, which no other rank joins
   REQUIRE(rondo_init_rank(&alone, 1, &raw, 0, nullptr) == RONDO_OK);
   rondo_destroy(alone);
 }
 
-TEST_CASE("another version of the protocol is told apart") {
+TEST_CASE("another version of the protocol is recognized") {
   rondo_unique_id_t raw;
   REQUIRE(rondo_get_unique_id(&raw) == RONDO_OK);
   const UniqueId id = parse(raw);
@@ -171,13 +173,13 @@ TEST_CASE("another version of the protocol is told apart") {
   rondo_destroy(alone);
 }
 
-TEST_CASE("a listener says nothing by which a stranger could check guesses at the secret") {
+TEST_CASE("a listener sends nothing that would let a stranger check guesses of the secret") {
   const Start start;
   auto fd = connected(door(start.id), Deadline::in_ms(5000));
   REQUIRE(fd.ok());
   tell(fd.value(), hello_for(start.id));
   const auto answer = hear(fd.value(), kAnswerBytes);
-  CHECK(is_zero(std::span(answer).subspan(8, 8)));  // welcome so far
+  CHECK(is_zero(std::span(answer).subspan(8, 8)));  // no objection so far
   CHECK(is_zero(std::span(answer).subspan(32)));    // nothing after the nonce
   tell(fd.value(), std::vector<std::byte>(kClaimBytes));
   const auto receipt = hear(fd.value(), kReceiptBytes);
@@ -187,7 +189,7 @@ TEST_CASE("a listener says nothing by which a stranger could check guesses at th
   CHECK_FALSE(receive_all(fd.value(), {&more, 1}, Deadline::in_ms(5000), {}).ok());
 }
 
-TEST_CASE("a listener that sends the dialler's own proof back is not believed") {
+TEST_CASE("a listener that echoes the dialler's own proof is rejected") {
   const Start start;
   const Status fared = dial_fake(start.id.credentials, [](const Fd& fd) {
     hear(fd, kHelloBytes);
@@ -204,10 +206,10 @@ TEST_CASE("a listener that sends the dialler's own proof back is not believed") 
   CHECK(fared.message().find("has another secret") != std::string::npos);
 }
 
-TEST_CASE("a proof fits the conversation that it was made for, unchanged, and no other") {
+TEST_CASE("a proof is valid only for its own conversation, unmodified") {
   const Start start;
   std::vector<std::byte> hello, claim;
-  // A man in the middle, who may change a byte of the claim or of the receipt.
+  // A man in the middle, which can change one byte of the claim or of the receipt.
   const auto relay = [&](size_t changed_in_claim, size_t changed_in_receipt) {
     return dial_fake(start.id.credentials, [&](const Fd& fd) {
       const auto real = connected(door(start.id), Deadline::in_ms(5000));
@@ -225,20 +227,20 @@ TEST_CASE("a proof fits the conversation that it was made for, unchanged, and no
     });
   };
   CHECK(relay(kClaimBytes, kReceiptBytes).ok());
-  CHECK(relay(0, kReceiptBytes).code() == Code::InvalidUsage);                // the purpose
-  CHECK(relay(40, kReceiptBytes).code() == Code::InvalidUsage);               // who it is
+  CHECK(relay(0, kReceiptBytes).code() == Code::InvalidUsage);                // the request
+  CHECK(relay(40, kReceiptBytes).code() == Code::InvalidUsage);               // the identity
   CHECK(relay(kClaimBytes - 1, kReceiptBytes).code() == Code::InvalidUsage);  // the proof
   CHECK(relay(kClaimBytes, kReceiptBytes - 1).code() == Code::InvalidUsage);
 
   auto fd = connected(door(start.id), Deadline::in_ms(5000));
   REQUIRE(fd.ok());
-  tell(fd.value(), hello);  // and once more
+  tell(fd.value(), hello);  // a replay
   hear(fd.value(), kAnswerBytes);
   tell(fd.value(), claim);
   CHECK(hear(fd.value(), kReceiptBytes)[0] == std::byte{3});
 }
 
-TEST_CASE("many strangers are one line in the log, and a count") {
+TEST_CASE("many strangers produce one line in the log, with a count") {
   const std::string path = "/tmp/rondo-strangers-" + std::to_string(::getpid());
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -1,10 +1,12 @@
-#include "comm/control_tree.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/control_tree.h"
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
 #include "catch.h"
+#include "seed.h"
 
 namespace rondo {
 namespace {
@@ -17,9 +19,9 @@ std::vector<uint64_t> random_hosts(std::mt19937& random, int nranks, int nhosts)
 
 }  // namespace
 
-TEST_CASE("the control tree joins all ranks, and both ends of an edge know it") {
+TEST_CASE("the control tree connects all ranks, and both ends of an edge agree on it") {
   const unsigned seed = GENERATE(1u, 2u, 3u);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed(seed));
   for (const int nranks : {1, 2, 3, 7, 8, 9, 10, 64, 65, 130}) {
     for (const int nhosts : {1, 2, 5, 200}) {
       INFO("seed " << seed << ", " << nranks << " ranks, " << nhosts << " hosts");
@@ -29,7 +31,7 @@ TEST_CASE("the control tree joins all ranks, and both ends of an edge know it") 
       for (int rank = 0; rank < nranks; ++rank) {
         const ControlTree tree = control_tree(parents, {}, rank);
         roots += tree.parent < 0 ? 1 : 0;
-        REQUIRE(tree.parent < rank);  // so that following parents ends, at one root
+        REQUIRE(tree.parent < rank);  // so following parents terminates
         if (tree.parent < 0) continue;
         const auto siblings = control_tree(parents, {}, tree.parent).children;
         REQUIRE(std::count(siblings.begin(), siblings.end(), rank) == 1);
@@ -39,8 +41,8 @@ TEST_CASE("the control tree joins all ranks, and both ends of an edge know it") 
   }
 }
 
-TEST_CASE("edges between hosts are one less than hosts, and no rank has many neighbours") {
-  std::mt19937 random(9);
+TEST_CASE("the tree has one edge fewer between hosts than hosts, and no rank has many neighbors") {
+  std::mt19937 random(test::test_seed(9));
   const auto hosts = random_hosts(random, 300, 20);
   const auto parents = control_parents(hosts);
   int between = 0;
@@ -53,9 +55,9 @@ TEST_CASE("edges between hosts are one less than hosts, and no rank has many nei
   REQUIRE(between == 19);
 }
 
-TEST_CASE("whoever goes, the others hang together, and both ends of an edge know it") {
+TEST_CASE("the tree of the remaining ranks stays connected, and both ends of an edge agree on it") {
   const unsigned seed = GENERATE(1u, 2u, 3u);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed(seed));
   for (const int nranks : {2, 3, 10, 65, 130}) {
     INFO("seed " << seed << ", " << nranks << " ranks");
     const auto parents = control_parents(random_hosts(random, nranks, 5));

@@ -1,5 +1,6 @@
-// Dialling a process that offers several addresses, of which some are silent or another machine's; and one in
-// which that rank is not any more.
+// SPDX-License-Identifier: Apache-2.0
+// Dialling a process that offers several addresses, some of them silent or another machine's; and a process
+// that the rank has left.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -9,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "bootstrap/context.h"
 #include "catch.h"
-#include "comm/context.h"
-#include "comm/handshake.h"
+#include "net/handshake.h"
 
 namespace rondo::test {
 namespace {
@@ -27,7 +28,7 @@ uint16_t port_of(const Fd& fd) {
   return ntohs(address.sin_port);
 }
 
-/// A listener that nobody accepts at and whose backlog is full: the kernel drops what asks for more.
+/// A listener that never accepts and whose backlog is full, so that the kernel drops further requests.
 class Silent {
  public:
   Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -47,7 +48,7 @@ class Silent {
   std::array<Fd, 4> filling_;
 };
 
-/// A port that nobody listens at.
+/// A port on which no process listens.
 Address refusing() {
   const Fd unused(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const Address any = loopback(0);
@@ -55,10 +56,10 @@ Address refusing() {
   return loopback(port_of(unused));
 }
 
-/// Nothing has a way there.
+/// An address without a route.
 Address unroutable() { return Address::tcp({0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 9); }
 
-/// This process as one that others dial, with a rank 0 in it.
+/// This process as the target of a dial, with a rank 0 in it.
 struct Dialled {
   Credentials credentials{random_u64(), random_secret()};
   std::shared_ptr<Context> context;
@@ -67,18 +68,18 @@ struct Dialled {
     auto got = Context::get();
     REQUIRE(got.ok());
     context = got.take();
-    context->open(credentials, 0, [this](const Purpose&, Fd) { ++came; });
+    context->open(credentials, 0, [this](const ConnectRequest&, Fd) { ++came; });
   }
   ~Dialled() { context->close(credentials.session, 0); }
   Address address() const { return loopback(context->self().tcp_port); }
 
   Result<Fd> dial(std::vector<Address> addresses, int64_t within_ms, int rank, Contact& contact) const {
-    const Purpose purpose{.kind = PurposeKind::Inquiry, .from_rank = 1, .to_rank = rank};
+    const ConnectRequest purpose{.kind = ConnectKind::Inquiry, .from_rank = 1, .to_rank = rank};
     return dial_any(addresses, credentials, purpose, Deadline::in_ms(within_ms), {}, &contact);
   }
 };
 
-TEST_CASE("an address that is silent does not keep the next from being tried") {
+TEST_CASE("a silent address does not delay trying the next one") {
   const Dialled dialled;
   const Silent silent;
   Contact contact = Contact::None;
@@ -91,20 +92,20 @@ TEST_CASE("an address that is silent does not keep the next from being tried") {
   CHECK(dialled.came == 1);
 }
 
-TEST_CASE("the most telling failure of several addresses is reported") {
+TEST_CASE("the most informative failure of several addresses is reported") {
   const Dialled dialled;
   const Silent silent;
   Contact contact = Contact::None;
-  // Nobody listens any more, whether or not this host has a way to the other address.
+  // The process is gone, whether or not this host has a route to the other address.
   CHECK(dialled.dial({refusing(), unroutable()}, 2000, 0, contact).status().code() == Code::RemoteError);
   CHECK(dialled.dial({unroutable(), refusing()}, 2000, 0, contact).status().code() == Code::RemoteError);
-  // The one that refuses can be another machine's.
+  // The refusing address may belong to another machine.
   CHECK(dialled.dial({silent.address(), refusing()}, 300, 0, contact).status().code() == Code::Timeout);
   CHECK(dialled.dial({refusing(), silent.address()}, 300, 0, contact).status().code() == Code::Timeout);
   CHECK(contact == Contact::Sought);
 }
 
-TEST_CASE("a rank that has left its process is not there any more, though others of the process are") {
+TEST_CASE("a rank that has left its process is gone, though others of the process remain") {
   const Dialled dialled;
   Contact contact = Contact::None;
   const auto reached = dialled.dial({dialled.address()}, 5000, 3, contact);
@@ -114,7 +115,7 @@ TEST_CASE("a rank that has left its process is not there any more, though others
   CHECK(dialled.came == 0);
 }
 
-TEST_CASE("a deadline can be as far away as a number can say") {
+TEST_CASE("a deadline may be as far away as the type allows") {
   const Deadline far = Deadline::in_ms(std::numeric_limits<int64_t>::max());
   CHECK_FALSE(far.passed());
   CHECK(far.left_ms() == std::numeric_limits<int>::max());

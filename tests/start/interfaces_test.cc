@@ -1,4 +1,5 @@
-#include "comm/interfaces.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "net/interfaces.h"
 
 #include <fmt/ranges.h>
 
@@ -29,7 +30,7 @@ const std::vector<Interface> kHost = {ipv4("lo", 127, 0, 0, 1, 8), ipv6("eth0", 
 
 }  // namespace
 
-TEST_CASE("interface filters read as NCCL's do") {
+TEST_CASE("interface filters are read as NCCL reads them") {
   CHECK(interface_matches("eth", "eth0"));
   CHECK(interface_matches("ib,eth", "eth1"));
   CHECK_FALSE(interface_matches("=eth", "eth0"));
@@ -39,7 +40,7 @@ TEST_CASE("interface filters read as NCCL's do") {
   CHECK(interface_matches("^=eth0", "eth01"));
 }
 
-TEST_CASE("loopback is never offered beside another interface") {
+TEST_CASE("loopback is not offered if there is another interface") {
   CHECK(names(choose_interfaces(kHost, "")) == std::vector<std::string>{"eth0", "ib0", "eth0", "docker0"});
   CHECK(names(choose_interfaces({kHost[0]}, "")) == std::vector<std::string>{"lo"});
 }
@@ -51,7 +52,7 @@ TEST_CASE("a filter decides which interfaces are offered") {
   CHECK(choose_interfaces(kHost, "wlan").empty());
 }
 
-TEST_CASE("a filter that admits nothing is refused with the name of every interface, once") {
+TEST_CASE("a filter that admits nothing is refused with the name of every interface, each once") {
   CHECK(interface_names(kHost) == std::vector<std::string>{"lo", "eth0", "docker0", "ib0"});
   ::setenv("RONDO_SOCKET_IFNAME", "wlan", 1);
   const auto refused = offered_interfaces();
@@ -62,10 +63,10 @@ TEST_CASE("a filter that admits nothing is refused with the name of every interf
                     fmt::join(interface_names(list_interfaces().take()), ", ")));
 }
 
-TEST_CASE("a peer's addresses in an own subnet are tried first") {
+TEST_CASE("a peer's addresses in a subnet of this host are tried first") {
   const std::vector<IpAddress> peer = {ipv4("", 192, 168, 0, 2, 24).ip, ipv4("", 10, 1, 0, 2, 24).ip};
-  CHECK(by_nearness(peer, kHost).front() == peer[1]);
-  CHECK(by_nearness(peer, {}).front() == peer[0]);
+  CHECK(by_locality(peer, kHost).front() == peer[1]);
+  CHECK(by_locality(peer, {}).front() == peer[0]);
 }
 
 }  // namespace rondo

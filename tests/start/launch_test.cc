@@ -1,16 +1,17 @@
-#include "comm/launch.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/launcher_env.h"
 
 #include <cstdlib>
 #include <map>
 
 #include "base/settings.h"
+#include "bootstrap/rendezvous.h"
 #include "catch.h"
-#include "comm/rendezvous.h"
 
 namespace rondo {
 namespace {
 
-/// Exactly these variables of Rondo's table, while it lives.
+/// Sets exactly these variables of Rondo's settings table, for its lifetime.
 class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& wanted) {
@@ -30,7 +31,7 @@ class Environment {
   std::map<std::string, std::string> before_;
 };
 
-Launch launched_with(const std::map<std::string, std::string>& variables) {
+LauncherEnv launched_with(const std::map<std::string, std::string>& variables) {
   const Environment environment(variables);
   const auto launch = read_launch();
   REQUIRE(launch.ok());
@@ -48,13 +49,13 @@ std::string failure_with(const std::map<std::string, std::string>& variables) {
 }  // namespace
 
 TEST_CASE("every launcher's variables are understood") {
-  const Launch torchrun = launched_with({{"RANK", "3"},
-                                         {"WORLD_SIZE", "8"},
-                                         {"LOCAL_RANK", "1"},
-                                         {"LOCAL_WORLD_SIZE", "2"},
-                                         {"MASTER_ADDR", "alpha"},
-                                         {"MASTER_PORT", "29500"},
-                                         {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  const LauncherEnv torchrun = launched_with({{"RANK", "3"},
+                                              {"WORLD_SIZE", "8"},
+                                              {"LOCAL_RANK", "1"},
+                                              {"LOCAL_WORLD_SIZE", "2"},
+                                              {"MASTER_ADDR", "alpha"},
+                                              {"MASTER_PORT", "29500"},
+                                              {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   CHECK(torchrun.rank == 3);
   CHECK(torchrun.size == 8);
   CHECK(torchrun.local_rank == 1);
@@ -63,30 +64,30 @@ TEST_CASE("every launcher's variables are understood") {
   CHECK(torchrun.master_port == 29500);
   CHECK(torchrun.agent_at_port);
 
-  const Launch open_mpi = launched_with({{"OMPI_COMM_WORLD_RANK", "1"},
-                                         {"OMPI_COMM_WORLD_SIZE", "4"},
-                                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-                                         {"PMIX_NAMESPACE", "4711"}});
+  const LauncherEnv open_mpi = launched_with({{"OMPI_COMM_WORLD_RANK", "1"},
+                                              {"OMPI_COMM_WORLD_SIZE", "4"},
+                                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                                              {"PMIX_NAMESPACE", "4711"}});
   CHECK(open_mpi.rank == 1);
   CHECK(open_mpi.size == 4);
   CHECK(open_mpi.local_size == 4);
   CHECK(open_mpi.job == "4711");
 
-  const Launch mpich = launched_with({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "0"}});
+  const LauncherEnv mpich = launched_with({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "0"}});
   CHECK(mpich.rank == 2);
   CHECK(mpich.local_rank == 0);
 
-  const Launch slurm = launched_with({{"SLURM_PROCID", "5"},
-                                      {"SLURM_NTASKS", "6"},
-                                      {"SLURM_NODELIST", "node[07-09]"},
-                                      {"SLURM_JOB_ID", "12"},
-                                      {"SLURM_STEP_ID", "3"}});
+  const LauncherEnv slurm = launched_with({{"SLURM_PROCID", "5"},
+                                           {"SLURM_NTASKS", "6"},
+                                           {"SLURM_NODELIST", "node[07-09]"},
+                                           {"SLURM_JOB_ID", "12"},
+                                           {"SLURM_STEP_ID", "3"}});
   CHECK(slurm.rank == 5);
   CHECK(slurm.master_host == "node07");
   CHECK(slurm.job == "12.3");
 }
 
-TEST_CASE("without a launcher there is none, and a process is alone") {
+TEST_CASE("without a launcher no variables are found, and a process is alone") {
   const Environment environment({});
   CHECK_FALSE(read_launch().value().has_value());
   const auto method = parse_method("env://");
@@ -94,7 +95,7 @@ TEST_CASE("without a launcher there is none, and a process is alone") {
   CHECK(method.value().launch.size == 1);
 }
 
-TEST_CASE("variables that make no sense are named with their value") {
+TEST_CASE("invalid variables are named with their value") {
   CHECK(failure_with({{"RANK", "x"}, {"WORLD_SIZE", "2"}}) ==
         "RANK is 'x': it must be a whole number from 0 to 1");
   CHECK(failure_with({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).find("RANK is '2'") == 0);
@@ -111,7 +112,7 @@ TEST_CASE("the first host of a Slurm list") {
   CHECK(first_slurm_host("login1,node[5,7]") == "login1");
 }
 
-TEST_CASE("a method takes from a launcher's variables what it leaves out") {
+TEST_CASE("a method takes what it omits from the launcher's variables") {
   const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "3"}});
   for (const char* text : {"tcp://alpha:4000", "file:///x?size=3", "env://?rank=1"}) {
     INFO(text);
@@ -122,7 +123,7 @@ TEST_CASE("a method takes from a launcher's variables what it leaves out") {
   }
 }
 
-TEST_CASE("methods are parsed, and what is wrong in them is named") {
+TEST_CASE("methods are parsed, and errors in them are named") {
   const Environment environment({});
   const auto tcp = parse_method("tcp://[::1]:4000?rank=1&size=2");
   REQUIRE(tcp.ok());

@@ -1,4 +1,5 @@
-// The ways for processes to find one another, as a user would take them: variables, a host and port, a file.
+// SPDX-License-Identifier: Apache-2.0
+// The ways for processes to find one another, as a user would use them: variables, a host and port, a file.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -7,15 +8,15 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "bootstrap/unique_id.h"
 #include "catch.h"
-#include "comm/unique_id.h"
 #include "ports.h"
 #include "world.h"
 
 namespace rondo::test {
 namespace {
 
-/// The ranks of run_world() start a second communicator by `method`, and use it.
+/// The ranks of run_world() start a second communicator by `method` and use it.
 void start_second(Rank& rank, const char* method) {
   rondo_comm_t second = nullptr;
   check(rondo_init(&second, method, nullptr));
@@ -34,7 +35,7 @@ void set_launch(const Rank& rank, int port, bool one_host) {
   if (one_host) ::setenv("LOCAL_WORLD_SIZE", std::to_string(rank.size).c_str(), 1);
 }
 
-/// As rank 0 of a run writes it.
+/// As rank 0 of a job writes it.
 void write_id(const std::string& path, const UniqueId& id) {
   std::array<std::byte, UniqueId::kBytes> bytes;
   id.write(bytes);
@@ -47,13 +48,13 @@ std::string file_method(const std::string& path, const Rank& rank) {
   return "file://" + path + "?rank=" + std::to_string(rank.rank) + "&size=" + std::to_string(rank.size);
 }
 
-/// From now on what this process logs goes to a file.
+/// Redirects this process's log to a file from now on.
 void log_to(const std::string& path) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
   require(::dup2(file.get(), STDERR_FILENO) >= 0, "no log");
 }
 
-/// How many lines of a file contain `words`.
+/// Number of lines of a file that contain `words`.
 int lines_with(const std::string& path, const std::string& words) {
   std::ifstream file(path);
   int found = 0;
@@ -68,11 +69,11 @@ TEST_CASE("env:// without a secret lets processes of one user on one host meet")
   expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
     set_launch(rank, port, true);
     start_second(rank, "env://");
-    start_second(rank, nullptr);  // and again at the same place
+    start_second(rank, nullptr);  // and again at the same address
   }));
 }
 
-TEST_CASE("env:// with a secret also meets by TCP") {
+TEST_CASE("env:// with a secret also works over TCP") {
   const int port = free_port();
   expect_success(
       run_world({.nranks = 4, .environment = {{"RONDO_SECRET", "correct horse"}}}, [&](Rank& rank) {
@@ -92,22 +93,22 @@ TEST_CASE("tcp:// takes host and port from its text") {
   }
 }
 
-TEST_CASE("file:// gets past the file of an earlier run") {
+TEST_CASE("file:// ignores the file of an earlier run") {
   const std::string path = "/tmp/rondo-stale-" + std::to_string(::getpid());
-  // An earlier run's file: its process is gone.
+  // An earlier run's file, whose process is gone.
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     rondo_unique_id_t id;
     check(rondo_get_unique_id(&id));
     write_id(path, UniqueId::read(std::as_bytes(std::span(id.internal))).take());
   }));
   expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
-    if (rank.rank == 0) ::usleep(300'000);  // the others meet the stale file first
+    if (rank.rank == 0) ::usleep(300'000);  // so that the others find the stale file first
     start_second(rank, file_method(path, rank).c_str());
   }));
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("file:// gets past the file of an earlier run whose port somebody silent has by now") {
+TEST_CASE("file:// ignores the file of an earlier run whose port now belongs to a silent process") {
   const std::string path = "/tmp/rondo-silent-" + std::to_string(::getpid());
   UniqueId stale;
   const auto silent = listen_tcp(stale.tcp_port);
@@ -117,13 +118,13 @@ TEST_CASE("file:// gets past the file of an earlier run whose port somebody sile
   stale.addresses = {kLoopback};
   write_id(path, stale);
   expect_success(run_world({.nranks = 3, .environment = {{"RONDO_INIT_TIMEOUT", "20"}}}, [&](Rank& rank) {
-    if (rank.rank == 0) ::usleep(300'000);  // the others dial the silent one first
+    if (rank.rank == 0) ::usleep(300'000);  // so that the others dial the silent process first
     start_second(rank, file_method(path, rank).c_str());
   }));
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("file:// believes no file that another user may have made or changed") {
+TEST_CASE("file:// trusts no file that another user may have created or changed") {
   std::string folder = "/tmp/rondo-files-XXXXXX";
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
   const std::string good = folder + "/good";
@@ -138,7 +139,7 @@ TEST_CASE("file:// believes no file that another user may have made or changed")
   write_id(folder + "/open", id);
   REQUIRE(::chmod((folder + "/open").c_str(), 0644) == 0);
   write_id(folder + "/foreign", id);
-  if (::chown((folder + "/foreign").c_str(), 4321, 4321) == 0)  // which only root may
+  if (::chown((folder + "/foreign").c_str(), 4321, 4321) == 0)  // only root can do so
     kinds.emplace_back("foreign", "of user 4321");
   const auto outcomes = run_world({.nranks = 1, .timeout_s = 20}, [&](Rank&) {
     for (const auto& [name, words] : kinds) {
@@ -155,7 +156,7 @@ TEST_CASE("file:// believes no file that another user may have made or changed")
   expect_success(outcomes);
 }
 
-TEST_CASE("another secret is turned away with a sentence that says so, at both ends and once") {
+TEST_CASE("a wrong secret is rejected with an error that says so, on both ends and only once") {
   const int port = free_port();
   const std::string log = "/tmp/rondo-refused-" + std::to_string(::getpid()) + "-";
   expect_success(run_world({.nranks = 2, .environment = {{"RONDO_INIT_TIMEOUT", "2"}}}, [&](Rank& rank) {
@@ -180,7 +181,7 @@ TEST_CASE("ranks on other hosts are refused without a secret, and told what to s
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     ::setenv("RANK", "1", 1);
     ::setenv("WORLD_SIZE", "2", 1);
-    ::setenv("MASTER_ADDR", "192.0.2.1", 1);  // set aside for documentation: nobody's
+    ::setenv("MASTER_ADDR", "192.0.2.1", 1);  // reserved for documentation
     ::setenv("MASTER_PORT", "29500", 1);
     rondo_comm_t comm = nullptr;
     check_fails(rondo_init(&comm, nullptr, nullptr), RONDO_INVALID_USAGE, {"192.0.2.1", "RONDO_SECRET"});
@@ -190,7 +191,7 @@ TEST_CASE("ranks on other hosts are refused without a secret, and told what to s
   }));
 }
 
-TEST_CASE("a start names the ranks that did not come, and ranks that disagree about its size") {
+TEST_CASE("a start names the ranks that are missing, and ranks that disagree about its size") {
   expect_success(run_world({.nranks = 1, .environment = {{"RONDO_INIT_TIMEOUT", "0.5"}}}, [&](Rank&) {
     rondo_unique_id_t id;
     check(rondo_get_unique_id(&id));
@@ -200,7 +201,7 @@ TEST_CASE("a start names the ranks that did not come, and ranks that disagree ab
   }));
 }
 
-TEST_CASE("RONDO_PIN binds each rank's thread to one CPU, and refuses what it does not know") {
+TEST_CASE("RONDO_PIN binds each rank's thread to one CPU, and refuses unknown values") {
   expect_success(run_world({.nranks = 3, .environment = {{"RONDO_PIN", "Yes"}}}, [](Rank&) {
     cpu_set_t allowed;
     require(::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1, "not bound");

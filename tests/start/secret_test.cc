@@ -1,5 +1,6 @@
-// What a user's secret becomes: random ones as they are, short ones stretched.
-#include "comm/secret.h"
+// SPDX-License-Identifier: Apache-2.0
+// How a user's secret becomes a key: random ones are used directly, short ones are stretched.
+#include "net/secret.h"
 
 #include <fmt/core.h>
 
@@ -26,20 +27,20 @@ Secret secret_of(const std::string& text, const std::string& salt = "rondo port-
 
 }  // namespace
 
-TEST_CASE("a secret that can be guessed is stretched by scrypt, salted with the job") {
+TEST_CASE("a guessable secret is stretched by scrypt, salted with the job") {
   CHECK(hex(secret_of("correct horse")) ==
         "3e4b3f08f8b71a1b1f13e4f5c18d0f0184616118425bceb639b49a33d129b498");
   CHECK(hex(secret_of("correct horse", "rondo port-29501")) != hex(secret_of("correct horse")));
   const int64_t begin_ns = now_ns();
   for (int i = 0; i < 1000; ++i) secret_of("correct horse");
-  CHECK(now_ns() - begin_ns < 1'000'000'000);  // it costs once
+  CHECK(now_ns() - begin_ns < 1'000'000'000);  // only the first time is expensive
 }
 
-TEST_CASE("32 random bytes are taken as they are, and only what can be that") {
+TEST_CASE("32 random bytes are used directly, and nothing else is") {
   const std::string digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   const std::string base64 = "q83vEjRWeJq83wASNFZ4kKvN7xI0VniavN8AEjRWeJA";
   CHECK(hex(secret_of(digits)) == "a8ae6e6ee929abea3afcfc5258c8ccd6f85273e0d4626d26c7279f3250f77c8e");
-  const auto is_stretched = [](const std::string& text) {  // what is taken as it is does not know the salt
+  const auto is_stretched = [](const std::string& text) {  // a secret used directly ignores the salt
     return hex(secret_of(text, "one")) != hex(secret_of(text, "two"));
   };
   CHECK_FALSE(is_stretched(base64));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "siege.h"
 
 #include <fcntl.h>
@@ -67,11 +68,11 @@ Siege::Siege(int silent) {
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("no process");
   if (pid_ > 0) {
-    ::close(begun_[1]);  // so that begin() sees it if the strangers end
+    ::close(begun_[1]);  // so that begin() notices the child's end
     return;
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before that took hold
+  if (::getppid() != parent) ::_exit(1);  // it died before prctl took effect
   ::fcntl(ports_[0], F_SETFL, O_NONBLOCK);
   Stranger().run(ports_[0], begun_[1], silent);
 }

@@ -1,5 +1,6 @@
-// Siege: a process that opens connections to the ports it is told, says nothing on them, and goes on to
-// connect again and again until it ends. Made before the processes that name the ports.
+// SPDX-License-Identifier: Apache-2.0
+// Siege: a child process that opens connections to the given ports, sends nothing on them, and keeps
+// reconnecting until it ends. Create it before the processes that provide the ports.
 #pragma once
 
 #include <array>
@@ -9,18 +10,18 @@ namespace rondo::test {
 
 class Siege {
  public:
-  explicit Siege(int silent);  // so many connections to each port, before it goes on
+  explicit Siege(int silent);  // connections per port before the reconnecting begins
   ~Siege();
   Siege(const Siege&) = delete;
   Siege& operator=(const Siege&) = delete;
 
-  /// Returns when the silent ones have connected. Any process.
+  /// Returns once the silent connections are open. May be called from any process.
   void begin(uint16_t port) const;
 
  private:
   int pid_ = -1;
-  std::array<int, 2> ports_{};  // pipes: to it
-  std::array<int, 2> begun_{};  // from it
+  std::array<int, 2> ports_{};  // pipes: to the child
+  std::array<int, 2> begun_{};  // from the child
 };
 
 }  // namespace rondo::test

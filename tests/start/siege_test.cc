@@ -1,4 +1,5 @@
-// Strangers who connect, say nothing and connect again: a job goes on making connections under them.
+// SPDX-License-Identifier: Apache-2.0
+// Strangers that connect, stay silent and connect again: a job can still make connections.
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -45,7 +46,7 @@ Fd connect_from(in_addr_t source, uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("ranks split 100 times while silent strangers besiege every one of them") {
+TEST_CASE("ranks split 100 times while silent strangers besiege all of them") {
   const std::pair<const char*, rlim_t> worlds[] = {{"", 65536}, {"tcp", 1024}};  // transport, descriptors
   for (const auto& [transport, descriptors] : worlds) {
     INFO("transport '" << transport << "', descriptors " << descriptors);
@@ -59,7 +60,7 @@ TEST_CASE("ranks split 100 times while silent strangers besiege every one of the
   }
 }
 
-TEST_CASE("strangers of one address do not push out a connection from another one") {
+TEST_CASE("strangers at one address do not push out a connection from another") {
   const Start start;
   const auto patient = connect_from(INADDR_LOOPBACK, start.id.tcp_port);
   rlimit limit{};
@@ -68,10 +69,10 @@ TEST_CASE("strangers of one address do not push out a connection from another on
   for (Fd& one : strangers) one = connect_from(INADDR_LOOPBACK + 1, start.id.tcp_port);
   std::byte more{};
   const Status first = receive_all(strangers.front(), {&more, 1}, Deadline::in_ms(4000), {});
-  CHECK(first.code() == Code::RemoteError);  // the one that has been silent longest of them was dropped
+  CHECK(first.code() == Code::RemoteError);  // the longest silent of them was dropped
   const Status last = receive_all(strangers.back(), {&more, 1}, Deadline::in_ms(0), {});
   CHECK(last.code() == Code::Timeout);
-  const uint32_t hello[8] = {0x4f444e52};  // of another version
+  const uint32_t hello[8] = {0x4f444e52};  // of another protocol version
   REQUIRE(send_all(patient, std::as_bytes(std::span(hello)), Deadline::in_ms(1000), {}).ok());
   CHECK(receive_all(patient, {&more, 1}, Deadline::in_ms(5000), {}).ok());
 }

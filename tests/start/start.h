@@ -1,12 +1,13 @@
-// Start: a start of this process's own, which ends with it.
+// SPDX-License-Identifier: Apache-2.0
+// Start: a bootstrap root in this process, ended with the object.
 #pragma once
 
 #include <rondo/rondo.h>
 
 #include <span>
 
+#include "bootstrap/unique_id.h"
 #include "catch.h"
-#include "comm/unique_id.h"
 
 namespace rondo::test {
 

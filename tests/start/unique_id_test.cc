@@ -1,4 +1,5 @@
-#include "comm/unique_id.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/unique_id.h"
 
 #include <cstring>
 
@@ -6,7 +7,7 @@
 
 namespace rondo {
 
-TEST_CASE("a unique id survives its 128 bytes") {
+TEST_CASE("a unique id survives serialization to 128 bytes") {
   UniqueId id;
   id.credentials = {random_u64(), random_secret()};
   id.process = 42;
@@ -23,7 +24,7 @@ TEST_CASE("a unique id survives its 128 bytes") {
   CHECK(read.value().addresses == id.addresses);
 }
 
-TEST_CASE("bytes that are no unique id are refused") {
+TEST_CASE("bytes that are not a unique id are refused") {
   std::array<std::byte, UniqueId::kBytes> bytes{};
   const auto read = UniqueId::read(bytes);
   REQUIRE_FALSE(read.ok());
@@ -33,7 +34,7 @@ TEST_CASE("bytes that are no unique id are refused") {
 TEST_CASE("keyed hashes differ by key and by message, and agree with RFC 4231's second case") {
   const std::string text = "what do ya want for nothing?";
   Secret jefe;
-  std::memcpy(jefe.bytes.data(), "Jefe", 4);  // shorter keys are padded with zeros, as the standard says
+  std::memcpy(jefe.bytes.data(), "Jefe", 4);  // the RFC pads shorter keys with zeros
   const Digest digest = keyed_hash(jefe, {std::as_bytes(std::span(text))});
   const unsigned char expected[4] = {0x5b, 0xdc, 0xc1, 0x46};
   CHECK(std::memcmp(digest.data(), expected, 4) == 0);

@@ -1,4 +1,5 @@
-"""check_tree.py CHECK ROOT: one check of the tree; prints every violation. Exit code 77: skipped."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_tree.py CHECK ROOT: runs one check of the tree and prints every violation. Exit code 77: skipped."""
 import os
 import shutil
 import subprocess
@@ -7,13 +8,17 @@ import tempfile
 
 import doc_rules
 import layers
+import licence_rules
+import name_rules
 import text_rules
+import tool_rules
+import version_rules
 
 LEFT_OUT = {".cuda", ".cuda-tools", ".git", ".venv", "__pycache__"}
 
 
 def read_tree(root):
-    """path -> text of every text file, build folders left out."""
+    """path -> text of every text file outside build folders."""
     files = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith("build")
@@ -24,14 +29,13 @@ def read_tree(root):
                 with open(path, encoding="utf-8", newline="") as file:
                     files[os.path.relpath(path, root)] = file.read()
             except UnicodeDecodeError:
-                continue  # a picture, say
+                continue  # such as a picture
     return files
 
 
 def doxygen_violations(root):
     if shutil.which("doxygen") is None:
-        print("skipped: there is no doxygen here")
-        sys.exit(77)
+        raise tool_rules.Missing("there is no doxygen here")
     with open(os.path.join(root, "docs/Doxyfile"), encoding="utf-8") as file:
         settings = file.read()
     with tempfile.TemporaryDirectory() as out:
@@ -44,17 +48,22 @@ def doxygen_violations(root):
 
 def main():
     check, root = sys.argv[1:]
-    if check == "doxygen":
-        found = doxygen_violations(root)
-    else:
-        files = read_tree(root)
-        if check == "text":
-            for name in text_rules.long_files(files):
-                print(f"long: {name}")
+    files = read_tree(root)
+    if check == "text":
+        for name in text_rules.long_files(files):
+            print(f"long: {name}")
+    try:
         found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree)],
-                 "text": text_rules.text_violations,
+                 "names": name_rules.name_violations, "text": text_rules.text_violations,
                  "environment": doc_rules.environment_violations, "options": doc_rules.option_violations,
-                 "readme": doc_rules.readme_violations}[check](files)
+                 "readme": doc_rules.readme_violations, "version": version_rules.version_violations,
+                 "licence": licence_rules.licence_violations,
+                 "doxygen": lambda tree: doxygen_violations(root),
+                 "shell": lambda tree: tool_rules.shell_violations(root, tree),
+                 "format": lambda tree: tool_rules.format_violations(root, tree)}[check](files)
+    except tool_rules.Missing as missing:
+        print(f"skipped: {missing}")
+        sys.exit(77)
     print("\n".join(found))
     sys.exit(1 if found else 0)
 

@@ -1,4 +1,5 @@
-"""Which folder may include which: arrows point down, and siblings never include each other."""
+# SPDX-License-Identifier: Apache-2.0
+"""Which folders may include which: arrows point down, and siblings never include each other."""
 import posixpath
 import re
 
@@ -12,16 +13,33 @@ LAYERS = [
     ("kernels", "kernels", ("base", "gpu", "schedule")),
     ("transports", "transports", ("base", "gpu", "schedule")),
     ("runtime/algorithms", "algorithms", ("base", "schedule")),
-    ("runtime/exec", "exec", ("base", "gpu", "schedule", "kernels", "transports")),
+    ("runtime/net", "net", ("base",)),
+    ("runtime/health", "health", ("base", "net")),
+    ("runtime/bootstrap", "bootstrap", ("base", "gpu", "topology", "kernels", "transports", "net", "health")),
+    ("runtime/diagnosis", "diagnosis", ("bootstrap",)),
+    ("runtime/call", "call", ("base", "gpu", "schedule")),
+    ("runtime/plan", "plan",
+     ("base", "schedule", "topology", "kernels", "transports", "algorithms", "bootstrap", "call")),
+    ("runtime/exec", "exec",
+     ("base", "schedule", "kernels", "transports", "algorithms", "bootstrap", "call", "plan")),
+    ("runtime/shm_pull", "shm_pull", ("base", "schedule", "algorithms", "bootstrap", "plan", "exec")),
+    ("runtime/p2p", "p2p", ("base", "gpu", "kernels", "transports", "health", "exec")),
+    ("runtime/gpu_group", "gpu_group", ("base", "gpu", "call", "exec")),
+    ("runtime/gpu_direct", "gpu_direct", ("gpu", "kernels", "call", "gpu_group")),
+    ("runtime/gpu_staged", "gpu_staged",
+     ("base", "gpu", "kernels", "health", "bootstrap", "diagnosis", "call", "exec", "gpu_group")),
+    ("runtime/gpu_connections", "gpu_connections",
+     ("base", "gpu", "schedule", "kernels", "transports", "health", "algorithms", "call", "plan", "exec",
+      "gpu_group")),
     ("runtime/comm", "comm",
-     ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms", "exec")),
-    ("runtime/api", "api",
-     ("base", "gpu", "schedule", "topology", "kernels", "transports", "algorithms", "exec", "comm", "rondo")),
+     ("base", "gpu", "topology", "net", "health", "bootstrap", "diagnosis", "call", "plan", "exec",
+      "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
+    ("runtime/api", "api", ("base", "algorithms", "bootstrap", "call", "plan", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
-    ("bench", None, ("base", "gpu", "kernels", "rondo")),  # memory, streams and checks on GPUs, of its own
-    ("tools", None, ("base", "rondo")),  # what options say
+    ("bench", None, ("base", "gpu", "kernels", "rondo")),  # its own memory, streams and checks on GPUs
+    ("tools", None, ("base", "rondo")),  # parsing of options
     ("examples", None, ("rondo",)),
 ]
 SOURCES = (".h", ".c", ".cc", ".cu", ".cuh", ".hpp", ".cpp")
@@ -41,13 +59,13 @@ def inside(path, folder):
 
 
 def of_another_project(target, files):
-    """Highway, for one, wants its own headers in quotes."""
+    """Whether a header belongs to another project; Highway, for one, requires its headers in quotes."""
     first = target.split("/")[0]
     return first not in ("..", ".", target) and not any(f"/{first}/" in "/" + name for name in files)
 
 
 def include_violation(path, quote, target, files):
-    """What is wrong with one #include of a file, or None."""
+    """The violation of one #include in a file, or None."""
     folder, own_name, allowed = layer_of(path)
     local = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     names = {row[1]: row for row in LAYERS if row[1]}
@@ -56,7 +74,8 @@ def include_violation(path, quote, target, files):
         row = names[first]
         header = f"{row[0]}/include/{target}" if first != "rondo" else f"runtime/include/{target}"
         if header not in files and local not in files:
-            return f"no such header ({header})"
+            system = quote == "<" and first != "rondo"  # as <net/if.h> is
+            return None if system else f"no such header ({header})"
         if header in files and first != own_name and first not in allowed:
             return f"{folder} may include {', '.join(allowed) or 'nothing'} only"
         if header in files:
@@ -65,14 +84,14 @@ def include_violation(path, quote, target, files):
         return None
     if local in files and inside(local, folder):
         return None
-    # Headers below a folder of its own, as seen from the folder or its parents.
+    # Headers in subfolders, relative to the folder or its parents.
     if any(inside(name, folder) and name.endswith("/" + target) for name in files):
         return None
     return f"not a header of {folder}, nor of a folder below it"
 
 
 def include_violations(files):
-    """files: path -> text. Every #include of a layered folder that points up, sideways or nowhere."""
+    """files: path -> text. Every #include in a layered folder that points up, sideways or to a missing file."""
     found = []
     for path, text in sorted(files.items()):
         if not path.endswith(SOURCES) or layer_of(path) is None:
@@ -86,8 +105,8 @@ def include_violations(files):
 
 
 def unused_arrows(files):
-    """files: path -> text. Every folder that LAYERS lets another include, though none of its includes leads there."""
-    reached = {}  # include name -> what its headers lead to; LAYERS lists lower folders first
+    """files: path -> text. Every permission in LAYERS that no #include uses."""
+    reached = {}  # include name -> folders that its headers reach; LAYERS lists lower folders first
     found = []
     for row in LAYERS:
         direct = {match[2].split("/")[0] for path, text in files.items()

@@ -1,9 +1,16 @@
-"""The checks themselves: each must find what it is for, in a small tree broken on purpose."""
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the checks: each must find its violations in a small, deliberately broken tree."""
+import os
+import tempfile
 import unittest
 
 import doc_rules
 import layers
+import licence_rules
+import name_rules
 import text_rules
+import tool_rules
+import version_rules
 
 TREE = {
     "runtime/base/include/base/status.h": "#pragma once\n#include <string>\n",
@@ -89,6 +96,9 @@ class Text(unittest.TestCase):
 
     def test_a_private_word(self):
         self.expect("runtime/more.cc", "// the how-" + "manieth call\n", "say the number of")
+        self.expect("runtime/more.h", "#pragma once\nconstexpr int kM" + "ostRanks = 8;\n", "say kMax")
+        self.expect("docs/more.md", "Who " + "waits sleeps.\n", "say which rank")
+        self.assertEqual(text_rules.text_violations({"docs/more.md": "A line names who waits for whom.\n"}), [])
 
     def test_a_path_of_one_machine(self):
         self.expect("README.md", "see " + "/home" + "/jo/rondo\n", "one machine")
@@ -96,6 +106,18 @@ class Text(unittest.TestCase):
     def test_a_long_file_is_named(self):
         self.assertEqual(text_rules.long_files({"a.cc": "\n" * 401}), ["a.cc: 401 lines"])
         self.assertEqual(text_rules.long_files({"a.cc": "\n" * 400}), [])
+
+
+class Names(unittest.TestCase):
+    def test_one_name_for_two_types(self):
+        files = {"runtime/a/a.h": "struct Meeting {\n};\n", "transports/b.cc": "enum class Meeting { One };\n"}
+        self.assertEqual(name_rules.name_violations(files),
+                         ["transports/b.cc:1: Meeting is another type in runtime/a/a.h:1"])
+
+    def test_what_is_no_second_type(self):
+        files = {"runtime/a/a.h": "class Meeting;\nstruct Meeting {\n};\nstruct Outer::Meeting {\n};\n",
+                 "tests/a.cc": "struct Meeting {\n};\n", "kernels/cuda/twin/a.h": "struct Meeting {\n};\n"}
+        self.assertEqual(name_rules.name_violations(files), [])
 
 
 class Docs(unittest.TestCase):
@@ -140,9 +162,99 @@ class Docs(unittest.TestCase):
         self.assertIn("examples/all_reduce.c", found[0])
         self.assertIn("docs/none.md", found[1])
 
+    def test_readme_shows_the_program_without_its_licence(self):
+        files = {"README.md": "```c\nint y;\n```\n",
+                 "examples/all_reduce.c": f"// {licence_rules.IDENTIFIER}\nint y;\n"}
+        self.assertEqual(doc_rules.readme_violations(files), [])
+
+
+class Licence(unittest.TestCase):
+    line = licence_rules.IDENTIFIER
+    bare = {"a.cc": "int x;\n", "b.cuh": "#pragma once\n", "c.c": "/* text */\n", "d.py": '"""Text."""\n', "e.py": "",
+            "f.py": "#!/usr/bin/env python3\nimport os\n", "g/meson.build": "x = 1\n", "h.sh": "# text\n",
+            "tools/i": "#!/bin/sh\necho\n"}
+
+    def test_every_source_without_it_is_named(self):
+        found = licence_rules.licence_violations({**self.bare, "a.md": "text\n", "LICENSE": "text\n", "a.json": "{}\n"})
+        self.assertEqual([one.split(":")[0] for one in found], sorted(self.bare))
+
+    def test_it_is_the_first_line_or_follows_the_interpreters(self):
+        files = {path: licence_rules.with_licence(path, text) for path, text in self.bare.items()}
+        self.assertEqual(licence_rules.licence_violations(files), [])
+        self.assertEqual(files["a.cc"], f"// {self.line}\nint x;\n")
+        self.assertEqual(files["e.py"], f"# {self.line}\n")
+        self.assertEqual(files["f.py"], f"#!/usr/bin/env python3\n# {self.line}\nimport os\n")
+        self.assertEqual(files, {path: licence_rules.with_licence(path, text) for path, text in files.items()})
+        for text in (f"int x;\n// {self.line}\n", f"# {self.line}\n", f"// {self.line}-or-later\n"):
+            self.assertEqual(len(licence_rules.licence_violations({"a.cc": text})), 1)
+        self.assertEqual(licence_rules.licence_violations({"a.h": f"/* {self.line} */\n"}), [])
+
+
+class Version(unittest.TestCase):
+    files = {version_rules.SOURCE: "project('rondo', 'cpp',\n  version: '1.2.3',\n",
+             version_rules.HEADER: "#define RONDO_VERSION 10203\n",
+             version_rules.PYTHON: '[project]\ndynamic = ["version"]\n',
+             version_rules.CHANGES: "# Changelog\n\n## [1.2.3] - unreleased\n\n## [1.2.2] - 2020-01-01\n",
+             "docs/nccl.md": "Rondo 1.2.3 as libnccl.so.2 (NCCL 2.29.7 ABI)\n"}
+
+    def test_one_version_everywhere(self):
+        self.assertEqual(version_rules.version_violations(self.files), [])
+
+    def test_each_place_that_has_another(self):
+        for path, old, new in ((version_rules.HEADER, "10203", "10300"),
+                               (version_rules.PYTHON, "dynamic", 'version = "1.2.3"\ndynamic'),
+                               (version_rules.PYTHON, '["version"]', "[]"),
+                               (version_rules.CHANGES, "[1.2.3]", "[1.3.0]"),
+                               ("docs/nccl.md", "Rondo 1.2.3", "Rondo 1.2.2")):
+            with self.subTest(path=path, new=new):
+                found = version_rules.version_violations({**self.files, path: self.files[path].replace(old, new)})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(path, found[0])
+
+    def test_a_version_in_code(self):
+        found = version_rules.version_violations({**self.files, "tests/a.cc": '"; Rondo 1.2.3; "\n'})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("tests/a.cc:1", found[0])
+
+
+class Programs(unittest.TestCase):
+    """The checks that other programs make."""
+
+    def found(self, check, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            try:
+                return check(root, files)
+            except tool_rules.Missing as missing:
+                self.skipTest(str(missing))
+
+    def test_a_script_is_known_by_its_name_or_first_line(self):
+        files = {"a.sh": "", "run": "#!/bin/sh\n", "test": "#!/usr/bin/env bash\n", "b.py": "#!/usr/bin/env python3\n",
+                 "c": "#!/bin/bash -e\n", "d.md": "text\n"}
+        self.assertEqual(tool_rules.scripts(files), ["a.sh", "c", "run", "test"])
+
+    def test_a_script_with_a_mistake(self):
+        found = self.found(tool_rules.shell_violations, {"tools/a": "#!/bin/sh\n. tools/b.sh\nrm $1\n",
+                                                         "tools/b.sh": "# shellcheck shell=sh\ncd /; rm $2\n"})
+        self.assertEqual(len(found), 2, found)
+        self.assertRegex(found[0], r"^tools/a:3:4: .*SC2086")
+        self.assertRegex(found[1], r"^tools/b.sh:2:.*SC2086")
+
+    def test_code_that_looks_otherwise(self):
+        style = {".clang-format": "BasedOnStyle: Google\n"}
+        self.assertEqual(self.found(tool_rules.format_violations, {**style, "runtime/a.cc": "int x;\n"}), [])
+        for path in ("runtime/a.cc", "kernels/b.cu", "tests/c.c", "topology/d.h"):
+            found = self.found(tool_rules.format_violations, {**style, path: "int  x;\nint y;\n"})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(f"{path}:1:4: ", found[0])
+
 
 if __name__ == "__main__":
     result = unittest.main(exit=False).result
     failed = len(result.failures) + len(result.errors)
-    print(f"{result.testsRun - failed} passed, {failed} failed", flush=True)
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped", flush=True)
     raise SystemExit(1 if failed else 0)

@@ -1,19 +1,27 @@
-"""How files look, and what they must not say."""
+# SPDX-License-Identifier: Apache-2.0
+"""The format of files, and words that they must not contain."""
 import re
 
 MAX_COLUMNS = 120  # clang-format breaks code at 110; tables and messages may need a little more
-LONG_FILE_LINES = 400  # longer ones are named, but pass
+LONG_FILE_LINES = 400  # longer ones are reported, but pass
 CODE = (".h", ".c", ".cc", ".cu", ".cuh", ".py", ".sh", "meson.build")
 HEADERS = (".h", ".cuh")
-REREAD = "-inl.h"  # Highway reads these once for each target: their guard is of another kind
+REREAD = "-inl.h"  # Highway includes these once per target: their guards differ
 
-# Paths of the machine that something was written on have no business in a tree that others clone.
+# Paths of the author's machine do not belong in a tree that others clone.
 MACHINE_PATH = re.compile(r"(?<![\w./\-}$])/(?:work|root|home/[a-z]\w*|Users/\w+)(?:/|\b)")
 
-# Words that only this project would use, and what others say.
+# Words that only this project would use, and the field's terms.
 PRIVATE_WORDS = {
     re.compile(r"\bhow[-]manieth\b"): "the number of",
     re.compile(r"\bcould not be [h]ad\b"): "out of memory, or not available",
+    re.compile(r"\bk(Most|Least)[A-Z]\w*"): "kMax or kMin",
+    re.compile(r"\b(MOST|LEAST)_[A-Z]\w*"): "MAX or MIN",
+    re.compile(r"(?:^|[:;.,] |[*/]+ )(?:and )?[Ww]ho (?:waits|comes|has|finds|departed)\b(?!.*\?)"):
+        "which rank, thread or end does it",
+    re.compile(r"(?i)\bof several the first\b"): "the first of several",
+    re.compile(r"\b(d[o]zes?|crowd[e]d|nearn[e]ss|neighbourh[o]od)\b"):
+        "sleep, oversubscribed, locality or peers, as the field does",
 }
 
 
@@ -47,6 +55,6 @@ def text_violations(files):
 
 
 def long_files(files):
-    """Names of files that deserve to be split."""
+    """The files that ought to be split."""
     return [f"{path}: {text.count(chr(10))} lines" for path, text in sorted(files.items())
             if path.endswith(CODE) and text.count("\n") > LONG_FILE_LINES]

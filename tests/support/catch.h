@@ -1,4 +1,5 @@
-// Catch2, version 2 or 3, whichever the system has.
+// SPDX-License-Identifier: Apache-2.0
+// Catch2, version 2 or 3, whichever is installed.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <netinet/in.h>
@@ -19,8 +20,8 @@ inline bool can_listen_on(int port) {
   return can;
 }
 
-/// A TCP port that nobody listens on, below those that the system gives to outgoing connections: none of
-/// these gets it before the test does.
+/// A TCP port on which no process listens, below the system's range for outgoing connections, so that none of
+/// these takes it before the test does.
 inline int free_port() {
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt)

@@ -1,4 +1,5 @@
-// Whether a sanitizer slows this build down: then the long tests take fewer ranks.
+// SPDX-License-Identifier: Apache-2.0
+// Whether a sanitizer slows this build down; if so, long tests use fewer ranks.
 #pragma once
 
 #if defined(__has_feature)

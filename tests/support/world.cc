@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "world.h"
 
 #include <poll.h>
@@ -31,7 +32,7 @@ rondo_config_t config_of(const WorldOptions& options, int rank) {
   return config;
 }
 
-/// Joins, runs, destroys; the text of what went wrong, empty if nothing did.
+/// Joins, runs, destroys; returns the error text, empty if there was none.
 std::string live(const WorldOptions& options, const Body& body, Rank& rank,
                  const std::function<rondo_status_t(const rondo_config_t&)>& join) {
   std::string failure;
@@ -52,7 +53,7 @@ struct Child {
   int pipe = -1;
 };
 
-/// A rank of a process, from its start to its end; what went wrong.
+/// Runs one rank of a process from start to end; returns its error text.
 std::string live_in_process(const WorldOptions& options, const Body& body, int rank,
                             const std::string& id_path) {
   Rank self{nullptr, rank, options.nranks};
@@ -62,7 +63,7 @@ std::string live_in_process(const WorldOptions& options, const Body& body, int r
               [&](const rondo_config_t& config) { return rondo_init(&self.comm, method.c_str(), &config); });
 }
 
-/// All ranks of a process, each in a thread where there are several.
+/// Runs all ranks of a process, each in its own thread if there are several.
 std::string live_together(const WorldOptions& options, const Body& body, int first,
                           const std::string& id_path) {
   if (options.ranks_each == 1) return live_in_process(options, body, first, id_path);
@@ -98,7 +99,7 @@ Child fork_ranks(const WorldOptions& options, const Body& body, int first, const
   std::_Exit(failure.empty() ? 0 : 1);
 }
 
-/// The child's text and end; kills it at the deadline.
+/// Collects the child's text and exit status; kills it at the deadline.
 Outcome collect(const Child& child, Clock::time_point deadline) {
   Outcome outcome;
   for (;;) {

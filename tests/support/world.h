@@ -1,12 +1,12 @@
-// World: runs a piece of code as the ranks of a communicator, in processes or in threads, and collects how
-// each ended.
+// SPDX-License-Identifier: Apache-2.0
+// World: runs a piece of code as the ranks of a communicator, in processes or threads, and collects the
+// outcome of each.
 //
 //     expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
 //       check(rondo_barrier(rank.comm, nullptr), rank.comm);
 //     }));
 //
-// Bodies report failures by require() and check(), which throw; the parent never waits longer than
-// `timeout_s`.
+// Bodies report failures by require() and check(), which throw; the parent waits at most `timeout_s`.
 #pragma once
 
 #include <rondo/rondo.h>
@@ -18,7 +18,7 @@
 
 namespace rondo::test {
 
-/// Memory that calls work on instead of the host's.
+/// Memory that calls use instead of host memory.
 struct ForeignMemory {
   std::function<std::shared_ptr<std::byte>(size_t bytes)> allocate;  // aligned to 256 bytes; throws
   std::function<void(void* to, const void* from, size_t bytes)> copy;
@@ -26,12 +26,12 @@ struct ForeignMemory {
 
 struct WorldOptions {
   int nranks = 2;
-  std::string transport = {};             // empty: the best
+  std::string transport = {};             // empty: automatic
   std::string algorithm = {};             // as RONDO_ALGORITHM
-  std::vector<std::string> devices = {};  // by rank in turn, as RONDO_DEVICE; empty: the library's choice
-  bool threads = false;                   // ranks are threads of one process instead of processes
-  int ranks_each = 1;                     // threads of each process that are ranks, where there are processes
-  int timeout_s = 60;                     // longer is a hang; three times as long under a sanitizer
+  std::vector<std::string> devices = {};  // cyclic by rank, as RONDO_DEVICE; empty: automatic
+  bool threads = false;                   // ranks are threads of one process instead of separate processes
+  int ranks_each = 1;                     // ranks per process, each a thread; ignored if `threads`
+  int timeout_s = 60;                     // longer counts as a hang; tripled under a sanitizer
   int64_t call_timeout_ms = 30'000;
   std::vector<std::pair<std::string, std::string>> environment = {};  // of the ranks (processes only)
 };
@@ -40,20 +40,20 @@ struct Rank {
   rondo_comm_t comm = nullptr;
   int rank = 0;
   int size = 1;
-  const ForeignMemory* memory = nullptr;  // null: the host's
+  const ForeignMemory* memory = nullptr;  // null: host memory
 };
 
 struct Outcome {
   bool ok = false;
   bool hung = false;
   int signal = 0;     // that ended the process
-  std::string error;  // what the body threw
+  std::string error;  // thrown by the body
 };
 
 using Body = std::function<void(Rank&)>;
 
-/// Each rank joins, runs the body and destroys its communicator (also after a failure; that must work as
-/// well). An outcome for each process, or for each thread where there is one process.
+/// Each rank joins, runs the body and destroys its communicator (also after a failure, which must work as
+/// well). Returns an outcome per process, or per thread if there is only one process.
 std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.
@@ -61,7 +61,7 @@ void expect_success(const std::vector<Outcome>& outcomes);
 
 /// Throws `what` unless `condition`.
 void require(bool condition, const std::string& what);
-/// Throws the sentence of rondo_last_error() unless the status is RONDO_OK.
+/// Throws rondo_last_error() unless the status is RONDO_OK.
 void check(rondo_status_t status, rondo_comm_t comm = nullptr);
 /// Throws unless the status is `expected` and the last error contains every one of `words`.
 void check_fails(rondo_status_t status, rondo_status_t expected, const std::vector<std::string>& words,

@@ -1,6 +1,7 @@
-// Stands before librondo (LD_PRELOAD) and spoils what it does, as BROKEN says, so that a test can see
-// rondo-perf notice it. Calls of rank 1 only, and of rank 0 to "crash"; every other function is the library's
-// own. What a call on a CUDA stream does is spoiled in that stream.
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded before librondo (LD_PRELOAD) to corrupt its results, as BROKEN says, so that a test can check
+// that rondo-perf notices. Affects only calls of rank 1 (rank 0 for "crash"); all other functions are the
+// library's. Results of calls on a CUDA stream are corrupted in that stream.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ Function real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-/// A CUDA stream, as CUDA knows it, of each handle of this thread's.
+/// The CUDA stream behind each handle of this thread.
 thread_local std::map<rondo_stream_t, void*> cuda_streams;
 
 template <typename Function>
@@ -38,7 +39,7 @@ Function of_driver(const char* name) {
   return reinterpret_cast<Function>(dlsym(driver, name));
 }
 
-/// Whether the stream is one of that device's, which then does it.
+/// Sets the bytes in the stream if it belongs to that device; returns whether it does.
 bool set_by(int device, void* cuda_stream, void* at, unsigned char byte, size_t bytes) {
   void* context = nullptr;
   if (of_driver<int (*)(void**, int)>("cuDevicePrimaryCtxRetain")(&context, device) != 0) std::abort();
@@ -49,7 +50,7 @@ bool set_by(int device, void* cuda_stream, void* at, unsigned char byte, size_t 
   return done;
 }
 
-/// In a stream bytes are set to what no sum of small numbers has: its driver cannot change single bits.
+/// In a stream, sets bytes to a value that no sum of small numbers has: the driver cannot flip single bits.
 void set_in_stream(void* cuda_stream, void* at, unsigned char byte, size_t bytes) {
   int device = 0;
   while (!set_by(device, cuda_stream, at, byte, bytes)) ++device;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bench/compare as a program: beside programs whose times are known, and beside the MPI libraries there are.
+# SPDX-License-Identifier: Apache-2.0
+"""bench/compare as a program: against fake programs with known times, and against the installed MPI libraries.
 
 Usage: check_compare.py SOURCE_ROOT RONDO_PERF
 """
@@ -24,7 +25,7 @@ sys.path[:0] = [FOLDER, os.path.join(ROOT, "bench/common")]
 
 
 class Fakes(unittest.TestCase):
-    """Whoever is fast or slow is known, so the whole output is."""
+    """The times of the contestants are known, and therefore the whole output."""
 
     def setUp(self):
         made = tempfile.TemporaryDirectory()
@@ -161,7 +162,7 @@ class Fakes(unittest.TestCase):
 
 
 def is_running(pid):
-    """A dead process may wait for someone to take note of it."""
+    """Whether the process is running; a dead one may remain as a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             return file.read().split()[2] != "Z"
@@ -170,7 +171,7 @@ def is_running(pid):
 
 
 class Rounds(unittest.TestCase):
-    """On a clock that only contestants move."""
+    """On a clock that only the contestants advance."""
 
     def measure(self, minutes, seconds, collectives="all_reduce", state_at=lambda now: None):
         import measure
@@ -208,7 +209,7 @@ class Rounds(unittest.TestCase):
         self.assertEqual(sheet.faults, {})
 
     def test_a_turn_without_time_is_left_out_and_has_not_failed(self):
-        for turn, timed in ((25, ["rondo"]), (30, [])):  # of which Rondo makes two
+        for turn, timed in ((25, ["rondo"]), (30, [])):  # Rondo takes two turns
             with self.subTest(turn=turn):
                 sheet, seconds = self.measure(minutes=1, seconds=turn, state_at=lambda now: 30 if now else 300)
                 self.assertEqual((sheet.rounds, seconds), (1, 60))
@@ -264,7 +265,7 @@ int MPI_Scatter(const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Dataty
 
 
 class Real(unittest.TestCase):
-    """Of the MPI libraries that are here."""
+    """With the installed MPI libraries."""
 
     def test_rondo_beside_them(self):
         collectives = ["all_reduce", "barrier"]
@@ -308,7 +309,7 @@ def options_for(*words):
 
 
 def with_broken_scatter(folder, arguments):
-    """Open MPI, or MPICH, whose scatter does nothing."""
+    """Open MPI or MPICH, with a scatter that does nothing."""
     import compare
     import mpi
     from contestant import Missing

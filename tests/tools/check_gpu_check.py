@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""tools/gpu-check without a GPU: bundles of this build and of a made one, with and without a stand-in for the driver.
+# SPDX-License-Identifier: Apache-2.0
+"""tools/gpu-check without a GPU: bundles of this build and of a fake one, with and without a stand-in for the driver.
 
 Usage: check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF SOME_DRIVER
        check_gpu_check.py SOURCE_ROOT BUILD_ROOT RONDO_PERF STANDIN_DRIVER OnGpus
-       The latter runs rondo-perf on several GPUs of the stand-in for all of the driver.
+       The latter runs rondo-perf on several GPUs of the complete stand-in driver.
 """
 import json
 import os
@@ -21,7 +22,7 @@ del sys.argv[1:5]
 GPU_CHECK = os.path.join(ROOT, "tools/gpu-check")
 PARTS = ["tests", "kernels", "collectives", "gpus", "sanitizer"]
 
-# The made build: what its programs do.
+# The programs of the fake build.
 TESTS = {
     "device_gpu": "echo 'skipped: needs two GPUs'; echo 'All tests passed (9 assertions in 3 test cases)'",
     "two_of_three": "echo 'test cases: 3 | 2 passed | 1 failed'; exit 1",
@@ -42,7 +43,7 @@ echo '[{"out_of_place_us": 5, "busbw": 12, "wrong": '$wrong'}, {"out_of_place_us
 
 
 def run(*command, **variables):
-    # A machine that has a GPU must look like one that has none.
+    # A machine with a GPU must look like one without.
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **variables}
     return subprocess.run(command, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL,
                           env={name: value for name, value in environment.items() if value is not None})
@@ -70,7 +71,7 @@ class Folder(unittest.TestCase):
         return self.at(path)
 
     def describe(self, tests, programs):
-        """What meson would say of the folder build/."""
+        """Writes what meson would report about the folder build/."""
         os.mkdir(self.at("build/meson-info"))
         targets = [{"type": "executable", "filename": [path]} for path in programs]
         for name, text in (("tests", tests), ("targets", targets)):
@@ -97,7 +98,7 @@ class ANewBuild(Folder):
 
 
 class ThisBuild(Folder):
-    """The real programs, where this build has any for a GPU."""
+    """The real programs, if this build has any for a GPU."""
 
     def test_a_bundle_has_all_that_it_needs(self):
         made = run(GPU_CHECK, "bundle", self.bundle, "--build", BUILD)
@@ -141,7 +142,7 @@ class ThisBuild(Folder):
 
 @unittest.skipUnless(OVER_STANDIN, "it takes a driver that programs run over")
 class OnGpus(Folder):
-    """rondo-perf itself, on each GPU of a machine with several, with short vectors."""
+    """rondo-perf itself, on each GPU of a machine with several GPUs, with short vectors."""
 
     def test_every_command_for_several_gpus_is_right(self):
         os.mkdir(self.at("build"))
@@ -173,7 +174,7 @@ class OnGpus(Folder):
 
 
 class MadeBuild(Folder):
-    """How the parts run, with programs that are scripts."""
+    """Running the parts, with scripts as programs."""
 
     def setUp(self):
         super().setUp()
@@ -189,7 +190,7 @@ class MadeBuild(Folder):
         self.describe(tests, [self.at("build", name) for name in ("some_gpu_bench", "rondo-perf", "device_gpu")])
         made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
         self.assertEqual(made.returncode, 0, made.stderr)
-        os.rename(self.at("build"), self.at("gone"))  # a bundle stands alone
+        os.rename(self.at("build"), self.at("gone"))  # a bundle is self-contained
         self.check = os.path.join(self.bundle, "gpu-check")
 
     def report(self, *options, code, **variables):

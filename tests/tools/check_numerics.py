@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bench/numerics as a program: over Rondo, whose errors stay within their bounds, and over a sum that is wrong.
+# SPDX-License-Identifier: Apache-2.0
+"""bench/numerics as a program: on Rondo, whose errors stay within their bounds, and on a wrong sum.
 
 Usage: check_numerics.py SOURCE_ROOT RONDO_SUMS
 """
@@ -14,7 +15,7 @@ SUMS = sys.argv.pop(2)
 ROOT = sys.argv.pop(1)
 PROGRAM = os.path.join(ROOT, "bench/numerics/numerics.py")
 
-# The first rank's vector in the place of the sum.
+# Returns the first rank's vector instead of the sum.
 NO_SUM = """#!/usr/bin/env python3
 import sys
 if sys.argv[1] == "list":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How nvcc is found, and fetched where there is none: with compilers that are scripts, and without a network.
+# SPDX-License-Identifier: Apache-2.0
+"""How nvcc is found, and fetched if there is none: with scripts as compilers, and without a network.
 
 Usage: check_nvcc.py SOURCE_ROOT
 """
@@ -90,8 +91,8 @@ class Nvcc(unittest.TestCase):
     def test_code_is_for_the_gpus_of_the_machine_or_else_for_9_0(self):
         for smi, made in (("exit 127", "90"), ("echo 'No devices were found'; exit 6", "90"), ("echo 8.9", "89"),
                           ("printf '12.0\\n8.0\\n8.0\\n'", "80 120"),
-                          ("printf '7.5\\n'", "90"),  # which Rondo cannot use
-                          ("printf '8.6\\n99.9\\n[N/A]\\n'", "86")):  # and of what nvcc does not know PTX is made
+                          ("printf '7.5\\n'", "90"),  # Rondo cannot use 7.5
+                          ("printf '8.6\\n99.9\\n[N/A]\\n'", "86")):  # GPUs unknown to nvcc get PTX
             result = self.architectures("native", smi=smi)
             self.assertEqual((result.returncode, result.stdout.split()), (0, made.split()), (smi, result.stderr))
 
@@ -106,7 +107,7 @@ class Nvcc(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (1, ""), wanted)
             self.assertIn(f"gpu_architectures is {said}", result.stderr)
 
-    # tools/lib/cuda.sh, where no toolkit is (a made one would be found in the usual place too).
+    # tools/lib/cuda.sh without a toolkit (a fake one would be found in the usual place too).
     def have(self, pip, **variables):
         self.program("bin/python3", f"#!/bin/sh\n[ \"$3\" = --version ] || {{ {pip}; }}\n")
         self.program("tools/cuda/find_nvcc", '#!/bin/sh\n[ -x .cuda/nvidia/cu13/bin/nvcc ]\n')

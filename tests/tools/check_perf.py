@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""rondo-perf as a user drives it: tables, files, every collective, and what it says when results are wrong.
+# SPDX-License-Identifier: Apache-2.0
+"""rondo-perf as a user runs it: tables, files, every collective, and its output when results are wrong.
 
 Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY
 """
@@ -25,7 +26,7 @@ VARYING = ["all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"]
 
 def run(*command, env=None):
     environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
-    # The address sanitizer wants to come first; behind the broken library it does as well.
+    # The address sanitizer wants to be loaded first; it also works behind the broken library.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     environment.update(env or {})
     return subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment,
@@ -41,7 +42,7 @@ def perf(*arguments, env=None):
 
 class Perf(unittest.TestCase):
     def rows(self, *arguments, code=0, command=(PERF,), env=None):
-        """The rows of the JSON file of a run."""
+        """The rows of a run's JSON file."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows.json")
             result = run(*command, *arguments, *QUICK, "--json", path, env=env)
@@ -207,7 +208,8 @@ class Explanations(unittest.TestCase):
     def test_the_choice_and_what_speaks_against_the_others(self):
         text = self.explain("all_reduce", "--ranks", "4", "-b", "4M", "-e", "4M")
         self.assertIn("all_reduce(count=1048576, float32, sum) of 4 ranks, 4194304 bytes", text)
-        chosen = re.search(r"(?m)^goes by (\w+), of the least predicted time, in chunks of up to \d+ bytes$", text)[1]
+        goes_by = r"(?m)^goes by (\w+)@connections, of the least predicted time, in chunks of up to \d+ bytes$"
+        chosen = re.search(goes_by, text)[1]
         times = {name: float(time) for name, time in re.findall(r"(?m)^  (\w+) +([\d.]+) us   ", text)}
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertGreater(len(times), 4)
@@ -225,7 +227,7 @@ class Explanations(unittest.TestCase):
 
     def test_a_short_call_is_exchanged(self):
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")
-        self.assertIn("goes by one_shot, in one round, in memory that all ranks see", text)
+        self.assertIn("goes by one_shot@shm_pull, of the least predicted time\n", text)
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64", env={"RONDO_EXCHANGE_BYTES": "0"})
         self.assertIn("of the least predicted time", text)
 
@@ -234,7 +236,7 @@ class Explanations(unittest.TestCase):
         text = self.explain("all_reduce", "-t", "4", *sizes)
         self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\n", text)
         text = self.explain("all_reduce", "-t", "3", *sizes, "-d", "bfloat16", "-o", "avg", "--algorithm", "ring")
-        self.assertIn("goes by ring, which was asked for", text)
+        self.assertIn("goes by ring@connections, which was asked for", text)
         self.assertIn("  part 1 of 3: r((r(x1 + x2) + x0) / 3)\n", text)
         self.assertIn("r() rounds to bfloat16", text)
         text = self.explain("scan", "-t", "64", *sizes, "-d", "half", "--algorithm", "chain")
@@ -349,7 +351,7 @@ class WrongResults(Perf):
 
 
 def processes_with(mark):
-    """Process ids whose environment holds the mark."""
+    """Ids of the processes whose environment contains the mark."""
     found = []
     for name in os.listdir("/proc"):
         try:

@@ -1,4 +1,5 @@
-"""check_quickstart.py SOURCE_ROOT: tools/quickstart, where compilers and apt are scripts."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_quickstart.py SOURCE_ROOT: tools/quickstart, with scripts as compilers and apt."""
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import unittest
 
 ROOT = sys.argv.pop(1)
 PROGRAMS = {
-    # Makes a build folder as far as tools/lib/packages.sh looks at it.
+    # Makes a build folder as far as tools/lib/packages.sh inspects it.
     "meson": """#!/bin/sh
 [ "$1" = --version ] && { echo 1.0.1; exit; }
 echo "meson $*" >> calls
@@ -29,11 +30,11 @@ chmod +x build/bench/perf/rondo-perf
 }
 LISTS = "W: Failed to fetch http://mirror.example/dists/x/InRelease  {reason}\n"
 ARCHIVE = "E: Failed to fetch http://mirror.example/pool/n.deb  {reason}\n"
-SLOW = "Connection timed out [IP: 192.0.2.1 80]"  # after it was made
+SLOW = "Connection timed out [IP: 192.0.2.1 80]"  # after it was established
 REASONS = (("Temporary failure resolving 'mirror.example'", "resolving 'mirror.example'"),
            ("Could not connect to mirror.example:80 (192.0.2.1), connection timed out", "connect to mirror.example"),
            ("Cannot initiate the connection to mirror.example:80 (2001:db8::1).", "connection to mirror.example"))
-# Without lists `apt-get -s install` fails, and so it does after an update that fetched none.
+# Without lists `apt-get -s install` fails, also after an update that fetched none.
 APT = """#!/bin/sh
 echo "apt-get $*" >> calls
 case "$*" in
@@ -43,7 +44,7 @@ esac
 echo "{archive}" >&2
 exit 100
 """
-# Whose host does not answer within a limit on that.
+# The host does not answer within the timeout.
 SLOW_APT = """#!/bin/sh
 echo "apt-get $*" >> calls
 case "$*" in
@@ -77,7 +78,7 @@ class Quickstart(unittest.TestCase):
         os.chmod(path, 0o755)
 
     def run_it(self, **variables):
-        """What it did, and the calls of the scripts above."""
+        """The outcome, and the calls of the scripts above."""
         calls = os.path.join(self.tree, "calls")
         open(calls, "w", encoding="utf-8").close()
         run = subprocess.run(["tools/quickstart"], cwd=self.tree, env={"PATH": self.bin, **variables}, text=True,
@@ -134,7 +135,7 @@ class Quickstart(unittest.TestCase):
                         self.assertTrue(" -s " in call or "Acquire::http::Timeout=" in call, call)
 
     def test_a_network_that_is_slow_is_not_none(self):
-        for lists in (False, True):  # are there before
+        for lists in (False, True):  # whether they exist already
             with self.subTest(lists=lists):
                 os.rename(os.path.join(self.bin, "ninja"), os.path.join(self.tree, "ninja-package"))
                 if lists:

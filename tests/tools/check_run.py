@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""rondo-run as a user drives it: environment, output, failures, signals, and that nothing is left behind.
+# SPDX-License-Identifier: Apache-2.0
+"""rondo-run as a user runs it: environment, output, failures, signals, and that nothing is left behind.
 
 Usage: check_run.py RONDO_RUN
 """
@@ -21,7 +22,7 @@ def run(*arguments, **options):
 
 
 def processes_with(mark):
-    """Process ids whose environment holds the mark."""
+    """Ids of the processes whose environment contains the mark."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
@@ -157,7 +158,7 @@ class Failures(unittest.TestCase):
 class Signals(unittest.TestCase):
     def start(self, shell, mark):
         environment = dict(os.environ, RONDO_RUN_TEST=mark)
-        # Under nohup this process ignores SIGHUP, and a shell cannot trap what was ignored when it began.
+        # Under nohup this process ignores SIGHUP, and a shell cannot trap a signal that was ignored when it began.
         started = subprocess.Popen([RUN, "-n", "2", "sh", "-c", shell], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment,
                                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
@@ -182,7 +183,7 @@ class Signals(unittest.TestCase):
 
     def test_nothing_is_left_when_the_launcher_is_killed(self):
         mark = self.mark()
-        # A child of the rank, as a data loader's worker: it has no reason of its own to end.
+        # A child of the rank, like a data loader's worker, which does not end by itself.
         started = self.start("sleep 1000 & echo ready; sleep 1000", mark)
         started.stdout.readline(), started.stdout.readline()
         self.assertGreaterEqual(len(processes_with(mark)), 4)
@@ -208,7 +209,7 @@ class Terminal(unittest.TestCase):
         try:
             while chunk := os.read(terminal, 4096):
                 heard += chunk
-        except OSError:  # the terminal's end, as Linux tells it
+        except OSError:  # how Linux reports the end of the terminal
             pass
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         self.assertIn(b"[0] heard words", heard)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every program answers an option that it does not have, or a value that it does not take, with exit code 2.
+# SPDX-License-Identifier: Apache-2.0
+"""Every program answers an unknown option or an invalid value with exit code 2.
 
 Usage: check_usage.py ROOT PROGRAM...
 """
@@ -29,13 +30,14 @@ class Usage(unittest.TestCase):
             self.refused(program, "--no-such-option")
 
     def test_scripts(self):
-        for script in ("tools/test", "tools/quickstart", "tools/gpu-check", "bench/compare/compare.py",
+        for script in ("tools/test", "tools/quickstart", "tools/gpu-check", "tools/check", "bench/compare/compare.py",
                        "bench/numerics/numerics.py"):
             self.refused(os.path.join(ROOT, script), "--no-such-option")
 
     def test_values(self):
         for words in (["--suite"], ["-j", "many"], ["-j0"], ["--sanitize=soap"], ["--coverage", "--sanitize=thread"]):
             self.refused(os.path.join(ROOT, "tools/test"), *words)
+        self.refused(os.path.join(ROOT, "tools/check"))
         for words in ([], ["one", "two"], ["--build"], ["--what"]):
             self.refused(os.path.join(ROOT, "tools/gpu-check"), "bundle", *words)
 

@@ -1,4 +1,5 @@
-"""Programs that look to bench/compare like MPI and rondo-perf, and whose times are known."""
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that look like MPI and rondo-perf to bench/compare, with known times."""
 import os
 import stat
 import sys
@@ -8,8 +9,8 @@ import sys
 open(sys.argv[sys.argv.index("-o") + 1], "w").close()
 """
 
-# A call takes as many microseconds as it has bytes, times {factor}. gather fails from 2 KiB on, scatter
-# hangs, with a child that does not end when asked to, and pml ucx is not there.
+# A call takes {factor} microseconds per byte. gather fails from 2 KiB on, scatter hangs with a child that
+# ignores SIGTERM, and pml ucx does not exist.
 LAUNCHER = """
 import os, re, signal, subprocess, sys, time
 if sys.argv[1:] == ["--version"]:
@@ -31,7 +32,7 @@ for size in (int(word.split(":")[0]) for word in sys.argv if re.fullmatch(r"\\d+
     print(size, max(1, size) * {factor}.0, flush=True)
 """
 
-# As many microseconds as bytes, half of that in place.
+# One microsecond per byte, half of that in place.
 PERF = """
 import json, os, sys
 if sys.argv[1:] == ["--version"]:
@@ -59,7 +60,7 @@ if os.environ["RANK"] == "0":
 
 
 def write(folder):
-    """Open MPI takes twice as long as Rondo, MPICH three times."""
+    """Writes the programs: Open MPI takes twice as long as Rondo, MPICH three times as long."""
     programs = {"mpicc.openmpi": COMPILER, "mpicc.mpich": COMPILER, "rondo-perf": PERF,
                 "mpirun.openmpi": LAUNCHER.format(sign="Open MPI", factor=2),
                 "mpiexec.mpich": LAUNCHER.format(sign="MPICH", factor=3)}
@@ -71,6 +72,6 @@ def write(folder):
 
 
 def set_states(log, states):
-    """What rondo-perf finds, in turn; the last for ever."""
+    """Sets the results of rondo-perf's probe, in order; the last one repeats."""
     with open(log + ".states", "w", encoding="utf-8") as file:
         file.write(states)

@@ -1,5 +1,5 @@
-// The part of rondo-perf's command line that is about GPUs, on machines that have some and machines that have
-// none.
+// SPDX-License-Identifier: Apache-2.0
+// rondo-perf's GPU options, on machines with and without GPUs.
 #include "catch.h"
 #include "options.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace rondo::perf;
 
-Parsed parse(std::vector<const char*> words, int gpus) {
+ParsedPerfOptions parse(std::vector<const char*> words, int gpus) {
   words.insert(words.begin(), {"rondo-perf", "all_reduce"});
   return parse_options(static_cast<int>(words.size()), words.data(), [gpus] {
     return Gpus{gpus, gpus == 0 ? "there is no CUDA driver" : ""};
@@ -15,14 +15,14 @@ Parsed parse(std::vector<const char*> words, int gpus) {
 }
 
 GpuOptions accepted(std::vector<const char*> words, int gpus) {
-  const Parsed parsed = parse(std::move(words), gpus);
+  const ParsedPerfOptions parsed = parse(std::move(words), gpus);
   CAPTURE(parsed.message);
   REQUIRE(parsed.run);
   return parsed.options.gpu;
 }
 
 void refused(std::vector<const char*> words, int gpus, int code, const char* said) {
-  const Parsed parsed = parse(std::move(words), gpus);
+  const ParsedPerfOptions parsed = parse(std::move(words), gpus);
   CAPTURE(said, parsed.message);
   REQUIRE(!parsed.run);
   REQUIRE(parsed.code == code);
@@ -31,7 +31,7 @@ void refused(std::vector<const char*> words, int gpus, int code, const char* sai
 
 }  // namespace
 
-TEST_CASE("Buffers are in GPU memory where there is a GPU, unless another memory is named") {
+TEST_CASE("Buffers are in GPU memory if there is a GPU, unless other memory is requested") {
   REQUIRE(accepted({}, 0).space == Space::Host);
   REQUIRE(accepted({}, 1).space == Space::Cuda);
   REQUIRE(accepted({"--memory", "host"}, 1).space == Space::Host);
@@ -40,12 +40,12 @@ TEST_CASE("Buffers are in GPU memory where there is a GPU, unless another memory
   refused({"--memory", "video"}, 1, 2, "--memory is 'video': use host, cuda, managed, pinned");
 }
 
-TEST_CASE("Asking for GPU memory without a GPU has an exit code of its own, and says why there is none") {
+TEST_CASE("Requesting GPU memory without a GPU has its own exit code and explains why there is none") {
   for (const char* memory : {"cuda", "managed", "pinned"})
     refused({"--memory", memory}, 0, 77, "there is no CUDA driver");
 }
 
-TEST_CASE("The machine is not asked for GPUs where none are wanted") {
+TEST_CASE("The machine is not queried for GPUs if none are wanted") {
   const char* words[] = {"rondo-perf", "all_reduce", "--memory", "host"};
   bool asked = false;
   REQUIRE(parse_options(4, words, [&] {
@@ -55,7 +55,7 @@ TEST_CASE("The machine is not asked for GPUs where none are wanted") {
   REQUIRE(!asked);
 }
 
-TEST_CASE("Ranks take all GPUs in turn, or those that are named") {
+TEST_CASE("Ranks take all GPUs in turn, or those that are listed") {
   REQUIRE(accepted({}, 3).devices == std::vector<int>{0, 1, 2});
   REQUIRE(accepted({"--devices", "2,0"}, 3).devices == std::vector<int>{2, 0});
   REQUIRE(accepted({"-t", "4", "--devices", "0"}, 3).devices == std::vector<int>{0});
@@ -63,7 +63,7 @@ TEST_CASE("Ranks take all GPUs in turn, or those that are named") {
     refused({"--devices", list}, 3, 2, "give numbers from 0 to 2");
 }
 
-TEST_CASE("Options of nccl-tests for GPUs mean the same") {
+TEST_CASE("GPU options of nccl-tests have the same meaning") {
   const GpuOptions gpu = accepted({"-g", "2", "-t", "3", "-G", "5"}, 1);
   REQUIRE((gpu.per_thread == 2 && gpu.graph_launches == 5));
   const char* words[] = {"broadcast_perf", "-t", "2", "-g", "2", "--ranks", "2", "-r", "7"};
@@ -72,7 +72,7 @@ TEST_CASE("Options of nccl-tests for GPUs mean the same") {
   refused({"-G", "-1"}, 1, 2, "-G is -1");
 }
 
-TEST_CASE("What cannot go together is refused") {
+TEST_CASE("Contradictory options are refused") {
   refused({"-G", "1", "--queue"}, 1, 2, "leave --queue out");
   refused({"-G", "1", "-z", "1"}, 1, 2, "leave -z at 0");
   refused({"-R", "2"}, 1, 2, "rondo_mem_alloc");
@@ -81,7 +81,7 @@ TEST_CASE("What cannot go together is refused") {
   refused({"--memory", "host", "-g", "2"}, 1, 2, "-g: ranks are not GPUs here");
 }
 
-TEST_CASE("CUDA events tell the time unless something else is asked for, or they cannot") {
+TEST_CASE("CUDA events measure the time unless another clock is requested or they cannot") {
   const auto by_events = [](std::vector<const char*> words, int gpus) {
     return times_by_events(parse(std::move(words), gpus).options);
   };

@@ -1,4 +1,5 @@
-// What the ranks of a collective expect of one another fits together.
+// SPDX-License-Identifier: Apache-2.0
+// The expectations of a collective's ranks are consistent with one another.
 #include "catch.h"
 #include "layout.h"
 
@@ -6,13 +7,13 @@ namespace {
 
 using namespace rondo::perf;
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
+std::vector<DataShape> shapes() {
+  std::vector<DataShape> all;
   for (const CollectiveInfo& info : all_collectives()) {
     for (const int nranks : {1, 2, 3, 5, 8}) {
       for (int root = 0; root < (info.has_root ? nranks : 1); ++root) {
         for (const bool varying : {false, true}) {
-          if (varying && !info.varying) continue;
+          if (varying && !info.in_blocks) continue;
           all.push_back({info.id, nranks, 0, root, 12, varying});
         }
       }
@@ -21,10 +22,10 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Every piece lies within its buffer, and no two overlap.
-void require_disjoint(const std::vector<Piece>& pieces, size_t extent) {
+// Every piece is within its buffer, and no two overlap.
+void require_disjoint(const std::vector<DataPiece>& pieces, size_t extent) {
   std::vector<int> used(extent);
-  for (const Piece& piece : pieces) {
+  for (const DataPiece& piece : pieces) {
     REQUIRE(piece.offset + piece.count <= extent);
     for (size_t i = piece.offset; i < piece.offset + piece.count; ++i) REQUIRE(used[i]++ == 0);
   }
@@ -32,10 +33,10 @@ void require_disjoint(const std::vector<Piece>& pieces, size_t extent) {
 
 }  // namespace
 
-TEST_CASE("Pieces lie within their buffers, apart from one another") {
-  for (Shape shape : shapes()) {
+TEST_CASE("Pieces are within their buffers and do not overlap") {
+  for (DataShape shape : shapes()) {
     for (shape.rank = 0; shape.rank < shape.nranks; ++shape.rank) {
-      const Layout layout = make_layout(shape);
+      const DataLayout layout = make_layout(shape);
       CAPTURE(collective_info(shape.collective).name, shape.nranks, shape.rank, shape.varying);
       require_disjoint(layout.send, layout.send_extent);
       require_disjoint(layout.expect, layout.recv_extent);
@@ -46,13 +47,13 @@ TEST_CASE("Pieces lie within their buffers, apart from one another") {
   }
 }
 
-TEST_CASE("What is expected of a rank lies in what that rank sends") {
-  for (Shape shape : shapes()) {
+TEST_CASE("Data expected from a rank is within what that rank sends") {
+  for (DataShape shape : shapes()) {
     for (shape.rank = 0; shape.rank < shape.nranks; ++shape.rank) {
-      for (const Piece& piece : make_layout(shape).expect) {
-        if (piece.from == Piece::From::Untouched) continue;
+      for (const DataPiece& piece : make_layout(shape).expect) {
+        if (piece.from == DataPiece::From::Untouched) continue;
         for (int source = piece.first; source <= piece.last; ++source) {
-          Shape theirs = shape;
+          DataShape theirs = shape;
           theirs.rank = source;
           CAPTURE(collective_info(shape.collective).name, shape.nranks, shape.rank, source, shape.varying);
           REQUIRE(piece.index + piece.count <= make_layout(theirs).send_extent);
@@ -67,8 +68,8 @@ TEST_CASE("Lengths of all_to_all agree at both ends, and vary") {
     size_t least = 1000, most = 0;
     for (int from = 0; from < nranks; ++from) {
       for (int to = 0; to < nranks; ++to) {
-        const Layout sender = make_layout({Collective::AllToAll, nranks, from, 0, 12, true});
-        const Layout receiver = make_layout({Collective::AllToAll, nranks, to, 0, 12, true});
+        const DataLayout sender = make_layout({Collective::AllToAll, nranks, from, 0, 12, true});
+        const DataLayout receiver = make_layout({Collective::AllToAll, nranks, to, 0, 12, true});
         const size_t count = sender.send_counts[static_cast<size_t>(to)];
         REQUIRE(count == receiver.recv_counts[static_cast<size_t>(from)]);
         least = std::min(least, count);

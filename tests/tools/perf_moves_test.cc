@@ -1,4 +1,5 @@
-// The least that collectives move: what their definitions leave no way around.
+// SPDX-License-Identifier: Apache-2.0
+// The minimum data movement of collectives: what their definitions require.
 #include <numeric>
 
 #include "catch.h"
@@ -14,7 +15,7 @@ struct Total {
 };
 
 Total total(Collective collective, int nranks, size_t count, bool in_place = false, bool varying = false) {
-  Shape shape;
+  DataShape shape;
   shape.collective = collective;
   shape.nranks = nranks;
   shape.root = nranks - 1;
@@ -51,7 +52,7 @@ TEST_CASE("Every input that a result depends on is read once, every result writt
   }
 }
 
-TEST_CASE("In place, what lies where it belongs does not move") {
+TEST_CASE("In place, data that is already in its place does not move") {
   for (const size_t n : {2u, 3u, 8u}) {
     const int ranks = static_cast<int>(n);
     CAPTURE(n);
@@ -64,7 +65,7 @@ TEST_CASE("In place, what lies where it belongs does not move") {
   REQUIRE(total(Collective::AllReduce, 1, kCount, true) == Total{0, 0});
 }
 
-TEST_CASE("Lengths that vary move what they are") {
+TEST_CASE("Varying lengths move their actual size") {
   const Total moved = total(Collective::AllToAll, 5, kCount, false, true);
   REQUIRE(moved.read == moved.written);
   REQUIRE(moved.read > 0);

@@ -1,4 +1,5 @@
-// The command line of rondo-perf: what it understands, and what it says where it does not.
+// SPDX-License-Identifier: Apache-2.0
+// The command line of rondo-perf: what it accepts, and its errors.
 #include "catch.h"
 #include "options.h"
 #include "rondo/rondo.h"
@@ -7,7 +8,7 @@ namespace {
 
 using namespace rondo::perf;
 
-Parsed parse(std::vector<const char*> words, const char* program = "rondo-perf") {
+ParsedPerfOptions parse(std::vector<const char*> words, const char* program = "rondo-perf") {
   words.insert(words.begin(), program);
   return parse_options(static_cast<int>(words.size()), words.data());
 }
@@ -15,7 +16,7 @@ Parsed parse(std::vector<const char*> words, const char* program = "rondo-perf")
 }  // namespace
 
 TEST_CASE("Defaults are those of nccl-tests") {
-  const Parsed parsed = parse({"all_reduce"});
+  const ParsedPerfOptions parsed = parse({"all_reduce"});
   CAPTURE(parsed.message);
   REQUIRE(parsed.run);
   REQUIRE(parsed.options.collectives == std::vector<Collective>{Collective::AllReduce});
@@ -29,7 +30,7 @@ TEST_CASE("Defaults are those of nccl-tests") {
 }
 
 TEST_CASE("Short and long options mean what they mean in nccl-tests") {
-  const Parsed parsed =
+  const ParsedPerfOptions parsed =
       parse({"broadcast", "-b", "8",      "-e", "64M", "-f",      "2",   "-n", "7",        "-w",
              "3",         "-m", "4",      "-N", "0",   "-T",      "2.5", "-o", "prod,max", "-d",
              "half,int8", "-r", "-1",     "-p", "1",   "-c",      "2",   "-z", "3",        "-R",
@@ -37,7 +38,7 @@ TEST_CASE("Short and long options mean what they mean in nccl-tests") {
              "1",         "-J", "x.json", "-G", "0",   "--ranks", "2,3", "-t", "2"});
   CAPTURE(parsed.message);
   REQUIRE(parsed.run);
-  const Options& o = parsed.options;
+  const PerfOptions& o = parsed.options;
   REQUIRE(o.sweep.max_bytes == 64u << 20);
   REQUIRE(o.sweep.factor == 2);
   REQUIRE((o.iterations == 7 && o.warmup == 3 && o.aggregate == 4 && o.cycles == 0 && o.checks == 2));
@@ -71,7 +72,7 @@ TEST_CASE("nccl-tests' names and Rondo's are both understood") {
   REQUIRE(parse({"all_reduce", "-o", "all"}).options.ops.size() == all_ops().size());
 }
 
-TEST_CASE("Collectives are known as nccl-tests, MPI and PyTorch spell them") {
+TEST_CASE("Collectives are accepted as nccl-tests, MPI and PyTorch spell them") {
   REQUIRE(parse({"allreduce,AllGather,reducescatter,reduce-scatter,bcast,all_reduce_perf,barrier"})
               .options.collectives ==
           std::vector<Collective>{Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter,
@@ -80,10 +81,10 @@ TEST_CASE("Collectives are known as nccl-tests, MPI and PyTorch spell them") {
   REQUIRE(parse({}, "allreduce_perf").options.collectives == std::vector<Collective>{Collective::AllReduce});
 }
 
-TEST_CASE("One end of the sizes alone has another that goes with it") {
+TEST_CASE("If only one end of the size range is given, the other is chosen to match") {
   const auto sizes = [](std::vector<const char*> words) {
     words.insert(words.begin(), "all_reduce");
-    const Parsed parsed = parse(words);
+    const ParsedPerfOptions parsed = parse(words);
     CAPTURE(parsed.message);
     REQUIRE(parsed.run);
     return sweep_sizes(parsed.options.sweep);
@@ -94,7 +95,7 @@ TEST_CASE("One end of the sizes alone has another that goes with it") {
   REQUIRE(sizes({"-e", "24", "-i", "8"}) == std::vector<size_t>{8, 16, 24});
   REQUIRE(sizes({"-e", "4"}) == std::vector<size_t>{4});
   REQUIRE(sizes({"-b", "64M"}) == std::vector<size_t>{64u << 20});
-  // As nccl-tests has it, wherever its defaults make sense.
+  // As in nccl-tests, if its defaults make sense.
   REQUIRE(sizes({"-e", "33M"}) == std::vector<size_t>{32u << 20, 33u << 20});
   REQUIRE(sizes({"-b", "31M"}) == std::vector<size_t>{31u << 20, 32u << 20});
 }
@@ -106,7 +107,7 @@ TEST_CASE("nccl-tests' --memory is -M, and names of memory are Rondo's") {
   REQUIRE_FALSE(parse({"all_reduce", "--memory", "host"}).options.memory);
 }
 
-TEST_CASE("Help and version are no errors") {
+TEST_CASE("Help and version are not errors") {
   REQUIRE(parse({"-V"}).code == 0);
   REQUIRE(parse({"-V"}).message.find("rondo-perf 0.") == 0);
   REQUIRE(parse({"--help"}).code == 0);
@@ -114,7 +115,7 @@ TEST_CASE("Help and version are no errors") {
   REQUIRE(parse({"--version"}).message.find("rondo-perf 0.") == 0);
 }
 
-TEST_CASE("Bad options get exit code 2 and a sentence that names them") {
+TEST_CASE("Bad options get exit code 2 and an error that names them") {
   const struct {
     std::vector<const char*> words;
     const char* said;
@@ -153,7 +154,7 @@ TEST_CASE("Bad options get exit code 2 and a sentence that names them") {
       {{"all_reduce", "--nonsense"}, "--nonsense"},
   };
   for (const auto& [words, said] : cases) {
-    const Parsed parsed = parse(words);
+    const ParsedPerfOptions parsed = parse(words);
     CAPTURE(said, parsed.message);
     REQUIRE(!parsed.run);
     REQUIRE(parsed.code == 2);

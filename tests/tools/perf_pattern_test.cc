@@ -1,4 +1,5 @@
-// Filling and checking buffers: what was filled in passes, and one wrong element is one wrong element.
+// SPDX-License-Identifier: Apache-2.0
+// Filling and checking buffers: filled data passes, and one wrong element counts as one.
 #include "catch.h"
 #include "check.h"
 #include "pattern.h"
@@ -10,7 +11,7 @@ using namespace rondo::perf;
 
 constexpr size_t kCount = 5000;  // several periods of the pattern
 
-std::vector<std::byte> filled(const Pattern& pattern, const Type& type, size_t first, size_t count,
+std::vector<std::byte> filled(const Pattern& pattern, const TypeRow& type, size_t first, size_t count,
                               uint64_t salt) {
   std::vector<std::byte> bytes(count * type.bytes);
   pattern.fill(bytes.data(), first, count, salt);
@@ -19,8 +20,8 @@ std::vector<std::byte> filled(const Pattern& pattern, const Type& type, size_t f
 
 }  // namespace
 
-TEST_CASE("A part of the sequence is the same wherever it is filled in from") {
-  for (const Type& type : all_types()) {
+TEST_CASE("A part of the sequence is the same from wherever it is filled") {
+  for (const TypeRow& type : all_types()) {
     const Pattern pattern = moved_pattern(type, 1, 9);
     const auto whole = filled(pattern, type, 0, kCount, 4);
     const auto part = filled(pattern, type, 1500, 2000, 4);
@@ -32,7 +33,7 @@ TEST_CASE("A part of the sequence is the same wherever it is filled in from") {
 }
 
 TEST_CASE("Each changed element is counted once") {
-  for (const Type& type : all_types()) {
+  for (const TypeRow& type : all_types()) {
     const Pattern pattern = moved_pattern(type, 1, 9);
     auto bytes = filled(pattern, type, 0, kCount, 4);
     for (const size_t element : {size_t{0}, size_t{1020}, size_t{1021}, kCount - 1})
@@ -42,8 +43,8 @@ TEST_CASE("Each changed element is counted once") {
   }
 }
 
-TEST_CASE("Data of another rank, another round or another place does not pass") {
-  const Type& type = *type_by_name("float");
+TEST_CASE("Data of another rank, round or position does not pass") {
+  const TypeRow& type = *type_by_name("float");
   const Pattern pattern = moved_pattern(type, 1, 9);
   const auto mostly_wrong = [&](const std::vector<std::byte>& bytes) {
     return pattern.count_wrong(bytes.data(), 0, kCount, 4, true) > kCount / 2;
@@ -56,8 +57,8 @@ TEST_CASE("Data of another rank, another round or another place does not pass") 
   }
 }
 
-TEST_CASE("Only where it is said may zeros differ in sign") {
-  const Type& type = *type_by_name("float");
+TEST_CASE("Zeros may differ in sign only if allowed") {
+  const TypeRow& type = *type_by_name("float");
   const Pattern zeros(type, std::vector<std::byte>(Pattern::kPeriod * type.bytes));
   std::vector<float> got(kCount, -0.0f);
   REQUIRE(zeros.count_wrong(got.data(), 0, kCount, 0, false) == 0);
@@ -66,9 +67,9 @@ TEST_CASE("Only where it is said may zeros differ in sign") {
   REQUIRE(zeros.count_wrong(got.data(), 0, kCount, 0, false) == 1);
 }
 
-TEST_CASE("The checker finds what a call left undone or did too much of") {
-  const Type& type = *type_by_name("int32");
-  const Layout layout = make_layout({Collective::Reduce, 4, 2, 0, 100, false});  // not the root
+TEST_CASE("The checker finds missing and excess writes of a call") {
+  const TypeRow& type = *type_by_name("int32");
+  const DataLayout layout = make_layout({Collective::Reduce, 4, 2, 0, 100, false});  // not the root
   Checker checker(type, Op::Sum, true, 4, 1);
   std::vector<std::byte> recv(100 * type.bytes, kPoison), send(100 * type.bytes);
   checker.fill(layout, send.data(), 0);
@@ -77,6 +78,6 @@ TEST_CASE("The checker finds what a call left undone or did too much of") {
   REQUIRE(checker.count_wrong(layout.expect_in_place, send.data(), 0) == 0);
   recv[399] = std::byte{0};
   REQUIRE(checker.count_wrong(layout.expect, recv.data(), 0) == 1);
-  const Layout root = make_layout({Collective::Reduce, 4, 0, 0, 100, false});
+  const DataLayout root = make_layout({Collective::Reduce, 4, 0, 0, 100, false});
   REQUIRE(checker.count_wrong(root.expect, recv.data(), 0) == 100);
 }

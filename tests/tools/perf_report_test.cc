@@ -1,4 +1,5 @@
-// Sizes, tables, JSON and plots: what people and other programs read.
+// SPDX-License-Identifier: Apache-2.0
+// Sizes, tables, JSON and plots, as read by people and other programs.
 #include <nlohmann/json.hpp>
 
 #include "algorithms.h"
@@ -45,7 +46,7 @@ TEST_CASE("Sweeps by factor and by step end where they should") {
   REQUIRE(sweep_sizes({5, 5, 1, 0}) == std::vector<size_t>{5});
 }
 
-TEST_CASE("Columns of the table stand under their titles") {
+TEST_CASE("Table columns are aligned with their titles") {
   const std::string header = table_header({});
   const std::string row = table_row(example_row(1048576), {}, "");
   const std::string last_title = header.substr(0, header.find('\n', header.find("#wrong")));
@@ -67,14 +68,14 @@ TEST_CASE("Numbers of any magnitude fit their columns") {
   REQUIRE(fitted(123456.7, 7) == "123457");
 }
 
-TEST_CASE("The footer tells wrong values and the mean bus bandwidth") {
+TEST_CASE("The footer reports wrong values and the mean bus bandwidth") {
   const std::string text = table_footer({example_row(8), example_row(16)});
   REQUIRE(text.find("# Out of bounds values : 6 FAILED\n") == 0);
   REQUIRE(text.find("# Avg bus bandwidth    : 2.4375\n") != std::string::npos);
   REQUIRE(table_footer({}).find("# Out of bounds values : 0 OK\n") == 0);
 }
 
-TEST_CASE("A form that does not exist has no numbers") {
+TEST_CASE("A form that a collective lacks has no numbers") {
   Row row = example_row(8);
   row.in_place.reset();
   row.out_of_place->wrong.reset();
@@ -84,7 +85,7 @@ TEST_CASE("A form that does not exist has no numbers") {
   REQUIRE(object["wrong"].is_null());
 }
 
-TEST_CASE("Limits have columns of their own, under their titles") {
+TEST_CASE("Limits have separate columns, aligned with their titles") {
   TableStyle style;
   style.limits = true;
   Row row = example_row(1048576);
@@ -98,7 +99,7 @@ TEST_CASE("Limits have columns of their own, under their titles") {
   REQUIRE(table_header({}).find("reached") == std::string::npos);
 }
 
-TEST_CASE("What was used besides the library is part of a row") {
+TEST_CASE("The environment besides the library is part of a row") {
   Row row = example_row(8);
   const auto host = nlohmann::json::parse(row_to_json(row));
   REQUIRE((host["memory"] == "host" && host["calls"] == "calls" && host["clock"] == "host"));
@@ -112,7 +113,7 @@ TEST_CASE("What was used besides the library is part of a row") {
   REQUIRE(row_to_json(*row_from_json(row_to_json(row))) == row_to_json(row));
 }
 
-TEST_CASE("Rows survive the way through JSON, and the file is an array of them") {
+TEST_CASE("Rows survive conversion to JSON and back, and the file is an array of them") {
   const Row row = example_row(4096);
   const auto copy = row_from_json(row_to_json(row));
   REQUIRE(copy);
@@ -130,7 +131,7 @@ TEST_CASE("Rows survive the way through JSON, and the file is an array of them")
   REQUIRE(nlohmann::json::parse(rows_to_json({})).empty());
 }
 
-TEST_CASE("A plot has a line for each series and nothing but numbers in it") {
+TEST_CASE("A plot has one line per series and only numeric coordinates") {
   std::vector<Row> rows;
   for (const int ranks : {2, 4}) {
     for (size_t bytes = 8; bytes <= (1u << 20); bytes *= 2) {
@@ -146,7 +147,7 @@ TEST_CASE("A plot has a line for each series and nothing but numbers in it") {
   REQUIRE(svg.find("inf") == std::string::npos);
 }
 
-TEST_CASE("A plot of nothing, of one size and of a barrier is still a picture") {
+TEST_CASE("A plot of no sizes, of one size or of a barrier is still a picture") {
   Row barrier = example_row(0);
   for (const std::vector<Row>& rows : {std::vector<Row>{}, {example_row(64)}, {barrier}}) {
     const std::string svg = plot_svg(rows);

@@ -1,11 +1,13 @@
-// The claim behind "#wrong": whatever the order and the grouping in which ranks' inputs are combined, and
-// whoever combines them, the result has exactly the bits that the benchmark expects.
+// SPDX-License-Identifier: Apache-2.0
+// The claim behind "#wrong": whatever the order and grouping in which ranks' inputs are combined, and on
+// whichever rank, the result has exactly the bits that the benchmark expects.
 #include <algorithm>
 #include <cstring>
 #include <random>
 
 #include "catch.h"
 #include "kernels/reduce.h"
+#include "seed.h"
 #include "values.h"
 
 namespace {
@@ -13,13 +15,13 @@ namespace {
 using namespace rondo::perf;
 using Element = std::vector<std::byte>;
 
-Element bytes_of(const Type& type, const Value& value) {
+Element bytes_of(const TypeRow& type, const Value& value) {
   Element element(type.bytes);
   store(type, value, element.data());
   return element;
 }
 
-rondo::ReduceArgs pair_args(const Type& type, Op op) {
+rondo::ReduceArgs pair_args(const TypeRow& type, Op op) {
   rondo::ReduceArgs args;
   args.count = 1;
   args.type = static_cast<rondo::ElementType>(type.id);
@@ -27,9 +29,8 @@ rondo::ReduceArgs pair_args(const Type& type, Op op) {
   return args;
 }
 
-// Combines neighbours or, where the order is free, any two, until one is left; every result is rounded to the
-// type.
-Element combined(const Type& type, Op op, std::vector<Element> parts, bool any_order,
+// Combines neighbours, or any two if the order is free, until one is left; rounds every result to the type.
+Element combined(const TypeRow& type, Op op, std::vector<Element> parts, bool any_order,
                  std::mt19937_64& random) {
   while (parts.size() > 1) {
     if (any_order) std::shuffle(parts.begin(), parts.end(), random);
@@ -46,8 +47,8 @@ Element combined(const Type& type, Op op, std::vector<Element> parts, bool any_o
   return parts[0];
 }
 
-// What one source becomes: scaled before a pre-multiplied sum, divided after an average.
-Element alone(const Type& type, Op op, const Element& element, const Value* scalar, int divisor) {
+// The effect on a single source: scaled before a pre-multiplied sum, divided after an average.
+Element alone(const TypeRow& type, Op op, const Element& element, const Value* scalar, int divisor) {
   Element out(type.bytes), factor(type.bytes);
   const void* const sources[] = {element.data()};
   rondo::ReduceArgs args = pair_args(type, op);
@@ -63,7 +64,7 @@ Element alone(const Type& type, Op op, const Element& element, const Value* scal
   return out;
 }
 
-std::vector<Element> ranks_parts(const Type& type, Op op, const std::vector<Value>& inputs, int last) {
+std::vector<Element> ranks_parts(const TypeRow& type, Op op, const std::vector<Value>& inputs, int last) {
   std::vector<Element> parts;
   for (int rank = 0; rank <= last; ++rank) {
     const Element element = bytes_of(type, inputs[static_cast<size_t>(rank)]);
@@ -73,12 +74,12 @@ std::vector<Element> ranks_parts(const Type& type, Op op, const std::vector<Valu
   return parts;
 }
 
-// Zeros may differ in sign, but for min and max.
-bool same(const Type& type, Op op, const Element& a, const Element& b) {
+// Zeros may differ in sign, except for min and max.
+bool same(const TypeRow& type, Op op, const Element& a, const Element& b) {
   if (a == b) return true;
-  const bool floats = type.kind == Kind::Float || type.kind == Kind::Complex;
+  const bool floats = type.kind == TypeClass::Float || type.kind == TypeClass::Complex;
   if (!floats || op == Op::Min || op == Op::Max) return false;
-  const size_t part = type.kind == Kind::Complex ? type.bytes / 2 : type.bytes;
+  const size_t part = type.kind == TypeClass::Complex ? type.bytes / 2 : type.bytes;
   for (size_t at = 0; at < type.bytes; at += part) {
     const bool equal = std::memcmp(&a[at], &b[at], part) == 0;
     // Little-endian: the sign is the highest bit of the last byte.
@@ -97,8 +98,8 @@ bool same(const Type& type, Op op, const Element& a, const Element& b) {
 }  // namespace
 
 TEST_CASE("Every grouping and order of the inputs gives the expected bits") {
-  std::mt19937_64 random(20240607);
-  for (const Type& type : all_types()) {
+  std::mt19937_64 random(rondo::test::test_seed(20240607));
+  for (const TypeRow& type : all_types()) {
     for (const OpInfo& info : all_ops()) {
       if (!op_takes(info.op, type)) continue;
       for (const int nranks : {1, 2, 3, 4, 7, 8, 16, 33, 128}) {
@@ -116,8 +117,8 @@ TEST_CASE("Every grouping and order of the inputs gives the expected bits") {
 }
 
 TEST_CASE("Prefixes of the inputs are exact as well") {
-  std::mt19937_64 random(7);
-  for (const Type& type : all_types()) {
+  std::mt19937_64 random(rondo::test::test_seed(7));
+  for (const TypeRow& type : all_types()) {
     for (const OpInfo& info : all_ops()) {
       if (!op_takes(info.op, type) || info.op == Op::Avg) continue;
       constexpr int nranks = 9;
@@ -132,10 +133,10 @@ TEST_CASE("Prefixes of the inputs are exact as well") {
   }
 }
 
-TEST_CASE("A missing or doubled contribution of any rank shows in some element") {
+TEST_CASE("A missing or duplicate contribution of any rank shows in some element") {
   constexpr int nranks = 8;
   constexpr uint64_t elements = 400;
-  for (const Type& type : all_types()) {
+  for (const TypeRow& type : all_types()) {
     for (const OpInfo& info : all_ops()) {
       if (!op_takes(info.op, type)) continue;
       for (int victim = 0; victim < nranks; ++victim) {

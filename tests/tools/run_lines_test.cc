@@ -1,4 +1,5 @@
-// rondo-run's smaller parts: lines with a prefix, the environment of a rank, the command line.
+// SPDX-License-Identifier: Apache-2.0
+// rondo-run's smaller parts: line prefixes, the environment of a rank, the command line.
 #include <map>
 
 #include "catch.h"
@@ -10,14 +11,14 @@ namespace {
 
 using namespace rondo::run;
 
-Parsed parse(std::vector<const char*> words) {
+ParsedRunOptions parse(std::vector<const char*> words) {
   words.insert(words.begin(), "rondo-run");
   return parse_options(static_cast<int>(words.size()), words.data());
 }
 
 }  // namespace
 
-TEST_CASE("Lines get their prefix however the bytes arrive") {
+TEST_CASE("Lines get their prefix in whatever pieces the bytes arrive") {
   const std::string text("one\n\ntw\0o\nrest", 14);
   const std::string expected("[1] one\n[1] \n[1] tw\0o\n[1] rest\n", 31);
   for (size_t step = 1; step <= text.size(); ++step) {
@@ -31,15 +32,15 @@ TEST_CASE("Lines get their prefix however the bytes arrive") {
   }
 }
 
-TEST_CASE("A line without end is passed on before it fills memory") {
+TEST_CASE("An endless line is passed on before it fills memory") {
   LinePrefixer lines("[0] ");
   size_t out = 0;
   for (int i = 0; i < 100; ++i) out += lines.add(std::string(65536, 'x')).size();
   REQUIRE(out > 4u << 20);
 }
 
-TEST_CASE("A rank's variables say who it is") {
-  Job job;
+TEST_CASE("A rank's variables identify it") {
+  JobInfo job;
   job.ranks = 4;
   job.port = 1234;
   job.secret = "s";
@@ -54,13 +55,13 @@ TEST_CASE("A rank's variables say who it is") {
                                                           {"RONDO_SECRET", "s"}});
 }
 
-TEST_CASE("Secrets are long and differ, ports exist") {
+TEST_CASE("Secrets are long and distinct, and ports are valid") {
   REQUIRE(random_secret().size() == 64);
   REQUIRE(random_secret() != random_secret());
   REQUIRE(free_port() > 1023);
 }
 
-TEST_CASE("What follows the program belongs to the program") {
+TEST_CASE("Arguments after the program belong to the program") {
   using Words = std::vector<std::string>;
   REQUIRE(parse({"-n", "2", "ls", "-n", "3"}).options.command == Words{"ls", "-n", "3"});
   REQUIRE(parse({"-n", "2", "--", "ls", "--help"}).options.command == Words{"ls", "--help"});

@@ -1,4 +1,5 @@
-// Binding threads to CPUs, seen from threads of their own so that the test's own thread stays free.
+// SPDX-License-Identifier: Apache-2.0
+// Binding threads to CPUs, in separate threads so that the test's own thread stays unbound.
 #include <sched.h>
 
 #include <thread>
@@ -30,7 +31,7 @@ TEST_CASE("a bound thread runs on its CPU and may run nowhere else") {
   CHECK(bound_cpus().value() == before.value());
 }
 
-TEST_CASE("a CPU that is not there is an error that names it") {
+TEST_CASE("a missing CPU is an error that names it") {
   CHECK(bind_thread(-1).message().find("-1") != std::string::npos);
   CHECK(bind_thread(60000).message().find("60000") != std::string::npos);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of control groups, read from folders made up here.
 #include <unistd.h>
 
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A made-up /sys/fs/cgroup, removed at the end.
+/// A fake /sys/fs/cgroup, removed at the end.
 class Folder {
  public:
   Folder() {
@@ -46,7 +47,7 @@ TEST_CASE("no group, or groups without limits, limit nothing") {
   CHECK(cgroup_limits("4:cpu,cpuacct:/job\n5:memory:/job\n", folder.root()) == CgroupLimits{});
 }
 
-TEST_CASE("version 2: the tightest limit on the way up counts") {
+TEST_CASE("version 2: the tightest limit among the ancestors counts") {
   const Folder folder;
   folder.write("a/b/cpu.max", "400000 100000");
   folder.write("a/cpu.max", "150000 100000");
@@ -57,14 +58,14 @@ TEST_CASE("version 2: the tightest limit on the way up counts") {
   CHECK(limits.memory_bytes == 1048576);
 }
 
-TEST_CASE("version 2 in a container: the mount's own files count where the path is the host's") {
+TEST_CASE("version 2 in a container: the mount's own files count if the path is the host's") {
   const Folder folder;
   folder.write("cpu.max", "200000 100000");
   CHECK(cgroup_limits("0::/docker/0123\n", folder.root()).cpus == 2);
   CHECK(cgroup_limits("0::/\n", folder.root()).cpus == 2);
 }
 
-TEST_CASE("version 1: CPU and memory have folders of their own") {
+TEST_CASE("version 1: CPU and memory have separate folders") {
   const Folder folder;
   folder.write("cpu/job/cpu.cfs_quota_us", "50000");
   folder.write("cpu/job/cpu.cfs_period_us", "100000");

@@ -1,4 +1,5 @@
-// What hwloc says of this host and of others.
+// SPDX-License-Identifier: Apache-2.0
+// What hwloc reports about this host and others.
 #include <hwloc.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using namespace rondo;
 
 namespace {
 
-/// What must hold on every machine.
+/// Invariants of every machine.
 void check_sound(const HostInfo& host) {
   REQUIRE_FALSE(host.cpus.empty());
   std::set<int> ids;
@@ -34,7 +35,7 @@ void check_sound(const HostInfo& host) {
       if (a.core == b.core) CHECK((a.l2 == b.l2 && a.l3 == b.l3 && a.numa == b.numa));
 }
 
-/// hwloc before 3.0 may not know the form of the file that 3.0 writes.
+/// hwloc before 3.0 may not be able to read files written by 3.0.
 bool too_new_for_this_hwloc(const std::filesystem::path& path) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -43,7 +44,7 @@ bool too_new_for_this_hwloc(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("the last level cache is that which hwloc sees, where the kernel tells of it") {
+TEST_CASE("the last level cache agrees with hwloc, if the kernel reports it") {
   hwloc_topology_t topology = nullptr;
   REQUIRE(hwloc_topology_init(&topology) == 0);
   REQUIRE(hwloc_topology_load(topology) == 0);
@@ -55,7 +56,7 @@ TEST_CASE("the last level cache is that which hwloc sees, where the kernel tells
   hwloc_topology_destroy(topology);
 }
 
-TEST_CASE("CPUs share a last level cache as hwloc sees it, where the kernel tells of it") {
+TEST_CASE("CPUs share a last level cache as hwloc reports, if the kernel reports it") {
   const auto host = detect_host();
   REQUIRE(host.ok());
   const auto& cpus = host.value().cpus;
@@ -101,7 +102,7 @@ TEST_CASE("a synthetic machine is read level by level") {
   CHECK(l2s.size() == 8);
 }
 
-TEST_CASE("what cannot be loaded is an error that names it") {
+TEST_CASE("a machine that cannot be loaded is an error that names it") {
   CHECK(host_from_synthetic("cores:many").status().message().find("cores:many") != std::string::npos);
   CHECK(host_from_xml("/nowhere/host.xml").status().message().find("/nowhere/host.xml") != std::string::npos);
 }
@@ -111,7 +112,7 @@ TEST_CASE("recorded machines load") {
     const char* file;
     size_t cpus;
     int cores;
-    size_t nodes;  // with CPUs
+    size_t nodes;  // that have CPUs
   };
   const Recorded recorded[] = {
       {"hwloc-2gpu-1ib-westmere.xml", 32, 16, 2},

@@ -1,4 +1,5 @@
-// HostInfo as plain data: text and back, restriction, placing ranks.
+// SPDX-License-Identifier: Apache-2.0
+// HostInfo as plain data: conversion to and from text, restriction, placing ranks.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::map<int, Cpu> by_id(const HostInfo& host) {
 
 }  // namespace
 
-TEST_CASE("a host becomes text and comes back the same") {
+TEST_CASE("a host converted to text and back is unchanged") {
   for (const std::string& machine : kMachines) {
     CAPTURE(machine);
     HostInfo host = synthetic(machine);
@@ -46,7 +47,7 @@ TEST_CASE("a host becomes text and comes back the same") {
   }
 }
 
-TEST_CASE("text that is no host is refused with the word that is wrong") {
+TEST_CASE("text that is not a host is refused with the word that is wrong") {
   CHECK(host_from_text("").status().code() == Code::InvalidArgument);
   CHECK(host_from_text("rondo-host-9 1 0 0").status().message().find("rondo-host-9") != std::string::npos);
   CHECK(host_from_text("rondo-host-1 1 x 0").status().code() == Code::InvalidArgument);
@@ -54,7 +55,7 @@ TEST_CASE("text that is no host is refused with the word that is wrong") {
   CHECK(host_from_text("rondo-host-1 1 0 0 3:1:0:0:0x").status().code() == Code::InvalidArgument);
 }
 
-TEST_CASE("the quota limits how much runs at once, never the CPUs named") {
+TEST_CASE("the quota limits concurrency, but never the set of CPUs") {
   HostInfo host = synthetic("core:8 pu:2");
   CHECK(host.cores() == 8);
   CHECK(host.concurrency() == 16);
@@ -111,7 +112,7 @@ TEST_CASE("ranks that share a core take its threads in turn, in blocks") {
   CHECK(placed[3] != placed[4]);
 }
 
-TEST_CASE("as many ranks as cores: those of one L3 cache have consecutive numbers") {
+TEST_CASE("with as many ranks as cores, those that share an L3 cache have consecutive numbers") {
   const HostInfo host = synthetic("pack:2 l3:2 core:4 pu:2");
   const auto cpus = by_id(host);
   std::vector<int> caches;
@@ -120,7 +121,7 @@ TEST_CASE("as many ranks as cores: those of one L3 cache have consecutive number
   CHECK(std::set<int>(caches.begin(), caches.end()).size() == 4);
 }
 
-TEST_CASE("a restricted host keeps only the named CPUs, and its first threads first") {
+TEST_CASE("a restricted host keeps only the named CPUs, each core's first thread first") {
   const HostInfo host = synthetic("core:4 pu:2");  // core c has CPUs 2c and 2c + 1
   const std::vector<int> named = {1, 2, 3, 6, 99};
   const HostInfo part = restricted_to(host, named);
@@ -130,7 +131,7 @@ TEST_CASE("a restricted host keeps only the named CPUs, and its first threads fi
   CHECK(place_ranks(part, 3) == std::vector<int>{1, 2, 6});
 }
 
-TEST_CASE("nothing to place, or nowhere to place it, gives nothing") {
+TEST_CASE("placing no ranks, or on no CPUs, gives nothing") {
   const HostInfo host = synthetic("core:2 pu:1");
   CHECK(place_ranks(host, 0).empty());
   CHECK(place_ranks(restricted_to(host, {}), 4).empty());

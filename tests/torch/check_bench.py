@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/torch as a program, and its check of results. Needs torch and the backend RONDO_TORCH_BACKEND (rondo)."""
 import io
 import json
@@ -64,7 +65,7 @@ class Options(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    """A collective that does nothing, or leaves one element out, is found wrong."""
+    """A collective that does nothing, or omits one element, is found wrong."""
 
     @classmethod
     def setUpClass(cls):

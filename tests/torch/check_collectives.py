@@ -1,5 +1,6 @@
-"""Every collective of torch.distributed on the CPU, against what plain arithmetic says: all types and reductions, 1 to
-4 ranks, empty and odd shapes, tensors whose memory is not in one piece."""
+# SPDX-License-Identifier: Apache-2.0
+"""Every collective of torch.distributed on the CPU, compared with plain arithmetic: all types and reductions, 1 to 4
+ranks, empty and odd shapes, non-contiguous tensors."""
 import functools
 import itertools
 import operator
@@ -20,7 +21,7 @@ SIZES = (1, 2, 3, 4)
 
 
 def sample(dtype, shape, rank, salt=0):
-    """What a rank contributes: small numbers, of which every type holds sums and products exactly."""
+    """A rank's contribution: small numbers, whose sums and products are exact in every type."""
     numel = functools.reduce(operator.mul, shape, 1)
     numbers = (torch.arange(numel) * 7 + rank * 3 + salt) % 3 + 1
     if dtype in (torch.complex32, torch.complex64, torch.complex128):
@@ -33,7 +34,7 @@ def sample(dtype, shape, rank, salt=0):
 
 
 def layouts(tensor):
-    """The same elements in memory of different kinds; each is written back into what it is a part of."""
+    """The same elements in different memory layouts; writes go through to the underlying tensor."""
     yield tensor.clone()
     if tensor.dim() >= 2:
         yield tensor.t().contiguous().t()
@@ -54,7 +55,7 @@ def same(got, wanted, what):
 
 
 def reduced(op, parts, dtype):
-    """In higher precision, from rank to rank."""
+    """The reduction in higher precision, in rank order."""
     if dtype.is_floating_point:
         wide = [part.double() for part in parts]
     else:
@@ -170,7 +171,7 @@ def move_layouts(rank, size):
     shape = (4, 3)
     for tensor in layouts(sample(torch.float32, shape, rank)):
         wanted = [sample(torch.float32, shape, r) for r in range(size)]
-        for empties in (list(torch.empty((size, *shape))),  # views of one storage, one after the other
+        for empties in (list(torch.empty((size, *shape))),  # consecutive views of one storage
                         list(torch.empty((*shape, size)).unbind(-1)),  # likewise, interleaved
                         [torch.empty(shape) for _ in range(size)]):
             dist.all_gather(empties, tensor)

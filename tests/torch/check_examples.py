@@ -1,5 +1,6 @@
-"""check_examples.py CLASS: runs the examples of examples/torch on the CPU and checks what they say. Needs torch and
-the backend that RONDO_TORCH_BACKEND names (rondo)."""
+# SPDX-License-Identifier: Apache-2.0
+"""check_examples.py CLASS: runs the examples in examples/torch on the CPU and checks their output. Needs torch and
+the backend named by RONDO_TORCH_BACKEND (rondo)."""
 import os
 import socket
 import subprocess
@@ -11,7 +12,7 @@ from example_cases import FOLDER, by_hand, command, fork_ranks, losses, run, tor
 
 
 class Digits(unittest.TestCase):
-    """The same batch on 1, 2 and 4 ranks: the same losses, but for the rounding of sums."""
+    """The same batch on 1, 2 and 4 ranks: the same losses, except for the rounding of sums."""
 
     @classmethod
     def setUpClass(cls):
@@ -34,7 +35,7 @@ class Digits(unittest.TestCase):
 
 
 class Checkpoint(unittest.TestCase):
-    """A run that was left after 2 epochs and taken up again is one run of 3 epochs."""
+    """A run stopped after 2 epochs and resumed equals one run of 3 epochs."""
 
     def test_resume(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +83,7 @@ class Launchers(unittest.TestCase):
 
 
 class Small(unittest.TestCase):
-    """Those that check themselves."""
+    """Examples that check themselves."""
 
     def test_collectives(self):
         for ranks in (2, 3):
@@ -104,7 +105,7 @@ class Small(unittest.TestCase):
 
 
 class Parallel(unittest.TestCase):
-    """Models that are cut over the ranks, each beside the whole model."""
+    """Models split over the ranks, each compared with the whole model."""
 
     def test_tensor_parallel(self):
         self.assertIn("the cut model and the whole one agree", fork_ranks(4, "tensor_parallel.py"))

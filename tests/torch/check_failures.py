@@ -1,4 +1,5 @@
-"""What goes wrong, and what the ranks hear of it: bad arguments, ranks that disagree, die, leave or hang."""
+# SPDX-License-Identifier: Apache-2.0
+"""Failures, and their errors on the ranks: bad arguments, ranks that disagree, die, leave or hang."""
 import datetime
 import os
 import signal
@@ -47,7 +48,7 @@ def bad_arguments(rank, size):
         dist.all_to_all_single(torch.ones(size), torch.ones(size), [5] * size, [1] * size)
     with raises(ValueError, "peer is 9"):
         group.send([one], 9, 0)
-    dist.barrier()  # none of it has harmed the group
+    dist.barrier()  # the group still works
 
 
 def _root(rank):
@@ -114,7 +115,7 @@ def _within(timeout):
 
 
 def waiting_for_a_while(rank, size):
-    """wait(timeout) that is too short harms nothing."""
+    """A wait(timeout) that is too short does no harm."""
     work = None
     if rank == 1:
         tensor = torch.ones(3)
@@ -140,7 +141,7 @@ def abort_frees_who_waits(rank, size):
 
 
 def monitored_barrier_names_who_is_missing(rank, size):
-    barrier = dist.group.WORLD.monitored_barrier  # dist.monitored_barrier() is for Gloo alone before 2.14
+    barrier = dist.group.WORLD.monitored_barrier  # dist.monitored_barrier() is for Gloo only before 2.14
     barrier(timeout=2000 * MS)
     if rank == 0:
         with raises(RuntimeError, "Ranks 1, 2 failed to pass monitoredBarrier in 200 ms"):

@@ -1,4 +1,5 @@
-"""The collectives of bench/compare's driver for Gloo: each is right, and found wrong if it does nothing."""
+# SPDX-License-Identifier: Apache-2.0
+"""The collectives of bench/compare's Gloo driver: each is right, and is found wrong if it does nothing."""
 import os
 import sys
 import unittest

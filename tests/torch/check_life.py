@@ -1,5 +1,5 @@
-"""Groups from their beginning to their end: subgroups, splits, starting again, what is left behind; asynchronous
-calls."""
+# SPDX-License-Identifier: Apache-2.0
+"""The life cycle of groups: subgroups, splits, restarts, what is left behind; and asynchronous calls."""
 import datetime
 import multiprocessing
 import os
@@ -36,7 +36,7 @@ def subgroups(rank, size):
 
 
 def split_group(**options):
-    """dist.split_group(); before 2.15 PyTorch refuses it where there is no GPU, so there it is made to see one."""
+    """dist.split_group(). Before 2.15 PyTorch refuses it without a GPU, so one is faked."""
     if torch.__version__ >= (2, 15):
         return dist.split_group(**options)
     dist.group.WORLD.bound_device_id = torch.device("cpu:0")
@@ -53,7 +53,7 @@ def splits(rank, size):
 
 
 def timeout_of_a_split(rank, size):
-    """It is not that of the group which was split."""
+    """A split's timeout differs from that of its parent group."""
     split_group(split_ranks=[[0, 1]], timeout=datetime.timedelta(seconds=2))
     time.sleep(2.5 * rank)
     dist.barrier()
@@ -109,7 +109,7 @@ def ends_under_callbacks(rank, size):
 
 
 def sequence_numbers(rank, size):
-    # Groups themselves say it for their plugins from 2.14 on.
+    # From 2.14 on, groups report it themselves for their plugins.
     group = dist.group.WORLD if torch.__version__ >= (2, 14) else dist.group.WORLD._get_backend(torch.device("cpu"))
     begin = group._get_sequence_number_for_group()
     total()
@@ -148,7 +148,7 @@ def belongings():
 
 
 def thousand_lives():
-    """In threads of one process, so that two ranks meet a thousand times in little time."""
+    """In threads of one process, so that two ranks can meet a thousand times quickly."""
     from threading import Thread
 
     from rondo.backend import native
@@ -199,7 +199,7 @@ SCRIPT = textwrap.dedent("""
 
 
 def script(end, environment=()):
-    """Two processes that torchrun starts; how it ended, and what they said."""
+    """Runs two processes under torchrun; returns how it ended and their output."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(SCRIPT.format(end=end))
         file.flush()

@@ -1,4 +1,6 @@
-"""Sends and receives of torch.distributed on the CPU: any source, tags, batches, lengths, and beside collectives."""
+# SPDX-License-Identifier: Apache-2.0
+"""Sends and receives of torch.distributed on the CPU: any source, tags, batches, lengths, and mixed with
+collectives."""
 import time
 import unittest
 
@@ -56,7 +58,7 @@ def tags_choose(rank, size):
 
 
 def beside_collectives(rank, size):
-    """A send that its receiver takes only before a collective which the sender is in already."""
+    """A send whose receiver accepts it just before a collective that the sender has already entered."""
     tensor = torch.arange(500_000.0)
     if rank == 0:
         work = dist.isend(tensor, 1)
@@ -71,7 +73,7 @@ def beside_collectives(rank, size):
 
 
 def dropped_in_flight(rank, size):
-    """Neither a Work nor its tensor has to be kept."""
+    """Neither a Work nor its tensor has to be kept alive."""
     if rank == 0:
         for _ in range(5):
             dist.isend(torch.full((200_000,), 7.0), 1)

@@ -1,4 +1,5 @@
-"""Lists of tensors that share memory: every rank's whole memory is afterwards what Gloo makes of it."""
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of tensors that share memory: afterwards, every rank's whole memory equals Gloo's result."""
 import random
 import unittest
 
@@ -12,7 +13,7 @@ CALLS = 40  # of each kind
 
 
 class Views:
-    """Views of a rank's memory, anywhere in it, so that most overlap; some are one tensor twice, some have gaps."""
+    """Views at random places of a rank's memory, so that most overlap; some repeat a tensor, some have gaps."""
 
     def __init__(self, memory, seed):
         self.memory, self.random, self.latest = memory, random.Random(seed), None
@@ -29,7 +30,7 @@ class Views:
         return [self.one(length) for length in lengths]
 
     def in_a_row(self, length, count):
-        """As they are passed by those who know that they may be one piece."""
+        """Adjacent views, as passed by callers who know that these may be handled as one piece."""
         begin = self.random.randrange(ELEMENTS - length * count + 1)
         return list(self.memory[begin:begin + length * count].chunk(count))
 

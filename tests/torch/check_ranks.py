@@ -1,5 +1,5 @@
-"""The ranks that tools/test-torch forks: one that crashes or never ends fails its test in bounded time. Needs
-torch."""
+# SPDX-License-Identifier: Apache-2.0
+"""The ranks forked by tools/test-torch: one that crashes or hangs fails its test in bounded time. Needs torch."""
 import os
 import signal
 import sys
@@ -52,7 +52,7 @@ def made_up_suite():
 class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        import torch.distributed  # noqa: F401  (once, for all that is forked here)
+        import torch.distributed  # noqa: F401  (once, for all forked processes)
         started = time.monotonic()
         cls.outcomes = team.run_tests(made_up_suite, list, 5)
         cls.seconds = time.monotonic() - started

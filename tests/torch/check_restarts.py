@@ -1,5 +1,6 @@
-"""Groups that meet through a store which is older than they are: torchrun starts killed workers again over one store,
-and programs destroy their group and begin another. RONDO_TEST_RESTARTS: how often each torchrun does so (default 2)."""
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that meet through a store with old entries: torchrun restarts killed workers over the same store, and programs
+destroy their group and create another. RONDO_TEST_RESTARTS: number of restarts per torchrun (default 2)."""
 import datetime
 import os
 import subprocess
@@ -34,7 +35,7 @@ WORKER = textwrap.dedent("""
 
 
 def restarted(*rendezvous):
-    """A job whose workers torchrun starts again and again; how it ended, and what was said."""
+    """Runs a job whose workers torchrun restarts repeatedly; returns how it ended and its output."""
     restarts = os.environ.get("RONDO_TEST_RESTARTS", "2")
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(WORKER)
@@ -47,7 +48,7 @@ def restarted(*rendezvous):
 
 
 def four_groups(rank, size, make_store):
-    """Each by the same key of the same store; a rank has another number in each."""
+    """Each through the same key of the same store, with different ranks in each."""
     store = make_store()
     for number in range(4):
         dist.init_process_group("rondo", store=store, rank=(rank + number) % size, world_size=size,
@@ -65,7 +66,7 @@ def join(path, rank, size, timeout_s):
 
 
 def leftover(rank, size, path):
-    """Rank 0 has called in vain and ended; rank 1 comes, and only then a new rank 0."""
+    """Rank 0 has waited in vain and ended; rank 1 arrives, and only then a new rank 0."""
     store = dist.FileStore(path, -1)
     if rank == 0:
         early = FORK.Process(target=join, args=(path, 0, size, 0.1))
@@ -91,7 +92,7 @@ class Restarts(unittest.TestCase):
         self.check_restarted("--standalone")
 
     def test_workers_are_started_again_under_a_static_rendezvous(self):
-        server = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # for a port that is free
+        server = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # to find a free port
         port = server.port
         del server
         self.check_restarted("--rdzv-backend", "static", "--master-addr", "localhost", "--master-port", str(port))

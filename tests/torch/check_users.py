@@ -1,4 +1,5 @@
-"""What uses torch.distributed in PyTorch, on Rondo: each against the same work done by one process, or by Gloo."""
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's users of torch.distributed, on Rondo: each compared with the same work by one process or by Gloo."""
 import copy
 import os
 import tempfile
@@ -95,7 +96,7 @@ def ddp_join(rank, size):
     model = DDP(network())
     steps = 0
     with Join([model]):
-        for step in range(3 + rank):  # the last ones without the others
+        for step in range(3 + rank):  # the last steps without the other ranks
             model(batch(step, 1)[0]).sum().backward()
             steps += 1
     assert steps == 3 + rank
@@ -143,7 +144,7 @@ def distributed_tensors(rank, size):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("a", "b"))
-    whole = torch.arange(60.0).reshape(10, 6)  # 10 rows do not divide by every mesh
+    whole = torch.arange(60.0).reshape(10, 6)  # 10 rows are not divisible by every mesh
     for placements in ([Shard(0), Shard(1)], [Shard(1), Replicate()], [Shard(0), Shard(0)]):
         tensor = distribute_tensor(whole, mesh, placements)
         assert tensor.full_tensor().equal(whole)

@@ -1,5 +1,6 @@
-"""counted.py SCRIPT ARGUMENT...: runs the unittest cases of a script of this folder (the arguments name classes; all if
-there are none) and ends with a line 'N passed, N failed, N skipped', which tools/test adds up."""
+# SPDX-License-Identifier: Apache-2.0
+"""counted.py SCRIPT ARGUMENT...: runs the unittest cases of a script in this folder (the classes named by the
+arguments, or all) and ends with a line 'N passed, N failed, N skipped', which tools/test adds up."""
 import importlib
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Starts the examples, and reads what they print. The launchers' tests start them as users do. All others have
-ranks that are forked of a process which has imported torch: an interpreter that imports it takes seconds, and there
-would be some hundred of them."""
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the examples and reads their output. The launchers' tests start them as users do; all others fork their ranks
+from a process that has imported torch, since an import takes seconds and there would be some hundred of them."""
 import os
 import re
 import runpy
@@ -25,7 +25,7 @@ def torchrun(ranks, script, *options):
 
 
 def run(*lines):
-    """Runs these command lines at once; what they printed, after all have ended well."""
+    """Runs the command lines concurrently; returns their output once all have succeeded."""
     started = [subprocess.Popen(line, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for line in lines]
     try:
         texts = [process.communicate(timeout=LIMIT_S)[0] for process in started]
@@ -40,7 +40,7 @@ def run(*lines):
 
 
 def fork_ranks(ranks, script, *options):
-    """What a script prints on so many forked ranks, which meet in a file."""
+    """Output of a script on forked ranks, which meet through a file."""
     import sklearn.datasets  # noqa: F401  (each of these once, for all ranks)
     import torch.distributed.fsdp  # noqa: F401
     import torch.distributed.pipelining  # noqa: F401
@@ -62,7 +62,7 @@ def fork_ranks(ranks, script, *options):
 
 
 def run_rank(script, output, *options):
-    """In the forked process, and never returns."""
+    """Runs in the forked process and never returns."""
     code = 1
     try:
         os.dup2(output, 1)
@@ -80,7 +80,7 @@ def run_rank(script, output, *options):
 
 
 def await_all(pids):
-    """The processes' exit codes; when one has failed, the others have a few seconds left."""
+    """The processes' exit codes; once one has failed, the others get a few more seconds."""
     codes, deadline = {}, time.monotonic() + LIMIT_S
     while len(codes) < len(pids):
         for pid in set(pids) - set(codes):
@@ -100,6 +100,6 @@ def losses(text):
 
 
 def by_hand(script, url, ranks):
-    """Each rank started by itself."""
+    """Starts each rank separately."""
     return run(*(command(script, "--init-method", url, "--rank", str(rank), "--world-size", str(ranks))
                  for rank in range(ranks)))

@@ -1,5 +1,6 @@
-"""tools/test-torch itself: what it counts, what it says of tests that hang and crash, which options it refuses.
-Needs no torch: the tests run here are made up."""
+# SPDX-License-Identifier: Apache-2.0
+"""tools/test-torch itself: what it counts, what it reports about tests that hang and crash, which options it refuses.
+Needs no torch: the tests run here are fake."""
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from outcome import FAILED, PASSED, SKIPPED, Judgement, Outcome  # noqa: E402
 
 def made_up_tests():
     class Tests(unittest.TestCase):
-        """One of each kind; unittest runs them in the order of their names."""
+        """One of each kind; unittest runs them in order of their names."""
 
         def test_1_passes(self):
             pass

@@ -1,8 +1,9 @@
-"""Ranks for tests: forked from a process that has torch, in a group of Rondo's backend.
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks for tests: forked from a process that has imported torch, in a group of Rondo's backend.
 
     run(3, lambda rank, size: dist.all_reduce(torch.ones(2)))
 
-raises AssertionError with the tracebacks of all ranks that failed, and kills what takes too long.
+raises AssertionError with the tracebacks of all failed ranks, and kills ranks that take too long.
 """
 import contextlib
 import datetime
@@ -18,7 +19,7 @@ import torch
 import torch.distributed as dist
 
 warnings.simplefilter("ignore")  # torch's own, about its future
-torch.set_num_threads(1)  # also: a pool of threads does not survive a fork
+torch.set_num_threads(1)  # also because a thread pool does not survive a fork
 FORK = multiprocessing.get_context("fork")
 BACKEND = os.environ.get("RONDO_TORCH_BACKEND", "rondo")
 
@@ -35,14 +36,14 @@ def _child(body, rank, size, file, options, said):
         body(rank, size)
         if dist.is_initialized():
             dist.destroy_process_group()
-    except BaseException:  # whatever ended the rank, the test has to hear of it
+    except BaseException:  # the test must learn of any cause
         said.send(traceback.format_exc())
         said.close()
         sys.exit(1)
 
 
 def start(size, body, folder, **options):
-    """The processes, and where each says what went wrong."""
+    """The processes, and the pipes on which they report failures."""
     file = os.path.join(folder, "store")
     ranks = []
     for rank in range(size):
@@ -62,7 +63,7 @@ def _what_it_said(process, heard):
 
 
 def run(size, body, *, limit_s=60, dies=(), **options):
-    """Ranks in `dies` may end as they like."""
+    """Runs `body` on all ranks; those in `dies` may end in any way."""
     with tempfile.TemporaryDirectory() as folder:
         ranks = start(size, body, folder, **options)
         until = time.monotonic() + limit_s
@@ -81,7 +82,7 @@ def run(size, body, *, limit_s=60, dies=(), **options):
 
 
 def raises(kinds, *words):
-    """A context in which one of these exceptions comes, with all these words in its text."""
+    """A context that expects one of these exceptions, with all these words in its text."""
     return _Raises(kinds, words)
 
 

@@ -1,4 +1,5 @@
-// Ends: both ends of one connection, made in one thread over FakeLinks.
+// SPDX-License-Identifier: Apache-2.0
+// Ends: both ends of one connection, created in one thread over FakeLinks.
 #pragma once
 
 #include "catch.h"
@@ -7,7 +8,7 @@
 
 namespace rondo::test {
 
-/// In a test: `transport` is each row of the table in turn.
+/// Runs a test for each row of the table, as `transport`.
 #define FOR_EACH_TRANSPORT()                                                                        \
   const Transport& transport =                                                                      \
       transports()[static_cast<size_t>(GENERATE(range(0, static_cast<int>(transports().size()))))]; \
@@ -31,7 +32,7 @@ inline std::unique_ptr<Connection> require_connection(Result<std::unique_ptr<Con
   return made.take();
 }
 
-/// Both ends; the dialler first, or the other one.
+/// Creates both ends, the dialler or the acceptor first.
 inline Ends connect_ends(const Transport& transport, const ConnectionParams& params,
                          bool dialler_first = true, const ConnectionKey& key = new_key()) {
   Ends ends;
@@ -42,7 +43,7 @@ inline Ends connect_ends(const Transport& transport, const ConnectionParams& par
   return ends;
 }
 
-/// Drives both ends until the receiver sees something.
+/// Drives both ends until the receiver sees a message.
 inline bool arrives(Connection& sender, Connection& receiver) {
   return eventually([&] {
     sender.flushed();
@@ -50,7 +51,7 @@ inline bool arrives(Connection& sender, Connection& receiver) {
   });
 }
 
-/// Small numbers, so that everything wraps around soon.
+/// Small values, so that everything wraps around soon.
 inline ConnectionParams small_params(size_t slot_bytes = 1000, int slots = 3) {
   return {.slot_bytes = slot_bytes, .slots = slots, .sockets = 2, .sim_seed = 7, .sim_delay_us = 20};
 }

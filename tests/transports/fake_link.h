@@ -1,5 +1,6 @@
-// FakeLink: stands in for the runtime's authenticated sockets. Two of them share a Wire; what one dials, over
-// a socketpair or loopback TCP, the other one accepts. Each link belongs to one thread; the Wire to both.
+// SPDX-License-Identifier: Apache-2.0
+// FakeLink: replaces the runtime's authenticated sockets. Two links share a Wire: one dials over a socketpair
+// or loopback TCP, and the other accepts. Each link belongs to one thread, the Wire to both.
 #pragma once
 
 #include <map>
@@ -14,12 +15,12 @@ namespace rondo::test {
 /// Two connected non-blocking sockets.
 std::pair<Fd, Fd> connected_sockets(Route route);
 
-/// Sockets on their way from the end that dialled to the one that accepts.
+/// Sockets in transit from the dialling end to the accepting end.
 class Wire {
  public:
   void put(int index, Fd socket);
-  Fd take(int index);  // invalid where it has not come, or is held back
-  /// While held, nothing arrives.
+  Fd take(int index);  // invalid if it has not arrived or is held
+  /// While held, no socket arrives.
   void hold(bool held);
 
  private:
@@ -28,7 +29,7 @@ class Wire {
   bool held_ = false;
 };
 
-/// A key that no other test has.
+/// A key that no other test uses.
 ConnectionKey new_key(int dialler = 0, int acceptor = 1);
 
 class FakeLink : public Link {

@@ -1,4 +1,5 @@
-// One suite for all transports: each test runs over every row of the table.
+// SPDX-License-Identifier: Apache-2.0
+// One suite for all transports: each test runs for every row of the table.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <thread>
 
 #include "ends.h"
+#include "seed.h"
 
 namespace rondo::test {
 namespace {
@@ -25,7 +27,7 @@ void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_d
   CAPTURE(conversation.seed, conversation.messages);
   Talker dialler(*ends.dialler, conversation, true);
   Talker acceptor(*ends.acceptor, conversation, false);
-  std::mt19937_64 random(conversation.seed);
+  std::mt19937_64 random(test_seed(conversation.seed));
   for (int i = 0; i < first_ops_of_dialler; ++i) dialler.send();
   const bool finished = eventually([&] {
     for (int i = 0; i < 100; ++i) {
@@ -42,7 +44,7 @@ void interleave(Ends& ends, const Conversation& conversation, int first_ops_of_d
   REQUIRE(finished);
 }
 
-/// Both ends in threads of their own.
+/// Each end in its own thread.
 void converse(Ends& ends, const Conversation& conversation) {
   CAPTURE(conversation.seed, conversation.messages);
   Talker dialler(*ends.dialler, conversation, true);
@@ -67,7 +69,7 @@ TEST_CASE("messages arrive whole and in order, whatever the interleaving") {
   REQUIRE(ends.acceptor->status().ok());
 }
 
-TEST_CASE("two threads talk both ways through many rounds of the slots") {
+TEST_CASE("two threads exchange messages over many rounds of the slots") {
   FOR_EACH_TRANSPORT();
   const bool post = GENERATE(false, true);
   const uint64_t seed = std::random_device()();
@@ -75,14 +77,14 @@ TEST_CASE("two threads talk both ways through many rounds of the slots") {
   converse(ends, {.seed = seed, .messages = 2000, .post = post, .expect = post});
 }
 
-TEST_CASE("both ends send more than all buffers hold and none waits for ever") {
+TEST_CASE("both ends send more than all buffers hold without deadlock") {
   FOR_EACH_TRANSPORT();
   const uint64_t seed = std::random_device()();
   Ends ends = connect_ends(transport, small_params(256 * 1024, 2));
   converse(ends, {.seed = seed, .messages = 100, .full = true, .expect = seed % 2 == 0});
 }
 
-TEST_CASE("a slot has its size, is aligned, and stays the same until it is committed") {
+TEST_CASE("a slot has the agreed size and alignment, and stays the same until it is committed") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(4096, 3));
   REQUIRE(ends.dialler->slot_bytes() == 4096);
@@ -98,7 +100,7 @@ TEST_CASE("a slot has its size, is aligned, and stays the same until it is commi
   }
 }
 
-TEST_CASE("a message that was peeked at stays until it is released") {
+TEST_CASE("a peeked message stays until it is released") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
@@ -112,7 +114,7 @@ TEST_CASE("a message that was peeked at stays until it is released") {
   REQUIRE(fault(*ends.acceptor->peek(), 50, 5, 1) == "");
 }
 
-TEST_CASE("a sender without credits gets no slot, and gets one for each that is released") {
+TEST_CASE("a sender without credits gets no slot, and one slot per released message") {
   FOR_EACH_TRANSPORT();
   const size_t slots = GENERATE(size_t{1}, size_t{4});
   ConnectionParams params = small_params(64 * 1024, static_cast<int>(slots));
@@ -133,18 +135,18 @@ TEST_CASE("a sender without credits gets no slot, and gets one for each that is 
   }
 }
 
-TEST_CASE("what was sent is flushed in the end, and posted memory only when it has been read") {
+TEST_CASE("sent messages are eventually flushed, posted memory only once it has been read") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   REQUIRE(ends.dialler->flushed());
   REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 1, 0); }));
   REQUIRE(eventually([&] {
-    ends.acceptor->peek();  // lets it come
+    ends.acceptor->peek();  // lets it arrive
     return ends.dialler->flushed();
   }));
-  const LentMemory mine(500);
-  ends.dialler->lend(mine.lendable());
-  ends.acceptor->peek();  // hears of it
+  const ExportedMemory mine(500);
+  ends.dialler->export_memory(mine.exportable());
+  ends.acceptor->peek();  // learns of the export
   if (!ends.dialler->can_post(mine.data(), mine.size())) {
     REQUIRE_FALSE(ends.dialler->post(mine.data(), mine.size(), {}));
     return;
@@ -161,12 +163,12 @@ TEST_CASE("what was sent is flushed in the end, and posted memory only when it h
   REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
 }
 
-TEST_CASE("no post is taken without credits") {
+TEST_CASE("a post without credits is refused") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
-  const LentMemory mine(64 * 1024);
-  ends.dialler->lend(mine.lendable());
-  ends.acceptor->peek();  // lets its memory come, and hears of the loan
+  const ExportedMemory mine(64 * 1024);
+  ends.dialler->export_memory(mine.exportable());
+  ends.acceptor->peek();  // lets its memory arrive, then learns of the export
   if (!ends.dialler->can_post(mine.data(), mine.size())) return;
   int posted = 0;
   while (posted < 10'000 && ends.dialler->post(mine.data(), mine.size(), {})) ++posted;
@@ -175,7 +177,7 @@ TEST_CASE("no post is taken without credits") {
   REQUIRE(ends.dialler->acquire() == nullptr);
 }
 
-TEST_CASE("an end may come long after the other, and finds all in order") {
+TEST_CASE("an end may be created long after the other and finds everything in order") {
   FOR_EACH_TRANSPORT();
   const bool dialler_first = GENERATE(true, false);
   CAPTURE(dialler_first);
@@ -202,7 +204,7 @@ TEST_CASE("an end may come long after the other, and finds all in order") {
   require_faultless(late);
 }
 
-TEST_CASE("an end waits for sockets that take their time") {
+TEST_CASE("an end waits for sockets that arrive late") {
   FOR_EACH_TRANSPORT();
   Ends ends;
   ends.wire->hold(true);
@@ -216,7 +218,7 @@ TEST_CASE("an end waits for sockets that take their time") {
   releaser.join();
 }
 
-TEST_CASE("an end can go at any time and the other stays usable") {
+TEST_CASE("an end can be destroyed at any time and the other stays usable") {
   FOR_EACH_TRANSPORT();
   const int sent_dialler = GENERATE(0, 1, 3);
   const int sent_acceptor = GENERATE(0, 2);
@@ -241,7 +243,7 @@ TEST_CASE("an end can go at any time and the other stays usable") {
   stays.reset();
 }
 
-TEST_CASE("an end can go before the other one comes") {
+TEST_CASE("an end can be destroyed before the other is created") {
   FOR_EACH_TRANSPORT();
   const bool dials = GENERATE(true, false);
   Ends ends;
@@ -252,13 +254,13 @@ TEST_CASE("an end can go before the other one comes") {
   for (int i = 0; i < 10; ++i) other->peek();
 }
 
-TEST_CASE("what was flushed arrives although the sender has gone") {
+TEST_CASE("flushed messages arrive although the sender is gone") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(3000, 4));
   for (uint64_t i = 0; i < 4; ++i) REQUIRE(eventually([&] { return send_one(*ends.dialler, 3000, 9, i); }));
   bool flushed = false;
   REQUIRE(eventually([&] {
-    ends.acceptor->flushed();  // lets it come
+    ends.acceptor->flushed();  // lets it arrive
     flushed = flushed || ends.dialler->flushed();
     return flushed;
   }));
@@ -270,7 +272,7 @@ TEST_CASE("what was flushed arrives although the sender has gone") {
   }
 }
 
-TEST_CASE("ends with other numbers learn both of them") {
+TEST_CASE("ends with different parameters learn both of them") {
   FOR_EACH_TRANSPORT();
   const bool dialler_first = GENERATE(true, false);
   const bool other_slots = GENERATE(true, false);
@@ -305,7 +307,7 @@ TEST_CASE("ends with other numbers learn both of them") {
   }
 }
 
-TEST_CASE("numbers out of range are refused by name") {
+TEST_CASE("parameters out of range are refused by name") {
   FOR_EACH_TRANSPORT();
   const auto refusal = [&](const ConnectionParams& params) {
     Ends ends;
@@ -322,7 +324,7 @@ TEST_CASE("numbers out of range are refused by name") {
   REQUIRE(refusal(params).find("sockets of a connection is 1000") != std::string::npos);
 }
 
-TEST_CASE("many connections at once keep their messages apart") {
+TEST_CASE("many concurrent connections keep their messages apart") {
   FOR_EACH_TRANSPORT();
   constexpr uint64_t kConnections = 40;
   std::vector<Ends> all;
@@ -348,7 +350,7 @@ TEST_CASE("many connections at once keep their messages apart") {
   for (const Talker& talker : talkers) require_faultless(talker);
 }
 
-TEST_CASE("ends that come from two threads at the same time meet") {
+TEST_CASE("ends created by two threads at the same time connect") {
   FOR_EACH_TRANSPORT();
   for (uint64_t round = 0; round < 20; ++round) {
     Ends ends;
@@ -375,8 +377,8 @@ TEST_CASE("ends that come from two threads at the same time meet") {
   }
 }
 
-// The child is a copy of this process with one thread; it only talks and leaves.
-TEST_CASE("two processes talk over the transports that join processes") {
+// The child is a copy of this process with one thread; it only talks and exits.
+TEST_CASE("two processes talk over the transports that connect processes") {
   FOR_EACH_TRANSPORT();
   const Endpoint here{.host = 1, .process = 1};
   const Endpoint there{.host = 1, .process = 2};

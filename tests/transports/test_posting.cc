@@ -1,4 +1,5 @@
-// What transports promise whose receiver reads the sender's own memory, and that it can be taken back.
+// SPDX-License-Identifier: Apache-2.0
+// Guarantees of transports whose receiver reads the sender's own memory, and cancelling such messages.
 #include <atomic>
 #include <thread>
 
@@ -9,18 +10,18 @@ namespace {
 
 const Transport& local() { return *transport_by_name("local").value(); }
 
-/// Both ends over one of the transports that post in shared memory, with memory that the dialler has lent.
+/// Both ends of a transport that posts in shared memory, with memory that the dialler has exported.
 struct Posting {
   explicit Posting(size_t bytes) : mine(bytes) {
-    ends.dialler->lend(mine.lendable());
-    ends.acceptor->peek();  // lets its memory come, and hears of the loan
+    ends.dialler->export_memory(mine.exportable());
+    ends.acceptor->peek();  // lets its memory arrive, then learns of the export
     REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
   }
   Ends ends = connect_ends(*transport_by_name(GENERATE("local", "shm")).value(), small_params());
-  LentMemory mine;
+  ExportedMemory mine;
 };
 
-TEST_CASE("the receiver sees the very memory that was posted") {
+TEST_CASE("the receiver sees the posted memory itself") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
@@ -32,7 +33,7 @@ TEST_CASE("the receiver sees the very memory that was posted") {
   REQUIRE(ends.dialler->flushed());
 }
 
-TEST_CASE("a copied message behind a posted one does not wait for its reader") {
+TEST_CASE("a copied message after a posted one does not wait for its reader") {
   Posting posting(10);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
@@ -43,16 +44,16 @@ TEST_CASE("a copied message behind a posted one does not wait for its reader") {
   REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 1) == "");
 }
 
-TEST_CASE("a posted message that was taken back is never read") {
+TEST_CASE("a cancelled posted message is never read") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
-  ends.dialler->withdraw();
+  ends.dialler->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
 }
 
-TEST_CASE("an end that goes takes its posted messages with it") {
+TEST_CASE("destroying an end cancels its posted messages") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
@@ -61,36 +62,36 @@ TEST_CASE("an end that goes takes its posted messages with it") {
   REQUIRE_FALSE(ends.acceptor->status().ok());
 }
 
-TEST_CASE("who has let go of a message that it could not use keeps nobody waiting") {
+TEST_CASE("a reader that releases a message it could not use does not block the sender") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->stop_reading();
   const int64_t before_ns = now_ns();
-  ends.dialler->withdraw();
-  REQUIRE(now_ns() - before_ns < Connection::kWithdrawMs * 1'000'000 / 2);
+  ends.dialler->cancel();
+  REQUIRE(now_ns() - before_ns < Connection::kCancelMs * 1'000'000 / 2);
 }
 
-TEST_CASE("a message that was taken back while it was read is known not to be whole") {
+TEST_CASE("a message cancelled while it was read is known to be incomplete") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->intact());
-  ends.dialler->withdraw();
+  ends.dialler->cancel();
   REQUIRE_FALSE(ends.acceptor->intact());
 }
 
-TEST_CASE("taking back waits for a peer in the middle of reading, but not for ever") {
+TEST_CASE("cancel waits for a peer that is reading, but not forever") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
   const int64_t before_ns = now_ns();
   SECTION("a peer that never ends") {
-    ends.dialler->withdraw();
-    REQUIRE(now_ns() - before_ns >= Connection::kWithdrawMs * 1'000'000);
+    ends.dialler->cancel();
+    REQUIRE(now_ns() - before_ns >= Connection::kCancelMs * 1'000'000);
   }
   SECTION("a peer that ends soon") {
     std::atomic<bool> released = false;
@@ -99,14 +100,14 @@ TEST_CASE("taking back waits for a peer in the middle of reading, but not for ev
       released = true;
       ends.acceptor->release();
     });
-    ends.dialler->withdraw();
+    ends.dialler->cancel();
     REQUIRE(released);
     reader.join();
   }
 }
 
-// Under ThreadSanitizer this also shows that no read of the peer comes after the owner's next write.
-TEST_CASE("memory that was taken back belongs to its owner again") {
+// Under ThreadSanitizer this also shows that the peer's last read happens before the owner's next write.
+TEST_CASE("after cancel, the memory belongs to its owner again") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{100}));
   CAPTURE(seed);
   Posting posting(64);
@@ -123,13 +124,13 @@ TEST_CASE("memory that was taken back belongs to its owner again") {
     }
   });
   for (uint64_t i = 0; i < mix(seed, 0) % 2000; ++i) ends.dialler->flushed();
-  ends.dialler->withdraw();
+  ends.dialler->cancel();
   fill(mine.data(), mine.size(), seed, 1);
   reader.join();
   REQUIRE(seen == "");
 }
 
-TEST_CASE("one end of a connection cannot come twice") {
+TEST_CASE("one end of a connection cannot be created twice") {
   Ends ends;
   ends.dialler = require_connection(ends.connect(local(), small_params(), true));
   const auto again = ends.connect(local(), small_params(), true);

@@ -1,4 +1,5 @@
-// Long messages that a rank reads out of the memory of its peer's process.
+// SPDX-License-Identifier: Apache-2.0
+// Long messages that a rank reads from its peer's process memory.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -23,7 +24,7 @@ ConnectionParams reading(ReadPeer read_peer = ReadPeer::Always) {
   return params;
 }
 
-/// Both ends, which have heard what can be read, and a message that nothing was lent for.
+/// Both ends, after learning what can be read, and a message in memory that is not exported.
 struct Reading {
   explicit Reading(ReadPeer dialler = ReadPeer::Always, ReadPeer acceptor = ReadPeer::Always) {
     ends.dialler = require_connection(ends.connect(shm_transport(), reading(dialler), true));
@@ -36,7 +37,7 @@ struct Reading {
   std::vector<std::byte> mine = std::vector<std::byte>(kBytes);
 };
 
-/// Whether the kernel lets this process read any; some containers forbid it.
+/// Whether the kernel lets this process read others; some containers forbid it.
 bool may_read() {
   const auto [near, far] = connected_sockets(Route::Unix);
   const bool may = shm::ProcessReader::open(near, *shm::own_landmark()).ok();
@@ -44,10 +45,10 @@ bool may_read() {
   return may;
 }
 
-TEST_CASE("a process is read by who is connected to it, where it has the landmark") {
+TEST_CASE("a connected process can be read if it has the landmark") {
   if (!may_read()) return;
   const auto [near, far] = connected_sockets(Route::Unix);
-  const shm::Landmark landmark = *shm::own_landmark();
+  const shm::PidCookie landmark = *shm::own_landmark();
   auto reader = shm::ProcessReader::open(near, landmark);
   REQUIRE(reader.ok());
   const std::vector<std::byte> from(kBytes, std::byte{7});
@@ -59,8 +60,8 @@ TEST_CASE("a process is read by who is connected to it, where it has the landmar
   REQUIRE_FALSE(shm::ProcessReader::open(near, {64, landmark.word}).ok());
 }
 
-TEST_CASE("a forked child is not taken for its parent") {
-  const shm::Landmark parents = *shm::own_landmark();
+TEST_CASE("a forked child is not mistaken for its parent") {
+  const shm::PidCookie parents = *shm::own_landmark();
   REQUIRE(shm::own_landmark()->word == parents.word);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -70,15 +71,15 @@ TEST_CASE("a forked child is not taken for its parent") {
   REQUIRE(status == 0);
 }
 
-TEST_CASE("long messages are read from where they lie, both ways, and short ones copied") {
+TEST_CASE("long messages are read in place, in both directions, and short ones are copied") {
   if (!may_read()) return;
   Reading both;
   auto& [ends, mine] = both;
   const bool dials = GENERATE(true, false);
   Connection& sender = dials ? *ends.dialler : *ends.acceptor;
   Connection& receiver = dials ? *ends.acceptor : *ends.dialler;
-  REQUIRE(sender.posting(mine.data(), kBytes) == Connection::Posting::Read);
-  REQUIRE(sender.posting(mine.data(), 1000) == Connection::Posting::None);
+  REQUIRE(sender.zero_copy(mine.data(), kBytes) == Connection::ZeroCopy::Read);
+  REQUIRE(sender.zero_copy(mine.data(), 1000) == Connection::ZeroCopy::None);
   REQUIRE(sender.post(mine.data(), kBytes, signature_of(1, 0)));
   REQUIRE(fault(*receiver.peek(), kBytes, 1, 0) == "");
   const std::byte* const seen = receiver.peek()->data;
@@ -89,7 +90,7 @@ TEST_CASE("long messages are read from where they lie, both ways, and short ones
   REQUIRE(sender.flushed());
 }
 
-TEST_CASE("a long message comes to its place if it is the one that is expected there") {
+TEST_CASE("a long message is read into the expected place only if it matches") {
   if (!may_read()) return;
   Reading both;
   auto& [ends, mine] = both;
@@ -103,7 +104,7 @@ TEST_CASE("a long message comes to its place if it is the one that is expected t
   if (!is_it) REQUIRE(place == std::vector<std::byte>(kBytes));
 }
 
-TEST_CASE("nothing is read where either end does not want it") {
+TEST_CASE("nothing is read if either end forbids it") {
   const bool dialler = GENERATE(true, false);
   const Reading both(dialler ? ReadPeer::Never : ReadPeer::Always,
                      dialler ? ReadPeer::Always : ReadPeer::Never);
@@ -111,16 +112,16 @@ TEST_CASE("nothing is read where either end does not want it") {
   REQUIRE_FALSE(both.ends.acceptor->can_post(both.mine.data(), kBytes));
 }
 
-constexpr int64_t kLong_ns = 4'000'000'000;  // longer than a receiver is ever preempted here
+constexpr int64_t kLong_ns = 4'000'000'000;  // longer than any preemption of a receiver here
 
-/// Sends message `i` by the way that the connection says, as if a slot had taken so long to fill.
-Connection::Posting send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
-                                 int64_t streaming_ns, int& streamed) {
+/// Sends message `i` in the way that the connection chooses, and reports the given time for filling a slot.
+Connection::ZeroCopy send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
+                                  int64_t streaming_ns, int& streamed) {
   fill(data, kBytes, 1, i);
   std::byte* const slot = sender.acquire();
   REQUIRE(slot != nullptr);
-  const auto posting = sender.posting(data, kBytes);
-  if (posting == Connection::Posting::Read) {
+  const auto posting = sender.zero_copy(data, kBytes);
+  if (posting == Connection::ZeroCopy::Read) {
     REQUIRE(sender.post(data, kBytes, signature_of(1, i)));
     return posting;
   }
@@ -132,7 +133,7 @@ Connection::Posting send_as_said(Connection& sender, std::byte* data, uint64_t i
   return posting;
 }
 
-TEST_CASE("each message goes by the way that took least lately, and others are tried") {
+TEST_CASE("messages take the way that was fastest lately, and the others are still tried") {
   if (!may_read()) return;
   constexpr int kMessages = 300;
   const auto [plain_ns, streaming_ns] =
@@ -142,7 +143,7 @@ TEST_CASE("each message goes by the way that took least lately, and others are t
   int read = 0, streamed = 0;
   for (uint64_t i = 0; i < kMessages; ++i) {
     const auto posting = send_as_said(*ends.dialler, mine.data(), i, plain_ns, streaming_ns, streamed);
-    read += posting == Connection::Posting::Read ? 1 : 0;
+    read += posting == Connection::ZeroCopy::Read ? 1 : 0;
     REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
     ends.acceptor->release();
     REQUIRE(ends.dialler->flushed());
@@ -153,22 +154,22 @@ TEST_CASE("each message goes by the way that took least lately, and others are t
   REQUIRE((plain > 0 && streamed > 0 && read > 0));
 }
 
-TEST_CASE("a long message that was taken back is not read") {
+TEST_CASE("a cancelled long message is not read") {
   if (!may_read()) return;
   Reading both;
   auto& [ends, mine] = both;
   REQUIRE(ends.dialler->post(mine.data(), kBytes, {}));
-  ends.dialler->withdraw();
+  ends.dialler->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
 }
 
-TEST_CASE("messages that cannot be read where they lie are copied instead, and so are later ones") {
+TEST_CASE("messages that cannot be read in place are copied instead, and so are later ones") {
   if (!may_read()) return;
   Watched watched = connect_watched(reading());
   Ends& ends = watched.ends;
   watched.pass_on();
-  ends.acceptor->peek();  // hears what it can read
+  ends.acceptor->peek();  // learns what it can read
   std::vector<std::byte> mine(2 * kBytes);
   for (uint64_t i = 0; i < 2; ++i) {
     fill(mine.data() + i * kBytes, kBytes, 1, i);
@@ -188,10 +189,10 @@ TEST_CASE("messages that cannot be read where they lie are copied instead, and s
   REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 2) == "");
 }
 
-TEST_CASE("a peer that asks for a copy of what was never posted gets none") {
+TEST_CASE("a peer that requests a copy of a message that was never posted gets none") {
   Watched watched = connect_watched(reading());
   Ends& ends = watched.ends;
-  shm::LoanWords& words = watched.segment.loans(0, agreed(reading()));
+  shm::ExportWords& words = watched.segment.exports(0, agreed(reading()));
   REQUIRE(send_one(*ends.dialler, 100, 1, 0));
   for (const uint64_t message : {uint64_t{1}, uint64_t{2}, ~uint64_t{0}}) {
     words.unread = message;
@@ -201,12 +202,12 @@ TEST_CASE("a peer that asks for a copy of what was never posted gets none") {
   REQUIRE(fault(*ends.acceptor->peek(), 100, 1, 0) == "");
 }
 
-TEST_CASE("a peer that asks for a copy of a message in whose slot another was posted before gets none") {
+TEST_CASE("a peer that requests a copy of a message whose slot has held a posted one gets none") {
   if (!may_read()) return;
   Watched watched = connect_watched(reading());
   Ends& ends = watched.ends;
   watched.pass_on();
-  ends.acceptor->peek();  // hears what it can read
+  ends.acceptor->peek();  // learns what it can read
   const uint64_t slots = 3;
   std::vector<std::byte> mine(kBytes);
   fill(mine.data(), kBytes, 1, 0);
@@ -214,16 +215,16 @@ TEST_CASE("a peer that asks for a copy of a message in whose slot another was po
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->release();
   for (uint64_t i = 1; i <= slots; ++i) REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
-  watched.segment.loans(0, agreed(reading())).unread = slots + 1;
+  watched.segment.exports(0, agreed(reading())).unread = slots + 1;
   ends.dialler->flushed();
   for (uint64_t i = 1; i <= slots; ++i) {
     REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
     ends.acceptor->release();
   }
-  REQUIRE(watched.segment.loans(0, agreed(reading())).copied == 0);
+  REQUIRE(watched.segment.exports(0, agreed(reading())).copied == 0);
 }
 
-/// Takes the right to read other processes from this one.
+/// Removes this process's right to read other processes.
 bool forbid_reading() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -236,7 +237,7 @@ bool forbid_reading() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// The acceptor, in a process of its own; its exit code says whether it had all messages.
+/// The acceptor in a separate process; exit code 0 if it got all messages.
 [[noreturn]] void accept_in_child(Ends& ends, bool allowed) {
   if (!allowed && !forbid_reading()) ::_exit(2);
   auto made = ends.connect(shm_transport(), reading(), false);
@@ -249,7 +250,7 @@ bool forbid_reading() {
   ::_exit(0);
 }
 
-TEST_CASE("a process reads its parent's long messages, and has them copied where it must not") {
+TEST_CASE("a process reads its parent's long messages, or gets copies if reading is forbidden") {
   const bool allowed = GENERATE(true, false);
   Ends ends;
   ends.dialler = require_connection(ends.connect(shm_transport(), reading(), true));

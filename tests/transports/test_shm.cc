@@ -1,5 +1,5 @@
-// What only the shm transport must bear: memory that a peer may have broken, and peers that end without a
-// word.
+// SPDX-License-Identifier: Apache-2.0
+// Specific to the shm transport: memory that a peer may have corrupted, and peers that end without notice.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ bool says(const Status& status, const char* words) {
   return status.code() == Code::RemoteError && status.message().find(words) != std::string::npos;
 }
 
-TEST_CASE("shm: a header that says more bytes than a slot has is an error, not a read") {
+TEST_CASE("shm: a header with more bytes than a slot has is an error, not a read") {
   Watched watched = connect_watched(small_params(1000, 3));
   REQUIRE(send_one(*watched.ends.dialler, 10, 1, 0));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].bytes = 1001;
@@ -44,14 +44,14 @@ TEST_CASE("shm: a message's length and signature cannot change after they were c
   REQUIRE(fault(*watched.ends.acceptor->peek(), 10, 1, 0) == "");
 }
 
-TEST_CASE("shm: a slot number out of line is an error") {
+TEST_CASE("shm: a slot number out of sequence is an error") {
   Watched watched = connect_watched(small_params(1000, 3));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].ready = 77;
   REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
   REQUIRE(says(watched.ends.acceptor->status(), "a slot header has number 77 where 0 or 1 belongs"));
 }
 
-TEST_CASE("shm: credits for what was never sent give no slot") {
+TEST_CASE("shm: credits for messages that were never sent give no slot") {
   Watched watched = connect_watched(small_params(1000, 3));
   for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*watched.ends.dialler, 10, 1, i));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).released->value = 1000;
@@ -83,7 +83,7 @@ TEST_CASE("shm: random words in the headers never lead outside the slots") {
   }
 }
 
-TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
+TEST_CASE("shm: memory of the wrong size, unsealed or missing is refused") {
   const ConnectionParams params = small_params(1000, 3);
   const AgreedParams numbers = agreed(params);
   Ends ends;
@@ -134,7 +134,7 @@ TEST_CASE("shm: memory of another size, unsealed or missing is refused") {
   }
 }
 
-TEST_CASE("shm: the memory cannot shrink and is not there before it is used") {
+TEST_CASE("shm: the memory cannot shrink and is not allocated before it is used") {
   const ConnectionParams params = small_params(1 << 20, 16);
   const Watched watched = connect_watched(params);
   struct stat found {};
@@ -149,12 +149,12 @@ size_t open_descriptors() {
   return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST_CASE("shm: a connection that stands needs a descriptor at each end, or none where they are few") {
+TEST_CASE("shm: an established connection needs one descriptor at each end, or none if they are scarce") {
   const size_t before = open_descriptors();
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
   const bool are_few = GENERATE(false, true);
-  const auto next = static_cast<rlim_t>(Fd(::dup(0)).get());  // the number that is given away next
+  const auto next = static_cast<rlim_t>(Fd(::dup(0)).get());  // the next free number
   const rlimit limit{are_few ? 2 * next : usual.rlim_cur, usual.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
   {
@@ -166,7 +166,7 @@ TEST_CASE("shm: a connection that stands needs a descriptor at each end, or none
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
 }
 
-/// Mappings of memfds of the library in this process.
+/// The library's memfd mappings in this process.
 size_t mapped_memfds() {
   std::ifstream maps("/proc/self/maps");
   size_t found = 0;
@@ -175,9 +175,9 @@ size_t mapped_memfds() {
   return found;
 }
 
-void post_and_release(Ends& ends, const LentMemory& mine) {
-  ends.dialler->lend(mine.lendable());
-  ends.acceptor->peek();  // hears of it
+void post_and_release(Ends& ends, const ExportedMemory& mine) {
+  ends.dialler->export_memory(mine.exportable());
+  ends.acceptor->peek();  // learns of the export
   REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
   REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
   REQUIRE(ends.acceptor->peek().has_value());
@@ -185,39 +185,39 @@ void post_and_release(Ends& ends, const LentMemory& mine) {
   REQUIRE(ends.dialler->flushed());
 }
 
-TEST_CASE("shm: a peer lets go of memory that was freed when it hears of other memory") {
+TEST_CASE("shm: a peer unmaps freed memory when it learns of other memory") {
   Ends ends = connect_ends(shm_transport(), small_params());
   ends.acceptor->peek();
   const size_t before = mapped_memfds();
   for (int i = 0; i < 100; ++i) {
-    const LentMemory mine(1000);
+    const ExportedMemory mine(1000);
     post_and_release(ends, mine);
     REQUIRE(mapped_memfds() <= before + 2);
   }
   REQUIRE(mapped_memfds() == before + 1);
 }
 
-TEST_CASE("shm: memory that was freed takes no room while a peer has it mapped") {
+TEST_CASE("shm: freed memory takes no space while a peer has it mapped") {
   Ends ends = connect_ends(shm_transport(), small_params());
   ends.acceptor->peek();
   std::shared_ptr<const Fd> memfd;
   {
-    const LentMemory mine(1000);
+    const ExportedMemory mine(1000);
     post_and_release(ends, mine);
-    memfd = mine.lendable().memfd;
+    memfd = mine.exportable().memfd;
   }
   struct stat found {};
   REQUIRE(::fstat(memfd->get(), &found) == 0);
   REQUIRE(found.st_blocks == 0);
 }
 
-TEST_CASE("shm: only memory that was lent can be posted, and only all of it") {
+TEST_CASE("shm: only exported memory can be posted, and only within its bounds") {
   Ends ends = connect_ends(shm_transport(), small_params());
   ends.acceptor->peek();
-  const LentMemory mine(100);
+  const ExportedMemory mine(100);
   REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
   REQUIRE_FALSE(ends.dialler->post(mine.data(), 100, {}));
-  ends.dialler->lend(mine.lendable());
+  ends.dialler->export_memory(mine.exportable());
   REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));  // the peer has not mapped it yet
   ends.acceptor->peek();
   REQUIRE(ends.dialler->can_post(mine.data() + 99, 1));
@@ -227,13 +227,13 @@ TEST_CASE("shm: only memory that was lent can be posted, and only all of it") {
   REQUIRE_FALSE(ends.dialler->can_post(other.data(), 100));
 }
 
-TEST_CASE("shm: where a peer has no descriptor left to map memory, bytes are copied") {
+TEST_CASE("shm: bytes are copied if a peer has no descriptor left to map memory") {
   Ends ends = connect_ends(shm_transport(), small_params());
   ends.acceptor->peek();
-  const LentMemory before(100);
+  const ExportedMemory before(100);
   post_and_release(ends, before);
-  const LentMemory mine(100);
-  ends.dialler->lend(mine.lendable());
+  const ExportedMemory mine(100);
+  ends.dialler->export_memory(mine.exportable());
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
   const rlimit none{static_cast<rlim_t>(Fd(::dup(0)).get()), usual.rlim_max};
@@ -242,38 +242,38 @@ TEST_CASE("shm: where a peer has no descriptor left to map memory, bytes are cop
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
   REQUIRE(ends.acceptor->status().ok());
   REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
-  REQUIRE(ends.dialler->can_post(before.data(), 100));  // what it has mapped it keeps
+  REQUIRE(ends.dialler->can_post(before.data(), 100));  // it keeps what it has mapped
   REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 0) == "");
 }
 
-TEST_CASE("shm: memory that was freed is lent no more, whatever lies there next") {
+TEST_CASE("shm: freed memory is no longer exported, whatever is allocated there next") {
   Ends ends = connect_ends(shm_transport(), small_params());
-  auto mine = std::make_unique<LentMemory>(1000);
+  auto mine = std::make_unique<ExportedMemory>(1000);
   std::byte* const place = mine->data();
   post_and_release(ends, *mine);
   mine.reset();
   REQUIRE_FALSE(ends.dialler->can_post(place, 1000));
 }
 
-TEST_CASE("shm: a note that leads outside lent memory is an error, not a read") {
+TEST_CASE("shm: a note that leads outside exported memory is an error, not a read") {
   Watched watched = connect_watched(small_params(1000, 3));
   Ends& ends = watched.ends;
-  const LentMemory mine(1000);
-  ends.dialler->lend(mine.lendable());
+  const ExportedMemory mine(1000);
+  ends.dialler->export_memory(mine.exportable());
   watched.pass_on();
-  ends.acceptor->peek();  // hears of it
+  ends.acceptor->peek();  // learns of the export
   REQUIRE(ends.dialler->post(mine.data(), 1000, signature_of(1, 1)));
   uint64_t& note = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].note;
   SECTION("an offset") {
     note += 1;
     REQUIRE_FALSE(ends.acceptor->peek().has_value());
-    REQUIRE(says(ends.acceptor->status(), "says 1000 bytes at 1 of lent memory that has 1000"));
+    REQUIRE(says(ends.acceptor->status(), "says 1000 bytes at 1 of exported memory that has 1000"));
   }
-  SECTION("memory that was never lent") {
+  SECTION("memory that was never exported") {
     note = uint64_t{77} << 40;
     REQUIRE_FALSE(ends.acceptor->peek().has_value());
-    REQUIRE(says(ends.acceptor->status(), "in lent memory that this end has not mapped"));
+    REQUIRE(says(ends.acceptor->status(), "in exported memory that this end has not mapped"));
   }
 }
 

@@ -1,4 +1,5 @@
-// What only the sim transport offers: seeded delays, lost ranks, slow links, and many ranks in one thread.
+// SPDX-License-Identifier: Apache-2.0
+// Specific to the sim transport: seeded delays, lost ranks, slow links, and many ranks in one thread.
 #include "ends.h"
 #include "sim/network.h"
 #include "transports/sim.h"
@@ -15,7 +16,7 @@ ConnectionParams delayed(int64_t delay_us, uint64_t seed = 7) {
   return params;
 }
 
-/// Nanoseconds from a commit to the arrival.
+/// Nanoseconds from commit to arrival.
 int64_t travel_ns(Connection& from, Connection& to, size_t bytes) {
   REQUIRE(eventually([&] { return from.acquire() != nullptr; }));
   const int64_t before_ns = now_ns();
@@ -26,7 +27,7 @@ int64_t travel_ns(Connection& from, Connection& to, size_t bytes) {
   return took_ns;
 }
 
-TEST_CASE("sim: a message is seen when its seeded delay is over, not before") {
+TEST_CASE("sim: a message arrives after its seeded delay, not before") {
   const ConnectionParams params = delayed(3000);
   Ends ends = connect_ends(sim_transport(), params);
   for (uint64_t i = 0; i < 8; ++i) {
@@ -42,7 +43,7 @@ std::vector<int64_t> delays(uint64_t seed, const ConnectionKey& key, bool from_d
   return all;
 }
 
-TEST_CASE("sim: delays follow from seed, ranks, port and direction, and from nothing else") {
+TEST_CASE("sim: delays depend on seed, ranks, port and direction only") {
   const ConnectionKey key = new_key();
   ConnectionKey other_session = key;
   ConnectionKey other_port = key;
@@ -62,11 +63,11 @@ TEST_CASE("sim: delays follow from seed, ranks, port and direction, and from not
   REQUIRE(*most - *least > 2'000'000);
 }
 
-TEST_CASE("sim: no delay is allowed to be none") {
+TEST_CASE("sim: a maximum delay of zero means no delay") {
   REQUIRE(sim::delay_ns(delayed(0), new_key(), true, 5) == 0);
 }
 
-TEST_CASE("sim: what a dropped rank sends or should get vanishes, and takes its slots along") {
+TEST_CASE("sim: messages from or to a dropped rank vanish along with their slots") {
   const bool drop_dialler = GENERATE(true, false);
   Ends ends = connect_ends(sim_transport(), delayed(10));
   travel_ns(*ends.dialler, *ends.acceptor, 100);
@@ -83,7 +84,7 @@ TEST_CASE("sim: what a dropped rank sends or should get vanishes, and takes its 
   }
 }
 
-TEST_CASE("sim: other ranks and other sessions do not notice a lost one") {
+TEST_CASE("sim: other ranks and other sessions do not notice a lost rank") {
   const ConnectionKey key = new_key(1, 2);
   Ends others = connect_ends(sim_transport(), delayed(10), true, key);
   Ends elsewhere = connect_ends(sim_transport(), delayed(10), true, new_key(0, 1));
@@ -92,7 +93,7 @@ TEST_CASE("sim: other ranks and other sessions do not notice a lost one") {
   travel_ns(*elsewhere.dialler, *elsewhere.acceptor, 100);
 }
 
-TEST_CASE("sim: what was sent before a rank was lost still arrives") {
+TEST_CASE("sim: messages sent before a rank was lost still arrive") {
   Ends ends = connect_ends(sim_transport(), delayed(2000));
   REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   sim::drop_rank(ends.key.session, 0);
@@ -107,7 +108,7 @@ TEST_CASE("sim: a healed session carries messages again") {
   travel_ns(*ends.dialler, *ends.acceptor, 1000);
 }
 
-TEST_CASE("sim: messages on a slow link take their bytes' time, one after the other") {
+TEST_CASE("sim: messages on a slow link are serialized and take time in proportion to their bytes") {
   Ends ends = connect_ends(sim_transport(), delayed(0));
   sim::slow_link(ends.key.session, 1, 0, 1'000'000);
   const int64_t before_ns = now_ns();

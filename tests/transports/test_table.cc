@@ -1,4 +1,5 @@
-// The table itself: names, order, and who reaches whom.
+// SPDX-License-Identifier: Apache-2.0
+// The table itself: names, order, and which pairs each transport reaches.
 #include "catch.h"
 #include "transports/transport.h"
 
@@ -15,7 +16,7 @@ TEST_CASE("every transport is found by its name") {
   for (const Transport& transport : transports()) REQUIRE(&named(transport.name) == &transport);
 }
 
-TEST_CASE("an unknown name is refused with the names there are") {
+TEST_CASE("an unknown name is refused with the known names") {
   const auto found = transport_by_name("pigeon");
   REQUIRE_FALSE(found.ok());
   REQUIRE(found.status().code() == Code::InvalidArgument);
@@ -24,7 +25,7 @@ TEST_CASE("an unknown name is refused with the names there are") {
     REQUIRE(found.status().message().find(transport.name) != std::string::npos);
 }
 
-TEST_CASE("a pair is reached by what it shares") {
+TEST_CASE("a transport reaches a pair by what the pair shares") {
   const Endpoint self{.host = 1, .process = 10};
   const Endpoint same_host{.host = 1, .process = 11};
   const Endpoint other_host{.host = 2, .process = 10};
@@ -39,7 +40,7 @@ TEST_CASE("a pair is reached by what it shares") {
   REQUIRE_FALSE(named("sim").reaches(self, same_host));
 }
 
-TEST_CASE("the table is in the order of preference, and sim is only for those who ask") {
+TEST_CASE("the table is in order of preference, and sim is never chosen automatically") {
   std::string order;
   for (const Transport& transport : transports()) {
     order += std::string(transport.name) + " ";

@@ -1,4 +1,5 @@
-// What only the tcp transport must bear: streams in pieces, streams that are wrong, and peers that close.
+// SPDX-License-Identifier: Apache-2.0
+// Specific to the tcp transport: fragmented streams, invalid streams, and peers that close.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@ const Transport& tcp_transport() { return *transport_by_name("tcp").value(); }
 
 std::string bytes_of(const void* data, size_t bytes) { return {static_cast<const char*>(data), bytes}; }
 
-tcp::Hello hello_of(const ConnectionParams& params, uint32_t index) {
+tcp::StreamHello hello_of(const ConnectionParams& params, uint32_t index) {
   return {.slot_bytes = params.slot_bytes,
           .slots = static_cast<uint32_t>(params.slots),
           .sockets = static_cast<uint32_t>(params.sockets),
@@ -30,7 +31,7 @@ std::string message(uint64_t sequence, size_t bytes, uint64_t seed) {
   return text;
 }
 
-/// A connection, and in the place of its peer the test itself, which writes what it likes.
+/// A connection whose peer is the test itself, which writes arbitrary bytes.
 struct Raw {
   ConnectionParams params = small_params(1000, 4);
   Ends ends;
@@ -52,7 +53,7 @@ struct Raw {
   }
   void greet() {
     for (uint32_t i = 0; i < sockets.size(); ++i) {
-      const tcp::Hello hello = hello_of(params, i);
+      const tcp::StreamHello hello = hello_of(params, i);
       write(bytes_of(&hello, sizeof hello), i);
     }
   }
@@ -72,7 +73,7 @@ bool says(const Status& status, const std::string& words) {
 
 TEST_CASE("tcp: a stream that does not begin with a Hello is refused") {
   Raw raw;
-  tcp::Hello hello = hello_of(raw.params, 0);
+  tcp::StreamHello hello = hello_of(raw.params, 0);
   SECTION("garbage") {
     raw.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     REQUIRE(says(raw.failure(), "rank 0 began with 0x20544547"));
@@ -98,7 +99,7 @@ TEST_CASE("tcp: a stream that does not begin with a Hello is refused") {
   REQUIRE(raw.ends.acceptor->flushed());  // nothing was sent
 }
 
-TEST_CASE("tcp: ends with other numbers of sockets learn it, whichever waits for more") {
+TEST_CASE("tcp: ends with different numbers of sockets learn it, whichever waits for more") {
   ConnectionParams of_dialler = small_params();
   ConnectionParams of_acceptor = small_params();
   of_dialler.sockets = GENERATE(1, 3);
@@ -155,7 +156,7 @@ TEST_CASE("tcp: a stream that ends is an error that says where") {
   SECTION("between messages") {
     raw.ends.acceptor->peek();
     Fd& socket = raw.sockets[0];
-    char hello[sizeof(tcp::Hello)];
+    char hello[sizeof(tcp::StreamHello)];
     REQUIRE(::recv(socket.get(), hello, sizeof hello, MSG_WAITALL) == sizeof hello);
     socket.close();
     const Status status = raw.failure();
@@ -172,7 +173,7 @@ TEST_CASE("tcp: a stream that ends is an error that says where") {
   REQUIRE(raw.ends.acceptor->acquire() == nullptr);
 }
 
-TEST_CASE("tcp: sending to a peer that has gone becomes a status") {
+TEST_CASE("tcp: sending to a closed peer becomes a status") {
   Raw raw;
   raw.greet();
   REQUIRE(eventually([&] { return raw.ends.acceptor->acquire() != nullptr; }));
@@ -185,7 +186,7 @@ TEST_CASE("tcp: sending to a peer that has gone becomes a status") {
   REQUIRE_FALSE(raw.ends.acceptor->flushed());
 }
 
-TEST_CASE("tcp: a stream that comes byte by byte brings the same messages") {
+TEST_CASE("tcp: a stream that arrives byte by byte delivers the same messages") {
   Raw raw;
   raw.greet();
   uint64_t received = 0;
@@ -203,7 +204,7 @@ TEST_CASE("tcp: a stream that comes byte by byte brings the same messages") {
   REQUIRE(raw.ends.acceptor->status().ok());
 }
 
-TEST_CASE("tcp: more messages in one piece than there are slots wait their turn") {
+TEST_CASE("tcp: more messages at once than there are slots wait their turn") {
   Raw raw;
   raw.greet();
   std::string all;
@@ -216,13 +217,13 @@ TEST_CASE("tcp: more messages in one piece than there are slots wait their turn"
   }
 }
 
-TEST_CASE("tcp: message k travels whole on socket k modulo the number of sockets") {
+TEST_CASE("tcp: message k is sent whole on socket k modulo the number of sockets") {
   Raw raw(3);
   raw.greet();
   for (uint64_t i = 0; i < 4; ++i)
     REQUIRE(eventually([&] { return send_one(*raw.ends.acceptor, 10 + i, 6, i); }));
   for (uint32_t socket = 0; socket < 3; ++socket) {
-    const tcp::Hello hello = hello_of(raw.params, socket);
+    const tcp::StreamHello hello = hello_of(raw.params, socket);
     std::string expected = bytes_of(&hello, sizeof hello);
     for (uint64_t i = socket; i < 4; i += 3) expected += message(i, 10 + i, 6);
     std::string got(expected.size() + 1, '\0');
@@ -235,7 +236,7 @@ TEST_CASE("tcp: message k travels whole on socket k modulo the number of sockets
   }
 }
 
-TEST_CASE("tcp: what came on one socket counts although another has closed") {
+TEST_CASE("tcp: what arrived on one socket counts although another has closed") {
   Raw raw(2);
   raw.greet();
   raw.write(message(0, 10, 2), 0);
@@ -255,14 +256,14 @@ TEST_CASE("tcp: what came on one socket counts although another has closed") {
   }
 }
 
-TEST_CASE("tcp: messages that wait for a slot still count when their stream has ended") {
+TEST_CASE("tcp: messages that wait for a slot still count after their stream has ended") {
   Raw raw;
   raw.greet();
   std::string all;
   for (uint64_t sequence = 0; sequence < 10; ++sequence) all += message(sequence, 20, 8);
   REQUIRE(eventually([&] { return send_one(*raw.ends.acceptor, 10, 1, 0); }));
   raw.write(all);
-  char sent[sizeof(tcp::Hello) + sizeof(tcp::Frame) + 10];
+  char sent[sizeof(tcp::StreamHello) + sizeof(tcp::Frame) + 10];
   REQUIRE(::recv(raw.sockets[0].get(), sent, sizeof sent, MSG_WAITALL) == sizeof sent);
   raw.sockets[0].close();
   REQUIRE(eventually([&] {
@@ -286,12 +287,12 @@ TEST_CASE("tcp: flushed waits for the other end's greeting") {
   REQUIRE(eventually([&] { return raw.ends.acceptor->flushed(); }));
 }
 
-TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
+TEST_CASE("tcp: nothing posted is sent after it was cancelled") {
   ConnectionParams params = small_params(1 << 20, 16);
   Ends ends = connect_ends(tcp_transport(), params);
   auto memory = std::make_unique<std::vector<std::byte>>(1 << 20);
   while (ends.dialler->post(memory->data(), memory->size(), {})) continue;
-  ends.dialler->withdraw();
+  ends.dialler->cancel();
   memory.reset();
   for (int i = 0; i < 100; ++i) {
     REQUIRE_FALSE(ends.dialler->flushed());
@@ -302,7 +303,7 @@ TEST_CASE("tcp: nothing posted goes any more after it was taken back") {
   REQUIRE(says(ends.dialler->status(), "taken back"));
 }
 
-TEST_CASE("tcp: what is expected comes to its place at once, and nothing else does") {
+TEST_CASE("tcp: an expected message is received directly in place, and no other is") {
   Raw raw;
   raw.greet();
   const std::string whole = message(0, 900, 3);
@@ -351,7 +352,7 @@ TEST_CASE("tcp: what is expected comes to its place at once, and nothing else do
   REQUIRE(fault(*raw.ends.acceptor->peek(), 900, 3, 1) == "");
 }
 
-TEST_CASE("tcp: nothing comes any more to where it was expected once that was taken back") {
+TEST_CASE("tcp: nothing is received into an expected place after it was cancelled") {
   Raw raw;
   raw.greet();
   const std::string whole = message(0, 900, 3);
@@ -359,24 +360,24 @@ TEST_CASE("tcp: nothing comes any more to where it was expected once that was ta
   raw.ends.acceptor->expect(place->data(), 900, signature_of(3, 0));
   raw.write(whole.substr(0, 300));
   for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
-  raw.ends.acceptor->withdraw();
+  raw.ends.acceptor->cancel();
   place.reset();
   raw.write(whole.substr(300));
   for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
 }
 
-TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") {
+TEST_CASE("tcp: random damage to a stream gives a status or is harmless") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   CAPTURE(seed);
   Raw raw;
-  const tcp::Hello hello = hello_of(raw.params, 0);
+  const tcp::StreamHello hello = hello_of(raw.params, 0);
   std::string stream = bytes_of(&hello, sizeof hello);
   for (uint64_t i = 0; i < 6; ++i) stream += message(i, mix(seed, i) % 300, seed);
   const uint64_t bits = mix(seed, 99);
   for (uint64_t i = 0; i <= bits % 3; ++i) {
-    // Most of the damage to the Hello and the first Frame, where it does something.
+    // Aim mostly at the Hello and the first Frame, where damage has an effect.
     const size_t reach =
-        mix(seed, 200 + i) % 2 == 0 ? sizeof(tcp::Hello) + sizeof(tcp::Frame) : stream.size();
+        mix(seed, 200 + i) % 2 == 0 ? sizeof(tcp::StreamHello) + sizeof(tcp::Frame) : stream.size();
     stream[mix(seed, 100 + i) % reach] ^= static_cast<char>(1 << (bits >> 8) % 8);
   }
   raw.write(stream.substr(0, 1 + mix(seed, 300) % stream.size()));
@@ -391,7 +392,7 @@ TEST_CASE("tcp: random damage to a stream is a status or harmless, never more") 
   }));
 }
 
-/// The rule by which a socket finds out how much may be on its way.
+/// The congestion control algorithm of a socket.
 std::string congestion_rule(const Fd& socket) {
   char rule[16] = {};
   socklen_t length = sizeof rule;
@@ -399,7 +400,7 @@ std::string congestion_rule(const Fd& socket) {
   return rule;
 }
 
-TEST_CASE("tcp: sockets do not wait for more data, and from the first long message on not for their turn") {
+TEST_CASE("tcp: sockets do not wait for more data, nor, from the first long message on, for pacing") {
   const ConnectionParams params{.slot_bytes = size_t{64} * 1024, .sockets = 1};
   Ends ends;
   ends.dialler = require_connection(ends.connect(tcp_transport(), params, true));
@@ -418,7 +419,7 @@ TEST_CASE("tcp: sockets do not wait for more data, and from the first long messa
   REQUIRE(congestion_rule(watched) == usual);
 
   REQUIRE(ends.acceptor->post(data.data(), data.size(), Signature()));
-  REQUIRE(congestion_rule(watched) == "reno");  // nothing leaves the host, so nothing is to be paced
+  REQUIRE(congestion_rule(watched) == "reno");  // nothing leaves the host, so pacing is unnecessary
 }
 
 }  // namespace

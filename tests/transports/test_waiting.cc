@@ -1,9 +1,10 @@
-// How ends wait for one another, over every row of the table.
+// SPDX-License-Identifier: Apache-2.0
+// How ends wait for one another, for every row of the table.
 #include <functional>
 #include <string_view>
 #include <thread>
 
-#include "base/doze.h"
+#include "base/park.h"
 #include "ends.h"
 
 namespace rondo::test {
@@ -14,7 +15,7 @@ bool shares_memory(const Transport& transport) {
   return name == "local" || name == "shm";
 }
 
-TEST_CASE("a look that lingers ends whether a message comes or not, and takes none") {
+TEST_CASE("a lingering poll ends whether or not a message arrives, and consumes none") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   REQUIRE(!ends.acceptor->linger());
@@ -25,7 +26,7 @@ TEST_CASE("a look that lingers ends whether a message comes or not, and takes no
   REQUIRE(fault(*ends.acceptor->peek(), 100, 5, 0) == "");
 }
 
-TEST_CASE("ends in shared memory hear when the other one is away, and when it is back") {
+TEST_CASE("ends in shared memory notice when their peer yields and when it is back") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
@@ -33,18 +34,18 @@ TEST_CASE("ends in shared memory hear when the other one is away, and when it is
   const bool dialler_says = GENERATE(true, false);
   Connection& teller = dialler_says ? *ends.dialler : *ends.acceptor;
   const Connection& hearer = dialler_says ? *ends.acceptor : *ends.dialler;
-  REQUIRE(!hearer.is_peer_away());
-  teller.say_away(true);
-  REQUIRE(hearer.is_peer_away() == shares_memory(transport));
-  REQUIRE(!teller.is_peer_away());
-  teller.say_away(false);
-  REQUIRE(!hearer.is_peer_away());
+  REQUIRE(!hearer.is_peer_yielding());
+  teller.set_yielding(true);
+  REQUIRE(hearer.is_peer_yielding() == shares_memory(transport));
+  REQUIRE(!teller.is_peer_yielding());
+  teller.set_yielding(false);
+  REQUIRE(!hearer.is_peer_yielding());
 }
 
 constexpr int64_t kNap_ns = 900'000'000;
 
-/// Whether a thread that asks and naps in turn is woken long before the nap is over by what another one does
-/// meanwhile. A wake may be missed, though hardly ever; and the machine may be busy.
+/// Whether a thread that polls and sleeps in turn is woken by another thread long before the sleep is over. A
+/// wake-up may be missed, but rarely, and the machine may be busy.
 bool is_woken(Connection& connection, Connection::Awaiting what, const std::function<bool()>& there,
               const std::function<void()>& bring) {
   const int64_t before_ns = now_ns();
@@ -53,7 +54,7 @@ bool is_woken(Connection& connection, Connection::Awaiting what, const std::func
     bring();
   });
   const bool came = eventually([&] {
-    if (!there()) doze(connection.awaited(what), kNap_ns);
+    if (!there()) park(connection.awaited(what), kNap_ns);
     return there();
   });
   const int64_t took_ns = now_ns() - before_ns;
@@ -62,7 +63,7 @@ bool is_woken(Connection& connection, Connection::Awaiting what, const std::func
   return took_ns < kNap_ns / 2;
 }
 
-TEST_CASE("who sleeps for a message is woken by it") {
+TEST_CASE("an end that sleeps for a message is woken by it") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
   uint64_t sent = 0;
@@ -78,7 +79,7 @@ TEST_CASE("who sleeps for a message is woken by it") {
   }));
 }
 
-TEST_CASE("who sleeps for room is woken when the peer makes some") {
+TEST_CASE("an end that sleeps for a slot is woken when the peer frees one") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
   REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
@@ -99,7 +100,7 @@ TEST_CASE("who sleeps for room is woken when the peer makes some") {
   }));
 }
 
-TEST_CASE("who sleeps for what does not come sleeps for the time that was said") {
+TEST_CASE("a sleep without a wake-up lasts for the requested time") {
   FOR_EACH_TRANSPORT();
   constexpr int64_t kShort_ns = 5'000'000;
   constexpr int kNaps = 20;
@@ -119,7 +120,7 @@ TEST_CASE("who sleeps for what does not come sleeps for the time that was said")
   const int64_t before_ns = now_ns();
   for (int nap = 0; nap != kNaps; ++nap) {
     ask_in_vain();
-    doze((for_room ? ends.dialler : ends.acceptor)->awaited(what), kShort_ns);
+    park((for_room ? ends.dialler : ends.acceptor)->awaited(what), kShort_ns);
   }
   const int64_t took_ns = now_ns() - before_ns;
   REQUIRE(took_ns >= kNaps / 2 * kShort_ns);

@@ -1,4 +1,5 @@
-// Which way a connection's long messages go, from made-up times.
+// SPDX-License-Identifier: Apache-2.0
+// Which way a connection's long messages take, given simulated times.
 #include <array>
 #include <deque>
 #include <random>
@@ -15,15 +16,15 @@ using Costs = std::array<double, kWays>;  // ns per byte
 
 constexpr size_t kBytes = 65536;
 
-/// A connection whose messages take what it is told, which the sender hears some messages later.
+/// A connection whose messages take given times, of which the sender learns some messages later.
 class Simulated {
  public:
   explicit Simulated(const Costs& costs, bool may_read = true) : costs_(costs), may_read_(may_read) {}
 
   void set(const Costs& costs) { costs_ = costs; }
-  /// Every message takes up to that part more or less.
+  /// Every message's time varies by up to this fraction.
   void set_noise(double noise) { noise_ = noise; }
-  /// One in so many, at random, takes a thousand times as long; 0: none.
+  /// One message in `one_in`, at random, takes a thousand times as long; 0: none.
   void set_outliers(unsigned one_in) { one_in_ = one_in; }
 
   void send(int messages) {
@@ -31,7 +32,7 @@ class Simulated {
     cost_ = 0;
     for (int i = 0; i < messages; ++i) send_one();
   }
-  /// Of the latest send().
+  /// Counts the latest send().
   int count(Way way) const { return counts_[static_cast<size_t>(way)]; }
   double cost() const { return cost_; }
 
@@ -67,7 +68,7 @@ const std::array<std::pair<Costs, Way>, 3> kStates{{{{0.07, 0.10, 0.12}, Way::Pl
                                                     {{0.51, 0.10, 0.14}, Way::Streaming},
                                                     {{0.51, 0.20, 0.08}, Way::Read}}};
 
-TEST_CASE("the quickest way is found soon, and nearly all messages take it") {
+TEST_CASE("the fastest way is found soon, and nearly all messages take it") {
   for (const auto& [costs, best] : kStates) {
     Simulated connection(costs);
     connection.send(100);
@@ -76,7 +77,7 @@ TEST_CASE("the quickest way is found soon, and nearly all messages take it") {
   }
 }
 
-TEST_CASE("trials of the others cost a hundredth each, however slow they are, and are made") {
+TEST_CASE("trials of the other ways cost one percent each, however slow they are, and are made") {
   for (const double slower : {1.0, 1.2, 2.0, 5.0, 50.0}) {
     INFO(slower);
     Simulated connection({slower, 1, slower});
@@ -88,7 +89,7 @@ TEST_CASE("trials of the others cost a hundredth each, however slow they are, an
   }
 }
 
-TEST_CASE("the way changes with the state of the machine, whichever comes after which") {
+TEST_CASE("the way adapts when the state of the machine changes, whatever the order of states") {
   for (const auto& [before, unused] : kStates)
     for (const auto& [after, best] : kStates) {
       Simulated connection(before);
@@ -100,7 +101,7 @@ TEST_CASE("the way changes with the state of the machine, whichever comes after 
     }
 }
 
-TEST_CASE("messages that took long because a process was preempted change nothing") {
+TEST_CASE("messages delayed by preemption change nothing") {
   for (const auto& [costs, best] : kStates) {
     Simulated connection(costs);
     connection.set_outliers(10);
@@ -110,7 +111,7 @@ TEST_CASE("messages that took long because a process was preempted change nothin
   }
 }
 
-TEST_CASE("after a moment in which all took long the quickest way is found again") {
+TEST_CASE("after a moment in which all messages were slow the fastest way is found again") {
   for (const auto& [costs, best] : kStates) {
     Simulated connection(costs);
     connection.send(2000);
@@ -125,7 +126,7 @@ TEST_CASE("after a moment in which all took long the quickest way is found again
   }
 }
 
-TEST_CASE("of ways that take the same time one is kept") {
+TEST_CASE("among equally fast ways one is kept") {
   Simulated connection({0.1, 0.1, 0.1});
   connection.set_noise(0.05);
   connection.send(1000);
@@ -134,7 +135,7 @@ TEST_CASE("of ways that take the same time one is kept") {
                     connection.count(Way::Read)}) > 9700);
 }
 
-TEST_CASE("nothing is read where it must not be") {
+TEST_CASE("nothing is read if reading is forbidden") {
   Simulated connection({0.5, 0.3, 0.01}, false);
   connection.send(5000);
   REQUIRE(connection.count(Way::Read) == 0);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traffic.h"
 
 #include <fmt/core.h>
@@ -73,7 +74,7 @@ Talker::Talker(Connection& connection, const Conversation& conversation, bool di
       out_seed_(mix(conversation.seed, dials ? 1 : 2)),
       in_seed_(mix(conversation.seed, dials ? 2 : 1)) {
   if (conversation.post)
-    posted_ = std::make_unique<LentMemory>(connection.slot_bytes() * conversation.messages);
+    posted_ = std::make_unique<ExportedMemory>(connection.slot_bytes() * conversation.messages);
 }
 
 size_t Talker::length(uint64_t seed, uint64_t number) const {
@@ -95,7 +96,7 @@ bool Talker::send() {
 
 bool Talker::post(size_t bytes) {
   std::byte* const place = posted_->data() + sent_ * connection_.slot_bytes();
-  connection_.lend(posted_->lendable());
+  connection_.export_memory(posted_->exportable());
   if (!connection_.can_post(place, bytes)) return false;
   fill(place, bytes, out_seed_, sent_);
   return connection_.post(place, bytes, signature_of(out_seed_, sent_));
@@ -103,7 +104,7 @@ bool Talker::post(size_t bytes) {
 
 constexpr std::byte kUntouched{0xa5};
 
-/// Every third time a message of another length or signature than the one that comes.
+/// One time in three, a message whose length or signature differs from the one that arrives.
 void Talker::expect() {
   const size_t bytes = length(in_seed_, received_);
   const uint64_t what = mix(in_seed_, received_) % 6;
@@ -112,7 +113,7 @@ void Talker::expect() {
                      signature_of(in_seed_, received_ + (what == 1 ? 1 : 0)));
 }
 
-/// Whether nothing was written to the place of a message that did not come, or beside it.
+/// Whether nothing was written outside the expected message, or at all if another one arrived.
 bool Talker::kept_off() const {
   const size_t mine = mix(in_seed_, received_) % 6 < 2 ? 0 : length(in_seed_, received_);
   return std::all_of(place_.begin() + static_cast<std::ptrdiff_t>(mine), place_.end(),

@@ -1,5 +1,6 @@
-// Messages that can be checked: content, length and signature follow from a seed and a number. And Talker,
-// one end of a conversation, which sends and receives a given number of them without ever blocking.
+// SPDX-License-Identifier: Apache-2.0
+// Verifiable messages: content, length and signature follow from a seed and a number. And Talker, one end of
+// a conversation, which sends and receives a given number of them without ever blocking.
 #pragma once
 
 #include <functional>
@@ -8,43 +9,43 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "lent_memory.h"
+#include "exported_memory.h"
 #include "transports/connection.h"
 
 namespace rondo::test {
 
 uint64_t mix(uint64_t a, uint64_t b);
 
-/// The signature of message `number`, with a value of its own in every field.
+/// The signature of message `number`, with a distinct value in every field.
 Signature signature_of(uint64_t seed, uint64_t number);
 void fill(std::byte* data, size_t bytes, uint64_t seed, uint64_t number);
-/// What is wrong with an arrival; empty where nothing is.
+/// Describes what is wrong with an arrival; empty if it is right.
 std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t number);
 
-/// Sends message `number` in an acquired slot; false where there is no slot.
+/// Sends message `number` in an acquired slot; false if no slot is free.
 bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number);
 
-/// Calls `done` until it is true; false if that takes longer than thirty seconds.
+/// Calls `done` until it returns true; false after thirty seconds.
 bool eventually(const std::function<bool()>& done);
 
 struct Conversation {
   uint64_t seed = 0;
-  uint64_t messages = 0;  // each way
+  uint64_t messages = 0;  // in each direction
   bool full = false;      // every message fills its slot; otherwise lengths are random, 0 included
-  bool post = false;      // by reference where that is offered
-  bool expect = false;    // says where messages go, sometimes of others than those that come
+  bool post = false;      // by reference if the connection supports it
+  bool expect = false;    // announces where messages go, sometimes with a wrong length or signature
 };
 
 class Talker {
  public:
   Talker(Connection& connection, const Conversation& conversation, bool dials);
 
-  /// One message out, or one in; false where it is not possible now.
+  /// Sends or receives one message; false if that is not possible now.
   bool send();
   bool receive();
   bool sent_all() const { return sent_ == conversation_.messages; }
   bool received_all() const { return received_ == conversation_.messages; }
-  /// Sends and receives until all is done and flushed, or thirty seconds have passed, or something is wrong.
+  /// Sends and receives until everything is done and flushed, something is wrong, or thirty seconds pass.
   void run();
   bool done() { return sent_all() && received_all() && connection_.flushed(); }
   const std::string& fault() const { return fault_; }
@@ -62,8 +63,8 @@ class Talker {
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
   uint64_t expectations_ = 0;
-  std::unique_ptr<LentMemory> posted_;  // a place for each message, kept until the end
-  std::vector<std::byte> place_;        // of what is expected
+  std::unique_ptr<ExportedMemory> posted_;  // a separate buffer for each message, kept until the end
+  std::vector<std::byte> place_;            // destination of the expected message
   std::string fault_;
 };
 

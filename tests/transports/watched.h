@@ -1,4 +1,5 @@
-// Watched: both ends of a shm connection, whose memory the test has in its hands as well.
+// SPDX-License-Identifier: Apache-2.0
+// Watched: both ends of a shm connection whose shared memory the test can access as well.
 #pragma once
 
 #include <span>
@@ -18,12 +19,12 @@ struct Watched {
   Fd from_dialler;
   Fd to_acceptor;
 
-  /// What the dialler has said of its memory, on its way to the acceptor.
+  /// Forwards what the dialler has announced about its memory to the acceptor.
   void pass_on() const {
     while (pass_on_one()) continue;
   }
   bool pass_on_one() const {
-    shm::LoanMessage message;
+    shm::ExportMessage message;
     const auto bytes = std::as_writable_bytes(std::span(&message, 1));
     auto received = receive_descriptors(from_dialler, bytes);
     REQUIRE(received.ok());
@@ -35,7 +36,7 @@ struct Watched {
   }
 };
 
-/// Catches the memory on its way from the dialler to the acceptor, and passes it on.
+/// Intercepts the shared memory on its way from the dialler to the acceptor and passes it on.
 inline Watched connect_watched(const ConnectionParams& params) {
   Watched watched;
   Ends& ends = watched.ends;

@@ -1,4 +1,5 @@
-"""What a build folder has for gpu-check, as a manifest beside it or as a folder that runs on another machine.
+# SPDX-License-Identifier: Apache-2.0
+"""Collects what a build folder has for gpu-check, in a manifest or in a folder that runs on another machine.
 
 Usage: bundle.py describe SOURCE_ROOT BUILD MANIFEST
        bundle.py bundle SOURCE_ROOT BUILD FOLDER
@@ -14,9 +15,9 @@ import sys
 
 import commands
 
-MOST_BYTES = 50_000_000
+MAX_BYTES = 50_000_000
 GLIBC = (2, 36)  # Debian 12's
-# The machine's own: the C library's parts, and the driver, which is loaded by name.
+# Provided by the target machine: the parts of the C library, and the driver, which is loaded by name.
 OF_THE_MACHINE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec)|libcuda|libnvidia-.*)\.so\b")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -40,7 +41,7 @@ def introspection(build, name):
 
 
 def programs(build, named):
-    """Executables of the build whose name is so."""
+    """Returns the executables of the build whose names satisfy `named`."""
     found = [target["filename"][0] for target in introspection(build, "targets") if target["type"] == "executable"]
     return sorted(path for path in found if named(os.path.basename(path)) and os.path.exists(path))
 
@@ -50,12 +51,12 @@ def needs_gpu(test):
 
 
 def own_environment(test):
-    """What a test sets, without the way to the build's libraries: programs find those that are taken along."""
+    """The environment of a test, without the path to the build's libraries: programs find the bundled ones."""
     return {name: value for name, value in test["env"].items() if name != "LD_LIBRARY_PATH"}
 
 
 def describe(source, build, place):
-    """The manifest. place(path) takes a file along and says where it is then, seen from the manifest's root."""
+    """Returns the manifest. place(path) adds a file and returns its path relative to the manifest's root."""
 
     def argument(text):
         if os.sep in text and os.path.isfile(os.path.join(build, text)):  # meson runs tests in the build folder
@@ -108,7 +109,7 @@ def is_elf(path):
 
 
 def shared_libraries(path):
-    """File name -> path of every shared library that a program loads at its start, the machine's own left out."""
+    """Returns name -> path of every shared library that a program loads at start, except those of the machine."""
     output = subprocess.run(["ldd", path], capture_output=True, text=True).stdout
     found = {}
     for name, target in re.findall(r"^\s*(\S+) => (\S+|not found)", output, re.M):
@@ -122,7 +123,7 @@ def shared_libraries(path):
 
 
 def needed_glibc(paths):
-    """The newest glibc whose symbols a file asks for, and that file."""
+    """Returns the newest glibc version whose symbols any file needs, and that file."""
     newest = ((0, 0), None)
     for path in paths:
         symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True).stdout
@@ -132,14 +133,14 @@ def needed_glibc(paths):
 
 
 class Bundle:
-    """A folder that is being filled: bin/ has what is run, lib/ the libraries, check/ the runner."""
+    """A folder being filled: bin/ has the programs, lib/ the libraries, check/ the runner."""
 
     def __init__(self, folder):
         self.folder = folder
         self.placed = {}
 
     def place(self, path):
-        """Copies a program, or a file that one is given; of two with one name the second gets a number."""
+        """Copies a program, or an argument file of one; a second file of the same name gets a number."""
         path = os.path.realpath(path)
         if path not in self.placed:
             taken = set(self.placed.values())
@@ -181,7 +182,7 @@ class Bundle:
 
 
 def clear(folder):
-    """An earlier bundle is replaced; anything else stays."""
+    """Prepares the folder: replaces an earlier bundle, but refuses to touch anything else."""
     if not os.path.exists(folder):
         os.makedirs(folder)
     elif os.path.exists(os.path.join(folder, "check/manifest.json")):
@@ -206,8 +207,8 @@ def make(source, build, folder):
     if newest > GLIBC:
         print(f"It does not run where glibc is {GLIBC[0]}.{GLIBC[1]} (Debian 12), because of {needs_it}: "
               "bundle on an older system to have that")
-    if size > MOST_BYTES:
-        raise Refused(f"{folder} is larger than {MOST_BYTES / 1e6:.0f} MB")
+    if size > MAX_BYTES:
+        raise Refused(f"{folder} is larger than {MAX_BYTES / 1e6:.0f} MB")
     print(f"There: {os.path.basename(folder)}/gpu-check")
 
 

@@ -1,6 +1,7 @@
-"""What gpu-check runs: the one place to change when programs get other options, or a part takes too long."""
+# SPDX-License-Identifier: Apache-2.0
+"""What gpu-check runs: the only file to change if programs get other options, or if a part takes too long."""
 
-# Part, seconds that it may take, what it is. Together they stay below 8 minutes.
+# Part, time limit in seconds, description. The limits add up to less than 8 minutes.
 PARTS = (
     ("tests", 160, "every test of suite 'gpu'"),
     ("kernels", 60, "the benchmarks of single kernels (programs named *_gpu_bench)"),
@@ -9,15 +10,15 @@ PARTS = (
     ("sanitizer", 60, "a short test under compute-sanitizer"),
 )
 
-TEST_SECONDS = 60  # at most for each test, so that one which hangs leaves time for the others
+TEST_SECONDS = 60  # limit per test, so that one that hangs leaves time for the others
 
 BENCHMARK_SUFFIX = "_gpu_bench"
 BENCHMARK_ARGUMENTS = "--benchmark_min_time=0.05"  # Google Benchmark's; --benchmark_out is added
-# What is kept of each; of_copy: its rate as a part of that of the GPU's own copy.
+# The figures kept for each benchmark; of_copy is its rate relative to the GPU's own copy.
 BENCHMARK_FIGURES = (
     "name", "real_time", "time_unit", "bytes_per_second", "items_per_second", "of_copy", "error_message")
 
-# Arguments of rondo-perf, behind variables of its environment; --json is added. Each takes at most COLLECTIVE_SECONDS.
+# Environment variables and arguments of rondo-perf; --json is added. Each run may take COLLECTIVE_SECONDS.
 COLLECTIVE_SECONDS = 40
 COLLECTIVES = (
     "all_reduce --memory cuda --devices 0 -t 2 -b 8 -e 8 -n 100 -G 20",  # a graph of small calls
@@ -32,7 +33,7 @@ COLLECTIVES = (
     "all --memory cuda --devices 0 --ranks 4 -b 8 -e 8M -f 1024",
 )
 
-# The same where there are several GPUs; {gpus} is their number. Sizes of 4 x 7^n bytes are odd numbers of floats.
+# The same for several GPUs; {gpus} is their number. Sizes of 4 x 7^n bytes are odd numbers of floats.
 EVERY_GPU = (
     "all_reduce --memory cuda --ranks {gpus} -b 8 -e 256M -f 8 --limits",
     "all_reduce --memory cuda -t {gpus} -b 8 -e 256M -f 8 --limits",
@@ -47,7 +48,7 @@ EVERY_GPU = (
     "all_reduce --memory cuda --ranks {gpus} --algorithm ring -b 8 -e 64M -f 8",
 )
 
-# Tools of compute-sanitizer, the test that each of them watches (its name in meson), and arguments for the test.
+# Tools of compute-sanitizer, the test that each runs (by its name in meson), and arguments for the test.
 SANITIZER = (
     ("memcheck", "device_gpu", ""),
 )

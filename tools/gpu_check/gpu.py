@@ -1,5 +1,6 @@
-"""What the driver says about the GPU, asked through libcuda.so.1 alone. As a program: prints it as JSON, or why there
-is none and exit status 77. It is run as one, so that a driver that hangs or crashes takes nothing with it."""
+# SPDX-License-Identifier: Apache-2.0
+"""Queries the driver about the GPU, through libcuda.so.1 alone. As a program, prints the answer as JSON, or prints why
+there is no GPU and exits with 77. ask() runs it as a program, to survive a driver that hangs or crashes."""
 import ctypes
 import json
 import re
@@ -15,7 +16,7 @@ class NoGpu(Exception):
 
 
 def call(library, name, *arguments):
-    """Calls a function of the driver; what it is not told apart from (it has no such function) is None."""
+    """Calls a function of the driver; None if the driver does not have it."""
     function = getattr(library, name, None)
     if function is None:
         return None
@@ -35,7 +36,7 @@ def attribute(library, number, device):
 
 
 def driver_version():
-    """As in '580.65.06'; None where nobody says."""
+    """Returns a version such as '580.65.06', or None if it is not available."""
     try:
         library = ctypes.CDLL("libnvidia-ml.so.1")
         text = ctypes.create_string_buffer(96)
@@ -89,7 +90,7 @@ def describe():
 
 
 def ask():
-    """describe(), in a process of its own."""
+    """Runs describe() in a separate process."""
     try:
         asked = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=SECONDS,
                                stdin=subprocess.DEVNULL)

@@ -1,5 +1,6 @@
-"""How each part of gpu-check runs: its commands one after the other, each with a time limit. A part's result is plain
-data, as the JSON holds it; nothing that goes wrong in one is anything but a failure of that part."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the parts of gpu-check: each part's commands in sequence, each with a time limit. The result of a part is plain
+data, as stored in the JSON; whatever goes wrong in a part is only a failure of that part."""
 import json
 import os
 import re
@@ -18,7 +19,7 @@ SHOWN_LINES = 40
 
 
 class Machine:
-    """Where programs are: root holds the manifest's relative paths; environment is what they get; how many GPUs."""
+    """Where and how programs run: the root of the manifest's relative paths, their environment, the number of GPUs."""
 
     def __init__(self, root, manifest, gpus):
         self.root = root
@@ -38,13 +39,13 @@ class Machine:
         return self.at(argument["file"]) if isinstance(argument, dict) else argument
 
     def shown(self, command):
-        """A command as a person repeats it from root."""
+        """A command as one would repeat it by hand from the root."""
         return shlex.join(os.path.relpath(word, self.root) if word.startswith(self.root + os.sep) else word
                           for word in command)
 
 
 class Part:
-    """One part under way: its time, its commands and their counts."""
+    """A running part: its time, its commands and their counts."""
 
     def __init__(self, machine, seconds):
         self.machine = machine
@@ -53,7 +54,7 @@ class Part:
         self.rows = []
 
     def run(self, command, seconds, environment=None):
-        """Runs a command; its row says how that went, (result, output) as meson names results."""
+        """Runs a command; returns its row, its result as meson names it, and its output."""
         left = self.end - time.monotonic()
         row = {"command": self.machine.shown(command)}
         self.rows.append(row)
@@ -72,7 +73,7 @@ class Part:
         return row, {0: "OK", SKIPPED: "SKIP"}.get(code, "FAIL"), output
 
     def count(self, row, passed, failed, skipped, output):
-        """Notes how many of a command's cases went how, and prints it."""
+        """Records and prints how many of a command's cases passed, failed and were skipped."""
         row.update(passed=passed, failed=failed, skipped=skipped)
         words = [f"{number} {word}" for number, word in
                  ((passed, "passed"), (failed, "failed"), (skipped, "skipped")) if number]
@@ -93,7 +94,7 @@ class Part:
 
 
 def run(command, seconds, environment):
-    """(exit status, or None after the time limit; output) of a command and of whatever it starts."""
+    """Runs a command and returns (exit status, or None after the time limit; output of it and its children)."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -106,7 +107,7 @@ def run(command, seconds, environment):
             code = None
         finally:
             try:
-                os.killpg(process.pid, signal.SIGKILL)  # what it left behind, too
+                os.killpg(process.pid, signal.SIGKILL)  # including processes that it left behind
             except ProcessLookupError:
                 pass
             process.wait()
@@ -133,13 +134,13 @@ def tests(part):
             row["notes"] = notes
             row["said"] = "; ".join(dict.fromkeys(notes))
         passed, failed, skipped = summarize.count(result, output)
-        # To the framework a case that found nothing to test has passed; here that would be a claim about a GPU.
+        # The test framework counts a case that found nothing to test as passed; here that would be a claim about a GPU.
         empty = min(len(notes), passed) if not skipped else 0
         part.count(row, passed - empty, failed, skipped + empty, output)
 
 
 def run_for_figures(part, command, seconds, options, environment=None):
-    """Runs a command that writes JSON to a file: its row, result and output, and what it wrote, or None."""
+    """Runs a command that writes JSON to a file; returns its row, result and output, and the JSON or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "figures.json")
         row, result, output = part.run([*command, *(option.replace("FILE", path) for option in options)], seconds,
@@ -170,7 +171,7 @@ def kernels(part):
 
 
 def variables_and_arguments(text):
-    """'NAME=1 all_reduce -t 2' as {'NAME': '1'} and the words behind it."""
+    """Splits 'NAME=1 all_reduce -t 2' into {'NAME': '1'} and the remaining words."""
     words = text.split()
     variables = {}
     while re.match(r"[A-Z_]+=", words[0]):
@@ -211,7 +212,7 @@ def gpus(part):
 
 
 def count_figures(part, row, result, output, found, wrong):
-    """Each figure is a case; a program that failed otherwise, or measured nothing, is one that failed."""
+    """Counts each figure as a case; a program that failed otherwise, or measured nothing, counts as one failure."""
     if result == "SKIP":
         part.count(row, 0, 0, 1, output)
         return
@@ -247,12 +248,12 @@ RUN = {"tests": tests, "kernels": kernels, "collectives": collectives, "gpus": g
 
 
 def run_part(machine, name, seconds):
-    """Everything about one part, as the JSON has it."""
+    """Runs one part and returns its entry in the JSON."""
     part = Part(machine, seconds)
     start = time.monotonic()
     try:
         RUN[name](part)
-    except Exception as error:  # pylint: disable=broad-except  # the other parts go on, whatever it was
+    except Exception as error:  # pylint: disable=broad-except  # the other parts continue regardless
         part.rows.append({"passed": 0, "failed": 1, "skipped": 0, "why": f"{type(error).__name__}: {error}"})
         print(f"  FAILED: {part.rows[-1]['why']}", flush=True)
     totals = {word: sum(row.get(word, 0) for row in part.rows) for word in ("passed", "failed", "skipped")}

@@ -1,6 +1,7 @@
-"""Runs the tests and benchmarks that need a GPU, sums them up, and writes what they measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests and benchmarks that need a GPU, summarises them, and writes their measurements to a file.
 
-Exit status: 0 all passed, 1 something failed, 2 options that make no sense, 77 there is no GPU.
+Exit status: 0 all passed, 1 something failed, 2 invalid options, 77 there is no GPU.
 """
 import argparse
 import datetime
@@ -39,7 +40,7 @@ def parse():
 
 
 def cannot_run(manifest):
-    """Why this machine cannot run a bundle, or None."""
+    """Returns why this machine cannot run a bundle, or None."""
     if platform.machine() != manifest["machine"]:
         return f"these programs are for {manifest['machine']}, and this machine is {platform.machine()}"
     here = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else None
@@ -59,7 +60,7 @@ def read_line(path, pattern):
 
 
 def host():
-    """The machine, without its name."""
+    """Describes the machine, without its name."""
     return {
         "cpu": read_line("/proc/cpuinfo", r"^model name\s*:\s*(.*)$"),
         "cores": len(os.sched_getaffinity(0)),
@@ -73,7 +74,7 @@ def slug(name):
 
 
 def save(path, report):
-    """Whole or not at all: after each part, so that a machine taken away early leaves what was done."""
+    """Writes the report atomically. Called after each part, so that completed parts survive if the machine is lost."""
     part = f"{path}.part"
     with open(part, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
@@ -82,7 +83,7 @@ def save(path, report):
 
 
 def out_path(options, name):
-    """Results of all parts belong to bench/results; those of one would overwrite them."""
+    """Complete results go to bench/results; those of selected parts must not overwrite them."""
     if options.out:
         return options.out
     if options.results and not options.only:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by tools/quickstart, tools/test and tools/gpu-check, after packages.sh: finds CUDA's compiler, or fetches it
 # from PyPI into .cuda/ of this tree. A machine where that does not work builds Rondo without CUDA.

@@ -1,4 +1,5 @@
-# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034  # those who source this read the lists
 # Sourced by tools/quickstart and tools/test: finds which packages are missing, says so, and installs only these.
 
 # What a build needs: Debian package | how to see that it is there | why.
@@ -23,6 +24,13 @@ TEST_NEEDS=(
   "binutils|command nm|looks at what librondo.so exports"
   "python3|command python3|tests of the tree itself, and the summary"
 )
+# What checks of the tree need. Where it cannot be installed they are skipped, and all other tests are run.
+CHECK_WANTS=(
+  "abigail-tools|command abidiff|compares what the libraries export with tests/abi"
+  "clang-format-14|command clang-format-14|how C++ looks"
+  "shellcheck|command shellcheck|mistakes in shell scripts"
+)
+TIDY_WANTS=("clang-tidy-14|command clang-tidy-14|mistakes in C++ that compilers do not find")
 COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
 
 say() { printf '%s\n' "$*"; }
@@ -120,6 +128,28 @@ need() {
     fail "apt-get failed (its last lines are above). Needed: ${missing[*]}"
   fi
   rm -f "$log"
+}
+
+# is_unknown PACKAGE: whether this system's lists of packages are here, and do not have it.
+is_unknown() {
+  compgen -G '/var/lib/apt/lists/*_Packages*' > /dev/null && ! apt-cache show "$1" > /dev/null 2>&1
+}
+
+# want "package|kind name|why"...: installs those that are missing, one by one, as far as it can.
+want() {
+  local row package probe why log
+  command -v apt-get > /dev/null || return 0
+  [ "$(id -u)" = 0 ] || command -v sudo > /dev/null || return 0
+  for row in "$@"; do
+    IFS='|' read -r package probe why <<< "$row"
+    # shellcheck disable=SC2086  # the probe is two words
+    ! is_there "$package" $probe || continue
+    ! is_unknown "$package" || continue
+    say "Installing $package with apt-get ($why) ..."
+    log=$(mktemp)
+    install_with_apt "$log" "$package" || say "It cannot be installed: $(tail -n 1 "$log")"
+    rm -f "$log"
+  done
 }
 
 # The versions that a build needs, which a package's name does not tell.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python_package.py INSTALLED FOLDER: makes FOLDER what `pip install --target FOLDER .` would make of the package rondo
 that lies somewhere below INSTALLED. What pip adds are the entry points by which PyTorch finds the backend."""
 import os

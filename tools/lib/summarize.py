@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sums up a run of `meson test`: short logs of what failed, and 'N passed, N failed' of single test cases.
 
 A Catch2 program counts as the cases that it says it ran; a program that ends with a line 'N passed, N failed' counts

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by tools/test, tools/test-torch and bench/torch's users, after packages.sh: a private Python environment with
 # PyTorch in it, made once, and Rondo's Python package built against that torch. Nothing outside the environment's

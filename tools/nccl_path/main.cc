@@ -1,5 +1,6 @@
-// rondo-nccl-path: prints where Rondo's libnccl.so.2 is, for LD_PRELOAD and VLLM_NCCL_SO_PATH. It looks from
-// its own place, so that an installation may be moved as a whole.
+// SPDX-License-Identifier: Apache-2.0
+// rondo-nccl-path: prints the path of Rondo's libnccl.so.2, for LD_PRELOAD and VLLM_NCCL_SO_PATH. It searches
+// relative to its own location, so an installation can be moved as a whole.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -9,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// From the program's folder: as installed, as a wheel lays it out, as built.
+/// Relative to the program's folder: as installed, as laid out in a wheel, as built.
 constexpr const char* kPlaces[] = {RONDO_LIBRARIES "/rondo", "../lib/rondo", "../lib",
                                    "../../runtime/bindings/nccl"};
 

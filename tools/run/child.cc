@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "child.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ namespace {
 void become(const ChildSetup& setup, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before that took hold
+  if (getppid() != parent) _exit(127);  // the parent died before prctl() took effect
   const int fds[] = {setup.in, setup.out, setup.err};
   for (int fd = 0; fd < 3; ++fd) {
     if (fds[fd] >= 0 && dup2(fds[fd], fd) < 0) fail(setup);
@@ -44,7 +45,7 @@ pid_t start_child(const ChildSetup& setup) {
     execvp(arguments[0], arguments.data());
     fail(setup);
   }
-  if (pid > 0) setpgid(pid, pid);  // also here: whoever comes first
+  if (pid > 0) setpgid(pid, pid);  // parent and child both call it, since either may run first
   return pid;
 }
 

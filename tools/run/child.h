@@ -1,4 +1,5 @@
-// One rank's process: how it is started, and the pipes to it. Used by the one thread of rondo-run.
+// SPDX-License-Identifier: Apache-2.0
+// Starts one rank's process with its pipes. Used by rondo-run's only thread.
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +11,17 @@
 
 namespace rondo::run {
 
-/// What a rank's process is started with. Descriptors of -1 are inherited.
+/// How to start a rank's process. Descriptors that are -1 are inherited.
 struct ChildSetup {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> variables;
   int in = -1, out = -1, err = -1;
-  int failure = -1;        // a failed exec writes errno there
-  sigset_t signal_mask{};  // to be restored
+  int failure = -1;        // a failed exec writes errno here
+  sigset_t signal_mask{};  // restored in the child
 };
 
-/// Starts the process in a group of its own, to be killed with this one. Returns its pid, or -1 with errno.
+/// Starts the process in its own process group; it is killed if this process dies. Returns its pid, or -1 and
+/// sets errno.
 pid_t start_child(const ChildSetup& setup);
 
 }  // namespace rondo::run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "environment.h"
 
 #include <arpa/inet.h>
@@ -12,7 +13,7 @@
 namespace rondo::run {
 namespace {
 
-// The port that could be bound: `wanted`, or any where that is 0. 0 where it could not.
+// Tries to bind `wanted`, or any port if that is 0. Returns the port, or 0 on failure.
 int try_port(int wanted) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return 0;
@@ -30,8 +31,8 @@ int try_port(int wanted) {
 }  // namespace
 
 int free_port() {
-  // Below the range from which the system takes ports for outgoing connections, so that none of those gets
-  // this one before rank 0 listens on it.
+  // Below the range of ephemeral ports, so that no outgoing connection takes the port before rank 0 listens
+  // on it.
   constexpr uint32_t kFirst = 20000, kPorts = 12000;
   for (int attempt = 0; attempt < 20; ++attempt) {
     uint32_t random = 0;
@@ -49,7 +50,7 @@ std::string random_secret() {
   return text;
 }
 
-std::vector<std::pair<std::string, std::string>> rank_variables(const Job& job, int rank) {
+std::vector<std::pair<std::string, std::string>> rank_variables(const JobInfo& job, int rank) {
   const std::string number = std::to_string(rank), ranks = std::to_string(job.ranks);
   return {{"RANK", number},
           {"WORLD_SIZE", ranks},

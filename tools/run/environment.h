@@ -1,4 +1,5 @@
-// What the environment tells a rank: who it is and where to meet the others. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The environment variables that tell a rank its number and where to meet the others. Any thread.
 #pragma once
 
 #include <string>
@@ -8,19 +9,19 @@
 namespace rondo::run {
 
 /// What the ranks of one run share.
-struct Job {
+struct JobInfo {
   int ranks = 1;
   int port = 0;
   std::string secret;
 };
 
-/// A TCP port on which nobody listens now; 0 where there is none.
+/// A TCP port that is currently free; 0 if there is none.
 int free_port();
 
-/// 32 random bytes in hexadecimal; empty where the system has none to give.
+/// 32 random bytes in hexadecimal; empty if the system cannot provide them.
 std::string random_secret();
 
 /// The variables to set for a rank.
-std::vector<std::pair<std::string, std::string>> rank_variables(const Job& job, int rank);
+std::vector<std::pair<std::string, std::string>> rank_variables(const JobInfo& job, int rank);
 
 }  // namespace rondo::run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "input.h"
 
 #include <errno.h>
@@ -37,8 +38,7 @@ void Input::stop() {
 }
 
 void Input::pass_on() {
-  char bytes[4096];  // a terminal gives a line at a time, and no pipe is too full for those that a person
-                     // types
+  char bytes[4096];  // a terminal delivers one line at a time, and typed lines never fill the pipe
   const ssize_t got = read(STDIN_FILENO, bytes, sizeof(bytes));
   if (got < 0 && errno == EINTR) return;
   if (got <= 0 || !write_all(to_rank_, std::string(bytes, static_cast<size_t>(got)))) stop();

@@ -1,6 +1,6 @@
-// Standard input for rank 0. A file or pipe is simply inherited; a terminal cannot be, because it stops
-// readers outside of the foreground process group, so that its lines are handed on. Used by the one thread of
-// rondo-run.
+// SPDX-License-Identifier: Apache-2.0
+// Standard input for rank 0. A file or pipe is simply inherited. A terminal cannot be, because it stops
+// readers outside the foreground process group, so its lines are forwarded. Used by rondo-run's only thread.
 #pragma once
 
 namespace rondo::run {
@@ -12,14 +12,14 @@ class Input {
   Input& operator=(const Input&) = delete;
   ~Input();
 
-  /// Looks at what standard input is. False where the system refuses a pipe.
+  /// Detects the kind of standard input. False if creating a pipe fails.
   bool open();
 
-  int rank_end() const { return rank_end_; }  // rank 0's standard input; -1: to be inherited
-  int own_end() const;                        // to poll; -1: nothing to hand on
+  int rank_end() const { return rank_end_; }  // rank 0's standard input; -1: inherited
+  int own_end() const;                        // to poll; -1: nothing to forward
   void close_rank_end();
 
-  /// Hands on what was typed.
+  /// Forwards typed input.
   void pass_on();
 
  private:

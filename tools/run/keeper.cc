@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "keeper.h"
 
 #include <fcntl.h>
@@ -11,11 +12,12 @@
 namespace rondo::run {
 namespace {
 
-// Groups come through the pipe; its end is the end of rondo-run, and a 0 before it says that all is well.
+// Process groups arrive through the pipe. End of file means that rondo-run has died; a 0 before it means a
+// normal exit.
 [[noreturn]] void keep(int pipe) {
-  setsid();  // what ends the terminal's processes, or rondo-run's group, is not meant for this one
+  setsid();  // signals to the terminal's processes or to rondo-run's group must not end this one
   prctl(PR_SET_NAME, "rondo-run-keep");
-  for (int fd = 0; fd < 3; ++fd) close(fd);  // a reader of rondo-run's output waits for nobody else
+  for (int fd = 0; fd < 3; ++fd) close(fd);  // readers of rondo-run's output must not wait for this process
   std::vector<pid_t> groups;
   for (pid_t group = 0; read(pipe, &group, sizeof(group)) == static_cast<ssize_t>(sizeof(group));) {
     if (group == 0) _exit(0);

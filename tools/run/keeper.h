@@ -1,6 +1,7 @@
-// A small process that outlives rondo-run for a moment: should rondo-run be killed, it ends what the ranks
-// have started. (The ranks themselves die with rondo-run; their children would not.) Used by the one thread
-// of rondo-run.
+// SPDX-License-Identifier: Apache-2.0
+// A small process that briefly outlives rondo-run: if rondo-run is killed, it ends the processes that the
+// ranks have started. (The ranks themselves die with rondo-run; their children would not.) Used by
+// rondo-run's only thread.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +15,10 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();
 
-  /// Starts the process. False where the system refuses.
+  /// Starts the process. False on failure.
   bool start();
 
-  /// Tells it of a process group to end when rondo-run is no more.
+  /// Registers a process group to kill if rondo-run dies.
   void add(pid_t group);
 
  private:

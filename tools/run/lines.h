@@ -1,4 +1,5 @@
-// Output of a rank, cut into lines and given a prefix. Used by the one thread of rondo-run.
+// SPDX-License-Identifier: Apache-2.0
+// Splits a rank's output into lines with a prefix. Used by rondo-run's only thread.
 #pragma once
 
 #include <string>
@@ -6,19 +7,19 @@
 
 namespace rondo::run {
 
-/// Collects bytes, of any value, and gives back whole lines.
+/// Collects arbitrary bytes and returns whole lines.
 class LinePrefixer {
  public:
   explicit LinePrefixer(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  /// The lines that `bytes` complete, each with the prefix. What follows the last newline waits for more.
+  /// Returns the lines that `bytes` complete, each with the prefix. Keeps what follows the last newline.
   std::string add(std::string_view bytes);
 
-  /// What is left without a newline at the end, as a line; empty where nothing is.
+  /// Returns the remaining text without a newline as a line; empty if there is none.
   std::string finish();
 
  private:
-  static constexpr size_t kLongest = 1u << 20;  // a line that never ends must not fill memory
+  static constexpr size_t kLongest = 1u << 20;  // limits the memory that an endless line takes
 
   std::string prefix_;
   std::string partial_;

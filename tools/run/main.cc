@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rondo-run: starts the ranks of a program on this host.
 #include <fmt/format.h>
 
@@ -7,7 +8,7 @@
 #include "supervisor.h"
 
 int main(int argc, char** argv) {
-  const rondo::run::Parsed parsed = rondo::run::parse_options(argc, argv);
+  const rondo::run::ParsedRunOptions parsed = rondo::run::parse_options(argc, argv);
   if (parsed.run) return rondo::run::supervise(parsed.options);
   fmt::print(parsed.code == 0 ? stdout : stderr, "{}", parsed.message);
   return parsed.code;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
 #include <fmt/format.h>
@@ -12,11 +13,11 @@
 namespace rondo::run {
 namespace {
 
-constexpr int kMostRanks = 4096;
-constexpr double kMostSeconds = 1e9;
+constexpr int kMaxRanks = 4096;
+constexpr double kMaxSeconds = 1e9;
 constexpr int kBadOptions = 2;
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, RunOptions& options) {
   app.add_option("-n,--ranks,--np", options.ranks, "number of ranks to start on this host")->required();
   app.add_flag("--prefix,!--no-prefix,--tag-output,!--no-tag-output", options.prefix,
                "begin every line of output with its rank, as in \"[3] text\" (yes)");
@@ -25,14 +26,14 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--timeout", options.timeout_s, "seconds after which all ranks are ended; 0: never (0)");
   app.set_version_flag("--version", fmt::format("rondo-run {}.{}.{}", RONDO_VERSION / 10000,
                                                 RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
-  app.prefix_command();  // from the program's name on, everything is the program's
+  app.prefix_command();  // everything from the program's name on belongs to the program
   app.footer(
       "rondo-run -n 4 program arguments: each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
       "MASTER_ADDR, MASTER_PORT and RONDO_SECRET in its environment. Standard input goes to rank 0.\n"
       "The exit code is that of the first rank that failed, 128 + signal where one ended it.");
 }
 
-/// The words with mpirun's "-np", of one dash, as "--np"; those of the program stay as they are.
+/// Rewrites mpirun's single-dash "-np" as "--np"; the program's own words stay as they are.
 std::vector<const char*> understood(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   const auto is_any_of = [](std::string_view word, std::initializer_list<std::string_view> names) {
@@ -52,12 +53,12 @@ std::string unknown_option(const std::string& word) {
   return fmt::format("there is no option {}{}", word, did_you_mean(word, kNames));
 }
 
-std::string check(const Options& options) {
-  if (options.ranks < 1 || options.ranks > kMostRanks)
-    return fmt::format("-n is {}: give 1 to {} ranks", options.ranks, kMostRanks);
-  if (!(options.grace_s >= 0) || options.grace_s > kMostSeconds)
+std::string check(const RunOptions& options) {
+  if (options.ranks < 1 || options.ranks > kMaxRanks)
+    return fmt::format("-n is {}: give 1 to {} ranks", options.ranks, kMaxRanks);
+  if (!(options.grace_s >= 0) || options.grace_s > kMaxSeconds)
     return fmt::format("--grace is {}: give seconds, at least 0", options.grace_s);
-  if (!(options.timeout_s >= 0) || options.timeout_s > kMostSeconds)
+  if (!(options.timeout_s >= 0) || options.timeout_s > kMaxSeconds)
     return fmt::format("--timeout is {}: give seconds, 0 for none", options.timeout_s);
   if (options.command.empty()) return "name the program to run";
   const std::string& program = options.command[0];
@@ -68,11 +69,11 @@ std::string check(const Options& options) {
 
 }  // namespace
 
-Parsed parse_options(int argc, const char* const* argv) {
-  Parsed parsed;
+ParsedRunOptions parse_options(int argc, const char* const* argv) {
+  ParsedRunOptions parsed;
   CLI::App app("Starts the ranks of a program on this host.", "rondo-run");
   declare(app, parsed.options);
-  try {  // CLI11 reports by exceptions, and also a call for help is one
+  try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, understood(argc, argv).data());
     parsed.options.command = app.remaining();
     // "--" ends the options of rondo-run; it is not the program.

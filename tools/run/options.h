@@ -1,4 +1,5 @@
-// The command line of rondo-run. Read once; then constant.
+// SPDX-License-Identifier: Apache-2.0
+// The command line of rondo-run. Parsed once; constant afterwards.
 #pragma once
 
 #include <string>
@@ -6,23 +7,24 @@
 
 namespace rondo::run {
 
-struct Options {
+struct RunOptions {
   int ranks = 0;
-  bool prefix = true;       // every line of output begins with its rank
+  bool prefix = true;       // prefix every line of output with its rank
   bool keep_going = false;  // a rank's failure does not end the others
   double grace_s = 5;       // between SIGTERM and SIGKILL
   double timeout_s = 0;     // 0: none
   std::vector<std::string> command;
 };
 
-/// How parsing went: run with the options, or print `message` (to stdout for code 0) and exit with `code`.
-struct Parsed {
+/// The result of parsing: run with the options, or print `message` (to stdout for code 0) and exit with
+/// `code`.
+struct ParsedRunOptions {
   bool run = false;
-  Options options;
+  RunOptions options;
   int code = 0;
   std::string message;
 };
 
-Parsed parse_options(int argc, const char* const* argv);
+ParsedRunOptions parse_options(int argc, const char* const* argv);
 
 }  // namespace rondo::run

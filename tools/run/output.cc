@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "output.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ bool write_all(int fd, const std::string& text) {
   for (std::string_view left = text; !left.empty();) {
     const ssize_t written = write(fd, left.data(), left.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // whoever made this descriptor made it not wait
+    if (written < 0 && errno == EAGAIN) {  // the descriptor was made non-blocking elsewhere
       pollfd ready{fd, POLLOUT, 0};
       poll(&ready, 1, -1);
       continue;
@@ -41,7 +42,7 @@ bool Output::open() {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   own_end_ = ends[0];
   rank_end_ = ends[1];
-  return fcntl(own_end_, F_SETFL, O_NONBLOCK) == 0;  // only this end: the rank's own may wait
+  return fcntl(own_end_, F_SETFL, O_NONBLOCK) == 0;  // only this end: the rank's may block
 }
 
 void Output::close_rank_end() {
@@ -50,10 +51,10 @@ void Output::close_rank_end() {
 }
 
 bool Output::pass_on() {
-  // A rank that never stops talking must not keep the others from being heard.
-  constexpr int kMostReads = 16;
+  // A rank that never stops writing must not starve the others.
+  constexpr int kMaxReads = 16;
   char bytes[65536];
-  for (int i = 0; i < kMostReads && own_end_ >= 0; ++i) {
+  for (int i = 0; i < kMaxReads && own_end_ >= 0; ++i) {
     const ssize_t got = read(own_end_, bytes, sizeof(bytes));
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return finish();

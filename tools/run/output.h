@@ -1,4 +1,5 @@
-// A rank's standard output or error on its way to rondo-run's. Used by the one thread of rondo-run.
+// SPDX-License-Identifier: Apache-2.0
+// Forwards a rank's standard output or error to rondo-run's. Used by rondo-run's only thread.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@ class Output {
   Output& operator=(const Output&) = delete;
   ~Output();
 
-  /// Makes the pipe. False where the system refuses.
+  /// Creates the pipe. False on failure.
   bool open();
 
   int rank_end() const { return rank_end_; }  // for the rank's process
-  int own_end() const { return own_end_; }    // to poll; -1 at its end
+  int own_end() const { return own_end_; }    // to poll; -1 after end of file
   void close_rank_end();
 
-  /// Passes on what has arrived, without waiting for more. False where nobody takes it.
+  /// Forwards what has arrived, without waiting for more. False if writing fails.
   bool pass_on();
 
-  /// The same, and the line that never got its end.
+  /// Closes this end and forwards an unterminated last line. False if writing fails.
   bool finish();
 
  private:
@@ -37,7 +38,7 @@ class Output {
   LinePrefixer lines_;
 };
 
-/// All of `text`, or false.
+/// Writes all of `text`; false on failure.
 bool write_all(int fd, const std::string& text);
 
 }  // namespace rondo::run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "supervisor.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLauncherFailed = 125;  // as env(1) and timeout(1) have it
+constexpr int kLauncherFailed = 125;  // as in env(1) and timeout(1)
 constexpr int kTimedOut = 124;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
@@ -41,7 +42,7 @@ struct RankProcess {
 
 class Supervisor {
  public:
-  explicit Supervisor(const Options& options) : options_(options) {}
+  explicit Supervisor(const RunOptions& options) : options_(options) {}
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -67,15 +68,15 @@ class Supervisor {
   int refuse(const char* what);
   int wait_ms() const;
 
-  const Options& options_;
-  Job job_;
+  const RunOptions& options_;
+  JobInfo job_;
   Keeper keeper_;
   Input input_;
   int null_ = -1;
   int signals_ = -1;
   int failures_[2] = {-1, -1};
   sigset_t old_mask_{};
-  std::deque<Output> outputs_;  // two of each rank, where output gets a prefix
+  std::deque<Output> outputs_;  // two per rank if output gets a prefix
   std::vector<RankProcess> ranks_;
   size_t alive_ = 0;
   int exit_code_ = 0;
@@ -90,7 +91,7 @@ Clock::duration seconds(double number) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(number));
 }
 
-// Two pipes a rank: more than the usual 1024 descriptors with many ranks.
+// Two pipes per rank can exceed the usual limit of 1024 descriptors.
 void allow_many_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -116,7 +117,7 @@ bool Supervisor::prepare() {
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
     sigaddset(&watched, signal);
   sigprocmask(SIG_BLOCK, &watched, &old_mask_);
-  std::signal(SIGPIPE, SIG_IGN);  // write() says so as well
+  std::signal(SIGPIPE, SIG_IGN);  // write() reports it as well
   std::signal(SIGTTIN, SIG_IGN);  // in the background, read() fails instead
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   null_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -160,7 +161,7 @@ bool Supervisor::start_ranks() {
   return true;
 }
 
-// To the process groups of the ranks; `ended_too`: what is left of those whose first process has ended.
+// Signals the ranks' process groups; `ended_too` includes groups whose first process has ended.
 void Supervisor::send(int signal, bool ended_too) {
   for (const RankProcess& rank : ranks_) {
     if (!rank.ended || ended_too) kill(-rank.pid, signal);
@@ -172,7 +173,7 @@ void Supervisor::end_all(int exit_code) {
   if (ending_) return;
   ending_ = true;
   send(SIGTERM, true);
-  send(SIGCONT, true);  // a stopped process hears nothing else
+  send(SIGCONT, true);  // a stopped process handles no other signal
   kill_at_ = Clock::now() + seconds(options_.grace_s);
 }
 
@@ -199,7 +200,7 @@ void Supervisor::note_end(int rank, const siginfo_t& info) {
   if (!options_.keep_going) end_all(code);
 }
 
-// The processes stay zombies until the end, so that no other process group can get one of their numbers.
+// The processes stay zombies until the end, so that their group ids cannot be reused.
 void Supervisor::look_for_ends() {
   for (size_t i = 0; i < ranks_.size(); ++i) {
     RankProcess& rank = ranks_[i];
@@ -210,7 +211,7 @@ void Supervisor::look_for_ends() {
       continue;
     rank.ended = true;
     --alive_;
-    pass_output(i);  // its last words come before what is said about its end
+    pass_output(i);  // its last output precedes the message about its end
     note_end(static_cast<int>(i), info);
   }
 }
@@ -222,7 +223,7 @@ void Supervisor::take_signal(int signal) {
     case SIGUSR2: return send(signal, false);
     default: break;
   }
-  if (ending_) return send(SIGKILL, true);  // asked a second time: no more patience
+  if (ending_) return send(SIGKILL, true);  // the second request kills
   say(fmt::format("signal {} ({}) ends the ranks", signal, strsignal(signal)));
   send(signal, true);
   send(SIGCONT, true);
@@ -284,8 +285,7 @@ void Supervisor::loop() {
   }
 }
 
-// Everything that the ranks left behind in their groups goes, and then what it may still have said is passed
-// on.
+// Kills everything that the ranks left behind in their groups, then forwards its remaining output.
 void Supervisor::clean_up() {
   send(SIGKILL, true);
   for (Output& output : outputs_) {
@@ -312,6 +312,6 @@ Supervisor::~Supervisor() {
 
 }  // namespace
 
-int supervise(const Options& options) { return Supervisor(options).run(); }
+int supervise(const RunOptions& options) { return Supervisor(options).run(); }
 
 }  // namespace rondo::run

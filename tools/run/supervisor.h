@@ -1,4 +1,5 @@
-// Starts the ranks, passes their output and signals on, and ends all when one fails. One thread, one loop.
+// SPDX-License-Identifier: Apache-2.0
+// Starts the ranks, forwards their output and signals, and ends all when one fails. One thread, one loop.
 #pragma once
 
 #include "options.h"
@@ -6,6 +7,6 @@
 namespace rondo::run {
 
 /// Returns the exit code of rondo-run.
-int supervise(const Options& options);
+int supervise(const RunOptions& options);
 
 }  // namespace rondo::run

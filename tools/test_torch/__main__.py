@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs PyTorch's own suite on a backend; tools/test-torch starts this with an interpreter that has torch."""
 import fnmatch
 import os
@@ -17,7 +18,7 @@ SLOW_S = 3.0
 
 
 def wanted(patterns):
-    """A function that keeps the names that any of the patterns fits."""
+    """Returns a function that keeps the names that match any of the patterns."""
     globs = [pattern if "*" in pattern else f"*{pattern}*" for pattern in patterns]
     return lambda names: [name for name in names
                           if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
@@ -44,7 +45,7 @@ def show(judgement, verbose):
 
 
 def run_view(options, view, ranks, select):
-    """The Judgement of one view at one number of ranks, printed."""
+    """Runs one view at one number of ranks; prints and returns its Judgement."""
     import torch
     started = time.monotonic()
     outcomes = team.run_tests(lambda: suite.load(options.backend, view, ranks), select, options.limit)
@@ -56,7 +57,7 @@ def run_view(options, view, ranks, select):
 
 
 def parts(options):
-    """(view, ranks, which names, what has run) of each part. --quick leaves out in one view what ran in another."""
+    """Yields (view, ranks, name filter, what has run) for each part. --quick skips in one view what ran in another."""
     fit = wanted(options.patterns)
     for ranks in options.ranks:
         ran = set()
@@ -70,7 +71,7 @@ def parts(options):
 
 def main():
     options = command_line.parse(sys.argv[1:])
-    import torch.distributed  # noqa: F401  (hosts and ranks are forked of this process)
+    import torch.distributed  # noqa: F401  (hosts and ranks are forked from this process)
     totals = [0, 0, 0, 0]
     for view, ranks, select, ran in parts(options):
         if options.list:
@@ -83,7 +84,7 @@ def main():
         totals = [total + number for total, number in zip(totals, judgement.numbers())]
     if options.list:
         return 0
-    # What the suite leaves out, for want of GPUs above all, stands in the line of each part.
+    # What the suite skips, mostly for lack of GPUs, is in the line of each part.
     passed, failed = totals[:2]
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1

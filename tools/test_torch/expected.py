@@ -1,7 +1,8 @@
-"""Tests of PyTorch's suite that a backend cannot pass, each with the reason. One that passes after all is an error, so
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of PyTorch's suite that a backend cannot pass, each with the reason. One that does pass is an error, so
 that the table stays short."""
 
-# For every backend that is not built into PyTorch: name -> (the version from which on it passes, the reason)
+# For every backend that is not built into PyTorch: name -> (the first version in which it passes, the reason)
 OF_PLUGINS = {
     "test_ddp_logging_data_cpu":
         (None, "PyTorch's C++ code knows the names of built-in backends only, and logs any other as 'custom'"),
@@ -13,7 +14,7 @@ OF_PLUGINS = {
 
 
 def expected_failures(backend, torch_version):
-    """name -> reason"""
+    """Returns name -> reason."""
     if backend in ("gloo", "nccl", "mpi", "ucc"):
         return {}
     return {name: reason for name, (passes_from, reason) in OF_PLUGINS.items()

@@ -1,4 +1,5 @@
-"""A process that runs tests one after the other and reports each in a line of JSON."""
+# SPDX-License-Identifier: Apache-2.0
+"""A process that runs tests in sequence and reports each in a line of JSON."""
 import json
 import os
 import sys
@@ -8,15 +9,15 @@ import unittest
 
 from outcome import FAILED, PASSED, SKIPPED
 
-LAST_LINES = 400  # of a failure's words
+LAST_LINES = 400  # of a failure's output
 
 
 def serve(load, select, done, limit_s, pipe, log):
-    """Runs in a forked process, and never returns. `load` makes the class of the tests, `select` keeps some of their
-    names, and of these the first `done` are left out; None: says which there are and runs none."""
+    """Runs in a forked process and never returns. `load` creates the test class, `select` filters the test names, and
+    the first `done` of them are skipped; None: reports the names and runs none."""
     code = 1
     try:
-        os.setsid()  # so that whoever ends this process ends its ranks too
+        os.setsid()  # so that killing this process's group ends its ranks too
         os.dup2(log, 1)
         os.dup2(log, 2)
         with os.fdopen(pipe, "w", buffering=1) as out:
@@ -35,14 +36,14 @@ def serve(load, select, done, limit_s, pipe, log):
 
 
 def plan(suite, select):
-    """(names to run, names that decorators leave out)"""
+    """Returns (names to run, names that decorators skip)."""
     names = select(unittest.TestLoader().getTestCaseNames(suite))
     skipped = [name for name in names if getattr(getattr(suite, name), "__unittest_skip__", False)]
     return [name for name in names if name not in skipped], skipped
 
 
 def run_test(suite, name):
-    """{"outcome", "seconds", "words"} of one test."""
+    """Runs one test; returns its {"outcome", "seconds", "words"}."""
     result = unittest.TestResult()
     started = time.monotonic()
     suite(name).run(result)

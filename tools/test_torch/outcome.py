@@ -1,25 +1,26 @@
-"""What became of a test, and how many of each there were."""
+# SPDX-License-Identifier: Apache-2.0
+"""The outcomes of tests, and their counts."""
 import re
 from dataclasses import dataclass
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-LEFT_OUT = "by its decorator"  # and so not even tried
+LEFT_OUT = "by its decorator"  # and therefore not even attempted
 
-# The line that says what was wrong: Python's last line of a traceback. C++ appends its own stack below it.
+# The line that names the error: the last line of a Python traceback. C++ appends its own stack after it.
 REASON = re.compile(r"^(?!Exception raised from )(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b:? .*$", re.M)
 FRAME = re.compile(r"^\s*(?:File |frame #|#\d+ |C\+\+ CapturedTraceback|Traceback )")
 
 
 @dataclass
 class Outcome:
-    """One test's end."""
+    """The outcome of one test."""
     name: str
     outcome: str
     seconds: float = 0.0
     words: str = ""
 
     def reason(self):
-        """What was wrong, in one line."""
+        """Returns the error in one line."""
         found = REASON.findall(self.words)
         nested = [line for line in found if not line.startswith("RuntimeError: Process ")]
         if nested or found:
@@ -30,7 +31,7 @@ class Outcome:
 
 @dataclass
 class Judgement:
-    """Outcomes beside what was expected of them."""
+    """Outcomes compared with the expected failures."""
     outcomes: list
     expected: dict  # name -> why it cannot pass
 
@@ -38,18 +39,18 @@ class Judgement:
         return [one for one in self.outcomes if one.outcome == outcome]
 
     def failures(self):
-        """Those that count: the unexpected ones."""
+        """The unexpected failures."""
         return [one for one in self.named(FAILED) if one.name not in self.expected]
 
     def expected_failures(self):
         return [one for one in self.named(FAILED) if one.name in self.expected]
 
     def surprises(self):
-        """Passed, although the table of expected failures says that they cannot."""
+        """Tests that passed although the table of expected failures lists them."""
         return [one for one in self.named(PASSED) if one.name in self.expected]
 
     def numbers(self):
-        """(passed, failed, failed as expected, skipped): passing unexpectedly is a failure."""
+        """Returns (passed, failed, failed as expected, skipped); an unexpected pass counts as a failure."""
         surprises = len(self.surprises())
         return (len(self.named(PASSED)) - surprises, len(self.failures()) + surprises, len(self.expected_failures()),
                 len(self.named(SKIPPED)))

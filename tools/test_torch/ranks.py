@@ -1,17 +1,18 @@
-"""How the ranks of one test start and end: they are forked of a process that has imported torch and the suite, which
-takes milliseconds where starting an interpreter and importing torch takes seconds."""
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and ends the ranks of one test: they are forked from a process that has imported torch and the suite, which
+takes milliseconds, while starting an interpreter and importing torch takes seconds."""
 import multiprocessing
 import os
 import signal
 import time
 from multiprocessing.connection import wait
 
-GRACE_S = 0.5  # for the other ranks to say what they saw, once one has failed
+GRACE_S = 0.5  # after a failure, for the other ranks to report what they saw
 MEETING_S = 30
 
 
 class ForkedRanks:
-    """To stand before the suite's own base class, torch.testing's MultiProcessTestCase."""
+    """A mixin that precedes the suite's own base class, torch.testing's MultiProcessTestCase."""
 
     limit_s = 60
 
@@ -21,7 +22,7 @@ class ForkedRanks:
         self._start_processes(multiprocessing.get_context("fork").Process)
 
     def before_forking(self):
-        """For what the ranks are to inherit."""
+        """A hook to set up what the ranks inherit."""
 
     def _join_processes(self, fn):
         started = time.monotonic()
@@ -46,7 +47,7 @@ class ForkedRanks:
         return [process for process in processes if process.exitcode == self.TEST_ERROR_EXIT_CODE]
 
     def _await_ranks(self, deadline):
-        """Until all ranks have ended; until shortly after the first error; until the deadline."""
+        """Waits until all ranks have ended, until shortly after the first error, or until the deadline."""
         left = {process.sentinel: process for process in self.processes}
         while left and time.monotonic() < deadline:
             ended = [left.pop(sentinel) for sentinel in wait(list(left), max(0, deadline - time.monotonic()))]
@@ -62,7 +63,7 @@ class ForkedRanks:
                 process.join()
 
     def _check_all_ended_alike(self):
-        """The suite looks at the first rank's exit code only, and so would not see that another crashed."""
+        """The suite checks only the first rank's exit code, and would miss the crash of another."""
         codes = [process.exitcode for process in self.processes]
         if any(code < 0 for code in codes):
             dead = [f"rank {rank} by {signal.Signals(-code).name}" for rank, code in enumerate(codes) if code < 0]
@@ -71,7 +72,7 @@ class ForkedRanks:
             raise RuntimeError(f"ranks ended with the exit codes {codes}")
 
     def _barrier(self, wait_for=None, timeout=MEETING_S):
-        """The suite's meeting of processes without a backend, looking every 2 ms rather than every 100 ms."""
+        """The suite's barrier of processes without a backend, polling every 2 ms instead of every 100 ms."""
         import torch.distributed as dist
 
         wait_for = wait_for or dist.get_world_size()
@@ -89,7 +90,7 @@ class ForkedRanks:
 
 
 def arrived(folder, meeting):
-    """How many processes are at this meeting, or past it."""
+    """Returns how many processes have reached this meeting."""
     count = 0
     for name in os.listdir(folder):
         if name.isdigit():

@@ -1,4 +1,5 @@
-"""Runs tests in a host process of their own, and goes on with a new one when a host hangs or dies."""
+# SPDX-License-Identifier: Apache-2.0
+"""Runs tests in a separate host process, and continues in a new one if a host hangs or dies."""
 import json
 import os
 import select
@@ -11,7 +12,7 @@ import host
 from outcome import FAILED, LEFT_OUT, SKIPPED, Outcome
 
 START_S = 120  # for a host to import the suite
-MARGIN_S = 15  # a test's limit is the host's business; past this margin the host itself is taken to hang
+MARGIN_S = 15  # the host enforces a test's limit; past this margin the host itself is considered hung
 LOG_LINES = 40
 
 
@@ -31,7 +32,7 @@ class Host:
         self.ended = False
 
     def next_line(self, wait_s):
-        """A report; None when the host has ended; raises TimeoutError."""
+        """Returns a report, or None when the host has ended; raises TimeoutError."""
         deadline = time.monotonic() + wait_s
         while b"\n" not in self.rest:
             ready, _, _ = select.select([self.pipe], [], [], max(0, deadline - time.monotonic()))
@@ -39,7 +40,7 @@ class Host:
                 raise TimeoutError
             piece = os.read(self.pipe, 1 << 16)
             if not piece:
-                os.waitpid(self.pid, 0)  # now its last words are there
+                os.waitpid(self.pid, 0)  # after this, its log is complete
                 self.ended = True
                 return None
             self.rest += piece
@@ -52,7 +53,7 @@ class Host:
 
     def end(self):
         """Ends the process and its ranks."""
-        for end in (os.killpg, os.kill) if not self.ended else (os.killpg,):  # before its setsid() it leads no group
+        for end in (os.killpg, os.kill) if not self.ended else (os.killpg,):  # it leads no group before its setsid()
             try:
                 end(self.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -65,13 +66,13 @@ class Host:
 
 @dataclass
 class Plan:
-    """Which tests the suite has for this backend and number of ranks."""
+    """The tests that the suite has for this backend and number of ranks."""
     run: list
-    skipped: list  # those that the suite itself leaves out by their decorators
+    skipped: list  # those that the suite itself skips by decorators
 
 
 def run_tests(load, select, limit_s, on_outcome=lambda outcome: None):
-    """Outcomes of the tests of the class that `load` makes, those whose names `select` keeps, in their order."""
+    """Returns, in order, the outcomes of the tests of the class that `load` creates whose names `select` keeps."""
     outcomes = []
     plan = None
     while plan is None or len(outcomes) < len(plan.run):
@@ -80,7 +81,7 @@ def run_tests(load, select, limit_s, on_outcome=lambda outcome: None):
 
 
 def run_in_one_host(load, select, limit_s, outcomes, on_outcome):
-    """Adds outcomes of tests that have none yet, at least one: of as many as the host lives for. Returns the plan."""
+    """Runs the remaining tests until the host dies; adds at least one outcome. Returns the plan."""
     process = Host(load, select, len(outcomes), limit_s)
     plan, current = None, None
 
@@ -110,7 +111,7 @@ def run_in_one_host(load, select, limit_s, outcomes, on_outcome):
 
 
 def list_tests(load, select):
-    """The plan alone."""
+    """Returns the plan without running it."""
     process = Host(load, select, None, 0)
     try:
         plan = process.next_line(START_S)

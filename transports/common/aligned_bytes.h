@@ -1,5 +1,6 @@
-// AlignedBytes: memory for slots, aligned to 64 and not zeroed, so that its pages stay untouched until they
-// are used. One owner.
+// SPDX-License-Identifier: Apache-2.0
+// AlignedBytes: memory for slots, 64-byte aligned and not zeroed, so that its pages stay untouched until
+// used. Single owner.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ inline AlignedBytes allocate_aligned(size_t bytes) {
   return AlignedBytes(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
 }
 
-/// `bytes` rounded up so that the next slot is aligned as well.
+/// `bytes` rounded up to the slot alignment.
 constexpr size_t aligned_size(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace rondo

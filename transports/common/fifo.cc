@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/fifo.h"
 
 #include <cassert>
@@ -11,7 +12,7 @@ bool FifoSender::has_been_given_room() {
 }
 
 void FifoSender::load_released() {
-  // Pairs with the release store in FifoReceiver::release(): the slot is not written before it has been read.
+  // Pairs with the release store in FifoReceiver::release(): the slot is not overwritten before it was read.
   released_ = std::atomic_ref(fifo_.released->value).load(std::memory_order_acquire);
 }
 
@@ -22,9 +23,9 @@ void FifoSender::publish(size_t bytes, uint64_t note, const Signature& signature
   header.note = note;
   header.signature = signature;
   ++sent_;
-  // Pairs with the acquire load in FifoReceiver::peek(): who sees the number sees the header and the bytes.
+  // Pairs with the acquire load in FifoReceiver::peek(): publishes the header and the bytes with the number.
   std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
-  rouse(header.asleep);
+  wake(header.asleep);
   if (++index_ == fifo_.slots) index_ = 0;
 }
 
@@ -40,7 +41,7 @@ Awaited FifoSender::awaited() const {
 
 Status FifoSender::check() const {
   if (fifo_.slots == 0) return {};
-  // Relaxed: the number alone is looked at.
+  // Relaxed: only the number itself is used.
   const uint64_t released = std::atomic_ref(fifo_.released->value).load(std::memory_order_relaxed);
   if (released <= sent_) return {};
   return error(Code::RemoteError, "the peer gave back {} slots where {} were sent", released, sent_);
@@ -49,7 +50,7 @@ Status FifoSender::check() const {
 void FifoReceiver::take() {
   if (!failure_.ok()) return;
   const SlotHeader& header = fifo_.headers[index_];
-  // Volatile: read once, so that a hostile sender cannot change the number between its check and its use.
+  // Volatile: read once, so that a hostile sender cannot change the value between check and use.
   const uint32_t bytes = *static_cast<const volatile uint32_t*>(&header.bytes);
   if (bytes > fifo_.slot_bytes) {
     failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", received_,
@@ -68,9 +69,9 @@ void FifoReceiver::release() {
   arrival_.reset();
   ++received_;
   if (++index_ == fifo_.slots) index_ = 0;
-  // Pairs with the acquire load in FifoSender::load_released(): all reads of the slot come before.
+  // Pairs with the acquire load in FifoSender::load_released(): the slot is read before it is reused.
   std::atomic_ref(fifo_.released->value).store(received_, std::memory_order_release);
-  rouse(fifo_.released->asleep);
+  wake(fifo_.released->asleep);
 }
 
 Awaited FifoReceiver::awaited() const {
@@ -79,14 +80,15 @@ Awaited FifoReceiver::awaited() const {
   return AwaitedCounter{&header.ready, ready_before(), &header.asleep};
 }
 
-/// What the header says of the slot that the next message comes to, until it is there.
+/// Value of `ready` in the next message's slot until that message arrives.
 uint64_t FifoReceiver::ready_before() const {
   return received_ + 1 > fifo_.slots ? received_ + 1 - fifo_.slots : 0;
 }
 
 Status FifoReceiver::check() const {
   if (!failure_.ok() || fifo_.slots == 0) return failure_;
-  // Relaxed: the number alone is looked at. Of one slot it is 0 or grows by `slots`, up to the awaited one.
+  // Relaxed: only the number itself is used. In one slot it starts at 0 and then grows in steps of `slots`,
+  // so until the next message it is ready_before().
   const uint64_t ready = std::atomic_ref(fifo_.headers[index_].ready).load(std::memory_order_relaxed);
   if (ready == received_ + 1 || ready == ready_before()) return {};
   return error(Code::RemoteError, "a slot header has number {} where {} or {} belongs", ready, ready_before(),

@@ -1,12 +1,13 @@
-// The two users of a FifoLayout: FifoSender fills slots, FifoReceiver empties them. Here is all that
-// transports in shared memory know about sequence numbers and credits. Each object belongs to one thread at a
-// time; the memory is shared with the other end, whose words are checked before they are believed.
+// SPDX-License-Identifier: Apache-2.0
+// The two ends of a FifoLayout: FifoSender fills slots, FifoReceiver empties them. All handling of sequence
+// numbers and credits for shared-memory transports is here. Each object belongs to one thread at a time; the
+// memory is shared with the other end, and its words are validated before use.
 #pragma once
 
 #include <atomic>
 #include <optional>
 
-#include "base/doze.h"
+#include "base/park.h"
 #include "base/status.h"
 #include "schedule/fifo_layout.h"
 #include "transports/connection.h"
@@ -15,36 +16,37 @@ namespace rondo {
 
 class FifoSender {
  public:
-  FifoSender() = default;  // of no slots
+  FifoSender() = default;  // no slots
   explicit FifoSender(const FifoLayout& fifo) : fifo_(fifo) {}
 
-  /// Whether a slot is free for the next message. Unsigned: a counter beyond what was sent gives no room,
-  /// whatever it says.
+  /// Whether a slot is free for the next message. The arithmetic is unsigned, so a corrupt counter beyond
+  /// sent() never yields room.
   bool has_room() { return sent_ - released_ < fifo_.slots || has_been_given_room(); }
-  /// The next message's slot; only where the layout has memory.
+  /// The next message's slot; requires a layout with memory.
   std::byte* slot() const { return fifo_.memory + index_ * fifo_.stride_bytes; }
   /// Index of the next message's slot.
   uint64_t index() const { return index_; }
-  /// The slot of a message that was sent and not given back; `message`: its number, from 1.
+  /// The slot of a message in flight; `message`: its number, from 1.
   std::byte* slot_of(uint64_t message) const {
     return fifo_.memory + (message - 1) % fifo_.slots * fifo_.stride_bytes;
   }
-  /// Hands the next message over; only where there is room.
+  /// Publishes the next message; requires has_room().
   void publish(size_t bytes, uint64_t note, const Signature& signature);
 
   uint64_t sent() const { return sent_; }
-  /// Messages that the receiver has given back, as last seen.
+  /// Messages that the receiver has released, as last loaded.
   uint64_t seen_returned() const { return released_; }
-  /// Whether the receiver has given back the first `messages` messages.
+  /// Whether the receiver has released the first `messages` messages.
   bool returned(uint64_t messages) { return released_ >= messages || has_been_returned(messages); }
-  /// That more is given back.
+  /// What to wait on until the receiver releases more.
   Awaited awaited() const;
-  /// An error where the receiver gave back more than was sent.
+  /// An error if the receiver has released more than was sent.
   Status check() const;
 
-  /// What the receiver said last by say_away().
+  /// The receiver's latest set_yielding().
   bool is_receiver_away() const {
-    return fifo_.slots != 0 && std::atomic_ref(fifo_.released->is_away).load(std::memory_order_relaxed) != 0;
+    return fifo_.slots != 0 &&
+           std::atomic_ref(fifo_.released->is_yielding).load(std::memory_order_relaxed) != 0;
   }
 
  private:
@@ -55,50 +57,50 @@ class FifoSender {
   FifoLayout fifo_;
   uint64_t sent_ = 0;
   uint64_t index_ = 0;     // sent_ % slots
-  uint64_t released_ = 0;  // as last seen
+  uint64_t released_ = 0;  // as last loaded
 };
 
 class FifoReceiver {
  public:
-  FifoReceiver() = default;  // of no slots
+  FifoReceiver() = default;  // no slots
   explicit FifoReceiver(const FifoLayout& fifo) : fifo_(fifo) {}
 
-  /// The oldest message that has arrived, or nothing; nothing as well where its header is broken: see
-  /// check().
+  /// The oldest message that has arrived, if any; also empty if its header is invalid: see check().
   const std::optional<Arrival>& peek() {
     // Pairs with the release store in FifoSender::publish().
     if (!arrival_ && ready(std::memory_order_acquire) == received_ + 1) take();
     return arrival_;
   }
-  /// Looks for a moment, or until peek() has something to look at, and whether it has.
+  /// Polls briefly; true if the next message has arrived.
   bool linger() const {
-    // Relaxed: peek() looks again.
+    // Relaxed: peek() loads it again, with acquire.
     for (int look = 0; look < kLinger; ++look)
       if (ready(std::memory_order_relaxed) == received_ + 1) return true;
     return false;
   }
-  /// The note of what peek() answered, and its number, from 1.
+  /// The current arrival's note, and its number, from 1.
   uint64_t note() const { return note_; }
   uint64_t number() const { return received_ + 1; }
-  /// Index of its slot.
+  /// Index of the current arrival's slot.
   uint64_t index() const { return index_; }
-  /// Gives the slot of what peek() answered back.
+  /// Returns the current arrival's slot to the sender.
   void release();
 
-  /// That the next message arrives; nothing while there is one.
+  /// What to wait on until the next message arrives; empty while one is here.
   Awaited awaited() const;
-  /// Tells the sender whether this end lets others run.
-  void say_away(bool is_away) {
-    if (fifo_.slots != 0) std::atomic_ref(fifo_.released->is_away).store(is_away, std::memory_order_relaxed);
+  /// Tells the sender whether this end yields its CPU.
+  void set_yielding(bool is_yielding) {
+    if (fifo_.slots != 0)
+      std::atomic_ref(fifo_.released->is_yielding).store(is_yielding, std::memory_order_relaxed);
   }
 
-  /// An error where the sender's header cannot be true.
+  /// An error if the sender's header is invalid.
   Status check() const;
 
  private:
-  static constexpr int kLinger = 64;  // looks
+  static constexpr int kLinger = 64;  // polls
 
-  /// The next slot's number; one that no message has where there are no slots.
+  /// The next slot's `ready`; 0, which no message has, if there are no slots.
   uint64_t ready(std::memory_order order) const {
     return fifo_.slots == 0 ? 0 : std::atomic_ref(fifo_.headers[index_].ready).load(order);
   }
@@ -109,13 +111,13 @@ class FifoReceiver {
   uint64_t received_ = 0;  // messages released
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
-  // The header as it was when it was checked: the sender cannot change these any more.
+  // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;
   std::optional<Arrival> arrival_;
   Status failure_;
 };
 
-/// Of a connection that is made of these.
+/// Connection::awaited() of a connection made of these two.
 inline Awaited awaited_of(Connection::Awaiting what, const FifoSender& sender, const FifoReceiver& receiver) {
   return what == Connection::Awaiting::Arrival ? receiver.awaited() : sender.awaited();
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/pair.h"
 
 #include <map>
@@ -22,7 +23,7 @@ Pair::Pair(const AgreedParams& of_first, bool with_memory) : params(of_first) {
 }
 
 bool Pair::both_here() const {
-  // Relaxed: nothing but the fact is used; data goes through the FIFOs.
+  // Relaxed: only the flag itself is used; the FIFOs synchronise the data.
   return meeting.load(std::memory_order_relaxed) == Meeting::BothHere;
 }
 
@@ -32,7 +33,7 @@ Status Pair::status() const {
   return compare(params, refused);
 }
 
-/// A Pair whose first end is gone again counts as not there: the weak pointer has expired.
+/// A Pair whose first end has been destroyed no longer counts: its weak pointer has expired.
 struct MeetingPlace::Waiting {
   struct First {
     std::weak_ptr<Pair> pair;
@@ -43,7 +44,7 @@ struct MeetingPlace::Waiting {
 
   size_t sweep_at = 64;
 
-  /// Drops those who went away alone, now and then.
+  /// Occasionally drops entries whose end was destroyed before its peer arrived.
   void sweep() {
     if (first_ends.size() < sweep_at) return;
     std::erase_if(first_ends, [](const auto& entry) { return entry.second.pair.expired(); });

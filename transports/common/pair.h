@@ -1,6 +1,7 @@
-// Pair: what the two ends of a connection inside one process share, and the place where they meet. An end
-// that comes first waits there under its ConnectionKey; the second takes the Pair away. Meeting is for any
-// thread; a Pair is owned by its two ends together and freed with the later one.
+// SPDX-License-Identifier: Apache-2.0
+// Pair: the state that both ends of an in-process connection share, and MeetingPlace, which matches the ends.
+// The first end is registered under its ConnectionKey; the second removes the entry. meet() is thread-safe;
+// the two ends own their Pair jointly.
 #pragma once
 
 #include <array>
@@ -9,9 +10,9 @@
 #include <vector>
 
 #include "common/aligned_bytes.h"
+#include "common/cancel_guard.h"
 #include "common/fifo.h"
 #include "common/params.h"
-#include "common/withdrawal.h"
 
 namespace rondo {
 
@@ -19,10 +20,10 @@ namespace rondo {
 struct PairedFifo {
   std::vector<SlotHeader> headers;
   ReleasedCounter released;
-  AlignedBytes memory;  // of the slots; local: made by the sender when it first needs it, and only its own
-  WithdrawalWords withdrawal;
+  AlignedBytes memory;  // for the slots; local: allocated by the sender on first use, and used only by it
+  CancelWords cancel_words;
 
-  /// `slots`: null where messages go by address.
+  /// `slots`: null if messages are sent by address.
   FifoLayout layout(const AgreedParams& params, std::byte* slots = nullptr);
 };
 
@@ -38,18 +39,18 @@ struct Pair {
   PairedFifo& outgoing(bool dials) { return fifo[dials ? 0 : 1]; }
   PairedFifo& incoming(bool dials) { return fifo[dials ? 1 : 0]; }
   bool both_here() const;
-  /// What the first end says of a second one with other numbers.
+  /// For the first end: Mismatch if the second end has other parameters.
   Status status() const;
 };
 
-/// Where ends meet; each in-process transport has its own.
+/// Matches the two ends of connections; each in-process transport has its own.
 class MeetingPlace {
  public:
-  /// `with_memory`: Pairs come with memory for their slots.
+  /// `with_memory`: each Pair allocates memory for its slots.
   explicit MeetingPlace(bool with_memory);
   ~MeetingPlace();
 
-  /// The Pair of `key`, made by whichever end comes first. `dials`: the dialling end.
+  /// The Pair of `key`, created by the first caller. `dials`: called by the dialling end.
   Result<std::shared_ptr<Pair>> meet(const ConnectionKey& key, bool dials, const ConnectionParams& params);
 
  private:

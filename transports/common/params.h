@@ -1,4 +1,5 @@
-// What all transports check about ConnectionParams. Pure functions.
+// SPDX-License-Identifier: Apache-2.0
+// Checks of ConnectionParams shared by all transports. Pure functions.
 #pragma once
 
 #include "base/status.h"
@@ -6,21 +7,21 @@
 
 namespace rondo {
 
-/// InvalidArgument where a number is out of its range.
+/// InvalidArgument if a value is out of range.
 Status check_params(const ConnectionParams& params);
 
-/// The numbers that both ends must have alike, as they stand in messages between the ends.
+/// The parameters that must match at both ends, as sent between them.
 struct AgreedParams {
   uint64_t slot_bytes = 0;
   uint64_t slots = 0;
-  uint64_t sockets = 0;  // 0: does not matter to the transport
+  uint64_t sockets = 0;  // 0: unused by the transport
 
   friend bool operator==(const AgreedParams&, const AgreedParams&) = default;
 };
 
 AgreedParams agreed(const ConnectionParams& params);
 
-/// Mismatch that names both values where the two ends differ.
+/// Mismatch that names both values if the two ends differ.
 Status compare(const AgreedParams& own, const AgreedParams& peers);
 
 }  // namespace rondo

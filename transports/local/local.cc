@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "local/local.h"
 
 #include "common/pair.h"
@@ -13,18 +14,18 @@ class LocalConnection : public Connection {
         in_(pair_->incoming(dials)),
         sender_(out_.layout(pair_->params)),
         receiver_(in_.layout(pair_->params)),
-        posting_(out_.withdrawal),
-        reading_(in_.withdrawal) {}
+        posting_(out_.cancel_words),
+        reading_(in_.cancel_words) {}
 
   ~LocalConnection() override {
     stop_reading();
-    withdraw();
+    cancel();
   }
 
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { publish(slot(), bytes, signature); }
 
-  Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const override { return Posting::Seen; }
+  ZeroCopy zero_copy(const std::byte* /*data*/, size_t /*bytes*/) const override { return ZeroCopy::Mapped; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
     if (!sender_.has_room()) return false;
     publish(data, bytes, signature);
@@ -37,14 +38,14 @@ class LocalConnection : public Connection {
     return pair_->both_here() && sender_.returned(posted_);
   }
   void stop_reading() override { reading_.end_reading(); }
-  void withdraw() override {
+  void cancel() override {
     if (!sender_.returned(posted_)) posting_.take_back();
   }
 
   std::optional<Arrival> peek() override;
   bool linger() const override { return receiver_.linger(); }
-  void say_away(bool is_away) override { receiver_.say_away(is_away); }
-  bool is_peer_away() const override { return sender_.is_receiver_away(); }
+  void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
+  bool is_peer_yielding() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();
@@ -69,9 +70,9 @@ class LocalConnection : public Connection {
   PairedFifo& in_;
   FifoSender sender_;
   FifoReceiver receiver_;
-  Withdrawal posting_;
-  Withdrawal reading_;
-  std::byte* memory_ = nullptr;  // of out_, once there
+  CancelGuard posting_;
+  CancelGuard reading_;
+  std::byte* memory_ = nullptr;  // out_'s slots, once allocated
   uint64_t posted_ = 0;          // messages up to the last one that was posted
   bool taken_back_ = false;
 };

@@ -1,5 +1,6 @@
-// The local transport: two ranks that are threads of one process. Messages are handed over as addresses, so a
-// posted buffer is read where it lies.
+// SPDX-License-Identifier: Apache-2.0
+// The local transport: two ranks that are threads of one process. Messages are passed as addresses, so posted
+// buffers are read in place.
 #pragma once
 
 #include "transports/transport.h"

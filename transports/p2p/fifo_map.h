@@ -1,10 +1,11 @@
-// FifoMap: where the FIFOs of a PeerMemory lie in the memory that each end gives. Plain arithmetic, the same
+// SPDX-License-Identifier: Apache-2.0
+// FifoMap: layout of a PeerMemory's FIFOs in the memory that each end contributes. Plain arithmetic, the same
 // at both ends.
 //
 //     by channel, by kind    | released | headers | slots |
 //
-// The counter belongs to the messages that the giver sends, headers and slots to those that it receives: each
-// end looks at its own memory for what the other one writes.
+// In the memory of one end, the counter is for the messages that end sends, headers and slots for those it
+// receives: each end polls its own memory for the peer's writes.
 #pragma once
 
 #include "transports/peer_memory.h"
@@ -14,14 +15,14 @@ namespace rondo {
 class FifoMap {
  public:
   explicit FifoMap(const PeerMemory::Params& params) : params_(params) {
-    for (const PeerMemory::Kind& kind : params.kinds) {
+    for (const PeerMemory::FifoKind& kind : params.kinds) {
       offsets_.push_back(channel_bytes_);
       channel_bytes_ += sizeof(ReleasedCounter) + headers_bytes() + slots() * kind.stride_bytes;
     }
   }
   size_t bytes() const { return channel_bytes_ * static_cast<size_t>(params_.channels); }
 
-  /// What `sender` fills and `receiver` empties: memory that each end gave.
+  /// The FIFO from `sender` to `receiver`: the memory that each end contributed.
   FifoLayout fifo(std::byte* sender, std::byte* receiver, size_t kind, int channel) const {
     const size_t at = static_cast<size_t>(channel) * channel_bytes_ + offsets_[kind];
     const size_t headers = at + sizeof(ReleasedCounter);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transports/peer_memory.h"
 
 #include <cstring>
@@ -22,10 +23,10 @@ struct Proposal {
   uint64_t channels = 0;
   uint64_t slot_bytes = 0;  // of the first kind
   uint64_t map_bytes = 0;
-  uint64_t size = 0;  // of what is given, in whole units of its memory; 0: none could be had
+  uint64_t size = 0;  // of the memory offered, in whole allocation units; 0: none could be allocated
 };
 
-struct Verdict {
+struct PeerVerdict {
   uint32_t magic = kMagic;
   uint32_t can = 0;
   char objection[240] = "";
@@ -36,7 +37,7 @@ std::span<std::byte> bytes_of(T& message) {
   return std::as_writable_bytes(std::span(&message, 1));
 }
 
-/// The peer's message and what came with it; nothing while it has not come.
+/// The peer's message and its attached descriptors; nothing if it has not arrived.
 template <class T>
 Result<std::optional<std::vector<Fd>>> receive(const Fd& socket, T& message) {
   RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, bytes_of(message)));
@@ -46,15 +47,15 @@ Result<std::optional<std::vector<Fd>>> receive(const Fd& socket, T& message) {
   return std::optional(std::move(arrived->attached));
 }
 
-/// Memory of one end, as the own GPU sees it, and what keeps it there.
-struct Given {
+/// Memory of one end, in this GPU's address space, and the owner of its mapping.
+struct GivenMemory {
   std::byte* data = nullptr;
   gpu::SharedMemory on_device;
   SharedSegment on_host;
   gpu::HostWindow window;  // onto on_host
 };
 
-Status show(Given& given, SharedSegment segment, int device) {
+Status show(GivenMemory& given, SharedSegment segment, int device) {
   given.on_host = std::move(segment);
   RONDO_TRY_ASSIGN(given.window, gpu::HostWindow::open(device, given.on_host.data(), given.on_host.bytes()));
   given.data = given.window.data();
@@ -108,8 +109,8 @@ class PeerMemory::Ends {
   }
 
   Result<bool> propose() {
-    own_ = Given();
-    peers_ = Given();
+    own_ = GivenMemory();
+    peers_ = GivenMemory();
     Fd descriptor;
     const Status made = make_own(descriptor);
     objection_ = made.ok() ? "" : made.message();
@@ -132,7 +133,7 @@ class PeerMemory::Ends {
                                : own_.on_device.bytes()};
   }
 
-  /// Zeros: the peer writes once it has heard of them.
+  /// Allocates zeroed memory; the peer writes to it only after the proposal.
   Status make_own(Fd& descriptor) {
     if (on_host_) {
       RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(map_.bytes()));
@@ -156,7 +157,7 @@ class PeerMemory::Ends {
       return Status(Code::RemoteError, "the peer shared no memory where it said that it did");
     const Status opened = theirs.size == 0 ? Status() : open(attached->front(), theirs.size);
     if (objection_.empty() && !opened.ok()) objection_ = opened.message();
-    Verdict own{.can = objection_.empty() ? 1u : 0u};
+    PeerVerdict own{.can = objection_.empty() ? 1u : 0u};
     std::strncpy(own.objection, objection_.c_str(), sizeof own.objection - 1);
     RONDO_TRY(send_descriptors(socket_, bytes_of(own), {}));
     stage_ = Stage::HearVerdict;
@@ -186,7 +187,7 @@ class PeerMemory::Ends {
   }
 
   Result<bool> hear_verdict() {
-    Verdict theirs;
+    PeerVerdict theirs;
     RONDO_TRY_ASSIGN(const auto arrived, receive(socket_, theirs));
     if (!arrived) return false;
     theirs.objection[sizeof theirs.objection - 1] = 0;
@@ -210,9 +211,9 @@ class PeerMemory::Ends {
   Stage stage_ = Stage::Meet;
   bool on_host_ = false;  // the second attempt
   Fd socket_;
-  std::string objection_;  // why this end cannot do it; "": it can
-  Given own_;
-  Given peers_;
+  std::string objection_;  // why this end cannot use the memory; "": it can
+  GivenMemory own_;
+  GivenMemory peers_;
 };
 
 PeerMemory::PeerMemory(std::unique_ptr<Link> link, Params params)

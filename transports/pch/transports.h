@@ -1,4 +1,5 @@
-// Compiled once for all files of this folder, which spend most of their time in these headers otherwise.
+// SPDX-License-Identifier: Apache-2.0
+// Precompiled for all files of this folder: most of their compile time goes into these headers.
 #ifndef RONDO_PCH_TRANSPORTS_H
 #define RONDO_PCH_TRANSPORTS_H
 

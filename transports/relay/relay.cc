@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transports/relay.h"
 
 #include <cstring>
@@ -12,7 +13,7 @@ constexpr size_t kAlignment = sizeof(ReleasedCounter);
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Released counter, headers, slots: of one direction.
+/// One direction: released counter, headers, slots.
 FifoLayout fifo_at(std::byte* memory, const AgreedParams& params) {
   const size_t headers = sizeof(ReleasedCounter);
   return {.headers = reinterpret_cast<SlotHeader*>(memory + headers),

@@ -1,4 +1,5 @@
-// A segment's way through a Unix socket.
+// SPDX-License-Identifier: Apache-2.0
+// Passing a segment over a Unix socket.
 #include <cerrno>
 
 #include "shm/segment.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shm/process_reader.h"
 
 #include <sys/random.h>
@@ -12,9 +13,10 @@
 namespace rondo::shm {
 namespace {
 
-/// The landmark is read in the same call: a number that was given to another process, or a process that is
-/// another program now, cannot pass for the peer.
-bool read_process(pid_t process, const Landmark& landmark, uint64_t address, std::byte* place, size_t bytes) {
+/// Reads the cookie in the same call, so that neither a reused PID nor a process that has since called exec()
+/// can pass for the peer.
+bool read_process(pid_t process, const PidCookie& landmark, uint64_t address, std::byte* place,
+                  size_t bytes) {
   uint64_t word = 0;
   const iovec here[] = {{&word, sizeof word}, {place, bytes}};
   const iovec there[] = {{reinterpret_cast<void*>(landmark.address), sizeof word},
@@ -25,7 +27,7 @@ bool read_process(pid_t process, const Landmark& landmark, uint64_t address, std
 
 }  // namespace
 
-std::optional<Landmark> own_landmark() {
+std::optional<PidCookie> own_landmark() {
   static std::mutex mutex;
   static pid_t process = 0;
   static uint64_t word = 0;
@@ -34,10 +36,10 @@ std::optional<Landmark> own_landmark() {
     if (::getrandom(&word, sizeof word, 0) != sizeof word) return std::nullopt;
     process = ::getpid();
   }
-  return Landmark{reinterpret_cast<uint64_t>(&word), word};
+  return PidCookie{reinterpret_cast<uint64_t>(&word), word};
 }
 
-Result<ProcessReader> ProcessReader::open(const Fd& socket, const Landmark& landmark) {
+Result<ProcessReader> ProcessReader::open(const Fd& socket, const PidCookie& landmark) {
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid == 0)

@@ -1,5 +1,6 @@
-// ProcessReader: reads the memory of another process of this host where it lies, by process_vm_readv()
-// (Linux's cross memory attach), as far as the kernel lets this process do so. Used by one thread.
+// SPDX-License-Identifier: Apache-2.0
+// ProcessReader: reads another process's memory by process_vm_readv() (Linux's cross memory attach), if the
+// kernel permits it. Same host only; used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,31 +14,31 @@
 
 namespace rondo::shm {
 
-/// A word of a process by which another knows that what it reads is this process's memory.
-struct Landmark {
+/// A random word in a process's memory that proves to a reader that it reads the intended process.
+struct PidCookie {
   uint64_t address = 0;
   uint64_t word = 0;
 };
-/// This process's, and nothing where the kernel has no random bytes. After a fork the child has another word.
-/// Any thread.
-std::optional<Landmark> own_landmark();
+/// This process's cookie; nothing if the kernel has no random bytes. A forked child gets a different word.
+/// Callable from any thread.
+std::optional<PidCookie> own_landmark();
 
 class ProcessReader {
  public:
   ProcessReader() = default;  // reads nothing
-  /// Of the process at the other end of a Unix socket; an error where it must not be read, or has not this
-  /// landmark.
-  static Result<ProcessReader> open(const Fd& socket, const Landmark& landmark);
+  /// Reads the process at the other end of a Unix socket; an error if the kernel forbids it or the cookie
+  /// does not match.
+  static Result<ProcessReader> open(const Fd& socket, const PidCookie& landmark);
 
   bool can_read() const { return process_ != 0; }
-  /// Copies `bytes` at `address` of that process to `place`; false where the kernel refuses, not all of it is
-  /// mapped there, or the process is not the same any more; then `place` may hold a part.
+  /// Copies `bytes` from `address` in that process to `place`. False if the kernel refuses, part of the range
+  /// is not mapped, or the process is no longer the same; `place` may then hold partial data.
   bool read(uint64_t address, std::byte* place, size_t bytes) const;
 
  private:
-  ProcessReader(pid_t process, const Landmark& landmark) : process_(process), landmark_(landmark) {}
+  ProcessReader(pid_t process, const PidCookie& landmark) : process_(process), landmark_(landmark) {}
   pid_t process_ = 0;
-  Landmark landmark_;
+  PidCookie landmark_;
 };
 
 }  // namespace rondo::shm

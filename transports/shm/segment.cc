@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shm/segment.h"
 
 #include <sys/stat.h>
@@ -8,26 +9,26 @@
 namespace rondo::shm {
 namespace {
 
-constexpr size_t kPage = 4096;  // the smallest page that Linux has
+constexpr size_t kPage = 4096;  // Linux's smallest page size
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-/// Between words of one end and words of the other, which a processor would fetch along.
+/// Distance between the two ends' words, against false sharing.
 constexpr size_t kApart = 64;
 
-/// Offsets of one direction's parts; check_params() has bounded the numbers, so nothing here overflows.
+/// Offsets of one direction's parts; check_params() has bounded the parameters, so nothing here overflows.
 struct FifoOffsets {
   explicit FifoOffsets(const AgreedParams& params)
       : stride(whole_pages(params.slot_bytes)),
-        withdrawal(sizeof(ReleasedCounter)),
-        loans(withdrawal + sizeof(WithdrawalWords)),
-        headers(loans + sizeof(LoanWords)),
+        cancel_words(sizeof(ReleasedCounter)),
+        exports(cancel_words + sizeof(CancelWords)),
+        headers(exports + sizeof(ExportWords)),
         times(headers + params.slots * sizeof(SlotHeader) + kApart),
         memory(whole_pages(times + params.slots * sizeof(uint32_t))),
         end(memory + params.slots * stride) {}
   size_t stride;
-  size_t withdrawal;
-  size_t loans;
+  size_t cancel_words;
+  size_t exports;
   size_t headers;
   size_t times;
   size_t memory;
@@ -42,12 +43,12 @@ std::byte* Segment::start(int direction, const AgreedParams& params) const {
   return memory_.data() + kPage + static_cast<size_t>(direction) * FifoOffsets(params).end;
 }
 
-WithdrawalWords& Segment::withdrawal(int direction, const AgreedParams& params) const {
-  return *reinterpret_cast<WithdrawalWords*>(start(direction, params) + FifoOffsets(params).withdrawal);
+CancelWords& Segment::cancel_words(int direction, const AgreedParams& params) const {
+  return *reinterpret_cast<CancelWords*>(start(direction, params) + FifoOffsets(params).cancel_words);
 }
 
-LoanWords& Segment::loans(int direction, const AgreedParams& params) const {
-  return *reinterpret_cast<LoanWords*>(start(direction, params) + FifoOffsets(params).loans);
+ExportWords& Segment::exports(int direction, const AgreedParams& params) const {
+  return *reinterpret_cast<ExportWords*>(start(direction, params) + FifoOffsets(params).exports);
 }
 
 uint32_t* Segment::times(int direction, const AgreedParams& params) const {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shm/shm.h"
 
 #include <atomic>
@@ -6,7 +7,7 @@
 #include "base/clock.h"
 #include "common/aligned_bytes.h"
 #include "common/fifo.h"
-#include "shm/loans.h"
+#include "shm/exports.h"
 #include "shm/segment.h"
 #include "shm/ways.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 class ShmConnection : public Connection {
  public:
-  /// The dialling end, whose memory is there.
+  /// The dialling end, which already has its memory.
   ShmConnection(const ConnectionParams& params, Fd socket, shm::Segment segment)
       : params_(agreed(params)), read_peer_(params.read_peer), socket_(std::move(socket)) {
     use(std::move(segment), 0);
@@ -26,7 +27,7 @@ class ShmConnection : public Connection {
 
   ~ShmConnection() override {
     stop_reading();
-    withdraw();
+    cancel();
   }
 
   std::byte* acquire() override {
@@ -44,31 +45,31 @@ class ShmConnection : public Connection {
     sender_.publish(bytes, 0, signature);
   }
 
-  void lend(const Lendable& memory) override {
-    if (link_ == nullptr) lender_.lend(memory, socket_);
+  void export_memory(const ExportableMemory& memory) override {
+    if (link_ == nullptr) exporter_.export_memory(memory, socket_);
   }
-  Posting posting(const std::byte* data, size_t bytes) const override {
-    const uint64_t note = lender_.note_for(data, bytes);
-    if (note == shm::Note::kNone) return Posting::None;
-    if (!shm::Note::is_address(note)) return Posting::Seen;
+  ZeroCopy zero_copy(const std::byte* data, size_t bytes) const override {
+    const uint64_t note = exporter_.note_for(data, bytes);
+    if (note == shm::Note::kNone) return ZeroCopy::None;
+    if (!shm::Note::is_address(note)) return ZeroCopy::Mapped;
     const bool reads = read_peer_ == ReadPeer::Always || sent_ways_.reads(sender_.sent() + 1, bytes);
-    return reads ? Posting::Read : Posting::None;
+    return reads ? ZeroCopy::Read : ZeroCopy::None;
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
 
-  /// What was copied lies in memory that the peer, or the socket on its way there, holds.
+  /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots.
   bool flushed() override {
     await_segment();
     hear();
-    if (const uint64_t unread = lender_.unread()) copy_unread(unread);
+    if (const uint64_t unread = exporter_.unread()) copy_unread(unread);
     return sender_.returned(posted_);
   }
   void stop_reading() override {
     reading_.end_reading();
-    borrowed_ = nullptr;
+    mapped_slot_ = nullptr;
   }
-  /// Only what was posted: what lies in slots is still the peer's to read.
-  void withdraw() override {
+  /// Withdraws posted messages only: the peer may still read those in slots.
+  void cancel() override {
     expected_.place = nullptr;
     by_slot_.clear();
     if (!sender_.returned(posted_)) posting_.take_back();
@@ -79,8 +80,8 @@ class ShmConnection : public Connection {
   }
   std::optional<Arrival> peek() override;
   bool linger() const override { return unread_ != receiver_.number() && receiver_.linger(); }
-  void say_away(bool is_away) override { receiver_.say_away(is_away); }
-  bool is_peer_away() const override { return sender_.is_receiver_away(); }
+  void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
+  bool is_peer_yielding() const override { return sender_.is_receiver_away(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     taken_time_.end(receiver_.index());
@@ -94,7 +95,7 @@ class ShmConnection : public Connection {
   Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
-  /// Cheap once the memory is there, and after a failure.
+  /// Cheap once the memory has arrived, and after a failure.
   void await_segment() {
     if (link_ == nullptr) return;
     failure_ = take_segment();
@@ -104,12 +105,12 @@ class ShmConnection : public Connection {
   Status accept_segment(const shm::Received& received);
   void use(shm::Segment segment, int outgoing);
   void hear() {
-    if (borrower_.has_news()) hear_news();
+    if (mapped_.has_news()) hear_news();
   }
   void hear_news();
-  bool borrow(const Arrival& arrival);
-  Result<const std::byte*> find_borrowed(const Arrival& arrival);
-  Result<const std::byte*> read_borrowed(const Arrival& arrival);
+  bool map_slot(const Arrival& arrival);
+  Result<const std::byte*> find_mapped(const Arrival& arrival);
+  Result<const std::byte*> read_mapped(const Arrival& arrival);
   void copy_unread(uint64_t message);
 
   struct Posted {
@@ -117,7 +118,7 @@ class ShmConnection : public Connection {
     const std::byte* data = nullptr;
     size_t bytes = 0;
   };
-  struct Expected {
+  struct PlacedReceive {
     std::byte* place = nullptr;
     size_t bytes = 0;
     Signature signature;
@@ -125,23 +126,23 @@ class ShmConnection : public Connection {
 
   AgreedParams params_;
   ReadPeer read_peer_;
-  std::unique_ptr<Link> link_;  // until the memory is there
-  Fd socket_;                   // then for what is lent, if it may be kept
+  std::unique_ptr<Link> link_;  // until the memory has arrived
+  Fd socket_;                   // afterwards for exports, if it may be kept
   shm::Segment segment_;
   FifoSender sender_;
   FifoReceiver receiver_;
-  shm::Lender lender_;
-  shm::Borrower borrower_;
+  shm::Exporter exporter_;
+  shm::MappingCache mapped_;
   shm::SentWays sent_ways_;
   shm::TakenTime taken_time_;
-  Withdrawal posting_;
-  Withdrawal reading_;
-  uint64_t posted_ = 0;                  // messages up to the last one that was posted
-  std::vector<Posted> by_slot_;          // of each slot what was posted last by its address
-  const std::byte* borrowed_ = nullptr;  // what the message at hand says, if it was posted
-  Expected expected_;
-  AlignedBytes brought_;  // of a slot's length: bytes that were read and expected nowhere
-  uint64_t unread_ = 0;   // the number of the message that the peer is to put into its slot
+  CancelGuard posting_;
+  CancelGuard reading_;
+  uint64_t posted_ = 0;                     // messages up to the last one that was posted
+  std::vector<Posted> by_slot_;             // each slot's latest message posted by address
+  const std::byte* mapped_slot_ = nullptr;  // bytes of the current arrival, if it was posted
+  PlacedReceive expected_;
+  AlignedBytes brought_;  // slot-sized: a message that was read without a matching expect()
+  uint64_t unread_ = 0;   // number of the message that the peer is asked to copy into its slot
   Status failure_;
 };
 
@@ -150,18 +151,18 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
   segment_ = std::move(segment);
   sender_ = FifoSender(segment_.fifo(outgoing, params_));
   receiver_ = FifoReceiver(segment_.fifo(incoming, params_));
-  posting_ = Withdrawal(segment_.withdrawal(outgoing, params_));
-  reading_ = Withdrawal(segment_.withdrawal(incoming, params_));
-  lender_ = shm::Lender(segment_.loans(outgoing, params_));
+  posting_ = CancelGuard(segment_.cancel_words(outgoing, params_));
+  reading_ = CancelGuard(segment_.cancel_words(incoming, params_));
+  exporter_ = shm::Exporter(segment_.exports(outgoing, params_));
   sent_ways_ = shm::SentWays(segment_.times(outgoing, params_), params_.slots);
   taken_time_ = shm::TakenTime(segment_.times(incoming, params_));
-  borrower_ = shm::Borrower(segment_.loans(incoming, params_), read_peer_);
-  if (read_peer_ != ReadPeer::Never) lender_.open_up(socket_);
+  mapped_ = shm::MappingCache(segment_.exports(incoming, params_), read_peer_);
+  if (read_peer_ != ReadPeer::Never) exporter_.open_up(socket_);
   if (!may_keep(socket_)) socket_.close();
 }
 
 bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
-  const uint64_t note = lender_.note_for(data, bytes);
+  const uint64_t note = exporter_.note_for(data, bytes);
   if (note == shm::Note::kNone || acquire() == nullptr) return false;
   if (shm::Note::is_address(note)) {
     by_slot_.resize(params_.slots);
@@ -173,19 +174,19 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   return true;
 }
 
-/// Whatever number the peer says, only a message is copied that was posted by its address and not given back.
+/// Whatever number the peer names, copies only a message that was posted by address and is in flight.
 void ShmConnection::copy_unread(uint64_t message) {
   if (by_slot_.empty() || sender_.returned(message)) return;
   const Posted& posted = by_slot_[(message - 1) % params_.slots];
   if (posted.message != message) return;
   std::memcpy(sender_.slot_of(message), posted.data, posted.bytes);
-  lender_.say_copied(message);
+  exporter_.say_copied(message);
 }
 
-/// Not while a message is read, whose memory it could take away.
+/// Does nothing while a message is being read, as it could unmap that message's memory.
 void ShmConnection::hear_news() {
-  if (borrowed_ != nullptr) return;
-  if (Status heard = borrower_.hear(socket_); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
+  if (mapped_slot_ != nullptr) return;
+  if (Status heard = mapped_.hear(socket_); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
 }
 
 std::optional<Arrival> ShmConnection::peek() {
@@ -194,49 +195,49 @@ std::optional<Arrival> ShmConnection::peek() {
   std::optional<Arrival> arrival = receiver_.peek();
   if (!arrival) return arrival;
   if (receiver_.note() != shm::Note::kNone) {
-    if (borrowed_ == nullptr && !borrow(*arrival)) return std::nullopt;
-    arrival->data = borrowed_;
+    if (mapped_slot_ == nullptr && !map_slot(*arrival)) return std::nullopt;
+    arrival->data = mapped_slot_;
   }
-  if (arrival->bytes >= shm::kLeastRead) taken_time_.begin();
+  if (arrival->bytes >= shm::kMinRead) taken_time_.begin();
   return arrival;
 }
 
-/// False if it is not mapped yet, or could not be.
-bool ShmConnection::borrow(const Arrival& arrival) {
+/// False if the message is not readable yet, or on failure.
+bool ShmConnection::map_slot(const Arrival& arrival) {
   const int64_t start_ns = now_ns();
-  auto found = find_borrowed(arrival);
+  auto found = find_mapped(arrival);
   if (!found.ok()) failure_ = found.status();
   if (!found.ok() || found.value() == nullptr) return false;
-  borrowed_ = found.value();
+  mapped_slot_ = found.value();
   taken_time_.add(now_ns() - start_ns);
   return true;
 }
 
-/// Where a message lies that was posted; null: nowhere yet.
-Result<const std::byte*> ShmConnection::find_borrowed(const Arrival& arrival) {
-  const bool is_lent = !shm::Note::is_address(receiver_.note());
+/// The address of a posted message's bytes; null: not available yet.
+Result<const std::byte*> ShmConnection::find_mapped(const Arrival& arrival) {
+  const bool is_exported = !shm::Note::is_address(receiver_.note());
   const std::byte* found = nullptr;
-  if (is_lent) {
-    RONDO_TRY_ASSIGN(found, borrower_.find(receiver_.note(), arrival.bytes));
+  if (is_exported) {
+    RONDO_TRY_ASSIGN(found, mapped_.find(receiver_.note(), arrival.bytes));
   }
   if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer took a posted message back");
-  return is_lent ? found : read_borrowed(arrival);
+  return is_exported ? found : read_mapped(arrival);
 }
 
-/// Reads a message out of the peer's process, to where it is expected. What cannot be read the peer puts into
-/// the slot.
-Result<const std::byte*> ShmConnection::read_borrowed(const Arrival& arrival) {
-  if (!borrower_.can_read())
+/// Reads a message out of the peer's process, to its expected address if any. If that fails, the peer copies
+/// it into the slot.
+Result<const std::byte*> ShmConnection::read_mapped(const Arrival& arrival) {
+  if (!mapped_.can_read())
     return error(Code::RemoteError, "a message is in a process that this end does not read");
   const bool is_expected = expected_.place != nullptr && expected_.bytes == arrival.bytes &&
                            expected_.signature == *arrival.signature;
   if (!is_expected && brought_ == nullptr) brought_ = allocate_aligned(params_.slot_bytes);
   std::byte* const place = is_expected ? expected_.place : brought_.get();
   if (unread_ != receiver_.number()) {
-    if (borrower_.read(receiver_.note(), place, arrival.bytes)) return place;
+    if (mapped_.read(receiver_.note(), place, arrival.bytes)) return place;
     unread_ = receiver_.number();
   }
-  if (borrower_.is_copied(unread_)) return arrival.data;
+  if (mapped_.is_copied(unread_)) return arrival.data;
   reading_.end_reading();
   return nullptr;
 }

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shm transport: two ranks on one host, in one process or in two. The dialling end makes a Segment and
-// passes it over a Unix socket; after that system calls are made for loans, and to read long messages.
+// passes it over a Unix socket; afterwards only exports and reads of long messages need system calls.
 #pragma once
 
 #include "transports/transport.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shm/way_chooser.h"
 
 #include <algorithm>
@@ -7,12 +8,13 @@ namespace {
 
 constexpr std::array<Way, kWays> kAll{Way::Plain, Way::Streaming, Way::Read};
 
-/// A way takes the place of the best where it took this part of its time or less: no change for noise.
+/// A way replaces the best only if it takes less than this fraction of its time: hysteresis against noise.
 constexpr double kBetter = 0.9;
-/// A trial adds (its time / the best one's - 1) messages' time, so one in so many times that many adds 1 %.
+/// A trial costs an extra (its time / the best time - 1) messages, so a trial every kTrialInterval times that
+/// many messages adds 1 %.
 constexpr double kTrialInterval = 100;
 constexpr double kLongestInterval = 10'000;
-/// Where nothing is known of a way yet, or its latest time was surprisingly short.
+/// For a way with too few samples, or whose latest time was surprisingly short.
 constexpr uint32_t kShortInterval = 4;
 
 }  // namespace
@@ -50,7 +52,7 @@ void WayChooser::took(Way way, size_t bytes, int64_t ns) {
   if (of(found).median < kBetter * of(best_).median) best_ = found;
 }
 
-/// Of those that are known.
+/// The cheapest way among those with enough samples.
 Way WayChooser::cheapest(bool may_read) const {
   Way found = Way::Plain;
   for (const Way way : kAll) {

@@ -1,7 +1,7 @@
-// WayChooser: by which way the next of a connection's long messages goes, from what messages took lately.
-// Which is quickest depends on the machine and on where the two ranks run, and a hypervisor changes that
-// while they do. It has no clock: its user says what messages took. Used by the sending end, on the
-// connection's thread.
+// SPDX-License-Identifier: Apache-2.0
+// WayChooser: chooses how a connection's next long message travels, from how long recent messages took. Which
+// way is fastest depends on the machine and on where the two ranks run, and a hypervisor may change that at
+// run time. The caller measures and reports durations. Used by the sending end, on the connection's thread.
 #pragma once
 
 #include <array>
@@ -12,32 +12,32 @@ namespace rondo::shm {
 
 enum class Way : uint8_t {
   Plain,      // through a slot, by plain stores
-  Streaming,  // through a slot, by stores that go past the caches
-  Read,       // out of the sender's process
+  Streaming,  // through a slot, by non-temporal stores
+  Read,       // by the receiver, out of the sender's process
 };
 inline constexpr size_t kWays = 3;
 
 class WayChooser {
  public:
-  /// The way of the next message, the same until sent() or took(). Now and then it is one that took longer
-  /// when it was last tried, so rarely that this adds about one part in a hundred for each such way.
+  /// The way of the next message; unchanged until sent() or took(). Slower ways are retried so rarely that
+  /// each costs about 1 %.
   Way next(bool may_read) const;
   void sent(Way way);
-  /// What a message of this way took at its sender and its receiver together.
+  /// Reports the time that a message took at its sender and receiver together.
   void took(Way way, size_t bytes, int64_t ns);
 
  private:
-  /// Of several times the median counts: a process that was preempted says nothing about its way.
+  /// Recent times of one way. The median counts, so that a preempted process does not distort it.
   struct Lately {
     static constexpr size_t kTimes = 5;
-    static constexpr size_t kLeastTimes = 3;
-    bool is_known() const { return times >= kLeastTimes; }
+    static constexpr size_t kMinTimes = 3;
+    bool is_known() const { return times >= kMinTimes; }
 
     std::array<double, kTimes> ns_per_byte{};
-    size_t times = 0;  // that were told
+    size_t times = 0;  // reported so far
     double latest = 0;
     double median = 0;
-    uint32_t idle = 0;  // messages since one went this way
+    uint32_t idle = 0;  // messages since this way was last used
   };
 
   const Lately& of(Way way) const { return ways_[static_cast<size_t>(way)]; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shm/ways.h"
 
 #include <algorithm>
@@ -10,20 +11,20 @@
 namespace rondo::shm {
 namespace {
 
-/// Stores past the caches cost more than their own time: the lines come back from memory. Chosen by their own
-/// time alone, they made an all_reduce of 256 KiB on two near CPUs take 1.3 times as long; with twice their
-/// time two far CPUs did without them, and it took 1.5 times as long.
+/// Non-temporal stores cost more than their own time: the lines must be fetched back from memory. Counting
+/// only their own time made a 256 KiB all_reduce between two near CPUs take 1.3 times as long; counting it
+/// twice kept two far CPUs from using them, and it took 1.5 times as long.
 int64_t weighed(Way way, int64_t ns) { return way == Way::Streaming ? ns + ns / 2 : ns; }
 
 }  // namespace
 
-/// Messages that could be read are copied by their receiver, others may be combined, which takes longer.
+/// Readable messages are copied by the receiver; others may be reduced there, which takes longer.
 size_t SentWays::kind_of(size_t bytes, bool could_post) {
-  const auto doublings = static_cast<size_t>(std::bit_width(bytes / kLeastRead)) - 1;
+  const auto doublings = static_cast<size_t>(std::bit_width(bytes / kMinRead)) - 1;
   return 2 * std::min(doublings, kLengths - 1) + (could_post ? 1 : 0);
 }
 
-/// The first messages go through slots by plain stores, which touch the slots' pages, and say nothing.
+/// The first messages are not timed: they use plain stores, which are the first to touch the slots' pages.
 bool SentWays::reads(uint64_t message, size_t bytes) const {
   return is_timed(message, bytes) && choosers_[kind_of(bytes, true)].next(true) == Way::Read;
 }
@@ -45,7 +46,7 @@ void SentWays::sent_to_be_read(uint64_t message, size_t bytes) {
     keep({.number = message, .bytes = bytes, .kind = kind_of(bytes, true), .way = Way::Read});
 }
 
-void SentWays::keep(const Message& message) {
+void SentWays::keep(const SentMessage& message) {
   choosers_[message.kind].sent(message.way);
   by_slot_.resize(slots_);
   by_slot_[(message.number - 1) % slots_] = message;
@@ -55,9 +56,9 @@ void SentWays::keep(const Message& message) {
 
 void SentWays::hear_times(uint64_t returned) {
   for (const uint64_t end = std::min(returned, latest_); heard_ < end; ++heard_) {
-    const Message& message = by_slot_[heard_ % slots_];
+    const SentMessage& message = by_slot_[heard_ % slots_];
     if (message.number != heard_ + 1) continue;
-    // Relaxed: who has seen that the message was given back sees its time, which comes before.
+    // Relaxed: a sender that has acquired the slot's release also sees its time, which was stored earlier.
     const uint32_t taken_ns =
         std::atomic_ref(const_cast<uint32_t&>(times_[heard_ % slots_])).load(std::memory_order_relaxed);
     choosers_[message.kind].took(message.way, message.bytes,
@@ -70,10 +71,10 @@ void TakenTime::begin() { began_ns_ = now_ns(); }
 void TakenTime::end(uint64_t slot) {
   if (began_ns_ == 0) return;
   const int64_t ns = before_ns_ + now_ns() - began_ns_;
-  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
-  // Relaxed: the sender looks at it once it has seen, by an acquire, that the slot was given back.
+  constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
+  // Relaxed: the sender loads it only after its acquire load has seen the slot's release.
   std::atomic_ref(times_[slot])
-      .store(static_cast<uint32_t>(std::clamp<int64_t>(ns, 0, kMost)), std::memory_order_relaxed);
+      .store(static_cast<uint32_t>(std::clamp<int64_t>(ns, 0, kMax)), std::memory_order_relaxed);
   began_ns_ = before_ns_ = 0;
 }
 

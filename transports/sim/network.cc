@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/network.h"
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 namespace rondo::sim {
 namespace {
 
-/// Eleven days for one message: slower links make no difference to anybody, and sums stay within 64 bits.
+/// Max time of one message, eleven days: longer makes no difference, and sums stay within 64 bits.
 constexpr uint64_t kLongestNs = 1'000'000'000'000'000;
 
-/// A stirred word: every bit of the result depends on every bit of both.
+/// Mixes a word into a hash: every bit of the result depends on every bit of both.
 uint64_t stir(uint64_t state, uint64_t word) {
   state = (state ^ word) * 0xff51afd7ed558ccd;
   state = (state ^ (state >> 33)) * 0xc4ceb9fe1a85ec53;
@@ -63,7 +64,7 @@ int64_t Network::passed_at_ns(int from, int to, size_t bytes, int64_t sent_at_ns
   const auto found = slow_.find({from, to});
   if (found == slow_.end() || found->second.bytes_per_s == 0) return sent_at_ns;
   SlowLink& link = found->second;
-  // A slot is at most 2^30 bytes, so the product fits 64 bits.
+  // A slot is at most 2^30 bytes, so the product fits in 64 bits.
   const auto takes_ns = static_cast<int64_t>(std::min(bytes * 1'000'000'000 / link.bytes_per_s, kLongestNs));
   link.busy_until_ns = std::max(link.busy_until_ns, sent_at_ns) + takes_ns;
   return link.busy_until_ns;

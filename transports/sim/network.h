@@ -1,5 +1,6 @@
-// Network: what lies between the ranks of one session on the sim transport. It says when a message arrives.
-// Any thread; shared by the session's connections.
+// SPDX-License-Identifier: Apache-2.0
+// Network: the simulated network of one session; decides when each message arrives. Thread-safe; shared by
+// the session's connections.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,21 @@ namespace rondo::sim {
 
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-/// How long message `sequence` of a direction takes on an unhindered link: 0 to sim_delay_us. The same for
-/// the same seed in every run, so the session, which is drawn anew each time, does not count.
+/// Delay of message `sequence` of a direction on a normal link: 0 to sim_delay_us. Depends only on the seed
+/// and the key, not on the session, which is random in each run.
 int64_t delay_ns(const ConnectionParams& params, const ConnectionKey& key, bool from_dialler,
                  uint64_t sequence);
 
 class Network {
  public:
-  /// The session's; made at its first use, and kept.
+  /// The session's network; created on first use and kept.
   static std::shared_ptr<Network> of(uint64_t session);
 
   void drop(int rank);
   void slow(int a, int b, uint64_t bytes_per_s);
   void heal();
 
-  /// When the last byte of a message that is sent now has left the link; kNever if it is lost.
+  /// When the last byte of a message sent at `sent_at_ns` leaves the link; kNever if it is lost.
   int64_t passed_at_ns(int from, int to, size_t bytes, int64_t sent_at_ns);
 
  private:

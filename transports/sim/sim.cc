@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/sim.h"
 
 #include "base/clock.h"
@@ -7,7 +8,7 @@
 namespace rondo {
 namespace {
 
-/// Slots in the memory of a Pair; a header's note is the time at which its message may be seen.
+/// Slots in the memory of a Pair; a header's note is the time at which its message arrives.
 class SimConnection : public Connection {
  public:
   SimConnection(std::shared_ptr<Pair> pair, const Link& link, const ConnectionParams& params)
@@ -53,7 +54,7 @@ void SimConnection::commit(size_t bytes, const Signature& signature) {
   const int64_t due_ns = passed_ns == sim::kNever
                              ? sim::kNever
                              : passed_ns + sim::delay_ns(params_, key_, dials_, sender_.sent());
-  // One that is due earlier than its predecessor still waits behind it: peek() only looks at the oldest.
+  // A message due before its predecessor still waits behind it: peek() only looks at the oldest.
   sender_.publish(bytes, static_cast<uint64_t>(due_ns), signature);
 }
 

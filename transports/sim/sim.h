@@ -1,5 +1,6 @@
-// The sim transport: any number of ranks in one process, whose messages arrive late by seeded amounts, or not
-// at all (transports/sim.h). For tests; only used when asked for by name.
+// SPDX-License-Identifier: Apache-2.0
+// The sim transport: any number of ranks in one process, with messages delayed by seeded amounts or lost
+// (transports/sim.h). For tests; used only when selected by name.
 #pragma once
 
 #include "transports/transport.h"

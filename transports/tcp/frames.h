@@ -1,6 +1,6 @@
-// What stands in the byte streams of a tcp connection: on each socket and in each direction one Hello, then
-// messages, each a Frame followed by its bytes. Message k travels on socket k % sockets. Plain data,
-// little-endian.
+// SPDX-License-Identifier: Apache-2.0
+// Wire format of a tcp connection: in each direction of each socket one StreamHello, then messages, each a
+// Frame followed by its bytes. Message k travels on socket k % sockets. Plain data, little-endian.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace rondo::tcp {
 
 static_assert(std::endian::native == std::endian::little);
 
-struct Hello {
+struct StreamHello {
   static constexpr uint32_t kMagic = 0x70637452;  // "Rtcp"
   static constexpr uint32_t kVersion = 1;
 
@@ -27,26 +27,26 @@ struct Hello {
   uint32_t index = 0;  // of this socket
   uint32_t reserved = 0;
 };
-static_assert(sizeof(Hello) == 32);
+static_assert(sizeof(StreamHello) == 32);
 
 struct Frame {
   static constexpr uint32_t kMagic = 0x6d637452;  // "Rtcm"
 
   uint32_t magic = kMagic;
   uint32_t reserved = 0;
-  uint64_t bytes = 0;     // that follow
+  uint64_t bytes = 0;     // payload size
   uint64_t sequence = 0;  // number of the message, from 0
   Signature signature;
 };
 static_assert(sizeof(Frame) == 64);
 
-/// Both ends' numbers, and who the other one is, for errors.
+/// The agreed parameters, and the peer's rank for error messages.
 struct Terms {
   AgreedParams params;
   int peer = -1;
 };
 
-/// A failed socket call, with errno's words.
+/// The error of a failed socket call, with errno's message.
 inline Status broken(const Terms& terms, const char* doing, int error_number) {
   const Status words = system_error(fmt::format("{} rank {}", doing, terms.peer), error_number);
   return Status(Code::RemoteError, words.message());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tcp/inbox.h"
 
 #include <sys/socket.h>
@@ -28,12 +29,12 @@ void Inbox::release() {
 }
 
 void Inbox::expect(std::byte* place, size_t bytes, const Signature& signature) {
-  if (stopped_ || (expected_.place == place && expected_.bytes == bytes)) return;  // asked for again
+  if (stopped_ || (expected_.place == place && expected_.bytes == bytes)) return;  // repeated hint
   expected_ = {place, bytes, signature};
   redirect(streams_[oldest_socket()]);
 }
 
-/// Lets the message that comes on this stream go where it is expected. What has come of it moves there.
+/// Redirects this stream's current message, with the bytes already received, to its expected address, if any.
 void Inbox::redirect(const Stream& stream) {
   Slot& oldest = slot(released_);
   if (expected_.place == nullptr || !stream.in_message || stream.next != released_) return;
@@ -42,20 +43,20 @@ void Inbox::redirect(const Stream& stream) {
   oldest.place = expected_.place;
 }
 
-/// Bytes of the current message that are still to come.
+/// Bytes of the current message that have not arrived.
 size_t Inbox::missing(const Stream& stream) const {
   if (!stream.in_message) return 0;
   return static_cast<size_t>(slot(stream.next).frame.bytes) - stream.got;
 }
 
-/// How much the buffer takes of what comes after the current message: many messages if they are short; of a
-/// long one only the beginning, because the rest is better read to its place.
+/// Buffer space for bytes after the current message: many messages if they are short, but only the beginning
+/// of a long one, because its rest is better read directly to its destination.
 size_t Inbox::room(const Stream& stream) {
   const size_t most = stream.is_short ? kBuffer : sizeof(Frame) + kShort;
   return most - std::min(most, stream.end - stream.begin);
 }
 
-/// The current message's bytes go to their place, what comes after them into the buffer.
+/// Reads the current message's bytes to their destination and any bytes after them into the buffer.
 ssize_t Inbox::receive(int fd, const Stream& stream, const iovec& buffer) const {
   if (missing(stream) == 0) return ::recv(fd, buffer.iov_base, buffer.iov_len, MSG_DONTWAIT);
   iovec parts[2] = {{place(stream.next) + stream.got, missing(stream)}, buffer};
@@ -74,12 +75,12 @@ Status Inbox::read(size_t socket, int fd) {
   if (stopped_) return {};
   Stream& stream = streams_[socket];
   const bool was_complete = slot(released_).complete;
-  RONDO_TRY(parse(stream, socket));  // a slot may have become free for what is in the buffer
+  RONDO_TRY(parse(stream, socket));  // a slot may have become free for a buffered message
   if (!was_complete && slot(released_).complete) return {};
   std::memmove(stream.buffer.get(), stream.buffer.get() + stream.begin, stream.end - stream.begin);
   stream.end -= std::exchange(stream.begin, 0);
   const iovec buffer{stream.buffer.get() + stream.end, room(stream)};
-  if (missing(stream) + buffer.iov_len == 0) return {};  // waits for a slot
+  if (missing(stream) + buffer.iov_len == 0) return {};  // no free slot
   const ssize_t got = receive(fd, stream, buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   if (got < 0) return broken(terms_, "receiving from", errno);
@@ -88,7 +89,7 @@ Status Inbox::read(size_t socket, int fd) {
   return parse(stream, socket);
 }
 
-/// Notes where a read has put its bytes: first into the slot, the rest into the buffer.
+/// Accounts for received bytes: first those of the current message, then those in the buffer.
 void Inbox::accept(Stream& stream, size_t bytes) {
   const size_t in_slot = std::min(bytes, missing(stream));
   stream.got += in_slot;
@@ -96,7 +97,8 @@ void Inbox::accept(Stream& stream, size_t bytes) {
 }
 
 Status Inbox::parse(Stream& stream, size_t socket) {
-  if (!stream.greeted && stream.end - stream.begin >= sizeof(Hello)) RONDO_TRY(take_hello(stream, socket));
+  if (!stream.greeted && stream.end - stream.begin >= sizeof(StreamHello))
+    RONDO_TRY(take_hello(stream, socket));
   if (!stream.greeted) return {};
   for (;;) {
     if (stream.in_message) take_bytes(stream);
@@ -106,14 +108,14 @@ Status Inbox::parse(Stream& stream, size_t socket) {
 }
 
 Status Inbox::take_hello(Stream& stream, size_t socket) {
-  Hello hello;
+  StreamHello hello;
   std::memcpy(&hello, stream.buffer.get() + stream.begin, sizeof hello);
-  if (hello.magic != Hello::kMagic)
+  if (hello.magic != StreamHello::kMagic)
     return error(Code::RemoteError, "rank {} began with {:#x}, which is not a Rondo connection", terms_.peer,
                  hello.magic);
-  if (hello.version != Hello::kVersion)
+  if (hello.version != StreamHello::kVersion)
     return error(Code::RemoteError, "rank {} speaks version {} of the tcp transport; this end speaks {}",
-                 terms_.peer, hello.version, Hello::kVersion);
+                 terms_.peer, hello.version, StreamHello::kVersion);
   RONDO_TRY(compare(terms_.params, {hello.slot_bytes, hello.slots, hello.sockets}));
   if (hello.index != socket)
     return error(Code::RemoteError, "rank {} calls socket {} number {}", terms_.peer, socket, hello.index);
@@ -144,7 +146,7 @@ Status Inbox::take_frame(Stream& stream) {
   return {};
 }
 
-/// Moves what the buffer has of the current message to its slot.
+/// Moves buffered bytes of the current message to its slot.
 void Inbox::take_bytes(Stream& stream) {
   const size_t here = std::min(missing(stream), stream.end - stream.begin);
   if (here != 0) std::memcpy(place(stream.next) + stream.got, stream.buffer.get() + stream.begin, here);

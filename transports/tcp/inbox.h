@@ -1,7 +1,8 @@
-// Inbox: the receiving half of a tcp connection. Each socket's stream is read straight into the slots, or to
-// where the oldest message is expected; what a read brings beyond the current message goes through a small
-// buffer, so that short messages take one system call or less. Nothing that a peer says is used before it is
-// checked. Used by TcpConnection, on its thread.
+// SPDX-License-Identifier: Apache-2.0
+// Inbox: the receiving half of a tcp connection. Each socket's stream is read directly into the slots, or to
+// the address where the oldest message is expected; bytes beyond the current message go through a small
+// buffer, so that a short message takes at most one system call. All peer input is validated before use. Used
+// by TcpConnection, on its thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -23,42 +24,42 @@ class Inbox {
   /// The oldest message if it is complete.
   std::optional<Arrival> oldest() const;
   void release();
-  /// Where the oldest message goes in the place of its slot, if this is what it is.
+  /// Receives the oldest message at `place` instead of its slot, if size and signature match.
   void expect(std::byte* place, size_t bytes, const Signature& signature);
-  /// Nothing is read any more, and nothing written to where it was expected.
+  /// Stops reading; nothing more is written to the expected address.
   void stop() { stopped_ = true; }
 
-  /// Reads once from a socket, as far as there are free slots, unless the oldest message has come already
-  /// with those before it; what is wrong with the stream, if anything is.
+  /// Reads once from a socket, as far as slots are free, unless the buffer already holds the rest of the
+  /// oldest message. Returns the stream's error, if any.
   Status read(size_t socket, int fd);
-  /// Whether read() would ask this socket for anything.
+  /// Whether read() would read from this socket.
   bool takes_from(size_t socket) const;
-  /// The socket that brings the oldest message.
+  /// The socket that carries the oldest message.
   size_t oldest_socket() const { return static_cast<size_t>(released_ % streams_.size()); }
-  /// Whether this socket's Hello has come, and was right.
+  /// Whether this socket's StreamHello has arrived and was valid.
   bool greeted(size_t socket) const { return streams_[socket].greeted; }
   /// Whether the peer has closed this socket between two messages.
   bool has_left(size_t socket) const { return streams_[socket].has_left; }
 
  private:
-  static constexpr size_t kShort = 4096;  // the longest message of which many are read at once
+  static constexpr size_t kShort = 4096;  // messages up to this size are read several at a time
   static constexpr size_t kBuffer = 8 * (sizeof(Frame) + kShort);
 
   struct Stream {
-    /// Pages of it that no read has reached yet take no memory.
+    /// Left uninitialised: pages that no read has reached take no memory.
     std::unique_ptr<std::byte[]> buffer = std::make_unique_for_overwrite<std::byte[]>(kBuffer);
-    size_t begin = 0;  // of what was read and not looked at
+    size_t begin = 0;  // buffer[begin, end) has been read but not parsed
     size_t end = 0;
     bool greeted = false;
-    bool in_message = false;  // the Frame of message `next` has come
-    bool is_short = true;     // the latest message whose Frame has come
-    uint64_t next = 0;        // the message that comes next on this socket
-    size_t got = 0;           // of its bytes, in its slot
+    bool in_message = false;  // the Frame of message `next` has arrived
+    bool is_short = true;     // whether the latest message with a Frame is short
+    uint64_t next = 0;        // the next message of this socket
+    size_t got = 0;           // bytes of it in its slot
     bool has_left = false;    // the peer has closed it between two messages
   };
   struct Slot {
     Frame frame;
-    std::byte* place = nullptr;  // of the bytes, where that is not the slot's memory
+    std::byte* place = nullptr;  // where the bytes go, if not to the slot's memory
     bool complete = false;
   };
   struct Expected {  // of the oldest message
@@ -69,7 +70,7 @@ class Inbox {
 
   Slot& slot(uint64_t message) { return slots_[message % slots_.size()]; }
   const Slot& slot(uint64_t message) const { return slots_[message % slots_.size()]; }
-  /// Of the bytes of a message whose Frame has come.
+  /// Destination of a message whose Frame has arrived.
   std::byte* place(uint64_t message) const {
     std::byte* elsewhere = slot(message).place;
     return elsewhere != nullptr ? elsewhere : memory(message);
@@ -92,7 +93,7 @@ class Inbox {
   Terms terms_;
   std::vector<Stream> streams_;  // by socket
   std::vector<Slot> slots_;      // message k in slot k % slots
-  AlignedBytes memory_;          // made when the first message comes
+  AlignedBytes memory_;          // allocated for the first message
   Expected expected_;
   uint64_t released_ = 0;
   bool stopped_ = false;

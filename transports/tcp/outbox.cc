@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tcp/outbox.h"
 
 #include <sys/socket.h>
@@ -22,7 +23,7 @@ std::byte* Outbox::slot() {
 
 void Outbox::add(const std::byte* data, size_t bytes, const Signature& signature) {
   assert(has_room() && bytes <= terms_.params.slot_bytes);
-  Entry& next = entry(committed_);
+  QueuedFrame& next = entry(committed_);
   next.frame = {.bytes = bytes, .sequence = committed_, .signature = signature};
   next.data = data;
   next.is_staged = staging_ != nullptr && data == slot_of(committed_);
@@ -36,8 +37,8 @@ size_t Outbox::waiting_socket() const {
   return static_cast<size_t>(std::min_element(next_.begin(), next_.end()) - next_.begin());
 }
 
-/// In one piece where it lies so: that is what short messages do, and a system call takes it sooner.
-ssize_t Outbox::send_some(const Entry& message, int fd) {
+/// Uses one send() if frame and data are contiguous, as in short messages: it is faster than sendmsg().
+ssize_t Outbox::send_some(const QueuedFrame& message, int fd) {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   const size_t bytes = static_cast<size_t>(message.frame.bytes);
   const std::byte* end = message.data + bytes;
@@ -53,7 +54,7 @@ ssize_t Outbox::send_some(const Entry& message, int fd) {
 
 Status Outbox::send(size_t socket, int fd) {
   while (next_[socket] < committed_) {
-    Entry& message = entry(next_[socket]);
+    QueuedFrame& message = entry(next_[socket]);
     const ssize_t sent = send_some(message, fd);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return {};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tcp/tcp.h"
 
 #include <netinet/in.h>
@@ -30,12 +31,12 @@ class TcpConnection : public Connection {
   std::byte* acquire() override { return make_room() ? outbox_.slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { send(outbox_.slot(), bytes, signature); }
 
-  /// The kernel copies from the posted memory, which is as good as a slot until all has gone.
-  Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const override { return Posting::Seen; }
+  /// The kernel copies from the posted memory, which serves as a slot until all of it has been sent.
+  ZeroCopy zero_copy(const std::byte* /*data*/, size_t /*bytes*/) const override { return ZeroCopy::Mapped; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
 
   bool flushed() override;
-  void withdraw() override {
+  void cancel() override {
     fail(error(Code::RemoteError, "what was sent to rank {} was taken back", terms_.peer));
     inbox_.stop();
   }
@@ -52,7 +53,7 @@ class TcpConnection : public Connection {
   Awaited awaited(Awaiting what) const override;
 
  private:
-  /// Whether all sockets are there.
+  /// Whether all sockets are connected.
   bool connected() {
     if (link_ != nullptr && failure_.ok()) await_sockets();
     return link_ == nullptr;
@@ -70,7 +71,7 @@ class TcpConnection : public Connection {
   }
 
   tcp::Terms terms_;
-  std::unique_ptr<Link> link_;  // until all sockets are there
+  std::unique_ptr<Link> link_;  // until all sockets are connected
   std::vector<Fd> sockets_;
   bool unpaced_ = false;
   std::vector<bool> ended_;  // by socket: nothing more can be read from it
@@ -89,16 +90,16 @@ Status TcpConnection::dial() {
   return {};
 }
 
-/// A fresh socket has room for so little, so it goes at once or something is wrong.
+/// A new socket's buffer has room for the greeting, so a partial send is an error.
 Status TcpConnection::greet(size_t index) {
   const int fd = sockets_[index].get();
   const int on = 1;
   if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
     return system_error("setting TCP_NODELAY", errno);
-  const tcp::Hello hello{.slot_bytes = terms_.params.slot_bytes,
-                         .slots = static_cast<uint32_t>(terms_.params.slots),
-                         .sockets = static_cast<uint32_t>(terms_.params.sockets),
-                         .index = static_cast<uint32_t>(index)};
+  const tcp::StreamHello hello{.slot_bytes = terms_.params.slot_bytes,
+                               .slots = static_cast<uint32_t>(terms_.params.slots),
+                               .sockets = static_cast<uint32_t>(terms_.params.sockets),
+                               .index = static_cast<uint32_t>(index)};
   const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0) return tcp::broken(terms_, "greeting", errno);
   if (sent == static_cast<ssize_t>(sizeof hello)) return {};
@@ -116,14 +117,14 @@ void TcpConnection::await_sockets() {
       if (sockets_[i].valid()) fail(greet(i));
     }
     all_here = all_here && sockets_[i].valid();
-    // The other end's numbers, even where it never makes the sockets that this end waits for.
+    // Check the peer's parameters now: it may never open the remaining sockets.
     if (sockets_[i].valid() && !inbox_.greeted(i)) read(i);
   }
   if (all_here) link_.reset();
 }
 
-/// One socket may end while messages that came before wait on the others, or in its own buffer: those still
-/// count, so an ended one is read as well.
+/// When one socket ends, earlier messages may still be on the others or in its own buffer. They still count,
+/// so ended sockets are read as well.
 void TcpConnection::read(size_t socket) {
   const Status status = inbox_.read(socket, sockets_[socket].get());
   if (!status.ok()) ended_[socket] = true;
@@ -136,13 +137,13 @@ bool TcpConnection::make_room() {
   if (outbox_.has_room()) return true;
   send_waiting();
   if (outbox_.has_room()) return failure_.ok();
-  read_all();  // the peer may be waiting for the same, and only reading makes room
+  read_all();  // the peer may be blocked in the same way, and only reading makes room
   return false;
 }
 
 void TcpConnection::send(const std::byte* data, size_t bytes, const Signature& signature) {
   if (!failure_.ok()) return;
-  if (bytes >= tcp::kLeastUnpaced && !std::exchange(unpaced_, true))
+  if (bytes >= tcp::kMinUnpaced && !std::exchange(unpaced_, true))
     for (const Fd& fd : sockets_) tcp::unpace(fd.get());
   outbox_.add(data, bytes, signature);
   const size_t socket = outbox_.last_socket();
@@ -164,18 +165,17 @@ void TcpConnection::read_all() {
   for (size_t i = 0; i < sockets_.size(); ++i) read(i);
 }
 
-/// A peer that has all it needs may close before this end has looked for its Hellos.
+/// Ended sockets count: a peer that is done may close before this end has read its hellos.
 bool TcpConnection::greeted() const {
   for (size_t i = 0; i < sockets_.size(); ++i)
     if (!inbox_.greeted(i) && !ended_[i]) return false;
   return true;
 }
 
-/// Waits for the other end's Hellos as well: a socket that is closed with unread bytes in it loses those that
-/// are still on their way to the peer.
+/// Also waits for the peer's hellos: closing a socket with unread input would discard output in flight.
 bool TcpConnection::flushed() {
   if (outbox_.committed() == 0) {
-    connected();  // greets whoever has come
+    connected();  // greets the sockets that have arrived
     return true;
   }
   send_waiting();
@@ -185,8 +185,8 @@ bool TcpConnection::flushed() {
 }
 
 std::optional<Arrival> TcpConnection::peek() {
-  // Not before all sockets are greeted: who has all it needs may never look again, and the dialler waits for
-  // that.
+  // Greet all sockets first: a reader that has all it needs may never call again, while the dialling end
+  // still waits for the greeting.
   if (!connected()) return std::nullopt;
   if (const auto arrival = inbox_.oldest()) return arrival;
   if (!outbox_.empty()) send_waiting();
@@ -194,7 +194,7 @@ std::optional<Arrival> TcpConnection::peek() {
   return inbox_.oldest();
 }
 
-/// Whoever waits for one direction moves the other on as well, which can bring what was asked for.
+/// Waits for both directions: progress of one can enable the other.
 Awaited TcpConnection::awaited(Awaiting what) const {
   if (link_ != nullptr || !failure_.ok()) return {};
   if (what == Awaiting::Arrival && inbox_.oldest()) return AlreadyThere();

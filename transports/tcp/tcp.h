@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tcp transport: any two ranks that can reach one another, over several sockets. All sockets are
-// non-blocking, and bytes move only inside the calls of who uses the connection.
+// non-blocking, and bytes move only inside the connection's calls.
 #pragma once
 
 #include "transports/transport.h"

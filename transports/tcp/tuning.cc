@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tcp/tuning.h"
 
 #include <netinet/in.h>
@@ -10,7 +11,7 @@
 namespace rondo::tcp {
 namespace {
 
-/// Whether both ends have the same address, whatever it is: then nothing leaves the host.
+/// Whether both ends have the same address, in which case nothing leaves the host.
 bool stays_on_host(int fd) {
   sockaddr_storage own{};
   sockaddr_storage peers{};
@@ -30,8 +31,8 @@ bool stays_on_host(int fd) {
 }  // namespace
 
 void unpace(int fd) {
-  // Inside a host nothing is lost or queued on the way, and a rule that paces what is sent, as BBR does, only
-  // halves the rate. Reno does not, and every process may choose it.
+  // Within a host no packet is lost or queued, and a congestion control that paces, as BBR does, only halves
+  // the rate. Reno does not pace, and unprivileged processes may select it.
   constexpr std::string_view kUnpaced = "reno";
   if (stays_on_host(fd)) ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced.data(), kUnpaced.size());
 }

@@ -1,16 +1,17 @@
-// What a socket of a tcp connection is told about its way.
+// SPDX-License-Identifier: Apache-2.0
+// Tuning of a tcp connection's sockets for their network path.
 #pragma once
 
 #include <cstddef>
 
 namespace rondo::tcp {
 
-/// From messages of this length on, what a pace costs is more than what it saves.
-constexpr size_t kLeastUnpaced = size_t{16} * 1024;
+/// From this message size on, pacing costs more than it saves.
+constexpr size_t kMinUnpaced = size_t{16} * 1024;
 
-/// Lets all go at once that the peer has room for, where nothing leaves the host. Never fails: without it the
-/// socket works as well, only slower. Due with the first long message: a system's own rule, such as BBR, lets
-/// few packets be on their way, so that short messages that nobody waits for go out together.
+/// Disables pacing on a socket that stays on this host: the kernel sends as much as the peer has room for.
+/// Never fails, as the socket works without it, only slower. Call it with the first long message: until then
+/// the system's default, such as BBR, keeps few packets in flight, so that short messages are coalesced.
 void unpace(int fd);
 
 }  // namespace rondo::tcp

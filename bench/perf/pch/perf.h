@@ -1,4 +1,5 @@
-// Compiled once for all files of this folder, which spend most of their time in these headers otherwise.
+// SPDX-License-Identifier: Apache-2.0
+// Precompiled header: otherwise the files of this folder spend most of their compile time in these headers.
 #ifndef RONDO_PCH_PERF_H
 #define RONDO_PCH_PERF_H
 

@@ -1,4 +1,5 @@
-// Blocks of a GPU: one launch for all of them. Everything that they use is memory which the device can reach.
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of a GPU, all in one launch. All memory that they use must be accessible to the device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,12 +13,13 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  /// A block that carries out a lane of the call. All blocks have as many threads as the one that has most.
-  void add(int /*device*/, uint32_t threads, const Program& program, const Call& call, uint32_t lane) {
+  /// Adds a block that executes a lane of the call. All blocks get the largest thread count requested.
+  void add(int /*device*/, uint32_t threads, const BlockProgram& program, const CallParams& call,
+           uint32_t lane) {
     threads_ = threads > threads_ ? threads : threads_;
     jobs_.push_back({&program, &call, lane});
   }
-  /// Runs all of them to their ends; throws CUDA's words where that fails.
+  /// Runs all blocks to completion; throws CUDA's error string on failure.
   void run() {
     auto outcome = static_cast<cudaError_t>(
         launch_execute(jobs_.data(), static_cast<uint32_t>(jobs_.size()), threads_, nullptr));

@@ -1,6 +1,6 @@
-// The seam between device code and the machine, as nvcc sees it: what a lane is, and how it reads and writes
-// memory. twin/device.h is the same for g++. Device code names no CUDA built-in and no PTX but through this
-// file.
+// SPDX-License-Identifier: Apache-2.0
+// The seam between device code and the machine, for nvcc: defines lanes and how they access memory.
+// twin/device.h is the same for g++. Device code uses CUDA built-ins and PTX only through this file.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -11,7 +11,7 @@
 #include "base/element.h"
 #include "word.h"
 
-/// A function that runs on the device, always inlined; one that is called.
+/// Device functions that are always inlined, and ones that are never inlined.
 #define RONDO_DEVICE __device__ __forceinline__
 #define RONDO_DEVICE_CALLED __device__ __noinline__
 
@@ -30,20 +30,20 @@ RONDO_DEVICE To bits_as(const From& from) {
   return to;
 }
 
-/// Two words, each of which arrives whole.
+/// Two words, each of which is read and written as a whole.
 struct alignas(16) Words {
   uint64_t first;
   uint64_t second;
 };
 
-/// How many threads of a block move a line of LL128 together, and how many Packs each.
+/// How many threads of a block move an LL128 line together, and how many Packs each.
 inline constexpr uint32_t kLineLanes = 8;
 inline constexpr uint32_t kLinePacks = 1;
 
-/// While a thread waits, how many looks it takes for one at the host's memory, which takes a microsecond.
+/// A waiting thread's polls per poll of host memory, which takes a microsecond.
 inline constexpr uint32_t kLooksPerStop = 1000;
 
-/// Memory that other lanes may read or write: in no order but what barriers and the words below make.
+/// Accesses to memory that other lanes may use; ordered only by barriers and by the words below.
 template <class T>
 RONDO_DEVICE T read(const T* at) {
   return *at;
@@ -56,7 +56,7 @@ RONDO_DEVICE Pack read(const Pack* at) {
   const uint4 value = *reinterpret_cast<const uint4*>(at);
   return {{value.x, value.y, value.z, value.w}};
 }
-/// One store of 16 bytes. Of an assignment the compiler makes four stores where it has computed each word.
+/// One 16-byte store. For a plain assignment the compiler emits four stores if it has computed each word.
 RONDO_DEVICE void write(Pack* at, const Pack& pack) {
   asm volatile("st.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(pack.words[0]), "r"(pack.words[1]),
                "r"(pack.words[2]), "r"(pack.words[3])
@@ -83,18 +83,19 @@ RONDO_DEVICE uint64_t load_relaxed(const uint64_t* at) {
   return value;
 }
 
-/// Released keeps the writes of a later message behind the reads of an earlier one, no more. That takes no
-/// fence, which would wait for all that the block has sent: a load's value was used before the barrier that
-/// the store comes after, and no store goes out before the branch that it depends on. PTX promises it to
-/// releases and acquires only; GPUs do it. Lines have no need of it: who finds one of a later message waits,
-/// and gives nothing back.
+/// Released only has to order the writes of a later message after the reads of an earlier one. That needs no
+/// fence, which would wait for everything the block has sent: the loaded values were used before the barrier
+/// that precedes the store, and no store is issued before the branch that it depends on. PTX guarantees this
+/// only for releases and acquires, but GPUs do it. Lines do not need it: a reader that finds a later
+/// message's line keeps waiting, and releases nothing.
 RONDO_DEVICE void store_after_reads(uint64_t* at, uint64_t value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 RONDO_DEVICE uint64_t load_before_writes(const uint64_t* at) { return load_relaxed(at); }
 
-/// Lines of LL need no fence, since each word has its flag in it. To PTX a vector is as many scalar accesses
-/// in any order, and one of 64 bits is single: each word is there whole or not at all, but not both together.
+/// LL lines need no fence, since each word contains its flag. PTX treats a vector access as scalar accesses
+/// in any order, and each 64-bit one as indivisible: a word arrives whole or not at all, but the two
+/// independently.
 RONDO_DEVICE Words load_words(const Words* at) {
   Words words;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
@@ -111,27 +112,27 @@ RONDO_DEVICE void store_words(Words* at, const Words& words) {
 RONDO_DEVICE uint64_t exchange(uint64_t* at, uint64_t value) {
   return atomicExch_system(reinterpret_cast<unsigned long long*>(at), value);
 }
-/// Returns what was there before.
+/// Returns the previous value.
 RONDO_DEVICE uint64_t add(uint64_t* at, uint64_t value) {
   return atomicAdd_system(reinterpret_cast<unsigned long long*>(at), value);
 }
 
-/// The threads of a block. What each has read and written before barrier() or any(), all see after it.
+/// The threads of a block. All threads' accesses before barrier() or any() are visible to all after it.
 class Block {
  public:
   RONDO_DEVICE uint32_t thread() const { return threadIdx.x; }
   RONDO_DEVICE uint32_t threads() const { return blockDim.x; }
   RONDO_DEVICE void barrier() { __syncthreads(); }
-  /// Whether any thread says so.
+  /// A barrier; whether any thread passed true.
   RONDO_DEVICE bool any(bool so) { return __syncthreads_or(so) != 0; }
-  /// While a thread waits for a word.
+  /// Called while a thread polls a word.
   RONDO_DEVICE void pause() {}
 
-  // What kLineLanes threads do together, the first of them a multiple of that:
+  // Called together by kLineLanes threads, the first of which has a multiple of kLineLanes as its index:
 
-  /// A line of LL128, of which each thread has its Packs. That the eight accesses of an aligned line are one,
-  /// and are seen as one at the other end, is no promise of PTX, but what memory and NVLink do on the GPUs
-  /// for which LL128 may be chosen.
+  /// An LL128 line, with each thread holding its Packs. PTX does not guarantee that the eight accesses to an
+  /// aligned line are performed, and observed at the other end, as one; memory and NVLink do so on the GPUs
+  /// for which LL128 may be selected.
   RONDO_DEVICE void load_line(const Pack* line, Pack (&mine)[kLinePacks]) {
     __syncwarp(group());
     mine[0] = bits_as<Pack>(load_words(reinterpret_cast<const Words*>(line) + place()));
@@ -140,7 +141,7 @@ class Block {
     __syncwarp(group());
     store_words(reinterpret_cast<Words*>(line) + place(), bits_as<Words>(mine[0]));
   }
-  /// The value that the last of them has.
+  /// The value passed by the group's last thread.
   RONDO_DEVICE uint64_t of_last(uint64_t value) {
     return __shfl_sync(group(), value, kLineLanes - 1, kLineLanes);
   }
@@ -150,8 +151,8 @@ class Block {
   static RONDO_DEVICE uint32_t group() { return 0xFFu << (threadIdx.x % 32 - place()); }
 };
 
-/// Small floats to float32, exactly, and back, rounded to nearest even. Every NaN becomes the positive quiet
-/// one on the way back; what is too large becomes infinity, or +-448 in float8_e4m3.
+/// Small floats to float32, exactly, and back, rounded to nearest even. On the way back every NaN becomes the
+/// positive quiet one; values that are too large become infinity, or +-448 in float8_e4m3.
 RONDO_DEVICE float widen(Float16 value) { return __half2float(__ushort_as_half(value.bits)); }
 RONDO_DEVICE float widen(BFloat16 value) { return __uint_as_float(static_cast<uint32_t>(value.bits) << 16); }
 RONDO_DEVICE float widen(Float8E4M3 value) {

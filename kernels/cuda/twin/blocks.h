@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks whose threads are threads of the host.
 #pragma once
 
@@ -12,13 +13,13 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  /// The blocks of a launch, of `threads` threads each.
+  /// Adds the blocks of a launch, with `threads` threads each.
   void add(int /*device*/, uint32_t threads, const CallList& list, uint32_t blocks) {
     const auto shared_list = std::make_shared<CallList>(list);
     for (uint32_t index = 0; index < blocks; ++index)
       blocks_.push_back(std::make_unique<Started>(threads, shared_list, index));
   }
-  /// Runs all of them to their ends.
+  /// Runs all blocks to completion.
   void run() {
     std::vector<std::thread> threads;
     for (const auto& block : blocks_)

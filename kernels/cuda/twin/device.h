@@ -1,5 +1,6 @@
-// The seam between device code and the machine, for g++: the twin of gpu/device.h in which the
-// threads of a block are threads of the host.
+// SPDX-License-Identifier: Apache-2.0
+// The seam between device code and the machine, for g++: the twin of gpu/device.h in which a block's threads
+// are host threads.
 #pragma once
 
 #include <atomic>
@@ -52,7 +53,7 @@ RONDO_DEVICE uint64_t add(uint64_t* at, uint64_t value) {
   return std::atomic_ref(*at).fetch_add(value, std::memory_order_relaxed);
 }
 
-/// What the host threads that stand for a block share.
+/// Shared by the host threads that represent a block.
 struct BlockMeeting {
   explicit BlockMeeting(uint32_t count) : threads(count), barrier(count) {
     for (uint32_t first = 0; first < count; first += kLineLanes) groups.emplace_back();
@@ -79,12 +80,12 @@ class Block {
     const bool said = meeting_.said.load(std::memory_order_relaxed);
     barrier();  // all have read it
     if (thread_ == 0) meeting_.said.store(false, std::memory_order_relaxed);
-    barrier();  // before the next one says so
+    barrier();  // before the next any() sets it
     return said;
   }
   void pause() { std::this_thread::yield(); }
 
-  /// A line is seen as one where its flag is written after the rest and read before it.
+  /// A line appears indivisible because its flag is written after the rest and read before it.
   void load_line(const Pack* line, Pack (&mine)[kLinePacks]) {
     const uint64_t flag = is_last() ? load_acquire(Word::Ready, flag_of(line)) : 0;
     group().barrier.arrive_and_wait();

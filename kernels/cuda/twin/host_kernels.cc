@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host_kernels.h"
 
 #include <array>
@@ -11,21 +12,21 @@
 namespace rondo::device {
 namespace {
 
-/// One thread does it all: folds by several need no barrier, and there is nothing to find.
+/// Runs on one thread: lanes of a fold need no barrier, so more threads would test nothing.
 void run_fold_list(const void* argument, uint32_t /*blocks*/, uint32_t /*threads*/) {
   const auto& list = *static_cast<const FoldList*>(argument);
   BlockMeeting alone(1);
   Block block(alone, 0);
-  std::array<void*, FoldList::kMostPointers> shared{};
+  std::array<void*, FoldList::kMaxPointers> shared{};
   void* const* const pointers = pass(list, 0, block, shared.data());
   if (pointers != nullptr) fold_all(list, pointers, {0, 1});
 }
 
-constexpr uint32_t kMostHostThreads = 2;  // that stand for a block
+constexpr uint32_t kMaxHostThreads = 2;  // per block
 
 void run_execute(const void* argument, uint32_t blocks, uint32_t threads) {
   Blocks all;
-  all.add(0, threads < kMostHostThreads ? threads : kMostHostThreads, *static_cast<const CallList*>(argument),
+  all.add(0, threads < kMaxHostThreads ? threads : kMaxHostThreads, *static_cast<const CallList*>(argument),
           blocks);
   all.run();
 }

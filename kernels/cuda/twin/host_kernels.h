@@ -1,4 +1,5 @@
-// The kernels, compiled for the host, by their names: what a stand-in for CUDA's driver runs.
+// SPDX-License-Identifier: Apache-2.0
+// The kernels compiled for the host, by name: run by a stand-in for CUDA's driver.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@ namespace rondo::device {
 
 struct HostKernel {
   const char* name;
-  size_t argument_bytes;  // of its one argument, a struct by value
-  /// A whole launch; returns at its end. Blocks that wait for one another run at the same time.
+  size_t argument_bytes;  // size of its one argument, a struct passed by value
+  /// Runs a whole launch to completion. Blocks that wait for one another run concurrently.
   void (*run)(const void* argument, uint32_t blocks, uint32_t threads);
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks whose threads are lanes of a simulated machine.
 #pragma once
 
@@ -10,13 +11,13 @@ namespace rondo::device {
 
 class Blocks {
  public:
-  /// What a block of a launch does: execute(), or that with something wrong.
+  /// The body of a launch's blocks: execute(), or a faulty variant of it.
   using Execute = void (*)(const CallList& list, uint32_t index, Block& block, Shared& shared);
 
   explicit Blocks(uint64_t seed, weak::Mutation mutation = {}, Execute by = execute)
       : machine_(seed, mutation), execute_(by) {}
 
-  /// The blocks of a launch, of `threads` threads each.
+  /// Adds the blocks of a launch, with `threads` threads each.
   void add(int device, uint32_t threads, const CallList& list, uint32_t blocks) {
     const auto shared_list = std::make_shared<CallList>(list);
     for (uint32_t index = 0; index < blocks; ++index)
@@ -25,7 +26,7 @@ class Blocks {
             run(*shared_list, index, block, *shared);
           });
   }
-  /// A block of something else, the host for one.
+  /// Adds a block with another body, such as the host's part.
   void add(int device, uint32_t threads, std::function<void(Block&)> body) {
     machine_.add_block(device, threads, [threads, body = std::move(body)](uint32_t thread) {
       Block self(thread, threads);

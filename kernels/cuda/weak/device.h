@@ -1,5 +1,6 @@
-// The seam between device code and the machine, for g++: the twin of gpu/device.h on a simulated machine
-// whose writes are weak (machine.h).
+// SPDX-License-Identifier: Apache-2.0
+// The seam between device code and the machine, for g++: the twin of gpu/device.h on a simulated machine with
+// weak memory ordering (machine.h).
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "machine.h"
 
 #include <algorithm>
@@ -8,9 +9,9 @@ namespace rondo::weak {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} * 1024;
-constexpr uint64_t kMostTurns = 120'000;  // of a run; three times what the longest takes that ends
+constexpr uint64_t kMaxTurns = 120'000;  // per run; three times the longest run that terminates
 constexpr uint64_t kTurnsPerHold = 64;
-constexpr uint64_t kMostHeld = 300;  // turns
+constexpr uint64_t kMaxHeld = 300;  // turns
 constexpr uint64_t kLooksPerGuess = 8;
 
 Machine* the_machine = nullptr;
@@ -56,8 +57,8 @@ void Machine::run() {
   std::vector<Lane*> alive;
   for (const auto& lane : lanes_) alive.push_back(lane.get());
   for (uint64_t turn = 0; !alive.empty(); ++turn) {
-    if (turn == kMostTurns) require_fulfilled();
-    if (turn == kMostTurns) throw Stuck("lanes wait for one another, or for ever");
+    if (turn == kMaxTurns) require_fulfilled();
+    if (turn == kMaxTurns) throw Stuck("lanes wait for one another, or for ever");
     running_ = pick(alive);
     swapcontext(&scheduler_, &running_->context);
     if (running_->over) std::erase(alive, running_);
@@ -77,12 +78,12 @@ void Machine::require_fulfilled() const {
   if (guesses_.any()) throw Impossible("a load returned what was not stored after all");
 }
 
-/// Who runs next. Now and then a lane is held up for long, while others go far ahead.
+/// Picks the lane that runs next. Occasionally holds a lane up for long, so that others get far ahead.
 Machine::Lane* Machine::pick(const std::vector<Lane*>& alive) {
   Lane* lane = alive[random_() % alive.size()];
   for (size_t tries = 1; lane->held_until > time_ && tries < alive.size(); ++tries)
     lane = alive[random_() % alive.size()];
-  if (random_() % kTurnsPerHold == 0) lane->held_until = time_ + random_() % kMostHeld;
+  if (random_() % kTurnsPerHold == 0) lane->held_until = time_ + random_() % kMaxHeld;
   return lane;
 }
 
@@ -90,7 +91,7 @@ Machine::Lane* Machine::pick(const std::vector<Lane*>& alive) {
 
 void Machine::apply(const Store& store) { std::memcpy(store.at, store.bytes.data(), store.bytes.size()); }
 
-/// Puts what the buffer holds of [at, at + bytes) into `to`, the latest last.
+/// Copies the buffer's stores to [at, at + bytes) into `to`, the latest last.
 void Machine::overlay(const StoreBuffer& buffer, const std::byte* at, std::byte* to, size_t bytes) {
   for (const Store& store : buffer) {
     const std::byte* begin = std::max<const std::byte*>(at, store.at);
@@ -109,13 +110,13 @@ void Machine::read(const void* at, void* to, size_t bytes) {
   overlay(running_->buffer, from, result, bytes);
 }
 
-/// What all blocks of the device can see now.
+/// Reads what is visible to all blocks of the device now.
 void Machine::read_shared(const std::byte* at, std::byte* to, size_t bytes) {
   std::memcpy(to, at, bytes);
   overlay(devices_[static_cast<size_t>(running_->block->device)], at, to, bytes);
 }
 
-/// What the block's cache has, unless the lane knows that it is too old.
+/// Reads through the block's cache, refreshing entries older than the lane's last acquire.
 void Machine::read_cached(const std::byte* at, std::byte* to, size_t bytes) {
   constexpr size_t kGrain = sizeof(Kept::bytes);
   for (size_t done = 0; done < bytes;) {
@@ -158,8 +159,8 @@ void Machine::store(uint64_t* at, uint64_t value) {
   maybe_yield();
 }
 
-/// Where the load or the store of a Released is in no order, it may return what is not there yet. Only a lane
-/// that found the same before, and so waits for more, is worth a guess: that the next one is there.
+/// If accesses to a Released word are unordered, a load may return a value that is not stored yet. A guess
+/// (the next value) is worthwhile only for a lane that saw the same value before, and so is waiting for more.
 uint64_t Machine::load_before_writes(const uint64_t* at) {
   if (const auto promised = guesses_.promised(at)) return *promised;
   while (guesses_.word_is_late(at)) yield();  // loads of one word keep their order
@@ -177,7 +178,7 @@ void Machine::store_after_reads(uint64_t* at, uint64_t value) {
   store(at, value);
 }
 
-/// Whether nothing before it in its buffer goes to the same bytes.
+/// Whether no earlier store in the buffer overlaps this one.
 bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) {
   const Store& store = buffer[index];
   return std::none_of(
@@ -186,7 +187,7 @@ bool Machine::may_go_first(const StoreBuffer& buffer, size_t index) {
       });
 }
 
-/// Takes any store out of the buffer that may leave it; none, now and then.
+/// Removes a random store that may leave the buffer; sometimes none.
 std::optional<Machine::Store> Machine::one_of(StoreBuffer& buffer) {
   if (buffer.empty()) return {};
   const size_t index = random_() % buffer.size();
@@ -196,7 +197,7 @@ std::optional<Machine::Store> Machine::one_of(StoreBuffer& buffer) {
   return store;
 }
 
-/// Now and then a store goes on its way before it must; in an eager machine, all the way.
+/// Occasionally lets a store proceed before it must; in an eager machine, all the way to memory.
 void Machine::drain_something() {
   if (random_() % 16 != 0) return;
   Lane& lane = *lanes_[random_() % lanes_.size()];
@@ -246,7 +247,7 @@ void Machine::forget(Block& block, const Store& store) {
     block.cache.erase(at);
 }
 
-/// What a block's lanes wrote up to a barrier becomes visible to its device, and the block's cache follows.
+/// Makes the block's buffered stores visible to its device, and updates the block's cache.
 void Machine::hand_over(Block& block) {
   for (const Store& store : block.buffer) forget(block, store);
   move_all(block.buffer, devices_[static_cast<size_t>(block.device)]);
@@ -256,7 +257,7 @@ void Machine::release(Scope scope, device::Word word) {
   const bool here = mutation_.which == static_cast<int>(word);
   if (here && mutation_.kind == Mutation::Kind::DropRelease) return;
   if (here && mutation_.kind == Mutation::Kind::NarrowRelease) scope = Scope::Gpu;
-  while (guesses_.lane_is_late(running_)) yield();  // a release comes after all loads before it
+  while (guesses_.lane_is_late(running_)) yield();  // earlier loads stay before a release
   Block& block = *running_->block;
   StoreBuffer& device = devices_[static_cast<size_t>(block.device)];
   move_all(running_->buffer, block.buffer);
@@ -298,7 +299,7 @@ bool Machine::barrier(bool so, Site site) {
 
 // --- groups of lanes ---
 
-/// Waits for all lanes of the group; the last one acts for all.
+/// Waits for all lanes of the group; the last to arrive runs the action.
 template <class Action>
 void Machine::meet(Group& group, uint32_t lanes, Action action) {
   const uint64_t round = group.round;

@@ -1,16 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine: devices, blocks and lanes on one host thread, for tests of device code. Lanes are fibers that a
-// seeded scheduler switches between. What a lane writes stays in a buffer of its own, as on a GPU, and
-// reaches others late and in any order, until a barrier hands it to its block, or a release of wide enough
-// scope to everybody:
+// seeded scheduler switches between. As on a GPU, a lane's stores stay in its own buffer and reach others
+// late and in any order, until a barrier passes them to its block, or a release of sufficient scope to all:
 //
-//     lane's buffer ── barrier ──► block's buffer ── release, gpu ──► device's buffer ── release, sys ──►
-//     memory
+//     lane buffer ── barrier ──► block buffer ── release.gpu ──► device buffer ── release.sys ──► memory
 //
-// Any of them may go its way before it must. Lines (../lines.h) are different: their words, or whole lines of
-// LL128, go to memory one by one, in their own time and any order. Reads look through the buffers of the lane
-// and its block, then at what the block's cache has kept, which may be old unless an acquire has come in
-// between, then at the device's buffer and memory. One thing can be broken on purpose (Mutation). Used by one
-// thread.
+// A store may move on before it must. Lines (../lines.h) are different: their words, or whole LL128 lines, go
+// to memory separately, at any time and in any order. Reads check the buffers of the lane and its block, then
+// the block's cache, which may be stale unless an acquire has intervened, then the device's buffer and
+// memory. One thing can be broken on purpose (Mutation). Used by one thread.
 #pragma once
 
 #include <ucontext.h>
@@ -37,21 +35,21 @@ namespace rondo::weak {
 
 enum class Scope { Gpu, Sys };
 
-/// A place in the source: its file and line.
+/// A source location: file and line.
 using Site = std::pair<std::string_view, int>;
 
-/// What is wrong with the device code that runs.
+/// A fault injected into the running device code.
 struct Mutation {
   enum class Kind {
     None,
-    DropRelease,    // of the Word `which`
-    NarrowRelease,  // likewise: its scope
-    DropAcquire,    // likewise
+    DropRelease,    // no release of the Word `which`
+    NarrowRelease,  // its release has only gpu scope
+    DropAcquire,    // no acquire of it
     SkipBarrier,    // at `site`
-    FlagFirst,      // the words of a line of LL, or the Packs of one of LL128, arrive in parts
-    NarrowLines,    // the scope of lines
-    EarlyStore,     // store_after_reads() is seen before the reads that it comes after (guesses.h)
-    LateLoad,       // load_before_writes() looks after the writes that it comes before (guesses.h)
+    FlagFirst,      // LL words, or the Packs of LL128 lines, arrive in parts
+    NarrowLines,    // lines reach only their own device
+    EarlyStore,     // store_after_reads() is visible before the reads that precede it (guesses.h)
+    LateLoad,       // load_before_writes() is performed after the writes that follow it (guesses.h)
   } kind = Kind::None;
   int which = 0;
   Site site = {};
@@ -59,12 +57,12 @@ struct Mutation {
 
 using LineBytes = std::array<std::byte, 128>;
 
-/// Nobody can go on, or nobody ever ends.
+/// Deadlock or livelock.
 struct Stuck : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What came about cannot: a load returned what nobody stored in time (guesses.h).
+/// The run is not a possible execution: a load returned a value that was not stored in time (guesses.h).
 struct Impossible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -73,18 +71,17 @@ class Machine {
  public:
   Machine(uint64_t seed, Mutation mutation)
       : random_(seed), mutation_(mutation), eager_(random_() % 2 == 0) {}
-  /// The machine that runs on this thread.
+  /// The running machine.
   static Machine& current();
 
-  /// A block of `threads` lanes, which run `body(thread)`.
+  /// Adds a block of `threads` lanes, each of which runs `body(thread)`.
   void add_block(int device, uint32_t threads, const std::function<void(uint32_t)>& body);
-  /// Runs all lanes to their ends; throws Stuck where that does not come, or Impossible. Everything is in
-  /// memory then.
+  /// Runs all lanes to completion, after which all stores are in memory; throws Stuck or Impossible.
   void run();
-  /// The barriers that lanes came by.
+  /// The barriers that lanes have reached.
   const std::set<Site>& barriers() const { return barriers_; }
 
-  // What device code does, on the lane that runs:
+  // Operations of device code, on the running lane:
   void read(const void* at, void* to, size_t bytes);
   void write(void* at, const void* from, size_t bytes);
   uint64_t load(const uint64_t* at);
@@ -93,13 +90,13 @@ class Machine {
   uint64_t load_before_writes(const uint64_t* at);
   void store_after_reads(uint64_t* at, uint64_t value);
   void release(Scope scope, device::Word word);
-  /// A store that arrives in its own time.
+  /// A store of a line's word, which arrives at any later time.
   void send_off(uint64_t* at, uint64_t value);
-  /// Whether any lane of the block says so.
+  /// Whether any lane of the block passed true.
   bool barrier(bool so, Site site);
   void yield();
 
-  // What `lanes` lanes of a block do together, group by group: a line at one moment, the value of one.
+  // Operations of a group of `lanes` lanes of a block: atomic access to a line; sharing one lane's value.
   void load_line(const void* line, uint32_t group, uint32_t lanes, LineBytes& to);
   void store_line(void* line, uint32_t group, uint32_t lanes, size_t offset, const void* from, size_t bytes);
   uint64_t share(uint64_t value, bool is_its, uint32_t group, uint32_t lanes);
@@ -110,7 +107,7 @@ class Machine {
     std::vector<std::byte> bytes;
   };
   using StoreBuffer = std::vector<Store>;
-  /// Eight bytes as they were at that time.
+  /// Eight cached bytes, read at `time`.
   struct Kept {
     std::array<std::byte, 8> bytes;
     uint64_t time;
@@ -118,7 +115,7 @@ class Machine {
   struct Group {
     uint32_t arrived = 0;
     uint64_t round = 0;
-    LineBytes stored;  // by the lanes, until all have come
+    LineBytes stored;  // by the lanes, until all have arrived
     LineBytes loaded;
     uint64_t given = 0;
     uint64_t shared = 0;
@@ -130,7 +127,7 @@ class Machine {
     uint64_t round = 0;  // barriers passed
     bool said = false;
     bool answer = false;
-    uint64_t knows = 0;  // the latest of its lanes that came to the barrier
+    uint64_t knows = 0;  // max of its lanes at their barriers
     StoreBuffer buffer;
     std::unordered_map<uintptr_t, Kept> cache;  // by address
     std::map<uint32_t, Group> groups;
@@ -143,8 +140,8 @@ class Machine {
     ucontext_t context{};
     bool over = false;
     uint64_t held_until = 0;
-    uint64_t knows = 0;  // until when it has acquired: what the cache kept before that is too old
-    std::pair<const uint64_t*, uint64_t> seen{};  // what load_before_writes() returned last
+    uint64_t knows = 0;                           // time of its last acquire: older cache entries are stale
+    std::pair<const uint64_t*, uint64_t> seen{};  // latest load of load_before_writes()
   };
 
   static void enter();
@@ -167,7 +164,7 @@ class Machine {
 
   std::mt19937_64 random_;
   Mutation mutation_;
-  bool eager_;  // stores may leave their block before they must
+  bool eager_;  // stores may leave their block early
   std::set<Site> barriers_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<Lane>> lanes_;

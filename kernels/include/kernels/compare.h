@@ -1,4 +1,5 @@
-// Comparing memory that a device reaches, on that device. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Compares device-accessible memory on the device. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,16 @@
 
 namespace rondo {
 
-/// What makes two elements alike.
+/// When two elements count as equal.
 struct Likeness {
-  uint32_t part_bytes = 1;   // 1, 2, 4 or 8, to which the memory is aligned
-  uint32_t parts = 1;        // of an element; complex numbers have two
-  bool zeros_alike = false;  // parts are floats, and a zero may have either sign
+  uint32_t part_bytes = 1;   // 1, 2, 4 or 8; also the memory's alignment
+  uint32_t parts = 1;        // per element; complex numbers have two
+  bool zeros_alike = false;  // parts are floats, and +0 equals -0
 };
 
-/// Adds to *different, which the device reaches and the host reads after the stream's work, how many of the
-/// `count` elements at `found` are not like those at `expected`. In the stream's order; the device's context
-/// is current. Unsupported where the build has no kernels.
+/// Enqueues a kernel that adds to *different how many of the `count` elements at `found` differ from those at
+/// `expected`. `different` is device-accessible; the host reads it after the stream's work. The device's
+/// context must be current. Unsupported if the build has no kernels.
 Status compare(const void* found, const void* expected, size_t count, const Likeness& likeness,
                uint64_t* different, int device, gpu::Stream stream);
 

@@ -1,5 +1,5 @@
-// The device's executor as the host sees it: Programs in GPU memory, what one call of them is, and their
-// launch. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The host side of the device executor: launches calls of programs that reside in GPU memory. Thread-safe.
 #pragma once
 
 #include <span>
@@ -12,16 +12,16 @@ namespace rondo {
 
 /// One rank's call.
 struct DeviceCall {
-  const device::Program* program = nullptr;  // the device's
-  uint32_t blocks = 0;                       // a lane of a channel each
-  device::Call call;
+  const device::BlockProgram* program = nullptr;  // in device memory
+  uint32_t blocks = 0;                            // one per lane of each channel
+  device::CallParams call;
 };
 
-/// The blocks that a device runs at the same time.
+/// Max blocks that a device runs concurrently.
 Result<uint32_t> resident_blocks(int device);
 
-/// Calls of ranks that share a device, in one launch, whose blocks wait for one another and for other
-/// devices. Unsupported where the device cannot run all of them at the same time; the device's context is
+/// Launches the calls of ranks that share a device together. Their blocks wait for one another and for other
+/// devices, so Unsupported if the device cannot run all of them concurrently. The device's context must be
 /// current.
 Status launch_calls(std::span<const DeviceCall* const> calls, int device, gpu::Stream stream);
 

@@ -1,5 +1,6 @@
-// Reductions and copies of memory that a device reaches, by kernels that wait for nothing. A list of them is
-// one thread's; launching is for any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Reductions and copies of device-accessible memory, by kernels that never wait. A DeviceFolds is built by
+// one thread; launch() is thread-safe.
 #pragma once
 
 #include <array>
@@ -20,53 +21,53 @@ namespace device {
 struct FoldList;
 }  // namespace device
 
-/// Brings the kernels onto a device, so that no call has to. Unsupported where the build has none for it.
+/// Loads the kernels onto a device ahead of the first call. Unsupported if the build has none for it.
 Status load_device_kernels(int device);
 
-/// Stamps of one launch: where they are, the elements that each speaks of, and where these are.
+/// Stamps that one launch writes or checks: their addresses, and the count and address of the data of each.
 struct StampPlan {
-  static constexpr size_t kMostStamps = 64;
-  struct Entry {
+  static constexpr size_t kMaxStamps = 64;
+  struct StampEntry {
     Stamp* stamp = nullptr;
     uint64_t count = 0;
-    /// Written: where the reader's device sees the data, null where they are staged. Checked: the source that
-    /// is read unless the stamp leads elsewhere.
+    /// When writing: the data's address for the reader's device, null if it is staged. When checking: the
+    /// source to read unless the stamp points elsewhere.
     const void* data = nullptr;
   };
-  bool writes = false;        // false: checks them, before anything is written; what differs goes to `note`
-  Signature signature;        // of the own call; counts are the entries'
-  int rank = 0;               // own
+  bool writes = false;  // false: check the stamps before writing any result; report mismatches to `note`
+  Signature signature;  // of this rank's call; counts are in the entries
+  int rank = 0;         // this rank
   uint64_t* ticks = nullptr;  // counts launches
   MismatchNote* note = nullptr;
-  const uint64_t* stopped = nullptr;  // checked: not 0 once nobody may follow what stamps say
-  std::vector<Entry> entries;         // at most kMostStamps
+  const uint64_t* stopped = nullptr;  // when checking: nonzero once stamped addresses must not be used
+  std::vector<StampEntry> entries;    // at most kMaxStamps
 };
 
-/// Folds of one call that do not depend on one another:
+/// Independent folds of one call, with results bit-identical to reduce():
 ///     outs[k][i] = finish(sources[0][i] (op) sources[1][i] (op) ...), from left to right, for all k
-/// bit for bit what reduce() computes. Pointers are aligned to their elements, complex ones to their parts.
-/// Results may be sources of the same fold, but not overlap one otherwise, nor those of other folds.
+/// Pointers must be aligned to the element, for complex types to its parts. A result may be a source of the
+/// same fold, but must not overlap it partially, nor any source or result of another fold.
 class DeviceFolds {
  public:
-  static constexpr size_t kMostSources = 64;
-  static constexpr size_t kMostOuts = 64;
+  static constexpr size_t kMaxSources = 64;
+  static constexpr size_t kMaxOuts = 64;
   using Scalar = std::array<std::byte, 16>;  // one element
 
-  /// `divisor`: what results are divided by, for avg.
+  /// `divisor`: divides the results, for avg.
   DeviceFolds(ElementType type, Reduction op, int divisor = 1);
-  /// Source k of every fold is multiplied by scalars[k] first, where bit k of `scaled` is set.
+  /// Multiplies source k of every fold by scalars[k] first if bit k of `scaled` is set.
   void scale(uint64_t scaled, std::span<const Scalar> scalars);
   DeviceFolds(DeviceFolds&&) noexcept;
   ~DeviceFolds();
 
-  /// At most kMostSources and kMostOuts; the spans are read now.
+  /// At most kMaxSources and kMaxOuts; the spans are copied.
   void add(std::span<const void* const> sources, std::span<void* const> outs, size_t count);
 
-  /// After the last add(): the first launch writes these stamps, or all check them. Where there are any,
-  /// there is a launch, folds or not.
+  /// Call after the last add(): the first kernel launch writes these stamps, or every launch checks them. A
+  /// nonempty plan forces a launch even without folds.
   void stamp(const StampPlan& plan);
 
-  /// All of them, in the stream's order; the device's context is current.
+  /// Enqueues all folds on the stream; the device's context must be current.
   Status launch(int device, gpu::Stream stream) const;
 
  private:

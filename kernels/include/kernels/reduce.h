@@ -1,5 +1,6 @@
-// Host reductions over contiguous elements, in the widest vectors of the CPU that runs (chosen at run time).
-// Pure functions: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Host reductions over contiguous elements, using the CPU's widest vectors (selected at run time). Pure
+// functions, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +15,25 @@ namespace rondo {
 struct ReduceArgs {
   void* out = nullptr;
   std::span<const void* const>
-      sources;       // at least one; `out` may be any of them, but not overlap one otherwise
+      sources;       // at least one; `out` may be one of them, but must not overlap one partially
   size_t count = 0;  // elements
   ElementType type = ElementType::Float32;
   Reduction op = Reduction::Sum;  // Avg combines as Sum
-  int divisor = 1;                // finish: divide by this (avg's number of ranks); integers towards zero
+  int divisor = 1;                // finish: divide by this (avg's number of ranks); integers truncate
   int scaled_source = -1;         // this source is multiplied by *scalar first (pre-multiplied sum)
   const void* scalar = nullptr;   // one element of `type`
 };
 
-/// Floats of 16 and 8 bits are combined in float32 and rounded once, to nearest even. A scaled source is
-/// rounded to its type before, so that it has the same bits wherever it is scaled. float8_e4m3 saturates to
-/// +-448 and keeps NaN, float8_e5m2 overflows to infinity. min and max give NaN where any operand is NaN, and
-/// order -0 before +0. Every NaN that is computed is written as the type's one positive quiet NaN, so that
-/// the bits do not depend on the CPU. Complex products follow the schoolbook formula, each step rounded.
-/// Integers wrap. On bool, sum and max are `or`, prod and min are `and`. A lone source that is neither scaled
-/// nor divided is copied as it is. Pointers of any alignment.
+/// 16-bit and 8-bit floats are combined in float32 and rounded once, to nearest even. A scaled source is
+/// first rounded to its type, so that its bits do not depend on where it is scaled. float8_e4m3 saturates to
+/// +-448 and keeps NaN, float8_e5m2 overflows to infinity. min and max return NaN if any operand is NaN, and
+/// order -0 before +0. Every computed NaN is written as the type's positive quiet NaN, so that the bits do
+/// not depend on the CPU. Complex products follow the schoolbook formula, each step rounded. Integers wrap.
+/// On bool, sum and max are `or`, prod and min are `and`. A single source that is neither scaled nor divided
+/// is copied bit for bit. Pointers may have any alignment.
 void reduce(const ReduceArgs& args);
 
-/// The same, one element at a time, written to be read: what tests compare reduce() with.
+/// The same, one element at a time, written for readability: the oracle that tests compare reduce() against.
 void reduce_reference(const ReduceArgs& args);
 
 }  // namespace rondo

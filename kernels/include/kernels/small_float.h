@@ -1,6 +1,6 @@
-// Conversions between float32 and the floats of 16 and 8 bits, one value at a time, rounded to nearest even.
-// Called by the reference reduction, by tests and wherever single values are converted. Pure functions: any
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// Conversions between float32 and 16-bit or 8-bit floats, one value at a time, rounding to nearest even. Used
+// by the reference reduction, by tests and wherever single values are converted. Pure functions, thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace rondo {
 
-/// How a small float is laid out: a sign bit, then the exponent, then the mantissa.
+/// Layout of a small float: a sign bit, then the exponent, then the mantissa.
 struct SmallFloatFormat {
   int exponent_bits;
   int mantissa_bits;
-  uint32_t overflow;  // the code, without its sign, that too large values and infinity become
-  uint32_t nan;       // the code that every NaN becomes
-  bool has_infinity;  // whether the largest exponent is kept for infinity and NaN, as IEEE 754 has it
+  uint32_t overflow;  // code, without its sign, of values that are too large and of infinity
+  uint32_t nan;       // code of every NaN
+  bool has_infinity;  // whether the largest exponent is reserved for infinity and NaN, as in IEEE 754
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   constexpr uint32_t sign() const { return 1U << (exponent_bits + mantissa_bits); }
@@ -72,28 +72,28 @@ constexpr uint32_t encode(const SmallFloatFormat& format, float value) {
   constexpr uint32_t kInfinity = 0x7F800000;
   if (magnitude > kInfinity) return format.nan;
   if (magnitude == kInfinity) return sign | format.overflow;
-  // Count the value in units of the spacing that the format's numbers have around it.
+  // Express the value in units of the format's spacing around it.
   const int exponent = std::max(static_cast<int>(magnitude >> 23) - 127, 1 - format.bias());
   const double units =
       static_cast<double>(std::bit_cast<float>(magnitude)) * power_of_two(format.mantissa_bits - exponent);
   auto whole = static_cast<uint32_t>(units);
   const double rest = units - whole;
   if (rest > 0.5 || (rest == 0.5 && (whole & 1) != 0)) ++whole;
-  // A normal number's leading 1 lies in `whole` and adds 1 to the exponent field; so does a carry.
+  // A normal number's leading 1 is in `whole` and adds 1 to the exponent field; so does a carry.
   const uint32_t code = whole + (static_cast<uint32_t>(exponent + format.bias() - 1) << format.mantissa_bits);
   return sign | std::min(code, format.overflow);
 }
 
 }  // namespace small_float
 
-/// The value, exactly.
+/// The exact value.
 template <SmallFloat T>
 constexpr float to_float(T value) {
   return small_float::decode(kSmallFloat<T>, value.bits);
 }
 
-/// The nearest value of the type, ties to even. Too large values become infinity, or +-448 in float8_e4m3,
-/// which has no infinity. Every NaN becomes the type's one positive quiet NaN.
+/// The nearest value of the type, ties to even. Values that are too large become infinity, or +-448 in
+/// float8_e4m3, which has no infinity. Every NaN becomes the type's positive quiet NaN.
 template <SmallFloat T>
 constexpr T round_to(float value) {
   return T{static_cast<decltype(T::bits)>(small_float::encode(kSmallFloat<T>, value))};

@@ -1,4 +1,5 @@
-// Copies past the caches. Pure function: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Copies that bypass the caches. Pure function, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 namespace rondo {
 
 /// memcpy() for a destination that is not read again soon: its lines are neither fetched nor kept in caches.
-/// What has been written is visible to other threads as that of any store is.
+/// Afterwards the writes are ordered like ordinary stores.
 void stream_copy(std::byte* to, const std::byte* from, size_t bytes);
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// Tickets: how the host learns in which order streams came to something, replays of graphs among them. Any
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// Tickets: tell the host in which order streams reached a point, including graph replays. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace rondo {
 
-/// When the stream comes to it, `word` (of the host, where the device sees it) gets the next number: 1, 2,
-/// ... `counter`: those of a device draw from it, in its memory, 0 at first. The device's context is current.
+/// When the stream reaches this point, stores the next number (1, 2, ...) in `word`, which is
+/// device-accessible host memory. `counter`, in device memory and initially 0, is shared by a device's
+/// tickets. The device's context must be current.
 Status draw_ticket(int device, gpu::Stream stream, uint64_t* counter, uint64_t* word);
 
 }  // namespace rondo

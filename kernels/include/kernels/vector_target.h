@@ -1,5 +1,6 @@
-// The instruction set that reduce() runs on: for tests, which run through all of them, and for benchmarks,
-// which compare them. Programs need none of this: the best one is the default.
+// SPDX-License-Identifier: Apache-2.0
+// Selects the instruction set of reduce(): for tests, which cover all of them, and for benchmarks, which
+// compare them. The default is the best one.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 
 namespace rondo {
 
-/// The instruction sets that were compiled in and that this CPU has, best first, by Highway's names
+/// The instruction sets that are compiled in and supported by this CPU, best first, by Highway's names
 /// ("AVX3", "AVX2", "SSE4").
 std::vector<std::string> vector_targets();
 
-/// Makes reduce() use that one; "" returns to the best. False where it is not among vector_targets().
-/// Not while another thread is in reduce().
+/// Makes reduce() use `name`; "" restores the best. False if it is not among vector_targets(). Must not run
+/// concurrently with reduce().
 bool use_vector_target(std::string_view name);
 
 }  // namespace rondo

@@ -1,39 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives, messages and groups.
 #include "values.h"
 
+#include "comm_task.h"
 #include "group.h"
-#include "job.h"
 
 namespace rondo::nccl {
 namespace {
 
-/// On a rank without a GPU there are no streams, and calls are over when they return.
+/// A rank without a GPU has no streams; its calls are synchronous.
 Outcome stream_of(const ncclComm& comm, cudaStream_t stream, rondo_stream_t& out) {
   out = nullptr;
   if (comm.device >= 0) {
     out = rondo_cuda_stream(stream);
     return {};
   }
-  constexpr uintptr_t kMostSpecial = 2;  // cudaStreamLegacy is 1, cudaStreamPerThread 2
-  if (reinterpret_cast<uintptr_t>(stream) <= kMostSpecial) return {};
+  constexpr uintptr_t kMaxSpecial = 2;  // cudaStreamLegacy is 1, cudaStreamPerThread 2
+  if (reinterpret_cast<uintptr_t>(stream) <= kMaxSpecial) return {};
   return wrong(
       ncclInvalidArgument,
       "stream is {}, but this rank has no GPU: only the NULL stream is possible, and buffers in host memory",
       static_cast<void*>(stream));
 }
 
-/// `call` gets the stream as the runtime knows it.
+/// `call` receives the runtime's handle of the stream.
 template <typename Call>
 ncclResult_t issue(const char* name, ncclComm_t comm, cudaStream_t stream, Call&& call) {
   return with(name, comm, [&](ncclComm& known) -> Outcome {
     rondo_stream_t where = nullptr;
     RONDO_NCCL_TRY(stream_of(known, stream, where));
-    RONDO_NCCL_TRY(Group::enter(known));
+    RONDO_NCCL_TRY(GroupCalls::enter(known));
     return call(known, where);
   });
 }
 
-/// The same for what has elements: `call` also gets their type.
+/// The same for calls with elements: `call` also receives their type.
 template <typename Call>
 ncclResult_t issue(const char* name, ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream,
                    Call&& call) {
@@ -44,7 +45,7 @@ ncclResult_t issue(const char* name, ncclDataType_t datatype, ncclComm_t comm, c
   });
 }
 
-/// The same for what reduces: `call` also gets the operation.
+/// The same for reductions: `call` also receives the operation.
 template <typename Call>
 ncclResult_t issue(const char* name, ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                    cudaStream_t stream, Call&& call) {
@@ -62,7 +63,7 @@ Outcome simulate_end(ncclSimInfo_t* info) {
     return wrong(ncclInvalidArgument, "simInfo was not initialised with NCCL_SIM_INFO_INITIALIZER");
   constexpr float kNoEstimate = -1;
   if (info != nullptr && info->size >= sizeof *info) info->estimatedTime = kNoEstimate;
-  return Group::cancel();
+  return GroupCalls::cancel();
 }
 
 }  // namespace
@@ -155,13 +156,13 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 
 ncclResult_t ncclGroupStart() {
   return guarded("ncclGroupStart", nullptr, [] {
-    Group::start();
+    GroupCalls::start();
     return Outcome();
   });
 }
 
 ncclResult_t ncclGroupEnd() {
-  return guarded("ncclGroupEnd", nullptr, [] { return Group::end(); });
+  return guarded("ncclGroupEnd", nullptr, [] { return GroupCalls::end(); });
 }
 
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {

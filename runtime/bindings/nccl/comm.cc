@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "comm.h"
 
 #include <deque>
@@ -21,7 +22,7 @@ Handles& handles() {
   return one;
 }
 
-/// NCCL keeps one text for the process; so does this, besides each thread's own.
+/// The last error of the process, as NCCL keeps it; each thread also keeps its own.
 struct LastError {
   std::mutex mutex;
   std::string text;
@@ -41,7 +42,7 @@ ncclComm* take_handle(bool blocking) {
   const std::lock_guard lock(handles().mutex);
   ncclComm* comm = nullptr;
   if (handles().free.empty()) {
-    handles().free.reserve(handles().all.size() + 1);  // so that giving back needs no memory
+    handles().free.reserve(handles().all.size() + 1);  // so that give_back_handle() never allocates
     comm = &handles().all.emplace_back();
   } else {
     comm = handles().free.back();
@@ -56,9 +57,9 @@ Outcome adopt(ncclComm& handle, rondo_comm_t made) {
   rondo_rank(made, &handle.rank);
   rondo_size(made, &handle.size);
   rondo_device(made, &handle.device);
-  Journal::info(fmt::format("communicator {}: rank {} of {}, {}", static_cast<void*>(&handle), handle.rank,
-                            handle.size,
-                            handle.device < 0 ? "host memory" : fmt::format("GPU {}", handle.device)));
+  Logger::info(fmt::format("communicator {}: rank {} of {}, {}", static_cast<void*>(&handle), handle.rank,
+                           handle.size,
+                           handle.device < 0 ? "host memory" : fmt::format("GPU {}", handle.device)));
   const std::lock_guard lock(handle.mutex);
   handle.comm = made;
   return {};
@@ -84,7 +85,7 @@ Use::Use(ncclComm* comm) : comm_(comm) {
     outcome_ = null_argument("comm");
     return;
   }
-  // Counted first: whoever ends the communicator takes the mark away and then waits for users.
+  // Counted before the mark is read: the thread that ends it clears the mark, then waits for users.
   comm->users.fetch_add(1);
   if (comm->mark.load() == kMark) return;
   comm->users.fetch_sub(1);
@@ -112,7 +113,7 @@ Outcome check_ready(ncclComm& comm) {
 ncclResult_t answer(const char* call, ncclComm* comm, const Outcome& outcome) {
   if (outcome.ok() || outcome.result == ncclInProgress) return outcome.result;
   thread_error = fmt::format("{}: {}", call, outcome.text);
-  Group::note_failure(outcome);
+  GroupCalls::note_failure(outcome);
   {
     const std::lock_guard lock(process_error().mutex);
     process_error().text = thread_error;
@@ -121,7 +122,7 @@ ncclResult_t answer(const char* call, ncclComm* comm, const Outcome& outcome) {
     const std::lock_guard lock(comm->mutex);
     comm->error = thread_error;
   }
-  Journal::warn(thread_error);
+  Logger::warn(thread_error);
   return outcome.result;
 }
 
@@ -132,7 +133,7 @@ const char* last_error(ncclComm* comm) {
     if (use.outcome().ok()) {
       const std::lock_guard lock(comm->mutex);
       handed_out = comm->error.empty() ? comm->job_end.text : comm->error;
-      // A failure that no call has reported yet counts as well.
+      // Includes a failure that no call has reported yet.
       if (handed_out.empty() && comm->jobs.load() == 0 && comm->comm != nullptr)
         handed_out = rondo_last_error(comm->comm);
     }

@@ -1,6 +1,7 @@
-// ncclComm: what an ncclComm_t points to: a communicator of the runtime, and where it is in its life. Its
-// memory is used again but never given back, so that a handle which was destroyed is told from a live one
-// until its memory has a new owner. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// ncclComm: the object behind an ncclComm_t: a communicator of the runtime and its lifecycle state. Its
+// memory is reused but never freed, so a destroyed handle is distinguishable from a live one until the memory
+// has a new owner. Any thread.
 #pragma once
 
 #include <atomic>
@@ -9,16 +10,16 @@
 #include <set>
 #include <string>
 
-#include "journal.h"
+#include "logger.h"
 #include "nccl_abi.h"
 #include "outcome.h"
 
 struct ncclComm {
   std::atomic<uint64_t> mark{0};
   std::atomic<int> users{0};  // threads in a call on it
-  std::atomic<int> jobs{0};   // that were begun and are not over: its start, a split, a finalize
+  std::atomic<int> jobs{0};   // unfinished tasks: its initialization, a split, a finalize
 
-  // Written by the job that starts it, before `jobs` is 0.
+  // Written by the task that initializes it, before `jobs` is 0.
   rondo_comm_t comm = nullptr;
   int rank = -1;
   int size = 0;
@@ -27,30 +28,30 @@ struct ncclComm {
 
   std::atomic<bool> revoked{false};
   std::atomic<bool> finalized{false};
-  std::mutex mutex;              // guards what follows
-  rondo::nccl::Outcome job_end;  // the first failure of a job
+  std::mutex mutex;              // guards the members below
+  rondo::nccl::Outcome job_end;  // the first failure of a task
   std::string error;             // of the last call that failed
-  bool abandoned = false;        // who ends the last job frees it
-  std::set<int> ops;             // made for it
+  bool abandoned = false;        // the last task frees it
+  std::set<int> ops;             // created for it
 };
 
 namespace rondo::nccl {
 
-/// A fresh handle, without a communicator yet.
+/// A fresh handle, with no communicator yet.
 ncclComm* take_handle(bool blocking);
-/// Makes the handle that of a communicator, which must be one that nobody else has.
+/// Gives the handle sole ownership of a communicator.
 Outcome adopt(ncclComm& handle, rondo_comm_t made);
-/// Nobody uses it any more.
+/// Returns an unused handle to the pool.
 void give_back_handle(ncclComm* comm);
 
-/// A thread's use of a communicator, from its look-up to the call's end.
+/// A thread's use of a communicator, from lookup to the end of the call.
 class Use {
  public:
   explicit Use(ncclComm* comm);
   ~Use();
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
-  /// InvalidArgument where the handle is none.
+  /// InvalidArgument if the handle is not a live communicator.
   const Outcome& outcome() const { return outcome_; }
 
  private:
@@ -58,19 +59,19 @@ class Use {
   Outcome outcome_;
 };
 
-/// InvalidArgument, as for NCCL, while a job on it is not over; what the job came to where that failed.
+/// InvalidArgument, as in NCCL, while a task on it is unfinished; the failure of its initialization, if any.
 Outcome check_ready(ncclComm& comm);
 
-/// Keeps the failure for ncclGetLastError(), logs it, and gives its number. `comm` may be null.
+/// Keeps the failure for ncclGetLastError(), logs it, and returns its code. `comm` may be null.
 ncclResult_t answer(const char* call, ncclComm* comm, const Outcome& outcome);
-/// The text that answer() kept; of this thread or process where `comm` is null.
+/// The text that answer() kept; that of this thread or process if `comm` is null.
 const char* last_error(ncclComm* comm);
 
-/// Runs `body`, which gives an Outcome; no exception leaves.
+/// Runs `body`, which returns an Outcome; no exception escapes.
 template <typename Body>
 ncclResult_t guarded(const char* call, ncclComm* comm, Body&& body) {
   try {
-    Journal::open();
+    Logger::open();
     return answer(call, comm, body());
   } catch (const std::bad_alloc&) {
     return answer(call, comm, {ncclSystemError, "out of memory"});
@@ -79,7 +80,7 @@ ncclResult_t guarded(const char* call, ncclComm* comm, Body&& body) {
   }
 }
 
-/// The same with a communicator that is there, in whatever state; `body` gets it.
+/// The same with a live communicator in any state, which `body` receives.
 template <typename Body>
 ncclResult_t with_any(const char* call, ncclComm* comm, Body&& body) {
   const Use use(comm);
@@ -87,7 +88,7 @@ ncclResult_t with_any(const char* call, ncclComm* comm, Body&& body) {
   return guarded(call, there ? comm : nullptr, [&] { return there ? body(*comm) : use.outcome(); });
 }
 
-/// The same with a communicator that is ready.
+/// The same with a ready communicator.
 template <typename Body>
 ncclResult_t with(const char* call, ncclComm* comm, Body&& body) {
   return with_any(call, comm, [&](ncclComm& known) -> Outcome {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config.h"
 
 #include <algorithm>
@@ -9,10 +10,10 @@
 namespace rondo::nccl {
 namespace {
 
-constexpr size_t kFirstSize = 24;  // of 2.14: as far as `blocking`, and 4 bytes that nobody wrote
-constexpr size_t kMostSize = 4096;
+constexpr size_t kFirstSize = 24;  // of NCCL 2.14: up to `blocking`, plus 4 bytes of padding
+constexpr size_t kMaxSize = 4096;
 
-/// A program's struct may be longer or shorter than the one known here.
+/// A program's struct may be longer or shorter than this one.
 Outcome copy_known(const ncclConfig_t* config, ncclConfig_t& known) {
   known = {sizeof known, kMagic,     0,          kUndefined, kUndefined, kUndefined, kUndefined,
            nullptr,      kUndefined, kUndefined, nullptr,    kUndefined, kUndefined, kUndefined,
@@ -20,7 +21,7 @@ Outcome copy_known(const ncclConfig_t* config, ncclConfig_t& known) {
   if (config == nullptr) return {};
   if (config->magic != kMagic)
     return wrong(ncclInvalidArgument, "config was not initialised with NCCL_CONFIG_INITIALIZER");
-  if (config->size < kFirstSize || config->size > kMostSize)
+  if (config->size < kFirstSize || config->size > kMaxSize)
     return wrong(ncclInvalidArgument, "config.size is {}: initialise it with NCCL_CONFIG_INITIALIZER",
                  config->size);
   const bool first = config->size < offsetof(ncclConfig_t, netName);
@@ -52,15 +53,15 @@ bool is_set(const char* name) {
   return value != nullptr && *value != '\0';
 }
 
-/// What the environment says by NCCL's names, where Rondo's own are not set.
+/// Reads NCCL's environment variables if Rondo's own are not set.
 void read_environment(Config& out) {
-  constexpr long kMostChannels = 64;
+  constexpr long kMaxChannels = 64;
   if (!is_set("RONDO_ALGORITHM")) out.algorithm = wanted_algorithm();
   if (!is_set("RONDO_PROTOCOL")) out.protocol = wanted_protocol();
   if (!is_set("RONDO_TRANSPORT") && number_variable("NCCL_SHM_DISABLE", 0) == 1) out.transport = "tcp";
   if (is_set("RONDO_CHANNELS")) return;
   const long channels = number_variable("NCCL_MAX_NCHANNELS", number_variable("NCCL_MAX_CTAS", 0));
-  out.channels = static_cast<int>(std::clamp(channels, 0L, kMostChannels));
+  out.channels = static_cast<int>(std::clamp(channels, 0L, kMaxChannels));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Config: what an ncclConfig_t of whatever version and the environment ask for. Plain data.
+// SPDX-License-Identifier: Apache-2.0
+// Config: the settings requested by an ncclConfig_t, of any version, and by the environment. Plain data.
 #pragma once
 
 #include <string>
@@ -17,11 +18,11 @@ struct Config {
   std::string protocol;
   int channels = 0;
 
-  /// Good while this lives.
+  /// Valid for the lifetime of this object.
   rondo_config_t view() const;
 };
 
-/// `config` may be null. `inherited`: of the communicator it is made from; null: there is none.
+/// `config` may be null. `inherited_blocking`: that of the parent communicator; null: there is no parent.
 Outcome read_config(const ncclConfig_t* config, const bool* inherited_blocking, Config& out);
 
 /// The device of a rank that the calling thread starts.

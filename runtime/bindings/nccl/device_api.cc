@@ -1,5 +1,6 @@
-// The host's side of NCCL's device API. No kernel of a user's can communicate through this library, so what
-// would prepare that is refused; teams are arithmetic, and answered: every rank is a team of its own.
+// SPDX-License-Identifier: Apache-2.0
+// The host side of NCCL's device API. User kernels cannot communicate through this library, so calls that
+// prepare for that are refused. Team queries are plain arithmetic and work: every rank is its own team.
 #include "comm.h"
 
 namespace rondo::nccl {
@@ -15,7 +16,7 @@ ncclResult_t refuse(const char* call) {
   return guarded(call, nullptr, [] { return no_device_api(); });
 }
 
-/// All zeros where the communicator is none; these functions have no way to say so.
+/// All zeros if the handle is not a communicator: these functions cannot report an error.
 ncclTeam_t all_ranks(ncclComm_t comm) {
   const Use use(comm);
   return use.outcome().ok() ? ncclTeam_t{comm->size, comm->rank, 1} : ncclTeam_t{};

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ending communicators: ncclCommFinalize(), ncclCommDestroy(), ncclCommAbort(), ncclCommRevoke().
+#include "comm_task.h"
 #include "group.h"
-#include "job.h"
 
 namespace rondo::nccl {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 Outcome finalize(ncclComm& comm) {
   if (comm.finalized.load()) return {};
   RONDO_NCCL_TRY(check_ready(comm));
-  if (Group::has(comm))
+  if (GroupCalls::has(comm))
     return wrong(ncclInvalidUsage, "comm has calls in the group that is open on this thread; end that first");
   return submit({&comm, nullptr, nullptr, comm.blocking, [&comm] {
                    comm.finalized.store(true);
@@ -20,12 +21,12 @@ Outcome check_destroyable(const ncclComm& comm) {
   if (comm.jobs.load() != 0)
     return wrong(ncclInvalidArgument,
                  "the communicator is not ready: ncclCommGetAsyncError() still says ncclInProgress");
-  if (Group::has(comm))
+  if (GroupCalls::has(comm))
     return wrong(ncclInvalidUsage, "comm has calls in the group that is open on this thread; end that first");
   return {};
 }
 
-/// The other ranks are not waited for: ranks may end their communicators in different orders.
+/// Does not wait for the other ranks: ranks may destroy their communicators in different orders.
 Outcome destroy(ncclComm_t comm) {
   {
     const Use use(comm);
@@ -43,7 +44,7 @@ Outcome abort(ncclComm_t comm) {
   {
     const Use use(comm);
     RONDO_NCCL_TRY(use.outcome());
-    if (Group::has(*comm)) Group::drop_calls();
+    if (GroupCalls::has(*comm)) GroupCalls::drop_calls();
   }
   discard(comm);
   return {};
@@ -54,7 +55,7 @@ Outcome revoke(ncclComm& comm, int flags) {
     return wrong(ncclInvalidArgument, "revokeFlags is {}: it must be NCCL_REVOKE_DEFAULT", flags);
   if (comm.revoked.load()) return {};
   RONDO_NCCL_TRY(check_ready(comm));
-  if (Group::has(comm)) Group::drop_calls();
+  if (GroupCalls::has(comm)) GroupCalls::drop_calls();
   comm.revoked.store(true);
   return outcome_of(rondo_abort(comm.comm));
 }

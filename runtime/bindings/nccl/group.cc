@@ -1,24 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "group.h"
 
 #include <algorithm>
 
-#include "job.h"
+#include "comm_task.h"
 
 namespace rondo::nccl {
 namespace {
 
-struct State {
+struct GroupState {
   int depth = 0;
   bool calls = false;  // the runtime's group is open
   Outcome failure;
-  std::vector<Job> jobs;
+  std::vector<CommTask> jobs;
   std::vector<const ncclComm*> used;
 };
 
-thread_local State state;
+thread_local GroupState state;
 
-/// What was collected; the thread has no group any more.
-State take() { return std::exchange(state, State{}); }
+/// Returns the collected calls and closes the thread's group.
+GroupState take() { return std::exchange(state, GroupState{}); }
 
 Outcome make_calls(bool calls) {
   if (!calls) return {};
@@ -30,19 +31,19 @@ Outcome no_group(const char* what) {
   return wrong(ncclInvalidUsage, "{}() without an ncclGroupStart() on this thread", what);
 }
 
-void forget(State& group) {
+void forget(GroupState& group) {
   if (group.calls) rondo_group_cancel();
   drop_all(std::move(group.jobs));
 }
 
 }  // namespace
 
-void Group::start() { ++state.depth; }
+void GroupCalls::start() { ++state.depth; }
 
-Outcome Group::end() {
+Outcome GroupCalls::end() {
   if (state.depth == 0) return no_group("ncclGroupEnd");
   if (--state.depth != 0) return {};
-  State group = take();
+  GroupState group = take();
   if (!group.failure.ok()) {
     forget(group);
     return group.failure;
@@ -56,19 +57,19 @@ Outcome Group::end() {
   return made.ok() ? started : made;
 }
 
-Outcome Group::cancel() {
+Outcome GroupCalls::cancel() {
   if (state.depth == 0) return no_group("ncclGroupSimulateEnd");
   if (--state.depth != 0) return {};
-  State group = take();
+  GroupState group = take();
   forget(group);
   return group.failure;
 }
 
-bool Group::is_open() { return state.depth != 0; }
+bool GroupCalls::is_open() { return state.depth != 0; }
 
-void Group::add(Job job) { state.jobs.push_back(std::move(job)); }
+void GroupCalls::add(CommTask job) { state.jobs.push_back(std::move(job)); }
 
-Outcome Group::enter(ncclComm& comm) {
+Outcome GroupCalls::enter(ncclComm& comm) {
   if (state.depth == 0) return {};
   if (!state.calls) RONDO_NCCL_TRY(outcome_of(rondo_group_start()));
   state.calls = true;
@@ -76,18 +77,18 @@ Outcome Group::enter(ncclComm& comm) {
   return {};
 }
 
-bool Group::has(const ncclComm& comm) {
+bool GroupCalls::has(const ncclComm& comm) {
   return std::find(state.used.begin(), state.used.end(), &comm) != state.used.end();
 }
 
-void Group::drop_calls() {
+void GroupCalls::drop_calls() {
   if (state.calls) rondo_group_cancel();
   state.calls = false;
   state.used.clear();
   note_failure(wrong(ncclInvalidUsage, "a communicator of the group was aborted before the group's end"));
 }
 
-void Group::note_failure(const Outcome& outcome) {
+void GroupCalls::note_failure(const Outcome& outcome) {
   if (state.depth != 0 && state.failure.ok()) state.failure = outcome;
 }
 

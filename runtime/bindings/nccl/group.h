@@ -1,5 +1,7 @@
-// Group: the calls between ncclGroupStart() and ncclGroupEnd() of a thread. Collectives and messages are
-// collected by the runtime's own group, which is opened by the first of them; starts and splits here.
+// SPDX-License-Identifier: Apache-2.0
+// GroupCalls: a thread's calls between ncclGroupStart() and ncclGroupEnd(). Collectives and messages are
+// collected by the runtime's own group, which the first of them opens; initializations and splits are
+// collected here.
 #pragma once
 
 #include "outcome.h"
@@ -8,25 +10,25 @@ struct ncclComm;
 
 namespace rondo::nccl {
 
-struct Job;
+struct CommTask;
 
-class Group {
+class GroupCalls {
  public:
   static void start();
-  /// InvalidUsage without a group. Where a call of the group has failed, none of the others is made.
+  /// InvalidUsage without a group. If a call of the group has failed, none of the others is made.
   static Outcome end();
-  /// Ends it and makes no call.
+  /// Ends the group and drops its calls.
   static Outcome cancel();
 
   static bool is_open();
-  static void add(Job job);
-  /// A call on it comes now: opens the runtime's group where one is wanted.
+  static void add(CommTask job);
+  /// Called before each call on `comm`: within a group, opens the runtime's group if it is not open yet.
   static Outcome enter(ncclComm& comm);
-  /// Whether there are calls on it that are still to be made.
+  /// Whether collected calls on `comm` are still pending.
   static bool has(const ncclComm& comm);
-  /// The calls that were collected are not made: a communicator of theirs ends now.
+  /// Drops the collected calls because one of their communicators ends now.
   static void drop_calls();
-  /// A call of the group has failed.
+  /// Records that a call of the group has failed.
   static void note_failure(const Outcome& outcome);
 };
 

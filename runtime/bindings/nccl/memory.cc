@@ -1,4 +1,5 @@
-// Memory and its registration, and windows, of which there are none.
+// SPDX-License-Identifier: Apache-2.0
+// Memory and its registration; windows, which are not supported.
 #include "comm.h"
 #include "config.h"
 
@@ -13,7 +14,7 @@ Outcome allocate(void** pointer, size_t bytes) {
                                 : rondo_mem_alloc(pointer, bytes));
 }
 
-/// NCCL answers so where memory cannot be a window; programs then go on without.
+/// As NCCL does if memory cannot be a window; programs then continue without one.
 Outcome no_window(ncclWindow_t* window) {
   if (window == nullptr) return null_argument("win");
   *window = nullptr;

@@ -1,4 +1,5 @@
-// What libnccl.so.2 exports: each function under NCCL's two names, ncclX and pncclX, which are one.
+// SPDX-License-Identifier: Apache-2.0
+// Exports of libnccl.so.2: each function under both of NCCL's names, ncclX and pncclX.
 #pragma once
 
 #include "nccl_functions.h"
@@ -10,6 +11,6 @@
 RONDO_NCCL_FUNCTIONS(RONDO_NCCL_DECLARE)
 #undef RONDO_NCCL_DECLARE
 
-/// After a function's definition: its second name, by which a tool that wraps the first one calls it.
+/// Placed after a function's definition: its second name, which a tool that wraps the first one calls.
 #define RONDO_NCCL_ALIAS(name) \
   RONDO_NCCL_API __attribute__((alias("nccl" #name))) decltype(nccl##name) pnccl##name

@@ -1,4 +1,5 @@
-// Every function of NCCL's C API up to 2.30, those of its device API that run on the host included:
+// SPDX-License-Identifier: Apache-2.0
+// Every function of NCCL's C API up to 2.30, including the host functions of its device API:
 // X(result, name without its prefix, parameters).
 #pragma once
 

@@ -1,6 +1,6 @@
-// What libnccl.so.2 has in common with the programs that call it: NCCL's types, as they lie in memory on
-// x86-64. Written from what NCCL documents; tests/nccl compares it with NVIDIA's own header where there is
-// one.
+// SPDX-License-Identifier: Apache-2.0
+// The ABI between libnccl.so.2 and its callers: NCCL's types, with their memory layout on x86-64. Written
+// from NCCL's documentation; tests/nccl compares it with NVIDIA's own header if that is installed.
 #pragma once
 
 #include <climits>
@@ -58,7 +58,7 @@ enum ncclCommMemStat_t : int {
   ncclStatGpuMemTotal = 3,
 };
 
-/// Callers have as much of it as their header had; `size` says how much.
+/// `size` is the length of the caller's version of this struct.
 struct ncclConfig_t {
   size_t size;
   unsigned magic;
@@ -119,7 +119,7 @@ struct ncclTeam_t {
   int stride;
 };
 
-// Of the device API only pointers to them and two small structs passed by value are seen here.
+// Device API: only pointers to these types are used here, and two small structs passed by value.
 struct ncclDevComm_t;
 struct ncclDevCommRequirements_t;
 struct ncclDevResourceRequirements_t;

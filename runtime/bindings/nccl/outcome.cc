@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "outcome.h"
 
 #include <cstdlib>
@@ -27,7 +28,7 @@ ncclResult_t result_of(rondo_status_t status) {
     case RONDO_OUT_OF_MEMORY: return ncclSystemError;
     case RONDO_REMOTE_ERROR:
     case RONDO_ABORTED: return ncclRemoteError;
-    // Programs for older versions do not know the number.
+    // Programs built for older versions do not know ncclTimeout.
     case RONDO_TIMEOUT: return reported_version() < kFirstWithTimeout ? ncclRemoteError : ncclTimeout;
     case RONDO_IN_PROGRESS: return ncclInProgress;
     case RONDO_INTERNAL_ERROR: break;

@@ -1,4 +1,5 @@
-// Outcome: what a call came to, in NCCL's numbers and in words. Immutable values: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Outcome: the result of a call, as NCCL's code and a text. Immutable values: any thread.
 #pragma once
 
 #include <fmt/core.h>
@@ -13,7 +14,7 @@ namespace rondo::nccl {
 
 struct [[nodiscard]] Outcome {
   ncclResult_t result = ncclSuccess;
-  std::string text = {};  // why it is no success
+  std::string text = {};  // why it failed
 
   bool ok() const { return result == ncclSuccess; }
 };
@@ -23,7 +24,7 @@ Outcome wrong(ncclResult_t result, fmt::format_string<Args...> format, Args&&...
   return {result, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// A status of the runtime, with the sentence that goes with it; `comm` as in rondo_last_error().
+/// The outcome of a runtime status, with its error text; `comm` as in rondo_last_error().
 Outcome outcome_of(rondo_status_t status, rondo_comm_t comm = nullptr);
 ncclResult_t result_of(rondo_status_t status);
 

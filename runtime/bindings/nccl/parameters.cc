@@ -1,4 +1,5 @@
-// ncclParam*(): NCCL's parameters are the variables of the table, and their values what the environment says.
+// SPDX-License-Identifier: Apache-2.0
+// ncclParam*(): NCCL's parameters are the variables of the table, with their values from the environment.
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -15,7 +16,7 @@ namespace {
 thread_local std::string text;
 thread_local std::vector<const char*> keys;
 
-/// Keys are names of variables, with or without "NCCL_".
+/// Keys are variable names, with or without "NCCL_".
 const Variable* find_key(const std::string& key) {
   const Variable* found = find_variable(key);
   return found != nullptr ? found : find_variable("NCCL_" + key);
@@ -155,7 +156,7 @@ ncclResult_t ncclParamGetAllParameterKeys(const char*** table, int* length) {
 
 void ncclParamDumpAll() {
   for (const Variable& row : all_variables())
-    Journal::info(fmt::format("{}={}", row.name, variable(row.name)));
+    Logger::info(fmt::format("{}={}", row.name, variable(row.name)));
 }
 
 RONDO_NCCL_ALIAS(ParamBind);

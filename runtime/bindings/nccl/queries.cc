@@ -1,4 +1,5 @@
-// Questions: versions, errors, and what a communicator is.
+// SPDX-License-Identifier: Apache-2.0
+// Queries: versions, errors, and properties of a communicator.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +15,7 @@ Outcome give(const char* name, Value* out, Value value) {
   return {};
 }
 
-/// A question that one which failed or was finalized answers as well.
+/// For queries that are also valid on a communicator that has failed or was finalized.
 Outcome check_made(ncclComm& comm) {
   return comm.jobs.load() != 0 || comm.comm == nullptr ? check_ready(comm) : Outcome();
 }
@@ -38,7 +39,7 @@ Outcome properties_of(const ncclComm& comm, ncclCommProperties_t* out) {
   properties.rank = comm.rank;
   properties.nRanks = comm.size;
   properties.cudaDev = comm.device;
-  properties.nvmlDev = -1;  // nobody has asked NVML
+  properties.nvmlDev = -1;  // NVML is not queried
   properties.nLsaTeams = comm.size;
   std::memcpy(out, &properties, std::min(out->size, sizeof properties));
   return {};
@@ -83,9 +84,9 @@ const char* ncclGetErrorString(ncclResult_t result) {
 
 const char* ncclGetLastError(ncclComm_t comm) { return last_error(comm); }
 
-void ncclResetDebugInit() { Journal::reopen(); }
+void ncclResetDebugInit() { Logger::reopen(); }
 
-void ncclResetDebugInitInternal() { Journal::reopen(); }
+void ncclResetDebugInitInternal() { Logger::reopen(); }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   return query("ncclCommCount", comm, [&](ncclComm& known) { return give("count", count, known.size); });

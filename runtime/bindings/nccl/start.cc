@@ -1,9 +1,10 @@
-// Starting communicators: ncclCommInit* and ncclGetUniqueId().
+// SPDX-License-Identifier: Apache-2.0
+// Initializing communicators: ncclCommInit* and ncclGetUniqueId().
 #include <cstring>
 #include <vector>
 
+#include "comm_task.h"
 #include "config.h"
-#include "job.h"
 
 namespace rondo::nccl {
 namespace {
@@ -49,7 +50,7 @@ Outcome init_rank(ncclComm_t* comm, const Start& start, const ncclConfig_t* conf
                  .run = [handle, start, wanted] { return join(*handle, start, wanted); }});
 }
 
-/// As RONDO_DEVICE names them.
+/// In the syntax of RONDO_DEVICE.
 std::string devices_text(int nranks, const int* devices) {
   std::string text = device_of_thread();
   if (text.empty() || text == "host") return text;
@@ -104,7 +105,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId i
   });
 }
 
-/// One id is enough: a start of thousands of ranks takes a second.
+/// One id is enough: initializing thousands of ranks takes a second.
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int nranks, int rank, int nids, ncclUniqueId* ids,
                                       ncclConfig_t* config) {
   return guarded("ncclCommInitRankScalable", nullptr, [&]() -> Outcome {

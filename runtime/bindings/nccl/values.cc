@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types and operations, and ncclRedOp*().
 #include "values.h"
 
@@ -46,7 +47,7 @@ Outcome destroy(ncclRedOp_t op, ncclComm& comm) {
                    "op is {}, which is not from ncclRedOpCreatePreMulSum() with this communicator",
                    static_cast<int>(op));
   }
-  return outcome_of(rondo_op_destroy(static_cast<int>(op)));  // calls that were issued keep it
+  return outcome_of(rondo_op_destroy(static_cast<int>(op)));  // calls already issued keep it
 }
 
 }  // namespace

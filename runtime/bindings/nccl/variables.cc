@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "variables.h"
 
 #include <fmt/core.h>
@@ -12,7 +13,7 @@
 namespace rondo::nccl {
 namespace {
 
-// docs/nccl.md has the same rows, and a test compares the two.
+// docs/nccl.md has the same rows; a test compares the two.
 constexpr Variable kVariables[] = {
     {"NCCL_DEBUG", true, "VERSION: the banner; WARN: failures as well; INFO, TRACE: communicators as well"},
     {"NCCL_DEBUG_FILE", true, "where NCCL_DEBUG writes to; %h is the host, %p the process"},
@@ -101,7 +102,7 @@ bool same(std::string_view a, const char* b) {
   return ::strncasecmp(a.data(), b, a.size()) == 0 && a.size() == std::strlen(b);
 }
 
-/// The variables that are read, but only understood with certain values.
+/// Some variables that are read are understood only with certain values.
 bool is_understood(std::string_view name) {
   if (name == "NCCL_ALGO") return !wanted_algorithm().empty();
   if (name == "NCCL_PROTO") return !wanted_protocol().empty();

@@ -1,4 +1,5 @@
-// The NCCL_* variables: what Rondo does about each that people set. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The NCCL_* environment variables and how Rondo treats each. Any thread.
 #pragma once
 
 #include <span>
@@ -15,18 +16,18 @@ struct Variable {
 };
 
 std::span<const Variable> all_variables();
-/// Null where it is not in the table.
+/// Null if it is not in the table.
 const Variable* find_variable(std::string_view name);
 
-/// The value; empty where it is not set.
+/// The value; empty if it is not set.
 std::string variable(const char* name);
-/// The value as a number; `otherwise` where it is not set or no number.
+/// The value as a number; `otherwise` if it is not set or not a number.
 long number_variable(const char* name, long otherwise);
 
-/// A sentence for each variable that is set and has no effect.
+/// A sentence for each variable that is set but has no effect.
 std::vector<std::string> variables_without_effect();
 
-/// What NCCL_ALGO asks for, as RONDO_ALGORITHM would say it; empty: nothing that Rondo has a name for.
+/// NCCL_ALGO in the syntax of RONDO_ALGORITHM; empty: Rondo has no equivalent.
 std::string wanted_algorithm();
 /// Likewise NCCL_PROTO and RONDO_PROTOCOL.
 std::string wanted_protocol();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "backend.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -15,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long the end of a group lets calls that nobody has waited for go on.
+/// How long shutdown() lets calls in flight continue before it aborts them.
 constexpr std::chrono::seconds kGrace{10};
 
 std::mutex& registry_mutex() {
@@ -23,7 +24,7 @@ std::mutex& registry_mutex() {
   return mutex;
 }
 
-/// All backends of the process that have not been ended.
+/// All backends of the process that have not been shut down.
 std::set<RondoBackend*>& registry() {
   static auto& backends = *new std::set<RondoBackend*>;
   return backends;
@@ -52,7 +53,7 @@ void RondoBackend::shutdown() {
   }
   if (ranks_ == nullptr) return;
   const WithoutGil without_gil;
-  if (!lane_->drain(Lane::Clock::now() + kGrace)) ranks_->abort();
+  if (!lane_->drain(HostExecutor::Clock::now() + kGrace)) ranks_->abort();
   lane_->stop();
   ranks_ = nullptr;
 }
@@ -93,7 +94,7 @@ c10::intrusive_ptr<c10d::Backend> RondoBackend::split(const c10::intrusive_ptr<c
   const auto self = std::find(ranks.begin(), ranks.end(), getRank());
   if (self == ranks.end()) return nullptr;
   {
-    // Before 2.14 splitGroup() asks once for each kind of device, with one store, and keeps the first answer.
+    // Before 2.14 splitGroup() asks once per device type, with the same store, and keeps the first answer.
     const std::lock_guard lock(registry_mutex());
     for (RondoBackend* one : registry())
       if (one->store_ == store && one->group_ == opts->group_name)
@@ -111,13 +112,13 @@ const std::shared_ptr<Ranks>& RondoBackend::ranks() const {
   return ranks_;
 }
 
-// --- ways to a Work ---
+// --- submission ---
 
-RondoBackend::WorkPtr RondoBackend::submit(Job job) {
+RondoBackend::WorkPtr RondoBackend::submit(CollectiveCall job) {
   const std::shared_ptr<Ranks>& all = ranks();
   if (job.device().is_cuda()) {
     if (!coalesced_) {
-      std::vector<Job> one;
+      std::vector<CollectiveCall> one;
       one.push_back(std::move(job));
       return submit_on_device(std::move(one));
     }
@@ -131,17 +132,17 @@ RondoBackend::WorkPtr RondoBackend::submit(Job job) {
   return work;
 }
 
-RondoBackend::WorkPtr RondoBackend::submit_on_device(std::vector<Job> jobs) {
+RondoBackend::WorkPtr RondoBackend::submit_on_device(std::vector<CollectiveCall> jobs) {
   const c10::Stream stream = stream_for(jobs.front());
   const bool is_message = c10d::isP2POp(jobs.front().type);
   const uint64_t number = is_message ? 0 : ++sequence_;
   return DeviceWork::start(getRank(), std::move(jobs), number, ranks(), stream);
 }
 
-c10::Stream RondoBackend::stream_for(const Job& job) {
+c10::Stream RondoBackend::stream_for(const CollectiveCall& job) {
   const c10::impl::VirtualGuardImpl gpu(job.device().type());
   if (!job.async) return gpu.getStream(job.device());
-  // A message that waits for its peer must hold up neither collectives nor messages the other way.
+  // A message that waits for its peer must block neither collectives nor messages in the other direction.
   const int way = job.type == c10d::OpType::SEND ? 1 : job.type == c10d::OpType::RECV ? 2 : 0;
   const auto [found, is_new] = streams_.try_emplace({job.device().index(), way}, gpu.getStream(job.device()));
   if (is_new) found->second = gpu.getStreamFromGlobalPool(job.device(), true);
@@ -154,7 +155,7 @@ RondoBackend::WorkPtr RondoBackend::endCoalescing() {
   Coalesced all = std::exchange(coalesced_, std::nullopt).value_or(Coalesced());
   if (!all.on_device.empty()) all.started.push_back(submit_on_device(std::move(all.on_device)));
   if (all.started.size() == 1) return all.started.front();
-  Job together;
+  CollectiveCall together;
   together.type = c10d::OpType::COALESCED;
   together.title = "rondo:coalesced";
   return c10::make_intrusive<JointWork>(getRank(), together, std::move(all.started));
@@ -181,22 +182,23 @@ RondoBackend::WorkPtr RondoBackend::recvAnysource(Tensors& tensors, int tag) {
 RondoBackend::WorkPtr RondoBackend::submit_message(bool sends, const at::Tensor& tensor, int peer, int tag) {
   const at::AutoDispatchBelowADInplaceOrView below;
   check_tensors(sends ? "send" : "recv", {tensor});
-  Job one;
+  CollectiveCall one;
   one.type = sends ? c10d::OpType::SEND : c10d::OpType::RECV;
   one.title = sends ? "rondo:send" : peer == RONDO_ANY_SOURCE ? "rondo:recvAnySource" : "rondo:recv";
   (sends ? one.inputs : one.outputs) = {tensor};
   one.timeout = options_->timeout;
   const at::Tensor memory = sends ? one.gathered({tensor}) : one.scattered({tensor});
   if (tensor.is_cuda()) return submit(device_message(sends, std::move(one), memory, peer, tag));
-  const MessageWork::Message message{memory, peer, tag};
+  const MessageWork::MessageArgs message{memory, peer, tag};
   WorkPtr work = sends ? MessageWork::send(getRank(), std::move(one), message, *ranks())
                        : MessageWork::recv(getRank(), std::move(one), message, *ranks());
   if (coalesced_) coalesced_->started.push_back(work);
   return work;
 }
 
-Job RondoBackend::device_message(bool sends, Job job, const at::Tensor& memory, int peer, int tag) const {
-  const Element element = element_to_move(memory.scalar_type());
+CollectiveCall RondoBackend::device_message(bool sends, CollectiveCall job, const at::Tensor& memory,
+                                            int peer, int tag) const {
+  const TensorElement element = element_to_move(memory.scalar_type());
   job.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
     return sends ? rondo_send(memory.const_data_ptr(), element.count(memory), element.type, peer, tag, comm,
                               stream)

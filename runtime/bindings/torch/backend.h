@@ -1,6 +1,7 @@
-// RondoBackend: torch.distributed's backend over Rondo's C API. It checks what it is given in torch's terms,
-// describes each call as a Job, and hands that to the group's Lane or to a GPU's stream. Any thread, in the
-// order that torch asks of the ranks.
+// SPDX-License-Identifier: Apache-2.0
+// RondoBackend: the torch.distributed backend over Rondo's C API. It checks arguments in torch's terms,
+// describes each call as a CollectiveCall, and passes that to the group's HostExecutor or to a GPU's stream.
+// Any thread, in the order that torch requires of the ranks.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -12,9 +13,9 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "collective_call.h"
 #include "elements.h"
-#include "job.h"
-#include "lane.h"
+#include "host_executor.h"
 #include "ranks.h"
 
 namespace rondo::torch_binding {
@@ -25,7 +26,7 @@ class RondoBackend final : public c10d::Backend {
   using TensorLists = std::vector<Tensors>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-  /// Returns when all ranks of the group have come.
+  /// Returns once all ranks of the group have joined.
   RondoBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, std::chrono::milliseconds timeout,
                std::string group);
   ~RondoBackend() override;
@@ -45,7 +46,7 @@ class RondoBackend final : public c10d::Backend {
   void eagerConnectSingleDevice(at::Device device) override;
   void abort() override;
   void shutdown() override;
-  /// Those of this process that are left leave now; for the end of the process.
+  /// Shuts down this process's remaining backends; called at process exit.
   static void shut_down_all();
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
@@ -82,34 +83,35 @@ class RondoBackend final : public c10d::Backend {
   WorkPtr endCoalescing() override;
 
  private:
-  Job job(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs,
-          std::chrono::milliseconds timeout, bool async) const;
-  /// The ranks of a call that is about to be made; throws where the group has been ended.
+  CollectiveCall job(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs,
+                     std::chrono::milliseconds timeout, bool async) const;
+  /// The ranks of a call that is about to be made; throws if the group has been shut down.
   const std::shared_ptr<Ranks>& ranks() const;
-  WorkPtr submit(Job job);
-  WorkPtr submit_on_device(std::vector<Job> jobs);
-  /// Where a call of the device goes: where the caller waits for it, the caller's own stream.
-  c10::Stream stream_for(const Job& job);
+  WorkPtr submit(CollectiveCall job);
+  WorkPtr submit_on_device(std::vector<CollectiveCall> jobs);
+  /// The stream of a device call: the caller's own if the caller waits for the call.
+  c10::Stream stream_for(const CollectiveCall& job);
   WorkPtr submit_message(bool sends, const at::Tensor& tensor, int peer, int tag);
-  Job device_message(bool sends, Job job, const at::Tensor& memory, int peer, int tag) const;
+  CollectiveCall device_message(bool sends, CollectiveCall job, const at::Tensor& memory, int peer,
+                                int tag) const;
   WorkPtr gather_parts(const Tensors& outputs, const at::Tensor& input, const c10d::GatherOptions& opts);
 
-  /// What startCoalescing() and endCoalescing() enclose.
+  /// The calls between startCoalescing() and endCoalescing().
   struct Coalesced {
     std::vector<WorkPtr> started;
-    std::vector<Job> on_device;
+    std::vector<CollectiveCall> on_device;
   };
 
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<Options> options_;
   std::string group_;
   std::shared_ptr<Ranks> ranks_;
-  const std::shared_ptr<Lane> lane_ = std::make_shared<Lane>();
+  const std::shared_ptr<HostExecutor> lane_ = std::make_shared<HostExecutor>();
   std::atomic<uint64_t> sequence_{0};
   uint64_t monitored_barriers_ = 0;
   std::optional<Coalesced> coalesced_;
   std::map<std::pair<c10::DeviceIndex, int>, c10::Stream>
-      streams_;  // by device, and message's way (0: collectives)
+      streams_;  // by device and message direction (0: collectives)
 };
 
 }  // namespace rondo::torch_binding

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "checks.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ void check_elements(const char* call, const char* what, const at::Tensor& tensor
                      " elements, and must have " + std::to_string(expected));
 }
 
-Counts counts_of(const Tensors& tensors, const Element& element) {
+Counts counts_of(const Tensors& tensors, const TensorElement& element) {
   Counts counts;
   for (const at::Tensor& tensor : tensors) counts.push_back(element.count(tensor));
   return counts;
@@ -70,7 +71,7 @@ int64_t bytes_before(const Tensors& tensors, int rank) {
 }
 
 Counts counts_by_rows(const char* what, const at::Tensor& tensor, const std::vector<int64_t>& splits,
-                      int size, const Element& element) {
+                      int size, const TensorElement& element) {
   const char* call = "all_to_all_single";
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   const size_t each = rows == 0 ? 0 : element.count(tensor) / static_cast<size_t>(rows);

@@ -1,5 +1,6 @@
-// What the collectives of torch.distributed ask of their tensors, and how these are counted. Refusals are of
-// torch's own kinds, and name the call.
+// SPDX-License-Identifier: Apache-2.0
+// The requirements of torch.distributed's collectives on their tensors, and how elements are counted. Errors
+// are of torch's own types and name the call.
 #pragma once
 
 #include <string>
@@ -19,21 +20,21 @@ Tensors flattened(const TensorLists& lists);
 Tensors joined(Tensors a, const Tensors& b);
 void check_root(const char* call, int64_t root, int size);
 void check_types(const char* call, at::ScalarType type, const Tensors& tensors);
-/// A list that has a tensor for each rank.
+/// The list must have one tensor for each rank.
 void check_one_each(const char* call, const char* what, const Tensors& tensors, int size);
 void check_elements(const char* call, const char* what, const at::Tensor& tensor, int64_t expected);
-Counts counts_of(const Tensors& tensors, const Element& element);
+Counts counts_of(const Tensors& tensors, const TensorElement& element);
 bool are_equal(const Counts& counts);
-/// Of a tensor's elements, and of those of the tensors before the rank's own.
+/// The size of a tensor's elements, and of all tensors before the rank's own.
 int64_t bytes_of(const at::Tensor& tensor);
 int64_t bytes_before(const Tensors& tensors, int rank);
-/// A distance between buffers that no call has.
+/// A distance between buffers that never occurs.
 inline constexpr int64_t kNeverInPlace = INT64_MAX;
-/// Of all_to_all_single: rows for each rank, as given or in equal parts.
+/// For all_to_all_single: the rows for each rank, as given or in equal parts.
 Counts counts_by_rows(const char* what, const at::Tensor& tensor, const std::vector<int64_t>& splits,
-                      int size, const Element& element);
+                      int size, const TensorElement& element);
 
-/// Several calls of one kind, which make progress together.
+/// Makes several calls of one kind, which progress together.
 template <typename Each>
 rondo_status_t in_group(const Each& each, size_t calls) {
   if (calls == 1) return each(0);

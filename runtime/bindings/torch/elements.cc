@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "elements.h"
 
 #include <optional>
@@ -78,12 +79,12 @@ rondo_op_t make_premul_sum(const c10d::ReduceOp& op, at::ScalarType type, rondo_
 
 }  // namespace
 
-Element element_to_move(at::ScalarType type) {
+TensorElement element_to_move(at::ScalarType type) {
   if (const auto known = known_type(type)) return {*known, 1};
   return {RONDO_UINT8, c10::elementSize(type)};
 }
 
-Reduction::Reduction(const c10d::ReduceOp& op, at::ScalarType type) {
+TensorReduction::TensorReduction(const c10d::ReduceOp& op, at::ScalarType type) {
   const auto known = known_type(type);
   if (!known)
     C10_THROW_ERROR(TypeError, std::string("rondo: tensors of type ") + c10::toString(type) +
@@ -94,7 +95,7 @@ Reduction::Reduction(const c10d::ReduceOp& op, at::ScalarType type) {
   op_ = owned_ ? make_premul_sum(op, type, *known) : plain_op(op);
 }
 
-Reduction::~Reduction() {
+TensorReduction::~TensorReduction() {
   if (owned_) rondo_op_destroy(op_);
 }
 

@@ -1,4 +1,5 @@
-// Elements: torch's types and reductions as Rondo's.
+// SPDX-License-Identifier: Apache-2.0
+// Elements: maps torch's types and reductions to Rondo's.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -9,35 +10,35 @@
 
 namespace rondo::torch_binding {
 
-/// How a tensor's elements are told to Rondo.
-struct Element {
+/// How a tensor's elements are described to Rondo.
+struct TensorElement {
   rondo_type_t type;
-  size_t each;  // Rondo's elements for one of torch's
+  size_t each;  // Rondo elements per torch element
 
   size_t count(const at::Tensor& tensor) const { return static_cast<size_t>(tensor.numel()) * each; }
 };
 
-/// For calls that only move: types that Rondo does not know go as bytes.
-Element element_to_move(at::ScalarType type);
+/// For calls that only move data: types unknown to Rondo are moved as bytes.
+TensorElement element_to_move(at::ScalarType type);
 
-/// A reduction, for as long as a call needs it.
-class Reduction {
+/// A reduction, kept for as long as a call needs it.
+class TensorReduction {
  public:
-  /// TypeError or ValueError where the type cannot be reduced so.
-  Reduction(const c10d::ReduceOp& op, at::ScalarType type);
-  ~Reduction();
-  Reduction(const Reduction&) = delete;
-  Reduction& operator=(const Reduction&) = delete;
+  /// Throws TypeError or ValueError if the reduction does not support the type.
+  TensorReduction(const c10d::ReduceOp& op, at::ScalarType type);
+  ~TensorReduction();
+  TensorReduction(const TensorReduction&) = delete;
+  TensorReduction& operator=(const TensorReduction&) = delete;
 
   rondo_op_t op() const { return op_; }
-  const Element& element() const { return element_; }
+  const TensorElement& element() const { return element_; }
 
  private:
-  Element element_;
+  TensorElement element_;
   rondo_op_t op_;
   bool owned_ = false;
 };
 
-using ReductionPtr = std::shared_ptr<const Reduction>;
+using TensorReductionPtr = std::shared_ptr<const TensorReduction>;
 
 }  // namespace rondo::torch_binding

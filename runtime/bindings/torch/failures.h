@@ -1,4 +1,5 @@
-// Failures: what Rondo answers, as exceptions of torch's own kinds.
+// SPDX-License-Identifier: Apache-2.0
+// Failures: Rondo's statuses as exceptions of torch's own types.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -18,10 +19,10 @@ class CollectiveMismatch : public c10::DistBackendError {
 /// `where` names the call, the rank and the group.
 std::exception_ptr failure(rondo_status_t status, const std::string& text, const std::string& where);
 
-/// Throws that unless the status is RONDO_OK; the text is what `comm` said last.
+/// Throws failure() unless the status is RONDO_OK; the text is the last error of `comm`.
 void check(rondo_status_t status, rondo_comm_t comm, const std::string& where);
 
-/// What argument checks of c10d want to have called: a ValueError that names the call.
+/// Throws a ValueError that names the call, as c10d's argument checks do.
 [[noreturn]] void refuse(const char* call, const std::string& why);
 
 }  // namespace rondo::torch_binding

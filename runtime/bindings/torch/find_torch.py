@@ -1,6 +1,7 @@
-"""Prints what a build needs of the torch that is installed for this interpreter: version, folder. Says what is wrong
-and exits with 1 where there is none, with 2 where it is too old. Run it with -E: pip's build environment hides what
-is installed behind PYTHONPATH."""
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what a build needs of this interpreter's torch: version, folder. Otherwise reports the problem and exits with
+1 if torch is not installed, with 2 if it is too old. Run with -E: pip's build environment hides installed packages
+behind PYTHONPATH."""
 import importlib.util
 import pathlib
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RondoBackend's all-gather, gather and scatter.
 #include <ATen/core/LegacyTypeDispatch.h>
 
@@ -10,16 +11,16 @@
 namespace rondo::torch_binding {
 
 using c10d::OpType;
-using Below = at::AutoDispatchBelowADInplaceOrView;  // what is done here is none of autograd's business
+using Below = at::AutoDispatchBelowADInplaceOrView;  // hides these operations from autograd
 
 namespace {
 
-/// All-gathers of these, which make progress together.
+/// All-gathers of these tensors, which progress together.
 auto all_gathers(Tensors from, Tensors into) {
   return [from = std::move(from), into = std::move(into)](rondo_comm_t comm, rondo_stream_t stream) {
     return in_group(
         [&](size_t i) {
-          const Element element = element_to_move(from[i].scalar_type());
+          const TensorElement element = element_to_move(from[i].scalar_type());
           return rondo_all_gather(address(from[i]), room(into[i]), element.count(from[i]), element.type, comm,
                                   stream);
         },
@@ -27,10 +28,11 @@ auto all_gathers(Tensors from, Tensors into) {
   };
 }
 
-/// What comes from rank 0 is copied first, then that from rank 1, as Gloo does: outputs may share memory.
-void sort_by_place(std::vector<Job::Copy>& copies) {
-  std::stable_sort(copies.begin(), copies.end(),
-                   [](const Job::Copy& a, const Job::Copy& b) { return a.place < b.place; });
+/// Copies rank 0's data first, then rank 1's, and so on, as Gloo does: outputs may share memory.
+void sort_by_place(std::vector<CollectiveCall::Copy>& copies) {
+  std::stable_sort(
+      copies.begin(), copies.end(),
+      [](const CollectiveCall::Copy& a, const CollectiveCall::Copy& b) { return a.place < b.place; });
 }
 
 }  // namespace
@@ -45,11 +47,11 @@ RondoBackend::WorkPtr RondoBackend::allgather(TensorLists& outputs, Tensors& inp
   check_one_each("all_gather", "output", parts, getSize());
   check_types("all_gather", input.scalar_type(), parts);
   check_elements("all_gather", "input", input, parts[static_cast<size_t>(getRank())].numel());
-  Job one = job(OpType::ALLGATHER, "rondo:all_gather", inputs, parts, opts.timeout, opts.asyncOp);
+  CollectiveCall one = job(OpType::ALLGATHER, "rondo:all_gather", inputs, parts, opts.timeout, opts.asyncOp);
   at::Tensor from = one.gathered(inputs);
   const at::Tensor into = one.scattered(parts);
   one.keep_apart(from, into, -bytes_before(parts, getRank()));
-  const Element element = element_to_move(input.scalar_type());
+  const TensorElement element = element_to_move(input.scalar_type());
   const Counts counts = counts_of(parts, element);
   one.call = [=](rondo_comm_t comm, rondo_stream_t stream) {
     return are_equal(counts)
@@ -73,9 +75,10 @@ RondoBackend::WorkPtr RondoBackend::allgather_into_tensor_coalesced(Tensors& out
   const char* call = "all_gather_into_tensor";
   if (inputs.empty() || outputs.size() != inputs.size())
     refuse(call, "requires as many output tensors as input tensors, and at least one");
-  Job all = job(inputs.size() == 1 ? OpType::_ALLGATHER_BASE : OpType::COALESCED,
-                inputs.size() == 1 ? "rondo:_all_gather_base" : "rondo:all_gather_into_tensor_coalesced",
-                inputs, outputs, opts.timeout, opts.asyncOp);
+  CollectiveCall all =
+      job(inputs.size() == 1 ? OpType::_ALLGATHER_BASE : OpType::COALESCED,
+          inputs.size() == 1 ? "rondo:_all_gather_base" : "rondo:all_gather_into_tensor_coalesced", inputs,
+          outputs, opts.timeout, opts.asyncOp);
   Tensors from;
   Tensors into;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -101,8 +104,8 @@ RondoBackend::WorkPtr RondoBackend::allgather_coalesced(TensorLists& outputs, Te
     if (of_rank.size() != inputs.size())
       refuse(call, "invalid output size: (expected length " + std::to_string(inputs.size()) + ", got " +
                        std::to_string(of_rank.size()) + ")");
-  Job all = job(OpType::ALLGATHER_COALESCED, "rondo:all_gather_coalesced", inputs, flattened(outputs),
-                opts.timeout, opts.asyncOp);
+  CollectiveCall all = job(OpType::ALLGATHER_COALESCED, "rondo:all_gather_coalesced", inputs,
+                           flattened(outputs), opts.timeout, opts.asyncOp);
   Tensors from;
   Tensors into;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -143,16 +146,16 @@ RondoBackend::WorkPtr RondoBackend::gather_single(at::Tensor& output, at::Tensor
   return gather_parts({output}, input, opts);
 }
 
-/// `outputs`: at the root one for each rank, or one for all, of the right sizes; elsewhere none.
+/// `outputs`: at the root, one per rank or one for all, of the right sizes; elsewhere none.
 RondoBackend::WorkPtr RondoBackend::gather_parts(const Tensors& outputs, const at::Tensor& input,
                                                  const c10d::GatherOptions& opts) {
   check_root("gather", opts.rootRank, getSize());
   check_types("gather", input.scalar_type(), outputs);
-  Job one = job(OpType::GATHER, "rondo:gather", {input}, outputs, opts.timeout, opts.asyncOp);
+  CollectiveCall one = job(OpType::GATHER, "rondo:gather", {input}, outputs, opts.timeout, opts.asyncOp);
   at::Tensor from = one.gathered({input});
   const at::Tensor into = one.scattered(outputs);
   one.keep_apart(from, into, -getRank() * bytes_of(input));
-  const Element element = element_to_move(input.scalar_type());
+  const TensorElement element = element_to_move(input.scalar_type());
   one.call = [=, root = static_cast<int>(opts.rootRank)](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_gather(address(from), room(into), element.count(from), element.type, root, comm, stream);
   };
@@ -173,11 +176,11 @@ RondoBackend::WorkPtr RondoBackend::scatter(Tensors& outputs, TensorLists& input
   } else {
     if (!inputs.empty()) refuse("scatter", "requires empty input on non-root");
   }
-  Job one = job(OpType::SCATTER, "rondo:scatter", parts, outputs, opts.timeout, opts.asyncOp);
+  CollectiveCall one = job(OpType::SCATTER, "rondo:scatter", parts, outputs, opts.timeout, opts.asyncOp);
   at::Tensor from = one.gathered(parts);
   const at::Tensor into = one.scattered(outputs);
   one.keep_apart(from, into, getRank() * bytes_of(output));
-  const Element element = element_to_move(output.scalar_type());
+  const TensorElement element = element_to_move(output.scalar_type());
   one.call = [=, root = static_cast<int>(opts.rootRank)](rondo_comm_t comm, rondo_stream_t stream) {
     return rondo_scatter(address(from), room(into), element.count(into), element.type, root, comm, stream);
   };

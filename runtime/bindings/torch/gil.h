@@ -1,4 +1,5 @@
-// WithoutGil: lets Python go on while this thread waits for others, which may need it: their futures call
+// SPDX-License-Identifier: Apache-2.0
+// WithoutGil: releases the GIL while this thread waits for others, which may need it: their futures call
 // Python.
 #pragma once
 

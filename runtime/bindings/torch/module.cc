@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python module rondo._torch.
 #include <pybind11/chrono.h>
 #include <torch/csrc/utils/pybind.h>
@@ -18,10 +19,10 @@ c10::intrusive_ptr<RondoBackend> create(const c10::intrusive_ptr<c10d::Store>& s
   return c10::make_intrusive<RondoBackend>(store, rank, size, timeout, group);
 }
 
-/// As a subclass of DistBackendError, which a handler of that catches too.
+/// A subclass of DistBackendError, so that handlers of that catch it too.
 void define_mismatch(py::module_& module) {
   const py::object base = py::module_::import("torch.distributed").attr("DistBackendError");
-  // Exceptions may still be thrown while the interpreter ends.
+  // Exceptions may still be thrown while the interpreter shuts down.
   static PyObject* type = PyErr_NewExceptionWithDoc("rondo.CollectiveMismatch",
                                                     "Ranks disagree about a call; the text names both calls.",
                                                     base.ptr(), nullptr);
@@ -45,9 +46,9 @@ PYBIND11_MODULE(_torch, module) {
   backend
       .def(py::init(&create), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"),
            py::arg("group"))
-      // torch calls it at ranks that are not in a group which is split off; it has nothing to tell them.
+      // torch calls it at ranks that are not in the new group; there is nothing to do there.
       .def("perform_nocolor_split", [](RondoBackend&, const py::object&) {});
-  // Before 2.14 split_group() looks for options to hand on; without any it takes the copy of
+  // Before 2.14 split_group() looks for options to pass on; without any it uses the copy from
   // getBackendOptions().
   if (!py::hasattr(backend, "options"))
     backend.def_property_readonly("options", [](const RondoBackend&) { return py::none(); });

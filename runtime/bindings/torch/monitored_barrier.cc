@@ -1,5 +1,6 @@
-// A barrier that says who has not come. It goes through torch's store alone, so it works where the group's
-// own calls hang, which is when people ask for it.
+// SPDX-License-Identifier: Apache-2.0
+// A barrier that names the missing ranks. It uses only torch's store, so it works even when the group's own
+// calls hang, which is when it is needed.
 #include <set>
 #include <sstream>
 #include <thread>
@@ -16,10 +17,10 @@ constexpr const char* kPassed = "passed";
 
 bool has(c10d::Store& store, const std::string& key) { return store.check({key}); }
 
-/// At least one look, also after the deadline.
-bool wait_for(c10d::Store& store, const std::string& key, Lane::Clock::time_point deadline) {
+/// Checks at least once, even after the deadline.
+bool wait_for(c10d::Store& store, const std::string& key, HostExecutor::Clock::time_point deadline) {
   while (!has(store, key)) {
-    if (Lane::Clock::now() >= deadline) return false;
+    if (HostExecutor::Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kLookEvery);
   }
   return true;
@@ -34,7 +35,7 @@ std::string text_of(c10d::Store& store, const std::string& key) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// "Rank 3 failed" or "Ranks 1, 3 failed": the words that torch's own barrier uses.
+/// "Rank 3 failed" or "Ranks 1, 3 failed", as torch's own barrier words it.
 std::string missing_text(const std::vector<int>& missing, milliseconds timeout) {
   std::ostringstream text;
   text << (missing.size() == 1 ? "Rank " : "Ranks ");
@@ -45,10 +46,10 @@ std::string missing_text(const std::vector<int>& missing, milliseconds timeout) 
 
 [[noreturn]] void fail(const std::string& text) { C10_THROW_ERROR(DistBackendError, text); }
 
-/// Rank 0 looks for the others in their order.
+/// Rank 0 checks for the others in rank order.
 void look_for_all(c10d::Store& store, const std::string& name, int size, milliseconds timeout,
                   bool wait_for_all) {
-  const auto deadline = Lane::Clock::now() + timeout;
+  const auto deadline = HostExecutor::Clock::now() + timeout;
   std::vector<int> missing;
   for (int rank = 1; rank < size; ++rank) {
     if (missing.empty() && timeout <= milliseconds(0))
@@ -64,7 +65,7 @@ void look_for_all(c10d::Store& store, const std::string& name, int size, millise
 
 void look_for_outcome(c10d::Store& store, const std::string& name, int rank, milliseconds timeout) {
   set_text(store, name + std::to_string(rank), "here");
-  const bool known = wait_for(store, name + "outcome", Lane::Clock::now() + timeout);
+  const bool known = wait_for(store, name + "outcome", HostExecutor::Clock::now() + timeout);
   const std::string outcome =
       known ? text_of(store, name + "outcome") : "rank 0 did not say within the timeout";
   if (outcome == kPassed) return;

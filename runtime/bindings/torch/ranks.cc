@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ranks.h"
 
-#include "meeting.h"
+#include "rendezvous.h"
 
 namespace rondo::torch_binding {
 namespace {
@@ -47,7 +48,7 @@ Rank& Ranks::on(c10::Device device) {
   if (!device.is_cuda()) return host_;
   const std::lock_guard lock(mutex_);
   auto& rank = on_gpus_[device.index()];
-  // GPU numbers differ between ranks; they agree on the order in which GPUs are first used.
+  // GPU numbers differ between ranks, but all ranks first use their GPUs in the same order.
   if (rank == nullptr)
     rank = std::make_unique<Rank>(*store_, "rondo/cuda/" + std::to_string(on_gpus_.size()), rank_, size_,
                                   timeout_, ("cuda:" + std::to_string(device.index())).c_str(), group_);

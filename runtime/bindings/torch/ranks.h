@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks: the communicators of a group: one on the host, from the beginning, and one for each GPU that its
-// calls come to use. They find one another through torch's store. Any thread.
+// calls use. Ranks find one another through torch's store. Any thread.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -25,14 +26,14 @@ class Rank {
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
-  /// For a call that may take so long.
+  /// The communicator, with its timeout set for the next call.
   rondo_comm_t within(Timeout timeout);
   rondo_comm_t get() const { return comm_; }
-  /// Ends what is under way, at every rank.
+  /// Ends all calls in flight, at every rank.
   void abort() const;
 
  private:
-  rondo_unique_id_t id_{};  // by which the ranks met
+  rondo_unique_id_t id_{};  // with which the ranks joined
   rondo_comm_t comm_ = nullptr;
   std::atomic<int64_t> timeout_ms_;
 };
@@ -42,7 +43,7 @@ class Ranks {
   Ranks(c10::intrusive_ptr<c10d::Store> store, std::string group, int rank, int size, Rank::Timeout timeout);
 
   Rank& host() { return host_; }
-  /// Started at the first use, which all ranks come to.
+  /// Joined on first use, by all ranks.
   Rank& on(c10::Device device);
   void abort();
 

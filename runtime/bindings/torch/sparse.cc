@@ -1,5 +1,6 @@
-// Sums of sparse tensors, whose ranks have different numbers of elements: what embeddings with sparse
-// gradients ask for.
+// SPDX-License-Identifier: Apache-2.0
+// Sums of sparse tensors, where ranks have different numbers of elements: used by embeddings with sparse
+// gradients.
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <numeric>
@@ -10,13 +11,13 @@
 namespace rondo::torch_binding {
 namespace {
 
-/// All ranks' rows, in the order of the ranks; row counts may differ. `width`: of a row, in elements.
-struct Gathering {
+/// Gathers all ranks' rows, in rank order; row counts may differ. `width`: elements per row.
+struct SparseGather {
   rondo_comm_t comm;
   std::vector<size_t> rows;  // by rank
 
   rondo_status_t gather(const at::Tensor& own, at::Tensor& all, int64_t width) const {
-    const Element element = element_to_move(own.scalar_type());
+    const TensorElement element = element_to_move(own.scalar_type());
     std::vector<size_t> counts;
     for (const size_t of_rank : rows) counts.push_back(of_rank * static_cast<size_t>(width) * element.each);
     std::vector<int64_t> shape = own.sizes().vec();
@@ -29,9 +30,9 @@ struct Gathering {
 
 rondo_status_t sum(const at::Tensor& tensor, int size, rondo_comm_t comm) {
   const at::Tensor own = tensor.coalesce();
-  const at::Tensor indices = own.indices().t().contiguous();  // a row for each element
+  const at::Tensor indices = own.indices().t().contiguous();  // one row per element
   const at::Tensor values = own.values().contiguous();
-  Gathering gathering{comm, std::vector<size_t>(static_cast<size_t>(size))};
+  SparseGather gathering{comm, std::vector<size_t>(static_cast<size_t>(size))};
   const auto mine = static_cast<size_t>(values.size(0));
   rondo_status_t status = rondo_all_gather(&mine, gathering.rows.data(), 1, RONDO_UINT64, comm, nullptr);
   at::Tensor all_indices;
@@ -53,7 +54,7 @@ RondoBackend::WorkPtr RondoBackend::allreduce_sparse(Tensors& tensors, const c10
   if (tensor.layout() != at::kSparse || !tensor.is_cpu())
     refuse("all_reduce", "tensors must be dense, or sparse ones of layout torch.sparse_coo on the CPU");
   if (opts.reduceOp != c10d::ReduceOp::SUM) refuse("all_reduce", "sparse tensors can only be summed");
-  Job one;
+  CollectiveCall one;
   one.type = c10d::OpType::_ALLREDUCE_SPARSE;
   one.title = "rondo:all_reduce_sparse";
   one.inputs = one.outputs = tensors;

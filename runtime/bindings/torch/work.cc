@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "work.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -19,44 +20,44 @@ c10::intrusive_ptr<c10::ivalue::Future> new_future(std::vector<c10::Device> devi
                                                   std::move(devices));
 }
 
-Lane::Deadline deadline_of(milliseconds timeout) {
+HostExecutor::Deadline deadline_of(milliseconds timeout) {
   if (timeout == kNoTimeout) return std::nullopt;
-  return Lane::Clock::now() + timeout;
+  return HostExecutor::Clock::now() + timeout;
 }
 
-void make(const std::vector<Job::Copy>& copies) {
-  for (const Job::Copy& copy : copies) copy.to.copy_(copy.from);
+void make(const std::vector<CollectiveCall::Copy>& copies) {
+  for (const CollectiveCall::Copy& copy : copies) copy.to.copy_(copy.from);
 }
 
 }  // namespace
 
-// --- Outcome ---
+// --- RondoWork ---
 
-Outcome::Outcome(int rank, const Job& job, uint64_t sequence)
-    : Work(rank, job.type, job.title, job.inputs.empty() ? job.outputs : job.inputs),  // what a profile shows
+RondoWork::RondoWork(int rank, const CollectiveCall& job, uint64_t sequence)
+    : Work(rank, job.type, job.title, job.inputs.empty() ? job.outputs : job.inputs),  // shown in profiles
       outputs_(job.outputs),
       title_(job.title),
       sequence_(sequence),
       timeout_(job.timeout) {}
 
-bool Outcome::isCompleted() {
+bool RondoWork::isCompleted() {
   const std::lock_guard lock(mutex_);
   return completed_;
 }
 
-bool Outcome::isSuccess() const {
+bool RondoWork::isSuccess() const {
   const std::lock_guard lock(mutex_);
   return completed_ && !exception_;
 }
 
-std::exception_ptr Outcome::exception() const {
+std::exception_ptr RondoWork::exception() const {
   const std::lock_guard lock(mutex_);
   return exception_;
 }
 
-std::vector<at::Tensor> Outcome::result() { return outputs_; }
+std::vector<at::Tensor> RondoWork::result() { return outputs_; }
 
-c10::intrusive_ptr<c10::ivalue::Future> Outcome::getFuture() {
+c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFuture() {
   {
     const std::lock_guard lock(mutex_);
     if (!future_) future_ = new_future();
@@ -65,12 +66,12 @@ c10::intrusive_ptr<c10::ivalue::Future> Outcome::getFuture() {
   return future_;
 }
 
-bool Outcome::has_future() const {
+bool RondoWork::has_future() const {
   const std::lock_guard lock(mutex_);
   return future_ != nullptr;
 }
 
-void Outcome::settle() {
+void RondoWork::settle() {
   {
     const std::lock_guard lock(mutex_);
     if (!future_ || !completed_ || std::exchange(settled_, true)) return;
@@ -81,14 +82,14 @@ void Outcome::settle() {
     future_->markCompleted(c10::IValue(outputs_));
 }
 
-bool Outcome::end_wait() {
+bool RondoWork::end_wait() {
   if (c10d::allow_inflight_collective_as_graph_input())
     c10d::unregister_work(c10::intrusive_ptr<Work>::unsafe_reclaim_from_nonowning(this));
   if (const std::exception_ptr failed = exception()) std::rethrow_exception(failed);
   return true;
 }
 
-void Outcome::throw_overdue(milliseconds timeout) const {
+void RondoWork::throw_overdue(milliseconds timeout) const {
   std::rethrow_exception(failure(RONDO_TIMEOUT,
                                  "it was not over after " + std::to_string(timeout.count()) +
                                      " ms, which is all that wait() was given; it goes on",
@@ -97,9 +98,12 @@ void Outcome::throw_overdue(milliseconds timeout) const {
 
 // --- HostWork ---
 
-HostWork::HostWork(int rank, Job job, uint64_t sequence, std::shared_ptr<Ranks> ranks,
-                   std::shared_ptr<Lane> lane)
-    : Outcome(rank, job, sequence), job_(std::move(job)), ranks_(std::move(ranks)), lane_(std::move(lane)) {}
+HostWork::HostWork(int rank, CollectiveCall job, uint64_t sequence, std::shared_ptr<Ranks> ranks,
+                   std::shared_ptr<HostExecutor> lane)
+    : RondoWork(rank, job, sequence),
+      job_(std::move(job)),
+      ranks_(std::move(ranks)),
+      lane_(std::move(lane)) {}
 
 void HostWork::start(const c10::intrusive_ptr<HostWork>& work) {
   const bool waited_for = !work->job_.async;
@@ -131,35 +135,37 @@ bool HostWork::wait(milliseconds timeout) {
 
 // --- MessageWork ---
 
-MessageWork::MessageWork(int rank, Job job, std::string where)
-    : Outcome(rank, job, 0), job_(std::move(job)), where_(std::move(where)) {}
+MessageWork::MessageWork(int rank, CollectiveCall job, std::string where)
+    : RondoWork(rank, job, 0), job_(std::move(job)), where_(std::move(where)) {}
 
 MessageWork::~MessageWork() { rondo_request_free(request_); }
 
-c10::intrusive_ptr<MessageWork> MessageWork::send(int rank, Job job, const Message& message, Ranks& ranks) {
+c10::intrusive_ptr<MessageWork> MessageWork::send(int rank, CollectiveCall job, const MessageArgs& message,
+                                                  Ranks& ranks) {
   make(job.before);
   const std::string where = ranks.place_of(job.title);
   const rondo_comm_t comm = ranks.host().within(job.timeout);
   auto work = c10::make_intrusive<MessageWork>(rank, std::move(job), where);
-  const Element element = element_to_move(message.tensor.scalar_type());
+  const TensorElement element = element_to_move(message.tensor.scalar_type());
   check(rondo_isend(message.tensor.const_data_ptr(), element.count(message.tensor), element.type,
                     message.peer, message.tag, comm, &work->request_),
         comm, where);
   return track(std::move(work));
 }
 
-c10::intrusive_ptr<MessageWork> MessageWork::recv(int rank, Job job, const Message& message, Ranks& ranks) {
+c10::intrusive_ptr<MessageWork> MessageWork::recv(int rank, CollectiveCall job, const MessageArgs& message,
+                                                  Ranks& ranks) {
   const std::string where = ranks.place_of(job.title);
   const rondo_comm_t comm = ranks.host().within(job.timeout);
   auto work = c10::make_intrusive<MessageWork>(rank, std::move(job), where);
-  const Element element = element_to_move(message.tensor.scalar_type());
+  const TensorElement element = element_to_move(message.tensor.scalar_type());
   check(rondo_irecv(message.tensor.mutable_data_ptr(), element.count(message.tensor), element.type,
                     message.peer, message.tag, comm, &work->receipt_, &work->request_),
         comm, where);
   return track(std::move(work));
 }
 
-/// The message holds its Work, and with it its tensor, until it is over.
+/// The message keeps its Work, and thereby its tensor, alive until it completes.
 c10::intrusive_ptr<MessageWork> MessageWork::track(c10::intrusive_ptr<MessageWork> work) {
   const auto told = [](rondo_status_t status, const char* text, void* held) {
     c10::intrusive_ptr<MessageWork>::reclaim(static_cast<MessageWork*>(held))->end(status, text);
@@ -184,7 +190,7 @@ void MessageWork::end(rondo_status_t status, const char* text) {
 
 bool MessageWork::wait(milliseconds timeout) {
   if (rondo_request_wait(request_, timeout.count()) == RONDO_IN_PROGRESS) throw_overdue(timeout);
-  std::unique_lock lock(mutex_);  // whoever found that it is over may still be telling so
+  std::unique_lock lock(mutex_);  // the thread that detected completion may still be in the callback
   cv_.wait(lock, [this] { return completed_; });
   lock.unlock();
   return end_wait();
@@ -197,9 +203,9 @@ int MessageWork::sourceRank() const {
 
 // --- DeviceWork ---
 
-DeviceWork::DeviceWork(int rank, const Job& first, uint64_t sequence, std::shared_ptr<Ranks> ranks,
+DeviceWork::DeviceWork(int rank, const CollectiveCall& first, uint64_t sequence, std::shared_ptr<Ranks> ranks,
                        c10::Stream stream)
-    : Outcome(rank, first, sequence),
+    : RondoWork(rank, first, sequence),
       ranks_(std::move(ranks)),
       stream_(stream),
       done_(stream.device_type()),
@@ -207,8 +213,9 @@ DeviceWork::DeviceWork(int rank, const Job& first, uint64_t sequence, std::share
       waits_on_host_(first.type == c10d::OpType::BARRIER),
       future_(new_future({stream.device()})) {}
 
-c10::intrusive_ptr<DeviceWork> DeviceWork::start(int rank, std::vector<Job> jobs, uint64_t sequence,
-                                                 const std::shared_ptr<Ranks>& ranks, c10::Stream stream) {
+c10::intrusive_ptr<DeviceWork> DeviceWork::start(int rank, std::vector<CollectiveCall> jobs,
+                                                 uint64_t sequence, const std::shared_ptr<Ranks>& ranks,
+                                                 c10::Stream stream) {
   auto work = c10::make_intrusive<DeviceWork>(rank, jobs.front(), sequence, ranks, stream);
   for (size_t i = 1; i < jobs.size(); ++i)
     work->outputs_.insert(work->outputs_.end(), jobs[i].outputs.begin(), jobs[i].outputs.end());
@@ -216,8 +223,8 @@ c10::intrusive_ptr<DeviceWork> DeviceWork::start(int rank, std::vector<Job> jobs
   return work;
 }
 
-/// Between what the caller's stream was given before and what it is given after it waits.
-void DeviceWork::issue(std::vector<Job>& jobs) {
+/// Ordered after the work already on the caller's stream, and before the work that it submits after waiting.
+void DeviceWork::issue(std::vector<CollectiveCall>& jobs) {
   const c10::impl::VirtualGuardImpl gpu(stream_.device_type());
   const c10::Stream callers = gpu.getStream(stream_.device());
   if (callers != stream_) {
@@ -228,12 +235,12 @@ void DeviceWork::issue(std::vector<Job>& jobs) {
   const c10::StreamGuard on_stream(stream_);
   const rondo_comm_t comm = ranks_->on(stream_.device()).within(jobs.front().timeout);
   const rondo_stream_t stream = rondo_cuda_stream(stream_.native_handle());
-  for (const Job& job : jobs) {
+  for (const CollectiveCall& job : jobs) {
     for (const auto* tensors : {&job.inputs, &job.outputs})
       for (const at::Tensor& tensor : *tensors)
         gpu.recordDataPtrOnStream(tensor.storage().data_ptr(), stream_);
     for (const auto* copies : {&job.before, &job.after})
-      for (const Job::Copy& copy : *copies) {
+      for (const CollectiveCall::Copy& copy : *copies) {
         gpu.recordDataPtrOnStream(copy.to.storage().data_ptr(), stream_);
         gpu.recordDataPtrOnStream(copy.from.storage().data_ptr(), stream_);
       }
@@ -241,12 +248,12 @@ void DeviceWork::issue(std::vector<Job>& jobs) {
   }
   check(rondo_group_start(), nullptr, where_);
   rondo_status_t status = RONDO_OK;
-  for (const Job& job : jobs)
+  for (const CollectiveCall& job : jobs)
     if (status == RONDO_OK) status = job.call(comm, stream);
   const rondo_status_t issued = rondo_group_end();
   check(status, comm, where_);
   check(issued, comm, where_);
-  for (const Job& job : jobs) make(job.after);
+  for (const CollectiveCall& job : jobs) make(job.after);
   done_.record(stream_);
   future_->markCompleted(c10::IValue(outputs_));
 }
@@ -268,10 +275,10 @@ void DeviceWork::synchronize() {
 }
 
 bool DeviceWork::wait(milliseconds timeout) {
-  const Lane::Deadline deadline = deadline_of(timeout);
+  const HostExecutor::Deadline deadline = deadline_of(timeout);
   if (deadline || waits_on_host_)
     while (!isCompleted()) {
-      if (deadline && Lane::Clock::now() >= *deadline) throw_overdue(timeout);
+      if (deadline && HostExecutor::Clock::now() >= *deadline) throw_overdue(timeout);
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   synchronize();
@@ -280,8 +287,8 @@ bool DeviceWork::wait(milliseconds timeout) {
 
 // --- JointWork ---
 
-JointWork::JointWork(int rank, const Job& job, std::vector<c10::intrusive_ptr<c10d::Work>> parts)
-    : Outcome(rank, job, 0), parts_(std::move(parts)) {
+JointWork::JointWork(int rank, const CollectiveCall& job, std::vector<c10::intrusive_ptr<c10d::Work>> parts)
+    : RondoWork(rank, job, 0), parts_(std::move(parts)) {
   for (const auto& part : parts_) {
     const std::vector<at::Tensor> of_part = part->result();
     outputs_.insert(outputs_.end(), of_part.begin(), of_part.end());
@@ -303,10 +310,10 @@ std::exception_ptr JointWork::exception() const {
 }
 
 bool JointWork::wait(milliseconds timeout) {
-  const Lane::Deadline deadline = deadline_of(timeout);
+  const HostExecutor::Deadline deadline = deadline_of(timeout);
   for (const auto& part : parts_) {
     const auto left =
-        deadline ? std::chrono::duration_cast<milliseconds>(*deadline - Lane::Clock::now()) : timeout;
+        deadline ? std::chrono::duration_cast<milliseconds>(*deadline - HostExecutor::Clock::now()) : timeout;
     part->wait(deadline ? std::max(left, milliseconds(1)) : timeout);
   }
   return end_wait();

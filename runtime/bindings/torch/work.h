@@ -1,4 +1,5 @@
-// Works: what torch gets for a call that may not be over yet. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Works: torch's handles of calls that may not be complete yet. Any thread.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -6,15 +7,15 @@
 #include <memory>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include "collective_call.h"
 #include "elements.h"
-#include "job.h"
-#include "lane.h"
+#include "host_executor.h"
 #include "ranks.h"
 
 namespace rondo::torch_binding {
 
-/// What they have in common: an outcome, and a future of it.
-class Outcome : public c10d::Work {
+/// Common base: an outcome, and a future for it.
+class RondoWork : public c10d::Work {
  public:
   bool isCompleted() override;
   bool isSuccess() const override;
@@ -27,13 +28,13 @@ class Outcome : public c10d::Work {
   void synchronize() override {}
 
  protected:
-  Outcome(int rank, const Job& job, uint64_t sequence);
+  RondoWork(int rank, const CollectiveCall& job, uint64_t sequence);
 
-  /// Completes it; what its future's callbacks do is for settle().
+  /// Completes it; settle() then runs its future's callbacks.
   void finish_with(std::exception_ptr exception) { finish(std::move(exception)); }
   void settle();
   bool has_future() const;
-  /// Throws the failure, if that is what it came to.
+  /// Rethrows the failure, if any.
   bool end_wait();
   /// Throws that `timeout` was not enough.
   [[noreturn]] void throw_overdue(std::chrono::milliseconds timeout) const;
@@ -44,37 +45,40 @@ class Outcome : public c10d::Work {
   const char* title_;
   uint64_t sequence_;
   std::chrono::milliseconds timeout_;
-  c10::intrusive_ptr<c10::ivalue::Future> future_;  // guarded by mutex_, and whether it is settled
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // guarded by mutex_, as is settled_
   bool settled_ = false;
 };
 
-/// A collective on the host, carried out by a Lane.
-class HostWork final : public Outcome {
+/// A collective on the host, run by a HostExecutor.
+class HostWork final : public RondoWork {
  public:
-  HostWork(int rank, Job job, uint64_t sequence, std::shared_ptr<Ranks> ranks, std::shared_ptr<Lane> lane);
+  HostWork(int rank, CollectiveCall job, uint64_t sequence, std::shared_ptr<Ranks> ranks,
+           std::shared_ptr<HostExecutor> lane);
   static void start(const c10::intrusive_ptr<HostWork>& work);
   bool wait(std::chrono::milliseconds timeout) override;
 
  private:
   bool run();  // true: settle() is needed
-  Job job_;
+  CollectiveCall job_;
   std::shared_ptr<Ranks> ranks_;
-  std::shared_ptr<Lane> lane_;
+  std::shared_ptr<HostExecutor> lane_;
 };
 
 /// A send or receive on the host.
-class MessageWork final : public Outcome {
+class MessageWork final : public RondoWork {
  public:
-  struct Message {
+  struct MessageArgs {
     at::Tensor tensor;
     int peer;
     int tag;
   };
-  static c10::intrusive_ptr<MessageWork> send(int rank, Job job, const Message& message, Ranks& ranks);
+  static c10::intrusive_ptr<MessageWork> send(int rank, CollectiveCall job, const MessageArgs& message,
+                                              Ranks& ranks);
   /// `peer`: or RONDO_ANY_SOURCE.
-  static c10::intrusive_ptr<MessageWork> recv(int rank, Job job, const Message& message, Ranks& ranks);
+  static c10::intrusive_ptr<MessageWork> recv(int rank, CollectiveCall job, const MessageArgs& message,
+                                              Ranks& ranks);
   ~MessageWork() override;
-  MessageWork(int rank, Job job, std::string where);
+  MessageWork(int rank, CollectiveCall job, std::string where);
 
   bool wait(std::chrono::milliseconds timeout) override;
   int sourceRank() const override;
@@ -82,19 +86,20 @@ class MessageWork final : public Outcome {
  private:
   static c10::intrusive_ptr<MessageWork> track(c10::intrusive_ptr<MessageWork> work);
   void end(rondo_status_t status, const char* text);
-  Job job_;
+  CollectiveCall job_;
   std::string where_;
   rondo_receipt_t receipt_{-1, -1, 0};
   rondo_request_t request_ = nullptr;
 };
 
-/// Calls that were put on a GPU's stream.
-class DeviceWork final : public Outcome {
+/// Calls enqueued on a GPU's stream.
+class DeviceWork final : public RondoWork {
  public:
-  /// `jobs`: of one device, and of one group of calls.
-  static c10::intrusive_ptr<DeviceWork> start(int rank, std::vector<Job> jobs, uint64_t sequence,
+  /// `jobs`: all on one device and in one group of calls.
+  static c10::intrusive_ptr<DeviceWork> start(int rank, std::vector<CollectiveCall> jobs, uint64_t sequence,
                                               const std::shared_ptr<Ranks>& ranks, c10::Stream stream);
-  DeviceWork(int rank, const Job& first, uint64_t sequence, std::shared_ptr<Ranks> ranks, c10::Stream stream);
+  DeviceWork(int rank, const CollectiveCall& first, uint64_t sequence, std::shared_ptr<Ranks> ranks,
+             c10::Stream stream);
 
   bool isCompleted() override;
   bool isSuccess() const override;
@@ -104,7 +109,7 @@ class DeviceWork final : public Outcome {
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
  private:
-  void issue(std::vector<Job>& jobs);
+  void issue(std::vector<CollectiveCall>& jobs);
   std::shared_ptr<Ranks> ranks_;
   c10::Stream stream_;
   c10::Event done_;
@@ -114,9 +119,9 @@ class DeviceWork final : public Outcome {
 };
 
 /// Several works as one.
-class JointWork final : public Outcome {
+class JointWork final : public RondoWork {
  public:
-  JointWork(int rank, const Job& job, std::vector<c10::intrusive_ptr<c10d::Work>> parts);
+  JointWork(int rank, const CollectiveCall& job, std::vector<c10::intrusive_ptr<c10d::Work>> parts);
   bool isCompleted() override;
   bool isSuccess() const override;
   std::exception_ptr exception() const override;

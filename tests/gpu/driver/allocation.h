@@ -1,4 +1,5 @@
-// Allocations: what is at which address. Guarded by Driver::mutex.
+// SPDX-License-Identifier: Apache-2.0
+// Allocations by address. Guarded by Driver::mutex.
 #pragma once
 
 #include <cuda.h>
@@ -22,21 +23,21 @@ struct Allocation {
   };
   Kind kind = Kind::Device;
   uintptr_t base = 0;
-  size_t bytes = 0;  // that were asked for
+  size_t bytes = 0;  // as requested
   CUcontext context = nullptr;
   uint64_t id = 0;
   std::shared_ptr<DeviceMemory> memory;
   Mapping mapping;
-  unsigned opened = 0;           // Imported: how often
+  unsigned opened = 0;           // Imported: number of times
   bool exported = false;         // Device: other processes may have it open
   CUmemAllocationProp prop{};    // Virtual
-  uint64_t devices_allowed = 0;  // Virtual: a bit each
+  uint64_t devices_allowed = 0;  // Virtual: one bit per device
 
   bool on_host() const { return kind == Kind::Host || kind == Kind::Registered; }
   bool holds(uintptr_t address, size_t length) const {
     return address >= base && address - base <= bytes && length <= bytes - (address - base);
   }
-  /// Whether kernels and memory operations of the context can follow its addresses.
+  /// Whether kernels and memory operations of the context can use its addresses.
   bool reached_by(CUcontext user) const;
   int ordinal() const;
 };
@@ -44,12 +45,12 @@ struct Allocation {
 class Allocations {
  public:
   Allocation& add(Allocation allocation);
-  /// What the address is in; null: nothing.
+  /// The allocation that contains the address; null if there is none.
   Allocation* find(CUdeviceptr address);
-  /// What begins at the address and is of that kind; null: nothing.
+  /// The allocation of that kind that begins at the address; null if there is none.
   Allocation* at(CUdeviceptr address, Allocation::Kind kind);
   bool overlaps(uintptr_t begin, size_t bytes) const;
-  /// Out of the table; the memory goes with the result.
+  /// Removes the allocation from the table; its memory is freed with the result.
   Allocation take(uintptr_t base);
 
   auto begin() { return all_.begin(); }

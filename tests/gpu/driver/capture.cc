@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Capture of streams, and what it forbids.
 #include <algorithm>
 #include <set>
@@ -28,7 +29,7 @@ void add_ancestors(CUgraphNode node, std::set<CUgraphNode>& found) {
   }
 }
 
-/// Whether the origin depends on all that was captured.
+/// Whether the origin depends on every captured node.
 bool all_joined(const Capture& capture) {
   std::set<CUgraphNode> joined;
   for (const CUgraphNode node : capture.origin->tail) add_ancestors(node, joined);
@@ -83,7 +84,7 @@ CUresult end(CUstream handle, CUgraph* graph) {
   STANDIN_REQUIRE(capture->valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   STANDIN_REQUIRE(joined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   *graph = capture->graph.get();
-  capture->graph = nullptr;  // events may remember the capture for long
+  capture->graph = nullptr;  // events may keep the capture for a long time
   return CUDA_SUCCESS;
 }
 
@@ -92,7 +93,7 @@ CUstreamCaptureStatus status_of(const Stream& stream) {
   return stream.capture->valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-/// What both forms of cuStreamGetCaptureInfo say.
+/// Implements both forms of cuStreamGetCaptureInfo.
 CUresult tell(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
               const CUgraphNode** dependencies, size_t* count) {
   StreamPtr stream;
@@ -211,12 +212,12 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, 
                                 CUgraph* graph, const CUgraphNode** dependencies,
                                 const CUgraphEdgeData** edges, size_t* count) {
   return call(__func__, [&](Lock&) {
-    if (edges != nullptr) *edges = nullptr;  // all are plain
+    if (edges != nullptr) *edges = nullptr;  // all edges are plain
     return tell(stream, status, id, graph, dependencies, count);
   });
 }
 
-/// What CUDA 12.0 has: without the edges. cuda.h declares it for the driver's own use only.
+/// CUDA 12.0's version, without the edges. cuda.h declares it only for the driver's own use.
 extern "C" __attribute__((visibility("default"))) CUresult cuStreamGetCaptureInfo_v2(
     CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
     const CUgraphNode** dependencies, size_t* count) {

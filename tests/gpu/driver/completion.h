@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion: the end of one piece of work, which any thread may wait for.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Devices and their primary contexts. Guarded by Driver::mutex where nothing else is said.
+// SPDX-License-Identifier: Apache-2.0
+// Devices and their primary contexts. Guarded by Driver::mutex unless noted otherwise.
 #pragma once
 
 #include <cuda.h>
@@ -18,21 +19,21 @@ namespace rondo::standin {
 struct Device;
 }
 
-/// A device's primary context; there are no others.
+/// A device's primary context; there are no other contexts.
 struct CUctx_st {
   rondo::standin::Device* device = nullptr;
   unsigned retained = 0;
   unsigned flags = 0;
-  uint64_t generation = 0;     // counts up whenever it is destroyed
+  uint64_t generation = 0;     // incremented at each destruction
   std::atomic<int> error = 0;  // CUresult of the kernel that broke it
-  std::set<CUcontext> peers;   // whose memory it may use
+  std::set<CUcontext> peers;   // contexts whose memory it may use
   std::shared_ptr<CUstream_st> legacy;
-  std::set<std::shared_ptr<CUstream_st>> streams;  // with work or open, the legacy stream among them
+  std::set<std::shared_ptr<CUstream_st>> streams;  // open or with work pending, including the legacy stream
 
-  /// The queues of a priority, by the last item in each.
+  /// The hardware queues of one priority, each represented by its last item.
   struct Queues {
     std::vector<rondo::standin::CompletionPtr> last;
-    size_t next = 0;  // takes the next stream
+    size_t next = 0;  // queue for the next stream
   };
   std::map<int, Queues> queues;
 
@@ -50,7 +51,7 @@ struct Device {
     context.device = this;
   }
   int ordinal;
-  int physical;  // its number in the machine, which does not change with CUDA_VISIBLE_DEVICES
+  int physical;  // index in the machine, independent of CUDA_VISIBLE_DEVICES
   std::atomic<uint64_t> used_bytes = 0;
   KernelTurn turn;
   Context context;
@@ -59,12 +60,12 @@ struct Device {
 };
 
 CUresult find_device(CUdevice ordinal, Device*& found);
-/// Null where the machine's device is not visible.
+/// Null if the machine's device is not visible.
 Device* device_in_machine(int physical);
 
-/// The calling thread's context, usable.
+/// The calling thread's context, if it is usable.
 CUresult use_context(Context*& found);
-/// What is current, usable or not; null: nothing.
+/// The current context, usable or not; null if there is none.
 Context* current_context();
 
 }  // namespace rondo::standin

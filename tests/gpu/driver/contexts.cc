@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primary contexts, and which one is current.
 #include "event.h"
 #include "graph.h"
@@ -37,7 +38,7 @@ CUresult release(Context& context, Lock& lock) {
   return CUDA_SUCCESS;
 }
 
-/// A kernel that runs is waited for.
+/// Waits for a running kernel.
 void reset(Context& context, Lock& lock) {
   if (!context.active()) return;
   context.error = CUDA_ERROR_CONTEXT_IS_DESTROYED;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and fills.
 #include <algorithm>
 #include <cstring>
@@ -11,7 +12,7 @@ namespace {
 
 enum class Place { Device, Pinned, Pageable };
 
-/// What a side of a copy is; not valid where it begins in an allocation and runs out of it.
+/// Classifies one side of a copy; fails if it begins inside an allocation and extends past its end.
 CUresult place_of(uintptr_t address, size_t bytes, Place& place) {
   const Allocation* found = driver().allocations.find(address);
   place = found == nullptr ? Place::Pageable : found->on_host() ? Place::Pinned : Place::Device;
@@ -39,7 +40,7 @@ CUresult plan(Copy& copy) {
   return CUDA_SUCCESS;
 }
 
-/// Copies within a device are kernels of it: they wait for their turn.
+/// Copies within a device count as kernels and wait for their turn.
 Operation operation_of(const Copy& copy, Context* context) {
   Device* const from = device_of(copy.src);
   KernelTurn* const turn = from != nullptr && from == device_of(copy.dst) ? &from->turn : nullptr;
@@ -52,7 +53,7 @@ Operation operation_of(const Copy& copy, Context* context) {
   };
 }
 
-/// Where pageable memory is staged, the call may take as long as the copy: here it always does.
+/// For pageable memory, CUDA allows the call to take as long as the copy; here it always does.
 CUresult copy_async(Lock& lock, Copy copy, CUstream handle) {
   StreamPtr stream;
   STANDIN_TRY(find_stream(handle, stream));
@@ -65,7 +66,7 @@ CUresult copy_async(Lock& lock, Copy copy, CUstream handle) {
   return CUDA_SUCCESS;
 }
 
-/// In the legacy stream. Between devices' memory nobody waits for its end, as CUDA allows.
+/// In the legacy stream. The caller does not wait for copies between device memory, as CUDA allows.
 CUresult copy_now(Lock& lock, Copy copy) {
   StreamPtr stream;
   STANDIN_TRY(find_stream(nullptr, stream));

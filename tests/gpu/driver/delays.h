@@ -1,4 +1,5 @@
-// Delays: short pauses before the operations of a stream, the same ones for the same seed.
+// SPDX-License-Identifier: Apache-2.0
+// Delays: short pauses before the operations of a stream, determined by a seed.
 #pragma once
 
 #include <chrono>

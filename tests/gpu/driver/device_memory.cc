@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_memory.h"
 
 #include <sys/mman.h>
@@ -13,9 +14,9 @@
 namespace rondo::standin {
 namespace {
 
-constexpr const char* kLinkFormat = "/memfd:rondo-standin-%d-";  // the device's number in the machine
+constexpr const char* kLinkFormat = "/memfd:rondo-standin-%d-";  // index of the device in the machine
 
-/// What the system calls a memfd; empty: nothing.
+/// The system's name of a memfd; empty if there is none.
 std::string link_of(int fd) {
   std::array<char, 256> link{};
   const std::string path = "/proc/self/fd/" + std::to_string(fd);

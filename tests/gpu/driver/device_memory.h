@@ -1,5 +1,6 @@
-// DeviceMemory: bytes of a device, which are a memfd, so that other processes can open them; and Mapping:
-// where such bytes, or none yet, are seen.
+// SPDX-License-Identifier: Apache-2.0
+// DeviceMemory: a device's memory, kept in a memfd so that other processes can open it. Mapping: an address
+// range, with or without such memory behind it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace rondo::standin {
 struct Device;
 
 inline constexpr size_t kPage = 4096;
-inline constexpr unsigned char kPoison = 0xA5;  // what new memory is full of
+inline constexpr unsigned char kPoison = 0xA5;  // fills new memory
 
 inline size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -24,9 +25,9 @@ T* at(uintptr_t address) {
 
 class DeviceMemory {
  public:
-  /// Null where the device has not so much.
+  /// Null if the device has too little memory left.
   static std::shared_ptr<DeviceMemory> create(Device& device, uint64_t number, size_t bytes);
-  /// Takes a descriptor; null where it is not a DeviceMemory's, or its device is not visible.
+  /// Takes ownership of a descriptor; null if it is not a DeviceMemory's, or its device is not visible.
   static std::shared_ptr<DeviceMemory> adopt(int fd);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -35,9 +36,9 @@ class DeviceMemory {
   Device& device() const { return device_; }
   size_t bytes() const { return bytes_; }
   int fd() const { return fd_; }
-  /// No process has the bytes any more: kernels that touch them fault.
+  /// Discards the bytes in all processes: kernels that touch them fault.
   void destroy() const;
-  /// What tells it from all others in the machine.
+  /// Unique in the machine.
   const std::string& name() const { return name_; }
 
  private:
@@ -53,7 +54,7 @@ class DeviceMemory {
 class Mapping {
  public:
   Mapping() = default;
-  /// Addresses that nobody can use; null() where there are none.
+  /// Reserves inaccessible addresses; null() if there are none left.
   static Mapping reserve(size_t bytes, size_t alignment = kPage);
   static Mapping of(const DeviceMemory& memory);
   static Mapping of_host(size_t bytes);

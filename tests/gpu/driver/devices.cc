@@ -1,4 +1,5 @@
-// What devices are.
+// SPDX-License-Identifier: Apache-2.0
+// Devices and their attributes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -39,7 +40,7 @@ int attribute_of(const Device& device, CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: return kMostBlockThreads;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: return kMaxBlockThreads;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: return 64;
     case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: return 0x7FFFFFFF;
     case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
@@ -47,7 +48,7 @@ int attribute_of(const Device& device, CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1'000'000;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: return kSharedBytes;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return kMostSharedBytes;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return kMaxSharedBytes;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return kProcessorSharedBytes;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: return kReservedSharedBytes;
     case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:

@@ -1,6 +1,7 @@
-// Driver: all that the stand-in driver knows, one for a process, and how its calls begin.
+// SPDX-License-Identifier: Apache-2.0
+// Driver: the state of the stand-in driver, one per process, and how its calls begin.
 //
-// Any thread calls. A call holds Driver::mutex, but not while it waits for work. The Driver is never
+// May be called on any thread. A call holds Driver::mutex except while it waits for work. The Driver is never
 // destroyed: threads of streams outlive main().
 #pragma once
 
@@ -20,7 +21,7 @@ namespace rondo::standin {
 
 struct Capture;
 
-/// Objects that handles stand for, as long as the user has not destroyed them.
+/// Objects behind handles, until the user destroys them.
 template <class T>
 class Handles {
  public:
@@ -47,9 +48,9 @@ struct Driver {
   const Settings settings = settings_from_environment();
   std::atomic<bool> initialized = false;
   std::atomic<bool> ended = false;    // the process is in exit()
-  std::atomic<bool> foreign = false;  // this is a child of fork(): nothing works here
+  std::atomic<bool> foreign = false;  // a forked child, in which nothing works
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following members
   std::vector<std::unique_ptr<Device>> devices;
   Handles<CUstream_st> streams;
   Handles<CUevent_st> events;
@@ -61,7 +62,7 @@ struct Driver {
   Handles<CUfunc_st> functions;
   Handles<CUlinkState_st> links;
   Allocations allocations;
-  std::vector<std::shared_ptr<Capture>> captures;  // that go on
+  std::vector<std::shared_ptr<Capture>> captures;  // in progress
   uint64_t last_id = 0;
 
   uint64_t next_id() { return ++last_id; }
@@ -71,12 +72,12 @@ Driver& driver();
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// Whether a call may go on: the driver is there, no fault was asked for.
+/// Whether a call may proceed: the driver is initialized and no fault was requested.
 CUresult admit(const char* function);
-/// The same where cuInit() need not have been called.
+/// The same for calls allowed before cuInit().
 CUresult admit_early(const char* function);
 
-/// The error that was asked for, where this is the call to fail.
+/// The requested error, if this is the call that has to fail.
 CUresult asked_fault(const char* function);
 
 /// True in a host function of a stream, which must not call the driver.

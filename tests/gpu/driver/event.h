@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events. Guarded by Driver::mutex.
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace rondo::standin {
 
-/// One recording of an event. `at` is there once it is done.
+/// One recording of an event. `at` is set once it is done.
 struct Record {
   CompletionPtr done;
   std::chrono::steady_clock::time_point at;
@@ -23,8 +24,8 @@ struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;
   std::shared_ptr<rondo::standin::Record> record;    // null: never recorded
-  std::shared_ptr<rondo::standin::Capture> capture;  // that the last recording was in
-  std::vector<CUgraphNode> nodes;                    // of that capture, which it stands for
+  std::shared_ptr<rondo::standin::Capture> capture;  // of the last recording
+  std::vector<CUgraphNode> nodes;                    // nodes of that capture that the event stands for
 };
 
 namespace rondo::standin {

@@ -1,4 +1,5 @@
-// The calls of events.
+// SPDX-License-Identifier: Apache-2.0
+// Event calls.
 #include "event.h"
 
 #include "graph.h"
@@ -20,7 +21,7 @@ Operation stamp(const std::shared_ptr<Record>& record) {
   return [record] { record->at = std::chrono::steady_clock::now(); };
 }
 
-/// A node that records the event anew in each launch.
+/// A node that records the event again at each launch.
 Bind bind_record(const std::shared_ptr<Event>& event) {
   return [event]() -> Operation {
     auto record = std::make_shared<Record>();
@@ -33,7 +34,7 @@ Bind bind_record(const std::shared_ptr<Event>& event) {
   };
 }
 
-/// A node that waits for what was the last recording when its graph was launched.
+/// A node that waits for the recording that is the latest when the graph is launched.
 Bind bind_wait(const std::shared_ptr<Event>& event) {
   return [event]() -> Operation {
     return [record = event->record] {
@@ -80,7 +81,7 @@ CUresult wait_in_capture(Stream& stream, const std::shared_ptr<Event>& event, bo
   return CUDA_ERROR_STREAM_CAPTURE_MERGE;
 }
 
-/// The stream, which does not capture, is to wait for an event that was captured: it joins that capture.
+/// The stream, not capturing itself, waits for a captured event: it joins that capture.
 CUresult wait_for_captured(Stream& stream, const Event& event) {
   STANDIN_REQUIRE(!event.capture->over, CUDA_ERROR_CAPTURED_EVENT);
   STANDIN_REQUIRE(event.capture->valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
@@ -192,7 +193,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start_handle, CUevent e
 
 #ifdef cuEventElapsedTime
 #undef cuEventElapsedTime
-/// The first version of it, which says the same here.
+/// The first version, with the same result here.
 extern "C" __attribute__((visibility("default"))) CUresult cuEventElapsedTime(float* milliseconds,
                                                                               CUevent start, CUevent end) {
   return cuEventElapsedTime_v2(milliseconds, start, end);

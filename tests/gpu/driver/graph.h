@@ -1,4 +1,5 @@
-// Graphs, and the captures of streams that make them. Guarded by Driver::mutex.
+// SPDX-License-Identifier: Apache-2.0
+// Graphs, and the captures of streams that create them. Guarded by Driver::mutex.
 #pragma once
 
 #include <cuda.h>
@@ -12,7 +13,7 @@
 
 namespace rondo::standin {
 
-/// What a node does in one launch of its graph; called at each launch.
+/// Makes a node's operation for one launch of its graph; called at each launch.
 using Bind = std::function<Operation()>;
 
 }  // namespace rondo::standin
@@ -24,14 +25,14 @@ struct CUgraphNode_st {
 };
 
 struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in the order of their capture
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in capture order
   std::vector<std::shared_ptr<CUuserObject_st>> user_objects;
 };
 
 struct CUgraphExec_st {
   std::vector<rondo::standin::Bind> nodes;
   std::vector<std::shared_ptr<CUuserObject_st>> user_objects;
-  rondo::standin::CompletionPtr last;  // launches come one after the other, whatever their streams
+  rondo::standin::CompletionPtr last;  // launches are serialized, whatever their streams
 };
 
 namespace rondo::standin {
@@ -43,29 +44,29 @@ struct Capture {
   bool valid = true;
   bool over = false;
   Stream* origin = nullptr;
-  std::vector<StreamPtr> streams;  // the origin and those that joined
+  std::vector<StreamPtr> streams;  // the origin and the streams that joined
   std::shared_ptr<CUgraph_st> graph;
 };
 
-/// Adds what two lists of nodes have between them.
+/// Adds the nodes of `more` that `nodes` lacks.
 void unite(std::vector<CUgraphNode>& nodes, const std::vector<CUgraphNode>& more);
 
-/// A node behind the stream's tail, which it becomes. The stream captures.
+/// Adds a node after the tail of a capturing stream and makes it the new tail.
 CUresult capture_node(Stream& stream, CUgraphNodeType type, Bind bind);
 void join_capture(Stream& stream, const std::shared_ptr<Capture>& capture,
                   const std::vector<CUgraphNode>& nodes);
-/// The stream is destroyed.
+/// The stream is being destroyed.
 void leave_capture(Stream& stream);
 
-/// A call that a capture of this or another thread may forbid: it then ends that capture's validity.
+/// Checks a call that a capture of this or another thread may forbid; if so, it invalidates that capture.
 CUresult check_unsafe();
-/// Use of a stream that the stream's capture forbids, waiting for it, say.
+/// Checks a use of a stream, such as waiting for it, that its own capture forbids.
 CUresult check_not_capturing(Stream& stream);
-/// Use of the legacy stream, which no blocking stream's capture can have.
+/// Checks a use of the legacy stream, which is forbidden while a blocking stream captures.
 CUresult check_legacy(const Stream& stream);
-/// Whether a blocking stream of the legacy stream's context captures.
+/// Whether a blocking stream of the legacy stream's context is capturing.
 bool legacy_conflicts(const Stream& stream);
-/// Waiting for a whole context.
+/// Checks a wait for a whole context.
 CUresult check_context_not_capturing(const Context& context);
 
 }  // namespace rondo::standin

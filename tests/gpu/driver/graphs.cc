@@ -1,4 +1,5 @@
-// Graphs that were captured, and their launches: all nodes in the order of their capture, as one item.
+// SPDX-License-Identifier: Apache-2.0
+// Captured graphs and their launches: all nodes run in capture order, as one item.
 #include "graph.h"
 
 #include "delays.h"

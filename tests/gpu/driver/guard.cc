@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "guard.h"
 
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ bool protect(const Allocation& allocation) {
 }
 
 DeviceAccess::DeviceAccess() {
-  const std::lock_guard lock(driver().mutex);  // behind it, all memory is there that calls have opened
+  const std::lock_guard lock(driver().mutex);  // so that memory opened by earlier calls is in the table
   if (!driver().settings.guard) return;
   if (accesses++ == 0) protect_all();
 }

@@ -1,12 +1,13 @@
-// Guard: where it is asked for, device memory can be touched only while an operation of a stream uses it, so
-// that host code which follows a device pointer faults, as it does with a GPU.
+// SPDX-License-Identifier: Apache-2.0
+// Guard: if enabled, device memory is accessible only while an operation of a stream uses it, so that host
+// code which dereferences a device pointer faults, as it does with a GPU.
 #pragma once
 
 namespace rondo::standin {
 
 struct Allocation;
 
-/// Held by an operation while it uses device memory. Not while it waits: others could use it as well.
+/// Held by an operation while it uses device memory, but not while it waits, since others could use it then.
 class DeviceAccess {
  public:
   DeviceAccess();
@@ -15,8 +16,8 @@ class DeviceAccess {
   ~DeviceAccess();
 };
 
-/// Gives an allocation's addresses the protection that they should have now. Under Driver::mutex. False: the
-/// system refused.
+/// Sets the protection that an allocation's addresses should have now. Requires Driver::mutex. Returns false
+/// if the system refused.
 bool protect(const Allocation& allocation);
 
 }  // namespace rondo::standin

@@ -1,4 +1,5 @@
-// Host memory that devices can use.
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that is accessible to devices.
 #include <cstring>
 
 #include "graph.h"

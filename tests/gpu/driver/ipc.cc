@@ -1,4 +1,5 @@
-// Memory of other processes: a handle says which descriptor of which process it is.
+// SPDX-License-Identifier: Apache-2.0
+// Memory of other processes: a handle names a process and one of its descriptors.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,14 +18,14 @@ struct Handle {
   int fd;
   uint32_t offset;  // of the allocation in its memory
   uint64_t bytes;
-  uint64_t name_hash;  // of the memory: descriptors are used again
+  uint64_t name_hash;  // of the memory: descriptors are reused
 };
 constexpr uint32_t kMark = 0x6F646E72;
 static_assert(sizeof(Handle) <= sizeof(CUipcMemHandle));
 
 uint64_t hash(const std::string& text) { return std::hash<std::string>()(text); }
 
-/// Null where the process does not hold that memory any more.
+/// Null if the process no longer holds that memory.
 std::shared_ptr<DeviceMemory> open_memory(const Handle& handle) {
   const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.fd);
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -1,5 +1,6 @@
-// KernelTurn: one launch at a time on a device, in all processes, so that kernels which wait for kernels of
-// other launches hang here, as they may where a GPU has no room for both.
+// SPDX-License-Identifier: Apache-2.0
+// KernelTurn: one launch at a time per device, across all processes, so that kernels which wait for kernels
+// of other launches hang here, as they may if a GPU has no room for both.
 #pragma once
 
 #include <mutex>
@@ -9,14 +10,15 @@ namespace rondo::standin {
 
 class KernelTurn {
  public:
-  /// `path`: a file that processes lock in turn; empty: there is one process only. Not `alone`: nobody waits.
+  /// `path`: a file that processes lock in turn; empty for a single process. `alone` false: nothing is
+  /// locked.
   KernelTurn(bool alone, const std::string& path);
   KernelTurn(const KernelTurn&) = delete;
   KernelTurn& operator=(const KernelTurn&) = delete;
 
   void lock();
   void unlock();
-  /// In a child of fork(), which must not hold what its parent locks.
+  /// Called in a forked child, which must not hold its parent's lock.
   void leave_to_parent();
 
  private:

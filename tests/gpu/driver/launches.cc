@@ -1,4 +1,5 @@
-// Launches of kernels.
+// SPDX-License-Identifier: Apache-2.0
+// Kernel launches.
 #include <cstring>
 
 #include "graph.h"
@@ -22,10 +23,10 @@ uint64_t product(unsigned x, unsigned y, unsigned z) { return uint64_t{x} * y * 
 CUresult check_size(const CUfunc_st& function, const Launch& launch) {
   STANDIN_REQUIRE(launch.blocks != 0 && launch.threads != 0, CUDA_ERROR_INVALID_VALUE);
   STANDIN_REQUIRE(launch.blocks <= 0x7FFFFFFF, CUDA_ERROR_INVALID_VALUE);
-  STANDIN_REQUIRE(launch.threads <= kMostBlockThreads, CUDA_ERROR_INVALID_VALUE);
-  STANDIN_REQUIRE(launch.threads <= device::kMostThreads, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-  const auto most_shared = static_cast<size_t>(std::max(function.shared_bytes, kSharedBytes));
-  STANDIN_REQUIRE(launch.shared_bytes <= most_shared, CUDA_ERROR_INVALID_VALUE);
+  STANDIN_REQUIRE(launch.threads <= kMaxBlockThreads, CUDA_ERROR_INVALID_VALUE);
+  STANDIN_REQUIRE(launch.threads <= device::kMaxThreads, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  const auto max_shared = static_cast<size_t>(std::max(function.shared_bytes, kSharedBytes));
+  STANDIN_REQUIRE(launch.shared_bytes <= max_shared, CUDA_ERROR_INVALID_VALUE);
   if (!launch.cooperative) return CUDA_SUCCESS;
   const int fits = blocks_on_processor(static_cast<int>(launch.threads), launch.shared_bytes) *
                    driver().settings.processors;
@@ -44,7 +45,7 @@ void run_kernel(Context& context, const device::HostKernel& kernel, const void* 
     kernel.run(argument, blocks, threads);
 }
 
-/// The argument is read before the call returns.
+/// Copies the argument before the call returns.
 Operation operation_of(Context& context, const device::HostKernel& kernel, const void* argument,
                        const Launch& launch) {
   struct alignas(16) Unit {

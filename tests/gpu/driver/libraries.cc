@@ -1,5 +1,5 @@
-// Libraries of kernels. Images are not looked at: every library holds the kernels that were compiled for the
-// host.
+// SPDX-License-Identifier: Apache-2.0
+// Libraries of kernels. Images are ignored: every library holds the kernels that were compiled for the host.
 #include "library.h"
 
 #include <cstring>
@@ -79,7 +79,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     STANDIN_REQUIRE(driver().functions.find(function) != nullptr, CUDA_ERROR_INVALID_HANDLE);
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
     STANDIN_REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_REQUIRE(value >= 0 && value <= kMostSharedBytes, CUDA_ERROR_INVALID_VALUE);
+    STANDIN_REQUIRE(value >= 0 && value <= kMaxSharedBytes, CUDA_ERROR_INVALID_VALUE);
     function->shared_bytes = value;
     return CUDA_SUCCESS;
   });
@@ -90,7 +90,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
     STANDIN_REQUIRE(value != nullptr, CUDA_ERROR_INVALID_VALUE);
     STANDIN_REQUIRE(driver().functions.find(function) != nullptr, CUDA_ERROR_INVALID_HANDLE);
     switch (attribute) {
-      case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = device::kMostThreads; break;
+      case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = device::kMaxThreads; break;
       case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = kThreadRegisters; break;
       case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = function->shared_bytes; break;
       default: *value = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries of kernels. Guarded by Driver::mutex.
 #pragma once
 
@@ -9,7 +10,7 @@
 #include "host_kernels.h"
 
 struct CUlib_st {
-  std::vector<CUkernel> kernels;  // that were asked for
+  std::vector<CUkernel> kernels;  // requested so far
 };
 
 struct CUkern_st {
@@ -20,11 +21,11 @@ struct CUkern_st {
 struct CUfunc_st {
   const rondo::device::HostKernel* kernel;
   CUcontext context;
-  int shared_bytes = 0;  // that a launch may ask for
+  int shared_bytes = 0;  // dynamic limit of a launch
 };
 
 struct CUlinkState_st {
-  unsigned max_registers = 0;  // of a thread; 0: any
+  unsigned max_registers = 0;  // per thread; 0: no limit
   char* error_log = nullptr;   // the user's
   size_t error_log_bytes = 0;
   std::vector<std::string> parts;

@@ -1,5 +1,6 @@
-// The driver's linker. It makes an image that nobody looks at, and leaves what it was given in the folder
-// RONDO_STANDIN_LINK_DIR, for a test that links it with NVIDIA's tools.
+// SPDX-License-Identifier: Apache-2.0
+// The driver's linker. It produces an image that is never used, and stores its inputs in
+// RONDO_STANDIN_LINK_DIR, for a test that links them with NVIDIA's tools.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

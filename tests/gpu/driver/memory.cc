@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device and managed memory.
 #include <cstring>
 
@@ -9,7 +10,7 @@ namespace rondo::standin {
 namespace {
 
 constexpr size_t kLargeBytes = size_t{1} << 20;
-constexpr size_t kSmallOffset = 512;  // all that is promised of a small allocation's alignment
+constexpr size_t kSmallOffset = 512;  // all that is guaranteed about a small allocation's alignment
 
 CUresult allocate(Lock& lock, CUdeviceptr* pointer, size_t bytes, Allocation::Kind kind) {
   Context* context = nullptr;

@@ -1,5 +1,5 @@
-// What streams do to words of memory by themselves: they wait for a value, or write one. No kernel does it,
-// so that they hold no device.
+// SPDX-License-Identifier: Apache-2.0
+// Waits and writes of memory words that streams do without a kernel, so that they occupy no device.
 #include <atomic>
 #include <thread>
 
@@ -86,7 +86,7 @@ CUresult plan_batched(Context* context, const CUstreamBatchMemOpParams& params, 
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
       return plan_write<uint64_t>(context, write.address, write.value64, write.flags, made);
     case CU_STREAM_MEM_OP_BARRIER:
-      made = [] {};  // each operation is ordered behind those before
+      made = [] {};  // operations are ordered anyway
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }

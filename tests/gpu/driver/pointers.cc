@@ -1,4 +1,5 @@
-// What the driver knows of an address.
+// SPDX-License-Identifier: Apache-2.0
+// What the driver knows about an address.
 #include <cstring>
 
 #include "driver.h"

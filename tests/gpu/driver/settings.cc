@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "settings.h"
 
 #include <cstdlib>
@@ -23,7 +24,7 @@ std::vector<std::string> split(const std::string& list, char separator) {
   return found;
 }
 
-/// As CUDA has it: the list ends at the first entry that names no device.
+/// As in CUDA, the list ends at the first entry that names no device.
 std::vector<int> visible_devices(int devices) {
   std::vector<int> found;
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -40,7 +41,7 @@ std::vector<int> visible_devices(int devices) {
   return found;
 }
 
-/// "cuMemAlloc_v2:3:2,...": what fails, at which call, with which error.
+/// "cuMemAlloc_v2:3:2,...": the function, its failing call and the error.
 std::vector<Fault> faults() {
   std::vector<Fault> found;
   for (const std::string& entry : split(text("RONDO_STANDIN_FAIL"), ',')) {

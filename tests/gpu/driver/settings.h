@@ -1,4 +1,5 @@
-// Settings of the stand-in driver, from the environment (README.md). Read once, then never changed.
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the stand-in driver, from the environment (README.md). Read once and then constant.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +9,22 @@
 namespace rondo::standin {
 
 struct Fault {
-  std::string function;  // or a kernel
-  uint64_t call;         // the first is 1
+  std::string function;  // or kernel
+  uint64_t call;         // 1-based
   int error;
 };
 
 struct Settings {
-  std::vector<int> visible;  // devices, by their numbers in the machine
+  std::vector<int> visible;  // indices of devices in the machine
   bool peers = true;
-  uint64_t memory_bytes = 0;  // of a device
-  int processors = 0;         // of a device
+  uint64_t memory_bytes = 0;  // per device
+  int processors = 0;         // per device
   bool concurrent = false;    // kernels of a device may run together
-  uint32_t queues = 0;        // of a context, for each priority; 0: streams do not share any
+  uint32_t queues = 0;        // per context and priority; 0: streams share none
   uint64_t seed = 0;          // of delays; 0: none
   std::string folder;         // where processes take turns; empty: they do not
-  bool guard = false;         // device memory is out of the host's reach
-  std::string link_folder;    // where what is linked is left; empty: it is not
+  bool guard = false;         // the host cannot access device memory
+  std::string link_folder;    // where linked parts are stored; empty: nowhere
   std::vector<Fault> faults;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
 #include <map>
@@ -37,8 +38,8 @@ void serve(const StreamPtr& stream) {
   while (std::optional<Item> item = stream->next()) {
     wait_for(item->after);
     delays.pause();
-    if (driver().ended) return;  // what is pending ends with the process
-    stream->runs = true;         // before it looks: drop_work() sets the one and looks at the other
+    if (driver().ended) return;  // pending work ends with the process
+    stream->runs = true;         // set before reading `dropped`: drop_work() sets that and then reads `runs`
     if (item->run && !stream->dropped) item->run();
     stream->runs = false;
     item->run = nullptr;
@@ -48,14 +49,14 @@ void serve(const StreamPtr& stream) {
   stream->context->streams.erase(stream);
 }
 
-/// Streams of a thread, closed at its end.
+/// A thread's own streams, closed when it ends.
 struct ThreadStreams {
   ~ThreadStreams() {
     if (driver().foreign || driver().ended) return;
     const std::lock_guard lock(driver().mutex);
     for (const auto& [key, stream] : all) close_stream(*stream);
   }
-  std::map<std::pair<Context*, uint64_t>, StreamPtr> all;  // by the context's generation
+  std::map<std::pair<Context*, uint64_t>, StreamPtr> all;  // by context and generation
 };
 
 StreamPtr stream_of_thread(Context& context) {

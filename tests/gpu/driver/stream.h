@@ -1,7 +1,8 @@
-// Streams: each carries out its items in their order on a thread of its own.
+// SPDX-License-Identifier: Apache-2.0
+// Streams: each runs its items in order on its own thread.
 //
-// An item also waits for what CUDA makes it wait for: events, the legacy stream, and where streams share
-// hardware queues, everything that was enqueued before it in the same queue.
+// An item also waits for what CUDA orders before it: events, the legacy stream and, if streams share hardware
+// queues, everything enqueued earlier in the same queue.
 #pragma once
 
 #include <cuda.h>
@@ -19,7 +20,7 @@
 
 namespace rondo::standin {
 
-/// Runs on a stream's thread. It sees to it itself that a broken context's work is left out.
+/// Runs on a stream's thread. The operation itself must skip its work if the context is broken.
 using Operation = std::function<void()>;
 
 struct Item {
@@ -38,24 +39,24 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   const unsigned flags;
   const int priority;
   uint64_t id = 0;
-  rondo::standin::CompletionPtr* queue = nullptr;  // last item of its hardware queue; null: it has its own
+  rondo::standin::CompletionPtr* queue = nullptr;  // last item of its hardware queue; null: not shared
 
   // Guarded by Driver::mutex.
   bool alive = true;                   // not destroyed
   rondo::standin::CompletionPtr last;  // null: nothing was ever enqueued
   std::shared_ptr<rondo::standin::Capture> capture;
-  std::vector<CUgraphNode> tail;  // of the capture: what the next node depends on
+  std::vector<CUgraphNode> tail;  // of the capture: dependencies of the next node
 
   bool legacy() const { return context->legacy.get() == this; }
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 
-  std::atomic<bool> dropped = false;  // what it has left is not done
-  std::atomic<bool> runs = false;     // an item, on the stream's thread
+  std::atomic<bool> dropped = false;  // pending items are skipped
+  std::atomic<bool> runs = false;     // an item is running on the stream's thread
 
   void push(rondo::standin::Item item);
-  /// Nothing comes any more.
+  /// No more items will follow.
   void close();
-  /// Waits for an item; none: the stream is closed.
+  /// Waits for an item; nullopt if the stream is closed.
   std::optional<rondo::standin::Item> next();
 
  private:
@@ -71,25 +72,25 @@ using Stream = CUstream_st;
 using StreamPtr = std::shared_ptr<CUstream_st>;
 
 StreamPtr make_stream(Context& context, unsigned flags, int priority);
-/// Its work is still done.
+/// Pending work still completes.
 void close_stream(Stream& stream);
 
-/// What the context's streams have left is not done; returns when none of them does anything.
+/// Skips the pending work of the context's streams; returns when none of them is running an item.
 void drop_work(Context& context, Lock& lock);
 
-/// The stream of a handle: null and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or one that was created.
+/// The stream of a handle: null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a created one.
 CUresult find_stream(CUstream handle, StreamPtr& found);
 
-/// Enqueues, whether or not something captures.
+/// Enqueues, even during a capture.
 CompletionPtr enqueue(Stream& stream, Operation run, Completions after = {});
-/// Enqueues or, where the stream captures, adds a node. `done`: null where it was captured.
+/// Enqueues or, if the stream is capturing, adds a node. `done` is null if captured.
 CUresult submit(Stream& stream, CUgraphNodeType type, Operation run, CompletionPtr* done = nullptr);
 
-/// What has to be done before all of the stream's work is; before all of the context's.
+/// Completions of all work of the stream, or of the context.
 Completions work_of(const Stream& stream);
 Completions work_of(const Context& context);
 
-/// Waits without the lock.
+/// Releases the lock while waiting.
 void wait_unlocked(Lock& lock, const Completions& completions);
 
 }  // namespace rondo::standin

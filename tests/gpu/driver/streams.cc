@@ -1,4 +1,5 @@
-// The calls of streams.
+// SPDX-License-Identifier: Apache-2.0
+// Stream calls.
 #include <algorithm>
 
 #include "graph.h"

@@ -1,4 +1,5 @@
-// cuGetProcAddress: functions by the names that users know, in the form that a version of CUDA has.
+// SPDX-License-Identifier: Apache-2.0
+// cuGetProcAddress: functions by their public names, in the version of a given CUDA release.
 #include <dlfcn.h>
 
 #include <string>
@@ -9,7 +10,7 @@ namespace {
 
 struct Renamed {
   const char* name;
-  int before;  // a version of CUDA
+  int before;  // a CUDA version
   const char* exported;
 };
 constexpr Renamed kRenamed[] = {

@@ -1,4 +1,5 @@
-// User objects: what a graph keeps alive. Guarded by Driver::mutex.
+// SPDX-License-Identifier: Apache-2.0
+// User objects: kept alive by graphs. Guarded by Driver::mutex.
 #pragma once
 
 #include <cuda.h>
@@ -7,7 +8,7 @@ struct CUuserObject_st {
   CUuserObject_st(void* of, CUhostFn with) : object(of), destroy(with) {}
   CUuserObject_st(const CUuserObject_st&) = delete;
   CUuserObject_st& operator=(const CUuserObject_st&) = delete;
-  /// Destroys the object on another thread, as CUDA does, where the driver must not be called.
+  /// Destroys the object on another thread, as CUDA does, which must not call the driver.
   ~CUuserObject_st();
 
   void* object;

@@ -1,4 +1,5 @@
-// Virtual memory: memory of a device, addresses, and which is seen where.
+// SPDX-License-Identifier: Apache-2.0
+// Virtual memory: device memory, reserved addresses, and mappings between them.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -60,7 +61,7 @@ bool reserved(uintptr_t begin, size_t bytes) {
   return begin - base <= mapping.bytes() && bytes <= mapping.bytes() - (begin - base);
 }
 
-/// The mappings that fill the range; empty: it has holes, or cuts one.
+/// The mappings that fill the range exactly; empty if it has holes or splits one.
 std::vector<Allocation*> mapped_in(uintptr_t begin, size_t bytes) {
   std::vector<Allocation*> found;
   uintptr_t at = begin;

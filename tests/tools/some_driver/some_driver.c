@@ -1,5 +1,6 @@
-/* As much of libcuda.so.1 as gpu-check asks before it runs anything. SOME_DRIVER=none: a driver without a device;
- * a number: with that many. */
+// SPDX-License-Identifier: Apache-2.0
+/* The part of libcuda.so.1 that gpu-check queries before it runs anything. SOME_DRIVER: "none" for a driver
+ * without devices, or the number of devices. */
 #include <stdlib.h>
 #include <string.h>
 

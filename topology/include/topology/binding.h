@@ -1,4 +1,5 @@
-// Binding: which CPUs a thread may run on. Speaks of the calling thread only.
+// SPDX-License-Identifier: Apache-2.0
+// Binding: the CPUs that a thread may run on. Concerns the calling thread only.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,7 @@ namespace rondo {
 /// The CPUs that the calling thread may run on, ascending.
 Result<std::vector<int>> bound_cpus();
 
-/// From here on the calling thread, and the threads that it starts, run on this CPU only.
+/// Restricts the calling thread, and the threads that it starts from now on, to this CPU.
 Status bind_thread(int cpu);
 
 }  // namespace rondo

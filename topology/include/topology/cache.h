@@ -1,4 +1,5 @@
-// The caches of this host, as the kernel describes them. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The caches of this host, as reported by the kernel. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +7,11 @@
 
 namespace rondo {
 
-/// Of the largest cache that a CPU of this host shares with its neighbours; 0: the kernel does not say.
+/// The size of a CPU's last-level cache on this host; 0: the kernel does not report it.
 size_t last_level_cache_bytes();
 
-/// The cache that size is of, where all these CPUs (operating system's numbers) share one: a number that no
-/// other of this host has, the first CPU that uses it. -1: they do not, or the kernel does not say.
+/// The last-level cache that all these CPUs (operating system's numbers) share, identified by the first CPU
+/// that uses it. -1: they do not share one, or the kernel does not report it.
 int shared_last_level_cache(std::span<const int> cpus);
 
 }  // namespace rondo

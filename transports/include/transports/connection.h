@@ -1,13 +1,14 @@
-// Connection: a bounded FIFO of slots in each direction between two ranks, whatever lies under it.
+// SPDX-License-Identifier: Apache-2.0
+// Connection: a bounded FIFO of slots in each direction between two ranks, over any transport.
 //
 // The sender acquires a slot, fills it and commits it; the receiver peeks at the oldest slot and releases it,
-// which gives the sender its credit back. Nothing here blocks: what is not possible now answers null and is
-// tried again by whoever drives the call. A connection has one sending and one receiving user at each end,
-// and both are the same thread at a time (the executor that runs the call).
+// which returns the sender's credit. Nothing here blocks: a call that cannot proceed now returns null, and
+// the caller retries. Each end has one sending and one receiving user, and at any time both are the same
+// thread (the executor that runs the call).
 //
-// No thread stands behind a connection: bytes move inside these calls. So whoever waits, for anything, also
-// calls flushed() on every connection it has sent on until that is true; otherwise the rest of a message may
-// lie in a tcp connection while all ranks wait for one another.
+// A connection has no thread of its own: bytes move only inside these calls. A waiting thread, whatever it
+// waits for, must therefore keep calling flushed() on every connection it has sent on until that returns
+// true; otherwise the rest of a message may sit in a tcp connection while all ranks wait for one another.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,14 @@
 #include <memory>
 #include <optional>
 
-#include "base/doze.h"
-#include "base/lendable.h"
+#include "base/exportable.h"
+#include "base/park.h"
 #include "base/signature.h"
 #include "base/status.h"
 
 namespace rondo {
 
-/// The oldest slot that has arrived; valid until it is released.
+/// The oldest slot that has arrived; valid until released.
 struct Arrival {
   const std::byte* data = nullptr;
   size_t bytes = 0;
@@ -33,83 +34,83 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  /// Room for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not
-  /// released enough. Asking again gives the same slot until it is committed.
+  /// A slot for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not
+  /// released enough. Repeated calls return the same slot until it is committed.
   virtual std::byte* acquire() = 0;
   struct Filling {
-    bool streams = false;   // by stores that go past the caches
-    bool is_timed = false;  // filled() is told
+    bool streams = false;   // use non-temporal stores
+    bool is_timed = false;  // report the time to filled()
   };
-  /// How the acquired slot is best filled with so many bytes. `could_post`: the message could be posted as
-  /// well, if that were quicker.
+  /// The best way to fill the acquired slot with `bytes`. `could_post`: post() would also be possible, if it
+  /// were faster.
   virtual Filling filling(size_t /*bytes*/, bool /*could_post*/) { return {}; }
-  /// How long that took, before commit().
+  /// Reports how long filling the slot took; called before commit().
   virtual void filled(int64_t /*ns*/) {}
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
 
-  /// Tells the peer of memory that it can map; once it has, post() works for what lies there.
-  virtual void lend(const Lendable& /*memory*/) {}
-  enum class Posting {
-    None,  // post() does not work
-    Seen,  // the peer sees the bytes where they lie, or the kernel takes them from there
-    Read,  // the peer copies them from there before it uses them; to where it expects them, if it does
+  /// Offers the peer memory to map; once mapped, post() works for data in it.
+  virtual void export_memory(const ExportableMemory& /*memory*/) {}
+  enum class ZeroCopy {
+    None,    // post() does not work
+    Mapped,  // the peer accesses the bytes in place, or the kernel takes them from there
+    Read,    // the peer first copies them: to the address given to expect(), if any
   };
-  /// How post() would bring these bytes to the peer, and None where a slot is quicker. They must stay as they
-  /// are until flushed().
-  virtual Posting posting(const std::byte* /*data*/, size_t /*bytes*/) const { return Posting::None; }
-  bool can_post(const std::byte* data, size_t bytes) const { return posting(data, bytes) != Posting::None; }
-  /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false where it cannot,
-  /// or no slot is free now.
+  /// How post() would bring these bytes to the peer; None if a slot is faster. Posted bytes must stay
+  /// unchanged until flushed().
+  virtual ZeroCopy zero_copy(const std::byte* /*data*/, size_t /*bytes*/) const { return ZeroCopy::None; }
+  bool can_post(const std::byte* data, size_t bytes) const {
+    return zero_copy(data, bytes) != ZeroCopy::None;
+  }
+  /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false if it cannot, or if
+  /// no slot is free now.
   virtual bool post(const std::byte* /*data*/, size_t /*bytes*/, const Signature& /*signature*/) {
     return false;
   }
 
-  /// Whether all that was sent needs nothing more from this end: it has left, and posted memory has been
-  /// read. Drives what is left to drive. May stay false until the other end has come.
+  /// Makes progress on pending sends; true once they need nothing more from this end: all bytes have left,
+  /// and the peer has read all posted memory. May stay false until the other end has connected.
   virtual bool flushed() = 0;
-  /// Lets go of what peek() answered, because its call failed; the connection is of no use afterwards. On all
-  /// connections of a call before withdraw() on any, since others may be in the same way.
+  /// Gives up the arrival that peek() returned, because its call failed; the connection is unusable
+  /// afterwards. Called on all of a call's connections before cancel() on any: peers may be cancelling too.
   virtual void stop_reading() {}
-  /// Takes back what was posted and not read yet and the place of what is expected, because a call failed and
-  /// its buffers go back to their owner; the connection is of no use afterwards. The only call that may wait,
-  /// and only for a peer in the middle of reading a posted slot, at the longest kWithdrawMs.
-  virtual void withdraw() {}
-  static constexpr int64_t kWithdrawMs = 100;
+  /// Withdraws posted messages that have not been read and the address given to expect(), because a call
+  /// failed and its buffers return to their owner; the connection is unusable afterwards. The only call that
+  /// may wait: only for a peer that is reading a posted slot, and at most kCancelMs.
+  virtual void cancel() {}
+  static constexpr int64_t kCancelMs = 100;
 
-  /// A hint before peek(): where the oldest message is to be copied if it has so many bytes and this
-  /// signature. A connection that can lets its bytes come there at once, and peek() answers that place. Holds
-  /// for this message only, and until withdraw(); the place is the connection's meanwhile.
+  /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
+  /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this
+  /// message only, and until cancel(); meanwhile the connection owns `place`.
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
-  /// The oldest slot that has arrived and was not released, or nothing.
+  /// The oldest slot that has arrived and has not been released, if any.
   virtual std::optional<Arrival> peek() = 0;
-  /// Where it answered nothing, and what comes can be seen at no cost: spins for a moment, or until there is
-  /// something. Whether there is.
+  /// After an empty peek(), if polling is free of system calls: polls briefly. True if a message has arrived.
   virtual bool linger() const { return false; }
-  /// Whether that was the message all the time it was read: a sender that has waited for long may have taken
-  /// it back.
+  /// Whether the message stayed valid while it was read: a sender that has waited too long may cancel it.
   virtual bool intact() const { return true; }
   virtual void release() = 0;
 
-  /// Where ranks outnumber CPUs: tells the peer whether this end lets others run on its CPU, and what the
-  /// peer has told. Hints, which may be old.
-  virtual void say_away(bool /*is_away*/) {}
-  virtual bool is_peer_away() const { return false; }
+  /// Hints for when ranks outnumber CPUs: whether this end yields its CPU, as told to the peer, and what the
+  /// peer has told. Either may be stale.
+  virtual void set_yielding(bool /*is_yielding*/) {}
+  virtual bool is_peer_yielding() const { return false; }
 
   /// Sticky error. Checked only by a stalled waiter on this connection, since a finished peer may have closed
   /// it cleanly.
   virtual Status status() const { return {}; }
-  /// Whether that error is only that the peer closed its end between two messages.
+  /// Whether the error is only that the peer closed its end between two messages.
   virtual bool has_left() const { return false; }
 
   virtual size_t slot_bytes() const = 0;
 
   enum class Awaiting {
-    Arrival,  // that peek() answers
-    Room,     // that acquire() or flushed() does
+    Arrival,  // a successful peek()
+    Room,     // a successful acquire() or flushed()
   };
-  /// What a thread that has just asked in vain may sleep for; nothing while that cannot be known. It may be
-  /// woken for less: it asks again.
+  /// What a thread may sleep on after an unsuccessful call; empty while that is unknown. Wakeups may be
+  /// spurious: the caller retries.
   virtual Awaited awaited(Awaiting what) const = 0;
 };
 

@@ -1,7 +1,7 @@
-// PeerMemory: the FIFOs between two ranks of a host whose GPUs fill and empty them by themselves. What comes
-// in lies in the memory of the own GPU, which the peer's GPU writes; where the two cannot reach one
-// another's, in memory of the host, at both ends. Used by one thread; nothing here waits but for a connection
-// of sockets.
+// SPDX-License-Identifier: Apache-2.0
+// PeerMemory: FIFOs between two ranks of one host that their GPUs fill and empty directly. Incoming slots are
+// in this rank's GPU memory and written by the peer's GPU; if the GPUs cannot access one another's memory,
+// both directions use host memory. Used by one thread; nothing waits except for a socket to connect.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,26 @@ namespace rondo {
 
 class PeerMemory {
  public:
-  /// FIFOs that are alike; each channel has one of each kind in each direction.
-  struct Kind {
-    uint64_t slot_bytes = 0;    // of a message
-    uint64_t stride_bytes = 0;  // that a slot takes: a multiple of 128
+  /// A FIFO's geometry; each channel has one FIFO of each kind in each direction.
+  struct FifoKind {
+    uint64_t slot_bytes = 0;    // max message size
+    uint64_t stride_bytes = 0;  // distance between slots: a multiple of 128
   };
   struct Params {
     int device = 0;
     int slots = 0;
     int channels = 0;
-    std::vector<Kind> kinds;
+    std::vector<FifoKind> kinds;
   };
-  /// The peer makes one with the same slots, channels and kinds; Mismatch names what differs.
+  /// The peer must use the same slots, channels and kinds; Mismatch names what differs.
   PeerMemory(std::unique_ptr<Link> link, Params params);
   ~PeerMemory();
   PeerMemory(PeerMemory&&) noexcept;
 
-  /// Does what can be done now; true once both ends can use the FIFOs. Unsupported where they never can.
+  /// Makes progress without waiting; true once both ends can use the FIFOs. Unsupported if they never can.
   Result<bool> advance();
 
-  /// As the own GPU sees them, once they stand; all zeros then.
+  /// The FIFOs in this GPU's address space, once advance() has returned true; initially all zeros.
   FifoLayout outgoing(size_t kind, int channel) const;
   FifoLayout incoming(size_t kind, int channel) const;
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relay: carries messages between a pair of FIFOs, which a GPU's blocks fill and empty, and a Connection,
-// which they cannot use. Whoever pumps it is the Connection's thread.
+// which they cannot use. pump() runs on the Connection's thread.
 #pragma once
 
 #include "schedule/fifo_layout.h"
@@ -10,24 +11,24 @@ namespace rondo {
 
 class Relay {
  public:
-  /// Of the memory that both FIFOs take; zeros to begin with, aligned to 128 bytes, reached by CPU and GPU.
+  /// Size of the memory for both FIFOs, which must be zeroed, 128-byte aligned and visible to CPU and GPU.
   static size_t memory_bytes(const ConnectionParams& params);
 
-  /// The connection and the memory outlive the Relay.
+  /// The connection and the memory must outlive the Relay.
   Relay(Connection& connection, std::byte* memory, const ConnectionParams& params);
   ~Relay();
   Relay(Relay&&) noexcept;
 
-  /// What the GPU fills: messages to the peer.
+  /// Filled by the GPU: messages to the peer.
   FifoLayout outgoing() const;
-  /// What it empties: messages of the peer.
+  /// Emptied by the GPU: messages from the peer.
   FifoLayout incoming() const;
 
-  /// Moves what can be moved now; whether that was anything.
+  /// Moves at most one message each way without waiting; true if it moved any.
   bool pump();
-  /// Whether all that the GPU has filled is on its way.
+  /// Whether every message the GPU has published has been sent.
   bool flushed();
-  /// What broke, if anything did.
+  /// The first error of the FIFOs or the connection.
   Status status() const;
 
  private:

@@ -1,5 +1,6 @@
-// Association: in what order a result combines its operands, and where it is rounded on the way. The two fix
-// its bits, as far as the reduction is one that rounds. Pure: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Association: the order in which a result combines its operands, and where it rounds. Together they
+// determine its bits if the reduction rounds at all. Pure: any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,20 @@
 
 namespace rondo {
 
-/// What is sure of the order, each more than the one before.
+/// What is guaranteed about the order, from weakest to strongest.
 enum class Association : uint8_t {
-  /// Each operand once, in whatever order and brackets.
+  /// Each operand once, in any order and bracketing.
   Any,
-  /// ((x0 + x1) + x2) + x3, in the order of the ranks; what is passed on is rounded to the type.
+  /// ((x0 + x1) + x2) + x3, in rank order; partial results are rounded to the type when passed on.
   RankOrder,
-  /// The same in one fold, which is rounded to the type once, after what comes after the last operand.
+  /// The same in a single fold, rounded to the type only once, after the last operand and any final step.
   OneFold,
 };
 
 std::string_view association_name(Association association);
 
-/// What fixes the bits of such a reduction. Whatever does not round needs nothing: integers, min and max,
-/// bits and truth values. Where the accumulator is the type itself each addition rounds, wherever it is done.
+/// The weakest association that determines the result's bits. Any, if nothing rounds: integers, min and max,
+/// bitwise and logical. If the accumulator is the type itself, each addition rounds, wherever it is done.
 Association association_that_fixes_bits(const CallType& type, const CallOp& op);
 
 }  // namespace rondo

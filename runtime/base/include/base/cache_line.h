@@ -1,4 +1,5 @@
-// Cache lines that go from core to core: asked for ahead of their use, so that nobody waits for them.
+// SPDX-License-Identifier: Apache-2.0
+// Prefetches of cache lines that move between cores, to hide the transfer latency.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +8,15 @@ namespace rondo {
 
 inline constexpr size_t kLineBytes = 64;
 
-/// A line that is read soon. Of any address.
+/// Prefetches a line that will soon be read. Any address is valid.
 inline void fetch_to_read(const void* line) { __builtin_prefetch(line); }
 
-/// A line that is written soon, and that others have. Of any address.
+/// Prefetches a line that will soon be written and that other cores hold. Any address is valid.
 inline void fetch_to_write(const void* line) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // the builtin fetches to read
+  asm volatile("prefetchw %0"
+               :
+               : "m"(*static_cast<const char*>(line)));  // the builtin would prefetch for reading
 #else
   __builtin_prefetch(line, 1);
 #endif

@@ -1,6 +1,7 @@
-// Disowned: why this process may not use what Rondo has in it. A forked child has none of its parent's
-// threads, and the descriptors and the memory that it inherited are the parent's place among its peers; a
-// process that has closed all its descriptors may have given their numbers to files of its own.
+// SPDX-License-Identifier: Apache-2.0
+// Disowned: why this process may not use the Rondo state in it. A forked child has none of its parent's
+// threads, and the descriptors and memory it inherited are the parent's connections to its peers. A process
+// that closed all its descriptors may have reused their numbers for its own files.
 #pragma once
 
 #include <atomic>
@@ -9,14 +10,14 @@
 
 namespace rondo {
 
-/// Null, or a sentence; it stays. Read by every call.
+/// Null, or the reason, which is sticky. Read by every call.
 extern constinit std::atomic<const char*> why_disowned;
 
 inline bool is_disowned() { return why_disowned.load(std::memory_order_relaxed) != nullptr; }
-/// InvalidUsage in such a process.
+/// InvalidUsage if the process is disowned.
 Status refuse_disowned();
 
-/// Held by what a forked child cannot use: a child of a process that has one is disowned. Any thread.
+/// Held by objects that a forked child cannot use: a child forked while any exists is disowned. Any thread.
 class InUse {
  public:
   InUse();
@@ -28,7 +29,7 @@ class InUse {
   static constinit std::atomic<int> holders;
 };
 
-/// The descriptors of this process are not those that Rondo opened.
+/// Reports that this process's descriptors are no longer those that Rondo opened.
 void disown_descriptors();
 
 }  // namespace rondo

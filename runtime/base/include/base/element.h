@@ -1,5 +1,6 @@
-// Element types: one row of RONDO_ELEMENT_TYPES each, from which everything else derives: the names, the
-// sizes, the dispatch of the host and CUDA kernels, the bindings. Pure data: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Element types: one row of RONDO_ELEMENT_TYPES each, from which all else derives: names, sizes, the dispatch
+// of the host and CUDA kernels, the bindings. Pure data: any thread.
 #pragma once
 
 #include <complex>
@@ -10,7 +11,7 @@
 
 namespace rondo {
 
-/// Storage of the floats that C++20 has no type for; arithmetic on them is done in float32.
+/// Storage of float types that C++20 lacks; arithmetic on them is done in float32.
 struct Float16 {
   uint16_t bits;
 };
@@ -28,7 +29,7 @@ struct Bool8 {
   uint8_t bits;
 };
 
-/// What a type is, where operations differ by it.
+/// The class of a type, on which the allowed operations depend.
 enum class ElementClass : uint8_t { Integer, Float, Complex, Boolean };
 
 // X(enumerator, number in the C API, name, storage type, accumulator, class)
@@ -80,10 +81,10 @@ constexpr const ElementInfo& element_info(ElementType type) {
   return kElementInfos[static_cast<size_t>(type)];
 }
 
-/// The type of that name ("float32", and short forms such as "float", "fp16", "bf16", "half").
+/// The type with that name ("float32", or a short form such as "float", "fp16", "bf16", "half").
 std::optional<ElementType> element_by_name(std::string_view name);
 
-/// The type of an element in a call: built in, or opaque bytes of a size that a user made.
+/// The element type of a call: built in, or user-defined opaque bytes of a fixed size.
 struct CallType {
   uint32_t id = 0;     // the C API's rondo_type_t
   uint32_t bytes = 1;  // of one element
@@ -92,7 +93,7 @@ struct CallType {
     return {static_cast<uint32_t>(type), static_cast<uint32_t>(element_info(type).bytes)};
   }
   bool built_in() const { return id < static_cast<uint32_t>(kElementTypes); }
-  ElementType element() const { return static_cast<ElementType>(id); }  // only where built_in()
+  ElementType element() const { return static_cast<ElementType>(id); }  // requires built_in()
   friend bool operator==(const CallType&, const CallType&) = default;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fd: owns a file descriptor and closes it. Movable, one owner; thread rules are its owner's.
 #pragma once
 
@@ -27,8 +28,7 @@ class Fd {
   int fd_ = -1;
 };
 
-/// Whether a descriptor may stay open for what can do without it: this process has used less than half of
-/// those that it may have.
+/// Whether a descriptor may stay open for an optional purpose: the process uses less than half of its limit.
 bool may_keep(const Fd& fd);
 
 }  // namespace rondo

@@ -1,4 +1,5 @@
-// Limits: what a process may have of descriptors and memory, for errors of a process that has reached one.
+// SPDX-License-Identifier: Apache-2.0
+// Limits: a process's limits on descriptors and memory, for the errors of a process that has reached one.
 // Any thread.
 #pragma once
 
@@ -6,11 +7,10 @@
 
 namespace rondo {
 
-/// The limit behind an errno, " (this process may have 1024 descriptors: ulimit -n)"; empty where there is
-/// none.
+/// The limit behind an errno, " (this process may have 1024 descriptors: ulimit -n)"; empty if there is none.
 std::string limit_behind(int error_number);
 
-/// What a std::bad_alloc is to the caller, with the process's limit where it has one.
+/// The Status for a std::bad_alloc, with the process's memory limit if it has one.
 Status out_of_memory();
 
 }  // namespace rondo

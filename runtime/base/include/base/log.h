@@ -1,6 +1,7 @@
-// The log: to standard error, with the level of RONDO_LOG (or NCCL's NCCL_DEBUG where that is not set). Any
-// thread. spdlog writes it; its headers stay out of sight, because they cost every file that logs a second to
-// compile.
+// SPDX-License-Identifier: Apache-2.0
+// The log: to standard error, at the level of RONDO_LOG (or, if that is not set, NCCL_DEBUG). Any thread. It
+// is written by spdlog, whose headers are hidden here because they cost every file that includes them a
+// second to compile.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-// What almost every file reads first. Only the pch/ headers of folders with many files include it.
+// SPDX-License-Identifier: Apache-2.0
+// Headers that almost every file includes. Only the pch/ headers of folders with many files include it.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-// Threads of the library's own, on which the host program's signal handlers must not run. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// The library's own threads, on which the host program's signal handlers must not run. Any thread.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 namespace rondo {
 
-/// While it lives, no signal reaches the calling thread, and those that it starts never hear of any.
+/// Blocks all signals on the calling thread for its lifetime; threads started meanwhile keep them blocked.
 class NoSignals {
  public:
   NoSignals() {
@@ -33,7 +34,7 @@ std::thread quiet_thread(Body&& body) {
   return std::thread(std::forward<Body>(body));
 }
 
-/// SystemError where the process may have no more of them.
+/// SystemError if the process cannot create another thread.
 template <class Body>
 Result<std::thread> try_quiet_thread(Body&& body) {
   try {

@@ -1,4 +1,5 @@
-// Reductions: one row of RONDO_REDUCTIONS each, and which types each of them takes. Pure data: any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Reductions: one row of RONDO_REDUCTIONS each, and the types that each supports. Pure data: any thread.
 #pragma once
 
 #include <cstdint>
@@ -50,12 +51,12 @@ using ReduceFunction = void (*)(void* accumulator, const void* operand, size_t c
 /// or a user's function.
 struct CallOp {
   uint32_t id = 0;                      // the C API's rondo_op_t
-  Reduction built_in = Reduction::Sum;  // meaningless where `function` is set
+  Reduction built_in = Reduction::Sum;  // ignored if `function` is set
   ReduceFunction function = nullptr;
   void* user = nullptr;
   bool commutative = true;
   bool scales_input = false;              // pre-multiplied sum
-  alignas(16) std::byte scalar[16] = {};  // one element, where scales_input
+  alignas(16) std::byte scalar[16] = {};  // one element, if scales_input
 
   static CallOp of(Reduction reduction) {
     CallOp op;

@@ -1,5 +1,6 @@
-// Settings: every environment variable that Rondo reads, in one table. docs/environment.md says the same
-// to users, and a test compares the two. Read at use, so a program may set them before its first call.
+// SPDX-License-Identifier: Apache-2.0
+// Settings: every environment variable that Rondo reads, in one table. docs/environment.md documents the same
+// rows, and a test compares the two. Read on use, so a program may set them before its first call.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace rondo {
   X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long a start waits for all ranks, in seconds")              \
   X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                        \
   X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")          \
-  X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;broadcast=chain")          \
+  X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;scan=@shm_pull")           \
   X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone") \
   X(Group, "RONDO_GROUP", "so many consecutive ranks at a time are near one another; 1: none are")      \
   X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                    \
@@ -76,14 +77,14 @@ struct SettingInfo {
   std::string_view meaning;
 };
 
-/// Every row, in the order of the table.
+/// All rows, in table order.
 std::span<const SettingInfo> all_settings();
 const SettingInfo& setting_info(Setting setting);
 
-/// The variable's value; nothing where it is not set or empty.
+/// The variable's value; nothing if it is unset or empty.
 std::optional<std::string> setting(Setting setting);
 
-/// The variable's value as a whole number within [least, most], or `otherwise` where it is not set.
+/// The variable's value as an integer in [least, most], or `otherwise` if it is not set.
 Result<int64_t> number_setting(Setting setting, int64_t least, int64_t most, int64_t otherwise);
 
 /// The variable's value as bytes, as parse_size() reads them.
@@ -95,7 +96,7 @@ Result<bool> switch_setting(Setting setting, bool otherwise);
 /// The variable's value in seconds (fractions allowed) as milliseconds, at least 1 ms.
 Result<int64_t> seconds_setting_ms(Setting setting, int64_t otherwise_ms);
 
-/// A sentence for each variable that begins with RONDO_ and that neither Rondo nor its tools read.
+/// A sentence for each set variable that begins with RONDO_ but that neither Rondo nor its tools read.
 std::vector<std::string> unknown_variables();
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
-// SharedSegment: memory that processes share, as a memfd: it has no name, so it is gone with its last user
-// however that one ends. Its size is sealed, so that no process can pull memory away from under another. And
-// its way, like that of every descriptor, from one process to the other through a Unix socket. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// SharedSegment: memory shared between processes, as a memfd: it has no name, so it disappears with its last
+// user, however that one ends. Its size is sealed, so no process can shrink it under another. Also passes its
+// descriptor, or any other, between processes through a Unix socket. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +17,13 @@ namespace rondo {
 class SharedSegment {
  public:
   struct Made;
-  /// A new one of zeros, mapped here, and its memfd. Pages that are never used are never allocated.
+  /// A new zero-filled segment, mapped here, and its memfd. Untouched pages are never allocated.
   static Result<Made> make(size_t bytes);
-  /// Maps a memfd that came from a peer, after checking that it is sealed and has that size.
+  /// Maps a memfd received from a peer, after checking that it is sealed and has that size.
   static Result<SharedSegment> map(const Fd& memfd, size_t bytes);
-  /// The same, for reading alone.
+  /// The same, read-only.
   static Result<SharedSegment> map_to_read(const Fd& memfd, size_t bytes);
-  /// Maps the beginning of a memfd, whatever its size is.
+  /// Maps the beginning of a memfd of any size.
   static Result<SharedSegment> map_part(const Fd& memfd, size_t bytes);
   SharedSegment() = default;
   SharedSegment(SharedSegment&& other) noexcept;
@@ -45,23 +46,23 @@ struct SharedSegment::Made {
   Fd memfd;
 };
 
-inline constexpr size_t kMostDescriptors = 4;  // in a message
+inline constexpr size_t kMaxDescriptors = 4;  // per message
 
-/// One message with descriptors, which the peer's kernel keeps from then on.
+/// Sends one message with descriptors; the kernel holds its own references from then on.
 Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
                         std::span<const int> descriptors);
 
-/// The same, or false where the socket has no room for it now; never blocks.
+/// The same, or false if the socket is full; never blocks.
 Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte> message,
                                      std::span<const int> descriptors);
 
 struct Descriptors {
-  size_t bytes = 0;   // of the message; 0: the peer has left
-  bool lost = false;  // descriptors that came with it were dropped: this process is at its limit
+  size_t bytes = 0;   // of the message; 0: the peer has closed the socket
+  bool lost = false;  // its descriptors were dropped: this process is at its limit
   std::vector<Fd> attached;
 };
-/// A message of at most message.size() bytes and what came with it, or nothing while none has arrived; never
-/// blocks.
+/// Receives a message of at most message.size() bytes and its descriptors, or nothing if none has arrived;
+/// never blocks.
 Result<std::optional<Descriptors>> receive_descriptors(const Fd& socket, std::span<std::byte> message);
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
-// Status and Result<T>: how every fallible function answers.
+// SPDX-License-Identifier: Apache-2.0
+// Status and Result<T>: the return types of fallible functions.
 //
-// A Status is a code and a sentence; Result<T> is a value or such a Status. Errors are passed up with
+// A Status is a code and a sentence; Result<T> is a value or a failed Status. Errors are propagated with
 // RONDO_TRY; nothing in Rondo throws across a function boundary. Immutable values: any thread.
 #pragma once
 
@@ -42,7 +43,7 @@ class [[nodiscard]] Status {
   Code code() const { return failure_ ? failure_->code : Code::Ok; }
   const std::string& message() const;
 
-  /// The same failure with `context` and a colon before its sentence.
+  /// The same failure with "<context>: " before its sentence.
   Status within(const std::string& context) const;
 
  private:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rondo: collective communication for PyTorch, with and without GPUs.
 
 Nothing has to be imported to use it: torch.distributed.init_process_group("rondo").
@@ -8,7 +9,7 @@ __all__ = ["CollectiveMismatch", "TORCH_VERSION", "__version__"]
 
 
 def __getattr__(name):
-    """rondo.CollectiveMismatch: what is raised where ranks disagree about a call; a DistBackendError."""
+    """rondo.CollectiveMismatch, a DistBackendError: raised if ranks disagree about a call."""
     if name == "CollectiveMismatch":
         from rondo.backend import native
         return native().CollectiveMismatch

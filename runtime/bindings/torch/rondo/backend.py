@@ -1,10 +1,11 @@
-"""How torch.distributed comes by the backend "rondo". Called by torch, through entry points."""
+# SPDX-License-Identifier: Apache-2.0
+"""Provides torch.distributed with the backend "rondo". Called by torch, through entry points."""
 import functools
 
 from rondo._build import TORCH_VERSION
 
 OLDEST = (2, 11)
-# From this version on torch looks for a backend when it is asked for, and importing torch need not load anything.
+# Since this version torch looks a backend up when it is requested, so importing torch need not load anything.
 FOUND_BY_NAME = (2, 14)
 
 
@@ -14,7 +15,7 @@ def minor(version):
 
 
 def check_torch(installed):
-    """Raises ImportError unless this build of Rondo fits the torch that is installed."""
+    """Raises ImportError unless this build of Rondo matches the installed torch."""
     again = "run 'pip install --force-reinstall --no-deps .' in Rondo's tree"
     if not TORCH_VERSION:
         raise ImportError(f"rondo was built where no torch was installed, and torch {installed} is now: {again}")
@@ -26,8 +27,8 @@ def check_torch(installed):
 
 @functools.cache
 def native():
-    """The part in C++. At the end of the process it leaves the groups that nobody has destroyed, so that their other
-    ranks, which may be a moment behind, do not take that for a death."""
+    """The C++ extension. At process exit it leaves all groups that were not destroyed, so that their other ranks, which
+    may be a moment behind, do not mistake the exit for a death."""
     import multiprocessing.util
 
     import torch
@@ -38,20 +39,20 @@ def native():
 
 
 def create(options, _group_options=None):
-    """A process group's backend; returns when all ranks have come."""
+    """A process group's backend; returns once all ranks have joined."""
     return native().ProcessGroupRondo(store=options.store, rank=options.group_rank, size=options.group_size,
                                       timeout=options.timeout, group=options.group_id)
 
 
 def register():
-    """Makes "rondo" known to torch.distributed."""
+    """Registers "rondo" with torch.distributed."""
     import torch.distributed as dist
     if "RONDO" not in dist.Backend._plugins:
         dist.Backend.register_backend("rondo", create, extended_api=True, devices=["cpu", "cuda"])
 
 
 def autoload():
-    """When torch is imported."""
+    """Runs when torch is imported."""
     import torch
     if minor(torch.__version__) < FOUND_BY_NAME and torch.distributed.is_available():
         register()

@@ -1,55 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicator: one rank's membership in a group of ranks: its connections, its plans, its health.
-// Used by one thread at a time, except for what says that any thread may, fail(), health() and board().
+// Used by one thread at a time, except for functions marked "any thread", and fail(), health() and
+// recorder().
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
+#include <vector>
 
 #include "base/disowned.h"
-#include "comm/call.h"
-#include "comm/call_memo.h"
-#include "comm/company.h"
-#include "comm/connections.h"
-#include "comm/health.h"
-#include "comm/memory.h"
-#include "comm/selector.h"
-#include "comm/session.h"
-#include "exec/point_to_point.h"
-#include "exec/run.h"
+#include "bootstrap/membership.h"
+#include "call/check.h"
+#include "call/user_memory.h"
+#include "exec/connections.h"
+#include "exec/task.h"
+#include "p2p/point_to_point.h"
+#include "plan/link_model.h"
+#include "plan/plan_cache.h"
+#include "plan/selector.h"
 
 namespace rondo {
 
 namespace device {
 enum class Protocol : uint8_t;
 }
+class CommTopology;
+class ConnectionExecutor;
 class GpuCalls;
+class InitSiblings;
 class Requests;
-class SharedCalls;
-struct ExchangeCall;
+class ShmExecutor;
+struct PullTerms;
 
 class Communicator {
  public:
   struct Options {
-    int64_t timeout_ms = 300'000;  // of calls, at the beginning
+    int64_t timeout_ms = 300'000;  // of calls; the initial value
     int64_t init_timeout_ms = 120'000;
     const Transport* transport = nullptr;  // null: the best for each pair
-    ConnectionParams params;               // slot_bytes, slots, sockets: 0 where nothing was asked for
+    ConnectionParams params;               // slot_bytes, slots, sockets: 0 if not requested
     Selector selector;
-    int64_t exchange_bytes = -1;  // the longest vector that an Exchange takes; -1: as suits the ranks
-    int64_t group = 0;            // of how many ranks each group of near ones is; 0: as they are
-    int64_t stream_bytes = -1;    // the longest whose results stay in caches; -1: as suits the host
+    int64_t pull_bytes = -1;    // the longest vector that ShmPull takes; -1: chosen for the ranks
+    int64_t group = 0;          // size of the groups of close ranks; 0: detect
+    int64_t stream_bytes = -1;  // the longest vector whose results stay in caches; -1: chosen for the host
     std::string name;
-    std::optional<device::Protocol> protocol;  // between GPUs; nothing: by the call
-    int channels = 1;                          // likewise, at most
-    std::vector<int> devices;                  // GPUs, by the ranks of this call in turn; empty: none
+    std::optional<device::Protocol> protocol;  // between GPUs; nullopt: chosen per call
+    int channels = 1;                          // between GPUs; max
+    std::vector<int> devices;                  // GPUs, assigned to this process's ranks in turn; empty: none
   };
-  /// What a caller can ask for; null and 0: what the environment says.
-  struct Wishes {
+  /// A caller's requests; null and 0: use the environment's.
+  struct UserConfig {
     const char* transport = nullptr;
     const char* algorithm = nullptr;
     int64_t timeout_ms = 0;
@@ -60,160 +63,111 @@ class Communicator {
     int channels = 0;
   };
   /// InvalidArgument names what is wrong.
-  static Result<Options> options(const Wishes& wishes);
+  static Result<Options> options(const UserConfig& config);
 
-  /// `ranks`: the session's ranks of this communicator, in its order; `self` is the own place among them.
+  /// `ranks`: this communicator's members, as session ranks in order; `self`: the own index in them.
   static Result<std::unique_ptr<Communicator>> make(std::shared_ptr<Session> session, uint64_t id,
                                                     std::vector<int> ranks, int self, Options options);
   ~Communicator();
 
-  int rank() const { return self_; }
-  int size() const { return static_cast<int>(ranks_.size()); }
-  uint64_t id() const { return id_; }
+  Membership& membership() const { return *membership_; }
+  const MembershipPtr& shared_membership() const { return membership_; }
+  int rank() const { return membership_->rank(); }
+  int size() const { return membership_->size(); }
   const Options& options() const { return options_; }
-  /// The deadline of calls. Any thread; calls that wait already may keep the one they began with.
-  int64_t timeout_ms() const { return timeout_ms_.load(std::memory_order_relaxed); }
-  void set_timeout_ms(int64_t timeout_ms) { timeout_ms_.store(timeout_ms, std::memory_order_relaxed); }
-  const std::shared_ptr<Session>& session() const { return session_; }
-  int session_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
-  const Member& member(int rank) const { return session_->member(session_rank(rank)); }
-  std::string rank_text(int rank) const { return member(rank).text(); }
-  bool crowded() const { return crowded_; }
-  /// The GPU of this rank; -1: it uses none.
-  int device() const { return device_of(self_); }
-  int device_of(int rank) const { return member(rank).device.ordinal; }
-  /// Whether that rank lives in this process; on this host.
-  bool is_here(int rank) const { return member(rank).is_beside(member(self_)); }
-  bool is_on_this_host(int rank) const { return member(rank).endpoint.host == member(self_).endpoint.host; }
+  bool oversubscribed() const { return oversubscribed_; }
 
-  /// Memory that the caller will use in calls; peers may read it in place where it is the GPU's. A handle for
-  /// deregister_memory(), which waits until none of them does. Any thread.
+  /// Registers memory that the caller will use in calls; peers may read GPU memory in place. Returns a handle
+  /// for deregister_memory(), which waits until no peer reads it. Any thread.
   Result<void*> register_memory(void* pointer, size_t bytes);
   Status deregister_memory(void* handle);
 
-  Health& health() { return *health_; }
-  const std::shared_ptr<Health>& shared_health() const { return health_; }
-  Board& board() { return *board_; }
-  /// Keeps the first cause, tells the other ranks, and returns the first cause.
-  Status fail(const Status& cause);
-
-  /// Gets a checked call ready to run: numbers it, chooses its plan, makes connections that the plan lacks.
-  /// The task is good until the next call is prepared.
+  /// Fast path: the cached plan for this request, if its buffers are allowed; null: the request must be
+  /// checked.
+  Plan* find_plan(const CallRequest& request);
+  /// InvalidArgument names the argument. A lost GPU fails the communicator.
+  Result<Call> check(const CallRequest& request);
+  /// Whether all calls run on the CPU; otherwise each call queries what its pointers point to.
+  bool is_host_only() const;
+  /// Numbers a call, records it, and prepares it to run: see Plan::start().
+  Task* start(Plan& plan, const CallBuffers& buffers);
+  /// The same for a checked call, making its plan if there is none.
   Result<Task*> prepare(const Call& call);
-  /// Fast path: begins the cached plan again if only the buffers differ from the latest call of its kind;
-  /// null if the full path is needed. The task is valid until the next one.
-  Task* begin_again(const PlainCall& call);
-  /// Numbers a call that is about to be made, and says so.
-  void begin(Signature& signature, const char* algorithm);
   PointToPoint& messages() { return messages_; }
-  /// Sends and receives that nobody has waited for yet. Any thread.
+  /// Sends and receives that no caller has waited for yet. Any thread.
   const std::shared_ptr<Requests>& requests() const { return requests_; }
   GpuCalls& gpu_calls() { return *gpu_calls_; }
   ConnectionTable& connections() { return connections_; }
-  const Links& links() const { return links_; }
-  /// Which calls are exchanged.
-  ExchangeTerms exchange_terms(CollectiveKind kind) const;
-  /// Of its connections.
+  const LinkModel& links() const { return links_; }
+  /// In order of preference.
+  std::span<const Executor> executors() const { return executors_; }
+  /// Parameters of its connections.
   const ConnectionParams& params() const { return params_; }
-  /// Of those between GPUs, where no cache of a reader makes a longer ring worth its memory.
+  /// Those of connections between GPUs, which have no reader's cache that would justify a longer ring.
   ConnectionParams gpu_params() const;
 
-  /// Of the latest call that was prepared; "" before the first. Any thread.
-  const char* latest_algorithm() const { return latest_algorithm_.load(std::memory_order_relaxed); }
-  /// Where a call turns out to go another way than its kind does. Any thread.
-  void note_algorithm(const char* name) { latest_algorithm_.store(name, std::memory_order_relaxed); }
-  /// The name of what carries data to that rank; "self" for the own one. Any thread.
+  /// The name of the transport to that rank; "self" for the own one. Any thread.
   Result<const char*> transport_to(int rank) const;
 
-  /// Calls of a communicator run in the order in which they were issued, on whatever threads.
+  /// A communicator's calls run in the order in which they were issued, on any threads.
   uint64_t take_turn() { return next_turn_++; }
-  bool is_idle() const { return is_turn(next_turn_); }
   bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
-  /// By whose turn it is, so that nobody else writes it. Pairs with is_turn().
+  /// Called by the thread whose turn it is, so there is one writer. The release pairs with is_turn()'s
+  /// acquire.
   void end_turn(uint64_t turn) { serving_.store(turn + 1, std::memory_order_release); }
-  /// Waits until all calls that were issued are over, those on queues as well. Each ends at its deadline.
+  /// Waits until all issued calls are over, including those on queues. Each ends at its deadline.
   void drain() const;
 
-  /// The identity of the next communicator made out of this one, the same at all its members.
+  /// The id of the next communicator split off this one, the same at all its members.
   uint64_t next_child_id(int color);
-  /// The name of the latest one, if it was not given one.
+  /// The default name of the latest one.
   std::string child_name(int color) const { return fmt::format("{}/{}.{}", options_.name, children_, color); }
 
-  /// The wait for the others' ends, if this is the rank's last communicator, and a look for calls that only
-  /// some ranks made.
+  /// quiesce(); then, if this is the rank's last communicator, waits for the other ranks to finish it; then
+  /// checks for calls that only some ranks made.
   Status finalize();
-  /// The part of it that waits for nobody else.
+  /// The part of finalize() that waits for no other rank.
   Status quiesce();
   bool finalized() const { return finalized_; }
-  /// Ends and frees it without waiting for other ranks, whose calls that need this rank fail from now on.
+  /// Ends and frees it without waiting for other ranks; their calls that need this rank fail from now on.
   static Status leave(std::unique_ptr<Communicator> communicator);
 
-  /// Who else is in this process by the same call; null: nobody.
-  const std::shared_ptr<Company>& company() const { return company_; }
-  void join(std::shared_ptr<Company> company) { company_ = std::move(company); }
-  /// Frees it, or, where its rank left its company early, leaves it to the company.
+  /// The ranks that the same call created in this process; null: none.
+  const std::shared_ptr<InitSiblings>& init_siblings() const { return init_siblings_; }
+  void join(std::shared_ptr<InitSiblings> init_siblings) { init_siblings_ = std::move(init_siblings); }
+  /// Frees it or, if its rank left its init_siblings early, passes it to them to keep.
   static void retire(std::unique_ptr<Communicator> communicator);
 
  private:
-  using PlanKey = std::tuple<const Algorithm*, int, bool, bool>;  // root, varying, commutative
-  Communicator(std::shared_ptr<Session> session, uint64_t id, std::vector<int> ranks, int self,
-               Options options, const ConnectionParams& params);
-  /// A Schedule bound to connections, and who carries it out.
-  struct Plan {
-    explicit Plan(Program bound) : program(std::move(bound)), run(program) {}
-    Plan(const Plan&) = delete;
-    Plan& operator=(const Plan&) = delete;
-    Program program;
-    Run run;
-  };
-  struct Choice {
-    Decision decision;
-    Plan* plan = nullptr;                    // null: not made yet
-    std::shared_ptr<ExchangeCall> exchange;  // where the call is exchanged
-    BufferRule buffers;                      // likewise
-  };
-  /// What the Selector says; a call like the last one of its kind is not thought over again.
-  Result<Choice*> choose(const Call& call);
-  Binding bind(const Call& call, const Signature& signature) const;
-  std::shared_ptr<ExchangeCall> resolve(const Call& call, const Decision& decision);
-  Schedule schedule(const Algorithm& algorithm, const Shape& shape) const;
-  Result<Plan*> plan(const Algorithm& algorithm, const Shape& shape);
-  void share_memory();
-  std::byte* scratch(size_t bytes);
+  Communicator(MembershipPtr membership, Options options, const ConnectionParams& params);
+  Status make_executors(const CommTopology& topology);
+  PullTerms pull_terms() const;
+  Result<Plan*> make_plan(const Call& call);
   Status leave_session();
   Status check_nothing_left() const;
 
   InUse in_use_;
-  std::shared_ptr<Session> session_;
-  uint64_t id_;
-  std::vector<int> ranks_;
-  int self_;
-  Options options_;
+  const MembershipPtr membership_;
+  const Options options_;
   ConnectionParams params_;
-  std::shared_ptr<Health> health_ = std::make_shared<Health>();
-  std::shared_ptr<Board> board_;
   ConnectionTable connections_;
-  Links links_;
-  std::vector<int> near_order_;  // of ranks that a network joins; empty: it makes no difference
-  std::array<CallMemo<Choice>, kCollectives> choices_;
-  std::map<PlanKey, std::unique_ptr<Plan>> plans_;
-  std::unique_ptr<SharedCalls> shared_calls_;  // null: not all ranks see one another's memory
-  std::unique_ptr<std::byte[]> scratch_;       // of the call at hand; kept, since the next one needs it again
-  size_t scratch_bytes_ = 0;
-  std::atomic<int64_t> timeout_ms_;
+  LinkModel links_;
+  std::unique_ptr<ConnectionExecutor> connection_executor_;
+  std::unique_ptr<ShmExecutor> shm_executor_;  // null: the ranks do not all share memory
+  std::vector<Executor> executors_;
+  PlanCache plans_;
+  std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's
   PointToPoint messages_;
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;
   uint32_t sequence_ = 0;
   std::unique_ptr<GpuCalls> gpu_calls_;
-  std::atomic<const char*> latest_algorithm_{""};
   int children_ = 0;
-  bool crowded_ = false;
-  size_t most_cached_bytes_ = 0;
+  bool oversubscribed_ = false;
   bool finalized_ = false;  // no more calls
-  bool ended_ = false;      // the rest of finalize() was done, or begun
+  bool ended_ = false;      // finalize() or leave() has begun
   bool left_early_ = false;
-  std::shared_ptr<Company> company_;
+  std::shared_ptr<InitSiblings> init_siblings_;
   uint64_t next_turn_ = 0;
   std::atomic<uint64_t> serving_{0};
 };

@@ -1,5 +1,6 @@
-// Queue and Event: asynchronous calls with the order guarantees of a CUDA stream. A queue is a thread that
-// takes its work in order. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Queue and QueueEvent: asynchronous calls with the ordering guarantees of a CUDA stream. A queue is a thread
+// that runs its work in order. Any thread.
 #pragma once
 
 #include <condition_variable>
@@ -19,11 +20,11 @@ namespace rondo {
 class Queue {
  public:
   Queue();
-  ~Queue();  // completes what is in it
+  ~Queue();  // completes all queued work
 
   void push(std::function<Status()> work);
-  /// Waits until it is empty; the first error since the last synchronisation. Each piece of work ends at its
-  /// own deadline, and so does this.
+  /// Waits until the queue is empty; returns the first error since the last synchronization. Bounded, since
+  /// each piece of work ends at its own deadline.
   Status synchronize();
   /// Ok, InProgress, or the first error.
   Status query();
@@ -40,11 +41,11 @@ class Queue {
   std::thread thread_;
 };
 
-class Event {
+class QueueEvent {
  public:
-  /// Completes when all that is now in the queue is done.
+  /// The event completes when all work now in the queue is done.
   void record(Queue& queue);
-  /// What comes after this in the queue waits for the event as it is recorded now.
+  /// Later work in the queue waits for the event's most recent record().
   void hold(Queue& queue);
   bool complete();
   void synchronize();
@@ -57,11 +58,10 @@ class Event {
     uint64_t completed = 0;
   };
   static void wait(State& state, uint64_t number);
-  std::shared_ptr<State> state_ =
-      std::make_shared<State>();  // outlives the event where a queue still uses it
+  std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the event if a queue still uses it
 };
 
-/// Runs `work` once, when all the queues have come to it; those after it in any of them wait for it.
-void push_jointly(const std::vector<Queue*>& queues, const std::function<Status()>& work);
+/// Runs `work` once, when all the queues have reached it; later work in each of them waits for it.
+void push_together(const std::vector<Queue*>& queues, const std::function<Status()>& work);
 
 }  // namespace rondo

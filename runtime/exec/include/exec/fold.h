@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fold: combines the operands of a Step, with a built-in kernel or a user's function. Any thread.
 #pragma once
 
@@ -13,8 +14,9 @@ struct FoldArgs {
   std::span<const void* const> operands;  // combined from left to right; `out` may be any of them
   size_t bytes = 0;
   int scaled = -1;  // the operand that a pre-multiplied sum scales
-  int divisor = 1;  // avg: the number of ranks, where this is the last combination
-  /// The result goes past the caches to `out`, which is none of the operands; not by a user's function.
+  int divisor = 1;  // avg: the number of ranks, if this is the last combination
+  /// Writes the result past the caches to `out`, which is not one of the operands; ignored for a user's
+  /// function.
   bool streams = false;
 };
 

@@ -1,17 +1,18 @@
-// Task: something that makes progress in small steps and never blocks. Whoever drives it decides how to wait.
-// A task belongs to one thread at a time.
+// SPDX-License-Identifier: Apache-2.0
+// Task: work that progresses in small steps and never blocks; the caller decides how to wait. A task belongs
+// to one thread at a time.
 #pragma once
 
 #include <sched.h>
 
-#include "base/doze.h"
+#include "base/park.h"
 #include "base/status.h"
 
 namespace rondo {
 
 enum class Progress {
-  Stuck,  // nothing could be done now
-  Moved,  // something was done; more is left
+  Stuck,  // no progress is possible now
+  Moved,  // made progress; more is left
   Done,
   Failed,  // see Task::status()
 };
@@ -19,26 +20,26 @@ enum class Progress {
 class Task {
  public:
   virtual ~Task() = default;
-  /// Done and Failed are final: who advances a task that has failed is told so again.
+  /// Done and Failed are final: advancing a failed task fails again.
   virtual Progress advance() = 0;
   /// Why it failed.
   virtual Status status() const = 0;
-  /// Where it failed: whether all ranks failed alike before anything was done, so that they may go on.
+  /// After a failure: whether all ranks failed alike before doing anything, so that they may continue.
   virtual bool refused() const { return false; }
-  /// The rank whose data or room the task waits for; -1 where it is not known.
+  /// The rank whose data or free slot the task waits for; -1 if unknown.
   virtual int blocked_on() const = 0;
-  /// Stuck: spins for a moment, or until there may be something to do.
+  /// If stuck: polls for a moment, or until there may be something to do.
   virtual void linger() const {}
-  /// Stuck: whether this thread may keep those that it waits for from running. `crowded`: ranks outnumber
-  /// CPUs, which is all there is to go by where the task does not know on which CPU they are.
-  virtual bool may_block_others(bool crowded) { return crowded; }
-  /// Stuck: what a thread may sleep for before it advances the task again; nothing where that is not known.
+  /// If stuck: whether this thread may keep the ranks that it waits for from running. `oversubscribed`: ranks
+  /// outnumber CPUs, which decides if the task does not know which CPU they run on.
+  virtual bool may_block_others(bool oversubscribed) { return oversubscribed; }
+  /// If stuck: what a thread may sleep on before it advances the task again; empty if unknown.
   virtual Awaited awaited() { return {}; }
-  /// Stuck, and others may run.
+  /// If stuck: yields the CPU.
   virtual void let_others_run() { ::sched_yield(); }
-  /// It will not be advanced any more: takes back what peers could still read in the caller's memory.
+  /// The task will not be advanced again: withdraws what peers could still read in the caller's memory.
   virtual void abandon() {}
-  /// What broke in a connection that it waits for, if anything did. Looked at when nothing moves.
+  /// Sticky error of a connection that it waits for. Checked only if there is no progress.
   virtual Status connection_status() const { return {}; }
 };
 

@@ -1,5 +1,6 @@
-// CUDA's devices and which of them a thread uses. The driver is looked for when something here first needs
-// it, so that one binary serves machines with and without a GPU. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// CUDA devices, and which of them a thread uses. The driver is loaded when first needed, so that one binary
+// runs on machines with and without a GPU. Any thread.
 #pragma once
 
 #include <array>
@@ -11,16 +12,16 @@
 
 namespace rondo::gpu {
 
-/// The number of devices that this process may use; Unsupported, with the reason, where there is none.
+/// The number of devices that this process may use; Unsupported, with the reason, if there is none.
 Result<int> device_count();
 
-/// The newest version of CUDA that the driver knows: major * 1000 + minor * 10.
+/// The newest version of CUDA that the driver supports: major * 1000 + minor * 10.
 Result<int> driver_version();
 
-/// Whether this process has used CUDA already. Does not load anything.
+/// Whether this process has already used CUDA. Does not load anything.
 bool in_use();
 
-/// The device that is current on the calling thread; nothing where it has none.
+/// The calling thread's current device; nothing if it has none.
 std::optional<int> current_device();
 
 struct DeviceInfo {
@@ -30,16 +31,15 @@ struct DeviceInfo {
 };
 Result<DeviceInfo> device_info(int device);
 
-/// Whether kernels of `device` can be made to reach memory of `peer`.
+/// Whether kernels on `device` can be given access to memory of `peer`.
 bool can_reach(int device, int peer);
-/// Whether they are one device, or what lies between them keeps the order and the size of stores, as NVLink
-/// does.
+/// Whether they are the same device, or have a link that preserves the order and size of stores, as NVLink.
 bool linked(int device, int peer);
-/// Lets kernels of `device` reach memory of `peer`; also where they can already.
+/// Gives kernels on `device` access to memory of `peer`; no error if they already have it.
 Status reach(int device, int peer);
 
-/// Makes a device's primary context the calling thread's while it lives; check status() before anything else:
-/// SystemError where the device was reset since this process first used it.
+/// Makes a device's primary context current on the calling thread for its lifetime. Check status() before
+/// anything else: SystemError if the device was reset since this process first used it.
 class Current {
  public:
   explicit Current(int device);
@@ -47,12 +47,12 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   const Status& status() const { return status_; }
-  /// The calling thread's; nothing where none lives.
+  /// The device of the calling thread's innermost Current; nothing if there is none.
   static std::optional<int> device();
 
  private:
   Status status_;
-  int before_ = -1;  // the thread's, until now; -1: none
+  int before_ = -1;  // the thread's previous device; -1: none
 };
 
 }  // namespace rondo::gpu

@@ -1,5 +1,6 @@
-// CUDA graphs: what streams are given is recorded once and launched as often as wanted. The device's context is
-// current where they are used. Any thread; a capture may be begun by one thread and ended by another.
+// SPDX-License-Identifier: Apache-2.0
+// CUDA graphs: work submitted to streams is recorded once and can be launched many times. The device's
+// context must be current. Any thread; a capture may be begun by one thread and ended by another.
 #pragma once
 
 #include "base/status.h"
@@ -9,14 +10,14 @@ struct CUgraphExec_st;
 
 namespace rondo::gpu {
 
-/// From now on the stream's work is recorded rather than done; likewise that of streams which wait for an event
-/// of it, until it has waited for one of theirs.
+/// From now on the stream's work is recorded instead of executed. The same applies to streams that wait for
+/// one of its events, until it has waited for one of theirs.
 Status begin_capture(Stream stream);
 
 /// A recorded graph, ready to be launched.
 class Graph {
  public:
-  /// Ends what begin_capture() began on the stream.
+  /// Ends the capture that begin_capture() began on the stream.
   static Result<Graph> end_capture(Stream stream);
   Graph() = default;
   ~Graph();

@@ -1,5 +1,6 @@
-// Memory of cudaMalloc() that other processes of the host open by a handle. The handle is plain data: whoever
-// reads it can open the memory. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Memory from cudaMalloc() that other processes of the host open by a handle. The handle is plain data: any
+// process that has it can open the memory. Any thread.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace rondo::gpu {
 
-/// An allocation that an address lies in, as the driver knows it.
+/// The driver's allocation that contains an address.
 struct Allocation {
   std::byte* base = nullptr;
   size_t bytes = 0;
@@ -19,11 +20,10 @@ Result<Allocation> allocation_of(const void* pointer, int device);
 struct IpcHandle {
   std::array<std::byte, 64> bytes{};
 };
-/// For the allocation that begins at `base`.
+/// The handle of the allocation that begins at `base`.
 Result<IpcHandle> export_memory(const void* base, int device);
 
-/// Another process's allocation, for kernels of a device. Opening and closing it may wait for the device's
-/// work.
+/// Another process's allocation, mapped for kernels on a device. Opening and closing may wait for the device.
 class ImportedMemory {
  public:
   static Result<ImportedMemory> open(const IpcHandle& handle, int device);
@@ -32,7 +32,7 @@ class ImportedMemory {
   ImportedMemory(ImportedMemory&& other) noexcept;
   ImportedMemory& operator=(ImportedMemory&& other) noexcept;
 
-  /// Where the allocation begins for this process.
+  /// The start of the allocation in this process.
   std::byte* base() const { return base_; }
 
  private:

@@ -1,4 +1,5 @@
-// Kernels: loading the images that hold them and launching them. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Kernels: loads the images that contain them and launches them. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +17,26 @@ struct CUfunc_st;
 
 namespace rondo::gpu {
 
-/// On one device, brought there so that no launch has to.
+/// A kernel loaded onto one device, so that launches need not load it.
 struct Kernel {
   CUfunc_st* function = nullptr;
   int device = 0;
 };
 
-/// Device code as it was built.
+/// Device code as built.
 struct DeviceCode {
   using Bytes = std::span<const std::byte>;
   Bytes linked;              // for some architectures
-  std::vector<Bytes> parts;  // what it was linked from, which the driver can compile for others
-  uint32_t max_registers;    // that a thread may use
+  std::vector<Bytes> parts;  // the linker's inputs, which the driver can compile for other architectures
+  uint32_t max_registers;    // per thread
   const char* description;   // as in "code for sm_90 and PTX for compute_80 and later"
 };
 
-/// What was linked for some architectures is loaded as it is; for others the driver compiles and links the
-/// parts. Loaded once a device and kept while the process lives.
+/// Loads the linked code on the architectures that it was built for; for others the driver compiles and links
+/// the parts. Loaded once per device and kept for the lifetime of the process.
 class Image {
  public:
-  /// All that the code points to stays where it is.
+  /// The memory that `code` points to must outlive the image.
   explicit Image(DeviceCode code) : code_(std::move(code)) {}
   Result<Kernel> find(const char* name, int device);
 
@@ -47,16 +48,16 @@ class Image {
   std::map<int, CUlib_st*> libraries_;  // by device
 };
 
-/// Blocks of that many threads that the device runs at the same time.
+/// The number of blocks of that many threads that the device can run concurrently.
 Result<uint32_t> resident_blocks(const Kernel& kernel, uint32_t threads);
 
 struct Grid {
   uint32_t blocks = 1;
   uint32_t threads = 1;
-  bool cooperative = false;  // all blocks run at the same time, or the launch fails
+  bool cooperative = false;  // all blocks run concurrently, or the launch fails
 };
 
-/// The kernel takes one argument, which is copied. The device's context is current.
+/// The kernel takes one argument, which is copied. The device's context must be current.
 Status launch(const Kernel& kernel, const Grid& grid, Stream stream, const void* argument);
 
 }  // namespace rondo::gpu

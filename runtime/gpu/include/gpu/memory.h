@@ -1,4 +1,5 @@
-// Memory of devices, and memory of the host that devices reach. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Device memory, and host memory that devices can access. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +9,19 @@
 
 namespace rondo::gpu {
 
-/// Where a pointer leads.
+/// The kind of memory that a pointer points to.
 struct Place {
   enum class Kind {
-    Pageable,  // host memory that no device reaches; also what CUDA does not know, freed memory above all
-    Pinned,    // host memory that all devices reach
+    Pageable,  // host memory that no device can access; also memory unknown to CUDA, such as freed memory
+    Pinned,    // host memory that all devices can access
     Device,
-    Managed,  // moves between host and devices by itself
+    Managed,  // migrates between host and devices automatically
   };
   Kind kind = Kind::Pageable;
-  int device = -1;    // Device, Managed: whose
-  bool plain = true;  // Device: of cudaMalloc(), so that peers reach it; false: of a pool or mapped by hand
+  int device = -1;    // Device, Managed: the owner
+  bool plain = true;  // Device: from cudaMalloc(), so peers can access it; false: of a pool or mapped by hand
 };
-Result<Place> place_of(const void* pointer);  // SystemError where the GPU that has it has failed
+Result<Place> place_of(const void* pointer);  // SystemError if the GPU that owns it has failed
 
 enum class MemoryKind { Device, Pinned, Managed };
 
@@ -43,15 +44,15 @@ class Memory {
   size_t bytes_ = 0;
 };
 
-/// Copies between any two places, and returns when it is done.
+/// Copies between any two places; returns when done.
 Status copy(void* to, const void* from, size_t bytes);
 
-/// The same, and setting every byte to `value`, in the stream's order. The device's context is current.
+/// Copies, or sets every byte to `value`, in stream order. The device's context must be current.
 Status copy(void* to, const void* from, size_t bytes, Stream stream);
 Status fill(void* at, std::byte value, size_t bytes, Stream stream);
 
-/// Copies to memory of a device, or fills it with zeros, and returns when it is done. No other stream waits
-/// or is waited for, so that this may be done while streams are being captured.
+/// Copies to memory of a device, or fills it with zeros; returns when done. Does not synchronize with other
+/// streams, so it is allowed while streams are being captured.
 Status upload(int device, void* to, const void* from, size_t bytes);
 Status clear(int device, void* at, size_t bytes);
 

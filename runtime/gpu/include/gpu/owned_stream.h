@@ -1,4 +1,5 @@
-// Streams that belong to Rondo's own programs. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Streams owned by Rondo. Any thread.
 #pragma once
 
 #include "base/status.h"
@@ -6,7 +7,7 @@
 
 namespace rondo::gpu {
 
-/// A stream that does not wait for the default one.
+/// A stream that does not synchronize with the default stream.
 class OwnedStream {
  public:
   static Result<OwnedStream> create(int device);

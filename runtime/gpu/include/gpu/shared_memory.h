@@ -1,4 +1,5 @@
-// Memory that kernels of several processes reach: of a device, or of the host. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a device or of the host that kernels of several processes can access. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,13 @@
 
 namespace rondo::gpu {
 
-/// Memory of a device, seen by another one or the same. It stays while anybody sees it, in any process, so
-/// that nobody's end pulls it away from under a kernel.
+/// Memory of a device, mapped for another one or the same. It exists as long as any process has it mapped, so
+/// that no process can free it under another's kernel by exiting.
 class SharedMemory {
  public:
-  /// At least that many bytes of a device.
+  /// Allocates at least that many bytes on a device.
   static Result<SharedMemory> create(int device, size_t bytes);
-  /// What create() made, in whatever process, for kernels of `device`. `bytes`: its bytes().
+  /// Maps memory from create(), of any process, for kernels on `device`. `bytes`: its bytes().
   static Result<SharedMemory> open(const Fd& fd, size_t bytes, int device);
   SharedMemory() = default;
   ~SharedMemory();
@@ -24,7 +25,7 @@ class SharedMemory {
 
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  /// What other processes open.
+  /// A descriptor that other processes can open.
   Result<Fd> exported() const;
 
  private:
@@ -36,7 +37,7 @@ class SharedMemory {
   bool mapped_ = false;
 };
 
-/// Host memory of the caller's, which kernels and streams of all devices reach while this lives.
+/// The caller's host memory, accessible to kernels and streams of all devices while this lives.
 class HostWindow {
  public:
   static Result<HostWindow> open(int device, void* memory, size_t bytes);
@@ -45,7 +46,7 @@ class HostWindow {
   HostWindow(HostWindow&& other) noexcept;
   HostWindow& operator=(HostWindow&& other) noexcept;
 
-  /// Where devices see it.
+  /// Its address on the devices.
   std::byte* data() const { return data_; }
 
  private:
@@ -54,7 +55,7 @@ class HostWindow {
   std::byte* data_ = nullptr;
 };
 
-/// While it lives, the calling thread may allocate memory and ask about events although some stream is being
+/// While it lives, the calling thread may allocate memory and query events even if some stream is being
 /// captured into a graph.
 class OutsideCapture {
  public:

@@ -1,4 +1,5 @@
-// Times as the GPU takes them. The device's context is current where they are used. Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Time measurements on the GPU. The device's context must be current. Any thread.
 #pragma once
 
 #include "base/status.h"

@@ -1,5 +1,6 @@
-// Streams of the user and of Rondo, and events that order them. Where a stream is used, its device's context is
-// current (gpu::Current). Any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Streams of the user and of Rondo, and events that order them. A stream's device context must be current
+// (gpu::Current) whenever the stream is used. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,15 @@ namespace rondo::gpu {
 
 using Stream = CUstream_st*;  // a cudaStream_t or CUstream
 
-inline const Stream kLegacyStream = nullptr;  // the default one, which waits for all others of its device
+inline const Stream kLegacyStream = nullptr;  // the default stream, which waits for all others of its device
 
-/// InvalidArgument where the stream is not one of the device's primary context.
+/// InvalidArgument if the stream does not belong to the device's primary context.
 Status check_stream(Stream stream, int device);
 
-/// A number of the graph into which what is issued to the stream is being captured; 0: none. InvalidUsage where
-/// the capture has failed.
+/// The id of the capture that the stream is part of; 0: none. InvalidUsage if the capture has failed.
 Result<uint64_t> capture_of(Stream stream);
 
-/// Waits until all that was issued is done.
+/// Waits until all work issued to the stream is done.
 Status synchronize(Stream stream);
 
 /// A point in a stream.
@@ -35,9 +35,9 @@ class Event {
   Event& operator=(Event&& other) noexcept;
 
   Status record(Stream stream);
-  /// What is issued to the stream from now on waits for the event.
+  /// Makes all later work on the stream wait for the event.
   Status hold(Stream stream) const;
-  /// Whether all before it is done.
+  /// Whether all work before it is done.
   Result<bool> complete() const;
 
  private:

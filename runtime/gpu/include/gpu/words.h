@@ -1,5 +1,5 @@
-// What streams do to words of memory by themselves. A stream that waits holds no part of the device. Any
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// Stream operations on words of memory. A waiting stream occupies no resources of the device. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace rondo::gpu {
 
 struct WordOperation {
-  enum class Kind {
-    Write,  // `value`, after all that the stream did before
+  enum class Type {
+    Write,  // stores `value`, after all previous work of the stream
     Wait,   // until the word is at least `value`
   };
-  Kind kind = Kind::Write;
-  uint32_t* word = nullptr;  // where the device sees it
+  Type type = Type::Write;
+  uint32_t* word = nullptr;  // its address on the device
   uint32_t value = 0;
 };
 
-/// One after the other, in the stream's order; the device's context is current.
+/// Issues the operations in stream order. The device's context must be current.
 Status operate(Stream stream, std::span<const WordOperation> operations);
 
 }  // namespace rondo::gpu

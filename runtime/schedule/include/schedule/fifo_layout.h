@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a FIFO of slots, one direction of a connection: plain data, so that host threads, processes
-// and (later) CUDA blocks agree about it.
+// and (later) CUDA blocks share one layout.
 //
 //     headers    slots x SlotHeader     written by the sender
 //     released   one uint64_t           written by the receiver, on a line of its own
-//     memory     slots x stride_bytes   written by the sender, or absent where only addresses are sent
+//     memory     slots x stride_bytes   written by the sender, or absent if only addresses are sent
 //
-// Message k (from 0) lies in slot k % slots. The sender fills the slot and its header and then stores k + 1
+// Message k (from 0) is in slot k % slots. The sender fills the slot and its header and then stores k + 1
 // to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
-// once released > k - slots, and it holds message k when ready == k + 1. Beside each of the two counters
-// stands the word of those who sleep for it (base/doze.h), which only a CPU's threads do.
+// once released > k - slots, and it holds message k when ready == k + 1. Next to each of the two counters
+// is the flag word of its sleepers (base/park.h); only CPU threads sleep.
 #pragma once
 
 #include <cstddef>
@@ -23,23 +24,23 @@ struct alignas(64) SlotHeader {
   uint64_t ready = 0;   // k + 1 once message k is complete; atomic, as `asleep` is
   uint32_t asleep = 0;  // the receiver
   uint32_t bytes = 0;
-  uint64_t note = 0;  // the transport's own: where posted bytes are (local, shm), when they may be seen (sim)
+  uint64_t note = 0;  // for the transport: address of posted bytes (local, shm), time of visibility (sim)
   Signature signature;
 };
 static_assert(sizeof(SlotHeader) == 64);
 
-/// `released`, with the line beside it that a processor fetches along.
+/// `released`, padded to two lines because processors prefetch the adjacent line.
 struct alignas(128) ReleasedCounter {
   uint64_t value = 0;
-  uint32_t asleep = 0;   // the sender
-  uint32_t is_away = 0;  // 1: the receiver lets others run on its CPU; a hint
+  uint32_t asleep = 0;       // the sender
+  uint32_t is_yielding = 0;  // 1: the receiver is yielding its CPU; a hint
 };
 
-/// Where the parts lie in the address space of who uses them. The same sizes at both ends.
+/// The addresses of the parts in the user's own address space. The sizes are the same at both ends.
 struct FifoLayout {
   SlotHeader* headers = nullptr;
   ReleasedCounter* released = nullptr;
-  std::byte* memory = nullptr;  // null: every message's bytes are at its header's `note`
+  std::byte* memory = nullptr;  // null: each message's bytes are at the address in its header's `note`
   uint64_t stride_bytes = 0;    // from slot to slot, at least slot_bytes
   uint64_t slot_bytes = 0;      // the longest message
   uint64_t slots = 0;

@@ -1,10 +1,11 @@
-// Layout: turns (tile, buffer, chunk) of a Schedule into bytes, for one call.
+// SPDX-License-Identifier: Apache-2.0
+// Layout: maps (tile, buffer, chunk) of a Schedule to bytes, for one call.
 //
 // A call runs its whole Schedule once per tile; in a tile every chunk is at most `tile_elements` long, so
-// that a Step's chunks fit a slot and no ring stops with everybody sending. Both ends of a connection compute
-// the same lengths. From the second tile on, both leave out a Step that has no bytes; in the first tile it is
-// carried out all the same, because its slot's header carries the call's signature. Plain data and
-// arithmetic, which host threads and CUDA blocks share; immutable: any thread.
+// that a Step's chunks fit in a slot and no ring deadlocks with all ranks sending. Both ends of a connection
+// compute the same lengths. From the second tile on, both skip a Step that has no bytes; in the first tile it
+// still runs, because its slot's header carries the call's signature. Plain data and arithmetic, shared by
+// host threads and CUDA blocks; immutable: any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace rondo {
 
-/// A run of bytes in a buffer.
+/// A range of bytes in a buffer.
 struct Piece {
   size_t offset = 0;
   size_t bytes = 0;
@@ -31,9 +32,9 @@ struct BufferLayout {
   size_t count = 0;  // elements: of the vector, of a block, of the longest block
   size_t element_bytes = 1;
   size_t tile_elements = 1;
-  const size_t* counts = nullptr;   // Varying: lengths of the blocks; null: none has any
-  const size_t* offsets = nullptr;  // Varying: where each begins
-  size_t scale = 1;                 // elements in one of the caller's, which counts and offsets are in
+  const size_t* counts = nullptr;   // Varying: lengths of the blocks; null: all are empty
+  const size_t* offsets = nullptr;  // Varying: start of each block
+  size_t scale = 1;                 // elements per element of the caller, the unit of counts and offsets
 
   /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and
   /// the parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
@@ -44,14 +45,14 @@ struct BufferLayout {
             .element_bytes = element_bytes,
             .tile_elements = tile_elements};
   }
-  /// `chunks` blocks of `count` elements, one after the other; a tile is a stretch of each block.
+  /// `chunks` contiguous blocks of `count` elements; a tile is a stretch of each block.
   static constexpr BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements) {
     BufferLayout layout = parts(count, element_bytes, chunks, tile_elements);
     layout.form = Form::Blocks;
     return layout;
   }
-  /// Blocks of their own lengths and offsets, in elements, which outlive the layout; or `chunks` empty ones,
-  /// where the spans are.
+  /// Blocks with individual lengths and offsets, in elements; the spans must outlive the layout. If they are
+  /// empty, so are all `chunks` blocks.
   static constexpr BufferLayout varying(std::span<const size_t> counts, std::span<const size_t> offsets,
                                         size_t element_bytes, int chunks, size_t tile_elements,
                                         size_t scale = 1) {
@@ -67,10 +68,10 @@ struct BufferLayout {
 
   constexpr size_t tiles() const {
     const size_t most = form == Form::Parts ? tile_elements * static_cast<size_t>(chunks) : tile_elements;
-    return count <= most ? 1 : divide_up(count, most);  // short calls, for which a division counts, have one
+    return count <= most ? 1 : divide_up(count, most);  // spares short calls the cost of a division
   }
 
-  /// The caller's elements of a block over all tiles (of the vector, where chunks are its parts).
+  /// A block's length over all tiles, in the caller's elements (the vector's, if chunks are its parts).
   constexpr size_t elements(int chunk) const {
     if (form != Form::Varying) return count / scale;
     return counts == nullptr ? 0 : counts[chunk];
@@ -110,10 +111,10 @@ struct BufferLayout {
 struct Layout {
   BufferLayout input;
   BufferLayout output;
-  size_t scratch_chunk_bytes = 0;  // room of each scratch chunk
+  size_t scratch_chunk_bytes = 0;  // capacity of each scratch chunk
   size_t tiles = 1;
 
-  /// The bytes of a chunk. A scratch chunk's length is that of its chunk of the vector, see Buffer.
+  /// The bytes of a chunk. For the length of a scratch chunk see Buffer.
   constexpr Piece piece(size_t tile, Buffer buffer, int chunk) const {
     switch (buffer) {
       case Buffer::Input: return input.piece(tile, chunk);

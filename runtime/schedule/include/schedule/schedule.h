@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Step and Schedule: a collective algorithm as data.
 //
-// An algorithm is stated once, as a pure function from (shape, rank) to a Schedule: for that rank, a straight
-// list of Steps per lane. The verifier, the simulator and every executor read the same Schedule, so none of
-// them can disagree about the algorithm. Steps name chunks, never bytes; a Layout (layout.h) turns a chunk
-// into bytes for one call. Plain data: any thread once built.
+// An algorithm is defined once, as a pure function from (shape, rank) to a Schedule: for that rank, a linear
+// list of Steps per lane. The verifier, the simulator and every executor read the same Schedule, so they
+// cannot disagree about the algorithm. Steps name chunks, never bytes; a Layout (layout.h) maps a chunk to
+// bytes for one call. Plain data: any thread once built.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace rondo {
 
-/// What an algorithm may know of a call: never its size, type or addresses, so that one Schedule serves all.
+/// What an algorithm may know about a call: never size, type or addresses, so one Schedule serves all calls.
 struct Shape {
   CollectiveKind kind = CollectiveKind::AllReduce;
   int nranks = 1;
-  int root = 0;             // where the kind has one
-  bool varying = false;     // a _v form: chunks of different lengths, known to those who send or receive them
-  bool commutative = true;  // false: operands must be combined in the order of their ranks
-  int group = 1;            // so many consecutive ranks at a time are near one another; 1: all are alike
+  int root = 0;             // if the kind has one
+  bool varying = false;     // a _v form: chunk lengths differ; each known to its sender and receiver
+  bool commutative = true;  // false: operands must be combined in rank order
+  int group = 1;            // size of the groups of consecutive ranks that are close; 1: all are alike
 };
 
 /// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.
@@ -29,18 +30,18 @@ struct Shape {
 /// Chunks by kind, n ranks:       input                  output
 ///   all_reduce, broadcast,       C parts of the vector  the same C parts (C is the algorithm's choice)
 ///   reduce, scan, exscan
-///   all_gather, gather           1: the own block       n: a block of each rank
-///   reduce_scatter, scatter      n: a block each        1: the own block
-///   all_to_all                   n: a block each        n: a block of each rank
-///   barrier                      1 of no bytes          1 of no bytes
-/// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the longer of the two.
+///   all_gather, gather           1: own block           n: one block from each rank
+///   reduce_scatter, scatter      n: one block for each  1: own block
+///   all_to_all                   n: one block for each  n: one block from each rank
+///   barrier                      1, empty               1, empty
+/// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the one with more chunks.
 enum class Buffer : uint8_t { None, Input, Output, Scratch };
 
 struct Chunks {
   int input;
   int output;
 };
-/// This table; `parts` is C where that leaves a choice.
+/// The table above; `parts` is C, if the kind leaves a choice.
 Chunks chunks_of(const Shape& shape, int parts);
 
 struct Ref {
@@ -52,32 +53,26 @@ inline Ref output(int chunk) { return {Buffer::Output, chunk}; }
 inline Ref scratch(int chunk) { return {Buffer::Scratch, chunk}; }
 
 enum Verb : uint8_t {
-  kRecv = 1,    // take one slot from every peer of the receive set
-  kReduce = 2,  // combine, in the order of the receive set, where the own rank, if it is there, is the source
-  kCopy = 4,    // write the value to the destination
-  kSend = 8,    // send the value to every peer of the send set, one slot each
-  kFinish = 16,  // the value is complete: apply what comes after the last operand (avg's division)
+  kRecv = 1,     // take one slot from every peer of the receive set
+  kReduce = 2,   // combine, in the order of the receive set; the own rank in the set means the source
+  kCopy = 4,     // write the value to the destination
+  kSend = 8,     // send the value to every peer of the send set, one slot each
+  kFinish = 16,  // the value is complete: apply the final step after the last operand (avg's division)
 };
 
-/// Whether results of the kind are finished: scans are not, since nothing comes after their last operand.
-constexpr bool finishes(CollectiveKind kind) {
-  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Reduce ||
-         kind == CollectiveKind::ReduceScatter;
-}
-
 /// One fused move of `count` consecutive chunks:
-///     value = kReduce ? fold of the receive set : kRecv ? what its one peer sent : source
+///     value = kReduce ? fold of the receive set : kRecv ? the message of its one peer : source
 ///     if kFinish: value = finish(value)
 ///     if kCopy: destination = value
 ///     if kSend: a slot for every peer of the send set = value
-/// A Step runs when all its slots are there (data to receive, room to send) and the Step that it waits for is
-/// done; it takes them all at once or none. It is as long as its destination or, where it has none, its
-/// source. Source and destination may be the same memory, but not overlap otherwise.
+/// A Step runs when all its slots are available (data to receive, room to send) and the Step that it waits
+/// for is done; it takes all of them at once or none. Its length is that of its destination or, if it has
+/// none, of its source. Source and destination may be the same memory, but must not otherwise overlap.
 ///
-/// What Steps may touch: Input is never written. Output is written only at ranks that have a result (reduce
-/// and gather: the root; exscan: not rank 0), and read only after this rank has written it. A reducing
-/// collective reads each rank's own operand from Input, and only from there, where a pre-multiplied sum
-/// scales it; in place, that is before the Output that shares its memory is written.
+/// What Steps may access: Input is never written. Output is written only at ranks that have a result (reduce
+/// and gather: the root; exscan: all but rank 0), and read only after this rank has written it. A reducing
+/// collective reads each rank's own operand only from Input, which is where a pre-multiplied sum scales it;
+/// in place, that happens before the Output that shares its memory is written.
 struct Step {
   static constexpr uint16_t kNone = 0xffff;
 
@@ -94,15 +89,15 @@ struct Step {
   constexpr bool has(Verb verb) const { return (verbs & verb) != 0; }
   constexpr Buffer src() const { return static_cast<Buffer>(buffers & 15); }
   constexpr Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
-  /// Whether its source is an operand, or all that it moves.
+  /// Whether its source is an operand, or the data that it moves.
   constexpr bool has_source() const { return src() != Buffer::None; }
 };
 static_assert(sizeof(Step) == 16);
 
-/// A Step as builders write it. The verbs follow from what is given: `recv` of several ranks is a reduction
-/// of what they send, of the own rank alone just the source; `dst` is a copy, and so on.
+/// A Step as builders write it. The verbs follow from the fields that are set: `recv` from several ranks
+/// reduces their messages, from the own rank alone means just the source; `dst` implies a copy, and so on.
 struct Move {
-  std::vector<int> recv = {};  // ranks in the order of combination; the own rank stands for `src`
+  std::vector<int> recv = {};  // ranks in the order of combination; the own rank means `src`
   Ref src = {};
   Ref dst = {};
   std::vector<int> send = {};
@@ -112,8 +107,8 @@ struct Move {
   int after_step = 0;
 };
 
-/// Steps that run one after the other. A connection is named by (peer, port): a lane sends to and receives
-/// from its peers' lanes of the same port, and no two lanes of a rank share a port.
+/// Steps that run in sequence. A connection is named by (peer, port): a lane sends to and receives from its
+/// peers' lanes with the same port, and no two lanes of a rank share a port.
 struct Lane {
   uint16_t port = 0;
   std::vector<Step> steps;
@@ -125,25 +120,25 @@ struct Schedule {
   int input_chunks = 1;
   int output_chunks = 1;
   int scratch_chunks = 0;
-  int slot_chunks = 1;  // the most chunks in one slot, the same at all ranks, whatever their own Steps hold
+  int slot_chunks = 1;  // maximum chunks in one slot; the same at all ranks, regardless of their own Steps
   std::vector<Lane> lanes;
-  std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets have one index
+  std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets share an index
 
-  /// A Schedule without steps, its chunks as chunks_of() says.
+  /// A Schedule without steps, with the chunks of chunks_of().
   Schedule(const Shape& shape, int rank, int parts = 1, int scratch_chunks = 0);
 
-  /// Appends to a lane (made where it is missing, with its index as port); returns the Step's index.
+  /// Appends to a lane, creating it if needed, with its index as port; returns the Step's index.
   int add(int lane, const Move& move);
   int add(const Move& move) { return add(0, move); }
 };
 
-/// "recv 3 + input[2] -> output[2], send 1": for people.
+/// Human-readable: "recv 3 + input[2] -> output[2], send 1".
 std::string to_string(const Schedule& schedule, const Step& step);
 
-/// The whole Schedule, a line a Step.
+/// The whole Schedule, one line per Step.
 std::string to_string(const Schedule& schedule);
 
-/// Where the caller's buffers overlap in an in-place call: `chunk` of Output is `chunk` of Input, or nothing.
+/// How the caller's buffers overlap in an in-place call.
 struct InPlace {
   /// The Input chunk that shares memory with this Output chunk at this rank; -1: none.
   static int input_of_output(const Shape& shape, int rank, int output_chunk);

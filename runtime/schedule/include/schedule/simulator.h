@@ -1,8 +1,9 @@
-// The simulator: runs an algorithm over all ranks on a clock, with one bandwidth and one latency for every
-// link.
+// SPDX-License-Identifier: Apache-2.0
+// The simulator: runs an algorithm over all ranks in simulated time, with the same bandwidth and latency for
+// every link.
 //
-// Each rank has one port out and one port in; a message occupies both for bytes / bandwidth and arrives a
-// latency later. Arithmetic takes no time. With the whole vector as one tile it gives the textbook costs.
+// Each rank has one port out and one port in; a message occupies both for bytes / bandwidth and arrives one
+// latency later. Arithmetic takes no time. With the whole vector as one tile this gives the textbook costs.
 // Pure: any thread.
 #pragma once
 
@@ -20,7 +21,7 @@ struct SimulatedNetwork {
 };
 
 /// Seconds from the start to the last rank's last Step, for a vector of `bytes` bytes (the longer of a rank's
-/// input and output) in `tiles` tiles; a Status where the schedule stops before its end.
+/// input and output) in `tiles` tiles; an error if the schedule deadlocks.
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
                         const SimulatedNetwork& network);
 

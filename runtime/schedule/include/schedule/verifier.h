@@ -1,11 +1,12 @@
-// The verifier: runs an algorithm symbolically over all ranks and proves that it is right.
+// SPDX-License-Identifier: Apache-2.0
+// The verifier: runs an algorithm symbolically over all ranks and proves it correct.
 //
-// Buffers hold expressions instead of numbers. Slots are a bounded FIFO a connection and direction, as in the
-// executors. Checked: every output chunk holds each rank's contribution exactly once, in rank order where the
-// shape is not commutative, finished exactly once; nobody waits for ever at the given slot depth; no Step
-// reads what was never written, writes where it must not (another rank's result, an input that is not the
-// output), or races with another lane; nothing is left in a connection. Where it is asked for: that results
-// have one association, whatever the shape, so that their bits are always the same. Pure: any thread.
+// Buffers hold expressions instead of numbers. Slots are a bounded FIFO per connection and direction, as in
+// the executors. Checked: every output chunk holds each rank's contribution exactly once, in rank order if
+// the shape is not commutative, finished exactly once; no deadlock at the given slot depth; no Step reads
+// data that was never written, writes where it must not (another rank's result, an input that is not the
+// output), or races with another lane; nothing is left in a connection. Optionally: that results have one
+// association, regardless of the shape, so that their bits are always the same. Pure: any thread.
 #pragma once
 
 #include <vector>
@@ -17,37 +18,37 @@
 namespace rondo {
 
 struct VerifyOptions {
-  int slots = 2;          // a connection's depth
-  int tiles = 3;          // times that the schedule is repeated
-  bool in_place = false;  // input and output share memory as InPlace says
-  /// Not 0: a seed. Each chunk (of all that are equally long) then has bytes in the first tiles only, in how
-  /// many is random; Steps without bytes are left out from the second tile on, as layout.h says.
+  int slots = 2;          // depth of each connection
+  int tiles = 3;          // number of times the schedule is repeated
+  bool in_place = false;  // input and output share memory as in InPlace
+  /// If not 0, a seed: chunks of each length class then have bytes only in the first tiles, a random number
+  /// of them; Steps without bytes are skipped from the second tile on, as in layout.h.
   uint32_t short_chunks = 0;
-  Association association = Association::Any;  // that results must have
+  Association association = Association::Any;  // required of the results
 };
 
-/// Ok, or InternalError with a sentence: rank, lane, step, what is wrong. `ranks[r]` is rank r's schedule.
+/// Ok, or InternalError that names rank, lane, step and the fault. `ranks[r]` is rank r's schedule.
 Status verify(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options = {});
 
 /// The association of an output chunk of a rank, such as "((0+1)+(2+3))"; the schedules must verify.
 std::string association(const Shape& shape, const std::vector<Schedule>& ranks, int rank, int output_chunk);
 
-/// What of a formula concerns the reduction.
+/// How to print formulas for a given reduction.
 struct FormulaStyle {
-  bool roundings = true;  // r(...) is rounded to the type; false: where each addition is
-  int divisor = 1;        // that the finished value is divided by
+  bool roundings = true;  // show roundings to the type as r(...); false: each addition rounds
+  int divisor = 1;        // by which the finished value is divided
 };
 
-/// How a rank's result comes about, such as "r((x0 + x1) + x2)", x0 being rank 0's operand. Of many operands
-/// only the first and last are named: "((x0 + x1) + x2) + ... + x63" goes on as it begins, and {x0 to x15}
-/// are combined among themselves.
+/// How a rank's result is computed, such as "r((x0 + x1) + x2)", x0 being rank 0's operand. Long formulas
+/// name only the first and last operands: "((x0 + x1) + x2) + ... + x63" continues the same way, and {x0 to
+/// x15} are combined among themselves.
 struct Formula {
   int rank = 0;
   int chunk = 0;  // of the operands
   std::string text;
 };
 
-/// Of all results, by rank and chunk; the schedules must verify.
+/// The formulas of all results, by rank and chunk; the schedules must verify.
 std::vector<Formula> formulas(const Shape& shape, const std::vector<Schedule>& ranks,
                               const FormulaStyle& style);
 

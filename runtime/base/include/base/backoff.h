@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backoff: how a thread waits between two polls, everywhere in the library. It spins while an answer may be a
+// moment away, then yields, then sleeps for longer and longer. If yielding brings the answer at once, the
+// thread shares its core with the one it waits for, and its next waits spin less. One object per wait, used
+// by one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rondo {
+
+class Backoff {
+ public:
+  /// `oversubscribed`: ranks outnumber the cores, so that a spinning thread may keep the one it waits for
+  /// from running. `nap(ns)` sleeps for at most that long, and wakes when there may be something to do; null:
+  /// it sleeps that long.
+  explicit Backoff(bool oversubscribed, std::function<void(int64_t ns)> nap = nullptr)
+      : oversubscribed_(oversubscribed), nap_(std::move(nap)) {}
+
+  /// Something moved.
+  void reset() {
+    if (turns_ == 0) return;
+    learn();
+    turns_ = 0;
+    since_ns_ = 0;
+  }
+  /// Nothing moved: waits a little. True now and then, when slower things (deadline, peers) should be
+  /// checked.
+  bool wait();
+  /// How long nothing has moved, as of the last wait() that was true.
+  int64_t waited_ns() const { return waited_ns_; }
+
+ private:
+  uint32_t spins() const;
+  void learn() const;
+
+  bool oversubscribed_;
+  std::function<void(int64_t ns)> nap_;
+  uint32_t turns_ = 0;
+  int64_t since_ns_ = 0;
+  int64_t waited_ns_ = 0;
+};
+
+/// Polls `ready()` without spinning until it is true, which is the result, or the deadline has passed. For
+/// waits that no short call goes through.
+template <typename Ready>
+bool wait_until(Ready&& ready, const Deadline& deadline) {
+  Backoff backoff(true);
+  while (!ready()) {
+    if (backoff.wait() && deadline.passed()) return ready();
+  }
+  return true;
+}
+
+/// The same for what ends by itself, such as calls, which have deadlines.
+template <typename Ready>
+void wait_until(Ready&& ready) {
+  Backoff backoff(true);
+  while (!ready()) backoff.wait();
+}
+
+/// How long to spin before yielding where ranks outnumber cores: less than a switch to another rank costs.
+class OversubscribedSpin {
+ public:
+  /// Never over unless `oversubscribed`.
+  explicit OversubscribedSpin(bool oversubscribed) : oversubscribed_(oversubscribed) {}
+  bool is_over() {
+    if (!oversubscribed_) return false;
+    if (began_ns_ == 0) began_ns_ = now_ns();
+    return now_ns() - began_ns_ > kSwitch_ns;
+  }
+
+ private:
+  static constexpr int64_t kSwitch_ns = 500;
+  bool oversubscribed_;
+  int64_t began_ns_ = 0;
+};
+
+}  // namespace rondo

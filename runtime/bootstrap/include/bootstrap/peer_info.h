@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// PeerInfo: what every rank of a session knows about every other. Plain data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/byte_codec.h"
+#include "net/socket.h"
+#include "transports/transport.h"
+
+namespace rondo {
+
+/// A rank's GPU.
+struct PeerGpu {
+  using Uuid = std::array<std::byte, 16>;  // the same in all processes
+  int32_t ordinal = -1;                    // in its process; -1: the rank uses no GPU
+  int32_t processors = 0;
+  Uuid uuid{};
+  std::vector<Uuid> linked;  // GPUs that its process sees and NVLink connects to it, itself included
+
+  bool is_linked_to(const PeerGpu& other) const;
+  void write(ByteWriter& writer) const;
+  static PeerGpu read(ByteReader& reader);
+};
+
+struct PeerInfo {
+  int32_t rank = 0;
+  int32_t nranks = 1;  // as that rank's caller gave it
+  Endpoint endpoint;   // its host and process
+  int32_t pid = 0;
+  uint16_t tcp_port = 0;
+  int32_t allowed_cpus = 1;  // of the thread that joined
+  int32_t first_cpu = 0;     // of those
+  int32_t cache = -1;        // the last-level cache that all of those share; -1: there is none
+  PeerGpu device;
+  std::vector<IpAddress> addresses;
+  std::string host_name;
+
+  /// True if both are in one process.
+  bool is_beside(const PeerInfo& other) const {
+    return endpoint.process == other.endpoint.process && endpoint.host == other.endpoint.host;
+  }
+  /// "rank 3 (process 1234 on host alpha)".
+  std::string text() const;
+  void write(ByteWriter& writer) const;
+  static PeerInfo read(ByteReader& reader);
+};
+
+/// The abstract Unix name at which a process listens.
+std::string unix_name(uint64_t process);
+
+}  // namespace rondo

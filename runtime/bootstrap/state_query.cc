@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/state_query.h"
+
+#include "bootstrap/session.h"
+#include "net/framed_socket.h"
+
+namespace rondo {
+
+PeerState PeerState::of(const FlightRecorder& recorder, int asker) {
+  PeerState activity;
+  activity.known = 1;
+  activity.finished = recorder.finished() ? 1 : 0;
+  activity.latest = recorder.latest();  // read after `finished`: if that is set, this is the last call
+  activity.inside = recorder.inside() ? 1 : 0;
+  activity.waiting_for = recorder.waiting_for();
+  activity.sent = recorder.sent_to(asker);
+  for (uint32_t i = 0; i < FlightRecorder::kRemembered && i < activity.latest; ++i) {
+    const uint32_t sequence = activity.latest - i;
+    activity.calls[sequence % FlightRecorder::kRemembered] = recorder.call(sequence).value_or(Signature());
+  }
+  activity.messages = recorder.messages();
+  return activity;
+}
+
+std::optional<Signature> PeerState::call(uint32_t sequence) const {
+  const Signature& kept = calls[sequence % FlightRecorder::kRemembered];
+  return sequence != 0 && kept.sequence == sequence ? std::optional(kept) : std::nullopt;
+}
+
+int PeerState::waits_for() const {
+  if (inside != 0) return waiting_for;
+  return messages.none() ? -1 : messages.peer();
+}
+
+Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, const Deadline& deadline,
+                           const Interrupt& interrupt) {
+  const bool same_host = session.is_on_this_host(rank);
+  const ConnectRequest purpose{.kind = ConnectKind::Inquiry, .communicator = communicator};
+  RONDO_TRY_ASSIGN(const Fd fd,
+                   session.dial(rank, same_host ? Route::Unix : Route::Tcp, purpose, deadline, interrupt));
+  RONDO_TRY_ASSIGN(const ControlMessage message, receive_message(fd, deadline, interrupt));
+  ByteReader reader(message.body);
+  const auto answer = reader.get<PeerStates>();
+  if (message.type != MessageType::Answer || !reader.ok())
+    return Status(Code::RemoteError, "an inquiry got a broken answer");
+  return answer;
+}
+
+}  // namespace rondo

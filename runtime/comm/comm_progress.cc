@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm_progress.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/backoff.h"
+
+namespace rondo {
+namespace {
+
+/// Max delay of a failure notice in the control tree, if a connection broke first.
+constexpr int64_t kNewsMayTake_ms = 5000;
+/// A rank closes a failed call's connections shortly before it reports the cause.
+constexpr int64_t kTellingMayTake_ms = 300;
+
+}  // namespace
+
+CommProgress::CommProgress(Communicator& communicator, std::span<const GroupOp> ops, MessageStreams& streams)
+    : communicator_(communicator), ops_(ops), streams_(streams) {
+  for (const GroupOp& op : ops_)
+    if (op.communicator == &communicator_)
+      std::visit([&](const auto& what) { add(what, op.place); }, op.what);
+}
+
+template <typename Request>
+void CommProgress::add(const std::shared_ptr<Request>& request, const CallPlace& place) {
+  if (place.on_gpu) {
+    if (!gpu_messages_)
+      gpu_messages_.emplace(communicator_.gpu_calls().messages(), communicator_.messages().mutex(), streams_);
+    return gpu_messages_->add(request, place.stream, !place.on_stream);
+  }
+  if (!messages_) messages_.emplace(communicator_.messages());
+  messages_->add(request);
+}
+
+Progress CommProgress::advance() {
+  if (communicator_.membership().failed()) return fail(communicator_.membership().cause());
+  Progress calls = advance_calls();
+  if (over_) return Progress::Failed;
+  const Progress messages = messages_ ? messages_->advance() : Progress::Done;
+  if (messages == Progress::Failed) return fail(messages_->status());
+  const Progress on_gpu = gpu_messages_ ? gpu_messages_->advance() : Progress::Done;
+  if (on_gpu == Progress::Failed) return fail(gpu_messages_->status());
+  const std::array all{calls, messages, on_gpu};
+  const auto how_many = [&](Progress one) { return std::count(all.begin(), all.end(), one); };
+  if (how_many(Progress::Done) == std::ssize(all)) {
+    // A failure releases messages of a GPU, so that they look done.
+    if (gpu_messages_ && communicator_.membership().failed()) return fail(communicator_.membership().cause());
+    hide_messages();
+    over_ = true;
+    return Progress::Done;
+  }
+  const bool moved = how_many(Progress::Moved) != 0;
+  if (moved) stall_detector_.note_progress();
+  return moved ? Progress::Moved : Progress::Stuck;
+}
+
+/// The next call of this communicator; null if there is none left.
+const Call* CommProgress::next_call() {
+  while (next_ != ops_.size()) {
+    const GroupOp& op = ops_[next_++];
+    if (const Call* call = std::get_if<Call>(&op.what); call && op.communicator == &communicator_)
+      return call;
+  }
+  return nullptr;
+}
+
+void CommProgress::take_up(const Result<Task*>& started) {
+  deadline_.reset();
+  if (started.ok())
+    call_ = started.value();
+  else if (started.status().code() == Code::Unsupported)  // at all ranks alike, before anything was sent
+    refuse(started.status());
+  else
+    fail(started.status());
+}
+
+Progress CommProgress::advance_calls() {
+  for (;;) {
+    if (call_ == nullptr) {
+      const Call* const next = over_ ? nullptr : next_call();
+      if (next == nullptr) return over_ ? Progress::Failed : Progress::Done;
+      take_up(communicator_.prepare(*next));
+      continue;
+    }
+    const Progress progress = call_->advance();
+    if (progress == Progress::Failed && call_->refused()) {
+      communicator_.membership().recorder().end();
+      refuse(call_->status());
+      continue;
+    }
+    if (progress == Progress::Failed) return fail(where_ranks_disagree(call_->status()));
+    if (progress != Progress::Done) return progress;
+    communicator_.membership().recorder().end();
+    call_ = nullptr;
+  }
+}
+
+/// Skips the current call, but not the later ones.
+void CommProgress::refuse(const Status& why) {
+  if (status_.ok()) status_ = communicator_.membership().recorder().named(why);
+  call_ = nullptr;
+}
+
+/// A mismatch may show only after earlier calls that ranks disagreed on: finds the first such call.
+Status CommProgress::where_ranks_disagree(const Status& cause) const {
+  if (cause.code() != Code::Mismatch) return cause;
+  const Status first = first_disagreement(communicator_.membership(), call_->blocked_on());
+  return first.ok() ? cause : first;
+}
+
+/// A connection breaks if the peer has died, or has heard of a failure before this rank: waits for the
+/// failure notice, which names the first rank that failed.
+Status CommProgress::first_cause(const Status& cause) {
+  const CommState& health = *communicator_.membership().state();
+  if (cause.code() != Code::RemoteError || health.failed()) return communicator_.membership().fail(cause);
+  const Deadline told = Deadline::in_ms(kTellingMayTake_ms);
+  communicator_.membership().session()->await_news(kNewsMayTake_ms, health);
+  wait_until([&] { return health.failed(); }, told);
+  return communicator_.membership().fail(cause);
+}
+
+Progress CommProgress::fail(const Status& cause) {
+  status_ = first_cause(cause);
+  abandon();
+  // The recorder keeps the call: peers that ask still learn which rank this rank waited for.
+  over_ = true;
+  return Progress::Failed;
+}
+
+void CommProgress::abandon() {
+  if (call_) call_->abandon();
+  if (messages_) messages_->abandon();
+  if (gpu_messages_) gpu_messages_->abandon();
+}
+
+int CommProgress::blocked_on() const {
+  int rank = call_ ? call_->blocked_on() : -1;
+  if (rank < 0 && messages_) rank = messages_->blocked_on();
+  if (rank < 0 && gpu_messages_) rank = gpu_messages_->blocked_on();
+  return rank;
+}
+
+/// The first known wait target.
+Awaited CommProgress::awaited() {
+  if (over_) return {};
+  const Awaited awaited = call_ ? call_->awaited() : Awaited();
+  return is_known(awaited) || !messages_ ? awaited : messages_->awaited();
+}
+
+PendingWait CommProgress::wait() const {
+  if (call_) return {.rank = blocked_on(), .messages = {}, .received = {}};
+  PendingWait wait{
+      .rank = blocked_on(), .messages = messages_ ? messages_->pending() : PendingMessages(), .received = {}};
+  PointToPoint& engine = communicator_.messages();
+  const std::lock_guard lock(engine.mutex());
+  wait.received = engine.received();
+  return wait;
+}
+
+void CommProgress::show_messages() {
+  communicator_.membership().recorder().show(messages_->pending());
+  has_shown_ = true;
+}
+
+void CommProgress::hide_messages() {
+  if (std::exchange(has_shown_, false)) communicator_.membership().recorder().show({});
+}
+
+void CommProgress::look(int64_t waited_ns, bool waits) {
+  if (over_) return;
+  if (is_disowned()) {
+    fail(refuse_disowned());
+    return;
+  }
+  if (!deadline_) deadline_ = Deadline::in_ms(communicator_.membership().timeout_ms());
+  if (call_) communicator_.membership().recorder().wait_for(blocked_on());
+  if (messages_ && waits) show_messages();
+  // Query each only once: the answer may change in between.
+  Status broken = call_ ? call_->connection_status() : Status();
+  if (broken.ok() && messages_) broken = messages_->connection_status();
+  if (!broken.ok()) {
+    fail(broken);
+    return;
+  }
+  switch (stall_detector_.judge(waited_ns, deadline_->passed())) {
+    case StallDetector::Finding::Fine: return;
+    case StallDetector::Finding::Stalled: return look_into(diagnose(communicator_.membership(), wait()));
+    case StallDetector::Finding::Overdue: return give_up();
+  }
+}
+
+void CommProgress::look_into(const DesyncReport& diagnosis) {
+  if (!diagnosis.mismatch.ok())
+    fail(diagnosis.mismatch);
+  else if (!diagnosis.departed.ok())
+    fail(diagnosis.departed);
+}
+
+void CommProgress::give_up() {
+  const FlightRecorder& recorder = communicator_.membership().recorder();
+  const PendingWait lasts = wait();
+  const DesyncReport diagnosis = diagnose(communicator_.membership(), lasts);
+  if (!diagnosis.mismatch.ok()) {
+    fail(diagnosis.mismatch);
+  } else if (!diagnosis.elsewhere.ok()) {
+    fail(diagnosis.elsewhere);
+  } else {
+    fail(overdue(communicator_.membership(),
+                 lasts.messages ? describe(*lasts.messages)
+                                : describe(recorder.call(recorder.latest()).value_or(Signature())),
+                 diagnosis));
+  }
+}
+
+}  // namespace rondo

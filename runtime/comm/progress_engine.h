@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The progress engine: runs the calls of a group, of any mix of communicators, on the calling thread. All of
+// them progress concurrently; the collectives of one communicator run in order. Every wait checks the
+// communicator's health, its connections and its deadline; a long wait is diagnosed.
+#pragma once
+
+#include <span>
+
+#include "comm/user_messages.h"
+
+namespace rondo {
+
+/// Makes a call and runs it to its end; a refused call is not made.
+Status run_to_completion(Communicator& communicator, const CallRequest& request);
+/// The same for sends and receives.
+Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages);
+/// The same for ops: carries out all that it can and returns the first error, if any; else calls each
+/// finish().
+Status run_to_completion(std::span<const GroupOp> ops);
+
+}  // namespace rondo

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis/desync_report.h"
+
+#include <algorithm>
+
+#include "bootstrap/state_query.h"
+
+namespace rondo {
+namespace {
+
+/// Max ranks named in a message.
+constexpr size_t kMaxNamed = 8;
+/// The maximum time of a diagnosis, however many ranks do not answer: the thread does nothing else meanwhile.
+constexpr int64_t kDiagnosis_ms = 2000;
+
+Result<PeerStates> ask(const Membership& membership, int rank) {
+  return inquire(*membership.session(), membership.session_rank(rank), membership.id(),
+                 Deadline::in_ms(kAnswer_ms), [&] { return membership.cause(); });
+}
+
+/// Describes a waiting rank's state.
+std::string wait_text(const PeerState& does) {
+  if (does.finished != 0) return "waits in rondo_finalize()";
+  if (does.inside == 0) return "waits in " + describe(does.messages);
+  return "is in " + describe(does.last()) + (does.messages.none() ? "" : " and " + describe(does.messages));
+}
+
+/// `sequence`: of the call that waits for the rank; 0: the wait is for a message.
+std::string activity_text(const PeerState& does, uint32_t sequence) {
+  if (does.known == 0) return "has no such communicator any more";
+  if (does.waits()) return wait_text(does) + describe_unasked(does.messages);
+  if (does.finished != 0) return "has called rondo_finalize()";
+  if (does.latest == 0) return "has made no call on it yet";
+  const char* has = sequence == 0             ? "is in no call; its last was"
+                    : does.latest < sequence  ? "has not come to this call; its last was"
+                    : does.last().on_gpu != 0 ? "has put on a stream"
+                                              : "is done with";
+  return fmt::format("{} {}", has, describe(does.last()));
+}
+
+/// Message lengths of the _v forms may differ between ranks; everything else must be the same.
+bool same_call(Signature a, Signature b) {
+  if (a.varying != 0 && b.varying != 0) a.count = b.count = 0;
+  return a == b;
+}
+
+Status first_difference(const Membership& membership, int rank, const PeerState& theirs) {
+  const FlightRecorder& ours = membership.recorder();
+  const uint32_t last = std::min(ours.latest(), theirs.latest);
+  for (uint32_t sequence = last - std::min(last, FlightRecorder::kRemembered); sequence <= last; ++sequence) {
+    const auto own = ours.call(sequence);
+    const auto other = theirs.call(sequence);
+    if (own && other && !same_call(*own, *other)) return mismatch(membership.rank(), *own, rank, *other);
+  }
+  return {};
+}
+
+/// Follows the chain of waiting ranks, starting at this one.
+class Pursuit {
+ public:
+  Pursuit(const Membership& membership, const PendingWait& wait) : membership_(membership), wait_(wait) {
+    const FlightRecorder& recorder = membership.recorder();
+    PeerState own = PeerState::of(recorder, -1);
+    if (wait.messages) own.inside = 0;
+    own.messages = wait.messages.value_or(PendingMessages());
+    sequence_ = wait.messages ? 0 : own.latest;
+    links_.push_back({membership.rank(), own});
+  }
+
+  bool is_over() const { return deadline_.passed(); }
+
+  DesyncReport follow(int first) {
+    DesyncReport found;
+    links_.resize(1);
+    for (int rank = first; rank >= 0 && rank < membership_.size();) {
+      if (const auto known = find(rank); known != links_.end()) {
+        judge_circle({known, links_.end()}, found);
+        return found;
+      }
+      if (is_over()) {
+        found.open = true;
+        return found;
+      }
+      const Result<PeerStates> answer = ask(membership_, rank);
+      found.open = false;
+      if (!answer.ok()) return without_answer(rank, answer.status());
+      found.mismatch = disagreement(rank, answer.value().here);
+      if (!found.mismatch.ok()) return found;
+      rank = take(rank, answer.value(), found);
+    }
+    return found;
+  }
+
+ private:
+  struct WaitLink {
+    int rank;
+    PeerState does;
+  };
+  using WaitLinks = std::vector<WaitLink>;
+
+  const PeerState& own() const { return links_.front().does; }
+  std::string own_text() const { return wait_.messages ? describe(*wait_.messages) : describe(own().last()); }
+  WaitLinks::iterator find(int rank) {
+    return std::find_if(links_.begin(), links_.end(),
+                        [&](const WaitLink& link) { return link.rank == rank; });
+  }
+
+  DesyncReport without_answer(int rank, const Status& why) const {
+    DesyncReport found;
+    if (why.code() == Code::RemoteError)
+      found.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
+                             membership_.rank_text(rank), membership_.rank());
+    found.cause =
+        why.code() == Code::Timeout ? membership_.rank_text(rank) + " did not answer" : why.message();
+    return found;
+  }
+
+  /// Records what the rank is doing; returns the rank that it waits for, or -1.
+  int take(int rank, const PeerStates& answer, DesyncReport& found) {
+    const PeerState& does = answer.here;
+    found.cause = fmt::format("{} {}", membership_.rank_text(rank), activity_text(does, sequence_));
+    found.late = does.latest < sequence_;
+    if (!does.waits()) note_other(rank, answer, found);
+    // A rank that is still in an earlier call waits for another rank too.
+    const bool follows = does.waits() && (does.inside == 0 || sequence_ == 0 || does.latest <= sequence_);
+    found.open = follows;
+    links_.push_back({rank, does});
+    return follows ? does.waits_for() : -1;
+  }
+
+  /// Adds to the report if the rank waits on another communicator.
+  void note_other(int rank, const PeerStates& answer, DesyncReport& found) const {
+    if (answer.other == 0) return;
+    const auto recorder = membership_.session()->board_of(answer.other);
+    const std::string title = recorder ? recorder->title() : "another communicator";
+    found.cause += fmt::format(", and it {} of {}", wait_text(answer.there), title);
+    if (recorder == nullptr || answer.there.inside == 0 || recorder->latest() >= answer.there.latest) return;
+    found.elsewhere =
+        error(Code::Mismatch, "ranks disagree: rank {} called {} of {}; rank {} called {} of {}",
+              membership_.rank(), own_text(), membership_.recorder().title(), rank,
+              describe(answer.there.last()), title);
+  }
+
+  Status disagreement(int rank, const PeerState& does) const {
+    RONDO_TRY(first_difference(membership_, rank, does));
+    const bool never =
+        wait_.messages ? can_never_match(rank, does) : own().inside != 0 && does.latest < sequence_;
+    if (does.finished == 0 || !never) return {};
+    return error(Code::Mismatch,
+                 "ranks disagree: rank {} called {}; rank {} called rondo_finalize() instead{}",
+                 membership_.rank(), own_text(), rank, describe_unasked(own().messages));
+  }
+
+  /// True if a rank that has finished cannot match this rank's messages. Messages it has sent may still be on
+  /// their way.
+  bool can_never_match(int rank, const PeerState& does) const {
+    if (own().messages.sends.names(rank)) return true;
+    return own().messages.receives.names(rank) && wait_.received[static_cast<size_t>(rank)] == does.sent;
+  }
+
+  /// Ranks in a collective wait for several ranks and name one, so a cycle of collectives alone proves
+  /// nothing.
+  void judge_circle(const WaitLinks& circle, DesyncReport& found) const {
+    const auto waits_for_message = [](const WaitLink& link) { return link.does.inside == 0; };
+    found.open = std::none_of(circle.begin(), circle.end(), waits_for_message);
+    if (found.open) return;
+    std::string waits;
+    std::string unasked;
+    for (size_t i = 0; i < circle.size() && i < kMaxNamed; ++i) {
+      const PeerState& does = circle[i].does;
+      waits += fmt::format("{}rank {} {}", i == 0 ? "" : ", ", circle[i].rank, wait_text(does));
+      unasked += describe_unasked(does.messages);
+    }
+    if (circle.size() > kMaxNamed) waits += ", and so on";
+    found.cause =
+        waits +
+        (circle.size() == 1 ? ", and has not sent itself such a message" : ": they wait for one another") +
+        unasked;
+  }
+
+  const Membership& membership_;
+  const PendingWait& wait_;
+  Deadline deadline_ = Deadline::in_ms(kDiagnosis_ms);
+  uint32_t sequence_;  // of the waiting call; 0: the wait is for a message
+  WaitLinks links_;    // this rank, the one that it waits for, and so on
+};
+
+/// Asks every rank, and returns the most informative report.
+DesyncReport ask_all(const Membership& membership, Pursuit& pursuit) {
+  DesyncReport found;
+  for (int rank = 0; rank < membership.size() && !pursuit.is_over(); ++rank) {
+    if (rank == membership.rank()) continue;
+    DesyncReport one = pursuit.follow(rank);
+    if (!one.mismatch.ok() || !one.departed.ok() || (one.late && !one.open)) return one;
+    if (found.cause.empty() || (found.open && !one.open)) found = std::move(one);
+  }
+  return found;
+}
+
+/// For a receive from any source: any rank may send the message, so no single rank is to blame.
+DesyncReport ask_for_any_source(const Membership& membership, Pursuit& pursuit) {
+  DesyncReport found;
+  std::vector<std::string> causes;
+  size_t left = 0;
+  for (int rank = 0; rank < membership.size() && !pursuit.is_over(); ++rank) {
+    if (rank == membership.rank()) continue;
+    DesyncReport one = pursuit.follow(rank);
+    if (!one.departed.ok()) ++left;
+    if (std::find(causes.begin(), causes.end(), one.cause) == causes.end()) causes.push_back(one.cause);
+    found = std::move(one);
+  }
+  if (left + 1 < static_cast<size_t>(membership.size())) found.departed = {};
+  found.mismatch = found.elsewhere = {};
+  found.cause.clear();
+  for (size_t i = 0; i < causes.size() && i < kMaxNamed; ++i) found.cause += (i == 0 ? "" : "; ") + causes[i];
+  return found;
+}
+
+}  // namespace
+
+DesyncReport diagnose(const Membership& membership, const PendingWait& wait) {
+  Pursuit pursuit(membership, wait);
+  if (wait.messages && wait.rank < 0) return ask_for_any_source(membership, pursuit);
+  if (wait.rank < 0) return ask_all(membership, pursuit);
+  DesyncReport found = pursuit.follow(wait.rank);
+  return found.open && !wait.messages ? ask_all(membership, pursuit) : found;
+}
+
+Status first_disagreement(const Membership& membership, int rank) {
+  if (rank < 0 || rank == membership.rank()) return {};
+  const auto answer = ask(membership, rank);
+  return answer.ok() ? first_difference(membership, rank, answer.value().here) : Status();
+}
+
+Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis) {
+  return error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
+               static_cast<double>(membership.timeout_ms()) / 1000, membership.rank(),
+               diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause);
+}
+
+}  // namespace rondo

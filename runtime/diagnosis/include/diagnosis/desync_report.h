@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// DesyncReport: the explanation of a long wait, found by asking the awaited rank, then the rank that this one
+// waits for, and so on. If the chain ends without an answer, all ranks are asked, because a rank may wait for
+// several and names only one. Any thread.
+#pragma once
+
+#include "bootstrap/membership.h"
+
+namespace rondo {
+
+/// The wait to explain.
+struct PendingWait {
+  int rank = -1;                            // the awaited rank; -1: unknown, so all are asked
+  std::optional<PendingMessages> messages;  // nullopt: the wait is in the latest call
+  std::vector<uint64_t> received;           // with `messages`: messages received, by source rank
+};
+
+struct DesyncReport {
+  Status mismatch;    // not Ok: ranks disagree about a call, so waiting longer is pointless
+  Status departed;    // not Ok: an awaited rank has left
+  Status elsewhere;   // not Ok: it waits in a call on another communicator, which this rank has not made
+  std::string cause;  // a sentence about the rank at the end of the chain
+  bool late = false;  // that rank has not made the call
+  bool open = false;  // that rank waits for one already asked, or cannot name the one that it waits for
+};
+
+DesyncReport diagnose(const Membership& membership, const PendingWait& wait);
+
+/// The first recorded call about which this rank and `rank` disagree; Ok if there is none or `rank` does not
+/// answer.
+Status first_disagreement(const Membership& membership, int rank);
+
+/// The error of a call, named by `what`, whose deadline has passed.
+Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis);
+
+}  // namespace rondo

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program: a Schedule bound to one rank's connections. Immutable; read by the executor on the thread that
+// runs the call.
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "transports/connection.h"
+
+namespace rondo {
+
+class Program {
+ public:
+  /// `connect(peer, port)` returns the connection that a lane's Steps use; it must outlive the Program.
+  template <typename Connect>
+  static Result<Program> bind(const Shape& shape, Schedule schedule, Connect&& connect) {
+    Program program(shape, std::move(schedule));
+    for (size_t lane = 0; lane < program.schedule_.lanes.size(); ++lane) {
+      for (int peer : program.peers_of(lane)) {
+        RONDO_TRY_ASSIGN(Connection * connection, connect(peer, program.schedule_.lanes[lane].port));
+        program.adopt(lane, peer, connection);
+      }
+    }
+    return program;
+  }
+
+  const Schedule& schedule() const { return schedule_; }
+
+  /// The place of the value that a Step sends: an Input that it sends unchanged, even if it copies that too;
+  /// else its destination, if any, or a source that it sends without receiving. No buffer if the value is
+  /// only in slots.
+  static Ref value_place(const Step& step);
+
+  /// The connections to the ranks of a peer set, in its order; null for the own rank.
+  const std::vector<Connection*>& connections(size_t lane, uint16_t set) const {
+    return connections_[lane * schedule_.peer_sets.size() + set];
+  }
+  /// Every connection once.
+  const std::vector<Connection*>& all_connections() const { return all_; }
+  /// The smallest slot size of all connections; 0 if there are none.
+  size_t slot_bytes() const;
+
+  /// Whether the memory that holds the value of a sending Step remains unchanged until the call ends, so that
+  /// a peer may read it there.
+  bool stable(size_t lane, size_t step, bool in_place) const {
+    return (in_place ? stable_in_place_ : stable_)[lane][step];
+  }
+  /// Whether a Step writes to the Output what no Step reads from there.
+  bool settles(size_t lane, size_t step) const { return settled_[lane][step]; }
+  /// The connections that stable Steps send on.
+  const std::vector<Connection*>& posting_connections(bool in_place) const {
+    return in_place ? posting_in_place_ : posting_;
+  }
+
+ private:
+  Program(const Shape& shape, Schedule schedule);
+  std::vector<int> peers_of(size_t lane) const;
+  void adopt(size_t lane, int peer, Connection* connection);
+  bool posts(size_t lane, int peer, bool in_place) const;
+
+  Schedule schedule_;
+  std::vector<std::vector<Connection*>> connections_;  // [lane * sets + set]
+  std::vector<Connection*> all_;
+  std::vector<std::vector<bool>> stable_;
+  std::vector<std::vector<bool>> stable_in_place_;
+  std::vector<std::vector<bool>> settled_;
+  std::vector<Connection*> posting_;
+  std::vector<Connection*> posting_in_place_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// PendingMessages: the messages that a rank waits for, and those that have arrived instead, for its error
+// messages and for state queries from peers. Plain data; the same bytes in all processes and on all hosts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace rondo {
+
+inline constexpr int kAny = -1;  // source or tag
+
+/// An unfinished send or receive, or a message that no receive has asked for.
+struct MessageNote {
+  int32_t peer = -1;  // or kAny
+  int32_t tag = -1;   // or kAny
+};
+
+/// A count of notes, and the first few of them.
+struct MessageNotes {
+  static constexpr size_t kMaxKept = 4;
+  uint32_t count = 0;
+  std::array<MessageNote, kMaxKept> kept{};
+
+  void add(const MessageNote& note) {
+    if (count < kMaxKept) kept[count] = note;
+    ++count;
+  }
+  bool names(int peer) const {
+    for (size_t i = 0; i < kMaxKept && i < count; ++i)
+      if (kept[i].peer == peer) return true;
+    return false;
+  }
+};
+
+struct PendingMessages {
+  MessageNotes receives;
+  MessageNotes sends;
+  MessageNotes unasked;  // arrived from a rank from which a receive awaits another tag
+
+  bool none() const { return receives.count == 0 && sends.count == 0; }
+  /// The rank that the first of them waits for; kAny: any.
+  int peer() const { return receives.count != 0 ? receives.kept[0].peer : sends.kept[0].peer; }
+};
+
+/// "recv(from 1, tag 7) and 2 more".
+std::string describe(const PendingMessages& messages);
+/// "; a message with tag 7 of rank 1 has come and nobody asked for it", or empty.
+std::string describe_unasked(const PendingMessages& messages);
+
+}  // namespace rondo

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/pending.h"
+
+#include <fmt/core.h>
+
+namespace rondo {
+namespace {
+
+std::string text_of(const char* verb, const char* direction, const MessageNote& note) {
+  const std::string peer = note.peer == kAny ? "any source" : fmt::format("{}", note.peer);
+  const std::string tag = note.tag == kAny ? "any tag" : fmt::format("tag {}", note.tag);
+  return fmt::format("{}({} {}, {})", verb, direction, peer, tag);
+}
+
+}  // namespace
+
+std::string describe(const PendingMessages& messages) {
+  if (messages.none()) return "a send or receive";
+  const std::string first = messages.receives.count != 0 ? text_of("recv", "from", messages.receives.kept[0])
+                                                         : text_of("send", "to", messages.sends.kept[0]);
+  const uint32_t others = messages.receives.count + messages.sends.count - 1;
+  return others == 0 ? first : fmt::format("{} and {} more", first, others);
+}
+
+std::string describe_unasked(const PendingMessages& messages) {
+  const MessageNotes& unasked = messages.unasked;
+  if (unasked.count == 0) return {};
+  const auto [peer, tag] = unasked.kept[0];
+  const std::string others = unasked.count == 1 ? "" : fmt::format(", nor for {} more", unasked.count - 1);
+  return fmt::format("; a message with tag {} of rank {} has come and nobody asked for it{}", tag, peer,
+                     others);
+}
+
+}  // namespace rondo

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/handshake.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "handshake_format.h"
+
+namespace rondo {
+namespace {
+
+Status check_answer(const Answer& answer) {
+  if (answer.magic != kMagic) return Status(Code::RemoteError, "what listens there is not Rondo");
+  if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
+    return error(Code::InvalidUsage, "it speaks version {} of Rondo's protocol and this process version {}",
+                 answer.version, kVersion);
+  if (answer.verdict != Verdict::Welcome)
+    return Status(Code::RemoteError, "it does not know this session (any more)");
+  return {};
+}
+
+Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said) {
+  if (receipt.verdict == Verdict::Welcome && same_digest(receipt.proof, listener_proof(secret, said)))
+    return {};
+  if (receipt.verdict == Verdict::UnknownSession)
+    return Status(Code::RemoteError, "that rank is not there any more");
+  return error(Code::InvalidUsage, "it has another {}", secret_name(said.purpose.kind));
+}
+
+/// `dropped`: the other end hung up without an answer.
+Status prove(const Fd& fd, const Credentials& credentials, const ConnectRequest& purpose,
+             const Deadline& deadline, const Interrupt& interrupt, bool& dropped) {
+  Transcript said{.purpose = purpose, .speaker = Speaker::self()};
+  said.hello.session = credentials.session;
+  said.hello.nonce = random_nonce();
+  dropped = true;
+  RONDO_TRY(send_all(fd, raw(said.hello), deadline, interrupt));
+  RONDO_TRY(receive_all(fd, std::as_writable_bytes(std::span(&said.answer, 1)), deadline, interrupt));
+  dropped = false;
+  RONDO_TRY(check_answer(said.answer));
+  const Claim claim{purpose, said.speaker, dialler_proof(credentials.secret, said)};
+  Receipt receipt;
+  dropped = true;
+  RONDO_TRY(send_all(fd, raw(claim), deadline, interrupt));
+  RONDO_TRY(receive_all(fd, std::as_writable_bytes(std::span(&receipt, 1)), deadline, interrupt));
+  dropped = false;
+  return check_receipt(receipt, credentials.secret, said);
+}
+
+/// How one attempt to dial an address ended.
+struct Attempt {
+  Contact contact = Contact::None;
+  bool dropped = false;  // the other end hung up without an answer
+};
+
+/// `connect_by`: when to give up an address that does not take the connection.
+Result<Fd> dial_once(const Address& address, const Credentials& credentials, const ConnectRequest& purpose,
+                     const Deadline& connect_by, const Deadline& deadline, const Interrupt& interrupt,
+                     Attempt& attempt) {
+  RONDO_TRY_ASSIGN(Fd fd, socket_for(address));
+  attempt.contact = Contact::Sought;
+  RONDO_TRY(connect_to(fd, address, connect_by, interrupt));
+  attempt.contact = Contact::Made;
+  RONDO_TRY(prove(fd, credentials, purpose, deadline, interrupt, attempt.dropped).within(address.text()));
+  return fd;
+}
+
+/// Ranks the failures of several addresses; the heaviest is reported. A timeout outweighs a refusal, because
+/// the address that refuses may belong to another machine while the right one does not answer.
+int weight(const Status& failure) {
+  switch (failure.code()) {
+    case Code::InvalidUsage: return 3;
+    case Code::Timeout: return 2;
+    case Code::RemoteError: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Result<Fd> dial(const Address& address, const Credentials& credentials, const ConnectRequest& purpose,
+                const Deadline& deadline, const Interrupt& interrupt) {
+  Attempt attempt;
+  return dial_once(address, credentials, purpose, deadline, deadline, interrupt, attempt);
+}
+
+Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
+                    const ConnectRequest& purpose, const Deadline& deadline, const Interrupt& interrupt,
+                    Contact* contact) {
+  constexpr int kMaxPause_ms = 64;
+  constexpr int kConnect_ms = 5000;
+  for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, kMaxPause_ms)) {
+    Status worst;
+    bool again = false;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const int share_ms = deadline.left_ms() / static_cast<int>(addresses.size() - i);
+      Attempt attempt;
+      auto fd = dial_once(addresses[i], credentials, purpose,
+                          Deadline::in_ms(std::min(share_ms, kConnect_ms)), deadline, interrupt, attempt);
+      if (contact != nullptr) *contact = std::max(*contact, attempt.contact);
+      if (fd.ok()) return fd;
+      if (interrupt) RONDO_TRY(interrupt());
+      again = again || attempt.dropped || fd.status().code() == Code::Timeout;
+      if (worst.ok() || weight(fd.status()) >= weight(worst)) worst = fd.status();
+    }
+    if (!again || deadline.passed()) return worst;
+    ::poll(nullptr, 0, pause_ms);
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handshake that opens every connection: both ends prove that they know the session's secret before
+// anything else is accepted.
+//
+//     dialler  -> Hello   {magic, version, session, nonce}
+//     listener -> Answer  {magic, version, verdict, nonce}
+//     dialler  -> Claim   {purpose, who it is, proof over the transcript}
+//     listener -> Receipt {verdict, proof over the same transcript}
+//
+// The dialler proves first, so a stranger who reaches the listener learns nothing that would verify a guess
+// at the secret. Sizes are fixed, so a stranger can make the listener read at most 160 bytes. dial() blocks
+// its caller; ServerHandshake (server_handshake.h) is the listener's side.
+#pragma once
+
+#include <span>
+
+#include "net/secret.h"
+#include "net/socket.h"
+
+namespace rondo {
+
+/// What a connection is for.
+enum class ConnectKind : uint32_t {
+  Register,  // a rank joins: it registers with the bootstrap root
+  Control,   // an edge of the control tree
+  Data,      // a socket of a transport's connection
+  Inquiry,   // a state query
+  Meet,      // a process asks rank 0 for the unique id
+};
+
+struct ConnectRequest {
+  ConnectKind kind = ConnectKind::Register;
+  int32_t from_rank = -1;  // in the session
+  int32_t to_rank = -1;    // -1: the root, before it has a rank
+  uint32_t index = 0;      // Data: the number of the socket
+  uint64_t communicator = 0;
+  uint32_t port = 0;
+  uint32_t route = 0;  // Data: the number of the transport in the table
+};
+static_assert(sizeof(ConnectRequest) == 32);
+
+/// The session that a dialler belongs to, and the secret that proves it.
+struct Credentials {
+  uint64_t session = 0;
+  Secret secret;
+};
+
+/// Connects, proves knowledge of the secret and states the purpose. The socket is non-blocking. RemoteError
+/// if nothing listens there or the listener does not know the session, InvalidUsage if versions or secrets
+/// differ, Timeout at the deadline.
+Result<Fd> dial(const Address& address, const Credentials& credentials, const ConnectRequest& purpose,
+                const Deadline& deadline, const Interrupt& interrupt);
+
+/// How far an attempt got.
+enum class Contact {
+  None,    // it failed inside this process, e.g. for lack of descriptors
+  Sought,  // no address accepted the connection
+  Made,    // an address accepted it, whatever happened then
+};
+
+/// Dials the addresses in turn until one answers. Tries all of them again while one is silent or hangs up
+/// without an answer: a listener flooded by strangers may drop a rank as well. `contact` becomes the furthest
+/// that any attempt got.
+Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
+                    const ConnectRequest& purpose, const Deadline& deadline, const Interrupt& interrupt,
+                    Contact* contact = nullptr);
+
+}  // namespace rondo

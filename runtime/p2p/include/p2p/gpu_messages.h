@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuMessages: a communicator's sends and receives of GPU memory. Any thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "exec/proxy.h"
+#include "exec/task.h"
+#include "health/stall_detector.h"
+#include "p2p/gpu_message.h"
+
+namespace rondo {
+
+class GpuMessages final : public Proxy::ProxyClient {
+ public:
+  /// Callbacks into the communicator.
+  struct MessageHooks {
+    std::function<bool()> failed;
+    std::function<void(const Status& cause)> fail;
+    /// Diagnoses a stalled message: Ok or, if `last`, a timeout.
+    std::function<Status(bool last)> look;
+  };
+  struct Asked {
+    AnyRequest request;
+    gpu::Stream stream = nullptr;
+  };
+  GpuMessages(int device, int64_t timeout_ms, PointToPoint& engine, MessageHooks hooks);
+  ~GpuMessages() override;
+
+  /// A message and its stream.
+  struct Placed {
+    std::shared_ptr<GpuMessage> message;
+    gpu::Stream stream;
+  };
+  /// Enqueue the messages of a call or group: first the operations that wait for no peer, then the rest.
+  Result<std::vector<Placed>> start(std::span<const Asked> asked);
+  Status finish(std::span<const Placed> placed);
+  /// Waits until all messages issued outside graphs are over, or the GPU is lost; false at the deadline.
+  bool settle(const Deadline& deadline);
+
+  int device() const { return device_; }
+  bool serve() override;
+  bool busy() const override { return busy_; }
+
+ private:
+  Result<Placed> place(const Asked& asked);
+  Result<gpu::Memory> memory(size_t bytes);
+  Status make_counter();
+  // On the proxy's thread; all but the last require the engine's mutex:
+  bool begin_next();
+  void release_all();
+  bool serve_all();
+  void forget_ended();
+  void watch(bool moved);
+
+  int device_;
+  int64_t timeout_ms_;
+  PointToPoint& engine_;
+  MessageHooks hooks_;
+  // Guarded by the engine's mutex:
+  std::list<std::shared_ptr<GpuMessage>> messages_;  // in the order of the calls
+  gpu::Memory counter_;                              // of tickets
+  std::vector<gpu::Memory> spare_;                   // freed at the end: in CUDA that may wait for streams
+  // Used only by the proxy's thread:
+  Status failure_;
+  bool busy_ = false;   // more work is expected soon
+  bool waits_ = false;  // for a peer
+  bool cancelled_ = false;
+  uint64_t next_ticket_ = 1;
+  StallDetector stall_detector_;
+};
+
+/// The streams of a group's messages, on all its communicators. No stream waits for a peer before all streams
+/// have done what their peers may wait for: otherwise streams that share a hardware queue, or branches of a
+/// graph, could block one another.
+class MessageStreams {
+ public:
+  void join(int device, gpu::Stream stream);
+  /// Call once all have joined and started.
+  Status separate();
+
+ private:
+  struct MessageStream {
+    int device;
+    gpu::Stream stream;
+    gpu::Event started;
+  };
+  Status check_captured_together() const;
+  Status mark(MessageStream& member) const;
+  Status hold(const MessageStream& member) const;
+
+  std::vector<MessageStream> members_;
+  bool separated_ = false;
+};
+
+/// The messages of one communicator in a call or group. The task waits only for those without a stream.
+class GpuMessageTask final : public Task {
+ public:
+  GpuMessageTask(GpuMessages& messages, std::mutex& mutex, MessageStreams& streams)
+      : messages_(messages), mutex_(mutex), streams_(streams) {}
+  void add(const AnyRequest& request, gpu::Stream stream, bool is_waited_for);
+
+  Progress advance() override;
+  Status status() const override { return failure_; }
+  int blocked_on() const override;
+  void abandon() override;
+
+ private:
+  enum class TaskStage { Start, Finish, Wait };
+  Status start();
+  Status finish();
+  Status check_gpu();
+  bool all_done() const;
+
+  GpuMessages& messages_;
+  std::mutex& mutex_;  // the engine's
+  MessageStreams& streams_;
+  std::vector<GpuMessages::Asked> asked_;
+  std::vector<GpuMessages::Placed> placed_;
+  std::vector<AnyRequest> waited_for_;
+  gpu::Event tail_;  // recorded after the messages waited for
+  uint32_t turns_ = 0;
+  TaskStage stage_ = TaskStage::Start;
+  Status failure_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Point-to-point messages: tags, any source, any length.
+//
+// Each ordered pair of ranks has its own connection, so crossed messages never wait for one another. A
+// message that fits in a slot is sent at once (Eager); a longer one is announced (Request), and its bytes
+// follow (Data) once the receiver has a buffer for them (Grant). So every arrival has a place to go, and no
+// message blocks those behind it. The slot's signature is the message header; the slot holds only user data,
+// so that connections can transfer it without copies. One engine per communicator; callers must hold mutex()
+// while they use the engine or read the requests it holds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "exec/task.h"
+#include "health/pending.h"
+#include "p2p/message.h"
+#include "transports/connection.h"
+
+namespace rondo {
+
+class PointToPoint {
+ public:
+  /// `connect(source, destination)` returns the connection for messages from source to destination; one of
+  /// the two is `self`.
+  using Connect = std::function<Result<Connection*>(int source, int destination)>;
+  PointToPoint(int self, int nranks, Connect connect);
+
+  std::mutex& mutex() { return mutex_; }
+  int self() const { return self_; }
+
+  /// Makes the connections that the request needs; may wait for a socket.
+  Status reach(const SendRequest& request);
+  Status reach(const RecvRequest& request);
+  /// Requests match in the order of these calls; the engine holds the request until it is done.
+  Status start(std::shared_ptr<SendRequest> request);
+  Status start(std::shared_ptr<RecvRequest> request);
+
+  /// Fast path. Done: completed at once, and the engine holds nothing of it. Stuck: call again with the same
+  /// request. Failed: call start() instead.
+  Progress try_now(SendRequest& request);
+  Progress try_now(RecvRequest& request);
+
+  /// What a thread may sleep on while it waits for a started request; empty for an any-source receive.
+  Awaited awaited(const SendRequest& request) const;
+  Awaited awaited(const RecvRequest& request) const;
+
+  /// Hints for waiting threads, between this rank and `peer`; see Connection.
+  void set_yielding(int peer, bool is_yielding);
+  bool is_yielding(int peer) const;
+
+  /// Makes progress; true if any. A failure stays in status().
+  bool progress();
+  Status status() const { return failure_; }
+  Status connection_status() const;
+  /// Returns an unfinished request to its owner, because the communicator failed or is being destroyed:
+  /// nothing accesses its memory any more. A connection in the middle of it is unusable afterwards.
+  void abandon(const SendRequest& request);
+  void abandon(const RecvRequest& request);
+  /// The same for all requests, because the communicator has failed.
+  void cancel();
+  /// Number of messages that have arrived without a matching receive.
+  size_t unreceived() const { return unexpected_.size(); }
+  /// Adds to `pending` the unexpected messages from sources that its receives name.
+  void note_unasked(PendingMessages& pending) const;
+  /// By rank: messages this rank has begun to send to it, and messages that it has sent or announced here.
+  std::vector<uint64_t> sent() const;
+  std::vector<uint64_t> received() const;
+
+ private:
+  using Kind = MessageHeader::MessageKind;
+  using Header = MessageHeader;
+  /// Shorter data is always copied: a connection would copy it too, or gain nothing by placing it directly.
+  static constexpr size_t kMinPlaced = size_t{8} * 1024;
+
+  struct Message {  // arrived or announced, not yet received
+    int source;
+    Header header;
+    std::vector<std::byte> data;  // Eager
+  };
+  struct Outgoing {
+    Connection* connection = nullptr;
+    std::deque<std::shared_ptr<SendRequest>> to_announce;
+    std::list<std::shared_ptr<SendRequest>> in_flight;
+    uint64_t next_id = 1;
+    uint64_t unannounced = 0;  // messages abandoned before they were announced
+  };
+  struct Incoming {
+    Connection* connection = nullptr;
+    uint64_t messages = 0;        // that have arrived or were announced
+    std::deque<uint64_t> grants;  // to be sent
+    std::list<std::shared_ptr<RecvRequest>> receiving;
+  };
+
+  std::array<Connection*, 2> connections_with(int peer) const;
+  static std::optional<Arrival> peek_patiently(Connection& connection);
+  Status listen_to(int source);
+  bool progress_out(int peer, Outgoing& out);
+  bool announce(Outgoing& out);
+  static void announce(Outgoing& out, SendRequest& request);
+  static bool is_eager(const SendRequest& request, const Connection& connection);
+  bool take_grants(int peer, Outgoing& out);
+  bool stream(Outgoing& out);
+  bool progress_in(int source, Incoming& in);
+  bool send_grants(Incoming& in);
+  bool wanted(int source, const Incoming& in) const;
+  bool needed(int source, const Incoming& in) const;
+  void expect_next(int source, const Incoming& in) const;
+  static bool is_whole(const Header& header, const Arrival& arrival);
+  static const std::byte* data_of(const Header& header, const Arrival& arrival);
+  void take(int source, Incoming& in, const Arrival& arrival);
+  void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
+  bool fits(int source, const Header& header, const RecvRequest& request);
+  static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
+  void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
+  std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
+  static void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
+  void to_self(const std::shared_ptr<SendRequest>& request);
+
+  std::mutex mutex_;
+  int self_;
+  int nranks_;
+  Connect connect_;
+  std::map<int, Outgoing> out_;
+  std::map<int, Incoming> in_;
+  std::list<std::shared_ptr<RecvRequest>> posted_;  // in the order of the calls
+  std::list<Message> unexpected_;                   // in the order of arrival
+  Status failure_;
+};
+
+}  // namespace rondo

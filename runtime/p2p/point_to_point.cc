@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "p2p/point_to_point.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "kernels/stream_copy.h"
+
+namespace rondo {
+namespace {
+
+std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int peer, int tag) {
+  return fmt::format("{}(count={}, {} bytes an element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
+                     peer == kAny ? "any source" : fmt::format("peer={}", peer),
+                     tag == kAny ? "any" : fmt::format("{}", tag));
+}
+
+void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, size_t bytes,
+               bool could_post) {
+  const Connection::Filling filling = connection.filling(bytes, could_post);
+  const int64_t start_ns = filling.is_timed ? now_ns() : 0;
+  if (filling.streams)
+    stream_copy(slot, data, bytes);
+  else
+    std::memcpy(slot, data, bytes);
+  if (filling.is_timed) connection.filled(now_ns() - start_ns);
+}
+
+}  // namespace
+
+PointToPoint::PointToPoint(int self, int nranks, Connect connect)
+    : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
+
+Status PointToPoint::reach(const SendRequest& request) {
+  if (request.peer == self_) return {};
+  Outgoing& out = out_[request.peer];
+  if (out.connection != nullptr) return {};
+  RONDO_TRY_ASSIGN(out.connection, connect_(self_, request.peer));
+  return {};
+}
+
+Status PointToPoint::reach(const RecvRequest& request) {
+  for (int source = 0; source < nranks_; ++source)
+    if (source != self_ && (request.peer == kAny || request.peer == source)) RONDO_TRY(listen_to(source));
+  return {};
+}
+
+Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
+  if (request->peer == self_) {
+    to_self(request);
+    return failure_;
+  }
+  RONDO_TRY(reach(*request));
+  Outgoing& out = out_[request->peer];
+  if (request->id != 0) {  // by try_now()
+    out.in_flight.push_back(std::move(request));
+    return {};
+  }
+  request->id = out.next_id++;
+  out.to_announce.push_back(std::move(request));
+  return {};
+}
+
+Status PointToPoint::start(std::shared_ptr<RecvRequest> request) {
+  RONDO_TRY(reach(*request));
+  const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Message& message) {
+    return (request->peer == kAny || request->peer == message.source) &&
+           (request->tag == kAny || request->tag == message.header.tag);
+  });
+  if (found == unexpected_.end()) {
+    posted_.push_back(std::move(request));
+    return {};
+  }
+  const Message message = std::move(*found);
+  unexpected_.erase(found);
+  if (fits(message.source, message.header, *request)) deliver(request, message, message.data.data());
+  return failure_;
+}
+
+Status PointToPoint::listen_to(int source) {
+  Incoming& in = in_[source];
+  if (in.connection != nullptr) return {};
+  RONDO_TRY_ASSIGN(in.connection, connect_(source, self_));
+  return {};
+}
+
+/// An announced message waits for its grant.
+Awaited PointToPoint::awaited(const SendRequest& request) const {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end() || found->second.connection == nullptr) return {};
+  const Outgoing& out = found->second;
+  const bool is_announced = std::any_of(out.in_flight.begin(), out.in_flight.end(),
+                                        [&](const auto& one) { return one.get() == &request; });
+  const bool needs_grant = is_announced && !request.eager && !request.granted;
+  return out.connection->awaited(needs_grant ? Connection::Awaiting::Arrival : Connection::Awaiting::Room);
+}
+
+Awaited PointToPoint::awaited(const RecvRequest& request) const {
+  const auto found = in_.find(request.peer);
+  if (found == in_.end() || found->second.connection == nullptr) return {};
+  return found->second.connection->awaited(Connection::Awaiting::Arrival);
+}
+
+bool PointToPoint::progress() {
+  bool moved = false;
+  for (auto& [peer, out] : out_) moved = progress_out(peer, out) || moved;
+  for (auto& [source, in] : in_) moved = progress_in(source, in) || moved;
+  return moved;
+}
+
+/// A source that has left is an error for an any-source receive only if all other sources have left too.
+Status PointToPoint::connection_status() const {
+  for (const auto& [peer, out] : out_)
+    if (!out.to_announce.empty() || !out.in_flight.empty()) RONDO_TRY(out.connection->status());
+  Status left;
+  bool all_left = true;
+  for (const auto& [source, in] : in_) {
+    const Status status = in.connection != nullptr ? in.connection->status() : Status();
+    all_left = all_left && !status.ok();
+    if (status.ok() || !wanted(source, in)) continue;
+    if (needed(source, in) || !in.connection->has_left()) return status;
+    left = status;
+  }
+  return all_left ? left : Status();
+}
+
+void PointToPoint::abandon(const SendRequest& request) {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end()) return;
+  const auto is_it = [&](const auto& one) { return one.get() == &request; };
+  Outgoing& out = found->second;
+  out.unannounced += std::erase_if(out.to_announce, is_it);
+  // Data without a grant was copied to a slot or has not been sent.
+  if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) out.connection->cancel();
+}
+
+void PointToPoint::abandon(const RecvRequest& request) {
+  const auto is_it = [&](const auto& one) { return one.get() == &request; };
+  const bool was_posted = std::erase_if(posted_, is_it) != 0;
+  for (auto& [source, in] : in_) {
+    const bool had_begun = std::erase_if(in.receiving, is_it) != 0;
+    const bool was_expected = was_posted && source == request.peer && request.capacity >= kMinPlaced;
+    if (in.connection != nullptr && (had_begun || was_expected)) in.connection->cancel();
+  }
+}
+
+void PointToPoint::cancel() {
+  for (const auto& [peer, out] : out_)
+    if (out.connection != nullptr) out.connection->cancel();
+  for (const auto& [source, in] : in_)
+    if (in.connection != nullptr) in.connection->cancel();
+}
+
+void PointToPoint::note_unasked(PendingMessages& pending) const {
+  for (const Message& message : unexpected_)
+    if (pending.receives.names(message.source) || pending.receives.names(kAny))
+      pending.unasked.add({message.source, message.header.tag});
+}
+
+std::vector<uint64_t> PointToPoint::sent() const {
+  std::vector<uint64_t> sent(static_cast<size_t>(nranks_));
+  for (const auto& [peer, out] : out_) sent[static_cast<size_t>(peer)] = out.next_id - 1 - out.unannounced;
+  return sent;
+}
+
+std::vector<uint64_t> PointToPoint::received() const {
+  std::vector<uint64_t> received(static_cast<size_t>(nranks_));
+  for (const auto& [peer, in] : in_) received[static_cast<size_t>(peer)] = in.messages;
+  return received;
+}
+
+// --- sending ---
+
+bool PointToPoint::progress_out(int peer, Outgoing& out) {
+  if (out.to_announce.empty() && out.in_flight.empty()) return false;
+  bool moved = announce(out);
+  moved = take_grants(peer, out) || moved;
+  return stream(out) || moved;
+}
+
+/// Announces messages in call order, which keeps messages with the same tag in order.
+bool PointToPoint::announce(Outgoing& out) {
+  bool moved = false;
+  while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
+    const auto request = out.to_announce.front();
+    out.to_announce.pop_front();
+    announce(out, *request);
+    out.in_flight.push_back(request);
+    moved = true;
+  }
+  return moved;
+}
+
+/// Requires a free slot.
+void PointToPoint::announce(Outgoing& out, SendRequest& request) {
+  request.eager = is_eager(request, *out.connection);
+  put(*out.connection,
+      Header::of(request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request, request),
+      request.data, request.eager ? request.bytes : 0);
+  if (request.eager) request.sent = request.bytes;
+}
+
+bool PointToPoint::is_eager(const SendRequest& request, const Connection& connection) {
+  return request.bytes <= connection.slot_bytes() && request.bytes <= request.ready;
+}
+
+/// Polls for grants only while one is due.
+bool PointToPoint::take_grants(int peer, Outgoing& out) {
+  const auto is_due = [](const auto& request) { return !request->eager && !request->granted; };
+  bool moved = false;
+  while (std::any_of(out.in_flight.begin(), out.in_flight.end(), is_due)) {
+    const auto arrival = out.connection->peek();
+    if (!arrival) break;
+    const Header header = Header::of(*arrival->signature);
+    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
+                                    [&](const auto& request) { return request->id == header.id; });
+    if (header.kind != Header::MessageKind::Grant || found == out.in_flight.end()) {
+      failure_ =
+          error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
+      return moved;
+    }
+    (*found)->granted = true;
+    out.connection->release();
+    moved = true;
+  }
+  return moved;
+}
+
+/// Granted messages take turns, one slot each, so that a long one does not delay a short one. One round per
+/// call, so that incoming data is consumed as fast as data is sent, while the cache still holds it.
+bool PointToPoint::stream(Outgoing& out) {
+  bool moved = false;
+  const size_t room = out.connection->slot_bytes();
+  for (const auto& request : out.in_flight) {
+    const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
+    if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
+    put(*out.connection, Header::of(Header::MessageKind::Data, *request), request->data + request->sent,
+        bytes);
+    request->sent += bytes;
+    moved = true;
+  }
+  if (!out.connection->flushed()) return moved;
+  for (const auto& request : out.in_flight)
+    request->done = request->sent == request->bytes && (request->granted || request->eager);
+  const size_t left = std::erase_if(out.in_flight, [](const auto& request) { return request->done; });
+  return moved || left != 0;
+}
+
+/// Requires a free slot. A receiver that is ready for the data takes it directly from `data`.
+void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
+  std::byte* slot = connection.acquire();
+  if (header.is_brief()) {
+    if (bytes != 0) std::memcpy(header.brief.data(), data, bytes);
+    return connection.commit(0, header.signature());
+  }
+  const Signature signature = header.signature();
+  const bool is_data = header.kind == Header::MessageKind::Data && bytes >= kMinPlaced;
+  if (is_data) {
+    if (const auto memory = find_exportable(data, bytes)) connection.export_memory(*memory);
+    if (connection.can_post(data, bytes) && connection.post(data, bytes, signature)) return;
+  }
+  if (bytes != 0) fill_slot(connection, slot, data, bytes, is_data);
+  connection.commit(bytes, signature);
+}
+
+void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
+  Message message{self_, Header::of(Header::MessageKind::Eager, *request), {}};
+  request->done = true;
+  if (const auto receiver = match_posted(self_, message.header)) {
+    if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);
+    return;
+  }
+  if (request->bytes != 0) message.data.assign(request->data, request->data + request->bytes);
+  unexpected_.push_back(std::move(message));
+}
+
+// --- receiving ---
+
+/// Slots are consumed only while a request waits for their source; otherwise they stay, and the sender stops
+/// for lack of credits.
+bool PointToPoint::wanted(int source, const Incoming& in) const {
+  if (!in.receiving.empty() || !in.grants.empty()) return true;
+  return std::any_of(posted_.begin(), posted_.end(),
+                     [&](const auto& request) { return request->peer == kAny || request->peer == source; });
+}
+
+/// Whether a request waits for this source specifically.
+bool PointToPoint::needed(int source, const Incoming& in) const {
+  return !in.receiving.empty() || !in.grants.empty() ||
+         std::any_of(posted_.begin(), posted_.end(),
+                     [&](const auto& request) { return request->peer == source; });
+}
+
+/// Tells the connection where the next bytes go, if that is known.
+void PointToPoint::expect_next(int source, const Incoming& in) const {
+  const size_t room = in.connection->slot_bytes();
+  if (!in.receiving.empty()) {
+    const RecvRequest& request = *in.receiving.front();
+    const size_t bytes = std::min(room, request.bytes - request.arrived);
+    const Header header{Header::MessageKind::Data, request.got_tag, request.id, request.bytes,
+                        request.type_bytes};
+    if (bytes >= kMinPlaced) in.connection->expect(request.data + request.arrived, bytes, header.signature());
+    return;
+  }
+  const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
+    return request->peer == kAny || request->peer == source;
+  });
+  // Not for any-source receives: two sources could write to the same buffer.
+  if (next == posted_.end() || (*next)->peer == kAny || (*next)->tag == kAny) return;
+  const RecvRequest& request = **next;
+  const Header header{Header::MessageKind::Eager, request.tag, 0, request.capacity, request.type_bytes};
+  if (request.capacity >= kMinPlaced && request.capacity <= room)
+    in.connection->expect(request.data, request.capacity, header.signature());
+}
+
+bool PointToPoint::progress_in(int source, Incoming& in) {
+  bool moved = send_grants(in);
+  while (failure_.ok() && wanted(source, in)) {
+    expect_next(source, in);
+    const auto arrival = in.connection->peek();
+    if (!arrival) break;
+    const bool is_long = arrival->bytes >= kMinPlaced;
+    take(source, in, *arrival);
+    in.connection->release();
+    moved = true;
+    if (is_long) break;  // so that sends make progress in between
+  }
+  moved = send_grants(in) || moved;
+  if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
+  return moved;
+}
+
+bool PointToPoint::send_grants(Incoming& in) {
+  bool moved = false;
+  while (!in.grants.empty() && in.connection->acquire() != nullptr) {
+    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = in.grants.front()}, nullptr, 0);
+    in.grants.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+/// Whether this is a valid first slot of a message: an announcement, or all data of an eager one.
+bool PointToPoint::is_whole(const Header& header, const Arrival& arrival) {
+  if (header.type_bytes == 0) return false;
+  if (header.kind == Header::MessageKind::Eager)
+    return arrival.bytes == (header.is_brief() ? 0 : header.total_bytes);
+  return header.kind == Header::MessageKind::Request;
+}
+
+const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arrival) {
+  return header.is_brief() ? header.brief.data() : arrival.data;
+}
+
+void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
+  const Header header = Header::of(*arrival.signature);
+  if (header.kind == Header::MessageKind::Data)
+    return take_data(source, in, header, arrival.data, arrival.bytes);
+  ++in.messages;
+  if (!is_whole(header, arrival)) {
+    failure_ =
+        error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
+    return;
+  }
+  const std::byte* data = data_of(header, arrival);
+  Message message{source, header, {}};
+  if (const auto request = match_posted(source, header)) {
+    if (fits(source, header, *request)) deliver(request, message, data);
+    return;
+  }
+  if (header.kind == Header::MessageKind::Eager) message.data.assign(data, data + header.total_bytes);
+  unexpected_.push_back(std::move(message));
+}
+
+void PointToPoint::take_data(int source, Incoming& in, const Header& header, const std::byte* data,
+                             size_t bytes) {
+  const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
+                                  [&](const auto& request) { return request->id == header.id; });
+  if (found == in.receiving.end() || bytes > (*found)->bytes - (*found)->arrived) {
+    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
+    return;
+  }
+  RecvRequest& request = **found;
+  std::byte* place = request.data + request.arrived;
+  if (data != place) std::memcpy(place, data, bytes);
+  if (!in.connection->intact()) {
+    failure_ = error(Code::RemoteError, "rank {} took a message back while it was read", source);
+    return;
+  }
+  request.arrived += bytes;
+  request.done = request.arrived == request.bytes;
+  if (request.done) in.receiving.erase(found);
+}
+
+std::shared_ptr<RecvRequest> PointToPoint::match_posted(int source, const Header& header) {
+  const auto found = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
+    return (request->peer == kAny || request->peer == source) &&
+           (request->tag == kAny || request->tag == header.tag);
+  });
+  if (found == posted_.end()) return nullptr;
+  const auto request = *found;
+  posted_.erase(found);
+  return request;
+}
+
+bool PointToPoint::fits(int source, const Header& header, const RecvRequest& request) {
+  const bool long_enough = !request.exact || header.total_bytes == request.capacity;
+  if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity && long_enough)
+    return true;
+  failure_ = error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}", source,
+                   text_of(header.total_bytes, header.type_bytes, "send", self_, header.tag), self_,
+                   text_of(request.capacity, request.type_bytes, "recv", request.peer, request.tag));
+  return false;
+}
+
+/// Fills in the request, with the data if the message is eager.
+void PointToPoint::receive(RecvRequest& request, int source, const Header& header, const std::byte* data) {
+  request.source = source;
+  request.got_tag = header.tag;
+  request.bytes = header.total_bytes;
+  request.done = header.kind == Header::MessageKind::Eager;
+  if (request.done && request.bytes != 0 && data != request.data)
+    std::memcpy(request.data, data, request.bytes);
+}
+
+/// Receives an eager message, or grants an announced one.
+void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Message& message,
+                           const std::byte* data) {
+  receive(*request, message.source, message.header, data);
+  if (request->done) return;
+  Incoming& in = in_[message.source];
+  request->id = message.header.id;
+  in.receiving.push_back(request);
+  in.grants.push_back(message.header.id);
+}
+
+}  // namespace rondo

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast path of PointToPoint: most short messages complete immediately, without a queued request.
+#include <algorithm>
+
+#include "p2p/point_to_point.h"
+
+namespace rondo {
+
+/// Polls briefly for an arrival.
+std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
+  if (auto arrival = connection.peek()) return arrival;
+  connection.flushed();  // credits must leave
+  if (!connection.linger()) return std::nullopt;
+  return connection.peek();
+}
+
+Progress PointToPoint::try_now(SendRequest& request) {
+  const auto found = out_.find(request.peer);
+  if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
+  Outgoing& out = found->second;
+  if (request.id == 0) {
+    const bool is_next = out.to_announce.empty() && out.in_flight.empty();
+    const bool is_short = request.bytes < kMinPlaced && is_eager(request, *out.connection);
+    if (!is_next || !is_short) return Progress::Failed;
+    if (out.connection->acquire() == nullptr) return Progress::Stuck;
+    request.id = out.next_id++;
+    announce(out, request);
+  }
+  request.done = out.connection->flushed();
+  return request.done ? Progress::Done : Progress::Stuck;
+}
+
+Progress PointToPoint::try_now(RecvRequest& request) {
+  const auto found = in_.find(request.peer);
+  if (found == in_.end() || found->second.connection == nullptr) return Progress::Failed;
+  Incoming& in = found->second;
+  const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
+  if (!is_next || request.capacity >= kMinPlaced) return Progress::Failed;
+  const auto arrival = peek_patiently(*in.connection);
+  if (!arrival) return Progress::Stuck;
+  const Header header = Header::of(*arrival->signature);
+  if (header.kind != Header::MessageKind::Eager || !is_whole(header, *arrival) ||
+      (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
+    return Progress::Failed;
+  receive(request, request.peer, header, data_of(header, *arrival));
+  ++in.messages;
+  in.connection->release();
+  return Progress::Done;
+}
+
+/// The connections to and from the peer; null if there is none.
+std::array<Connection*, 2> PointToPoint::connections_with(int peer) const {
+  const auto out = out_.find(peer);
+  const auto in = in_.find(peer);
+  return {out != out_.end() ? out->second.connection : nullptr,
+          in != in_.end() ? in->second.connection : nullptr};
+}
+
+void PointToPoint::set_yielding(int peer, bool is_yielding) {
+  for (Connection* connection : connections_with(peer))
+    if (connection != nullptr) connection->set_yielding(is_yielding);
+}
+
+bool PointToPoint::is_yielding(int peer) const {
+  const auto says_so = [](const Connection* one) { return one != nullptr && one->is_peer_yielding(); };
+  return std::ranges::any_of(connections_with(peer), says_so);
+}
+
+}  // namespace rondo

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/comm_topology.h"
+
+#include <algorithm>
+#include <set>
+
+#include "locality.h"
+#include "topology/cache.h"
+
+namespace rondo {
+namespace {
+
+/// `within` is the cost between ranks that share a last-level cache. Between ranks of different caches both
+/// the latency and the transfer of a line are at least twice as long.
+LinkCost between_caches(LinkCost within) {
+  constexpr double kFarther = 2;
+  within.latency_us *= kFarther;
+  within.us_per_byte *= kFarther;
+  return within;
+}
+
+/// A slot whose lines are still in the reader's second-level cache is expensive to write from another CPU, so
+/// with few ranks a ring is longer than that cache. It is shorter with many ranks, as each may have a ring
+/// from every other, and if ranks share CPUs, because a rank's turn fills the CPU's caches with whole rings.
+constexpr size_t kMaxRingBytes = size_t{1} << 20;
+constexpr size_t kRingBytesOfRank = size_t{8} << 20;
+constexpr size_t kMaxSlots = 16;
+
+int slots_for(size_t slot_bytes, size_t ranks_of_host) {
+  const size_t ring_bytes =
+      std::min(kMaxRingBytes, kRingBytesOfRank / std::max<size_t>(ranks_of_host - 1, 1));
+  const auto least = static_cast<size_t>(ConnectionParams().slots);
+  return static_cast<int>(std::clamp(ring_bytes / slot_bytes, least, kMaxSlots));
+}
+
+/// Within a host, a connection's sockets share the CPUs of its two ends, so a second one only adds work.
+constexpr int kSocketsInHost = 1;
+
+/// The number of these ranks, all of one host, per CPU that they may use. If a launcher has bound each rank
+/// to one CPU, the CPUs are those that ranks are bound to.
+double ranks_per_cpu(const std::vector<const PeerInfo*>& ranks) {
+  int32_t most = 0;
+  std::set<int32_t> bound_to;
+  for (const PeerInfo* rank : ranks) {
+    most = std::max(most, rank->allowed_cpus);
+    bound_to.insert(rank->first_cpu);
+  }
+  const size_t cpus = most == 1 ? bound_to.size() : static_cast<size_t>(most);
+  return static_cast<double>(ranks.size()) / static_cast<double>(std::max<size_t>(cpus, 1));
+}
+
+/// What is chosen automatically between two processes.
+const Transport& transport_between(const Endpoint& a, const Endpoint& b) {
+  const auto all = transports();
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const Transport& one) { return one.automatic && one.reaches(a, b); });
+}
+
+}  // namespace
+
+CommTopology::CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport)
+    : within_host_(transport ? *transport : transport_between({1, 1}, {1, 2})),
+      between_hosts_(transport ? *transport : transport_between({1, 1}, {2, 2})),
+      here_(session.member(session.rank()).endpoint.host) {
+  for (const int rank : ranks) {
+    const PeerInfo& member = session.member(rank);
+    all_.push_back(&member);
+    hosts_[member.endpoint.host].push_back(&member);
+  }
+}
+
+bool CommTopology::oversubscribed() const { return ranks_per_cpu(hosts_.at(here_)) > 1; }
+
+size_t CommTopology::max_ranks_of_a_host() const {
+  size_t most = 0;
+  for (const auto& [host, ranks] : hosts_) most = std::max(most, ranks.size());
+  return most;
+}
+
+/// Max ranks per CPU on any host; at least 1.
+double CommTopology::oversubscription() const {
+  double most = 1;
+  for (const auto& [host, ranks] : hosts_) most = std::max(most, ranks_per_cpu(ranks));
+  return most;
+}
+
+LinkModel CommTopology::links(int64_t group) const {
+  const LinkLoad load{.ranks_per_cpu = oversubscription(), .ranks_of_host = max_ranks_of_a_host()};
+  const LinkCost within = within_host_.cost(load);
+  LinkModel links{.nranks = static_cast<int>(all_.size()), .cost = within, .intra_cost = within};
+  const bool divides = group > 0 && group < links.nranks && links.nranks % group == 0;
+  if (group == 0)
+    links.group = near_at_a_time(all_);
+  else if (divides)
+    links.group = static_cast<int>(group);
+  if (!one_host())
+    links.cost = between_hosts_.cost({.same_host = false});
+  else if (links.group > 1 && within_host_.medium != Medium::Network)
+    links.cost = between_caches(within);
+  return links;
+}
+
+ConnectionParams CommTopology::settle(ConnectionParams asked) const {
+  const ConnectionParams usual;
+  if (asked.slot_bytes == 0) asked.slot_bytes = farthest().slot_bytes;
+  if (asked.slots == 0)
+    asked.slots = oversubscription() > 1 ? usual.slots : slots_for(asked.slot_bytes, max_ranks_of_a_host());
+  if (asked.sockets == 0) asked.sockets = one_host() ? kSocketsInHost : usual.sockets;
+  return asked;
+}
+
+bool CommTopology::shares_memory() const {
+  return one_host() &&
+         (within_host_.medium == Medium::HostMemory || within_host_.medium == Medium::ProcessMemory);
+}
+
+std::vector<int> CommTopology::locality_order() const {
+  return farthest().medium == Medium::Network ? order_by_locality(all_) : std::vector<int>();
+}
+
+/// At that length all ranks' inputs and outputs take twice the size of the caches, so the beginning of a
+/// result has been evicted by the time the end is written.
+size_t CommTopology::max_cached_bytes() const {
+  constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
+  static const size_t cache_bytes = last_level_cache_bytes();
+  return (cache_bytes != 0 ? cache_bytes : kUnknownCacheBytes) / hosts_.at(here_).size();
+}
+
+}  // namespace rondo

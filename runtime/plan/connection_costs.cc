@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/connection_costs.h"
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr size_t kUnknownBytes = size_t{64} * 1024;
+constexpr size_t kChunkAlignment = 64;  // bytes
+
+/// The longest chunk. The number of chunks in a slot may differ between ranks; the chunk size may not. 0: a
+/// slot cannot hold even one element of each chunk.
+size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t unit_bytes, size_t slot_bytes) {
+  const size_t elements = slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / unit_bytes;
+  const size_t line = std::max<size_t>(1, kChunkAlignment / unit_bytes);
+  return elements > line ? elements - elements % line : elements;
+}
+
+Times times_over(const LinkCost& link, size_t vector_bytes, int nranks) {
+  const auto bytes = static_cast<double>(vector_bytes);
+  const double cold_bytes = std::max(0.0, bytes - link.cached_bytes / nranks);
+  return {.latency = link.latency_us,
+          .vector = bytes * link.us_per_byte,
+          .message = link.us_per_message,
+          .fold = bytes * link.us_per_folded_byte,
+          .one_way = link.one_way,
+          .cold = cold_bytes * link.us_per_cold_byte,
+          .runs_ahead = link.runs_ahead};
+}
+
+/// Infinite if a chunk cannot hold an element.
+double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vector_bytes, size_t chunk_bytes,
+                    const LinkModel& links) {
+  if (chunk_bytes == 0) return std::numeric_limits<double>::infinity();
+  const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
+  const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
+  const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
+  const auto over = [&](const LinkCost& link, const Cost& cost) {
+    return predicted_time(cost, times_over(link, vector_bytes, shape.nranks), static_cast<double>(tiles),
+                          link.ranks_per_cpu);
+  };
+  return over(links.cost, algorithm.cost(shape)) + over(links.intra_cost, algorithm.intra_cost(shape));
+}
+
+}  // namespace
+
+uint64_t mix_plan(uint64_t plan, uint64_t value) {
+  plan ^= value + 0x9e3779b97f4a7c15u + (plan << 6) + (plan >> 2);
+  return plan * 0xff51afd7ed558ccdu;
+}
+
+uint64_t hash_of(const Algorithm& algorithm) {
+  return mix_plan(0, static_cast<uint64_t>(&algorithm - algorithms().data()));
+}
+
+size_t bytes_to_choose_by(const Call& call, int nranks) {
+  return call.vector_bytes(nranks).value_or(kUnknownBytes);
+}
+
+Prediction predict_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
+                                    const LinkModel& links, size_t slot_bytes) {
+  Prediction made;
+  if (!algorithm.supports(shape)) return made;
+  made.chunk_bytes = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes();
+  made.us = predicted_us(algorithm, shape, bytes_to_choose_by(call, shape.nranks), made.chunk_bytes, links);
+  if (algorithm.for_shared_memory) made.obstacle = "only where all ranks see the same memory";
+  return made;
+}
+
+Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes) {
+  const size_t tile_units = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes);
+  if (tile_units == 0)
+    return error(Code::Unsupported,
+                 "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes "
+                 "(RONDO_SLOT_BYTES)",
+                 collective_name(call.kind), algorithm.name, algorithm.max_count(shape), call.type.bytes,
+                 slot_bytes);
+  const uint64_t group = algorithm.for_groups ? static_cast<uint64_t>(shape.group) : 1;
+  return Chunking{tile_units, mix_plan(mix_plan(hash_of(algorithm), tile_units), group)};
+}
+
+std::string text_of(const LinkModel& links, size_t slot_bytes) {
+  std::string text =
+      fmt::format("{:.3g} us a message, {:.3g} us a byte", links.cost.latency_us, links.cost.us_per_byte);
+  if (links.group != 1)
+    text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.group,
+                        links.intra_cost.latency_us, links.intra_cost.us_per_byte);
+  return text + fmt::format("; slots of {} bytes", slot_bytes);
+}
+
+}  // namespace rondo

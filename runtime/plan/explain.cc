@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "schedule/verifier.h"
+
+namespace rondo {
+namespace {
+
+/// With more ranks the symbolic execution that finds the order takes too long.
+constexpr int kMaxRanks = 256;
+constexpr size_t kMaxFormulas = 8;
+
+std::string title(const Call& call, int nranks) {
+  std::string text = describe(call.signature());
+  text.resize(text.rfind(", call "));
+  return fmt::format("{} of {} ranks, {} bytes, in host memory\n", text, nranks,
+                     call.vector_bytes(nranks).value_or(0));
+}
+
+std::string choice(const Selector& selector, const Call& call, const Candidate& chosen) {
+  std::string text =
+      fmt::format("goes by {}, {}", name_of(chosen),
+                  selector.forces(call.kind) ? "which was asked for" : "of the least predicted time");
+  if (const size_t bytes = chosen.prediction.chunk_bytes; bytes != 0)
+    text += fmt::format(", in chunks of up to {} bytes", bytes);
+  return text + "\n";
+}
+
+std::string row(const Candidate& candidate, bool reduces) {
+  std::string notes = reduces ? std::string(association_name(candidate.algorithm->association)) : "";
+  const auto& [us, obstacle, chunk_bytes] = candidate.prediction;
+  if (!obstacle.empty()) notes += fmt::format("{}not chosen: {}", notes.empty() ? "" : "; ", obstacle);
+  const std::string time = std::isfinite(us) ? fmt::format("{:.2f}", us) : "-";
+  std::string line = fmt::format("  {:<20} {:>12} us   {}", candidate.algorithm->name, time, notes);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string table(std::span<const Candidate> candidates, bool reduces) {
+  std::string text;
+  const Executor* latest = nullptr;
+  for (const Candidate& candidate : candidates) {
+    const auto& [executor, algorithm, prediction] = candidate;
+    if (algorithm == nullptr) {
+      text += fmt::format("not by {} ({}): {}\n", executor->name, executor->terms, prediction.obstacle);
+      continue;
+    }
+    if (std::exchange(latest, executor) != executor)
+      text += fmt::format("predicted over {} ({}):\n", executor->name, executor->terms);
+    text += row(candidate, reduces);
+  }
+  return text;
+}
+
+/// A distinct formula with the first part or rank that it applies to.
+struct Order {
+  std::string place;
+  std::string formula;
+  bool operator==(const Order&) const = default;
+};
+
+std::vector<Order> orders_of(const Call& call, const Shape& shape, const Algorithm& algorithm,
+                             const FormulaStyle& style) {
+  std::vector<Schedule> ranks;
+  for (int rank = 0; rank < shape.nranks; ++rank) ranks.push_back(algorithm.build(shape, rank));
+  const bool by_part = call.kind == CollectiveKind::AllReduce || call.kind == CollectiveKind::Reduce;
+  std::vector<Order> orders;
+  for (const Formula& one : formulas(shape, ranks, style)) {
+    const Order order{by_part ? fmt::format("part {} of {}", one.chunk + 1, ranks[0].input_chunks)
+                              : fmt::format("rank {}", one.rank),
+                      one.text};
+    if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(order);
+  }
+  const bool same = std::all_of(orders.begin(), orders.end(),
+                                [&](const Order& order) { return order.formula == orders[0].formula; });
+  if (same && !orders.empty()) orders = {{"everywhere", orders[0].formula}};
+  return orders;
+}
+
+std::string legend(const Call& call, Association needed) {
+  if (call.op.function != nullptr) return "a + b is the user's function of a and b";
+  switch (needed) {
+    case Association::Any: return "nothing is rounded: every order gives the same bits";
+    case Association::RankOrder: return "each operation is rounded";
+    case Association::OneFold: break;
+  }
+  return fmt::format("in float32, and r() rounds to {}", element_info(call.type.element()).name);
+}
+
+std::string association_text(const Call& call, const Shape& shape, const Algorithm& algorithm) {
+  const Association needed = association_that_fixes_bits(call.type, call.op);
+  const bool averages = call.op.function == nullptr && call.op.built_in == Reduction::Avg;
+  const FormulaStyle style{.roundings = needed == Association::OneFold,
+                           .divisor = averages ? shape.nranks : 1};
+  std::string text = fmt::format("operands are combined in this order ({}{}):\n", legend(call, needed),
+                                 call.op.scales_input ? "; x is scaled before, and rounded" : "");
+  if (shape.nranks > kMaxRanks)
+    return text + fmt::format("  not worked out for more than {} ranks\n", kMaxRanks);
+  const std::vector<Order> orders = orders_of(call, shape, algorithm, style);
+  for (size_t i = 0; i < std::min(orders.size(), kMaxFormulas); ++i)
+    text += fmt::format("  {}: {}\n", orders[i].place, orders[i].formula);
+  if (orders.size() > kMaxFormulas)
+    text += fmt::format("  and so on, {} more\n", orders.size() - kMaxFormulas);
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> explain(const Selector& selector, const Call& call, const Shape& shape,
+                            std::span<const Executor> executors) {
+  RONDO_TRY_ASSIGN(const Candidate chosen, selector.select(call, shape, executors));
+  std::string text = title(call, shape.nranks) + choice(selector, call, chosen);
+  if (selector.reproducible()) text += "reproducibly (RONDO_REPRODUCIBLE is 1)\n";
+  text += table(selector.candidates(call, shape, executors), reduces(call.kind));
+  if (reduces(call.kind)) text += association_text(call, shape, *chosen.algorithm);
+  return text;
+}
+
+}  // namespace rondo

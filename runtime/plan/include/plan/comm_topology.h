@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommTopology: how a communicator's ranks are connected, and what follows for its connections and for the
+// choice of algorithms. All ranks compute the same, except for what concerns their own host.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "bootstrap/session.h"
+#include "plan/link_model.h"
+#include "transports/transport.h"
+
+namespace rondo {
+
+class CommTopology {
+ public:
+  /// `ranks`: ranks of the session; `transport`: the one for all pairs, or null for each pair's best.
+  CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport);
+
+  /// The cost of messages. `group`: the requested size of the groups of consecutive ranks that are close; 0:
+  /// detect it. If the ranks do not divide into such groups, there are none.
+  LinkModel links(int64_t group) const;
+  /// Fills in the parameters that were not requested.
+  ConnectionParams settle(ConnectionParams asked) const;
+  /// Whether all ranks share memory.
+  bool shares_memory() const;
+  /// An order in which close ranks are adjacent; empty: the order makes no difference.
+  std::vector<int> locality_order() const;
+
+  /// On this host: whether its ranks outnumber the CPUs that they may use; the longest vector whose results
+  /// stay in the caches.
+  bool oversubscribed() const;
+  size_t max_cached_bytes() const;
+
+ private:
+  using Members = std::vector<const PeerInfo*>;
+  bool one_host() const { return hosts_.size() == 1; }
+  const Transport& farthest() const { return one_host() ? within_host_ : between_hosts_; }
+  size_t max_ranks_of_a_host() const;
+  double oversubscription() const;
+
+  const Transport& within_host_;
+  const Transport& between_hosts_;
+  uint64_t here_;  // this rank's host
+  Members all_;
+  std::map<uint64_t, Members> hosts_;
+};
+
+}  // namespace rondo

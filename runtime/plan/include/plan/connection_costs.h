@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost of calls over connections, and the length of their messages. All ranks compute the same, from what
+// all ranks know. Pure functions.
+#pragma once
+
+#include "plan/executor.h"
+#include "plan/link_model.h"
+
+namespace rondo {
+
+/// Prediction for a call whose messages fill slots of that size.
+Prediction predict_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
+                                    const LinkModel& links, size_t slot_bytes);
+
+/// How a call is divided into messages.
+struct Chunking {
+  size_t tile_units = 1;  // the longest chunk, in the call's unit_bytes()
+  uint64_t hash = 0;      // for Signature: equal if the ranks chose the same
+};
+
+/// Uses the longest chunks that fit in slots of that size; Unsupported if none fits.
+Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes);
+
+/// Mixes one more choice into a plan's hash.
+uint64_t mix_plan(uint64_t plan, uint64_t value);
+/// The hash of an algorithm.
+uint64_t hash_of(const Algorithm& algorithm);
+
+/// The bytes of a call's vector; for a _v form whose length not all ranks know, a fixed length to choose by.
+size_t bytes_to_choose_by(const Call& call, int nranks);
+
+/// The link model's terms, for human readers.
+std::string text_of(const LinkModel& links, size_t slot_bytes);
+
+}  // namespace rondo

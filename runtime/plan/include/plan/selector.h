@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selector: chooses the executor and the algorithm of a call. All ranks choose the same, from what all ranks
+// know. Used by the thread that uses the communicator.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/executor.h"
+
+namespace rondo {
+
+/// An algorithm on an executor, as the Selector sees it.
+struct Candidate {
+  const Executor* executor = nullptr;
+  const Algorithm* algorithm = nullptr;  // null: the executor's own plan, or no plan because of an obstacle
+  Prediction prediction = {};            // its obstacle: why the candidate is ruled out; empty: it is not
+};
+
+class Selector {
+ public:
+  /// `text`: "all_reduce=ring;broadcast=chain@connections;reduce=@gpu_staged", or empty; InvalidArgument
+  /// names what is wrong in it. `reproducible`: the bits of a reduction depend only on the number of ranks,
+  /// the type and the operation.
+  static Result<Selector> parse(const std::string& text, bool reproducible = false);
+
+  /// Whether an algorithm was requested.
+  bool forces(CollectiveKind kind) const;
+  bool reproducible() const { return reproducible_; }
+  /// A plan's hash as ranks compare it: it differs if the ranks disagree on reproducible mode.
+  uint64_t marked(uint64_t hash) const;
+  /// What the choice is made from: the executors in order, each with its algorithms in table order, or with
+  /// the obstacle that keeps it from taking the call.
+  std::vector<Candidate> candidates(const Call& call, const Shape& shape,
+                                    std::span<const Executor> executors) const;
+  /// Among the candidates of the first executor that has any, the one with the lowest predicted time, the
+  /// first of equals. Unsupported, with the reason, if there is none.
+  Result<Candidate> select(const Call& call, const Shape& shape, std::span<const Executor> executors) const;
+
+ private:
+  struct ForcedChoice {
+    const Algorithm* algorithm = nullptr;  // null: any
+    std::string executor;                  // empty: any
+  };
+  /// What was requested, as far as it applies to calls on such memory.
+  ForcedChoice forced(CollectiveKind kind, bool on_gpu) const;
+  bool keeps_bits(const Algorithm& row, const Call& call) const;
+  std::string_view obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
+                            const Shape& shape) const;
+  std::string_view obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
+                            const Shape& shape) const;
+  Candidate candidate(const ForcedChoice& forced, const Executor& executor, const Algorithm& row,
+                      const Call& call, const Shape& shape) const;
+  Status refuse(const ForcedChoice& forced, const Call& call, const Shape& shape,
+                std::span<const Candidate> candidates) const;
+
+  std::map<CollectiveKind, ForcedChoice> forced_;
+  bool reproducible_ = false;
+};
+
+/// A candidate as RONDO_ALGORITHM names it: "ring@connections".
+std::string name_of(const Candidate& candidate);
+
+}  // namespace rondo

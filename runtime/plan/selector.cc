@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/selector.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/words.h"
+#include "plan/connection_costs.h"
+
+namespace rondo {
+namespace {
+
+constexpr uint64_t kReproducible = 0x7265;
+constexpr std::string_view kAnother = "another was asked for";
+
+bool is_of_gpus(std::string_view executor) { return executor.starts_with("gpu_"); }
+
+Result<std::string> executor_by_name(std::string_view name) {
+  if (std::find(std::begin(kExecutorNames), std::end(kExecutorNames), name) != std::end(kExecutorNames))
+    return std::string(name);
+  const std::vector<std::string_view> names(std::begin(kExecutorNames), std::end(kExecutorNames));
+  return error(Code::InvalidArgument, "there is no executor '{}'; there are {}{}", name,
+               fmt::join(names, ", "), did_you_mean(name, names));
+}
+
+}  // namespace
+
+Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
+  Selector selector;
+  selector.reproducible_ = reproducible;
+  std::string_view left = text;
+  while (!left.empty()) {
+    const size_t end = std::min(left.find(';'), left.size());
+    const std::string_view rule = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (rule.empty()) continue;
+    const size_t equals = rule.find('=');
+    const auto kind = collective_by_name(rule.substr(0, equals));
+    if (equals == std::string_view::npos || !kind)
+      return error(Code::InvalidArgument,
+                   "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}", rule,
+                   kind ? "" : "; " + no_collective(rule.substr(0, equals)));
+    const std::string_view choice = rule.substr(equals + 1);
+    const size_t at = std::min(choice.find('@'), choice.size());
+    ForcedChoice& forced = selector.forced_[*kind] = {};
+    if (at != choice.size()) {
+      RONDO_TRY_ASSIGN(forced.executor, executor_by_name(choice.substr(at + 1)));
+    }
+    if (at != 0 || forced.executor.empty()) {
+      RONDO_TRY_ASSIGN(forced.algorithm, algorithm_by_name(*kind, choice.substr(0, at)));
+    }
+  }
+  return selector;
+}
+
+bool Selector::forces(CollectiveKind kind) const {
+  const auto found = forced_.find(kind);
+  return found != forced_.end() && found->second.algorithm != nullptr;
+}
+
+uint64_t Selector::marked(uint64_t hash) const {
+  return reproducible_ ? mix_plan(hash, kReproducible) : hash;
+}
+
+Selector::ForcedChoice Selector::forced(CollectiveKind kind, bool on_gpu) const {
+  const auto found = forced_.find(kind);
+  if (found == forced_.end()) return {};
+  ForcedChoice forced = found->second;
+  if (is_of_gpus(forced.executor) != on_gpu) forced.executor.clear();
+  return forced;
+}
+
+bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
+  return !reproducible_ || !reduces(call.kind) ||
+         row.association >= association_that_fixes_bits(call.type, call.op);
+}
+
+std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
+                                    const Shape& shape) const {
+  if (forced.algorithm != nullptr && forced.algorithm != &row) return kAnother;
+  if (row.for_groups && shape.group == 1) return "its ranks are not in equal groups (hosts, caches)";
+  if (!row.supports(shape)) return "cannot do this call";
+  if (!keeps_bits(row, call)) return "not reproducible";
+  return {};
+}
+
+std::string_view Selector::obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
+                                    const Shape& shape) const {
+  if (!forced.executor.empty() && forced.executor != executor.name) return kAnother;
+  if (executor.predict == nullptr && forced.algorithm != nullptr) return "it has plans of its own";
+  return executor.obstacle ? executor.obstacle(call, shape) : std::string_view();
+}
+
+Candidate Selector::candidate(const ForcedChoice& forced, const Executor& executor, const Algorithm& row,
+                              const Call& call, const Shape& shape) const {
+  Candidate made{&executor, &row, executor.predict(row, call, shape)};
+  const std::string_view why = obstacle(forced, row, call, shape);
+  if (!why.empty() || (forced.algorithm != nullptr && std::isfinite(made.prediction.us)))
+    made.prediction.obstacle = why;
+  return made;
+}
+
+std::vector<Candidate> Selector::candidates(const Call& call, const Shape& shape,
+                                            std::span<const Executor> executors) const {
+  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  std::vector<Candidate> made;
+  for (const Executor& executor : executors) {
+    if (executor.on_gpu != call.place.on_gpu) continue;
+    const std::string_view why = obstacle(forced, executor, call, shape);
+    if (!why.empty() || executor.predict == nullptr) {
+      made.push_back({&executor, nullptr, {.obstacle = why}});
+      continue;
+    }
+    for (const Algorithm& row : algorithms())
+      if (row.kind == shape.kind) made.push_back(candidate(forced, executor, row, call, shape));
+  }
+  return made;
+}
+
+/// Why the requested choice cannot make the call.
+Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shape& shape,
+                        std::span<const Candidate> candidates) const {
+  const auto kind = collective_name(shape.kind);
+  const Algorithm* const algorithm = forced.algorithm;
+  if (algorithm != nullptr && algorithm->supports(shape) && !keeps_bits(*algorithm, call)) {
+    std::string others;
+    for (const Algorithm& row : algorithms())
+      if (row.kind == shape.kind && row.supports(shape) && keeps_bits(row, call))
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", row.name);
+    return error(Code::Unsupported,
+                 "RONDO_REPRODUCIBLE is 1, and {} by {} was asked for (RONDO_ALGORITHM, or the config's "
+                 "algorithm), which does not combine operands in the order that fixes the bits of this call; "
+                 "{} do",
+                 kind, algorithm->name, others);
+  }
+  if (forced.executor.empty() || (algorithm != nullptr && !obstacle(forced, *algorithm, call, shape).empty()))
+    return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{}{})",
+                 kind, algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
+                 shape.commutative ? "" : ", an operation that is not commutative",
+                 algorithm->for_groups && shape.group == 1 ? ", not in equal groups of hosts or caches" : "");
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    return one.executor->name == forced.executor &&
+           (algorithm == nullptr || one.algorithm == nullptr || one.algorithm == algorithm);
+  });
+  return error(
+      Code::Unsupported, "{} by {}@{} was asked for, but it cannot do this call: {}", kind,
+      algorithm == nullptr ? "" : algorithm->name, forced.executor,
+      found == candidates.end() ? "this communicator has no such executor" : found->prediction.obstacle);
+}
+
+Result<Candidate> Selector::select(const Call& call, const Shape& shape,
+                                   std::span<const Executor> executors) const {
+  const std::vector<Candidate> all = candidates(call, shape, executors);
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : all) {
+    if (!candidate.prediction.obstacle.empty()) continue;
+    if (best != nullptr && best->executor != candidate.executor) break;
+    if (best == nullptr || candidate.prediction.us < best->prediction.us) best = &candidate;
+  }
+  if (best != nullptr) return *best;
+  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  if (forced.algorithm != nullptr || !forced.executor.empty()) return refuse(forced, call, shape, all);
+  return error(Code::Unsupported, "no algorithm does {} over {} ranks{}", collective_name(shape.kind),
+               shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
+}
+
+std::string name_of(const Candidate& candidate) {
+  return fmt::format("{}@{}", candidate.algorithm == nullptr ? "" : candidate.algorithm->name,
+                     candidate.executor->name);
+}
+
+}  // namespace rondo

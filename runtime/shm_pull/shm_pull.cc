@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm_pull.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/cache_line.h"
+#include "exec/fold.h"
+
+namespace rondo {
+namespace {
+
+constexpr size_t kPieceBytes = 4096;
+constexpr int kLinger = 64;  // polls
+
+/// In the lower half of Mailbox::ready, so that no post looks like an empty mailbox.
+constexpr uint64_t kPosted = uint64_t{1} << 31;
+
+uint64_t ready_word(uint64_t round, size_t bytes) { return round << 32 | kPosted | bytes; }
+bool has_bytes(uint64_t ready, uint64_t round, size_t bytes) {
+  return ready >> 32 == (round & UINT32_MAX) && (ready & kPosted) != 0 && (ready & (kPosted - 1)) >= bytes;
+}
+
+uint64_t hash(uint64_t before, const Signature& signature) {
+  uint64_t value = before;
+  for (const uint64_t word : std::bit_cast<std::array<uint64_t, 5>>(signature)) {
+    value = (value ^ word) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+  }
+  return value;
+}
+
+int mutual_slot(uint64_t round) { return static_cast<int>(round % MailboxTable::kMutualSlots); }
+int short_slot(uint64_t round) {
+  return MailboxTable::kFirstShort + static_cast<int>(round % MailboxTable::kShortSlots);
+}
+
+size_t input_bytes(const BufferLayout& input) {
+  size_t bytes = 0;
+  for (int chunk = 0; chunk < input.chunks; ++chunk) bytes += input.piece(0, chunk).bytes;
+  return bytes;
+}
+
+/// Where posts of this length hold their data.
+PullCall::MailboxPart place_of(size_t bytes) {
+  if (bytes <= Mailbox::kHeadBytes) return PullCall::MailboxPart::Head;
+  return bytes <= Mailbox::kBriefBytes ? PullCall::MailboxPart::Brief : PullCall::MailboxPart::Bulk;
+}
+
+/// The bytes of a piece: whole elements.
+size_t piece_of(size_t element_bytes) {
+  return std::max(element_bytes, kPieceBytes - kPieceBytes % element_bytes);
+}
+
+}  // namespace
+
+/// All ranks' buffers have the same layout. From the second round on, a rank posts a chunk of its Output.
+PullCall::PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size_t round)
+    : posts(plan.all[round].posts),
+      mutual(plan.all[round].mutual),
+      piece_bytes(piece_of(binding.layout.input.element_bytes)),
+      type(binding.type),
+      op(binding.op),
+      scales(round == 0 && binding.reduces && binding.op.scales_input) {
+  const PullRound& planned_round = plan.all[round];
+  const BufferLayout& out_layout = binding.layout.output;
+  const bool first = round == 0;
+  posted_bytes = first ? input_bytes(binding.layout.input) : out_layout.piece(0, planned_round.posted).bytes;
+  // All ranks must expect posts in the same place; no part is longer than the first.
+  place = place_of(first ? posted_bytes : out_layout.piece(0, 0).bytes);
+  const bool averages = op.built_in == Reduction::Avg && op.function == nullptr;
+  for (const PullRound::Gather& planned : planned_round.reads) {
+    const Piece out = out_layout.piece(0, planned.dst);
+    PullOperand read{.offset = out.offset, .bytes = out.bytes, .first = sources.size()};
+    for (const PullRound::Source source : planned.sources) {
+      if (source.rank == rank && scales) read.scaled = static_cast<int>(sources.size() - read.first);
+      sources.push_back({source.rank, first ? binding.layout.input.piece(0, source.chunk).offset : 0});
+    }
+    read.sources = sources.size() - read.first;
+    if (planned.finish && averages) read.divisor = binding.nranks;
+    read.is_copy = read.sources == 1 && read.scaled < 0 && read.divisor == 1;
+    reads.push_back(read);
+  }
+  if (round + 1 == plan.all.size()) return;
+  next = std::make_unique<PullCall>(plan, binding, rank, round + 1);
+  next_posts = out_layout.piece(0, plan.all[round + 1].posted).offset;
+}
+
+void PullCall::use(const void* send, void* recv, const Signature& of) {
+  input = static_cast<const std::byte*>(send);
+  output = static_cast<std::byte*>(recv);
+  signature = of;
+  if (next) next->use(output + next_posts, output, of);
+}
+
+ShmPull::ShmPull(const MembershipPtr& membership)
+    : memory_(membership, MailboxTable::bytes(membership->size())),
+      self_(membership->rank()),
+      done_(static_cast<size_t>(membership->size())),
+      heard_(done_.size()),
+      operands_(done_.size()) {}
+
+/// Whether the shared memory is set up.
+Result<bool> ShmPull::find_table() {
+  RONDO_TRY_ASSIGN(const bool there, memory_.advance());
+  if (!there) return false;
+  table_ = MailboxTable(memory_.data(), static_cast<int>(done_.size()));
+  has_table_ = true;
+  table_.touch_posts();
+  note_cpu();
+  begin();
+  return true;
+}
+
+void ShmPull::begin() {
+  signature_of(++round_) = call_->signature;
+  slot_ = next_slot(*call_);
+  has_posted_ = !call_->posts;
+  read_ = 0;
+  offset_ = 0;
+  failure_ = Status();
+}
+
+/// All ranks choose the same.
+int ShmPull::next_slot(const PullCall& call) {
+  if (call.mutual) return mutual_slot(mutual_rounds_++);
+  if (call.posted_bytes > MailboxTable::kShortBytes)
+    return MailboxTable::kFirstLong + static_cast<int>(long_rounds_++ % MailboxTable::kLongSlots);
+  return short_slot(short_rounds_++);
+}
+
+Progress ShmPull::advance() {
+  if (!has_table_) [[unlikely]] {
+    if (!failure_.ok()) return Progress::Failed;
+    const auto there = find_table();
+    failure_ = there.status();
+    if (!there.ok()) return Progress::Failed;
+    if (!there.value()) return Progress::Stuck;
+  }
+  bool moved = false;
+  blocked_on_ = -1;
+  if (!has_posted_) {
+    if (!may_post()) return Progress::Stuck;
+    post();
+    moved = has_posted_ = true;
+  }
+  while (read_ < call_->reads.size()) {
+    if (!read_next()) return !failure_.ok() ? Progress::Failed : moved ? Progress::Moved : Progress::Stuck;
+    moved = true;
+  }
+  end_round();
+  if (call_->next == nullptr) return Progress::Done;
+  call_ = call_->next.get();
+  begin();
+  return Progress::Moved;
+}
+
+/// Whether all ranks are done with this rank's previous post in the slot.
+bool ShmPull::may_post() {
+  const uint64_t used = used_[slot_];
+  all_done_ = round_;
+  for (size_t peer = 0; peer < done_.size(); ++peer) {
+    if (done_[peer] < used && !is_done_with(static_cast<int>(peer), used)) return false;
+    if (static_cast<int>(peer) != self_) all_done_ = std::min(all_done_, done_[peer]);
+  }
+  return true;
+}
+
+bool ShmPull::is_done_with(int peer, uint64_t round) {
+  if (peer == self_) return true;
+  uint64_t& known = done_[static_cast<size_t>(peer)];
+  // Pairs with the release store in end_round(): the slot is not written before it has been read.
+  known = std::atomic_ref(table_.done(peer)).load(std::memory_order_acquire);
+  if (known >= round) return true;
+  blocked_on_ = peer;
+  return false;
+}
+
+/// Data outside the line of `ready` is written before that line: pollers keep stealing it, and if they took
+/// it between two writes, it would take a while to come back.
+void ShmPull::post() {
+  Mailbox& post = table_.post(self_, slot_);
+  if (call_->place == PullCall::MailboxPart::Bulk) touch_bulk();
+  std::byte* const to = posted(self_, slot_);
+  size_t offset = 0;
+  do {
+    const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - offset);
+    put(to + offset, offset, bytes);
+    if (offset == 0) {
+      post.write(call_->signature);
+      post.history = history_;
+    }
+    offset += bytes;
+    // Pairs with the acquire load in has_arrived(): a reader of `ready` sees the Signature and the bytes.
+    std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
+    wake(table_.asleep(self_));
+  } while (offset < call_->posted_bytes);
+  used_[slot_] = round_;
+  if (slot_ < MailboxTable::kFirstShort) return;
+  if (const int next = short_slot(short_rounds_); used_[next] <= all_done_) fetch_to_post(next);
+}
+
+/// Prefetches the lines that this rank writes in the next call, if it is like this one. They are in peers'
+/// caches, and waiting for them at the time of the write takes longer than the call.
+void ShmPull::fetch_to_post(int slot) const {
+  constexpr size_t kMaxFetched = 512;
+  fetch_to_write(&table_.post(self_, slot));
+  if (call_->place == PullCall::MailboxPart::Head || call_->posted_bytes > kMaxFetched) return;
+  const std::byte* const to = posted(self_, slot);
+  for (size_t at = 0; at < call_->posted_bytes; at += kLineBytes) fetch_to_write(to + at);
+}
+
+/// The data of the rank's post in a call like this one.
+std::byte* ShmPull::posted(int rank, int slot) const {
+  switch (call_->place) {
+    case PullCall::MailboxPart::Head: return table_.post(rank, slot).head.data();
+    case PullCall::MailboxPart::Brief: return table_.post(rank, slot).brief.data();
+    case PullCall::MailboxPart::Bulk: break;
+  }
+  return table_.bulk(rank, slot);
+}
+
+/// A rank that runs ahead uses all slots of a kind, so all of them are faulted in at once.
+void ShmPull::touch_bulk() {
+  if (slot_ >= MailboxTable::kFirstShort)
+    touch(MailboxTable::kFirstShort, MailboxTable::kSlots, MailboxTable::kShortBytes, touched_short_bytes_);
+  else if (slot_ >= MailboxTable::kFirstLong)
+    touch(MailboxTable::kFirstLong, MailboxTable::kFirstShort, call_->posted_bytes, touched_long_bytes_);
+}
+
+void ShmPull::touch(int first, int end, size_t bytes, size_t& touched) {
+  if (bytes <= touched) return;
+  table_.touch_bulk(self_, first, end, touched, bytes);
+  touched = bytes;
+}
+
+void ShmPull::put(std::byte* to, size_t offset, size_t bytes) const {
+  const void* from = call_->input + offset;
+  if (call_->scales)
+    fold(call_->type, call_->op, {.out = to, .operands = {&from, 1}, .bytes = bytes, .scaled = 0});
+  else if (bytes != 0)
+    std::memcpy(to, from, bytes);
+}
+
+/// Folds the next piece; false if it has not arrived, or is of another call.
+bool ShmPull::read_next() {
+  const PullCall::PullOperand& read = call_->reads[read_];
+  const size_t bytes = std::min(call_->piece_bytes, read.bytes - offset_);
+  for (size_t i = read.first; i < read.first + read.sources; ++i) {
+    const PullCall::PullSource source = call_->sources[i];
+    if (source.rank != self_ && !has_arrived(source, bytes)) return false;
+  }
+  // By then all ranks have been heard, so all are done with the previous slot.
+  const bool is_last = read_ + 1 == call_->reads.size() && offset_ + bytes == read.bytes;
+  if (call_->mutual && is_last) fetch_to_post(mutual_slot(mutual_rounds_));
+  if (bytes != 0) fold_piece(read, offset_, bytes);
+  offset_ += bytes;
+  if (offset_ < read.bytes) return true;
+  ++read_;
+  offset_ = 0;
+  return true;
+}
+
+/// Whether the peer has posted these bytes of the current read. Prefetches them together with its `ready`,
+/// not after that has arrived.
+bool ShmPull::has_arrived(const PullCall::PullSource& source, size_t bytes) {
+  const int peer = source.rank;
+  Mailbox& post = table_.post(peer, slot_);
+  const size_t start = source.offset + offset_;
+  const std::byte* const wanted = posted(peer, slot_) + start;
+  fetch_to_read(wanted);
+  // Pairs with the release store in post().
+  const uint64_t ready = std::atomic_ref(post.ready).load(std::memory_order_acquire);
+  if (has_bytes(ready, round_, bytes == 0 ? 0 : start + bytes))
+    return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
+  blocked_on_ = peer;
+  seen_ = ready;
+  wanted_ = wanted;
+  return false;
+}
+
+bool ShmPull::hear(int peer, const Mailbox& post) {
+  if (!(post.signature() == call_->signature)) {
+    blocked_on_ = peer;
+    failure_ = mismatch(self_, call_->signature, peer, post.signature());
+    return false;
+  }
+  if (post.history != history_) {
+    blocked_on_ = peer;
+    failure_ = find_disagreement();
+    if (failure_.ok())
+      failure_ = error(Code::Mismatch, "ranks disagree: ranks {} and {} made different calls before {}",
+                       self_, peer, describe(call_->signature));
+    return false;
+  }
+  heard_[static_cast<size_t>(peer)] = round_;
+  // The peer has begun this round, so it has completed the previous ones.
+  uint64_t& done = done_[static_cast<size_t>(peer)];
+  done = std::max(done, round_ - 1);
+  return true;
+}
+
+void ShmPull::fold_piece(const PullCall::PullOperand& read, size_t offset, size_t bytes) {
+  for (size_t i = 0; i < read.sources; ++i) {
+    const PullCall::PullSource source = call_->sources[read.first + i];
+    const std::byte* const from = source.rank == self_ ? call_->input : posted(source.rank, slot_);
+    operands_[i] = from + source.offset + offset;
+  }
+  std::byte* out = call_->output + read.offset + offset;
+  if (read.is_copy) {
+    if (out != operands_[0]) std::memcpy(out, operands_[0], bytes);
+    return;
+  }
+  fold(call_->type, call_->op,
+       {.out = out,
+        .operands = {operands_.data(), read.sources},
+        .bytes = bytes,
+        .scaled = read.scaled,
+        .divisor = read.divisor});
+}
+
+void ShmPull::end_round() {
+  // Pairs with the acquire load in is_done_with(): all reads of posts are before it.
+  std::atomic_ref(table_.done(self_)).store(round_, std::memory_order_release);
+  wake(table_.asleep(self_));
+  history_ = hash(history_, call_->signature);
+}
+
+/// Polls until the awaited peer has posted. Prefetches its data together with its `ready`, not after that has
+/// arrived.
+void ShmPull::linger() const {
+  if (blocked_on_ < 0 || !has_posted_) return;
+  uint64_t& ready = table_.post(blocked_on_, slot_).ready;
+  for (int look = 0; look < kLinger; ++look) {
+    fetch_to_read(wanted_);
+    // Relaxed: advance() loads it again.
+    if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;
+  }
+}
+
+Awaited ShmPull::awaited() {
+  if (blocked_on_ < 0) return {};
+  uint32_t* asleep = &table_.asleep(blocked_on_);
+  if (has_posted_) return AwaitedCounter{&table_.post(blocked_on_, slot_).ready, seen_, asleep};
+  return AwaitedCounter{&table_.done(blocked_on_), done_[static_cast<size_t>(blocked_on_)], asleep};
+}
+
+/// Called before the first wait too, because peers spin for a rank whose CPU they do not know.
+void ShmPull::note_cpu() {
+  const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
+  if (cpu != cpu_) std::atomic_ref(table_.cpu(self_)).store(cpu_ = cpu, std::memory_order_relaxed);
+}
+
+/// True if a rank that it waits for last noted the CPU that runs this rank.
+bool ShmPull::may_block_others(bool /*oversubscribed*/) {
+  if (!has_table_) return true;
+  if (blocked_on_ < 0) return false;
+  note_cpu();
+  const auto is_here = [&](int peer) {
+    return std::atomic_ref(table_.cpu(peer)).load(std::memory_order_relaxed) == cpu_;
+  };
+  if (!has_posted_) return is_here(blocked_on_);
+  const auto left = call_->sources.begin() + static_cast<std::ptrdiff_t>(call_->reads[read_].first);
+  return std::any_of(left, call_->sources.end(), [&](const PullCall::PullSource& source) {
+    return source.rank != self_ && is_here(source.rank) &&
+           std::atomic_ref(table_.post(source.rank, slot_).ready).load(std::memory_order_relaxed) >> 32 !=
+               (round_ & UINT32_MAX);
+  });
+}
+
+/// Checks as many rounds as this rank remembers.
+Status ShmPull::find_disagreement() const {
+  return find_post([&](uint64_t round, int peer, const Signature& theirs) {
+    if (round > round_ || round_ - round >= kRemembered) return Status();
+    const Signature& ours = signature_of(round);
+    return ours == theirs ? Status() : mismatch(self_, ours, peer, theirs);
+  });
+}
+
+Status ShmPull::check_nothing_left() const {
+  if (!has_table_) return {};
+  RONDO_TRY(find_disagreement());
+  return find_post([&](uint64_t round, int peer, const Signature& theirs) {
+    // Once round numbers wrap around, older posts can look like future rounds.
+    return round > round_ && round - round_ < kRemembered ? never_called(peer, self_, theirs) : Status();
+  });
+}
+
+/// Posts hold the lower half of a round's number, and are never half of its range ahead or behind.
+uint64_t ShmPull::whole_round(uint64_t ready) const {
+  return round_ + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(
+                      static_cast<uint32_t>(ready >> 32) - static_cast<uint32_t>(round_))));
+}
+
+/// The first error that `judge` returns for a peer's post.
+template <typename Judge>
+Status ShmPull::find_post(const Judge& judge) const {
+  for (int peer = 0; peer < static_cast<int>(done_.size()); ++peer)
+    for (int slot = 0; peer != self_ && slot < MailboxTable::kSlots; ++slot) {
+      uint64_t ready = 0;
+      if (const auto theirs = table_.post(peer, slot).signature_at_rest(&ready))
+        RONDO_TRY(judge(whole_round(ready), peer, *theirs));
+    }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks count as local to one another.
+#include "locality.h"
+
+#include "catch.h"
+
+using namespace rondo;
+
+namespace {
+
+PeerInfo member_on(uint64_t host, int32_t first_cpu) {
+  PeerInfo member;
+  member.endpoint.host = host;
+  member.first_cpu = first_cpu;
+  return member;
+}
+
+PeerInfo by_cache(int32_t cache) {
+  PeerInfo member;
+  member.cache = cache;
+  return member;
+}
+
+std::vector<const PeerInfo*> pointers(const std::vector<PeerInfo>& members) {
+  std::vector<const PeerInfo*> ranks;
+  for (const PeerInfo& member : members) ranks.push_back(&member);
+  return ranks;
+}
+
+std::vector<int> order_of(const std::vector<PeerInfo>& members) {
+  return order_by_locality(pointers(members));
+}
+
+/// near_at_a_time() of ranks on the given hosts, and of ranks of one host with the given caches.
+int on_hosts(const std::vector<uint64_t>& hosts) {
+  std::vector<PeerInfo> members;
+  for (const uint64_t host : hosts) members.push_back(member_on(host, 0));
+  return near_at_a_time(pointers(members));
+}
+int with_caches(const std::vector<int32_t>& caches) {
+  std::vector<PeerInfo> members;
+  for (const int32_t cache : caches) members.push_back(by_cache(cache));
+  return near_at_a_time(pointers(members));
+}
+
+TEST_CASE("ranks of a host are adjacent, in the order of the hosts' first ranks") {
+  CHECK(order_of({member_on(9, 0), member_on(4, 0), member_on(9, 0), member_on(4, 0), member_on(7, 0)}) ==
+        std::vector<int>{0, 2, 1, 3, 4});
+}
+
+TEST_CASE("ranks of a host with the same first CPU are adjacent") {
+  CHECK(order_of({member_on(1, 0), member_on(1, 1), member_on(1, 0), member_on(1, 1)}) ==
+        std::vector<int>{0, 2, 1, 3});
+  CHECK(order_of({member_on(2, 1), member_on(1, 0), member_on(2, 0), member_on(1, 0)}) ==
+        std::vector<int>{2, 0, 1, 3});
+}
+
+TEST_CASE("ranks that nothing distinguishes keep their order") {
+  CHECK(order_of({}).empty());
+  CHECK(order_of({member_on(1, 0), member_on(1, 0), member_on(1, 0)}) == std::vector<int>{0, 1, 2});
+}
+
+TEST_CASE("hosts with equal numbers of consecutive ranks are groups") {
+  CHECK(on_hosts({7, 7, 3, 3}) == 2);
+  CHECK(on_hosts({5, 5, 5, 2, 2, 2, 9, 9, 9}) == 3);
+}
+
+TEST_CASE("ranks of one host that share caches are groups, if all caches are known") {
+  CHECK(with_caches({0, 0, 4, 4}) == 2);
+  CHECK(with_caches({0, 0, 0, 0}) == 1);
+  CHECK(with_caches({0, 0, -1, -1}) == 1);
+  CHECK(with_caches({-1, -1, -1, -1}) == 1);
+}
+
+TEST_CASE("unequal, split and single hosts are no groups") {
+  CHECK(on_hosts({1}) == 1);
+  CHECK(on_hosts({1, 1, 1}) == 1);
+  CHECK(on_hosts({1, 2, 3}) == 1);
+  CHECK(on_hosts({1, 1, 2}) == 1);
+  CHECK(on_hosts({1, 2, 2}) == 1);
+  CHECK(on_hosts({1, 1, 1, 2, 2}) == 1);
+  CHECK(on_hosts({1, 2, 1, 2}) == 1);
+  CHECK(on_hosts({1, 1, 2, 2, 1, 1}) == 1);
+}
+
+TEST_CASE("caches do not matter if there are several hosts") {
+  std::vector<PeerInfo> members(4);
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i].endpoint.host = i / 2;
+    members[i].cache = static_cast<int32_t>(i);
+  }
+  CHECK(near_at_a_time(pointers(members)) == 2);
+}
+
+}  // namespace

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which targets and tests of a build folder belong to what, as Meson itself tells it:
+
+  build_graph.py BUILD suites NAME...   the targets that tests of these suites need, a line each, or 'all'
+  build_graph.py BUILD python           the targets of the Python package
+  build_graph.py BUILD tests ROOM...    the tests of these rooms, a line each; without ROOM the names of all rooms
+  build_graph.py BUILD targets ROOM...  the targets that those tests need
+
+A room is a folder of the product that has a meson.build with a target in it. Exit code 2: there is no such suite or
+room, and standard error says which there are."""
+import difflib
+import json
+import os
+import re
+import sys
+
+# Some rooms have no test that includes their headers, and some have more than one wants to wait for. What is below the
+# C API is then tested through it, by quick programs that hardly do anything without the room.
+CHOSEN = {
+    "bench/kernels": ("gpu-bench-standin",),
+    "bench/numerics": ("numerics",),
+    "bench/perf": ("rondo-perf parts",),
+    "kernels": ("reduce", "reduce_reference"),
+    "kernels/cuda": ("device_fold", "device_compare", "device_execute"),
+    "runtime/algorithms": ("association", "cost", "ordered", "pull_plan"),
+    "runtime/api": ("runtime-arguments", "runtime-names"),
+    "runtime/base": ("association", "runtime-words", "runtime-settings", "runtime-log"),
+    "runtime/bindings/nccl": ("nccl-parts", "nccl-life", "nccl-symbols", "nccl-words"),
+    "runtime/bindings/torch": (),  # tools/test --suite torch
+    "runtime/call": ("runtime-arguments", "runtime-groups"),
+    "runtime/comm": ("runtime-groups", "runtime-split", "runtime-shrink"),
+    "runtime/diagnosis": ("runtime-mismatch",),
+    "runtime/exec": ("runtime-messages", "runtime-reductions"),
+    "runtime/gpu": ("driver", "gpu-streams-standin", "gpu-graphs-standin"),
+    "runtime/gpu_connections": ("gpu-wired-standin",),
+    "runtime/gpu_direct": ("gpu-collectives-standin",),
+    "runtime/gpu_group": ("gpu-streams-standin",),
+    "runtime/gpu_staged": ("gpu-processes-standin", "gpu-windows-standin"),
+    "runtime/health": ("start",),
+    "runtime/p2p": ("runtime-messages", "runtime-requests"),
+    "runtime/schedule": ("association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier"),
+    "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
+    "tools/nccl_path": ("nccl-words",),
+    "tools/run": ("rondo-run parts", "rondo-run"),
+}
+NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
+
+
+class Refused(Exception):
+    """A sentence about what was asked for."""
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = os.path.realpath(folder)
+        self.targets = {target["id"]: target for target in self.introspection("targets")}
+        self.tests = self.introspection("tests")
+        self.root = self.introspection("buildsystem_files")[0].rpartition("/")[0]
+
+    def introspection(self, what):
+        with open(os.path.join(self.folder, "meson-info", f"intro-{what}.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def files_of(self, target):
+        """As ninja calls them."""
+        return {os.path.relpath(path, self.folder) for path in target["filename"]}
+
+    def needs(self, test):
+        """The targets that one test needs; None: all there are."""
+        found = set().union(*(self.files_of(self.targets[one]) for one in test["depends"]))
+        if self.folder in test["cmd"]:  # It installs, or looks for programs.
+            installed = set().union(*(self.files_of(one) for one in self.targets.values() if one["installed"]))
+            return found if installed <= found else None
+        return found
+
+    def needs_of(self, tests):
+        each = [self.needs(test) for test in tests]
+        return ["all"] if None in each else sorted(set().union(*each))
+
+    # Suites.
+
+    @staticmethod
+    def suites_of(test):
+        return {name.split(":")[-1] for name in test["suite"]}
+
+    def targets_of_suites(self, names):
+        names = [name.split(":")[-1] for name in names]
+        known = sorted(set().union(*map(self.suites_of, self.tests)))
+        for name in names:
+            if name not in known:
+                raise Refused(f"there is no suite '{name}': the suites are {', '.join(known)}")
+        return self.needs_of([test for test in self.tests if self.suites_of(test).intersection(names)])
+
+    def targets_of_python(self):
+        plan = self.introspection("install_plan").get("targets", {})
+        return sorted(os.path.relpath(path, self.folder) for path, row in plan.items() if row["tag"] == "python")
+
+    # Rooms.
+
+    def folder_of(self, target):
+        return os.path.relpath(os.path.dirname(target["defined_in"]), self.root)
+
+    def rooms(self):
+        """Every folder of the product that makes something."""
+        folders = {self.folder_of(target) for target in self.targets.values()}
+        return sorted(folder for folder in folders if not folder.startswith(("tests", "tools/cuda", ".")))
+
+    def includes(self, target, header):
+        """Whether one of the target's own files does."""
+        return any(header.search(text_of(path)) for group in target["target_sources"]
+                   for path in group.get("sources", ()) if path.endswith((".cc", ".c")) and os.path.exists(path))
+
+    def tests_of_room(self, room):
+        """Those of the table, or else those of the suite of this name, and those that include the room's headers."""
+        name = os.path.basename(room)
+        if room in CHOSEN:
+            return [test for test in self.tests if test["name"] in CHOSEN[room]]
+        header = re.compile(rf'^\s*#\s*include\s*["<]{name}/', re.M)
+        has_headers = os.path.isdir(os.path.join(self.root, room, "include", name))
+        programs = {one for one, target in self.targets.items() if has_headers and target["type"] == "executable" and
+                    self.folder_of(target).startswith("tests/") and self.includes(target, header)}
+        return [test for test in self.tests if not NEEDS_MORE & self.suites_of(test) and
+                (name in self.suites_of(test) or programs.intersection(test["depends"]))]
+
+    def tests_of_rooms(self, names):
+        known = self.rooms()
+        found = []
+        for name in names:
+            name = name.removeprefix("./").rstrip("/")
+            inside = [name] if name in known else [room for room in known if room.startswith(name + "/")]
+            if not inside:
+                near = difflib.get_close_matches(name, known + [os.path.basename(room) for room in known], 1)
+                raise Refused(f"there is no room '{name}'" + (f", did you mean {near[0]}?" if near else ".") +
+                              f" The rooms are {', '.join(known)}")
+            for room in inside:
+                found += [test for test in self.tests_of_room(room) if test not in found]
+        return found
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def lines(build, what, names):
+    if what == "suites":
+        return build.targets_of_suites(names)
+    if what == "python":
+        return build.targets_of_python()
+    if what == "targets":
+        return build.needs_of(build.tests_of_rooms(names))
+    if names:
+        return [test["name"] for test in build.tests_of_rooms(names)]
+    return build.rooms()
+
+
+if __name__ == "__main__":
+    try:
+        for line in lines(Build(sys.argv[1]), sys.argv[2], sys.argv[3:]):
+            print(line)
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        sys.exit(2)
