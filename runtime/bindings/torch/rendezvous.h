@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rendezvous: the ranks of a group agree on one unique id through torch's store, and join with it. A store may
-// be older than the group and still hold the id of an earlier one, which torchrun has ended or the program
-// has destroyed; that id is unusable. Any thread.
+// Rendezvous: the ranks of a group agree on one unique id through torch's store, and join with it. A store
+// may be older than the group and still hold the id of an earlier one, which torchrun has ended or the
+// program has destroyed; that id is unusable. Any thread.
 #pragma once
 
 #include <rondo/rondo.h>
