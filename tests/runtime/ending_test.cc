@@ -101,8 +101,9 @@ TEST_CASE(
     check(rondo_barrier(part.get(), nullptr), part.get());
     ::usleep(300'000);  // the leaving ranks are gone by then
     check(rondo_barrier(part.get(), nullptr), part.get());
-    if (rank.rank == kVictim) ::kill(::getpid(), SIGKILL);
+    ::usleep(200'000);  // all have left the barrier by then
     const auto begin = Clock::now();
+    if (rank.rank == kVictim) ::kill(::getpid(), SIGKILL);
     rondo_status_t failed = RONDO_OK;  // no collective, which could notice the death itself
     while (failed == RONDO_OK && Clock::now() - begin < std::chrono::seconds(2)) {
       check(rondo_async_error(part.get(), &failed));
