@@ -63,11 +63,6 @@ Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
   return static_cast<Queue*>(nullptr);
 }
 
-Status unless_lost(Communicator& communicator, const Status& placed) {
-  if (placed.code() != Code::SystemError) return placed;
-  return communicator.membership().fail(placed);
-}
-
 Status check_event(rondo_event_t event) {
   if (event == nullptr) return null_argument("event");
   if (event->mark != kEventMark)

@@ -93,7 +93,6 @@ Result<Queue*> queue_of(rondo_stream_t stream);
 Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
 /// Handles the result of placing a call: a lost GPU is not the call's fault, and other ranks wait for this
 /// one, so the communicator fails.
-Status unless_lost(Communicator& communicator, const Status& placed);
 
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);

@@ -51,8 +51,8 @@ Status check_message(const UserArgs& given, const Site& site, bool receives) {
 Status find_place(const UserArgs& given, Site& site) {
   if (site.communicator->is_host_only() && !site.place.on_stream) return {};
   const Extent buffer{static_cast<const std::byte*>(given.buf), given.count * site.type_bytes};
-  return api::unless_lost(*site.communicator,
-                          place_message(site.place, buffer, site.communicator->membership().device()));
+  return site.communicator->found(
+      place_message(site.place, buffer, site.communicator->membership().device()));
 }
 
 Status find_site(const UserArgs& given, bool receives, Site& site) {

@@ -11,7 +11,7 @@
 namespace rondo {
 namespace {
 
-constexpr uint32_t kCrowdedSpins = 1;
+constexpr uint32_t kOversubscribedSpins = 1;
 constexpr uint32_t kMinSpins = 64;
 constexpr uint32_t kMaxSpins = 2048;
 constexpr uint32_t kFewYields = 2;
@@ -29,7 +29,7 @@ thread_local uint32_t learned_spins = kMaxSpins;
 
 }  // namespace
 
-uint32_t Backoff::spins() const { return oversubscribed_ ? kCrowdedSpins : learned_spins; }
+uint32_t Backoff::spins() const { return oversubscribed_ ? kOversubscribedSpins : learned_spins; }
 
 void Backoff::learn() const {
   if (oversubscribed_) return;

@@ -13,13 +13,6 @@ std::string_view reduction_name(Reduction reduction) {
   return "an unknown reduction";
 }
 
-std::optional<Reduction> reduction_by_name(std::string_view name) {
-  for (int i = 0; i < kReductions; ++i) {
-    if (reduction_name(static_cast<Reduction>(i)) == name) return static_cast<Reduction>(i);
-  }
-  return std::nullopt;
-}
-
 bool reduction_takes(Reduction reduction, ElementType type) {
   const ElementClass kind = element_info(type).kind;
   switch (reduction) {

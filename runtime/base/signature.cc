@@ -38,9 +38,10 @@ std::string describe(const Signature& s) {
 Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) {
   Signature same_plan = b;
   same_plan.plan = a.plan;
-  const char* hint = a == same_plan ? ", but by another algorithm or another transport, with other sizes of "
-                                      "slots, in other groups, or not both reproducibly"
-                                    : "";
+  const char* hint = a == same_plan
+                         ? ", but by another algorithm, executor or transport, with other sizes of "
+                           "slots or exchanges, in other groups, or not both reproducibly"
+                         : "";
   return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a, describe(a),
                rank_b, describe(b), hint);
 }

@@ -227,7 +227,7 @@ void Session::apply(const FailureNotice& notice, const Attachment& attachment) {
     attachment.health->fail(attachment.recorder->named(notice.status()));
 }
 
-std::shared_ptr<FlightRecorder> Session::board_of(uint64_t communicator) {
+std::shared_ptr<FlightRecorder> Session::recorder_of(uint64_t communicator) {
   const std::lock_guard lock(mutex_);
   const auto found = attachments_.find(communicator);
   return found == attachments_.end() ? nullptr : found->second.recorder;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/limits.h"
 
 namespace rondo {
 namespace {
@@ -35,7 +36,7 @@ void CommProgress::add(const std::shared_ptr<Request>& request, const CallPlace&
   messages_->add(request);
 }
 
-Progress CommProgress::advance() {
+Progress CommProgress::advance() try {
   if (communicator_.membership().failed()) return fail(communicator_.membership().cause());
   Progress calls = advance_calls();
   if (over_) return Progress::Failed;
@@ -55,6 +56,8 @@ Progress CommProgress::advance() {
   const bool moved = how_many(Progress::Moved) != 0;
   if (moved) stall_detector_.note_progress();
   return moved ? Progress::Moved : Progress::Stuck;
+} catch (const std::bad_alloc&) {
+  return fail(out_of_memory());
 }
 
 /// The next call of this communicator; null if there is none left.
@@ -87,7 +90,6 @@ Progress CommProgress::advance_calls() {
     }
     const Progress progress = call_->advance();
     if (progress == Progress::Failed && call_->refused()) {
-      communicator_.membership().recorder().end();
       refuse(call_->status());
       continue;
     }
@@ -100,7 +102,9 @@ Progress CommProgress::advance_calls() {
 
 /// Skips the current call, but not the later ones.
 void CommProgress::refuse(const Status& why) {
-  if (status_.ok()) status_ = communicator_.membership().recorder().named(why);
+  FlightRecorder& recorder = communicator_.membership().recorder();
+  if (status_.ok()) status_ = recorder.named(why);
+  recorder.end();
   call_ = nullptr;
 }
 

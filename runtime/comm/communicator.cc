@@ -125,12 +125,15 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 Communicator::~Communicator() {
   drain();  // a queue's thread may still run a call, which may still fail
   requests_->close();
-  gpu_calls_.reset();
+  plan_of_one_call_.reset();
+  plans_ = {};
+  executors_.clear();
+  gpu_calls_.reset();  // after all that points to it
   membership_->session()->detach(membership_->id());
 }
 
 void Communicator::drain() const {
-  wait_until([this] { return is_turn(next_turn_); });
+  wait_until([this] { return is_idle(); });
 }
 
 Status Communicator::make_executors(const CommTopology& topology) {
@@ -182,9 +185,11 @@ Plan* Communicator::find_plan(const CallRequest& request) {
 Result<Call> Communicator::check(const CallRequest& request) {
   RONDO_TRY_ASSIGN(Call call, checked(request, rank(), size()));
   if (is_host_only() && !call.place.on_stream) return call;
-  const Status placed = place(call, rank(), size(), membership_->device(), gpu_calls_->share_buffers());
-  if (placed.ok()) return call;
-  // A lost GPU is not the call's fault, and other ranks are waiting for this one.
+  RONDO_TRY(found(place(call, rank(), size(), membership_->device(), gpu_calls_->share_buffers())));
+  return call;
+}
+
+Status Communicator::found(const Status& placed) {
   return placed.code() == Code::SystemError ? membership_->fail(placed) : placed;
 }
 

@@ -197,9 +197,9 @@ GpuMessages& GpuCalls::messages() {
   GpuMessages::MessageHooks owner{
       .failed = [this] { return communicator_.membership().failed(); },
       .fail = [this](const Status& cause) { static_cast<void>(communicator_.membership().fail(cause)); },
-      .look = [this](bool last) { return late_or_different("a send or receive of GPU memory", last); }};
-  messages_ = std::make_unique<GpuMessages>(communicator_.membership().device(),
-                                            communicator_.membership().timeout_ms(), communicator_.messages(),
+      .look = [this](bool last) { return late_or_different("a send or receive of GPU memory", last); },
+      .timeout_ms = [this] { return communicator_.membership().timeout_ms(); }};
+  messages_ = std::make_unique<GpuMessages>(communicator_.membership().device(), communicator_.messages(),
                                             std::move(owner));
   return *messages_;
 }
@@ -229,14 +229,14 @@ Result<DeviceExecutor*> GpuCalls::executor() {
       .cause = [this] { return communicator_.membership().cause(); },
       .fail = [this](const Status& cause) { static_cast<void>(communicator_.membership().fail(cause)); },
       .mismatch = [=](int peer, const Signature& came) { return mismatch(self, own_call(), peer, came); },
-      .look = [=, this](bool last) { return late_or_different(describe(own_call()), last); }};
+      .look = [=, this](bool last) { return late_or_different(describe(own_call()), last); },
+      .timeout_ms = [this] { return communicator_.membership().timeout_ms(); }};
   const DeviceExecutor::ExecutorSettings settings{.rank = self,
                                                   .nranks = communicator_.size(),
                                                   .group = communicator_.links().group,
                                                   .device = communicator_.membership().device(),
                                                   .channels = terms_.shares_memory ? terms_.max_channels : 1,
-                                                  .params = communicator_.gpu_params(),
-                                                  .timeout_ms = communicator_.membership().timeout_ms()};
+                                                  .params = communicator_.gpu_params()};
   RONDO_TRY_ASSIGN(
       executor_, DeviceExecutor::make(settings, std::move(owner),
                                       {local_group(), here_, self, settings.device, issue_device_executor}));

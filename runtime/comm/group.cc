@@ -152,7 +152,10 @@ void note_refusal(Status why) {
 }
 
 Status submit(Communicator& communicator, const CallRequest& request, Queue* queue) {
-  if (group_depth == 0 && queue == nullptr) return issue_here(communicator, request);
+  if (group_depth == 0 && queue == nullptr) {
+    if (!communicator.is_idle()) RONDO_TRY(communicator.check(request).status());  // before it waits
+    return issue_here(communicator, request);
+  }
   RONDO_TRY_ASSIGN(Call call, communicator.check(request));
   return submit({.communicator = &communicator, .what = std::move(call), .queue = queue});
 }

@@ -60,7 +60,7 @@ Status run_group(std::span<const GroupOp> ops) {
 
 /// Polls inline for the common case of a short call; false if it needs the full progress loop. If ranks
 /// outnumber CPUs, it yields at once to ranks that share this CPU; the others are already running.
-bool is_quickly_done(Communicator& communicator, Task& task) {
+bool is_quickly_done(Communicator& communicator, Task& task) try {
   for (int yields = 0; yields < kQuickYields; ++yields) {
     OversubscribedSpin spin(communicator.oversubscribed());
     for (int turns = 0; turns < kQuickTurns; ++turns) {
@@ -78,6 +78,9 @@ bool is_quickly_done(Communicator& communicator, Task& task) {
     task.let_others_run();
   }
   return false;
+} catch (const std::bad_alloc&) {
+  task.abandon();
+  throw;
 }
 
 /// Runs a call that was started, or that failed to start.
@@ -92,12 +95,12 @@ Status run_started(Communicator& communicator, const Result<Task*>& started) {
 }  // namespace
 
 Status run_to_completion(Communicator& communicator, const CallRequest& request) {
+  if (communicator.membership().failed()) return communicator.membership().cause();
   if (Plan* const plan = communicator.find_plan(request)) {
     Task* const task = communicator.start(*plan, {request.send, request.recv});
     if (task == nullptr) return run_started(communicator, plan->failure());
     return is_quickly_done(communicator, *task) ? Status() : run_started(communicator, task);
   }
-  if (communicator.membership().failed()) return communicator.membership().cause();
   RONDO_TRY_ASSIGN(const Call call, communicator.check(request));
   const Result<Task*> started = communicator.prepare(call);
   // GPU calls are never that quick.

@@ -136,16 +136,16 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
   if (parent.membership().device() >= 0) options.devices = {parent.membership().device()};
   if (size == 1) return join({}, 1, 0, std::move(options));
   const Deadline deadline = Deadline::in_ms(options.init_timeout_ms);
-  ShrinkExchange reunion(parent, std::move(left), deadline);
+  ShrinkExchange exchange(parent, std::move(left), deadline);
   for (;;) {
-    const auto id = reunion.agree();
-    if (!id.ok()) return reunion.first_cause(id.status());
+    const auto id = exchange.agree();
+    if (!id.ok()) return exchange.first_cause(id.status());
     options.init_timeout_ms = std::max(deadline.left_ms(), 1);
-    auto made = join(id.value(), size, self, options, {}, [&] { return reunion.check_alive(); });
+    auto made = join(id.value(), size, self, options, {}, [&] { return exchange.check_alive(); });
     if (made.ok()) return made;
     // The id is of an earlier attempt, which the first rank has given up; it will try again.
     if (self != 0 && Session::is_root_gone(made.status()) && !deadline.passed()) continue;
-    return reunion.first_cause(made.status());
+    return exchange.first_cause(made.status());
   }
 }
 

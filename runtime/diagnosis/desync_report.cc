@@ -131,7 +131,7 @@ class Pursuit {
   /// Adds to the report if the rank waits on another communicator.
   void note_other(int rank, const PeerStates& answer, DesyncReport& found) const {
     if (answer.other == 0) return;
-    const auto recorder = membership_.session()->board_of(answer.other);
+    const auto recorder = membership_.session()->recorder_of(answer.other);
     const std::string title = recorder ? recorder->title() : "another communicator";
     found.cause += fmt::format(", and it {} of {}", wait_text(answer.there), title);
     if (recorder == nullptr || answer.there.inside == 0 || recorder->latest() >= answer.there.latest) return;

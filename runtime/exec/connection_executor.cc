@@ -108,6 +108,7 @@ Result<ConnectionExecutor::BoundSchedule*> ConnectionExecutor::bound(const Algor
 
 std::byte* ConnectionExecutor::scratch(size_t bytes) {
   if (bytes > scratch_bytes_) {
+    scratch_bytes_ = 0;
     scratch_.reset();
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
     scratch_bytes_ = bytes;

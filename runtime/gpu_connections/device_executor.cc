@@ -240,7 +240,7 @@ void DeviceExecutor::watch(bool moved) {
     last_seen_ = seen;
     return stall_detector_.note_progress();
   }
-  const StallDetector::Finding finding = stall_detector_.judge(settings_.timeout_ms);
+  const StallDetector::Finding finding = stall_detector_.judge(hooks_.timeout_ms());
   if (finding == StallDetector::Finding::Fine) return;
   Status broken = channels_.status();
   if (broken.ok()) broken = hooks_.look(finding == StallDetector::Finding::Overdue);

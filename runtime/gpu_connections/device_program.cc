@@ -65,14 +65,6 @@ class PeerIndex {
   std::map<std::pair<int, uint16_t>, int32_t> known_;
 };
 
-Status check_sets(const Schedule& schedule) {
-  for (const auto& set : schedule.peer_sets)
-    if (set.size() > device::kMaxPeers)
-      return error(Code::Unsupported, "a step of this algorithm has {} peers; on GPUs it may have {}",
-                   set.size(), device::kMaxPeers);
-  return {};
-}
-
 /// A Schedule's connections, by channel and then by PeerIndex.
 using Connections = std::vector<device::LaneConnection*>;
 
@@ -104,7 +96,6 @@ const device::BlockProgram* assemble(ProgramImage& image, const Schedule& schedu
 
 Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, const ProgramSettings& settings,
                                           const Connect& connect) {
-  RONDO_TRY(check_sets(schedule));
   const PeerIndex index(schedule);
   Connections connections;
   for (uint32_t channel = 0; channel < settings.channels; ++channel)

@@ -111,15 +111,15 @@ std::shared_ptr<LocalGroup::LaunchBatch> LocalGroup::arrive(size_t place, const 
   std::shared_ptr<LaunchBatch> batch;
   {
     const std::lock_guard lock(mutex_);
-    if (bootstrap_root_ == nullptr) {
-      bootstrap_root_ = std::make_shared<LaunchBatch>();
-      bootstrap_root_->local_calls.resize(size_);
+    if (next_batch_ == nullptr) {
+      next_batch_ = std::make_shared<LaunchBatch>();
+      next_batch_->local_calls.resize(size_);
     }
-    batch = bootstrap_root_;
+    batch = next_batch_;
     batch->local_calls[place] = local_call;
     if (++batch->arrived < size_) return batch;
     batch->closed = true;
-    bootstrap_root_.reset();
+    next_batch_.reset();
   }
   batch->outcome = check_local_calls(batch->local_calls);
   if (batch->outcome.ok()) batch->outcome = issue(batch->local_calls);

@@ -16,13 +16,13 @@ struct Registered {
   std::shared_ptr<const CommState> health;
 };
 
-struct Boards {
+struct RecorderTable {
   std::mutex mutex;
   std::map<Key, Registered> entries;
 };
 
-Boards& boards() {
-  static auto& all = *new Boards;  // never freed: used during process exit
+RecorderTable& table() {
+  static auto& all = *new RecorderTable;  // never freed: used during process exit
   return all;
 }
 
@@ -31,18 +31,18 @@ Boards& boards() {
 void remember_recorder(uint64_t session, uint64_t communicator, int rank,
                        std::shared_ptr<const FlightRecorder> recorder,
                        std::shared_ptr<const CommState> health) {
-  const std::lock_guard lock(boards().mutex);
-  boards().entries[{session, communicator, rank}] = {std::move(recorder), std::move(health)};
+  const std::lock_guard lock(table().mutex);
+  table().entries[{session, communicator, rank}] = {std::move(recorder), std::move(health)};
 }
 
 void forget_recorder(uint64_t session, uint64_t communicator, int rank) {
-  const std::lock_guard lock(boards().mutex);
-  boards().entries.erase({session, communicator, rank});
+  const std::lock_guard lock(table().mutex);
+  table().entries.erase({session, communicator, rank});
 }
 
 bool is_inside_another(uint64_t session, uint64_t communicator) {
-  const std::lock_guard lock(boards().mutex);
-  return std::any_of(boards().entries.begin(), boards().entries.end(), [&](const auto& one) {
+  const std::lock_guard lock(table().mutex);
+  return std::any_of(table().entries.begin(), table().entries.end(), [&](const auto& one) {
     const auto& [key, entry] = one;
     const bool is_another = std::get<0>(key) != session || std::get<1>(key) != communicator;
     // The recorder of a failed communicator still shows the call that failed.

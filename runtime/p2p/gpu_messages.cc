@@ -28,8 +28,8 @@ bool is_done(const AnyRequest& request) {
 
 }  // namespace
 
-GpuMessages::GpuMessages(int device, int64_t timeout_ms, PointToPoint& engine, MessageHooks hooks)
-    : device_(device), timeout_ms_(timeout_ms), engine_(engine), hooks_(std::move(hooks)) {
+GpuMessages::GpuMessages(int device, PointToPoint& engine, MessageHooks hooks)
+    : device_(device), engine_(engine), hooks_(std::move(hooks)) {
   Proxy::get().add(this);
 }
 
@@ -163,7 +163,7 @@ void GpuMessages::forget_ended() {
 /// Diagnoses stalled messages.
 void GpuMessages::watch(bool moved) {
   if (moved || !waits_) stall_detector_.note_progress();
-  const StallDetector::Finding finding = stall_detector_.judge(timeout_ms_);
+  const StallDetector::Finding finding = stall_detector_.judge(hooks_.timeout_ms());
   if (finding == StallDetector::Finding::Fine) return;
   {
     const std::lock_guard lock(engine_.mutex());

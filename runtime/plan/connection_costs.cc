@@ -54,16 +54,13 @@ uint64_t hash_of(const Algorithm& algorithm) {
   return mix_plan(0, static_cast<uint64_t>(&algorithm - algorithms().data()));
 }
 
-size_t bytes_to_choose_by(const Call& call, int nranks) {
-  return call.vector_bytes(nranks).value_or(kUnknownBytes);
-}
-
 Prediction predict_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
                                     const LinkModel& links, size_t slot_bytes) {
   Prediction made;
   if (!algorithm.supports(shape)) return made;
   made.chunk_bytes = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes();
-  made.us = predicted_us(algorithm, shape, bytes_to_choose_by(call, shape.nranks), made.chunk_bytes, links);
+  const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
+  made.us = predicted_us(algorithm, shape, bytes, made.chunk_bytes, links);
   if (algorithm.for_shared_memory) made.obstacle = "only where all ranks see the same memory";
   return made;
 }

@@ -61,6 +61,16 @@ Protocol protocol_for(const Call& call, const ExecutionTerms& terms) {
   return *bytes <= kMaxLL128Bytes && check_linked(terms.gpus).ok() ? Protocol::LL128 : Protocol::Simple;
 }
 
+/// Ok if no Step of any rank has more peers than a kernel takes: all ranks refuse the call, or none.
+Status check_peers(const Algorithm& algorithm, const Shape& shape) {
+  for (int rank = 0; shape.nranks > device::kMaxPeers && rank < shape.nranks; ++rank)
+    for (const auto& set : algorithm.build(shape, rank).peer_sets)
+      if (set.size() > device::kMaxPeers)
+        return error(Code::Unsupported, "{}: a step of rank {} has {} peers; on GPUs it may have {}",
+                     algorithm.name, rank, set.size(), device::kMaxPeers);
+  return {};
+}
+
 /// A GPU's multiprocessor is only guaranteed to run one block at a time, and a channel needs a block for each
 /// lane of each rank on that GPU.
 int channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms) {
@@ -120,6 +130,7 @@ Prediction predict_execution(const Algorithm& algorithm, const Call& call, const
 Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
                                    const ExecutionTerms& terms) {
   if (terms.protocol) RONDO_TRY(check_forced(*terms.protocol, terms));
+  RONDO_TRY(check_peers(algorithm, shape));
   Execution chosen{.cut = {}, .protocol = protocol_for(call, terms)};
   const auto slot_bytes = [&] { return message_bytes(chosen.protocol, terms.slot_bytes); };
   RONDO_TRY_ASSIGN(chosen.cut, cut(algorithm, call, shape, slot_bytes()));

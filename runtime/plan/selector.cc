@@ -25,6 +25,13 @@ Result<std::string> executor_by_name(std::string_view name) {
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 
+bool is_better(const Candidate& one, const Candidate& other) {
+  const auto rank = [](const Candidate& candidate) {
+    return std::pair(!candidate.prediction.obstacle.empty(), candidate.prediction.us);
+  };
+  return rank(one) < rank(other);
+}
+
 }  // namespace
 
 Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
@@ -67,9 +74,9 @@ uint64_t Selector::marked(uint64_t hash) const {
 Selector::ForcedChoice Selector::forced(CollectiveKind kind, bool on_gpu) const {
   const auto found = forced_.find(kind);
   if (found == forced_.end()) return {};
-  ForcedChoice forced = found->second;
-  if (is_of_gpus(forced.executor) != on_gpu) forced.executor.clear();
-  return forced;
+  const ForcedChoice& forced = found->second;
+  const bool is_of_other_memory = !forced.executor.empty() && is_of_gpus(forced.executor) != on_gpu;
+  return is_of_other_memory ? ForcedChoice() : forced;
 }
 
 bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
@@ -102,20 +109,23 @@ Candidate Selector::candidate(const ForcedChoice& forced, const Executor& execut
   return made;
 }
 
+void Selector::add_candidates(const ForcedChoice& forced, const Executor& executor, const Call& call,
+                              const Shape& shape, std::vector<Candidate>& made) const {
+  if (executor.on_gpu != call.place.on_gpu) return;
+  const std::string_view why = obstacle(forced, executor, call, shape);
+  if (!why.empty() || executor.predict == nullptr) {
+    made.push_back({&executor, nullptr, {.obstacle = why}});
+    return;
+  }
+  for (const Algorithm& row : algorithms())
+    if (row.kind == shape.kind) made.push_back(candidate(forced, executor, row, call, shape));
+}
+
 std::vector<Candidate> Selector::candidates(const Call& call, const Shape& shape,
                                             std::span<const Executor> executors) const {
   const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
   std::vector<Candidate> made;
-  for (const Executor& executor : executors) {
-    if (executor.on_gpu != call.place.on_gpu) continue;
-    const std::string_view why = obstacle(forced, executor, call, shape);
-    if (!why.empty() || executor.predict == nullptr) {
-      made.push_back({&executor, nullptr, {.obstacle = why}});
-      continue;
-    }
-    for (const Algorithm& row : algorithms())
-      if (row.kind == shape.kind) made.push_back(candidate(forced, executor, row, call, shape));
-  }
+  for (const Executor& executor : executors) add_candidates(forced, executor, call, shape, made);
   return made;
 }
 
@@ -152,15 +162,14 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
 
 Result<Candidate> Selector::select(const Call& call, const Shape& shape,
                                    std::span<const Executor> executors) const {
-  const std::vector<Candidate> all = candidates(call, shape, executors);
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : all) {
-    if (!candidate.prediction.obstacle.empty()) continue;
-    if (best != nullptr && best->executor != candidate.executor) break;
-    if (best == nullptr || candidate.prediction.us < best->prediction.us) best = &candidate;
-  }
-  if (best != nullptr) return *best;
   const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  std::vector<Candidate> all;
+  for (const Executor& executor : executors) {
+    const auto first = static_cast<ptrdiff_t>(all.size());
+    add_candidates(forced, executor, call, shape, all);
+    const auto best = std::min_element(all.begin() + first, all.end(), is_better);
+    if (best != all.end() && best->prediction.obstacle.empty()) return *best;
+  }
   if (forced.algorithm != nullptr || !forced.executor.empty()) return refuse(forced, call, shape, all);
   return error(Code::Unsupported, "no algorithm does {} over {} ranks{}", collective_name(shape.kind),
                shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");

@@ -251,7 +251,8 @@ TEST_CASE("ranks that use different transports are told so") {
       rondo_config_t config = RONDO_CONFIG_INITIALIZER;
       config.transport = rank.rank == 0 ? "shm" : "tcp";
       const std::vector<std::string> transports{"transport", "shm", "tcp"};
-      differ_in(rank, config, by_connections ? transports : std::vector<std::string>{"another transport"});
+      differ_in(rank, config,
+                by_connections ? transports : std::vector<std::string>{"executor or transport"});
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }

@@ -300,6 +300,42 @@ TEST_CASE("a queue reports its first error at the next synchronization, then wor
   }));
 }
 
+TEST_CASE("a call that waits for its turn behind one that fails, fails with it") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 3, .transport = transport, .call_timeout_ms = 300}, [](Rank& rank) {
+      const OwnedQueue queue;
+      std::array<int, 2> values{};
+      const auto broadcast = [&] {  // which its root need not wait for
+        return rondo_broadcast(values.data(), values.data(), 2, RONDO_INT32, 0, rank.comm, nullptr);
+      };
+      for (int i = 0; i < 3; ++i) check(broadcast(), rank.comm);  // from now on its plan is there
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      if (rank.rank != 0) ::usleep(600'000);  // so rank 0's all_reduce fails
+      if (rank.rank != 0) return;
+      check(rondo_all_reduce(values.data(), values.data(), 2, RONDO_INT32, RONDO_SUM, rank.comm, queue.get()),
+            rank.comm);
+      check_fails(broadcast(), RONDO_TIMEOUT, {"all_reduce(count=2"}, rank.comm);
+    }));
+  }
+}
+
+TEST_CASE("a wrong call is refused before it waits for queued calls") {
+  const Pair pair;
+  Gate gate;
+  const OwnedQueue queue;
+  std::array<int, 2> values{};
+  check(rondo_group_start());
+  for (size_t i = 0; i < 2; ++i)
+    check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, gate.op, pair.comms[i], queue.get()));
+  check(rondo_group_end());
+  CHECK(rondo_all_reduce(nullptr, &values[0], 1, RONDO_INT32, RONDO_SUM, pair.comms[0], nullptr) ==
+        RONDO_INVALID_ARGUMENT);
+  CHECK(rondo_queue_query(queue.get()) == RONDO_IN_PROGRESS);
+  gate.open = true;
+  CHECK(rondo_queue_synchronize(queue.get()) == RONDO_OK);
+}
+
 TEST_CASE("a group on two queues keeps its place in both") {
   for (const Way& way : kWays) {
     INFO(way.transport);

@@ -141,4 +141,26 @@ TEST_CASE("without groups, no group algorithm is chosen") {
       CHECK_FALSE(choice(kind, 16, kind == CollectiveKind::Barrier ? 0 : bytes, kNetwork).for_groups);
 }
 
+TEST_CASE("a rule for an executor on one kind of memory leaves calls on the other alone") {
+  const auto predict = [](const Algorithm&, const Call&, const Shape&) { return Prediction{.us = 1}; };
+  const std::vector<Executor> executors{{.name = "connections", .predict = predict},
+                                        {.name = "gpu_direct", .on_gpu = true},
+                                        {.name = "gpu_connections", .on_gpu = true, .predict = predict}};
+  const auto chosen = [&](const char* rule, bool on_gpu) {
+    const Selector selector = Selector::parse(rule).take();
+    Call call;
+    call.kind = CollectiveKind::AllReduce;
+    call.type = CallType::of(ElementType::Float32);
+    call.op = CallOp::of(Reduction::Sum);
+    call.count = 8;
+    call.place.on_gpu = on_gpu;
+    return name_of(selector.select(call, call.shape(4, 1), executors).take());
+  };
+  for (const bool on_gpu : {false, true})
+    CHECK(chosen(on_gpu ? "all_reduce=two_shot@connections" : "all_reduce=ring@gpu_connections", on_gpu) ==
+          chosen("", on_gpu));
+  CHECK(chosen("all_reduce=ring@connections", false) == "ring@connections");
+  CHECK(chosen("all_reduce=ring@gpu_connections", true) == "ring@gpu_connections");
+}
+
 }  // namespace

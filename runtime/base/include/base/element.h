@@ -6,7 +6,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace rondo {
@@ -80,9 +79,6 @@ inline constexpr ElementInfo kElementInfos[] = {
 constexpr const ElementInfo& element_info(ElementType type) {
   return kElementInfos[static_cast<size_t>(type)];
 }
-
-/// The type with that name ("float32", or a short form such as "float", "fp16", "bf16", "half").
-std::optional<ElementType> element_by_name(std::string_view name);
 
 /// The element type of a call: built in, or user-defined opaque bytes of a fixed size.
 struct CallType {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "base/element.h"
@@ -38,7 +37,6 @@ inline constexpr int kReductions = 0
     ;
 
 std::string_view reduction_name(Reduction reduction);
-std::optional<Reduction> reduction_by_name(std::string_view name);
 
 /// Whether the reduction is defined for the type: bitwise and logical ones on integers and bool, min and
 /// max not on complex numbers, avg not on bool.

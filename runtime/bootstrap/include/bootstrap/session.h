@@ -66,7 +66,7 @@ class Session {
   void attach(Attachment attachment);
   void detach(uint64_t communicator);
   /// This rank's recorder on another communicator; null if it is not a member.
-  std::shared_ptr<FlightRecorder> board_of(uint64_t communicator);
+  std::shared_ptr<FlightRecorder> recorder_of(uint64_t communicator);
   /// The first of these ranks that was reported to have died or left; -1: none.
   int first_gone(std::span<const int> ranks);
   bool is_gone(int rank) { return first_gone({&rank, 1}) >= 0; }

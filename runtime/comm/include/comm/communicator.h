@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: one rank's membership in a group of ranks: its connections, its plans, its health.
-// Used by one thread at a time, except for functions marked "any thread", and fail(), health() and
-// recorder().
+// Used by one thread at a time, except for functions marked "any thread".
 #pragma once
 
 #include <atomic>
@@ -85,8 +84,11 @@ class Communicator {
   /// Fast path: the cached plan for this request, if its buffers are allowed; null: the request must be
   /// checked.
   Plan* find_plan(const CallRequest& request);
-  /// InvalidArgument names the argument. A lost GPU fails the communicator.
+  /// InvalidArgument names the argument.
   Result<Call> check(const CallRequest& request);
+  /// The outcome of a search for where a buffer lies. A lost GPU is not the call's fault, and other ranks
+  /// wait for this one: it fails the communicator.
+  Status found(const Status& placed);
   /// Whether all calls run on the CPU; otherwise each call queries what its pointers point to.
   bool is_host_only() const;
   /// Numbers a call, records it, and prepares it to run: see Plan::start().
@@ -112,6 +114,7 @@ class Communicator {
   /// A communicator's calls run in the order in which they were issued, on any threads.
   uint64_t take_turn() { return next_turn_++; }
   bool is_turn(uint64_t turn) const { return serving_.load(std::memory_order_acquire) == turn; }
+  bool is_idle() const { return is_turn(next_turn_); }
   /// Called by the thread whose turn it is, so there is one writer. The release pairs with is_turn()'s
   /// acquire.
   void end_turn(uint64_t turn) { serving_.store(turn + 1, std::memory_order_release); }

@@ -38,6 +38,7 @@ class DeviceExecutor final : public Task, public Proxy::ProxyClient {
     std::function<Status(int peer, const Signature& came)> mismatch;  // with this rank's latest call
     std::function<Status(bool last)>
         look;  // diagnoses a stalled call: Ok, a mismatch, or, if `last`, a timeout
+    std::function<int64_t()> timeout_ms;  // the current deadline of calls
   };
   struct ExecutorSettings {
     int rank = 0;
@@ -46,7 +47,6 @@ class DeviceExecutor final : public Task, public Proxy::ProxyClient {
     int device = 0;
     int channels = 1;  // upper limit
     ConnectionParams params;
-    int64_t timeout_ms = 0;
   };
   /// `run`: the rank's part in the local_group of its process, whose Issue is issue_device_executor().
   static Result<std::unique_ptr<DeviceExecutor>> make(const ExecutorSettings& settings, ExecutorHooks hooks,

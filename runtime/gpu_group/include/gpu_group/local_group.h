@@ -54,7 +54,7 @@ class LocalGroup {
   explicit LocalGroup(size_t size) : size_(size) {}
   std::mutex mutex_;
   size_t size_;
-  std::shared_ptr<LaunchBatch> bootstrap_root_;
+  std::shared_ptr<LaunchBatch> next_batch_;
 };
 
 /// Mismatch if the ranks make different calls, InvalidUsage unless all streams are captured into the same

@@ -23,12 +23,13 @@ class GpuMessages final : public Proxy::ProxyClient {
     std::function<void(const Status& cause)> fail;
     /// Diagnoses a stalled message: Ok or, if `last`, a timeout.
     std::function<Status(bool last)> look;
+    std::function<int64_t()> timeout_ms;  // the current deadline of calls
   };
   struct Asked {
     AnyRequest request;
     gpu::Stream stream = nullptr;
   };
-  GpuMessages(int device, int64_t timeout_ms, PointToPoint& engine, MessageHooks hooks);
+  GpuMessages(int device, PointToPoint& engine, MessageHooks hooks);
   ~GpuMessages() override;
 
   /// A message and its stream.
@@ -58,7 +59,6 @@ class GpuMessages final : public Proxy::ProxyClient {
   void watch(bool moved);
 
   int device_;
-  int64_t timeout_ms_;
   PointToPoint& engine_;
   MessageHooks hooks_;
   // Guarded by the engine's mutex:

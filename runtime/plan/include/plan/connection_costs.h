@@ -26,9 +26,6 @@ uint64_t mix_plan(uint64_t plan, uint64_t value);
 /// The hash of an algorithm.
 uint64_t hash_of(const Algorithm& algorithm);
 
-/// The bytes of a call's vector; for a _v form whose length not all ranks know, a fixed length to choose by.
-size_t bytes_to_choose_by(const Call& call, int nranks);
-
 /// The link model's terms, for human readers.
 std::string text_of(const LinkModel& links, size_t slot_bytes);
 

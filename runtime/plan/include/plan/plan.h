@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: everything that an executor computes once for calls that differ only in their buffers. Such a call
-// only binds its buffers to the plan.
+// Plan: what an executor computes once for calls that differ only in their buffers. Such a call only binds
+// its buffers to the plan. (gpu_direct and gpu_staged compute nothing in advance.)
 #pragma once
 
 #include "call/call.h"

@@ -51,6 +51,8 @@ class Selector {
                             const Shape& shape) const;
   std::string_view obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
                             const Shape& shape) const;
+  void add_candidates(const ForcedChoice& forced, const Executor& executor, const Call& call,
+                      const Shape& shape, std::vector<Candidate>& made) const;
   Candidate candidate(const ForcedChoice& forced, const Executor& executor, const Algorithm& row,
                       const Call& call, const Shape& shape) const;
   Status refuse(const ForcedChoice& forced, const Call& call, const Shape& shape,
