@@ -2,25 +2,19 @@
 // A rank dies, and the only rank that notices at once is stopped, which delays the news. Meanwhile the
 // connections of calls fail one after the other, yet no rank blames a live one.
 #include <signal.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "catch.h"
+#include "clock.h"
 #include "world.h"
 
 namespace rondo::test {
 namespace {
 
-void sleep_ms(long milliseconds) {
-  const timespec nap{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
-  ::nanosleep(&nap, nullptr);
-}
-
 /// Shared by all ranks.
-struct Shared {
+struct News {
   std::atomic<int> hub{0};  // the process of rank 0
   std::atomic<bool> dies{false};
 };
@@ -39,10 +33,7 @@ void connect(const Rank& rank, int from, const std::vector<int>& to) {
 }
 
 TEST_CASE("a late notice of a death is not blamed on the ranks that hear of it first") {
-  void* const memory =
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(memory != MAP_FAILED);
-  auto* const shared = new (memory) Shared;
+  const Shared<News> shared;
   expect_success(run_world({.nranks = 6, .transport = "tcp"}, [&](Rank& rank) {
     if (rank.rank == 0) shared->hub = ::getpid();
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -65,7 +56,6 @@ TEST_CASE("a late notice of a death is not blamed on the ranks that hear of it f
       default: connect(rank, 3, {}); return hear_of_3(rank, 3);
     }
   }));
-  ::munmap(memory, sizeof(Shared));
 }
 
 }  // namespace

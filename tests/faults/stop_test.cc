@@ -21,10 +21,10 @@ TEST_CASE("a stopped rank is named at the deadline by all ranks that wait for it
     options.calls = 1'000'000;
     Trial trial(options);
     INFO(transport << ", " << algorithm);
-    REQUIRE(trial.wait_for(options.victim, Phase::Calling, 30'000));
+    REQUIRE(trial.wait_for(options.victim, Phase::Calling, 30));
     ::kill(trial.pid(options.victim), SIGSTOP);
-    const int64_t stopped_ns = monotonic_ns();
-    const bool all_ended = trial.reap_survivors(10'000);
+    const double stopped_s = seconds_now();
+    const bool all_ended = trial.reap_survivors(10);
     for (int rank = 0; rank < options.nranks; ++rank) {
       if (rank == options.victim) continue;
       const Report& report = trial.report(rank);
@@ -32,7 +32,7 @@ TEST_CASE("a stopped rank is named at the deadline by all ranks that wait for it
       REQUIRE(report.failed);
       REQUIRE(std::string(report.error.data()).find("rank 3") != std::string::npos);
       REQUIRE(std::string(report.error.data()).find("did not answer") != std::string::npos);
-      REQUIRE((report.ended_ns - stopped_ns) / 1'000'000 < 1500 + 2500);
+      REQUIRE(report.ended_s - stopped_s < 1.5 + 2.5);
     }
     REQUIRE(all_ended);
     trial.end_victim();

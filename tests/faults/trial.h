@@ -3,13 +3,15 @@
 // reports how each of the others ended. Ranks report through memory shared with the test.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <string>
-#include <vector>
+
+#include "clock.h"
+#include "folder.h"
+#include "process.h"
 
 namespace rondo::test {
 
@@ -20,7 +22,7 @@ inline constexpr std::array kPhaseNames = {"starting", "joining",    "connecting
 
 struct Report {
   std::atomic<int> phase{0};
-  std::atomic<int64_t> ended_ns{0};  // when the failing call returned, or when all calls were done
+  std::atomic<double> ended_s{0};  // when the failing call returned, or when all calls were done
   std::atomic<int> calls{0};
   bool failed = false;     // a call returned an error
   bool wrong = false;      // a call returned success and wrong data
@@ -30,7 +32,7 @@ struct Report {
 };
 
 struct TrialOptions {
-  int nranks = 4;
+  int nranks = 4;  // at most 8
   std::string transport = "shm";
   std::string algorithm;   // empty: automatic selection
   bool read_peer = false;  // ranks read one another's memory
@@ -44,34 +46,31 @@ struct TrialOptions {
 class Trial {
  public:
   explicit Trial(const TrialOptions& options);
-  ~Trial();
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
 
-  const Report& report(int rank) const { return reports_[rank]; }
-  Phase phase(int rank) const { return static_cast<Phase>(reports_[rank].phase.load()); }
-  pid_t pid(int rank) const { return pids_[static_cast<size_t>(rank)]; }
+  const Report& report(int rank) const { return shared_->reports[static_cast<size_t>(rank)]; }
+  Phase phase(int rank) const { return static_cast<Phase>(report(rank).phase.load()); }
+  pid_t pid(int rank) const { return processes_[static_cast<size_t>(rank)].pid(); }
 
-  /// Waits until the rank has reached the phase; false after `timeout_ms`.
-  bool wait_for(int rank, Phase phase, int64_t timeout_ms) const;
-  /// Reaps every rank but the victim; false if one did not end in time and was killed.
-  bool reap_survivors(int64_t timeout_ms);
+  /// Waits until the rank has reached the phase; false after `limit_s`.
+  bool wait_for(int rank, Phase phase, double limit_s) const;
+  /// Reaps every rank but the victim; false if one died or did not end in time and was killed.
+  bool reap_survivors(double limit_s);
   /// Kills and reaps the victim and its child, if any.
   void end_victim();
   /// A socket name of a rank that still exists; empty if none does.
   std::string socket_left() const;
 
  private:
-  [[noreturn]] void be(int rank);
-  bool reap(int rank, int64_t timeout_ms);
+  struct Board {
+    std::array<Report, 8> reports;
+    std::atomic<pid_t> grandchild{0};
+  };
+  void be(int rank);
 
   TrialOptions options_;
-  std::string directory_;
-  Report* reports_;
-  std::atomic<pid_t>* grandchild_;
-  std::vector<pid_t> pids_;
+  Folder folder_;
+  Shared<Board> shared_;
+  std::deque<Process> processes_;
 };
-
-int64_t monotonic_ns();
 
 }  // namespace rondo::test

@@ -2,15 +2,11 @@
 #include "driver_calls.h"
 
 #include <dlfcn.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+#include <stdexcept>
 
 #include "catch.h"
 
@@ -49,8 +45,6 @@ CUdeviceptr make_memory(size_t bytes) {
   return memory;
 }
 
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
 bool ends_within(CUstream stream, int ms) {
   for (int i = 0; i < ms && CU(cuStreamQuery)(stream) == CUDA_ERROR_NOT_READY; ++i) sleep_ms(1);
   return CU(cuStreamQuery)(stream) == CUDA_SUCCESS;
@@ -63,51 +57,17 @@ void Gate::into(CUstream stream) {
   REQUIRE_CU(cuLaunchHostFunc, stream, wait, this);
 }
 
-namespace {
-
-std::vector<std::string> environment_with(const Variables& variables) {
-  std::vector<std::string> all;
-  for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
-  for (const auto& [name, value] : variables) {
-    std::string prefix = name;
-    prefix += '=';
-    std::erase_if(all, [&](const std::string& one) { return one.rfind(prefix, 0) == 0; });
-    all.push_back(prefix.append(value));
-  }
-  return all;
+test::Process start_case(const std::string& name, const Variables& variables) {
+  return test::Process([&] {
+    for (const auto& [variable, value] : variables) ::setenv(variable.c_str(), value.c_str(), 1);
+    ::execl("/proc/self/exe", "driver_test", name.c_str(), nullptr);
+    throw std::runtime_error("no /proc/self/exe");
+  });
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> found;
-  found.reserve(texts.size() + 1);
-  for (std::string& text : texts) found.push_back(text.data());
-  found.push_back(nullptr);
-  return found;
-}
-
-}  // namespace
-
-Process start_case(const std::string& name, const Variables& variables) {
-  std::vector<std::string> arguments{"driver_test", name};
-  std::vector<std::string> environment = environment_with(variables);
-  pid_t id = -1;
-  ::posix_spawn(&id, "/proc/self/exe", nullptr, nullptr, pointers(arguments).data(),
-                pointers(environment).data());
-  return Process(id);
-}
-
-int Process::wait(int limit_s) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limit_s);
-  int status = 0;
-  while (::waitpid(id_, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > deadline) ::kill(id_, SIGKILL);
-    sleep_ms(2);
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-int run_case(const std::string& name, const Variables& variables, int limit_s) {
-  return start_case(name, variables).wait(limit_s);
+int run_case(const std::string& name, const Variables& variables, double limit_s) {
+  const test::Outcome outcome = start_case(name, variables).wait(limit_s);
+  return outcome.signal != 0 ? 128 + outcome.signal : outcome.status;
 }
 
 }  // namespace rondo

@@ -4,12 +4,13 @@
 
 #include <cuda.h>
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "clock.h"
+#include "process.h"
 
 namespace rondo {
 
@@ -47,18 +48,11 @@ T* at(CUdeviceptr address) {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// A test case that runs in a process of its own.
-class Process {
- public:
-  explicit Process(pid_t id) : id_(id) {}
-  /// Returns the exit status, 0 if the test passed; kills the process after `limit_s`.
-  int wait(int limit_s = 30);
-
- private:
-  pid_t id_;
-};
-Process start_case(const std::string& name, const Variables& variables);
-int run_case(const std::string& name, const Variables& variables = {}, int limit_s = 30);
+/// Starts a test case in a process of its own.
+test::Process start_case(const std::string& name, const Variables& variables);
+/// Returns the exit status of such a process, 0 if the test passed, or 128 and the signal that ended it;
+/// kills the process after `limit_s`.
+int run_case(const std::string& name, const Variables& variables = {}, double limit_s = 30);
 
 /// A host function that blocks until the test opens the gate.
 struct Gate {
@@ -66,7 +60,7 @@ struct Gate {
   void into(CUstream stream);
 };
 
-void sleep_ms(int ms);
+using test::sleep_ms;
 
 /// Whether the stream's work completes within `ms`.
 bool ends_within(CUstream stream, int ms);

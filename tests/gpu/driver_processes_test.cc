@@ -2,7 +2,6 @@
 // What processes share: memory, and turns on a device.
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,24 +13,10 @@
 #include "catch.h"
 #include "driver_calls.h"
 #include "driver_kernels.h"
+#include "folder.h"
 
 namespace rondo {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/rondo-driver-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -135,13 +120,14 @@ TEST_CASE("freed memory faults in every process that has it open") {
   REQUIRE_CU(cuIpcGetMemHandle, &handle, memory);
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-  Process reader = start_case("in a process that reads what its owner has freed",
-                              {{"TEST_HANDLE", hex(handle)}, {"TEST_DESCRIPTOR", std::to_string(ends[1])}});
+  test::Process reader =
+      start_case("in a process that reads what its owner has freed",
+                 {{"TEST_HANDLE", hex(handle)}, {"TEST_DESCRIPTOR", std::to_string(ends[1])}});
   char opened = 0;
   REQUIRE(::read(ends[0], &opened, 1) == 1);
   REQUIRE_CU(cuMemFree, memory);
   REQUIRE(::write(ends[0], &opened, 1) == 1);
-  CHECK(reader.wait() != 0);
+  CHECK_FALSE(reader.wait().ok);
 }
 
 /// The stand-in's descriptors are inherited here, instead of being sent over a socket.
@@ -217,11 +203,11 @@ TEST_CASE("in a process whose kernel waits for its turn", "[.]") {
 }
 
 TEST_CASE("processes take turns on a device") {
-  const Folder folder;
+  const test::Folder folder;
   const Variables variables{{"RONDO_STANDIN_DIR", folder.path()}};
-  Process holds = start_case("in a process whose kernel holds a device", variables);
+  test::Process holds = start_case("in a process whose kernel holds a device", variables);
   CHECK(run_case("in a process whose kernel waits for its turn", variables) == 0);
-  CHECK(holds.wait() == 0);
+  CHECK(holds.wait().ok);
 }
 
 TEST_CASE("a forked child has no driver, and ends cleanly") {
@@ -230,15 +216,14 @@ TEST_CASE("a forked child has no driver, and ends cleanly") {
   const CUdeviceptr memory = make_memory(100);
   Gate gate;
   gate.into(stream);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  test::Process child([=] {
     CUdeviceptr more = 0;
-    const bool refused = CU(cuMemAlloc)(&more, 100) == CUDA_ERROR_NOT_INITIALIZED &&
-                         CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED &&
-                         CU(cuMemFree)(memory) == CUDA_ERROR_NOT_INITIALIZED;
-    ::_exit(refused ? 0 : 1);
-  }
-  CHECK(Process(child).wait() == 0);
+    test::require(CU(cuMemAlloc)(&more, 100) == CUDA_ERROR_NOT_INITIALIZED &&
+                      CU(cuInit)(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                      CU(cuMemFree)(memory) == CUDA_ERROR_NOT_INITIALIZED,
+                  "it has a driver");
+  });
+  CHECK(child.wait().failure() == "");
   gate.open = true;
   CHECK_CU(cuStreamSynchronize, stream);
 }

@@ -2,8 +2,6 @@
 // Shared by the tests of failing GPU calls.
 #pragma once
 
-#include <thread>
-
 #include "processes.h"
 
 namespace rondo::test {
@@ -11,13 +9,11 @@ namespace rondo::test {
 inline constexpr size_t kCount = 2000;
 inline constexpr double kSoon_s = 3;  // a busy machine may need longer than the documented 0.1 s
 
-inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
 /// Waits for the communicator to fail.
 inline rondo_status_t failure_of(rondo_comm_t comm, double limit_s) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
+  const double end = seconds_now() + limit_s;
   rondo_status_t status = RONDO_OK;
-  while (status == RONDO_OK && std::chrono::steady_clock::now() < end) {
+  while (status == RONDO_OK && seconds_now() < end) {
     check(rondo_async_error(comm, &status));
     sleep_ms(1);
   }

@@ -25,7 +25,7 @@ void leave_alone(Rank& rank, const std::function<void()>& instead, rondo_status_
 
 TEST_CASE("streams continue after an abort") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     leave_alone(
         rank,
@@ -39,7 +39,7 @@ TEST_CASE("streams continue after an abort") {
 
 TEST_CASE("streams continue after the death of a process") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     leave_alone(
         rank,
@@ -56,7 +56,7 @@ TEST_CASE("streams continue after the death of a process") {
 
 TEST_CASE("a rank that never arrives is named at the deadline") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
   options.call_timeout_ms = 1500;
   expect_success(run_world(options, [](Rank& rank) {
@@ -68,7 +68,7 @@ TEST_CASE("a rank that never arrives is named at the deadline") {
 
 TEST_CASE("graphs launched after a failure complete") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(kCount, 1);
@@ -154,7 +154,7 @@ void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
 
 TEST_CASE("ranks that make different calls are told about both") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const Disagreement& one : disagreements())
     for (const bool on_stream : {false, true}) {
       INFO(one.name << (on_stream ? ", on streams" : ""));
@@ -165,7 +165,7 @@ TEST_CASE("ranks that make different calls are told about both") {
 
 TEST_CASE("nothing is written if ranks make different calls") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
     Device device(0);
     int64_t* const from = device.ints(kCount, 5);
@@ -179,7 +179,7 @@ TEST_CASE("nothing is written if ranks make different calls") {
 
 TEST_CASE("lengths that both ends of a pair know are compared") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const from = device.ints(kCount, 5);

@@ -3,9 +3,6 @@
 // stand-in for CUDA's driver.
 #pragma once
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -30,14 +27,13 @@ inline bool lacks_gpus(int needed = 1) {
 
 /// The same for ranks that are forked processes: if a process has used CUDA itself, its children cannot.
 inline bool children_lack_gpus(int needed = 1) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(gpu::device_count().ok() ? gpu::device_count().value() : 0);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const int count = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  if (count >= needed) return false;
-  WARN("skipped: needs " << needed << " GPUs, there are " << count);
-  return true;
+  const auto outcome = Process([=] {
+                         const auto count = gpu::device_count();
+                         const int found = count.ok() ? count.value() : 0;
+                         require(found >= needed, "there are " + std::to_string(found));
+                       }).wait();
+  if (!outcome.ok) WARN("skipped: needs " << needed << " GPUs, " << outcome.failure());
+  return !outcome.ok;
 }
 
 inline void require_ok(const Status& status) { require(status.ok(), status.message()); }

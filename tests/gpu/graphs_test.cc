@@ -2,6 +2,7 @@
 // GPU calls between processes in CUDA graphs: captured once, replayed often, mixed with uncaptured calls.
 #include "graph.h"
 #include "processes.h"
+#include "scoped_environment.h"
 
 namespace rondo::test {
 namespace {
@@ -33,24 +34,22 @@ void replay_often(Rank& rank, int ordinal) {
 
 TEST_CASE("a captured call can be replayed any number of times") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(
       run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) { replay_often(rank, 0); }));
 }
 
 TEST_CASE("a call over memory shared between GPUs can be replayed any number of times") {
-  ::setenv("RONDO_STANDIN_DEVICES", "3", 1);
-  const bool lacks = children_lack_gpus(3);
-  ::unsetenv("RONDO_STANDIN_DEVICES");
-  if (lacks) return;
-  WorldOptions options = processes(3, {"cuda:0", "cuda:1", "cuda:2"}, {{"RONDO_STANDIN_DEVICES", "3"}});
+  const Environment devices("RONDO_STANDIN_DEVICES", "3");
+  if (children_lack_gpus(3)) return;
+  WorldOptions options = processes(3, {"cuda:0", "cuda:1", "cuda:2"});
   options.algorithm = "all_reduce=ring";
   expect_success(run_world(options, [](Rank& rank) { replay_often(rank, rank.rank); }));
 }
 
 TEST_CASE("replays are right whatever the timing of the streams") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* seed : {"1", "2", "3"})
     expect_success(run_world(
         processes(3, {"cuda:0"},
@@ -77,7 +76,7 @@ TEST_CASE("replays are right whatever the timing of the streams") {
 
 TEST_CASE("calls on different streams keep their order") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* queues : {"0", "1", "2"})
     expect_success(run_world(
         processes(2, {"cuda:0"}, folder.with({kTight, {"RONDO_STANDIN_QUEUES", queues}})), [](Rank& rank) {

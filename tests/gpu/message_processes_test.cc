@@ -12,7 +12,7 @@ namespace {
 
 TEST_CASE("processes that share a GPU send each other its memory") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* transport : {"shm", "tcp"})
     expect_success(
         run_world({.nranks = 3, .transport = transport, .devices = {"cuda:0"}, .environment = folder.with()},
@@ -25,7 +25,7 @@ TEST_CASE("processes that share a GPU send each other its memory") {
 
 TEST_CASE("messages keep the order of their streams") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(
       run_world(processes(2, {"cuda:0"}, folder.with({{"RONDO_STANDIN_SEED", "5"}})), [](Rank& rank) {
         constexpr size_t kLong = 300'000;
@@ -49,7 +49,7 @@ TEST_CASE("messages keep the order of their streams") {
 
 TEST_CASE("tags select messages, and a receipt describes the message") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with()), [](Rank& rank) {
     Device device(0);
     if (rank.rank == 2) {
@@ -70,7 +70,7 @@ TEST_CASE("tags select messages, and a receipt describes the message") {
 
 TEST_CASE("GPU memory is sent to host memory and back, also on a rank without a GPU") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* other : {"cuda:0", "host"})
     expect_success(run_world(processes(2, {"cuda:0", other}, folder.with()), [](Rank& rank) {
       for (const size_t count : {100u, 300'000u}) {
@@ -94,7 +94,7 @@ TEST_CASE("GPU memory is sent to host memory and back, also on a rank without a 
 
 TEST_CASE("captured messages can be replayed") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const size_t count : {500u, 200'001u})
     expect_success(run_world(processes(3, {"cuda:0"}, folder.with()), [&](Rank& rank) {
       constexpr int kReplays = 100;
@@ -117,7 +117,7 @@ TEST_CASE("captured messages can be replayed") {
 
 TEST_CASE("a message whose length differs from its receive is reported to both ranks") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(100, rank.rank);

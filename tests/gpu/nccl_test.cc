@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kCount = 1000;
 constexpr size_t kBytes = kCount * sizeof(int);
 
-void ok(const Status& status) { need(status.ok(), status.message()); }
+void ok(const Status& status) { require(status.ok(), status.message()); }
 
 /// Numbers in GPU memory, and a stream on that GPU.
 struct Place {
@@ -39,8 +39,8 @@ struct Place {
     ok(gpu::synchronize(stream.get()));
     std::vector<int> values(kCount);
     ok(gpu::copy(values.data(), numbers.data(), kBytes));
-    need(values == std::vector<int>(kCount, value),
-         "not " + std::to_string(value) + " everywhere, but " + std::to_string(values.front()));
+    require(values == std::vector<int>(kCount, value),
+            "not " + std::to_string(value) + " everywhere, but " + std::to_string(values.front()));
   }
 
   int device;
@@ -98,7 +98,7 @@ TEST_CASE("one thread drives ranks on their streams through NCCL's API") {
           Pair pair;
           int device = -1;
           done(ncclCommCuDevice(pair.comms[1], &device));
-          need(device == pair.places[1]->device, "another GPU");
+          require(device == pair.places[1]->device, "another GPU");
           pair.together([&](size_t rank) { return pair.sum(rank); });
           pair.together([&](size_t rank) { return pair.sum(rank); });
           for (const auto& place : pair.places) place->expect(6);
@@ -152,7 +152,7 @@ TEST_CASE("memory from ncclMemAlloc() is GPU memory and can be registered") {
           void* memory = nullptr;
           done(ncclMemAlloc(&memory, kBytes));
           const auto place = gpu::place_of(memory);
-          need(place.ok() && place.value().kind == gpu::Place::Kind::Device, "not the GPU's");
+          require(place.ok() && place.value().kind == gpu::Place::Kind::Device, "not the GPU's");
           void* handle = nullptr;
           done(ncclCommRegister(pair.comms[0], memory, kBytes, &handle));
           done(ncclCommDeregister(pair.comms[0], handle));
@@ -170,7 +170,7 @@ TEST_CASE("host memory is refused on a rank with a GPU, with an explanation, and
           fails(ncclAllReduce(host.data(), host.data(), kCount, ncclInt32, ncclSum, pair.comms[1],
                               pair.places[1]->stream.get()),
                 ncclInvalidArgument, {"host memory", "sendbuf"}, pair.comms[1]);
-          need(ncclGroupEnd() == ncclInvalidArgument, "the group was made");
+          require(ncclGroupEnd() == ncclInvalidArgument, "the group was made");
           pair.together([&](size_t rank) { return pair.sum(rank); });
           for (const auto& place : pair.places) place->expect(3);
         }) == "");
@@ -205,12 +205,12 @@ TEST_CASE("an abort ends what a stream waits for") {
           sum();  // the first call connects and waits for peers
           place.expect(2);
           if (start.rank == 0) sum();
-          nap_ms(100);
+          sleep_ms(100);
           const double before = seconds_now();
           if (start.rank == 0) done(ncclCommAbort(comm.release()));
           if (start.rank == 1)
-            while (settled(comm.get()) == ncclSuccess) nap_ms(1);
-          need(seconds_now() - before < 5, "it waits");
+            while (settled(comm.get()) == ncclSuccess) sleep_ms(1);
+          require(seconds_now() - before < 5, "it waits");
         }) == "");
 }
 

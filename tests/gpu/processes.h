@@ -2,11 +2,10 @@
 // Ranks in processes that use GPUs, and their GPU memory and streams.
 #pragma once
 
-#include <chrono>
-#include <cstdlib>
 #include <functional>
 
 #include "driver_calls.h"
+#include "folder.h"
 #include "gpu.h"
 
 namespace rondo::test {
@@ -14,19 +13,12 @@ namespace rondo::test {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// The folder where the stand-in's processes take turns on a device, so that only one of them runs a kernel.
-class Folder {
+class TurnsFolder : public Folder {
  public:
-  Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
-  ~Folder() { std::system(("rm -rf " + path_).c_str()); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
   Variables with(Variables more = {}) const {
-    more.emplace_back("RONDO_STANDIN_DIR", path_);
+    more.emplace_back("RONDO_STANDIN_DIR", path());
     return more;
   }
-
- private:
-  std::string path_ = "/tmp/rondo-gpus-XXXXXX";
 };
 
 /// So small that most calls need many tiles.
@@ -67,9 +59,9 @@ class Device {
   }
   /// Time until the stream's work is done.
   double drain_s() const {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     require_cu(CU(cuStreamSynchronize)(stream_), "cuStreamSynchronize");
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_now() - start;
   }
 
  private:

@@ -15,7 +15,7 @@ void is_staged(const Rank& rank) {
 
 TEST_CASE("processes that share a GPU make every collective right") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const int nranks : {2, 3, 5}) {
     INFO(nranks << " ranks");
     expect_success(run_world(processes(nranks, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -27,7 +27,7 @@ TEST_CASE("processes that share a GPU make every collective right") {
 
 TEST_CASE("sixteen processes share a GPU") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   const std::pair<std::string, std::string> little{"RONDO_STAGING_BYTES", "131072"};
   expect_success(run_world(processes(16, {"cuda:0"}, folder.with({little})), [](Rank& rank) {
     random_calls(rank, 0, 4000, 8);
@@ -37,7 +37,7 @@ TEST_CASE("sixteen processes share a GPU") {
 
 TEST_CASE("processes with two GPUs make every collective right") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const int nranks : {2, 4}) {
     INFO(nranks << " ranks");
     expect_success(run_world(processes(nranks, {"cuda:0", "cuda:1"}, folder.with({kTight})),
@@ -47,7 +47,7 @@ TEST_CASE("processes with two GPUs make every collective right") {
 
 TEST_CASE("processes of several ranks make every collective right") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const std::vector<std::string>& devices :
        {std::vector<std::string>{"cuda:0"}, {"cuda:0", "cuda:1"}, {"cuda:0", "cuda:0", "cuda:1", "cuda:1"}}) {
     WorldOptions options = processes(4, devices, folder.with({kTight}));
@@ -61,7 +61,7 @@ TEST_CASE("processes of several ranks make every collective right") {
 
 TEST_CASE("random calls of processes are right") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   constexpr uint64_t kFirstSeed = 7000;
   for (const int nranks : {2, 3, 4})
     expect_success(run_world(processes(nranks, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -72,7 +72,7 @@ TEST_CASE("random calls of processes are right") {
 
 TEST_CASE("long sums between processes are right") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const auto& staging : {kTight, std::pair<std::string, std::string>{"RONDO_STAGING_BYTES", "200704"}})
     expect_success(run_world(processes(3, {"cuda:0"}, folder.with({staging})), [](Rank& rank) {
       for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_FLOAT16, RONDO_INT8, RONDO_COMPLEX128})
@@ -88,7 +88,7 @@ TEST_CASE("long sums between processes are right") {
 
 TEST_CASE("every rank's operands are multiplied by its own scalar") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     const int64_t scalar = rank.rank + 2;
@@ -108,7 +108,7 @@ TEST_CASE("every rank's operands are multiplied by its own scalar") {
 
 TEST_CASE("GPUs that cannot access each other exchange through host memory") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   const auto works = [](Rank& rank) {
     every_kind(rank, rank.rank % 2);
     is_staged(rank);
@@ -122,7 +122,7 @@ TEST_CASE("GPUs that cannot access each other exchange through host memory") {
 
 TEST_CASE("ranks whose GPUs cannot share memory say so, and go on without it") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   std::string faults;
   for (int call = 1; call <= 8; ++call) faults += "cuMemHostRegister_v2:" + std::to_string(call) + ":801,";
   expect_success(

@@ -20,15 +20,15 @@ void check_reset(rondo_status_t status, const Rank& rank, int of, int device = 0
 }
 
 void require_over_soon(const Rank& rank, double limit_s = kSoon_s) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   require(rondo_finalize(rank.comm) != RONDO_OK, "rondo_finalize() knows of no failure");
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  require(took.count() < limit_s, "rondo_finalize() took " + std::to_string(took.count()) + " s");
+  const double took = seconds_now() - start;
+  require(took < limit_s, "rondo_finalize() took " + std::to_string(took) + " s");
 }
 
 TEST_CASE("a GPU reset between calls is named on all ranks") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const bool on_stream : {false, true}) {
     INFO((on_stream ? "on streams" : "blocking"));
     expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [&](Rank& rank) {
@@ -50,7 +50,7 @@ TEST_CASE("a GPU reset between calls is named on all ranks") {
 
 TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(kCount, 1);
@@ -70,7 +70,7 @@ TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
 
 TEST_CASE("a GPU reset under a waiting stream is waited for until the deadline if no call reports it") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   WorldOptions options = processes(2, {"cuda:0"}, folder.with({kTight}));
   options.call_timeout_ms = 1500;
   expect_success(run_world(options, [](Rank& rank) {
@@ -91,7 +91,7 @@ TEST_CASE("a GPU reset under a waiting stream is waited for until the deadline i
 
 TEST_CASE("rondo_destroy() returns after a reset that no call has noticed") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(kCount, 1);
@@ -224,7 +224,7 @@ TEST_CASE("ranks without a GPU go on after the process has broken one") {
 
 TEST_CASE("a kernel that breaks its GPU is named on all ranks") {
   if (children_lack_gpus() || !can_break_kernels()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const bool on_stream : {false, true}) {
     INFO((on_stream ? "on streams" : "blocking"));
     expect_success(run_world(

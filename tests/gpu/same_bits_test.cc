@@ -216,7 +216,7 @@ TEST_CASE("ranks of one process get the bits of the algorithm that specifies the
 
 TEST_CASE("ranks of several processes get the bits of the algorithm that specifies their calls") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const int n : kSizes) {
     INFO(n << " ranks");
     expect_success(run_world(processes(n, {"cuda:0"}, folder.with({kTight})), [](Rank rank) {

@@ -13,12 +13,10 @@ namespace {
 constexpr size_t kArena = 200'000;
 constexpr size_t kCount = 2000;
 
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
 double seconds_of(const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_now() - start;
 }
 
 /// Synchronizes on the host.
@@ -47,7 +45,7 @@ void stays_staged(const Rank& rank, const Device& device, int64_t* data, int64_t
 
 TEST_CASE("memory that cannot be registered is refused by name") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(100, 1);
@@ -85,7 +83,7 @@ TEST_CASE("memory that cannot be registered is refused by name") {
 
 TEST_CASE("memory that other processes cannot open is staged") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     auto mapped = gpu::SharedMemory::create(0, kArena);
@@ -98,7 +96,7 @@ TEST_CASE("memory that other processes cannot open is staged") {
 
 TEST_CASE("if peers fail to open memory or cannot reach it, calls on it are staged") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const auto& fault :
        {std::pair<std::string, std::string>{"RONDO_STANDIN_FAIL", "cuIpcOpenMemHandle_v2:1:201"},
         {"RONDO_STANDIN_FAIL", "cuIpcGetMemHandle:1:801"},
@@ -143,7 +141,7 @@ void deregister_late(Rank& rank, Device& device, int64_t* data, Registered& regi
 
 TEST_CASE("memory from rondo_cuda_mem_alloc() is deregistered and freed while peers' streams wait") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     auto arena = std::make_unique<Arena>(0, kArena);
@@ -155,7 +153,7 @@ TEST_CASE("memory from rondo_cuda_mem_alloc() is deregistered and freed while pe
 
 TEST_CASE("other memory is deregistered only after peers' streams have moved on, and the caller is told so") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     auto memory = gpu::Memory::allocate(gpu::MemoryKind::Device, 0, kArena);
@@ -169,7 +167,7 @@ TEST_CASE("other memory is deregistered only after peers' streams have moved on,
 
 TEST_CASE("a rank that does not release memory is named at the deadline") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
   options.call_timeout_ms = 1500;
   expect_success(run_world(options, [](Rank& rank) {
@@ -197,7 +195,7 @@ TEST_CASE("a rank that does not release memory is named at the deadline") {
 
 TEST_CASE("a killed rank has released everything") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     auto memory = gpu::Memory::allocate(gpu::MemoryKind::Device, 0, kArena);
@@ -225,7 +223,7 @@ TEST_CASE("a killed rank has released everything") {
 
 TEST_CASE("streams continue if a rank whose memory they read is killed, and so do graphs launched later") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* seed : {"1", "2"}) {
     auto outcomes = run_world(
         processes(3, {"cuda:0"}, folder.with({kTight, {"RONDO_STANDIN_SEED", seed}})), [](Rank& rank) {
@@ -256,7 +254,7 @@ TEST_CASE("streams continue if a rank whose memory they read is killed, and so d
 
 TEST_CASE("a rank aborts and frees its registered memory, and the other ranks' streams do not touch it") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     auto arena = std::make_unique<Arena>(0, kArena);
@@ -286,7 +284,7 @@ TEST_CASE("a rank aborts and frees its registered memory, and the other ranks' s
 
 TEST_CASE("communicators end in any order, with registered memory, without waiting for one another's calls") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     Arena arena(0, kArena);

@@ -57,7 +57,7 @@ void every_call(Rank& rank, int ordinal) {
 
 TEST_CASE("every collective is right with registered memory, for processes that share a GPU") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const int nranks : {2, 3, 4}) {
     INFO(nranks << " ranks");
     expect_success(run_world(processes(nranks, {"cuda:0"}, folder.with({kTight})),
@@ -67,7 +67,7 @@ TEST_CASE("every collective is right with registered memory, for processes that 
 
 TEST_CASE("every collective is right with registered memory, for processes with a GPU each") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const auto& [nranks, devices] : {std::pair{2, "2"}, {4, "4"}})
     expect_success(run_world(processes(nranks, {"cuda:0", "cuda:1", "cuda:2", "cuda:3"},
                                        folder.with({kTight, {"RONDO_STANDIN_DEVICES", devices}})),
@@ -76,7 +76,7 @@ TEST_CASE("every collective is right with registered memory, for processes with 
 
 TEST_CASE("ranks of one process read one another's registered memory as well") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   WorldOptions options = processes(4, {"cuda:0"}, folder.with({kTight}));
   options.ranks_each = 2;
   expect_success(run_world(options, [](Rank& rank) { every_call(rank, 0); }));
@@ -84,7 +84,7 @@ TEST_CASE("ranks of one process read one another's registered memory as well") {
 
 TEST_CASE("a process with two GPUs opens what both can access") {
   if (children_lack_gpus(2)) return;
-  const Folder folder;
+  const TurnsFolder folder;
   WorldOptions options = processes(4, {"cuda:0", "cuda:1"}, folder.with({kTight}));
   options.ranks_each = 2;
   expect_success(run_world(options, [](Rank& rank) {
@@ -97,7 +97,7 @@ TEST_CASE("a process with two GPUs opens what both can access") {
 
 TEST_CASE("both steps of a long sum are read in place, with and without an in-place call") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* seed : {"0", "5"})
     expect_success(run_world(
         processes(3, {"cuda:0"}, folder.with({kTight, {"RONDO_STANDIN_SEED", seed}})), [](Rank& rank) {
@@ -117,7 +117,7 @@ TEST_CASE("both steps of a long sum are read in place, with and without an in-pl
 
 TEST_CASE("a pre-multiplied operand is not read in place") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     Arena arena(0, kArena);
@@ -137,7 +137,7 @@ TEST_CASE("a pre-multiplied operand is not read in place") {
 
 TEST_CASE("some ranks' memory may be registered, and others' not") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     Arena arena(0, kArena);
@@ -159,7 +159,7 @@ TEST_CASE("some ranks' memory may be registered, and others' not") {
 
 TEST_CASE("a window is exactly what was registered: parts of allocations, several at once, before any call") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     Arena first(0, kArena);
@@ -226,7 +226,7 @@ int appearances(int64_t number, const Arena& arena) {
 
 TEST_CASE("what peers read in place is not copied anywhere on the way") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0", "cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     constexpr size_t kCount = 9001;  // many tiles
     Device device(0);
@@ -256,7 +256,7 @@ TEST_CASE("what peers read in place is not copied anywhere on the way") {
 
 TEST_CASE("memory is deregistered, freed, allocated and registered again, many times") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     const size_t n = static_cast<size_t>(rank.size);
@@ -278,7 +278,7 @@ TEST_CASE("memory is deregistered, freed, allocated and registered again, many t
 
 TEST_CASE("one rank registers and deregisters while the others' streams are busy with other calls") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     Device device(0);
     int64_t* const data = device.ints(700, 1);
@@ -314,7 +314,7 @@ TEST_CASE("one rank registers and deregisters while the others' streams are busy
 
 TEST_CASE("a buffer may be overwritten as soon as the stream has reached the end of the call") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   for (const char* seed : {"1", "2", "3"})
     expect_success(run_world(
         processes(3, {"cuda:0", "cuda:1"}, folder.with({kTight, {"RONDO_STANDIN_SEED", seed}})),
@@ -342,7 +342,7 @@ TEST_CASE("a buffer may be overwritten as soon as the stream has reached the end
 
 TEST_CASE("a graph with registered buffers can be replayed, mixed with other calls") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     constexpr size_t kCount = 700;
     Device device(0);
@@ -374,7 +374,7 @@ TEST_CASE("a graph with registered buffers can be replayed, mixed with other cal
 
 TEST_CASE("more registered pieces than peers track are staged") {
   if (children_lack_gpus()) return;
-  const Folder folder;
+  const TurnsFolder folder;
   expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
     constexpr size_t kPieces = 70;
     Device device(0);

@@ -2,8 +2,6 @@
 // The device executor on a machine with weak memory ordering: every algorithm is right in whatever order
 // writes arrive, and deliberately broken fences and barriers are found.
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <random>
@@ -14,6 +12,7 @@
 #include "device_early_credit.h"
 #include "device_exchange.h"
 #include "device_varying.h"
+#include "process.h"
 #include "seed.h"
 
 namespace rondo {
@@ -193,18 +192,14 @@ std::vector<Case> sample() {
 /// the latter. An execution that needs an impossible load counts as right.
 template <typename Trial>
 bool shows(Trial&& is_right) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  test::Process child([&] {
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) ::signal(signal, SIG_DFL);
     try {
-      ::_exit(is_right() ? 0 : 1);
+      test::require(is_right(), "wrong");
     } catch (const weak::Impossible&) {
-      ::_exit(0);
     }
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status != 0;
+  });
+  return !child.wait().ok;
 }
 
 constexpr uint64_t kMaxSeeds = 100;

@@ -62,10 +62,10 @@ struct Part {
 
   void look() const {
     const std::vector<double> got = decode(type, recv);
-    need(got.size() == expected.size(), what + ": wrong size");
+    require(got.size() == expected.size(), what + ": wrong size");
     for (size_t i = 0; i < got.size(); ++i)
-      need(got[i] == expected[i], what + ": element " + std::to_string(i) + " is " + std::to_string(got[i]) +
-                                      ", not " + std::to_string(expected[i]));
+      require(got[i] == expected[i], what + ": element " + std::to_string(i) + " is " +
+                                         std::to_string(got[i]) + ", not " + std::to_string(expected[i]));
   }
 };
 
@@ -245,10 +245,10 @@ void be_two_ranks(const Start& start) {
   }
   done(ncclGroupEnd());
   for (size_t i = 0; i < kEach; ++i) {
-    NEED(sums[i] == std::vector<int>(kCount, size * (size - 1) / 2));
+    REQUIRED(sums[i] == std::vector<int>(kCount, size * (size - 1) / 2));
     for (size_t at = 0; at < blocks[i].size(); ++at) {
       const int block = static_cast<int>(at / kCount);
-      NEED(blocks[i][at] == (block == rank_of(i) ? size * block : block));
+      REQUIRED(blocks[i][at] == (block == rank_of(i) ? size * block : block));
     }
   }
   for (ncclComm_t comm : comms) done(ncclCommDestroy(comm));
@@ -263,7 +263,7 @@ TEST_CASE("averages and pre-multiplied sums, with scalars in host or device resi
           const Comm comm(start);
           std::array<float, 3> values{2, 4, 8};
           done(ncclAllReduce(values.data(), values.data(), 3, ncclFloat32, ncclAvg, comm.get(), nullptr));
-          need(values == std::array<float, 3>{2, 4, 8}, "wrong average");
+          require(values == std::array<float, 3>{2, 4, 8}, "wrong average");
           for (const auto residence : {ncclScalarHostImmediate, ncclScalarDevice}) {
             float scalar = 0.5F;
             ncclRedOp_t op{};
@@ -271,7 +271,7 @@ TEST_CASE("averages and pre-multiplied sums, with scalars in host or device resi
             scalar = 7;  // the scalar has been read
             std::array<float, 3> sums{};
             done(ncclAllReduce(values.data(), sums.data(), 3, ncclFloat32, op, comm.get(), nullptr));
-            need(sums == values, "wrong sum");
+            require(sums == values, "wrong sum");
             done(ncclRedOpDestroy(op, comm.get()));
             fails(ncclRedOpDestroy(op, comm.get()), ncclInvalidArgument, {"op is"}, comm.get());
           }
@@ -290,7 +290,7 @@ TEST_CASE("communicators of one thread, used in different orders by different ra
           for (const size_t i : {one, 1 - one})
             done(ncclAllReduce(&values[i], &values[i], 1, ncclInt32, ncclSum, comms[i], nullptr));
           done(ncclGroupEnd());
-          need(values == std::array<int, 2>{2, 20}, "wrong sums");
+          require(values == std::array<int, 2>{2, 20}, "wrong sums");
         }) == "");
 }
 
@@ -304,12 +304,12 @@ TEST_CASE("memory from ncclMemAlloc(), registered, and windows, which are NULL")
           auto* values = static_cast<int*>(memory);
           values[0] = 5;
           done(ncclAllReduce(values, values, 1, ncclInt32, ncclSum, comm.get(), nullptr));
-          need(values[0] == 10, "wrong sum");
+          require(values[0] == 10, "wrong sum");
           done(ncclCommDeregister(comm.get(), handle));
           fails(ncclCommDeregister(comm.get(), handle), ncclInvalidArgument, {"not registered"}, comm.get());
           auto* window = reinterpret_cast<ncclWindow_t>(memory);
           done(ncclCommWindowRegister(comm.get(), memory, 4096, &window, 0));
-          need(window == nullptr, "a window");
+          require(window == nullptr, "a window");
           done(ncclCommWindowDeregister(comm.get(), window));
           done(ncclMemFree(memory));
           fails(ncclMemFree(memory), ncclInvalidArgument, {"ptr is"});

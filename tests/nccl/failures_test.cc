@@ -2,7 +2,6 @@
 // Failures: bad arguments, and ranks that disagree, die or are aborted. Every failure has an error message,
 // and no call hangs.
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,13 +32,6 @@ End call_until_failure(ncclComm_t comm) {
   return end;
 }
 
-/// Memory shared between processes.
-template <typename Value>
-std::atomic<Value>& shared() {
-  void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return *new (memory) std::atomic<Value>{};
-}
-
 }  // namespace
 
 TEST_CASE("bad arguments are named") {
@@ -61,7 +53,7 @@ TEST_CASE("bad arguments are named") {
           auto* stream = reinterpret_cast<cudaStream_t>(&value);
           refused(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comm, stream), {"no GPU", "stream"});
           refused(ncclCommSplit(comm, -2, 0, &comm, nullptr), {"color is -2"});
-          NEED(comm == nullptr);  // as in NCCL, the new communicator is NULL
+          REQUIRED(comm == nullptr);  // as in NCCL, the new communicator is NULL
           fails(ncclCommCount(nullptr, &value), ncclInvalidArgument, {"comm is NULL"});
           fails(ncclCommInitAll(nullptr, 1, nullptr), ncclInvalidArgument, {"comms is NULL"});
           ncclUniqueId id;
@@ -90,7 +82,7 @@ TEST_CASE("requests for unsupported features are refused with an explanation") {
           fails(ncclPutSignal(&value, 1, ncclInt32, 0, nullptr, 0, 0, 0, 0, comm, nullptr), ncclInvalidUsage,
                 {"windows"}, comm);
           fails(ncclWinGetUserPtr(comm, nullptr, &pointer), ncclInvalidArgument, {"window"}, comm);
-          NEED(pointer == nullptr);
+          REQUIRED(pointer == nullptr);
           fails(ncclGetPeerDevicePointer(nullptr, 0, 0, &pointer), ncclInvalidArgument, {"window"});
           fails(ncclGetLsaDevicePointer(nullptr, 0, 0, &pointer), ncclInvalidArgument, {"window"});
           fails(ncclGetLsaMultimemDevicePointer(nullptr, 0, &pointer), ncclInvalidArgument, {"window"});
@@ -102,7 +94,7 @@ TEST_CASE("requests for unsupported features are refused with an explanation") {
           fails(ncclGinOutboxCreateRequirement(1, 1, nullptr, nullptr), ncclInvalidUsage, {"device API"});
           fails(ncclGinInboxA2ACreateRequirement({}, 1, 1, nullptr, nullptr), ncclInvalidUsage,
                 {"device API"});
-          NEED(ncclLLA2ACalcSlots(8, 8) == 0);
+          REQUIRED(ncclLLA2ACalcSlots(8, 8) == 0);
           done(ncclCommDestroy(comm));
         }) == "");
 }
@@ -114,20 +106,20 @@ TEST_CASE("a group with a refused call makes no call") {
           int value = 3;
           done(ncclGroupStart());
           done(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comms[0], nullptr));
-          NEED(ncclBcast(&value, 1, ncclInt32, 5, comms[1], nullptr) == ncclInvalidArgument);
+          REQUIRED(ncclBcast(&value, 1, ncclInt32, 5, comms[1], nullptr) == ncclInvalidArgument);
           ncclComm_t child = comms[0];
-          NEED(ncclGroupStart() == ncclSuccess);
-          NEED(ncclGroupEnd() == ncclSuccess);  // an inner end does nothing
-          NEED(ncclCommSplit(comms[1], 0, 0, &child, nullptr) == ncclInvalidUsage);  // has a call here
+          REQUIRED(ncclGroupStart() == ncclSuccess);
+          REQUIRED(ncclGroupEnd() == ncclSuccess);  // an inner end does nothing
+          REQUIRED(ncclCommSplit(comms[1], 0, 0, &child, nullptr) == ncclInvalidUsage);  // has a call here
           fails(ncclGroupEnd(), ncclInvalidArgument, {"root is 5"});
-          NEED(value == 3);
-          NEED(child == nullptr);
+          REQUIRED(value == 3);
+          REQUIRED(child == nullptr);
           std::array<int, 2> values{1, 2};
           done(ncclGroupStart());
           for (size_t i = 0; i < 2; ++i)
             done(ncclAllReduce(&values[i], &values[i], 1, ncclInt32, ncclSum, comms[i], nullptr));
           done(ncclGroupEnd());
-          NEED(values == std::array<int, 2>{3, 3});
+          REQUIRED(values == std::array<int, 2>{3, 3});
           for (ncclComm_t comm : comms) done(ncclCommDestroy(comm));
         }) == "");
 }
@@ -143,7 +135,7 @@ TEST_CASE("ranks that disagree are told about both calls") {
                 comm.get());
           ncclResult_t state = ncclSuccess;
           done(ncclCommGetAsyncError(comm.get(), &state));
-          need(state == ncclInvalidUsage, "no asynchronous error");
+          require(state == ncclInvalidUsage, "no asynchronous error");
         }) == "");
 }
 
@@ -154,38 +146,38 @@ TEST_CASE("an abort ends the call in which another thread is blocked, here and o
       Comm comm(start);
       check_sum(comm.get(), 2);
       if (start.rank == 1) {  // notices without making a call
-        while (settled(comm.get()) == ncclSuccess) nap_ms(1);
-        need(settled(comm.get()) == ncclRemoteError, "another error");
+        while (settled(comm.get()) == ncclSuccess) sleep_ms(1);
+        require(settled(comm.get()) == ncclRemoteError, "another error");
         return;
       }
       End end;
       ncclComm_t blocked = comm.release();
       std::thread other([&] { end = call_until_failure(blocked); });
-      nap_ms(100);
+      sleep_ms(100);
       const double aborted = seconds_now();
       done(ncclCommAbort(blocked));
-      need(seconds_now() - aborted < kNews_s, "the abort waits");
+      require(seconds_now() - aborted < kNews_s, "the abort waits");
       other.join();
-      need(end.result == ncclRemoteError, "the blocked call came to " + std::to_string(end.result));
+      require(end.result == ncclRemoteError, "the blocked call came to " + std::to_string(end.result));
     };
     CHECK((processes ? run_processes(2, body) : run_threads(2, body)) == "");
   }
 }
 
 TEST_CASE("a killed rank is named within a second, and the others shrink and continue") {
-  auto& killed_at = shared<double>();
+  const Shared<std::atomic<double>> killed_at;
   CHECK(run_processes(4, [&](const Start& start) {
           constexpr int kVictim = 1;
           const Comm comm(start);
           check_sum(comm.get(), 4);
           if (start.rank == kVictim) {
-            nap_ms(50);
-            killed_at.store(seconds_now());
+            sleep_ms(50);
+            killed_at->store(seconds_now());
             ::kill(::getpid(), SIGKILL);
           }
           const End end = call_until_failure(comm.get());
           fails(end.result, ncclRemoteError, {"rank 1"}, comm.get());
-          need(end.at - killed_at.load() < kNews_s, "late");
+          require(end.at - killed_at->load() < kNews_s, "late");
           std::array<int, 1> excluded{kVictim};
           Comm left;
           done(ncclCommShrink(comm.get(), excluded.data(), 1, left.out(), nullptr, nccl::kShrinkAbort),
@@ -193,7 +185,7 @@ TEST_CASE("a killed rank is named within a second, and the others shrink and con
           check_sum(left.get(), 3);
           int rank = -1;
           done(ncclCommUserRank(left.get(), &rank));
-          need(rank == (start.rank == 0 ? 0 : start.rank - 1), "wrong rank");
+          require(rank == (start.rank == 0 ? 0 : start.rank - 1), "wrong rank");
         }) == "");
 }
 
@@ -201,7 +193,7 @@ TEST_CASE("a shrink that includes a dead rank says which rank to exclude as well
   CHECK(run_processes(3, [](const Start& start) {
           const Comm comm(start);
           check_sum(comm.get(), 3);
-          if (start.rank == 2) nap_ms(50);
+          if (start.rank == 2) sleep_ms(50);
           if (start.rank == 2) ::kill(::getpid(), SIGKILL);
           call_until_failure(comm.get());
           std::array<int, 1> excluded{1};
@@ -209,7 +201,7 @@ TEST_CASE("a shrink that includes a dead rank says which rank to exclude as well
           if (start.rank == 0)
             fails(ncclCommShrink(comm.get(), excluded.data(), 1, left.out(), nullptr, 0), ncclRemoteError,
                   {"rank 2"}, comm.get());
-          need(left.get() == nullptr, "a communicator");
+          require(left.get() == nullptr, "a communicator");
         }) == "");
 }
 
@@ -221,10 +213,10 @@ TEST_CASE("an abort within a group cancels the group's calls") {
           done(ncclGroupStart());
           for (ncclComm_t comm : comms)
             done(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comm, nullptr));
-          NEED(ncclCommDestroy(comms[0]) == ncclInvalidUsage);
+          REQUIRED(ncclCommDestroy(comms[0]) == ncclInvalidUsage);
           for (ncclComm_t comm : comms) done(ncclCommAbort(comm));
-          NEED(ncclGroupEnd() == ncclInvalidUsage);
-          NEED(value == 3);
+          REQUIRED(ncclGroupEnd() == ncclInvalidUsage);
+          REQUIRED(value == 3);
         }) == "");
 }
 

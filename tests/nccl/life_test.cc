@@ -36,25 +36,25 @@ TEST_CASE("a communicator reports its properties") {
           const Comm comm(start);
           int value = -1;
           done(ncclCommUserRank(comm.get(), &value));
-          need(value == start.rank, "wrong rank");
+          require(value == start.rank, "wrong rank");
           done(ncclCommCount(comm.get(), &value));
-          need(value == 3, "wrong size");
+          require(value == 3, "wrong size");
           done(ncclCommCuDevice(comm.get(), &value));
-          need(value == -1, "a GPU");
+          require(value == -1, "a GPU");
           ncclCommProperties_t properties{};
           properties.size = sizeof properties;
           fails(ncclCommQueryProperties(comm.get(), &properties), ncclInvalidArgument, {"INITIALIZER"},
                 comm.get());
           properties.magic = nccl::kMagic;
           done(ncclCommQueryProperties(comm.get(), &properties));
-          need(properties.rank == start.rank && properties.nRanks == 3 && !properties.deviceApiSupport,
-               "wrong properties");
+          require(properties.rank == start.rank && properties.nRanks == 3 && !properties.deviceApiSupport,
+                  "wrong properties");
           uint64_t bytes = 1;
           done(ncclCommMemStats(comm.get(), ncclStatGpuMemTotal, &bytes));
-          need(bytes == 0, "GPU memory");
+          require(bytes == 0, "GPU memory");
           const ncclTeam_t world = ncclTeamWorld(comm.get());
-          need(world.nRanks == 3 && world.rank == start.rank && world.stride == 1, "wrong team");
-          need(ncclTeamRankToWorld(comm.get(), world, 2) == 2, "wrong rank of a team");
+          require(world.nRanks == 3 && world.rank == start.rank && world.stride == 1, "wrong team");
+          require(ncclTeamRankToWorld(comm.get(), world, 2) == 2, "wrong rank of a team");
         }) == "");
 }
 
@@ -62,27 +62,28 @@ TEST_CASE("a nonblocking communicator is in progress until all ranks have joined
   CHECK(both_ways(2, [](const Start& start) {
           ncclConfig_t config = config_of(0);
           Comm comm;
-          if (start.rank == 1) nap_ms(100);
+          if (start.rank == 1) sleep_ms(100);
           const ncclResult_t begun = ncclCommInitRankConfig(comm.out(), 2, start.id, start.rank, &config);
-          need(begun == ncclInProgress && comm.get() != nullptr, "the start did not go to the background");
+          require(begun == ncclInProgress && comm.get() != nullptr, "the start did not go to the background");
           if (start.rank == 0) {
             int value = 0;
             fails(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comm.get(), nullptr),
                   ncclInvalidArgument, {"ncclInProgress"}, comm.get());
             fails(ncclCommCount(comm.get(), &value), ncclInvalidArgument, {"ncclInProgress"}, comm.get());
           }
-          need(settled(comm.get()) == ncclSuccess, ncclGetLastError(comm.get()));
+          require(settled(comm.get()) == ncclSuccess, ncclGetLastError(comm.get()));
           check_sum(comm.get(), 2);
           Comm half;
-          need(ncclCommSplit(comm.get(), start.rank, 0, half.out(), nullptr) == ncclInProgress, "it blocks");
-          need(settled(half.get()) == ncclSuccess && settled(comm.get()) == ncclSuccess, "split");
+          require(ncclCommSplit(comm.get(), start.rank, 0, half.out(), nullptr) == ncclInProgress,
+                  "it blocks");
+          require(settled(half.get()) == ncclSuccess && settled(comm.get()) == ncclSuccess, "split");
           check_sum(half.get(), 1);
           ncclComm_t none = comm.get();
-          need(ncclCommSplit(comm.get(), -1, 0, &none, nullptr) == ncclInProgress && none == nullptr,
-               "a child");
-          need(settled(comm.get()) == ncclSuccess, "split without a colour");
+          require(ncclCommSplit(comm.get(), -1, 0, &none, nullptr) == ncclInProgress && none == nullptr,
+                  "a child");
+          require(settled(comm.get()) == ncclSuccess, "split without a colour");
           const ncclResult_t ending = ncclCommFinalize(comm.get());
-          need(ending == ncclInProgress && settled(comm.get()) == ncclSuccess, "finalize");
+          require(ending == ncclInProgress && settled(comm.get()) == ncclSuccess, "finalize");
           int value = 0;
           fails(ncclBcast(&value, 1, ncclInt32, 0, comm.get(), nullptr), ncclInvalidUsage, {"finalized"},
                 comm.get());
@@ -95,14 +96,14 @@ TEST_CASE("a nonblocking start that fails reports it when polled, and can be abo
           done(ncclGetUniqueId(&id));
           ncclConfig_t config = config_of(0);
           ncclComm_t comm = nullptr;
-          NEED(ncclCommInitRankConfig(&comm, 2, id, 0, &config) == ncclInProgress);
-          NEED(ncclCommAbort(comm) == ncclSuccess);  // its peer never joins
-          NEED(ncclCommAbort(comm) == ncclInvalidArgument);
+          REQUIRED(ncclCommInitRankConfig(&comm, 2, id, 0, &config) == ncclInProgress);
+          REQUIRED(ncclCommAbort(comm) == ncclSuccess);  // its peer never joins
+          REQUIRED(ncclCommAbort(comm) == ncclInvalidArgument);
           ncclUniqueId nonsense{};
-          NEED(ncclCommInitRankConfig(&comm, 2, nonsense, 0, &config) == ncclInProgress);
-          NEED(settled(comm) == ncclInvalidArgument);
-          NEED(std::string(ncclGetLastError(comm)).find("unique id") != std::string::npos);
-          NEED(ncclCommDestroy(comm) == ncclSuccess);
+          REQUIRED(ncclCommInitRankConfig(&comm, 2, nonsense, 0, &config) == ncclInProgress);
+          REQUIRED(settled(comm) == ncclInvalidArgument);
+          REQUIRED(std::string(ncclGetLastError(comm)).find("unique id") != std::string::npos);
+          REQUIRED(ncclCommDestroy(comm) == ncclSuccess);
         }) == "");
 }
 
@@ -119,28 +120,29 @@ TEST_CASE("one thread starts several ranks in a group, splits them, and ends the
             for (int rank = 0; rank < kSize; ++rank)
               done(ncclCommInitRankConfig(&comms[static_cast<size_t>(rank)], kSize, id, rank, &config));
             const ncclResult_t begun = ncclGroupEnd();
-            NEED(begun == (blocking != 0 ? ncclSuccess : ncclInProgress));
-            for (ncclComm_t comm : comms) NEED(settled(comm) == ncclSuccess);
+            REQUIRED(begun == (blocking != 0 ? ncclSuccess : ncclInProgress));
+            for (ncclComm_t comm : comms) REQUIRED(settled(comm) == ncclSuccess);
             done(ncclGroupStart());
             for (size_t rank = 0; rank < kSize; ++rank)
               done(ncclCommSplit(comms[rank], static_cast<int>(rank) % 2, 0, &halves[rank], nullptr));
-            NEED(ncclGroupEnd() == (blocking != 0 ? ncclSuccess : ncclInProgress));
+            REQUIRED(ncclGroupEnd() == (blocking != 0 ? ncclSuccess : ncclInProgress));
             for (size_t rank = 0; rank < kSize; ++rank)
-              NEED(settled(halves[rank]) == ncclSuccess && settled(comms[rank]) == ncclSuccess);
+              REQUIRED(settled(halves[rank]) == ncclSuccess && settled(comms[rank]) == ncclSuccess);
             std::array<int, kSize> values{1, 2, 4, 8};
             done(ncclGroupStart());
             for (size_t rank = 0; rank < kSize; ++rank)
               done(ncclAllReduce(&values[rank], &values[rank], 1, ncclInt32, ncclSum, halves[rank], nullptr));
             done(ncclGroupEnd());
-            NEED(values == std::array<int, kSize>{5, 10, 5, 10});
+            REQUIRED(values == std::array<int, kSize>{5, 10, 5, 10});
             const double before = seconds_now();
             for (ncclComm_t comm : comms) {
               const ncclResult_t ending = ncclCommFinalize(comm);
-              NEED(ending == (blocking != 0 ? ncclSuccess : ncclInProgress) && settled(comm) == ncclSuccess);
+              REQUIRED(ending == (blocking != 0 ? ncclSuccess : ncclInProgress) &&
+                       settled(comm) == ncclSuccess);
             }
             for (ncclComm_t comm : halves) done(ncclCommDestroy(comm));
             for (ncclComm_t comm : comms) done(ncclCommDestroy(comm));
-            NEED(seconds_now() - before < 1);
+            REQUIRED(seconds_now() - before < 1);
           }
         }) == "");
 }
@@ -157,7 +159,7 @@ TEST_CASE("ranks may end their communicators in different orders, and leave") {
           ncclComm_t first = start.rank == 0 ? world.release() : twin.release();
           done(ncclCommDestroy(first));
           done(ncclCommDestroy(start.rank == 0 ? twin.release() : world.release()));
-          need(seconds_now() - before < 1, "they waited for one another");
+          require(seconds_now() - before < 1, "they waited for one another");
         }) == "");
 }
 
@@ -167,11 +169,11 @@ TEST_CASE("a rank without a color gets no communicator; the others are ordered b
           Comm part;
           const bool out = start.rank == 1;
           done(ncclCommSplit(world.get(), out ? -1 : 7, -start.rank, part.out(), nullptr));
-          need((part.get() == nullptr) == out, "wrong membership");
+          require((part.get() == nullptr) == out, "wrong membership");
           if (out) return;
           int rank = -1;
           done(ncclCommUserRank(part.get(), &rank));
-          need(rank == (start.rank == 2 ? 0 : 1), "wrong order");
+          require(rank == (start.rank == 2 ? 0 : 1), "wrong order");
           check_sum(part.get(), 2);
         }) == "");
 }
@@ -207,7 +209,7 @@ TEST_CASE("a communicator grows: its ranks keep their numbers, and new ones join
           check_sum(grown.get(), 4);
           int rank = -1;
           done(ncclCommUserRank(grown.get(), &rank));
-          need(rank == start.rank, "wrong rank");
+          require(rank == start.rank, "wrong rank");
         }) == "");
 }
 
@@ -221,7 +223,7 @@ TEST_CASE("a revoked communicator can only be split and shrunk") {
           done(ncclCommRevoke(world.get(), 0));
           ncclResult_t state = ncclInProgress;
           done(ncclCommGetAsyncError(world.get(), &state));
-          need(state == ncclSuccess, "not quiet");
+          require(state == ncclSuccess, "not quiet");
           int value = 0;
           fails(ncclBcast(&value, 1, ncclInt32, 0, world.get(), nullptr), ncclInvalidUsage, {"revoked"},
                 world.get());
@@ -244,8 +246,8 @@ TEST_CASE("a simulated group makes no call") {
           done(ncclGroupStart());
           done(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comms[0], nullptr));
           done(ncclGroupSimulateEnd(&info));
-          NEED(value == 3);
-          NEED(info.estimatedTime == -1.0F);
+          REQUIRED(value == 3);
+          REQUIRED(info.estimatedTime == -1.0F);
           for (ncclComm_t comm : comms) done(ncclCommDestroy(comm));
         }) == "");
 }

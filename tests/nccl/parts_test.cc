@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the binding in isolation: the environment, and the conversion of statuses.
 #include <array>
-#include <cstdlib>
-#include <map>
 
 #include "catch.h"
 #include "config.h"
 #include "nccl_abi.h"
+#include "scoped_environment.h"
 #include "variables.h"
 
 namespace rondo::test {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-/// Sets variables for its lifetime.
-class Environment {
- public:
-  explicit Environment(Variables variables) : variables_(std::move(variables)) {
-    for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Environment() {
-    for (const auto& entry : variables_) ::unsetenv(entry.first.c_str());
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  Variables variables_;
-};
-
-nccl::Config config_with(const Variables& variables) {
+nccl::Config config_with(const Environment::Variables& variables) {
   const Environment environment(variables);
   nccl::Config config;
   REQUIRE(nccl::read_config(nullptr, nullptr, config).ok());
@@ -85,7 +66,7 @@ TEST_CASE("a variable without effect is reported with the reason, once, and othe
 TEST_CASE("a deadline maps to a number that programs of the reported version know") {
   CHECK(nccl::reported_version() == 22907);
   CHECK(nccl::result_of(RONDO_TIMEOUT) == ncclRemoteError);
-  const Environment environment(Variables{{"RONDO_NCCL_VERSION", "23007"}});
+  const Environment environment("RONDO_NCCL_VERSION", "23007");
   CHECK(nccl::reported_version() == 23007);
   CHECK(nccl::result_of(RONDO_TIMEOUT) == ncclTimeout);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks: runs a piece of code as ranks, in processes or threads, for programs that know only NCCL's
-// functions. Bodies report failures by need() and done(), which throw.
+// functions. Bodies report failures by require() and done(), which throw.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "clock.h"
 #include "nccl_abi.h"
+#include "process.h"
 
 namespace rondo::test {
 
@@ -43,8 +45,7 @@ class Comm {
   ncclComm_t comm_ = nullptr;
 };
 
-void need(bool condition, const std::string& what);
-#define NEED(...) ::rondo::test::need((__VA_ARGS__), #__VA_ARGS__)
+#define REQUIRED(...) ::rondo::test::require((__VA_ARGS__), #__VA_ARGS__)
 /// Throws ncclGetLastError() unless the result is ncclSuccess.
 void done(ncclResult_t result, ncclComm_t comm = nullptr);
 /// Throws unless the result is `expected` and the last error contains every one of `words`.
@@ -55,8 +56,5 @@ ncclResult_t settled(ncclComm_t comm);
 
 /// Sums 1 over all ranks and checks the sum.
 void check_sum(ncclComm_t comm, int size);
-
-double seconds_now();
-void nap_ms(long milliseconds);
 
 }  // namespace rondo::test

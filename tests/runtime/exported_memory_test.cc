@@ -2,7 +2,6 @@
 // Calls on memory from rondo_mem_alloc(), which ranks in other processes read in place.
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -181,12 +180,7 @@ TEST_CASE("a forked process that frees memory from rondo_mem_alloc() leaves its 
   void* memory = nullptr;
   check(rondo_mem_alloc(&memory, 10'000));
   std::memset(memory, 7, 10'000);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) ::_exit(rondo_mem_free(memory) == RONDO_OK ? 0 : 1);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  CHECK(Process([&] { check(rondo_mem_free(memory)); }).wait().failure() == "");
   CHECK(static_cast<char*>(memory)[9'999] == 7);
   check(rondo_mem_free(memory));
 }

@@ -2,7 +2,6 @@
 // From the first call to the last: ways to start, what is left behind, memory, queries.
 #include <dirent.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -288,33 +287,15 @@ TEST_CASE("a communicator reports the transport of a pair and the algorithm of i
 TEST_CASE("a forked child is told that it cannot use its parent's communicators") {
   std::array<rondo_comm_t, 2> comms{};
   check(rondo_init_all(comms.data(), 2, nullptr));
-  const pid_t child = ::fork();
-  if (child == 0) {
+  Process child([] {
     std::array<rondo_comm_t, 2> more{};
-    const rondo_status_t status = rondo_init_all(more.data(), 2, nullptr);
-    ::_exit(status == RONDO_INVALID_USAGE && std::strstr(rondo_last_error(nullptr), "fork") != nullptr ? 0
-                                                                                                       : 1);
-  }
-  int status = 0;
-  CHECK(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+    check_fails(rondo_init_all(more.data(), 2, nullptr), RONDO_INVALID_USAGE, {"fork"});
+  });
+  CHECK(child.wait().failure() == "");
   for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
 }
 
 bool is_forked_child = false;
-
-/// Result of `body` in a forked child, which ends by exit() and is killed if it takes long.
-bool is_true_in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    is_forked_child = true;
-    ::alarm(10);
-    std::exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status == 0;
-}
 
 /// Files that reuse the numbers of the descriptors that the fork closed.
 class Files {
@@ -372,13 +353,14 @@ TEST_CASE(
       check(rondo_queue_synchronize(queue.get()));
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
       if (rank.rank == 0) {
-        const bool fine = is_true_in_child([&] {
+        Process child([&] {
+          is_forked_child = true;
           const Files files;
           destroyed_at_exit = rank.comm;
           std::atexit([] { rondo_destroy(destroyed_at_exit); });
-          return all_are_refused(rank.comm, queue.get()) && files.are_empty();
+          std::exit(all_are_refused(rank.comm, queue.get()) && files.are_empty() ? 0 : 1);
         });
-        require(fine, "a call was made in the child, or its exit took long");
+        require(child.wait(10).ok, "a call was made in the child, or its exit took long");
       }
       call(nullptr);
       require(value == 8, "the child has taken part");

@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <fstream>
 
-#include "../support/sanitized.h"
 #include "catch.h"
+#include "sanitized.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -81,23 +80,15 @@ TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
 
 TEST_CASE("a process that may start no thread gets an error, and nothing hangs") {
   if (kSanitized) return;  // sanitizers start threads of their own
-  const pid_t child = ::fork();
-  if (child == 0) {
+  Process child([] {
     constexpr uid_t kAnybody = 64'321;  // the limit does not apply to root
-    if (::geteuid() == 0 && (::setgid(kAnybody) != 0 || ::setuid(kAnybody) != 0)) std::_Exit(2);
+    require(::geteuid() != 0 || (::setgid(kAnybody) == 0 && ::setuid(kAnybody) == 0), "it stays root");
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_NPROC, &none);
     std::array<rondo_comm_t, 3> comms{};
-    const bool is_told =
-        rondo_init_all(comms.data(), 3, nullptr) == RONDO_SYSTEM_ERROR &&
-        std::string(rondo_last_error(nullptr)).find("cannot start a thread") != std::string::npos;
-    if (!is_told) std::fputs(rondo_last_error(nullptr), stderr);
-    std::_Exit(is_told ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
+    check_fails(rondo_init_all(comms.data(), 3, nullptr), RONDO_SYSTEM_ERROR, {"cannot start a thread"});
+  });
+  CHECK(child.wait().failure() == "");
 }
 
 /// A rank in the middle of the tree buffers its subtree's blocks.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is logged, and which variables control it.
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
@@ -18,25 +17,16 @@ using Variables = std::vector<std::pair<const char*, const char*>>;
 std::string heard(const Variables& variables, const std::function<void()>& work) {
   const int file = ::memfd_create("heard", MFD_CLOEXEC);
   REQUIRE(file >= 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(file, STDERR_FILENO);
-    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
-    try {
-      work();
-    } catch (const std::exception& failure) {
-      ::dprintf(STDERR_FILENO, "%s\n", failure.what());
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  const Outcome outcome = Process([&] {
+                            ::dup2(file, STDERR_FILENO);
+                            for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+                            work();
+                          }).wait();
   std::string text(static_cast<size_t>(::lseek(file, 0, SEEK_END)), '\0');
   REQUIRE(::pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
   ::close(file);
   INFO(text);
-  CHECK(status == 0);
+  CHECK(outcome.failure() == "");
   return text;
 }
 

@@ -5,10 +5,10 @@
 #include <rondo/rondo.h>
 
 #include <array>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "scoped_environment.h"
 #include "world.h"
 
 namespace rondo::test {
@@ -26,18 +26,6 @@ inline WorldOptions world_of(const Way& way, int nranks) {
   options.threads = way.threads;
   return options;
 }
-
-/// Sets an environment variable for its lifetime; ranks started in the meantime inherit it.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
-  ~Environment() { ::unsetenv(name_); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-};
 
 /// Destroys the communicator at the end of the scope.
 class Owned {

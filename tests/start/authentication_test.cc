@@ -15,6 +15,7 @@
 
 #include "bootstrap/peer_info.h"
 #include "catch.h"
+#include "folder.h"
 #include "net/handshake.h"
 #include "seed.h"
 #include "start.h"
@@ -241,7 +242,8 @@ TEST_CASE("a proof is valid only for its own conversation, unmodified") {
 }
 
 TEST_CASE("many strangers produce one line in the log, with a count") {
-  const std::string path = "/tmp/rondo-strangers-" + std::to_string(::getpid());
+  const Folder folder;
+  const std::string path = folder / "log";
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     require(log >= 0 && ::dup2(log, STDERR_FILENO) >= 0, "no log");
@@ -251,7 +253,6 @@ TEST_CASE("many strangers produce one line in the log, with a count") {
   std::ifstream log(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(log, line);) lines.push_back(line);
-  ::unlink(path.c_str());
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].find("its first bytes are not Rondo's (from ") != std::string::npos);
   CHECK(lines[1].find("99 more like this") != std::string::npos);

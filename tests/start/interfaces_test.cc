@@ -3,9 +3,8 @@
 
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
 #include "catch.h"
+#include "scoped_environment.h"
 
 namespace rondo {
 namespace {
@@ -54,9 +53,8 @@ TEST_CASE("a filter decides which interfaces are offered") {
 
 TEST_CASE("a filter that admits nothing is refused with the name of every interface, each once") {
   CHECK(interface_names(kHost) == std::vector<std::string>{"lo", "eth0", "docker0", "ib0"});
-  ::setenv("RONDO_SOCKET_IFNAME", "wlan", 1);
+  const test::Environment wlan("RONDO_SOCKET_IFNAME", "wlan");
   const auto refused = offered_interfaces();
-  ::unsetenv("RONDO_SOCKET_IFNAME");
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.status().message() ==
         fmt::format("RONDO_SOCKET_IFNAME='wlan' admits no interface of this host, which has {}",

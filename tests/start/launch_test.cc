@@ -1,46 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/launcher_env.h"
 
-#include <cstdlib>
 #include <map>
 
 #include "base/settings.h"
 #include "bootstrap/rendezvous.h"
 #include "catch.h"
+#include "scoped_environment.h"
 
 namespace rondo {
 namespace {
 
-/// Sets exactly these variables of Rondo's settings table, for its lifetime.
-class Environment {
- public:
-  explicit Environment(const std::map<std::string, std::string>& wanted) {
-    for (const SettingInfo& row : all_settings()) {
-      const char* value = std::getenv(row.variable.data());
-      if (value != nullptr) before_[std::string(row.variable)] = value;
-      ::unsetenv(row.variable.data());
-    }
-    for (const auto& [name, value] : wanted) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Environment() {
-    for (const SettingInfo& row : all_settings()) ::unsetenv(row.variable.data());
-    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
-  }
+using Variables = test::Environment::Variables;
 
- private:
-  std::map<std::string, std::string> before_;
-};
+/// Exactly these variables of Rondo's settings table.
+Variables only(const Variables& wanted) {
+  Variables all = wanted;
+  for (const SettingInfo& row : all_settings()) all.try_emplace(std::string(row.variable));
+  return all;
+}
 
-LauncherEnv launched_with(const std::map<std::string, std::string>& variables) {
-  const Environment environment(variables);
+LauncherEnv launched_with(const Variables& variables) {
+  const test::Environment environment(only(variables));
   const auto launch = read_launch();
   REQUIRE(launch.ok());
   REQUIRE(launch.value().has_value());
   return *launch.value();
 }
 
-std::string failure_with(const std::map<std::string, std::string>& variables) {
-  const Environment environment(variables);
+std::string failure_with(const Variables& variables) {
+  const test::Environment environment(only(variables));
   const auto launch = read_launch();
   REQUIRE_FALSE(launch.ok());
   return launch.status().message();
@@ -88,7 +77,7 @@ TEST_CASE("every launcher's variables are understood") {
 }
 
 TEST_CASE("without a launcher no variables are found, and a process is alone") {
-  const Environment environment({});
+  const test::Environment environment(only({}));
   CHECK_FALSE(read_launch().value().has_value());
   const auto method = parse_method("env://");
   REQUIRE(method.ok());
@@ -113,7 +102,7 @@ TEST_CASE("the first host of a Slurm list") {
 }
 
 TEST_CASE("a method takes what it omits from the launcher's variables") {
-  const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "3"}});
+  const test::Environment environment(only({{"RANK", "1"}, {"WORLD_SIZE", "3"}}));
   for (const char* text : {"tcp://alpha:4000", "file:///x?size=3", "env://?rank=1"}) {
     INFO(text);
     const auto method = parse_method(text);
@@ -124,7 +113,7 @@ TEST_CASE("a method takes what it omits from the launcher's variables") {
 }
 
 TEST_CASE("methods are parsed, and errors in them are named") {
-  const Environment environment({});
+  const test::Environment environment(only({}));
   const auto tcp = parse_method("tcp://[::1]:4000?rank=1&size=2");
   REQUIRE(tcp.ok());
   CHECK(tcp.value().launch.master_host == "::1");

@@ -10,6 +10,7 @@
 
 #include "bootstrap/unique_id.h"
 #include "catch.h"
+#include "folder.h"
 #include "ports.h"
 #include "world.h"
 
@@ -94,7 +95,8 @@ TEST_CASE("tcp:// takes host and port from its text") {
 }
 
 TEST_CASE("file:// ignores the file of an earlier run") {
-  const std::string path = "/tmp/rondo-stale-" + std::to_string(::getpid());
+  const Folder folder;
+  const std::string path = folder / "id";
   // An earlier run's file, whose process is gone.
   expect_success(run_world({.nranks = 1}, [&](Rank&) {
     rondo_unique_id_t id;
@@ -109,7 +111,8 @@ TEST_CASE("file:// ignores the file of an earlier run") {
 }
 
 TEST_CASE("file:// ignores the file of an earlier run whose port now belongs to a silent process") {
-  const std::string path = "/tmp/rondo-silent-" + std::to_string(::getpid());
+  const Folder folder;
+  const std::string path = folder / "id";
   UniqueId stale;
   const auto silent = listen_tcp(stale.tcp_port);
   REQUIRE(silent.ok());
@@ -125,44 +128,38 @@ TEST_CASE("file:// ignores the file of an earlier run whose port now belongs to 
 }
 
 TEST_CASE("file:// trusts no file that another user may have created or changed") {
-  std::string folder = "/tmp/rondo-files-XXXXXX";
-  REQUIRE(::mkdtemp(folder.data()) != nullptr);
-  const std::string good = folder + "/good";
+  const Folder folder;
+  const std::string good = folder / "good";
   UniqueId id;
   id.credentials.session = 1;
   write_id(good, id);
   std::vector<std::pair<std::string, std::string>> kinds = {
       {"fifo", "a FIFO"}, {"folder", "a directory"}, {"link", "a symbolic link"}, {"open", "(mode 0644)"}};
-  REQUIRE(::mkfifo((folder + "/fifo").c_str(), 0600) == 0);
-  REQUIRE(::mkdir((folder + "/folder").c_str(), 0700) == 0);
-  REQUIRE(::symlink(good.c_str(), (folder + "/link").c_str()) == 0);
-  write_id(folder + "/open", id);
-  REQUIRE(::chmod((folder + "/open").c_str(), 0644) == 0);
-  write_id(folder + "/foreign", id);
-  if (::chown((folder + "/foreign").c_str(), 4321, 4321) == 0)  // only root can do so
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  REQUIRE(::mkdir((folder / "folder").c_str(), 0700) == 0);
+  REQUIRE(::symlink(good.c_str(), (folder / "link").c_str()) == 0);
+  write_id(folder / "open", id);
+  REQUIRE(::chmod((folder / "open").c_str(), 0644) == 0);
+  write_id(folder / "foreign", id);
+  if (::chown((folder / "foreign").c_str(), 4321, 4321) == 0)  // only root can do so
     kinds.emplace_back("foreign", "of user 4321");
-  const auto outcomes = run_world({.nranks = 1, .timeout_s = 20}, [&](Rank&) {
+  expect_success(run_world({.nranks = 1, .timeout_s = 20}, [&](Rank&) {
     for (const auto& [name, words] : kinds) {
       rondo_comm_t comm = nullptr;
-      const std::string path = folder + "/" + name;
+      const std::string path = folder / name;
       const std::string method = "file://" + path + "?rank=1&size=2";
       check_fails(rondo_init(&comm, method.c_str(), nullptr), RONDO_INVALID_ARGUMENT, {path, words, "0600"});
     }
-  });
-  for (const char* name : {"good", "fifo", "link", "open", "foreign"})
-    ::unlink((folder + "/" + name).c_str());
-  ::rmdir((folder + "/folder").c_str());
-  ::rmdir(folder.c_str());
-  expect_success(outcomes);
+  }));
 }
 
 TEST_CASE("a wrong secret is rejected with an error that says so, on both ends and only once") {
   const int port = free_port();
-  const std::string log = "/tmp/rondo-refused-" + std::to_string(::getpid()) + "-";
+  const Folder logs;
   expect_success(run_world({.nranks = 2, .environment = {{"RONDO_INIT_TIMEOUT", "2"}}}, [&](Rank& rank) {
     ::setenv("RONDO_SECRET", rank.rank == 0 ? "correct horse" : "wrong horse", 1);
     set_launch(rank, port, false);
-    log_to(log + std::to_string(rank.rank));
+    log_to(logs / std::to_string(rank.rank));
     rondo_comm_t second = nullptr;
     const rondo_status_t status = rondo_init(&second, "env://", nullptr);
     if (rank.rank == 0)
@@ -170,11 +167,10 @@ TEST_CASE("a wrong secret is rejected with an error that says so, on both ends a
     else
       check_fails(status, RONDO_TIMEOUT, {"has another RONDO_SECRET"});
   }));
-  CHECK(lines_with(log + "0", "turned a connection away: what says it is rank 1 (process ") <=
+  CHECK(lines_with(logs / "0", "turned a connection away: what says it is rank 1 (process ") <=
         2);  // and a count
-  CHECK(lines_with(log + "0", "has another RONDO_SECRET (from ") >= 1);
-  CHECK(lines_with(log + "1", "has another RONDO_SECRET") == 1);
-  for (const char* rank : {"0", "1"}) ::unlink((log + rank).c_str());
+  CHECK(lines_with(logs / "0", "has another RONDO_SECRET (from ") >= 1);
+  CHECK(lines_with(logs / "1", "has another RONDO_SECRET") == 1);
 }
 
 TEST_CASE("ranks on other hosts are refused without a secret, and told what to set") {

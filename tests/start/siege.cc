@@ -3,11 +3,8 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,22 +61,14 @@ class Stranger {
 Siege::Siege(int silent) {
   if (::pipe2(ports_.data(), O_CLOEXEC) != 0 || ::pipe2(begun_.data(), O_CLOEXEC) != 0)
     throw std::runtime_error("no pipe");
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0) throw std::runtime_error("no process");
-  if (pid_ > 0) {
-    ::close(begun_[1]);  // so that begin() notices the child's end
-    return;
-  }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before prctl took effect
-  ::fcntl(ports_[0], F_SETFL, O_NONBLOCK);
-  Stranger().run(ports_[0], begun_[1], silent);
+  child_.emplace([&] {
+    ::fcntl(ports_[0], F_SETFL, O_NONBLOCK);
+    Stranger().run(ports_[0], begun_[1], silent);
+  });
+  ::close(begun_[1]);  // so that begin() notices the child's end
 }
 
 Siege::~Siege() {
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
   for (const int fd : {ports_[0], ports_[1], begun_[0]}) ::close(fd);
 }
 

@@ -5,6 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+
+#include "process.h"
 
 namespace rondo::test {
 
@@ -19,9 +22,9 @@ class Siege {
   void begin(uint16_t port) const;
 
  private:
-  int pid_ = -1;
   std::array<int, 2> ports_{};  // pipes: to the child
   std::array<int, 2> begun_{};  // from the child
+  std::optional<Process> child_;
 };
 
 }  // namespace rondo::test

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
+#include <deque>
 #include <stdexcept>
 #include <thread>
 
 #include "catch.h"
+#include "clock.h"
+#include "folder.h"
 #include "sanitized.h"
 
 namespace rondo::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 rondo_config_t config_of(const WorldOptions& options, int rank) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
@@ -47,11 +40,6 @@ std::string live(const WorldOptions& options, const Body& body, Rank& rank,
   if (ended != RONDO_OK && failure.empty()) failure = std::string("destroy: ") + rondo_last_error(nullptr);
   return failure;
 }
-
-struct Child {
-  pid_t pid = -1;
-  int pipe = -1;
-};
 
 /// Runs one rank of a process from start to end; returns its error text.
 std::string live_in_process(const WorldOptions& options, const Body& body, int rank,
@@ -82,59 +70,18 @@ std::string live_together(const WorldOptions& options, const Body& body, int fir
   return all;
 }
 
-Child fork_ranks(const WorldOptions& options, const Body& body, int first, const std::string& id_path) {
-  std::array<int, 2> ends{};
-  REQUIRE(::pipe(ends.data()) == 0);
-  const pid_t pid = ::fork();
-  REQUIRE(pid >= 0);
-  if (pid != 0) {
-    ::close(ends[1]);
-    return {pid, ends[0]};
-  }
-  ::close(ends[0]);
-  for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  const std::string failure = live_together(options, body, first, id_path);
-  [[maybe_unused]] const auto written = ::write(ends[1], failure.data(), failure.size());
-  ::close(ends[1]);
-  std::_Exit(failure.empty() ? 0 : 1);
-}
-
-/// Collects the child's text and exit status; kills it at the deadline.
-Outcome collect(const Child& child, Clock::time_point deadline) {
-  Outcome outcome;
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd poll{child.pipe, POLLIN, 0};
-    if (::poll(&poll, 1, static_cast<int>(std::max<long>(left, 0))) <= 0) {
-      outcome.hung = true;
-      ::kill(child.pid, SIGKILL);
-      break;
-    }
-    std::array<char, 4096> text{};
-    const ssize_t got = ::read(child.pipe, text.data(), text.size());
-    if (got <= 0) break;
-    outcome.error.append(text.data(), static_cast<size_t>(got));
-  }
-  ::close(child.pipe);
-  int status = 0;
-  ::waitpid(child.pid, &status, 0);
-  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  outcome.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !outcome.hung;
-  return outcome;
-}
-
 std::vector<Outcome> run_processes(const WorldOptions& options, const Body& body) {
-  std::string directory = "/tmp/rondo-test-XXXXXX";
-  REQUIRE(::mkdtemp(directory.data()) != nullptr);
-  const std::string id_path = directory + "/id";
-  std::vector<Child> children;
+  const Folder folder;
+  std::deque<Process> processes;
   for (int rank = 0; rank < options.nranks; rank += options.ranks_each)
-    children.push_back(fork_ranks(options, body, rank, id_path));
-  const auto deadline = Clock::now() + std::chrono::seconds(options.timeout_s * (kSanitized ? 3 : 1));
+    processes.emplace_back([&] {
+      for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
+      const std::string failure = live_together(options, body, rank, folder / "id");
+      require(failure.empty(), failure);
+    });
+  const double until = seconds_now() + options.timeout_s * (kSanitized ? 3 : 1);
   std::vector<Outcome> outcomes;
-  for (const Child& child : children) outcomes.push_back(collect(child, deadline));
-  ::unlink(id_path.c_str());
-  ::rmdir(directory.c_str());
+  for (Process& process : processes) outcomes.push_back(process.wait(until - seconds_now()));
   return outcomes;
 }
 
@@ -166,19 +113,11 @@ std::vector<Outcome> run_world(const WorldOptions& options, const Body& body) {
 void expect_success(const std::vector<Outcome>& outcomes) {
   std::string failures;
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
-    const Outcome& outcome = outcomes[rank];
-    if (outcome.ok) continue;
-    failures += "rank " + std::to_string(rank) + ": " + outcome.error;
-    if (outcome.hung) failures += " (hung)";
-    if (outcome.signal != 0) failures += std::string(" (") + ::strsignal(outcome.signal) + ")";
-    failures += "\n";
+    const std::string failure = outcomes[rank].failure();
+    if (!failure.empty()) failures += "rank " + std::to_string(rank) + ": " + failure + "\n";
   }
   INFO(failures);
   REQUIRE(failures.empty());
-}
-
-void require(bool condition, const std::string& what) {
-  if (!condition) throw std::runtime_error(what);
 }
 
 void check(rondo_status_t status, rondo_comm_t comm) {

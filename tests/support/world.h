@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "process.h"
+
 namespace rondo::test {
 
 /// Memory that calls use instead of host memory.
@@ -43,13 +45,6 @@ struct Rank {
   const ForeignMemory* memory = nullptr;  // null: host memory
 };
 
-struct Outcome {
-  bool ok = false;
-  bool hung = false;
-  int signal = 0;     // that ended the process
-  std::string error;  // thrown by the body
-};
-
 using Body = std::function<void(Rank&)>;
 
 /// Each rank joins, runs the body and destroys its communicator (also after a failure, which must work as
@@ -59,8 +54,6 @@ std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.
 void expect_success(const std::vector<Outcome>& outcomes);
 
-/// Throws `what` unless `condition`.
-void require(bool condition, const std::string& what);
 /// Throws rondo_last_error() unless the status is RONDO_OK.
 void check(rondo_status_t status, rondo_comm_t comm = nullptr);
 /// Throws unless the status is `expected` and the last error contains every one of `words`.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One suite for all transports: each test runs for every row of the table.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <random>
 #include <string_view>
 #include <thread>
 
 #include "ends.h"
+#include "process.h"
 #include "seed.h"
 
 namespace rondo::test {
@@ -386,21 +384,18 @@ TEST_CASE("two processes talk over the transports that connect processes") {
   const Conversation conversation{.seed = 21, .messages = 500};
   Ends ends;
   ends.dialler = require_connection(ends.connect(transport, small_params(), true));
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    auto made = ends.connect(transport, small_params(), false);
-    if (!made.ok()) ::_exit(2);
-    Talker talker(*made.value(), conversation, false);
+  Process child([&] {
+    const auto end = ends.connect(transport, small_params(), false);
+    require(end.ok(), end.status().message());
+    Talker talker(*end.value(), conversation, false);
     talker.run();
-    ::_exit(talker.fault().empty() ? 0 : 1);
-  }
+    require(talker.fault().empty(), talker.fault());
+  });
   Talker talker(*ends.dialler, conversation, true);
   talker.run();
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  const Outcome outcome = child.wait();
   require_faultless(talker);
-  REQUIRE(status == 0);
+  REQUIRE(outcome.failure() == "");
 }
 
 }  // namespace

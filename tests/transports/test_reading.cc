@@ -4,12 +4,11 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
 
+#include "process.h"
 #include "shm/process_reader.h"
 #include "watched.h"
 
@@ -63,12 +62,8 @@ TEST_CASE("a connected process can be read if it has the landmark") {
 TEST_CASE("a forked child is not mistaken for its parent") {
   const shm::PidCookie parents = *shm::own_landmark();
   REQUIRE(shm::own_landmark()->word == parents.word);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) ::_exit(shm::own_landmark()->word == parents.word ? 1 : 0);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(status == 0);
+  Process child([&] { require(shm::own_landmark()->word != parents.word, "it is"); });
+  REQUIRE(child.wait().failure() == "");
 }
 
 TEST_CASE("long messages are read in place, in both directions, and short ones are copied") {
@@ -237,26 +232,24 @@ bool forbid_reading() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// The acceptor in a separate process; exit code 0 if it got all messages.
-[[noreturn]] void accept_in_child(Ends& ends, bool allowed) {
-  if (!allowed && !forbid_reading()) ::_exit(2);
-  auto made = ends.connect(shm_transport(), reading(), false);
-  if (!made.ok()) ::_exit(3);
+/// The acceptor, in a separate process: gets all messages.
+void accept_in_child(Ends& ends, bool allowed) {
+  require(allowed || forbid_reading(), "reading cannot be forbidden");
+  const auto end = ends.connect(shm_transport(), reading(), false);
+  require(end.ok(), end.status().message());
   for (uint64_t i = 0; i < 20; ++i) {
-    if (!eventually([&] { return made.value()->peek().has_value(); })) ::_exit(4);
-    if (!fault(*made.value()->peek(), kBytes, 1, i).empty()) ::_exit(5);
-    made.value()->release();
+    require(eventually([&] { return end.value()->peek().has_value(); }), "no message");
+    const std::string wrong = fault(*end.value()->peek(), kBytes, 1, i);
+    require(wrong.empty(), wrong);
+    end.value()->release();
   }
-  ::_exit(0);
 }
 
 TEST_CASE("a process reads its parent's long messages, or gets copies if reading is forbidden") {
   const bool allowed = GENERATE(true, false);
   Ends ends;
   ends.dialler = require_connection(ends.connect(shm_transport(), reading(), true));
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) accept_in_child(ends, allowed);
+  Process child([&] { accept_in_child(ends, allowed); });
   bool has_posted = false;
   std::vector<std::byte> mine(20 * kBytes);
   for (uint64_t i = 0; i < 20; ++i) {
@@ -269,9 +262,7 @@ TEST_CASE("a process reads its parent's long messages, or gets copies if reading
       REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
     REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
   }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(status == 0);
+  REQUIRE(child.wait().failure() == "");
   if (!allowed) REQUIRE_FALSE(has_posted);
 }
 

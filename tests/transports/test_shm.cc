@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Specific to the shm transport: memory that a peer may have corrupted, and peers that end without notice.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -15,6 +13,7 @@
 #include <span>
 
 #include "ends.h"
+#include "process.h"
 #include "watched.h"
 
 namespace rondo::test {
@@ -280,21 +279,17 @@ TEST_CASE("shm: a note that leads outside exported memory is an error, not a rea
 TEST_CASE("shm: a peer that is killed leaves a connection that can be used and closed") {
   Ends ends;
   ends.dialler = require_connection(ends.connect(shm_transport(), small_params(), true));
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    auto made = ends.connect(shm_transport(), small_params(), false);
-    if (!made.ok()) ::_exit(2);
-    for (uint64_t i = 0;; ++i) {
-      send_one(*made.value(), 100, 1, 0);
-      if (made.value()->peek()) made.value()->release();
+  Process child([&] {
+    const auto end = ends.connect(shm_transport(), small_params(), false);
+    require(end.ok(), end.status().message());
+    for (;;) {
+      send_one(*end.value(), 100, 1, 0);
+      if (end.value()->peek()) end.value()->release();
     }
-  }
+  });
   REQUIRE(eventually([&] { return ends.dialler->peek().has_value(); }));
   ends.dialler->release();
-  REQUIRE(::kill(child, SIGKILL) == 0);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(child.wait(0).hung);
   for (int i = 0; i < 100; ++i) {
     if (ends.dialler->peek()) ends.dialler->release();
     send_one(*ends.dialler, 100, 1, 0);
