@@ -10,8 +10,8 @@
 #include <random>
 
 #include "catch.h"
+#include "fault_world.h"
 #include "seed.h"
-#include "trial.h"
 
 namespace rondo::test {
 namespace {
@@ -27,7 +27,7 @@ constexpr double kStart_s = 6;
 constexpr double kNews_s = 1;
 
 struct Draw {
-  TrialOptions options;
+  FaultOptions options;
   Phase phase;
   long delay_us;
 };
@@ -53,9 +53,9 @@ std::string describe(const Draw& drawn) {
          kPhaseNames[static_cast<size_t>(drawn.phase)];
 }
 
-void judge(const Trial& trial, int rank, const Draw& drawn, double killed_s, Phase died_in) {
-  const Report& report = trial.report(rank);
-  INFO("rank " << rank << ", phase " << kPhaseNames[static_cast<size_t>(trial.phase(rank))] << ", error '"
+void judge(const FaultWorld& world, int rank, const Draw& drawn, double killed_s, Phase died_in) {
+  const Report& report = world.report(rank);
+  INFO("rank " << rank << ", phase " << kPhaseNames[static_cast<size_t>(world.phase(rank))] << ", error '"
                << report.error.data() << "'");
   REQUIRE(report.destroyed);
   REQUIRE_FALSE(report.wrong);
@@ -77,21 +77,21 @@ void judge(const Trial& trial, int rank, const Draw& drawn, double killed_s, Pha
 
 Phase kill_once(const Draw& drawn) {
   INFO(describe(drawn));
-  Trial trial(drawn.options);
+  FaultWorld world(drawn.options);
   const int victim = drawn.options.victim;
-  REQUIRE(trial.wait_for(victim, drawn.phase, 30));
+  REQUIRE(world.wait_for(victim, drawn.phase, 30));
   sleep_us(drawn.delay_us);
-  const Phase died_in = trial.phase(victim);
-  ::kill(trial.pid(victim), SIGKILL);
+  const Phase died_in = world.phase(victim);
+  ::kill(world.pid(victim), SIGKILL);
   const double killed_s = seconds_now();
-  const bool all_ended = trial.reap_survivors(15);
+  const bool all_ended = world.reap_survivors(15);
   for (int rank = 0; rank < drawn.options.nranks; ++rank)
-    if (rank != victim) judge(trial, rank, drawn, killed_s, died_in);
+    if (rank != victim) judge(world, rank, drawn, killed_s, died_in);
   REQUIRE(all_ended);
-  trial.end_victim();
-  for (int i = 0; i < 200 && !trial.socket_left().empty(); ++i)
+  world.end_victim();
+  for (int i = 0; i < 200 && !world.socket_left().empty(); ++i)
     sleep_us(10'000);  // the kernel cleans up after a kill with a delay
-  REQUIRE(trial.socket_left().empty());
+  REQUIRE(world.socket_left().empty());
   return died_in;
 }
 

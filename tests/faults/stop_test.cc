@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "catch.h"
-#include "trial.h"
+#include "fault_world.h"
 
 namespace rondo::test {
 
@@ -12,22 +12,22 @@ TEST_CASE("a stopped rank is named at the deadline by all ranks that wait for it
   // In the double binary tree, ranks wait for several others at once.
   const char* algorithm = GENERATE("", "all_reduce=double_binary_tree", "all_reduce=recursive_doubling");
   for (const char* transport : {"shm", "tcp"}) {
-    TrialOptions options;
+    FaultOptions options;
     options.nranks = 5;
     options.transport = transport;
     options.algorithm = algorithm;
     options.victim = 3;
     options.call_timeout_ms = 1500;
     options.calls = 1'000'000;
-    Trial trial(options);
+    FaultWorld world(options);
     INFO(transport << ", " << algorithm);
-    REQUIRE(trial.wait_for(options.victim, Phase::Calling, 30));
-    ::kill(trial.pid(options.victim), SIGSTOP);
+    REQUIRE(world.wait_for(options.victim, Phase::Calling, 30));
+    ::kill(world.pid(options.victim), SIGSTOP);
     const double stopped_s = seconds_now();
-    const bool all_ended = trial.reap_survivors(10);
+    const bool all_ended = world.reap_survivors(10);
     for (int rank = 0; rank < options.nranks; ++rank) {
       if (rank == options.victim) continue;
-      const Report& report = trial.report(rank);
+      const Report& report = world.report(rank);
       INFO("rank " << rank << ": " << report.error.data());
       REQUIRE(report.failed);
       REQUIRE(std::string(report.error.data()).find("rank 3") != std::string::npos);
@@ -35,7 +35,7 @@ TEST_CASE("a stopped rank is named at the deadline by all ranks that wait for it
       REQUIRE(report.ended_s - stopped_s < 1.5 + 2.5);
     }
     REQUIRE(all_ended);
-    trial.end_victim();
+    world.end_victim();
   }
 }
 

@@ -60,7 +60,7 @@ void Gate::into(CUstream stream) {
 test::Process start_case(const std::string& name, const Variables& variables) {
   return test::Process([&] {
     for (const auto& [variable, value] : variables) ::setenv(variable.c_str(), value.c_str(), 1);
-    ::execl("/proc/self/exe", "driver_test", name.c_str(), nullptr);
+    ::execl("/proc/self/exe", "test_standin_driver", name.c_str(), nullptr);
     throw std::runtime_error("no /proc/self/exe");
   });
 }

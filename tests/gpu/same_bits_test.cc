@@ -3,6 +3,7 @@
 // as the host's executor runs it: for values whose sums depend on the order, on every rank.
 #include <cstring>
 
+#include "collective_call.h"
 #include "oracle.h"
 #include "processes.h"
 
@@ -10,8 +11,6 @@ namespace rondo::test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-enum class Kind { AllReduce, Reduce, ReduceScatter, Scan, Exscan };
 
 /// The algorithms that specify a GPU call of this kind.
 struct Specified {
@@ -47,8 +46,8 @@ struct Job {
   size_t count = kShort;
 
   std::string text() const {
-    return "kind " + std::to_string(static_cast<int>(kind)) + ", " + std::to_string(count) + " " +
-           type_name(type) + ", " + (scales ? "pre-multiplied sum" : op_name(op));
+    return std::string(collective_name(kind)) + ", " + std::to_string(count) + " " + type_name(type) + ", " +
+           (scales ? "pre-multiplied sum" : op_name(op));
   }
   Bytes input(int rank, int nranks) const {
     const size_t blocks = kind == Kind::ReduceScatter ? static_cast<size_t>(nranks) : 1;
@@ -80,20 +79,6 @@ class Operation {
   bool made_;
 };
 
-void call(const Job& job, rondo_comm_t comm, const void* from, void* to, rondo_op_t op) {
-  const auto made = [&] {
-    switch (job.kind) {
-      case Kind::AllReduce: return rondo_all_reduce(from, to, job.count, job.type, op, comm, nullptr);
-      case Kind::Reduce: return rondo_reduce(from, to, job.count, job.type, op, 0, comm, nullptr);
-      case Kind::ReduceScatter: return rondo_reduce_scatter(from, to, job.count, job.type, op, comm, nullptr);
-      case Kind::Scan: return rondo_scan(from, to, job.count, job.type, op, comm, nullptr);
-      case Kind::Exscan: return rondo_exscan(from, to, job.count, job.type, op, comm, nullptr);
-    }
-    return RONDO_INTERNAL_ERROR;
-  };
-  check(made(), comm);
-}
-
 /// One call by ranks that this thread drives together.
 std::vector<Bytes> call_all(const Job& job, std::span<const Rank> ranks) {
   std::vector<std::unique_ptr<Operation>> operations;
@@ -106,7 +91,10 @@ std::vector<Bytes> call_all(const Job& job, std::span<const Rank> ranks) {
     from.push_back(rank.memory->allocate(input.size()));
     to.push_back(rank.memory->allocate(job.output_bytes()));
     rank.memory->copy(from.back().get(), input.data(), input.size());
-    call(job, rank.comm, from.back().get(), to.back().get(), operations.back()->get());
+    check(make_call(
+              {job.kind, from.back().get(), to.back().get(), job.count, job.type, operations.back()->get()},
+              rank.comm),
+          rank.comm);
   }
   check(rondo_group_end());
   std::vector<Bytes> results;

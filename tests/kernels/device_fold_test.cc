@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "catch.h"
+#include "comparison.h"
 #include "line_task.h"
 #include "seed.h"
-#include "trial.h"
 
 namespace rondo {
 namespace {
@@ -43,11 +43,11 @@ void run_lanes(const device::FoldTask& task, uint32_t lanes, std::mt19937_64& ra
   for (const uint32_t lane : order) device::fold(task, {lane, lanes});
 }
 
-void require_trial(TrialCall call, std::mt19937_64& random) {
+void require_equal(ComparedCall call, std::mt19937_64& random) {
   static constexpr std::array<uint32_t, 4> kLanes{1, 3, 32, 130};
   call.alignment = random() % 3 == 0 ? 64 : device_alignment(call.type);
   const uint32_t lanes = kLanes[random() % kLanes.size()];
-  const auto fault = run_trial(call, random, [&](const ReduceArgs& args) {
+  const auto fault = compare(call, random, [&](const ReduceArgs& args) {
     void* const out = args.out;
     device::Scalar scalar;
     run_lanes(task_of(args, &out, 1, scalar), lanes, random);
@@ -68,7 +68,7 @@ TEST_CASE("the device's fold of every type and operation equals the reference at
     for (const Reduction op : reductions_of(type))
       for (const size_t count : {0u, 1u, 2u, 7u, 15u, 16u, 17u, 63u, 64u, 65u, 257u, 1009u, 5003u})
         for (int sources = 1; sources <= 5; ++sources)
-          require_trial({.type = type,
+          require_equal({.type = type,
                          .op = op,
                          .count = count,
                          .sources = sources,
@@ -85,7 +85,7 @@ TEST_CASE("the device's fold scales and divides like the reference") {
       for (const int divisor : {1, 2, 3, 7, 8, 127, 128, 255, 1000, 65536, 0x7FFFFFFF})
         for (int sources = 1; sources <= 4; ++sources)
           for (int scaled = -1; scaled < sources; ++scaled)
-            require_trial({.type = type,
+            require_equal({.type = type,
                            .op = op,
                            .count = random() % 300,
                            .sources = sources,
@@ -213,14 +213,14 @@ TEST_CASE("the device's fold of lines gives the same bits") {
     for (const ElementType type : all_types())
       for (const Reduction op : reductions_of(type))
         for (int sources = 1; sources <= 6; ++sources) {
-          const TrialCall call{.type = type,
-                               .op = op,
-                               .count = random() % 100,
-                               .sources = sources,
-                               .divisor = op == Reduction::Avg ? sources : 1,
-                               .alignment = device_alignment(type)};
+          const ComparedCall call{.type = type,
+                                  .op = op,
+                                  .count = random() % 100,
+                                  .sources = sources,
+                                  .divisor = op == Reduction::Avg ? sources : 1,
+                                  .alignment = device_alignment(type)};
           LineTrial trial(protocol, type, call.count);
-          const auto fault = run_trial(call, random, [&](const ReduceArgs& args) {
+          const auto fault = compare(call, random, [&](const ReduceArgs& args) {
             device::Scalar scalar;
             trial.reduce(args, scalar, random() % 2 == 0);
           });
@@ -232,7 +232,7 @@ TEST_CASE("the device copies bytes of any alignment") {
   std::mt19937_64 random(test::test_seed(kSeed + 3));
   CAPTURE(kSeed);
   for (int i = 0; i < 3000; ++i)
-    require_trial({.type = ElementType::UInt8, .count = random() % 5000, .sources = 1}, random);
+    require_equal({.type = ElementType::UInt8, .count = random() % 5000, .sources = 1}, random);
 }
 
 }  // namespace rondo

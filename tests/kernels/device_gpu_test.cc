@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "catch.h"
+#include "comparison.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
 #include "kernels/device_folds.h"
 #include "seed.h"
-#include "trial.h"
 
 namespace rondo {
 namespace {
@@ -69,10 +69,10 @@ void reduce_on_gpu(const ReduceArgs& args) {
   out->read_to(args.out);
 }
 
-void require_trial(TrialCall call, std::mt19937_64& random) {
+void require_equal(ComparedCall call, std::mt19937_64& random) {
   call.alignment = random() % 3 == 0 ? 64 : device_alignment(call.type);
   call.aliased = static_cast<int>(random() % static_cast<uint64_t>(call.sources + 1)) - 1;
-  if (const auto fault = run_trial(call, random, reduce_on_gpu)) FAIL(*fault);
+  if (const auto fault = compare(call, random, reduce_on_gpu)) FAIL(*fault);
 }
 
 bool no_gpu() {
@@ -92,7 +92,7 @@ TEST_CASE("every type and operation on the GPU equals the reference at every siz
     for (const Reduction op : reductions_of(type))
       for (const size_t count : {0u, 1u, 17u, 64u, 1009u, 70'001u})
         for (const int sources : {1, 2, 3, 5})
-          require_trial({.type = type, .op = op, .count = count, .sources = sources}, random);
+          require_equal({.type = type, .op = op, .count = count, .sources = sources}, random);
 }
 
 TEST_CASE("the GPU scales and divides like the reference") {
@@ -104,7 +104,7 @@ TEST_CASE("the GPU scales and divides like the reference") {
       if (!reduction_takes(op, type)) continue;
       for (const int divisor : {1, 3, 8, 127, 65536, 0x7FFFFFFF})
         for (int scaled = -1; scaled < 2; ++scaled)
-          require_trial({.type = type,
+          require_equal({.type = type,
                          .op = op,
                          .count = random() % 3000,
                          .sources = 2,

@@ -190,8 +190,8 @@ std::vector<Case> sample() {
 
 /// Whether broken device code shows a wrong result, a hang, or a crash; runs in a child process because of
 /// the latter. An execution that needs an impossible load counts as right.
-template <typename Trial>
-bool shows(Trial&& is_right) {
+template <typename Check>
+bool shows(Check&& is_right) {
   test::Process child([&] {
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) ::signal(signal, SIG_DFL);
     try {

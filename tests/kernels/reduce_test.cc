@@ -9,17 +9,17 @@
 #include <cstring>
 
 #include "catch.h"
+#include "comparison.h"
 #include "kernels/small_float.h"
 #include "seed.h"
-#include "trial.h"
 
 namespace rondo {
 namespace {
 
 constexpr uint64_t kSeed = 20240611;
 
-void require_trial(const TrialCall& call, std::mt19937_64& random) {
-  const auto fault = run_trial(call, random);
+void require_equal(const ComparedCall& call, std::mt19937_64& random) {
+  const auto fault = compare(call, random);
   if (fault) FAIL(*fault);
 }
 
@@ -29,7 +29,7 @@ void try_shapes(ElementType type, Reduction op, std::mt19937_64& random) {
   for (const size_t count : kCounts) {
     for (int sources = 1; sources <= 9; ++sources) {
       const int aliased = static_cast<int>(random() % static_cast<uint64_t>(sources + 1)) - 1;
-      require_trial({.type = type, .op = op, .count = count, .sources = sources, .aliased = aliased}, random);
+      require_equal({.type = type, .op = op, .count = count, .sources = sources, .aliased = aliased}, random);
     }
   }
 }
@@ -40,7 +40,7 @@ void try_extensions(ElementType type, Reduction op, std::mt19937_64& random) {
       for (int scaled = -1; scaled < sources; ++scaled) {
         const size_t count = random() % 200;
         const int aliased = static_cast<int>(random() % static_cast<uint64_t>(sources + 1)) - 1;
-        require_trial({.type = type,
+        require_equal({.type = type,
                        .op = op,
                        .count = count,
                        .sources = sources,
@@ -110,8 +110,8 @@ TEST_CASE("long buffers equal the reference") {
   CAPTURE(kSeed);
   for (const ElementType type : all_types()) {
     for (const Reduction op : reductions_of(type)) {
-      require_trial({.type = type, .op = op, .count = 20011, .sources = 2, .aliased = 0}, random);
-      require_trial({.type = type, .op = op, .count = 20011, .sources = 3}, random);
+      require_equal({.type = type, .op = op, .count = 20011, .sources = 2, .aliased = 0}, random);
+      require_equal({.type = type, .op = op, .count = 20011, .sources = 3}, random);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "catch.h"
+#include "collective_call.h"
 #include "oracle.h"
 #include "worlds.h"
 
@@ -21,6 +22,22 @@ struct Pair {
   }
 };
 
+/// Every collective, with lengths and without.
+std::vector<CollectiveCall> all_calls(int* value, const size_t* counts, int root) {
+  std::vector<CollectiveCall> calls;
+  for (int i = 0; i < kCollectives; ++i)
+    for (const bool varying : {false, true})
+      if (const auto kind = static_cast<Kind>(i); !varying || traits(kind).has_blocks())
+        calls.push_back({.kind = kind,
+                         .from = value,
+                         .to = value,
+                         .root = root,
+                         .varying = varying,
+                         .send_counts = counts,
+                         .recv_counts = counts});
+  return calls;
+}
+
 TEST_CASE("a NULL communicator is named") {
   int value = 0;
   size_t size = 0;
@@ -28,27 +45,8 @@ TEST_CASE("a NULL communicator is named") {
   rondo_comm_t comm = nullptr;
   rondo_status_t status = RONDO_OK;
   const std::vector<std::string> words{"comm is NULL"};
-  check_fails(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
-  check_fails(rondo_broadcast(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
-  check_fails(rondo_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, 0, nullptr, nullptr), kBad, words);
-  check_fails(rondo_all_gather(&value, &value, 1, RONDO_INT32, nullptr, nullptr), kBad, words);
-  check_fails(rondo_all_gather_v(&value, &value, &size, nullptr, RONDO_INT32, nullptr, nullptr), kBad, words);
-  check_fails(rondo_reduce_scatter(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
-  check_fails(rondo_reduce_scatter_v(&value, &value, &size, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad,
-              words);
-  check_fails(rondo_all_to_all(&value, &value, 1, RONDO_INT32, nullptr, nullptr), kBad, words);
-  check_fails(
-      rondo_all_to_all_v(&value, &size, nullptr, &value, &size, nullptr, RONDO_INT32, nullptr, nullptr), kBad,
-      words);
-  check_fails(rondo_gather(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
-  check_fails(rondo_gather_v(&value, 1, &value, &size, nullptr, RONDO_INT32, 0, nullptr, nullptr), kBad,
-              words);
-  check_fails(rondo_scatter(&value, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad, words);
-  check_fails(rondo_scatter_v(&value, &size, nullptr, &value, 1, RONDO_INT32, 0, nullptr, nullptr), kBad,
-              words);
-  check_fails(rondo_barrier(nullptr, nullptr), kBad, words);
-  check_fails(rondo_scan(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
-  check_fails(rondo_exscan(&value, &value, 1, RONDO_INT32, RONDO_SUM, nullptr, nullptr), kBad, words);
+  for (const CollectiveCall& call : all_calls(&value, &size, 0))
+    check_fails(make_call(call, nullptr), kBad, words);
   check_fails(rondo_send(&value, 1, RONDO_INT32, 0, 0, nullptr, nullptr), kBad, words);
   check_fails(rondo_recv(&value, 1, RONDO_INT32, 0, 0, nullptr, nullptr, nullptr), kBad, words);
   check_fails(rondo_split(nullptr, 0, 0, &comm, nullptr), kBad, words);
@@ -92,15 +90,8 @@ TEST_CASE("unknown types, operations and roots are named, with what is allowed")
                 {"rondo_scan", "op is " + std::to_string(op)}, comm);
   for (const int root : {-1, 2, INT_MAX, INT_MIN}) {
     const std::vector<std::string> words{"root is " + std::to_string(root), "from 0 to 1"};
-    check_fails(rondo_broadcast(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
-    check_fails(rondo_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, root, comm, nullptr), kBad, words,
-                comm);
-    check_fails(rondo_gather(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
-    check_fails(rondo_scatter(&value, &value, 1, RONDO_INT32, root, comm, nullptr), kBad, words, comm);
-    check_fails(rondo_gather_v(&value, 1, &value, nullptr, nullptr, RONDO_INT32, root, comm, nullptr), kBad,
-                words, comm);
-    check_fails(rondo_scatter_v(&value, nullptr, nullptr, &value, 1, RONDO_INT32, root, comm, nullptr), kBad,
-                words, comm);
+    for (const CollectiveCall& call : all_calls(&value, nullptr, root))
+      if (has_root(call.kind)) check_fails(make_call(call, comm), kBad, words, comm);
   }
 }
 

@@ -165,49 +165,17 @@ void Exchange::place_buffers() {
   before_.assign(result.bytes().begin(), result.bytes().end());
 }
 
-rondo_status_t Exchange::call_varying(rondo_stream_t stream) {
-  const size_t* sent_to = send_.packed ? nullptr : send_.offsets.data();
-  const size_t* received_at = recv_.packed ? nullptr : recv_.offsets.data();
-  const rondo_comm_t comm = rank_.comm;
-  const bool at_root = rank_.rank == trial_.root;
-  switch (trial_.kind) {
-    case Kind::AllGather:
-      return rondo_all_gather_v(sendbuf_, recvbuf_, recv_.counts.data(), received_at, trial_.type, comm,
-                                stream);
-    case Kind::ReduceScatter:
-      return rondo_reduce_scatter_v(sendbuf_, recvbuf_, send_.counts.data(), trial_.type, trial_.op, comm,
-                                    stream);
-    case Kind::AllToAll:
-      return rondo_all_to_all_v(sendbuf_, send_.counts.data(), sent_to, recvbuf_, recv_.counts.data(),
-                                received_at, trial_.type, comm, stream);
-    case Kind::Gather:
-      return rondo_gather_v(sendbuf_, send_.counts[0], recvbuf_, at_root ? recv_.counts.data() : nullptr,
-                            at_root ? received_at : nullptr, trial_.type, trial_.root, comm, stream);
-    default:
-      return rondo_scatter_v(sendbuf_, at_root ? send_.counts.data() : nullptr, at_root ? sent_to : nullptr,
-                             recvbuf_, recv_.counts[0], trial_.type, trial_.root, comm, stream);
-  }
-}
-
 rondo_status_t Exchange::start(rondo_stream_t stream) {
-  const auto& [kind, count, type, type_size, op, root, varying, in_place, shift, seed] = trial_;
-  const rondo_comm_t comm = rank_.comm;
-  if (varying) return call_varying(stream);
-  switch (kind) {
-    case Kind::AllReduce: return rondo_all_reduce(sendbuf_, recvbuf_, count, type, op, comm, stream);
-    case Kind::Broadcast: return rondo_broadcast(sendbuf_, recvbuf_, count, type, root, comm, stream);
-    case Kind::Reduce: return rondo_reduce(sendbuf_, recvbuf_, count, type, op, root, comm, stream);
-    case Kind::AllGather: return rondo_all_gather(sendbuf_, recvbuf_, count, type, comm, stream);
-    case Kind::ReduceScatter: return rondo_reduce_scatter(sendbuf_, recvbuf_, count, type, op, comm, stream);
-    case Kind::AllToAll: return rondo_all_to_all(sendbuf_, recvbuf_, count, type, comm, stream);
-    case Kind::Gather: return rondo_gather(sendbuf_, recvbuf_, count, type, root, comm, stream);
-    case Kind::Scatter: return rondo_scatter(sendbuf_, recvbuf_, count, type, root, comm, stream);
-    case Kind::Barrier: return rondo_barrier(comm, stream);
-    case Kind::Scan: return rondo_scan(sendbuf_, recvbuf_, count, type, op, comm, stream);
-    case Kind::Exscan: return rondo_exscan(sendbuf_, recvbuf_, count, type, op, comm, stream);
-    case Kind::PointToPoint: break;
+  CollectiveCall call{trial_.kind, sendbuf_,  recvbuf_,    trial_.count,
+                      trial_.type, trial_.op, trial_.root, trial_.varying};
+  if (trial_.varying) call.count = (sends_blocks() ? recv_ : send_).counts[0];
+  if (!has_root(trial_.kind) || rank_.rank == trial_.root) {
+    call.send_counts = send_.counts.data();
+    call.send_offsets = send_.packed ? nullptr : send_.offsets.data();
+    call.recv_counts = recv_.counts.data();
+    call.recv_offsets = recv_.packed ? nullptr : recv_.offsets.data();
   }
-  return RONDO_INTERNAL_ERROR;
+  return make_call(call, rank_.comm, stream);
 }
 
 void Exchange::wrong(const std::string& what) const {

@@ -7,13 +7,12 @@
 
 #include <string>
 
-#include "base/collective.h"
+#include "collective_call.h"
 #include "guarded.h"
 #include "world.h"
 
 namespace rondo::test {
 
-using Kind = CollectiveKind;
 inline constexpr int kKinds = kCollectives;
 
 struct Trial {
@@ -68,7 +67,6 @@ class Exchange {
   size_t results() const;
   int operands() const;
   [[noreturn]] void wrong(const std::string& what) const;
-  rondo_status_t call_varying(rondo_stream_t stream);
 
   Rank rank_;
   Trial trial_;

@@ -86,16 +86,7 @@ bool has_result(const Reduction& reduction, const Rank& rank) {
 rondo_status_t make(const Reduction& reduction, const Rank& rank, size_t count, const void* send,
                     void* recv) {
   const Op op(reduction, rank.rank);
-  switch (reduction.kind) {
-    case Kind::AllReduce:
-      return rondo_all_reduce(send, recv, count, reduction.type, op.get(), rank.comm, nullptr);
-    case Kind::Reduce:
-      return rondo_reduce(send, recv, count, reduction.type, op.get(), rank.size - 1, rank.comm, nullptr);
-    case Kind::ReduceScatter:
-      return rondo_reduce_scatter(send, recv, count, reduction.type, op.get(), rank.comm, nullptr);
-    case Kind::Scan: return rondo_scan(send, recv, count, reduction.type, op.get(), rank.comm, nullptr);
-    default: return rondo_exscan(send, recv, count, reduction.type, op.get(), rank.comm, nullptr);
-  }
+  return make_call({reduction.kind, send, recv, count, reduction.type, op.get(), rank.size - 1}, rank.comm);
 }
 
 /// The rank's result; empty if it has none.

@@ -24,7 +24,7 @@ PARTS = ["tests", "kernels", "collectives", "gpus", "sanitizer"]
 
 # The programs of the fake build.
 TESTS = {
-    "device_gpu": "echo 'skipped: needs two GPUs'; echo 'All tests passed (9 assertions in 3 test cases)'",
+    "gpu-device": "echo 'skipped: needs two GPUs'; echo 'All tests passed (9 assertions in 3 test cases)'",
     "two_of_three": "echo 'test cases: 3 | 2 passed | 1 failed'; exit 1",
     "wants_more": "echo 'it needs two GPUs'; exit 77",
     "hangs": "sleep 1000 & wait",
@@ -187,7 +187,7 @@ class MadeBuild(Folder):
         tests[-1]["cmd"] += ["--fast", self.at("build/data.txt"), "data/more.txt"]
         tests.append({**tests[0], "name": "no_gpu", "suite": ["rondo:kernels"]})
         tests[0]["env"]["LD_LIBRARY_PATH"] = self.at("build")  # as meson does for programs that need its libraries
-        self.describe(tests, [self.at("build", name) for name in ("some_gpu_bench", "rondo-perf", "device_gpu")])
+        self.describe(tests, [self.at("build", name) for name in ("some_gpu_bench", "rondo-perf", "gpu-device")])
         made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
         self.assertEqual(made.returncode, 0, made.stderr)
         os.rename(self.at("build"), self.at("gone"))  # a bundle is self-contained
@@ -219,7 +219,7 @@ class MadeBuild(Folder):
         self.assertIn("still running after 1 s", tests["hangs"]["why"])
         self.assertEqual(tests["crashes"]["why"], "ended by SIGSEGV")
         self.assertEqual(tests["wants_more"]["why"], "it needs two GPUs")
-        self.assertEqual(tests["device_gpu"]["notes"], ["skipped: needs two GPUs"])
+        self.assertEqual(tests["gpu-device"]["notes"], ["skipped: needs two GPUs"])
         self.assertEqual(tests["told"]["command"], "bin/told --fast bin/data.txt bin/more.txt")
         self.assertEqual(report["parts"]["kernels"]["commands"][0]["figures"][0],
                          {"name": "copy/8", "real_time": 2.5, "time_unit": "us"})

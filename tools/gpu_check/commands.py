@@ -50,5 +50,5 @@ EVERY_GPU = (
 
 # Tools of compute-sanitizer, the test that each runs (by its name in meson), and arguments for the test.
 SANITIZER = (
-    ("memcheck", "device_gpu", ""),
+    ("memcheck", "gpu-device", ""),
 )

@@ -17,31 +17,32 @@ import sys
 # Some rooms have no test that includes their headers, and some have more than one wants to wait for. What is below the
 # C API is then tested through it, by quick programs that hardly do anything without the room.
 CHOSEN = {
-    "bench/kernels": ("gpu-bench-standin",),
-    "bench/numerics": ("numerics",),
-    "bench/perf": ("rondo-perf parts",),
-    "kernels": ("reduce", "reduce_reference"),
-    "kernels/cuda": ("device_fold", "device_compare", "device_execute"),
-    "runtime/algorithms": ("association", "cost", "ordered", "pull_plan"),
+    "bench/kernels": ("standin-bench",),
+    "bench/numerics": ("tools-numerics",),
+    "bench/perf": ("tools-perf_parts",),
+    "kernels": ("kernels-reduce", "kernels-reference"),
+    "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "kernels-device_execute"),
+    "runtime/algorithms": ("schedule-association", "schedule-cost", "schedule-ordered", "schedule-pull_plan"),
     "runtime/api": ("runtime-arguments", "runtime-names"),
-    "runtime/base": ("association", "runtime-words", "runtime-settings", "runtime-log"),
+    "runtime/base": ("schedule-association", "runtime-words", "runtime-settings", "runtime-log"),
     "runtime/bindings/nccl": ("nccl-parts", "nccl-life", "nccl-symbols", "nccl-words"),
     "runtime/bindings/torch": (),  # tools/test --suite torch
     "runtime/call": ("runtime-arguments", "runtime-groups"),
     "runtime/comm": ("runtime-groups", "runtime-split", "runtime-shrink"),
     "runtime/diagnosis": ("runtime-mismatch",),
     "runtime/exec": ("runtime-messages", "runtime-reductions"),
-    "runtime/gpu": ("driver", "gpu-streams-standin", "gpu-graphs-standin"),
-    "runtime/gpu_connections": ("gpu-wired-standin",),
-    "runtime/gpu_direct": ("gpu-collectives-standin",),
-    "runtime/gpu_group": ("gpu-streams-standin",),
-    "runtime/gpu_staged": ("gpu-processes-standin", "gpu-windows-standin"),
+    "runtime/gpu": ("standin-driver", "standin-streams", "standin-graphs"),
+    "runtime/gpu_connections": ("standin-wired",),
+    "runtime/gpu_direct": ("standin-collectives",),
+    "runtime/gpu_group": ("standin-streams",),
+    "runtime/gpu_staged": ("standin-processes", "standin-windows"),
     "runtime/health": ("start",),
     "runtime/p2p": ("runtime-messages", "runtime-requests"),
-    "runtime/schedule": ("association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier"),
+    "runtime/schedule": tuple("schedule-" + subject for subject in (
+        "association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier")),
     "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
     "tools/nccl_path": ("nccl-words",),
-    "tools/run": ("rondo-run parts", "rondo-run"),
+    "tools/run": ("tools-run_parts", "tools-run"),
 }
 NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
 

@@ -13,8 +13,8 @@
 
 namespace rondo {
 
-/// The call for which a trial draws buffers.
-struct TrialCall {
+/// The call for which a comparison draws buffers.
+struct ComparedCall {
   ElementType type = ElementType::Float32;
   Reduction op = Reduction::Sum;
   size_t count = 0;
@@ -28,7 +28,7 @@ struct TrialCall {
 /// Draws sources at random offsets from alignment, runs the call by both, and compares bit by bit the
 /// results, the bytes around `out`, and the sources. Returns a description of the first fault.
 using Reducer = std::function<void(const ReduceArgs&)>;
-std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random,
-                                     const Reducer& reducer = reduce);
+std::optional<std::string> compare(const ComparedCall& call, std::mt19937_64& random,
+                                   const Reducer& reducer = reduce);
 
 }  // namespace rondo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial: starts ranks as processes that make calls in a loop, lets the test do something to one of them, and
-// reports how each of the others ended. Ranks report through memory shared with the test.
+// FaultWorld: starts ranks as processes that make calls in a loop, lets the test do something to one of them,
+// and reports how each of the others ended. Ranks report through memory shared with the test.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct Report {
   std::array<char, 40> socket_name{};  // the abstract Unix socket name on which it listens
 };
 
-struct TrialOptions {
+struct FaultOptions {
   int nranks = 4;  // at most 8
   std::string transport = "shm";
   std::string algorithm;   // empty: automatic selection
@@ -43,9 +43,9 @@ struct TrialOptions {
   int victim = 0;
 };
 
-class Trial {
+class FaultWorld {
  public:
-  explicit Trial(const TrialOptions& options);
+  explicit FaultWorld(const FaultOptions& options);
 
   const Report& report(int rank) const { return shared_->reports[static_cast<size_t>(rank)]; }
   Phase phase(int rank) const { return static_cast<Phase>(report(rank).phase.load()); }
@@ -67,7 +67,7 @@ class Trial {
   };
   void be(int rank);
 
-  TrialOptions options_;
+  FaultOptions options_;
   Folder folder_;
   Shared<Board> shared_;
   std::deque<Process> processes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trial.h"
+#include "comparison.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,14 +38,14 @@ struct Guarded {
   Bytes memory;
 };
 
-std::string describe(const TrialCall& call) {
+std::string describe(const ComparedCall& call) {
   return std::string(element_info(call.type).name) + " " + std::string(reduction_name(call.op)) + " of " +
          std::to_string(call.count) + " elements from " + std::to_string(call.sources) +
          " sources, out aliases source " + std::to_string(call.aliased) + ", scaled source " +
          std::to_string(call.scaled) + ", divisor " + std::to_string(call.divisor);
 }
 
-std::string first_difference(const TrialCall& call, const uint8_t* got, const uint8_t* expected,
+std::string first_difference(const ComparedCall& call, const uint8_t* got, const uint8_t* expected,
                              const std::vector<Placed>& sources) {
   const size_t size = element_info(call.type).bytes;
   size_t index = 0;
@@ -59,7 +59,8 @@ std::string first_difference(const TrialCall& call, const uint8_t* got, const ui
 
 }  // namespace
 
-std::optional<std::string> run_trial(const TrialCall& call, std::mt19937_64& random, const Reducer& reducer) {
+std::optional<std::string> compare(const ComparedCall& call, std::mt19937_64& random,
+                                   const Reducer& reducer) {
   const size_t bytes = call.count * element_info(call.type).bytes;
   std::vector<Placed> sources;
   sources.reserve(static_cast<size_t>(call.sources));

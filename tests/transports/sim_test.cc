@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Specific to the sim transport: seeded delays, lost ranks, slow links, and many ranks in one thread.
+#include "transports/sim.h"
 #include "ends.h"
 #include "sim/network.h"
-#include "transports/sim.h"
 
 namespace rondo::test {
 namespace {

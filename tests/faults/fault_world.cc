@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trial.h"
+#include "fault_world.h"
 
 #include <rondo/rondo.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ rondo_status_t round_of_calls(rondo_comm_t comm, int rank, int size, int round, 
 
 }  // namespace
 
-std::string Trial::socket_left() const {
+std::string FaultWorld::socket_left() const {
   for (const std::string& line : rondo_sockets())
     for (int rank = 0; rank < options_.nranks; ++rank)
       if (const std::string name = report(rank).socket_name.data();
@@ -72,11 +72,11 @@ std::string Trial::socket_left() const {
   return {};
 }
 
-Trial::Trial(const TrialOptions& options) : options_(options) {
+FaultWorld::FaultWorld(const FaultOptions& options) : options_(options) {
   for (int rank = 0; rank < options.nranks; ++rank) processes_.emplace_back([&] { be(rank); });
 }
 
-void Trial::be(int rank) {
+void FaultWorld::be(int rank) {
   Report& report = shared_->reports[static_cast<size_t>(rank)];
   ::setenv("RONDO_INIT_TIMEOUT", std::to_string(options_.init_timeout_s).c_str(), 1);
   ::setenv("RONDO_READ_PEER", options_.read_peer ? "1" : "0", 1);
@@ -118,20 +118,20 @@ void Trial::be(int rank) {
   report.phase = static_cast<int>(Phase::Done);
 }
 
-bool Trial::wait_for(int rank, Phase phase, double limit_s) const {
+bool FaultWorld::wait_for(int rank, Phase phase, double limit_s) const {
   for (const double until = seconds_now() + limit_s; this->phase(rank) < phase; sleep_us(50))
     if (seconds_now() > until) return false;
   return true;
 }
 
-bool Trial::reap_survivors(double limit_s) {
+bool FaultWorld::reap_survivors(double limit_s) {
   bool all = true;
   for (int rank = 0; rank < options_.nranks; ++rank)
     if (rank != options_.victim) all = processes_[static_cast<size_t>(rank)].wait(limit_s).ok && all;
   return all;
 }
 
-void Trial::end_victim() {
+void FaultWorld::end_victim() {
   processes_[static_cast<size_t>(options_.victim)].wait(0);
   if (const pid_t child = shared_->grandchild; child > 0) ::kill(child, SIGKILL);
 }
