@@ -29,7 +29,7 @@ std::vector<DataPiece> in_parts(const std::vector<DataPiece>& pieces, size_t ele
   return parts;
 }
 
-Likeness likeness_of(const Checker& checker, const DataPiece& piece) {
+ElementEquality equality_of(const Checker& checker, const DataPiece& piece) {
   const TypeRow& type = checker.type();
   const bool complex = type.kind == TypeClass::Complex;
   const bool exact = checker.exact() || piece.from == DataPiece::From::Untouched;
@@ -110,7 +110,7 @@ Status DeviceBuffers::count(const std::vector<DataPiece>& pieces, const std::byt
   for (const DataPiece& part : in_parts(pieces, element_bytes)) {
     RONDO_TRY(stage(part, checker, round, expected_.data()));
     RONDO_TRY(compare(at + part.offset * element_bytes, expected_.data(), part.count,
-                      likeness_of(checker, part), reinterpret_cast<uint64_t*>(wrong_.data()), device_,
+                      equality_of(checker, part), reinterpret_cast<uint64_t*>(wrong_.data()), device_,
                       stream_));
   }
   return gpu::synchronize(stream_);

@@ -4,7 +4,7 @@
 
 namespace rondo {
 
-Status compare(const void*, const void*, size_t, const Likeness&, uint64_t*, int, gpu::Stream) {
+Status compare(const void*, const void*, size_t, const ElementEquality&, uint64_t*, int, gpu::Stream) {
   return Status(Code::Unsupported, "this program was built without CUDA");
 }
 

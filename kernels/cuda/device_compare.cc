@@ -27,16 +27,16 @@ Result<gpu::Kernel> kernel_on(int device) {
 
 }  // namespace
 
-Status compare(const void* found, const void* expected, size_t count, const Likeness& likeness,
+Status compare(const void* found, const void* expected, size_t count, const ElementEquality& equality,
                uint64_t* different, int device, gpu::Stream stream) {
   if (count == 0) return {};
   RONDO_TRY_ASSIGN(const auto kernel, kernel_on(device));
   const device::Comparison task{.found = found,
                                 .expected = expected,
                                 .count = count,
-                                .part_bytes = likeness.part_bytes,
-                                .parts = likeness.parts,
-                                .zeros_alike = likeness.zeros_alike ? 1u : 0u,
+                                .part_bytes = equality.part_bytes,
+                                .parts = equality.parts,
+                                .zeros_alike = equality.zeros_alike ? 1u : 0u,
                                 .different = different};
   const uint64_t wanted = (count + device::kMaxThreads - 1) / device::kMaxThreads;
   const auto blocks = static_cast<uint32_t>(std::min(wanted, kMaxBlocks));

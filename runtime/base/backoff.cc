@@ -46,8 +46,8 @@ bool Backoff::wait() {
     if (turns_ % kTurnsBetweenLooks != 0 && since_ns_ != 0) return false;
   } else {
     const int64_t ns = std::clamp(waited_ns_ / kWaitedPerNap, kMinNap_ns, kMaxNap_ns);
-    if (nap_)
-      nap_(ns);
+    if (sleep_)
+      sleep_(ns);
     else
       park({}, ns);
   }

@@ -72,7 +72,7 @@ bool is_quickly_done(Communicator& communicator, Task& task) try {
       }
       if (progress != Progress::Stuck) continue;
       if (task.may_block_others(communicator.oversubscribed()) || spin.is_over()) break;
-      task.linger();
+      task.poll_briefly();
     }
     if (communicator.membership().failed()) return false;
     task.let_others_run();

@@ -58,7 +58,7 @@ void Requests::start_thread(News& news) {
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Backoff backoff(request.oversubscribed_, [&](int64_t ns) { nap(ns, &request); });
+  Backoff backoff(request.oversubscribed_, [&](int64_t ns) { sleep_for(ns, &request); });
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;
@@ -149,7 +149,7 @@ void Requests::spread(const News& news) {
 }
 
 /// Sleeps until the request, or else the first one, may progress. Other threads may use Requests meanwhile.
-void Requests::nap(int64_t ns, Request* request) {
+void Requests::sleep_for(int64_t ns, Request* request) {
   std::unique_lock lock(mutex_);
   if (under_way_.empty()) return;
   Request& awaited_for = request != nullptr ? *request : *under_way_.front();
@@ -165,7 +165,7 @@ void Requests::nap(int64_t ns, Request* request) {
 /// No caller waits for these requests, so the thread does not spin.
 void Requests::loop() {
   std::unique_lock lock(mutex_);
-  Backoff backoff(true, [this](int64_t ns) { nap(ns); });
+  Backoff backoff(true, [this](int64_t ns) { sleep_for(ns); });
   News news;
   while (!closed_) {
     if (under_way_.empty() || waiting_ != 0) {

@@ -10,7 +10,7 @@ namespace rondo {
 std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
   if (auto arrival = connection.peek()) return arrival;
   connection.flushed();  // credits must leave
-  if (!connection.linger()) return std::nullopt;
+  if (!connection.poll_briefly()) return std::nullopt;
   return connection.peek();
 }
 

@@ -14,7 +14,7 @@ namespace rondo {
 namespace {
 
 constexpr size_t kPieceBytes = 4096;
-constexpr int kLinger = 64;  // polls
+constexpr int kBriefPolls = 64;  // polls
 
 /// In the lower half of Mailbox::ready, so that no post looks like an empty mailbox.
 constexpr uint64_t kPosted = uint64_t{1} << 31;
@@ -331,10 +331,10 @@ void ShmPull::end_round() {
 
 /// Polls until the awaited peer has posted. Prefetches its data together with its `ready`, not after that has
 /// arrived.
-void ShmPull::linger() const {
+void ShmPull::poll_briefly() const {
   if (blocked_on_ < 0 || !has_posted_) return;
   uint64_t& ready = table_.post(blocked_on_, slot_).ready;
-  for (int look = 0; look < kLinger; ++look) {
+  for (int look = 0; look < kBriefPolls; ++look) {
     fetch_to_read(wanted_);
     // Relaxed: advance() loads it again.
     if (std::atomic_ref(ready).load(std::memory_order_relaxed) != seen_) return;

@@ -71,7 +71,7 @@ class ShmPull final : public Task {
   }
 
   Progress advance() override;
-  void linger() const override;
+  void poll_briefly() const override;
   Status status() const override { return failure_; }
   int blocked_on() const override { return has_table_ ? blocked_on_ : memory_.blocked_on(); }
   Awaited awaited() override;

@@ -18,10 +18,10 @@ bool shares_memory(const Transport& transport) {
 TEST_CASE("a lingering poll ends whether or not a message arrives, and consumes none") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params());
-  REQUIRE(!ends.acceptor->linger());
+  REQUIRE(!ends.acceptor->poll_briefly());
   REQUIRE(!ends.acceptor->peek());
   REQUIRE(eventually([&] { return send_one(*ends.dialler, 100, 5, 0); }));
-  if (shares_memory(transport)) REQUIRE(eventually([&] { return ends.acceptor->linger(); }));
+  if (shares_memory(transport)) REQUIRE(eventually([&] { return ends.acceptor->poll_briefly(); }));
   REQUIRE(arrives(*ends.dialler, *ends.acceptor));
   REQUIRE(fault(*ends.acceptor->peek(), 100, 5, 0) == "");
 }

@@ -53,7 +53,7 @@ void FifoReceiver::take() {
   // Volatile: read once, so that a hostile sender cannot change the value between check and use.
   const uint32_t bytes = *static_cast<const volatile uint32_t*>(&header.bytes);
   if (bytes > fifo_.slot_bytes) {
-    failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", received_,
+    failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", number(),
                      bytes, fifo_.slot_bytes);
     return;
   }

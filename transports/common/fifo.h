@@ -44,7 +44,7 @@ class FifoSender {
   Status check() const;
 
   /// The receiver's latest set_yielding().
-  bool is_receiver_away() const {
+  bool is_receiver_yielding() const {
     return fifo_.slots != 0 &&
            std::atomic_ref(fifo_.released->is_yielding).load(std::memory_order_relaxed) != 0;
   }
@@ -72,9 +72,9 @@ class FifoReceiver {
     return arrival_;
   }
   /// Polls briefly; true if the next message has arrived.
-  bool linger() const {
+  bool poll_briefly() const {
     // Relaxed: peek() loads it again, with acquire.
-    for (int look = 0; look < kLinger; ++look)
+    for (int look = 0; look < kBriefPolls; ++look)
       if (ready(std::memory_order_relaxed) == received_ + 1) return true;
     return false;
   }
@@ -98,7 +98,7 @@ class FifoReceiver {
   Status check() const;
 
  private:
-  static constexpr int kLinger = 64;  // polls
+  static constexpr int kBriefPolls = 64;  // polls
 
   /// The next slot's `ready`; 0, which no message has, if there are no slots.
   uint64_t ready(std::memory_order order) const {

@@ -43,9 +43,9 @@ class LocalConnection : public Connection {
   }
 
   std::optional<Arrival> peek() override;
-  bool linger() const override { return receiver_.linger(); }
+  bool poll_briefly() const override { return receiver_.poll_briefly(); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
-  bool is_peer_yielding() const override { return sender_.is_receiver_away(); }
+  bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
   bool intact() const override { return reading_.is_undisturbed(); }
   void release() override {
     receiver_.release();

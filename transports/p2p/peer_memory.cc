@@ -71,7 +71,7 @@ class PeerMemory::Ends {
 
   Result<bool> advance() {
     const gpu::OutsideCapture outside;
-    while (stage_ != Stage::Stands) {
+    while (stage_ != Stage::Connected) {
       RONDO_TRY_ASSIGN(const bool moved, step());
       if (!moved) return false;
     }
@@ -85,7 +85,7 @@ class PeerMemory::Ends {
   }
 
  private:
-  enum class Stage { Meet, Propose, HearProposal, HearVerdict, Stands };
+  enum class Stage { Meet, Propose, HearProposal, HearVerdict, Connected };
 
   Result<bool> step() {
     switch (stage_) {
@@ -93,7 +93,7 @@ class PeerMemory::Ends {
       case Stage::Propose: return propose();
       case Stage::HearProposal: return hear_proposal();
       case Stage::HearVerdict: return hear_verdict();
-      case Stage::Stands: break;
+      case Stage::Connected: break;
     }
     return true;
   }
@@ -193,7 +193,7 @@ class PeerMemory::Ends {
     theirs.objection[sizeof theirs.objection - 1] = 0;
     if (objection_.empty() && theirs.can != 0) {
       socket_.close();
-      stage_ = Stage::Stands;
+      stage_ = Stage::Connected;
       return true;
     }
     const std::string why = objection_.empty() ? theirs.objection : objection_;

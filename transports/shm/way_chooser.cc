@@ -27,8 +27,8 @@ Way WayChooser::next(bool may_read) const {
 }
 
 bool WayChooser::is_due(Way way, Way best) const {
-  const Lately& own = of(way);
-  const Lately& other = of(best);
+  const RecentTimes& own = of(way);
+  const RecentTimes& other = of(best);
   if (!own.is_known() || own.latest < kBetter * other.median) return own.idle >= kShortInterval;
   if (!other.is_known()) return false;
   const double interval = kTrialInterval * std::max(1.0, own.median / other.median - 1);
@@ -36,16 +36,16 @@ bool WayChooser::is_due(Way way, Way best) const {
 }
 
 void WayChooser::sent(Way way) {
-  for (Lately& each : ways_) ++each.idle;
+  for (RecentTimes& each : ways_) ++each.idle;
   ways_[static_cast<size_t>(way)].idle = 0;
 }
 
 void WayChooser::took(Way way, size_t bytes, int64_t ns) {
-  Lately& own = ways_[static_cast<size_t>(way)];
+  RecentTimes& own = ways_[static_cast<size_t>(way)];
   own.latest = static_cast<double>(ns) / static_cast<double>(bytes);
-  own.ns_per_byte[own.times++ % Lately::kTimes] = own.latest;
+  own.ns_per_byte[own.times++ % RecentTimes::kTimes] = own.latest;
   auto sorted = own.ns_per_byte;
-  const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(own.times, Lately::kTimes));
+  const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(own.times, RecentTimes::kTimes));
   std::sort(sorted.begin(), end);
   own.median = sorted[static_cast<size_t>(end - sorted.begin()) / 2];
   const Way found = cheapest(true);

@@ -28,7 +28,7 @@ class WayChooser {
 
  private:
   /// Recent times of one way. The median counts, so that a preempted process does not distort it.
-  struct Lately {
+  struct RecentTimes {
     static constexpr size_t kTimes = 5;
     static constexpr size_t kMinTimes = 3;
     bool is_known() const { return times >= kMinTimes; }
@@ -40,11 +40,11 @@ class WayChooser {
     uint32_t idle = 0;  // messages since this way was last used
   };
 
-  const Lately& of(Way way) const { return ways_[static_cast<size_t>(way)]; }
+  const RecentTimes& of(Way way) const { return ways_[static_cast<size_t>(way)]; }
   bool is_due(Way way, Way best) const;
   Way cheapest(bool may_read) const;
 
-  std::array<Lately, kWays> ways_;
+  std::array<RecentTimes, kWays> ways_;
   Way best_ = Way::Plain;
 };
 

@@ -155,9 +155,9 @@ void discard(ncclComm* comm) {
 }
 
 bool await_unused(const ncclComm& comm) {
-  constexpr int kNaps = 100'000;
-  const timespec nap{0, 100'000};
-  for (int i = 0; comm.users.load() != 0 && i != kNaps; ++i) ::nanosleep(&nap, nullptr);
+  constexpr int kSleeps = 100'000;
+  const timespec pause{0, 100'000};
+  for (int i = 0; comm.users.load() != 0 && i != kSleeps; ++i) ::nanosleep(&pause, nullptr);
   return comm.users.load() == 0;
 }
 

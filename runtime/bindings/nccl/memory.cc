@@ -31,7 +31,7 @@ Outcome no_pointer(const void* window, void** pointer) {
   *pointer = nullptr;
   RONDO_NCCL_TRY(refuse_window(window));
   return wrong(ncclInvalidArgument,
-               "window is NULL: memory has no windows here, so peers' pointers cannot be had");
+               "window is NULL: Rondo has no windows, so it cannot return pointers to peers' memory");
 }
 
 Outcome no_signals() {

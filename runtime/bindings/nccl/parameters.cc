@@ -35,7 +35,7 @@ Outcome bind(ncclParamHandle_t* out, const char* key) {
   *out = nullptr;
   if (key == nullptr) return null_argument("key");
   const Variable* row = find_key(key);
-  if (row == nullptr) return wrong(ncclInvalidArgument, "key is '{}', which there is no parameter of", key);
+  if (row == nullptr) return wrong(ncclInvalidArgument, "there is no parameter '{}'", key);
   *out = reinterpret_cast<ncclParamHandle_t>(const_cast<Variable*>(row));
   return {};
 }

@@ -48,7 +48,7 @@ Outcome properties_of(const ncclComm& comm, ncclCommProperties_t* out) {
 Outcome memory_of(const ncclComm& comm, ncclCommMemStat_t stat, uint64_t* value) {
   if (value == nullptr) return null_argument("value");
   if (stat < ncclStatGpuMemSuspend || stat > ncclStatGpuMemTotal)
-    return wrong(ncclInvalidArgument, "stat is {}: there is none of that number", static_cast<int>(stat));
+    return wrong(ncclInvalidArgument, "there is no stat {}", static_cast<int>(stat));
   *value = 0;
   if (comm.device < 0 || stat == ncclStatGpuMemSuspend || stat == ncclStatGpuMemSuspended) return {};
   return wrong(ncclInvalidUsage, "the GPU memory of a communicator is not counted");

@@ -87,7 +87,7 @@ class Connection {
   /// The oldest slot that has arrived and has not been released, if any.
   virtual std::optional<Arrival> peek() = 0;
   /// After an empty peek(), if polling is free of system calls: polls briefly. True if a message has arrived.
-  virtual bool linger() const { return false; }
+  virtual bool poll_briefly() const { return false; }
   /// Whether the message stayed valid while it was read: a sender that has waited too long may cancel it.
   virtual bool intact() const { return true; }
   virtual void release() = 0;

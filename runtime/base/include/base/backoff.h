@@ -16,10 +16,10 @@ namespace rondo {
 class Backoff {
  public:
   /// `oversubscribed`: ranks outnumber the cores, so that a spinning thread may keep the one it waits for
-  /// from running. `nap(ns)` sleeps for at most that long, and wakes when there may be something to do; null:
-  /// it sleeps that long.
-  explicit Backoff(bool oversubscribed, std::function<void(int64_t ns)> nap = nullptr)
-      : oversubscribed_(oversubscribed), nap_(std::move(nap)) {}
+  /// from running. `sleep(ns)` sleeps for at most that long, and wakes when there may be something to do;
+  /// null: it sleeps that long.
+  explicit Backoff(bool oversubscribed, std::function<void(int64_t ns)> sleep = nullptr)
+      : oversubscribed_(oversubscribed), sleep_(std::move(sleep)) {}
 
   /// Something moved.
   void reset() {
@@ -39,7 +39,7 @@ class Backoff {
   void learn() const;
 
   bool oversubscribed_;
-  std::function<void(int64_t ns)> nap_;
+  std::function<void(int64_t ns)> sleep_;
   uint32_t turns_ = 0;
   int64_t since_ns_ = 0;
   int64_t waited_ns_ = 0;

@@ -42,14 +42,14 @@ class Requests {
   void look(int64_t waited_ns, const Request* awaited);
   void end(Request& request, const Status& status, News& news);
   static void spread(const News& news);
-  void nap(int64_t ns, Request* request = nullptr);
+  void sleep_for(int64_t ns, Request* request = nullptr);
   void loop();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<std::shared_ptr<Request>> under_way_;  // in the order of the calls
   int waiting_ = 0;                                // threads in wait(), which then do the work
-  int sleeping_ = 0;                               // threads in nap()
+  int sleeping_ = 0;                               // threads in sleep_for()
   bool closed_ = false;
   std::thread thread_;  // started by the first request that does not complete at once
 };

@@ -29,7 +29,7 @@ class Task {
   /// The rank whose data or free slot the task waits for; -1 if unknown.
   virtual int blocked_on() const = 0;
   /// If stuck: polls for a moment, or until there may be something to do.
-  virtual void linger() const {}
+  virtual void poll_briefly() const {}
   /// If stuck: whether this thread may keep the ranks that it waits for from running. `oversubscribed`: ranks
   /// outnumber CPUs, which decides if the task does not know which CPU they run on.
   virtual bool may_block_others(bool oversubscribed) { return oversubscribed; }
