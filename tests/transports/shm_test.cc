@@ -29,7 +29,7 @@ TEST_CASE("shm: a header with more bytes than a slot has is an error, not a read
   REQUIRE(send_one(*watched.ends.dialler, 10, 1, 0));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].bytes = 1001;
   REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
-  REQUIRE(says(watched.ends.acceptor->status(), "message 0 says 1001 bytes; a slot has 1000"));
+  REQUIRE(says(watched.ends.acceptor->status(), "message 1 says 1001 bytes; a slot has 1000"));
   REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
 }
 
