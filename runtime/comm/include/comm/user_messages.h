@@ -4,13 +4,25 @@
 // continue as GroupOps.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <variant>
 
-#include "comm/group_op.h"
+#include "comm/communicator.h"
+#include "comm/queue.h"
 
 namespace rondo {
+
+/// A call or message as a group or queue keeps it until it is issued.
+struct GroupOp {
+  Communicator* communicator = nullptr;
+  std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
+  Queue* queue = nullptr;        // the requested queue; null: the caller's thread
+  std::function<void()> finish;  // called on success; may be empty
+  CallPlace place = {};          // for sends and receives
+};
 
 struct UserMessage {
   using Tell = void (*)(const RecvRequest& got, void* whom);
