@@ -9,13 +9,14 @@
 
 #include "base/disowned.h"
 #include "bootstrap/peer_info.h"
+#include "net/event_loop.h"
 #include "net/interfaces.h"
 #include "net/pending_handshakes.h"
 #include "net/rate_limited_warnings.h"
 
 namespace rondo {
 
-class Context : private ServerHandshake::HandshakeOwner {
+class Context : private HandshakeOwner {
  public:
   static Result<std::shared_ptr<Context>> get();
   ~Context() override;
