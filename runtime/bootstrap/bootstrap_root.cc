@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/bootstrap_root.h"
+#include "bootstrap_root.h"
 
 #include <fmt/ranges.h>
 
@@ -20,6 +20,10 @@ std::map<uint64_t, std::unique_ptr<BootstrapRoot>>& unclaimed() {
 }
 
 }  // namespace
+
+Result<UniqueId> start_root(int64_t timeout_ms) { return BootstrapRoot::start(timeout_ms, random_secret()); }
+
+void end_root(const UniqueId& id) { BootstrapRoot::claim(id.credentials.session); }
 
 Result<UniqueId> BootstrapRoot::start(int64_t timeout_ms, const Secret& secret) {
   RONDO_TRY_ASSIGN(auto context, Context::get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/context.h"
+#include "context.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

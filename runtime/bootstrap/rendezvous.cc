@@ -12,8 +12,9 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "bootstrap/bootstrap_root.h"
+#include "bootstrap_root.h"
 #include "id_file.h"
+#include "launcher_env.h"
 
 namespace rondo {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/log.h"
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
 #include "comm/communicator.h"
 #include "diagnosis/desync_report.h"
 #include "gpu/device.h"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "bootstrap/context.h"
 #include "catch.h"
+#include "context.h"
 #include "net/handshake.h"
 
 namespace rondo::test {

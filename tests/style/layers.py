@@ -14,7 +14,7 @@ LAYERS = [
     ("transports", "transports", ("base", "gpu", "schedule")),
     ("runtime/algorithms", "algorithms", ("base", "schedule")),
     ("runtime/net", "net", ("base",)),
-    ("runtime/health", "health", ("base", "net")),
+    ("runtime/health", "health", ("base",)),
     ("runtime/bootstrap", "bootstrap", ("base", "gpu", "topology", "kernels", "transports", "net", "health")),
     ("runtime/diagnosis", "diagnosis", ("bootstrap",)),
     ("runtime/call", "call", ("base", "gpu", "schedule")),
