@@ -204,7 +204,7 @@ GpuMessages& GpuCalls::messages() {
   return *messages_;
 }
 
-DeviceChannels::Ways GpuCalls::ways() {
+DeviceExecutor::Ways GpuCalls::ways() {
   ConnectionTable& connections = communicator_.connections();
   return {
       .shares_memory =
