@@ -47,13 +47,13 @@ std::unique_ptr<BootstrapRoot> BootstrapRoot::claim(uint64_t session) {
 
 BootstrapRoot::BootstrapRoot(std::shared_ptr<Context> context, Credentials credentials, int64_t timeout_ms)
     : context_(std::move(context)), credentials_(credentials), timeout_ms_(timeout_ms) {
-  context_->open(credentials_, Context::kRoot, [this](const ConnectRequest& purpose, Fd fd) {
+  context_->listeners().open(credentials_, Listeners::kRoot, [this](const ConnectRequest& purpose, Fd fd) {
     if (purpose.kind == ConnectKind::Register) admit(std::move(fd));
   });
 }
 
 BootstrapRoot::~BootstrapRoot() {
-  context_->close(credentials_.session, Context::kRoot);
+  context_->listeners().close(credentials_.session, Listeners::kRoot);
   context_->event_loop().call([this] {
     context_->event_loop().cancel(timer_);
     joiners_.clear();

@@ -30,7 +30,7 @@ ControlPlane::~ControlPlane() {
     changed_.notify_all();
   }
   if (seeker_.joinable()) seeker_.join();
-  context_->close(credentials_.session, rank_);
+  context_->listeners().close(credentials_.session, rank_);
   context_->event_loop().call([this] {
     for (auto& [rank, edge] : edges_) {
       if (all_end_ != Ended::Everything && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());

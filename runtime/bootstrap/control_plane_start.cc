@@ -31,9 +31,9 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::join(const UniqueId& id, int
   session->credentials_ = id.credentials;
   session->rank_ = rank;
   RONDO_TRY_ASSIGN(session->unreachable_s_, number_setting(Setting::Unreachable, 1, 86'400, 5));
-  session->context_->open(id.credentials, rank, [raw = session.get()](const ConnectRequest& purpose, Fd fd) {
-    raw->admit(purpose, std::move(fd));
-  });
+  session->context_->listeners().open(
+      id.credentials, rank,
+      [raw = session.get()](const ConnectRequest& purpose, Fd fd) { raw->admit(purpose, std::move(fd)); });
   RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded, interrupt));
   RONDO_TRY(session->grow_edges(deadline));
   return session;
@@ -44,7 +44,8 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::join(const UniqueId& id, int
 Result<Fd> ControlPlane::reach_root(const UniqueId& id, const Deadline& deadline,
                                     const Interrupt& superseded) {
   constexpr int kSilence_ms = 30'000;
-  const ConnectRequest purpose{.kind = ConnectKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
+  const ConnectRequest purpose{
+      .kind = ConnectKind::Register, .from_rank = rank_, .to_rank = Listeners::kRoot};
   std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
   for (const IpAddress& ip : by_locality(id.addresses, context_->interfaces()))
     addresses.push_back(Address::tcp(ip, id.tcp_port));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/pending_handshakes.h"
+#include "pending_handshakes.h"
 
 #include <sys/resource.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "net/pending_handshakes.h"
+#include "pending_handshakes.h"
 
 namespace rondo {
 

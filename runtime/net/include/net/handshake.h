@@ -9,7 +9,7 @@
 //
 // The dialler proves first, so a stranger who reaches the listener learns nothing that would verify a guess
 // at the secret. Sizes are fixed, so a stranger can make the listener read at most 160 bytes. dial() blocks
-// its caller, any thread; PendingHandshakes has the listener's side.
+// its caller, any thread; Listeners have the other side.
 #pragma once
 
 #include <array>
