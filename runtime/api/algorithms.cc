@@ -6,7 +6,7 @@
 #include "base/collective.h"
 #include "call/check.h"
 #include "handles.h"
-#include "plan/explain.h"
+#include "plan/selector.h"
 
 namespace {
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/log_level.h"
-#include "bootstrap/context.h"
 #include "rondo/rondo.h"
 
 namespace rondo::api {
@@ -36,17 +35,6 @@ std::string transports_text(const Communicator& made) {
   return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
 }
 
-/// "eth0 10.0.0.1, ib0 10.1.0.1": the addresses at which other hosts may reach this process.
-std::string interfaces_text(const Communicator& made) {
-  const auto context =
-      made.membership().session()->size() > 1 ? Context::get() : Result<std::shared_ptr<Context>>(nullptr);
-  if (!context.ok() || context.value() == nullptr) return "none";
-  std::vector<std::string> parts;
-  for (const Interface& one : context.value()->interfaces())
-    parts.push_back(fmt::format("{} {}", one.name, ip_text(one.ip)));
-  return fmt::to_string(fmt::join(parts, ", "));
-}
-
 }  // namespace
 
 void announce(const Communicator& made, int64_t began_ns) {
@@ -55,7 +43,7 @@ void announce(const Communicator& made, int64_t began_ns) {
       "communicator {}: rank {} of {} on host {}, Rondo {}; transports: {}; interfaces: {}; GPU: {}; "
       "made in {:.1f} ms",
       made.options().name, made.rank(), made.size(), host_text(), version_text(), transports_text(made),
-      interfaces_text(made),
+      made.membership().session()->interfaces_text(),
       made.membership().device() < 0 ? "none" : std::to_string(made.membership().device()),
       static_cast<double>(now_ns() - began_ns) / 1e6);
 }

@@ -5,6 +5,7 @@
 #include "announcement.h"
 #include "base/clock.h"
 #include "bootstrap/device_choice.h"
+#include "bootstrap/rendezvous.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "handles.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's sends and receives.
-#include "call/placement.h"
+#include "call/check.h"
 #include "call/user_types.h"
 #include "comm/group.h"
 #include "handles.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/bootstrap_root.h"
+#include "bootstrap_root.h"
 
 #include <fmt/ranges.h>
 
@@ -20,6 +20,10 @@ std::map<uint64_t, std::unique_ptr<BootstrapRoot>>& unclaimed() {
 }
 
 }  // namespace
+
+Result<UniqueId> start_root(int64_t timeout_ms) { return BootstrapRoot::start(timeout_ms, random_secret()); }
+
+void end_root(const UniqueId& id) { BootstrapRoot::claim(id.credentials.session); }
 
 Result<UniqueId> BootstrapRoot::start(int64_t timeout_ms, const Secret& secret) {
   RONDO_TRY_ASSIGN(auto context, Context::get());
@@ -43,13 +47,13 @@ std::unique_ptr<BootstrapRoot> BootstrapRoot::claim(uint64_t session) {
 
 BootstrapRoot::BootstrapRoot(std::shared_ptr<Context> context, Credentials credentials, int64_t timeout_ms)
     : context_(std::move(context)), credentials_(credentials), timeout_ms_(timeout_ms) {
-  context_->open(credentials_, Context::kRoot, [this](const ConnectRequest& purpose, Fd fd) {
+  context_->listeners().open(credentials_, Listeners::kRoot, [this](const ConnectRequest& purpose, Fd fd) {
     if (purpose.kind == ConnectKind::Register) admit(std::move(fd));
   });
 }
 
 BootstrapRoot::~BootstrapRoot() {
-  context_->close(credentials_.session, Context::kRoot);
+  context_->listeners().close(credentials_.session, Listeners::kRoot);
   context_->event_loop().call([this] {
     context_->event_loop().cancel(timer_);
     joiners_.clear();

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/context.h"
+#include "context.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <mutex>
 
-#include "base/log.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 
@@ -88,10 +84,9 @@ Status Context::listen() {
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
   RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
   RONDO_TRY_ASSIGN(event_loop_, EventLoop::start());
-  complaints_ = std::make_unique<RateLimitedWarnings>(*event_loop_);
-  handshakes_.reset(new PendingHandshakes(*event_loop_, *this));
-  listen_at(tcp_listener_);
-  listen_at(unix_listener_);
+  listeners_ = std::make_unique<Listeners>(*event_loop_);
+  listeners_->add(tcp_listener_);
+  listeners_->add(unix_listener_);
   return {};
 }
 
@@ -101,13 +96,7 @@ Context::~Context() {
     std::lock_guard lock(context_mutex());
     if (poller_at_fork == event_loop_.get()) poller_at_fork = nullptr;
   }
-  event_loop_->call([this] {
-    handshakes_.reset();
-    complaints_.reset();
-    event_loop_->unwatch(tcp_listener_.get());
-    event_loop_->unwatch(unix_listener_.get());
-    for (const auto& [fd, timer] : pauses_) event_loop_->cancel(timer);
-  });
+  listeners_.reset();
   event_loop_.reset();
 }
 
@@ -124,92 +113,6 @@ PeerInfo Context::self() const {
     member.cache = shared_last_level_cache(cpus.value());
   }
   return member;
-}
-
-void Context::open(const Credentials& credentials, int rank, Admit admit) {
-  event_loop_->call([&] {
-    doors_[{credentials.session, rank}] = Acceptor{credentials.secret, std::move(admit)};
-  });
-}
-
-void Context::close(uint64_t session, int rank) {
-  event_loop_->call([&] { doors_.erase({session, rank}); });
-}
-
-void Context::listen_at(const Fd& listener) {
-  event_loop_->call([&] {
-    event_loop_->watch(listener.get(), EPOLLIN, [this, raw = &listener](uint32_t) { greet(*raw); });
-  });
-}
-
-void Context::stop_listening(const Fd& listener) {
-  event_loop_->call([&] {
-    if (const auto pause = pauses_.extract(listener.get())) event_loop_->cancel(pause.mapped());
-    event_loop_->unwatch(listener.get());
-  });
-}
-
-void Context::greet(const Fd& listener) {
-  constexpr int kAtATime = 64;  // a flood of connections must not keep this thread from its other work
-  for (int taken = 0; taken < kAtATime;) {
-    Address from;
-    Fd fd = accept_pending(listener, from);
-    if (!fd.valid()) {
-      if (make_room(listener, errno)) continue;
-      return;
-    }
-    ++taken;
-    if (!handshakes_->add(std::move(fd), from))
-      complaints_->warn("full", fmt::format("dropped the connection that had been silent longest: too many "
-                                            "arrive that do not prove who they are, the latest from {}",
-                                            from.text()));
-  }
-}
-
-/// Called when accept() has failed. True: try again.
-bool Context::make_room(const Fd& listener, int error_number) {
-  if (error_number != EMFILE && error_number != ENFILE) return false;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  complaints_->warn("limit",
-                    fmt::format("a connection has to wait, or to come again: {} (this process may have {}; "
-                                "raise the limit, see ulimit -n)",
-                                std::strerror(error_number), limit.rlim_cur));
-  if (handshakes_->drop_one()) return true;
-  pause(listener);
-  return false;
-}
-
-/// Stops watching the listener for a while: its pending connections would keep this thread awake.
-void Context::pause(const Fd& listener) {
-  constexpr int64_t kPause_ms = 500;
-  const int fd = listener.get();
-  event_loop_->change(fd, 0);
-  pauses_[fd] = event_loop_->after_ms(kPause_ms, [this, fd] {
-    pauses_.erase(fd);
-    event_loop_->change(fd, EPOLLIN);
-  });
-}
-
-const Secret* Context::secret_of(uint64_t session) {
-  const auto door = doors_.lower_bound({session, kRoot});
-  return door != doors_.end() && door->first.first == session ? &door->second.secret : nullptr;
-}
-
-void Context::admit(uint64_t session, const ConnectRequest& purpose, Fd fd) {
-  const auto door = doors_.find({session, purpose.to_rank});
-  if (door == doors_.end()) {
-    log().info("a connection for rank {} arrived, which has left", purpose.to_rank);
-    return;
-  }
-  const Admit call = door->second.admit;  // a copy: the callback may close this acceptor
-  call(purpose, std::move(fd));
-}
-
-void Context::turned_away(const std::string& why, const Address& from) {
-  const bool local = from.storage.ss_family == AF_UNIX;
-  complaints_->warn(why, fmt::format("turned a connection away: {} (from {})", why,
-                                     local ? std::string("this host") : from.text()));
 }
 
 }  // namespace rondo

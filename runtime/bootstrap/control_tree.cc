@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/control_tree.h"
+#include "control_tree.h"
 
 #include <map>
 

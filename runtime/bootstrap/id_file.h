@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "bootstrap/unique_id.h"
+#include "bootstrap/rendezvous.h"
 
 namespace rondo {
 

@@ -2,7 +2,7 @@
 #include "bootstrap/membership.h"
 
 #include "base/log.h"
-#include "health/failure_notice.h"
+#include "failure_notice.h"
 
 namespace rondo {
 

@@ -12,8 +12,9 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "bootstrap/bootstrap_root.h"
+#include "bootstrap_root.h"
 #include "id_file.h"
+#include "launcher_env.h"
 
 namespace rondo {
 namespace {
@@ -97,29 +98,30 @@ class Host {
       RONDO_TRY_ASSIGN(host->tcp_, listen_tcp(port));
     }
     host->session_ = place.credentials().session;
-    host->context_->open(place.credentials(), Context::kRoot,
-                         [invitation, open = !place.secret, context = host->context_.get()](
-                             const ConnectRequest& purpose, Fd fd) {
-                           if (purpose.kind == ConnectKind::Meet) invite(*context, invitation, open, fd);
-                         });
+    host->context_->listeners().open(place.credentials(), Listeners::kRoot,
+                                     [invitation, open = !place.secret, context = host->context_.get()](
+                                         const ConnectRequest& purpose, Fd fd) {
+                                       if (purpose.kind == ConnectKind::Meet)
+                                         invite(*context, invitation, open, fd);
+                                     });
     for (const Fd* listener : {&host->unix_, &host->tcp_})
-      if (listener->valid()) host->context_->listen_at(*listener);
+      if (listener->valid()) host->context_->listeners().add(*listener);
     return host;
   }
   ~Host() {
     if (context_ == nullptr || session_ == 0) return;
     for (const Fd* listener : {&unix_, &tcp_})
-      if (listener->valid()) context_->stop_listening(*listener);
-    context_->close(session_, Context::kRoot);
+      if (listener->valid()) context_->listeners().remove(*listener);
+    context_->listeners().close(session_, Listeners::kRoot);
   }
 
  private:
   static void invite(Context& context, const SealedId& invitation, bool same_user_only, const Fd& fd) {
     const auto peer = peer_credentials(fd.get());
     if (same_user_only && (!peer.ok() || peer.value().uid != ::getuid())) {
-      context.complaints().warn("user", fmt::format("turned a process away that is not this user's on this "
-                                                    "host; {}",
-                                                    kSetSecret));
+      context.listeners().warn("user", fmt::format("turned a process away that is not this user's on this "
+                                                   "host; {}",
+                                                   kSetSecret));
       return;
     }
     ByteWriter body;

@@ -1,299 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/session.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-
-#include "base/log.h"
-#include "bootstrap/state_query.h"
-#include "health/flight_recorders.h"
+#include "control_plane.h"
 
 namespace rondo {
 
+Session::Session(std::unique_ptr<ControlPlane> control)
+    : control_(std::move(control)),
+      id_(control_->id()),
+      rank_(control_->rank()),
+      members_(control_->members()) {}
+
+Session::~Session() = default;
+
+Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
+                                               const PeerGpu& device, int64_t timeout_ms,
+                                               const Interrupt& superseded, const Interrupt& interrupt) {
+  RONDO_TRY_ASSIGN(auto control,
+                   ControlPlane::join(id, nranks, rank, device, timeout_ms, superseded, interrupt));
+  return std::shared_ptr<Session>(new Session(std::move(control)));
+}
+
 std::shared_ptr<Session> Session::alone(const PeerGpu& device) {
-  std::shared_ptr<Session> session(new Session);
-  session->members_.resize(1);
-  session->members_.front().device = device;
-  session->credentials_.session = random_u64();
-  return session;
+  return std::shared_ptr<Session>(new Session(ControlPlane::alone(device)));
 }
 
-Session::~Session() {
-  if (context_ == nullptr) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-    changed_.notify_all();
-  }
-  if (seeker_.joinable()) seeker_.join();
-  context_->close(credentials_.session, rank_);
-  context_->event_loop().call([this] {
-    for (auto& [rank, edge] : edges_) {
-      if (all_end_ != Ended::Everything && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
-      if (edge.pidfd.valid()) context_->event_loop().unwatch(edge.pidfd.get());
-    }
-    edges_.clear();
-    root_.reset();
-  });
-  // In a second call, so that it runs after anything that the edges' handlers have posted.
-  context_->event_loop().call([this] { context_->event_loop().cancel(suspicion_); });
-  bootstrap_root_.reset();  // before the Context that it works on
-}
-
-// --- sockets to other ranks ---
-
-std::vector<Address> Session::addresses_of(const PeerInfo& peer, Route route) const {
-  if (route == Route::Unix) return {Address::abstract_unix(unix_name(peer.endpoint.process))};
-  const bool same_host = is_on_this_host(peer.rank);
-  std::vector<Address> addresses;
-  if (same_host) addresses.push_back(Address::tcp(kLoopback, peer.tcp_port));
-  for (const IpAddress& ip : by_locality(peer.addresses, context_->interfaces()))
-    if (same_host || !is_loopback(ip)) addresses.push_back(Address::tcp(ip, peer.tcp_port));
-  return addresses;
+bool Session::is_root_gone(const Status& failure) {
+  return failure.code() == Code::SystemError &&
+         failure.message().find(ControlPlane::kRootUnreachable) != std::string::npos;
 }
 
 Result<Fd> Session::dial(int rank, Route route, ConnectRequest purpose, const Deadline& deadline,
                          const Interrupt& interrupt, Contact* contact) {
-  const PeerInfo& peer = member(rank);
-  purpose.from_rank = rank_;
-  purpose.to_rank = rank;
-  const std::vector<Address> addresses = addresses_of(peer, route);
-  if (addresses.empty())
-    return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
-                 peer.text());
-  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt, contact);
-  if (fd.ok()) return fd;
-  const Code code = fd.status().code();
-  return fd.status().within(code == Code::RemoteError   ? peer.text() + " is gone"
-                            : code == Code::SystemError ? "cannot reach " + peer.text()
-                                                        : peer.text());
+  return control_->dial(rank, route, purpose, deadline, interrupt, contact);
 }
 
-Fd Session::arrived(ConnectRequest& purpose) {
-  std::lock_guard lock(mutex_);
-  const auto found =
-      arrivals_.extract({purpose.communicator, purpose.from_rank, purpose.port, purpose.index});
-  if (found.empty()) return Fd();
-  purpose.route = found.mapped().route;
-  return std::move(found.mapped().fd);
-}
+Fd Session::arrived(ConnectRequest& purpose) { return control_->arrived(purpose); }
 
-void Session::admit(const ConnectRequest& purpose, Fd fd) {
-  switch (purpose.kind) {
-    case ConnectKind::Control:
-      if (seated_) return add_edge(purpose.from_rank, std::move(fd));
-      early_edges_.emplace_back(purpose.from_rank, std::move(fd));
-      return;
-    case ConnectKind::Data: {
-      std::lock_guard lock(mutex_);
-      arrivals_[{purpose.communicator, purpose.from_rank, purpose.port, purpose.index}] = {std::move(fd),
-                                                                                           purpose.route};
-      return;
-    }
-    case ConnectKind::Inquiry: return answer_inquiry(purpose, fd);
-    case ConnectKind::Register:
-    case ConnectKind::Meet: return;  // handled by the root
-  }
-}
+void Session::attach(Attachment attachment) { control_->attach(std::move(attachment)); }
 
-// --- the control tree ---
-
-void Session::add_edge(int rank, Fd fd) {
-  // Any rank may connect: one whose parent has gone may do so before this rank knows that the parent has.
-  if (rank < 0 || rank >= size() || edges_.contains(rank)) {
-    log().warn("a control connection came from rank {}, which rank {} does not expect", rank, rank_);
-    return;
-  }
-  Edge& edge = edges_[rank];
-  if (!is_on_this_host(rank)) watch_for_lost_host(fd, unreachable_s_);
-  edge.socket = std::make_unique<FramedSocket>(
-      context_->event_loop(), std::move(fd),
-      [this, rank](const ControlMessage& message) { on_edge_message(rank, message); },
-      [this, rank] { lose(rank, {}); });
-  watch_process(rank, edge);
-  if (rank == tree_.parent) told_ = Ended::Nothing;
-  {
-    std::lock_guard lock(mutex_);
-    for (const FailureNotice& notice : heard_)
-      edge.socket->send(MessageType::FailureNotice, notice.written());
-    edge.socket->send(MessageType::AllEnded, ByteWriter().put(all_end_));
-    standing_.insert(rank);
-    changed_.notify_all();
-  }
-  pass_up();
-}
-
-/// A socket outlives its process if a forked child has inherited it, so the process itself is watched.
-void Session::watch_process(int rank, Edge& edge) {
-  auto credentials = peer_credentials(edge.socket->fd());
-  if (!credentials.ok() || credentials.value().pid <= 0 || credentials.value().pid == ::getpid()) return;
-  edge.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, credentials.value().pid, 0)));
-  if (!edge.pidfd.valid()) return;
-  // Its last messages may still be in the socket, and are handled first.
-  context_->event_loop().watch(edge.pidfd.get(), EPOLLIN, [this, rank](uint32_t) {
-    context_->event_loop().post([this, rank] { lose(rank, "died"); });
-  });
-}
-
-void Session::on_edge_message(int rank, const ControlMessage& message) {
-  ByteReader reader(message.body);
-  if (message.type == MessageType::FailureNotice) hear(FailureNotice::read(reader), rank);
-  const auto found = edges_.find(rank);  // may be lost already; its earlier messages still count
-  if (found == edges_.end()) return;
-  Edge& edge = found->second;
-  switch (message.type) {
-    case MessageType::FailureNotice:  // a leaving rank waits until its neighbours have passed the notice on
-      if (gone_.contains(rank)) edge.socket->send(MessageType::Farewell, ByteWriter());
-      return;
-    case MessageType::Ended: edge.ended = reader.get<Ended>(); return pass_up();
-    case MessageType::AllEnded: return all_have(reader.get<Ended>());
-    case MessageType::Left: edge.left = true; return;
-    case MessageType::Farewell: edge.farewell = true; return;
-    case MessageType::Sounding: {
-      const auto id = reader.get<SoundingId>();  // posted, so after notices posted by this rank's threads
-      return context_->event_loop().post([this, id, rank] { sound(id, rank); });
-    }
-    case MessageType::Sounded: return end_sounding(reader.get<SoundingId>(), rank);
-    default: log().warn("{} sent an unexpected control message", member(rank).text());
-  }
-}
-
-void Session::on_root_message(const ControlMessage& message) {
-  if (message.type != MessageType::FailureNotice) return;
-  ByteReader reader(message.body);
-  hear(FailureNotice::read(reader), -1);
-}
-
-bool Session::is_unreachable(const Edge& edge) {
-  const int error_number = edge.socket->error_number();
-  return error_number == ETIMEDOUT || error_number == EHOSTUNREACH || error_number == ENETUNREACH;
-}
-
-/// `how`: empty if the cause has to be determined from the socket.
-void Session::lose(int rank, const std::string& how) {
-  auto node = edges_.extract(rank);
-  if (node.empty()) return;
-  Edge& edge = node.mapped();
-  if (edge.pidfd.valid()) context_->event_loop().unwatch(edge.pidfd.get());
-  const bool unreachable = how.empty() && is_unreachable(edge);
-  const std::string end = edge.left     ? "left after a failure"
-                          : how.empty() ? "died or left without rondo_destroy()"
-                                        : how;
-  context_->event_loop().post([socket = std::shared_ptr<FramedSocket>(std::move(edge.socket))] {});
-  const bool is_news = all_end_ != Ended::Everything && !gone_.contains(rank);
-  if (is_news && has_departed_) {  // the remaining ranks report its fate
-    gone_.insert(rank);
-    take_place();
-  } else if (is_news && unreachable) {
-    lose_host_of(rank);
-  } else if (is_news) {
-    hear(FailureNotice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
-  }
-  end_soundings(rank);
-}
-
-void Session::notify(const FailureNotice& notice) {
-  if (context_ == nullptr) return;
-  context_->event_loop().post([this, notice] { hear(notice, -1); });
-}
-
-void Session::hear(const FailureNotice& notice, int from_rank) {
-  {
-    std::lock_guard lock(mutex_);
-    const bool known = std::any_of(heard_.begin(), heard_.end(), [&](const FailureNotice& other) {
-      return other.communicator == notice.communicator && other.rank == notice.rank;
-    });
-    if (known) return;
-    heard_.push_back(notice);
-    for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
-    if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(notice.status());
-    changed_.notify_all();
-  }
-  for (auto& [rank, edge] : edges_)
-    if (rank != from_rank) edge.socket->send(MessageType::FailureNotice, notice.written());
-  if (bootstrap_root_) bootstrap_root_->pass_on(notice);
-  if (notice.communicator == 0 && notice.rank != rank_ && gone_.insert(notice.rank).second) take_place();
-}
-
-void Session::apply(const FailureNotice& notice, const Attachment& attachment) {
-  if (notice.is_departure()) return;
-  const bool member_gone =
-      notice.communicator == 0 &&
-      std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) != attachment.ranks.end();
-  if (member_gone || notice.communicator == attachment.communicator)
-    attachment.health->fail(attachment.recorder->named(notice.status()));
-}
+void Session::detach(uint64_t communicator) { control_->detach(communicator); }
 
 std::shared_ptr<FlightRecorder> Session::recorder_of(uint64_t communicator) {
-  const std::lock_guard lock(mutex_);
-  const auto found = attachments_.find(communicator);
-  return found == attachments_.end() ? nullptr : found->second.recorder;
+  return control_->recorder_of(communicator);
 }
 
-int Session::first_gone(std::span<const int> ranks) {
-  const std::lock_guard lock(mutex_);
-  for (const FailureNotice& notice : heard_)
-    if (notice.communicator == 0 && std::find(ranks.begin(), ranks.end(), notice.rank) != ranks.end())
-      return notice.rank;
-  return -1;
+int Session::first_gone(std::span<const int> ranks) { return control_->first_gone(ranks); }
+
+void Session::finish(uint64_t communicator) { control_->finish(communicator); }
+
+bool Session::is_last(uint64_t communicator) { return control_->is_last(communicator); }
+
+void Session::notify(const FailureNotice& notice) { control_->notify(notice); }
+
+void Session::await_news(int64_t at_most_ms, const CommState& health) {
+  control_->await_news(at_most_ms, health);
 }
 
-void Session::attach(Attachment attachment) {
-  remember_recorder(credentials_.session, attachment.communicator, rank_, attachment.recorder,
-                    attachment.health);
-  std::lock_guard lock(mutex_);
-  for (const FailureNotice& notice : heard_) apply(notice, attachment);
-  attachments_[attachment.communicator] = std::move(attachment);
+Result<bool> Session::await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt) {
+  return control_->await_ends(communicator, for_ms, interrupt);
 }
 
-void Session::detach(uint64_t communicator) {
-  std::lock_guard lock(mutex_);
-  if (attachments_.erase(communicator) != 0) note_ends();
-  forget_recorder(credentials_.session, communicator, rank_);
-  std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
-}
+std::string Session::interfaces_text() const { return control_->interfaces_text(); }
 
-void Session::finish(uint64_t communicator) {
-  std::lock_guard lock(mutex_);
-  if (const auto found = attachments_.find(communicator); found != attachments_.end())
-    found->second.finished = true;
-  note_ends();
-}
-
-bool Session::is_last(uint64_t communicator) {
-  std::lock_guard lock(mutex_);
-  return std::all_of(attachments_.begin(), attachments_.end(),
-                     [&](const auto& one) { return one.first == communicator || one.second.finished; });
-}
-
-// --- state queries ---
-
-void Session::answer_inquiry(const ConnectRequest& purpose, const Fd& fd) {
-  PeerStates known;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, attachment] : attachments_) {
-      const auto asker = std::find(attachment.ranks.begin(), attachment.ranks.end(), purpose.from_rank);
-      const PeerState activity = PeerState::of(
-          *attachment.recorder,
-          asker == attachment.ranks.end() ? -1 : static_cast<int>(asker - attachment.ranks.begin()));
-      if (id == purpose.communicator) {
-        known.here = activity;
-      } else if (known.other == 0 && activity.waits()) {
-        known.other = id;
-        known.there = activity;
-      }
-    }
-  }
-  known.here.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;
-  ByteWriter answer;
-  answer.put(known);
-  // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.
-  if (const Status sent = send_message(fd, MessageType::Answer, answer, Deadline::in_ms(0), {}); !sent.ok())
-    log().info("an inquiry was not answered: {}", sent.message());
-}
+void Session::depart() { control_->depart(); }
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/unique_id.h"
+#include "bootstrap/rendezvous.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "call/placement.h"
+#include "call/check.h"
 
 #include <optional>
 

@@ -9,7 +9,7 @@
 #include "base/log_level.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
-#include "call/placement.h"
+#include "call/check.h"
 #include "comm/requests.h"
 #include "exec/connection_executor.h"
 #include "finalize.h"

@@ -79,7 +79,7 @@ Result<int64_t> init_timeout_ms() {
 
 Result<UniqueId> make_unique_id() {
   RONDO_TRY_ASSIGN(const int64_t timeout_ms, init_timeout_ms());
-  return BootstrapRoot::start(timeout_ms, random_secret());
+  return start_root(timeout_ms);
 }
 
 Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communicator::Options options,
@@ -88,7 +88,7 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
   if (rank < 0 || rank >= nranks)
     return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
   if (nranks == 1) {
-    BootstrapRoot::claim(id.credentials.session);  // no other rank will join
+    end_root(id);  // no other rank will join
     return alone(std::move(options));
   }
   RONDO_TRY_ASSIGN(const PeerGpu device, device_of(options));

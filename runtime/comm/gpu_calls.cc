@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/log.h"
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
 #include "comm/communicator.h"
 #include "diagnosis/desync_report.h"
 #include "gpu/device.h"
@@ -204,7 +204,7 @@ GpuMessages& GpuCalls::messages() {
   return *messages_;
 }
 
-DeviceChannels::Ways GpuCalls::ways() {
+DeviceExecutor::Ways GpuCalls::ways() {
   ConnectionTable& connections = communicator_.connections();
   return {
       .shares_memory =

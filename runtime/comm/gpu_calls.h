@@ -60,7 +60,7 @@ class GpuCalls {
   Result<Task*> start_over_connections(const Call& call, const Algorithm& algorithm,
                                        const Execution& execution, const Signature& signature);
   Result<DeviceExecutor*> executor();
-  DeviceChannels::Ways ways();
+  DeviceExecutor::Ways ways();
   Status late_or_different(const std::string& what, bool last);
 
   Communicator& communicator_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/backoff.h"
+#include "comm/queue.h"
 #include "progress_engine.h"
 
 namespace rondo {

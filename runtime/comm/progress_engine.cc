@@ -7,6 +7,7 @@
 #include "base/backoff.h"
 #include "base/limits.h"
 #include "comm_progress.h"
+#include "user_messages.h"
 
 namespace rondo {
 namespace {

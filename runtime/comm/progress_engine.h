@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "comm/user_messages.h"
+#include "comm/group.h"
 
 namespace rondo {
 

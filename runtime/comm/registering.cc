@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "call/placement.h"
+#include "call/check.h"
 #include "comm/communicator.h"
 #include "gpu/ipc.h"
 #include "gpu/memory.h"

@@ -4,6 +4,7 @@
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/quiet_thread.h"
+#include "comm/group.h"
 #include "comm_progress.h"
 
 namespace rondo {

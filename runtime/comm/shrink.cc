@@ -8,7 +8,8 @@
 #include <array>
 
 #include "base/backoff.h"
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
+#include "bootstrap/rendezvous.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "net/framed_socket.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/user_messages.h"
+#include "user_messages.h"
 
 #include <algorithm>
 #include <memory>

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
 
 namespace rondo {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/fold.h"
+#include "exec/call_args.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "exec/call_args.h"
-#include "exec/fold.h"
 #include "exec/task.h"
 #include "program.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_connections/device_channels.h"
+#include "device_channels.h"
 
 #include <algorithm>
 #include <array>

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/backoff.h"
+#include "device_channels.h"
+#include "device_program.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
 
@@ -57,11 +59,12 @@ Status issue_device_executor(std::span<const LocalGroup::LocalCall> local_calls)
 DeviceExecutor::DeviceExecutor(const ExecutorSettings& settings, ExecutorHooks hooks, LocalLaunch run)
     : settings_(settings),
       hooks_(std::move(hooks)),
-      channels_({.rank = settings.rank,
-                 .device = settings.device,
-                 .channels = settings.channels,
-                 .params = settings.params},
-                hooks_.ways),
+      channels_(
+          std::make_unique<DeviceChannels>(DeviceChannels::ChannelSettings{.rank = settings.rank,
+                                                                           .device = settings.device,
+                                                                           .channels = settings.channels,
+                                                                           .params = settings.params},
+                                           hooks_.ways)),
       run_(std::move(run)) {}
 
 Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::make(const ExecutorSettings& settings,
@@ -80,16 +83,16 @@ Result<DeviceProgram*> DeviceExecutor::program(const Algorithm& algorithm, const
                                                const Shape& shape) {
   const ProgramKey key{&algorithm,        shape.root,         shape.varying,
                        shape.commutative, execution.protocol, execution.channels};
-  if (const auto known = programs_.find(key); known != programs_.end()) return &known->second;
+  if (const auto known = programs_.find(key); known != programs_.end()) return known->second.get();
   const DeviceProgram::ProgramSettings settings{.device = settings_.device,
                                                 .protocol = execution.protocol,
                                                 .channels = static_cast<uint32_t>(execution.channels),
                                                 .slot_bytes = settings_.params.slot_bytes};
   const auto connect = [&](int peer, uint16_t port, uint32_t channel) {
-    return channels_.connection(peer, port, static_cast<int>(channel), execution.protocol);
+    return channels_->connection(peer, port, static_cast<int>(channel), execution.protocol);
   };
   RONDO_TRY_ASSIGN(auto made, DeviceProgram::make(algorithm.build(shape, settings_.rank), settings, connect));
-  return &programs_.emplace(key, std::move(made)).first->second;
+  return programs_.emplace(key, std::make_unique<DeviceProgram>(std::move(made))).first->second.get();
 }
 
 Status DeviceExecutor::begin(const Call& call, const Algorithm& algorithm, const Execution& execution,
@@ -114,7 +117,7 @@ Status DeviceExecutor::begin(const Call& call, const Algorithm& algorithm, const
 
 Result<Progress> DeviceExecutor::step() {
   if (!running_) {
-    RONDO_TRY_ASSIGN(const bool linked, channels_.poll_connect());
+    RONDO_TRY_ASSIGN(const bool linked, channels_->poll_connect());
     if (!linked) return Progress::Stuck;
     RONDO_TRY(run_.begin(*asked_, call_.call.signature, this));
     running_ = true;
@@ -139,7 +142,7 @@ Progress DeviceExecutor::advance() {
   return progress.ok() ? progress.value() : Progress::Failed;
 }
 
-int DeviceExecutor::blocked_on() const { return running_ ? run_.blocked_on() : channels_.waits_for(); }
+int DeviceExecutor::blocked_on() const { return running_ ? run_.blocked_on() : channels_->waits_for(); }
 
 void DeviceExecutor::abandon() {
   if (running_) run_.abandon();
@@ -192,7 +195,7 @@ Status DeviceExecutor::issued(gpu::Stream stream) {
 Status DeviceExecutor::drain(const Deadline& deadline) {
   const auto over = [&] {
     const bool idle =
-        run_.drained() && load(health_->started) == load(health_->finished) && channels_.flushed();
+        run_.drained() && load(health_->started) == load(health_->finished) && channels_->flushed();
     return idle || hooks_.failed();
   };
   if (wait_until(over, deadline)) return {};
@@ -207,7 +210,7 @@ bool DeviceExecutor::serve() {
     busy_ = false;
     return false;
   }
-  const bool moved = channels_.pump();
+  const bool moved = channels_->pump();
   const uint64_t finished =
       load(health_->finished);  // before `started`: then equal values mean that nothing runs
   busy_ = load(health_->started) != finished;
@@ -242,7 +245,7 @@ void DeviceExecutor::watch(bool moved) {
   }
   const StallDetector::Finding finding = stall_detector_.judge(hooks_.timeout_ms());
   if (finding == StallDetector::Finding::Fine) return;
-  Status broken = channels_.status();
+  Status broken = channels_->status();
   if (broken.ok()) broken = hooks_.look(finding == StallDetector::Finding::Overdue);
   if (!broken.ok()) hooks_.fail(broken);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_connections/device_program.h"
+#include "device_program.h"
 
 #include <cstring>
 #include <map>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
 #include "gpu/device.h"
 
 namespace rondo {

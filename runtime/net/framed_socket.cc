@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "net/event_loop.h"
+
 namespace rondo {
 namespace {
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/pending_handshakes.h"
+#include "pending_handshakes.h"
 
 #include <sys/resource.h>
 
 #include <algorithm>
+
+#include "server_handshake.h"
 
 namespace rondo {
 namespace {
@@ -21,6 +23,11 @@ IpAddress source_of(const Address& from) {
 }
 
 }  // namespace
+
+PendingHandshakes::PendingHandshakes(EventLoop& poller, HandshakeOwner& desk)
+    : event_loop_(poller), desk_(desk) {}
+
+PendingHandshakes::~PendingHandshakes() = default;
 
 bool PendingHandshakes::add(Fd fd, const Address& from) {
   const bool full = is_full(fd.get()) && drop_one();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/rate_limited_warnings.h"
+#include "rate_limited_warnings.h"
 
 #include "base/log.h"
 

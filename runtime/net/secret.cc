@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/secret.h"
+#include "net/handshake.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/server_handshake.h"
+#include "server_handshake.h"
 
 #include <algorithm>
 #include <cctype>

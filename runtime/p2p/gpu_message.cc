@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "p2p/gpu_message.h"
+#include "gpu_message.h"
 
 #include <algorithm>
 #include <atomic>

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
+#include "gpu_message.h"
 #include "kernels/ticket.h"
 
 namespace rondo {

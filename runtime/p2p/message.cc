@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "p2p/message.h"
+#include "message.h"
 
 #include <cstring>
 

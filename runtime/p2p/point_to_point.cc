@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "kernels/stream_copy.h"
+#include "message.h"
 
 namespace rondo {
 namespace {
@@ -31,6 +32,10 @@ void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, s
 
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
     : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
+
+PointToPoint::~PointToPoint() = default;
+
+size_t PointToPoint::unreceived() const { return unexpected_.size(); }
 
 Status PointToPoint::reach(const SendRequest& request) {
   if (request.peer == self_) return {};

@@ -2,6 +2,7 @@
 // The fast path of PointToPoint: most short messages complete immediately, without a queued request.
 #include <algorithm>
 
+#include "message.h"
 #include "p2p/point_to_point.h"
 
 namespace rondo {

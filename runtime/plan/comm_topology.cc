@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "bootstrap/session.h"
 #include "locality.h"
+#include "plan/connection_costs.h"
 #include "topology/cache.h"
 
 namespace rondo {

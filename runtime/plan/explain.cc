@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/explain.h"
+#include "plan/selector.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "bootstrap/ports.h"
+#include "bootstrap/membership.h"
 
 namespace rondo {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/cache_line.h"
-#include "exec/fold.h"
+#include "exec/call_args.h"
 
 namespace rondo {
 namespace {

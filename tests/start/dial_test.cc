@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "bootstrap/context.h"
 #include "catch.h"
+#include "context.h"
 #include "net/handshake.h"
 
 namespace rondo::test {
@@ -68,9 +68,9 @@ struct Dialled {
     auto got = Context::get();
     REQUIRE(got.ok());
     context = got.take();
-    context->open(credentials, 0, [this](const ConnectRequest&, Fd) { ++came; });
+    context->listeners().open(credentials, 0, [this](const ConnectRequest&, Fd) { ++came; });
   }
-  ~Dialled() { context->close(credentials.session, 0); }
+  ~Dialled() { context->listeners().close(credentials.session, 0); }
   Address address() const { return loopback(context->self().tcp_port); }
 
   Result<Fd> dial(std::vector<Address> addresses, int64_t within_ms, int rank, Contact& contact) const {

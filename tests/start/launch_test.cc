@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bootstrap/launcher_env.h"
+#include "launcher_env.h"
 
 #include <map>
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "bootstrap/unique_id.h"
+#include "bootstrap/rendezvous.h"
 #include "catch.h"
 #include "folder.h"
 #include "ports.h"

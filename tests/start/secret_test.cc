@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a user's secret becomes a key: random ones are used directly, short ones are stretched.
-#include "net/secret.h"
+#include "net/handshake.h"
 
 #include <fmt/core.h>
 

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "bootstrap/unique_id.h"
+#include "bootstrap/rendezvous.h"
 #include "catch.h"
 
 namespace rondo::test {

@@ -53,7 +53,8 @@ def main():
         for name in text_rules.long_files(files):
             print(f"long: {name}")
     try:
-        found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree)],
+        found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree),
+                                           *layers.needlessly_public(tree)],
                  "names": name_rules.name_violations, "text": text_rules.text_violations,
                  "environment": doc_rules.environment_violations, "options": doc_rules.option_violations,
                  "readme": doc_rules.readme_violations, "version": version_rules.version_violations,

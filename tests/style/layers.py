@@ -14,7 +14,7 @@ LAYERS = [
     ("transports", "transports", ("base", "gpu", "schedule")),
     ("runtime/algorithms", "algorithms", ("base", "schedule")),
     ("runtime/net", "net", ("base",)),
-    ("runtime/health", "health", ("base", "net")),
+    ("runtime/health", "health", ("base",)),
     ("runtime/bootstrap", "bootstrap", ("base", "gpu", "topology", "kernels", "transports", "net", "health")),
     ("runtime/diagnosis", "diagnosis", ("bootstrap",)),
     ("runtime/call", "call", ("base", "gpu", "schedule")),
@@ -114,4 +114,20 @@ def unused_arrows(files):
         own = direct.union(*(reached.get(name, set()) for name in direct))
         reached[row[1]] = own
         found += [f"{row[0]} may include {name}, and does not" for name in row[2] if name not in own]
+    return found
+
+
+def needlessly_public(files):
+    """files: path -> text. Every header in include/ that nothing outside its folder includes directly."""
+    users = {}  # what an #include says -> the folders of LAYERS that say it; None: no such folder, as tests
+    for path, text in files.items():
+        if path.endswith(SOURCES):
+            row = layer_of(path)
+            for match in INCLUDE.finditer(text):
+                users.setdefault(match[2], set()).add(row and row[0])
+    found = []
+    for folder, name, _ in LAYERS:
+        start = f"{folder}/include/"
+        found += [f"{path}: only {folder} includes it: move it out of include/" for path in sorted(files)
+                  if path.startswith(f"{start}{name}/") and not users.get(path[len(start):], set()) - {folder}]
     return found

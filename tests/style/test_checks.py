@@ -69,6 +69,12 @@ class Includes(unittest.TestCase):
         through = with_line("kernels/reduce.cc", '#include "schedule/schedule.h"')
         self.assertNotIn(unused, layers.unused_arrows(through))
 
+    def test_a_public_header_that_no_other_folder_includes(self):
+        found = layers.needlessly_public(with_line("transports/tcp/tcp.cc", '#include "kernels/reduce.h"'))
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("runtime/schedule/include/schedule/schedule.h: only runtime/schedule", found[0])
+        self.assertIn("transports/include/transports/transport.h: only transports", found[1])
+
 
 class Text(unittest.TestCase):
     def expect(self, path, text, words):

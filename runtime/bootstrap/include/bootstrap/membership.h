@@ -15,6 +15,16 @@
 
 namespace rondo {
 
+/// The sockets between two ranks of a communicator, by use. The lanes of a Schedule count from 0, those of
+/// calls on GPUs from FirstGpuLane; uses with one socket, or with a set of their own, are listed after them.
+enum class Port : uint16_t {
+  FirstGpuLane = 0x4000,
+  Shrink = 0xfffc,  // the rest are numbered by the compiler, so that no two are equal
+  HostSegment,
+  Staging,
+  Messages,
+};
+
 class Membership {
  public:
   /// `ranks`: the communicator's members, as session ranks in order; `self`: this rank's index in them;

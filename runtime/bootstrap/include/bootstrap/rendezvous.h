@@ -4,19 +4,57 @@
 // the same host, by the credentials that the kernel reports. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "bootstrap/launcher_env.h"
-#include "bootstrap/unique_id.h"
+#include "base/status.h"
+#include "net/handshake.h"
+#include "net/socket.h"
 
 namespace rondo {
+
+/// The content of rondo_unique_id_t: the bootstrap root's addresses and the session's secret.
+struct UniqueId {
+  static constexpr size_t kBytes = 128;
+  static constexpr size_t kMaxAddresses = 3;
+
+  Credentials credentials;
+  uint64_t process = 0;  // of the root; its Unix name is derived from it
+  uint16_t tcp_port = 0;
+  std::vector<IpAddress> addresses;
+
+  void write(std::span<std::byte, kBytes> out) const;
+  /// InvalidArgument if the bytes are no unique id, or one of another version.
+  static Result<UniqueId> read(std::span<const std::byte, kBytes> in);
+};
+
+/// Starts the bootstrap root of a new session in this process, which gives the ranks `timeout_ms`; returns
+/// its id.
+Result<UniqueId> start_root(int64_t timeout_ms);
+/// Ends it, if it is in this process: no rank will join.
+void end_root(const UniqueId& id);
 
 /// The unique id at one rank, and the handle that keeps it available to others until this rank has joined.
 struct RendezvousResult {
   UniqueId id;
   std::shared_ptr<void> keep;  // rank 0's listeners or file, which go away with it
   Interrupt superseded;        // set if the id may be an earlier run's: fails once there is another one
+};
+
+/// What a launcher set in the environment: torchrun, rondo-run, Open MPI, MPICH or Slurm.
+struct LauncherEnv {
+  int rank = 0;
+  int size = 1;
+  std::optional<int> local_rank;
+  std::optional<int> local_size;
+  std::string master_host;     // empty: not given
+  int master_port = 0;         // 0: not given
+  bool agent_at_port = false;  // torchrun itself listens at master_port
+  std::string job;             // a name that only this job's processes share; empty: not given
 };
 
 struct Method {

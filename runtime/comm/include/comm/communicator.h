@@ -17,7 +17,7 @@
 #include "exec/connections.h"
 #include "exec/task.h"
 #include "p2p/point_to_point.h"
-#include "plan/link_model.h"
+#include "plan/connection_costs.h"
 #include "plan/plan_cache.h"
 #include "plan/selector.h"
 

@@ -7,10 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "bootstrap/unique_id.h"
 #include "comm/communicator.h"
 
 namespace rondo {
+
+struct UniqueId;
 
 using CommunicatorPtr = std::unique_ptr<Communicator>;
 

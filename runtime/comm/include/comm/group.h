@@ -1,11 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group: collects a thread's calls between rondo_group_start() and rondo_group_end(), and issues them on the
-// caller's thread or through the queues that they name.
+// Calls as their callers requested them, and the group, which collects a thread's calls between
+// rondo_group_start() and rondo_group_end() and issues them on the caller's thread or through the queues that
+// they name. A group belongs to its thread.
 #pragma once
 
-#include "comm/user_messages.h"
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <variant>
+
+#include "call/check.h"
+#include "comm/communicator.h"
+#include "p2p/point_to_point.h"
 
 namespace rondo {
+
+class Queue;
+
+/// A call or message as a group or queue keeps it until it is issued.
+struct GroupOp {
+  Communicator* communicator = nullptr;
+  std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
+  Queue* queue = nullptr;        // the requested queue; null: the caller's thread
+  std::function<void()> finish;  // called on success; may be empty
+  CallPlace place = {};          // for sends and receives
+};
+
+/// A send or receive of host memory. Most short ones are done at once and without allocating a request
+/// (MessagesAtOnce); the rest continue as GroupOps.
+struct UserMessage {
+  using Tell = void (*)(const RecvRequest& got, void* whom);
+
+  Communicator* communicator = nullptr;
+  std::variant<SendRequest, RecvRequest> request;
+  Tell tell = nullptr;  // called when a receive is done; may be null
+  void* whom = nullptr;
+
+  bool is_done() const;
+  int peer() const;
+  void finish() const;
+  /// The message as a GroupOp.
+  GroupOp op(Queue* queue = nullptr, const CallPlace& place = {}) const;
+};
+static_assert(std::is_trivially_copyable_v<UserMessage>);
 
 /// Opens a group on this thread, or a nested level of it.
 void group_start();

@@ -11,9 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "comm/user_messages.h"
+#include "base/status.h"
 
 namespace rondo {
+
+struct GroupOp;
 
 /// One of them. Owned by Requests until it is over; afterwards its communicator may be gone.
 class Request;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "exec/connections.h"
+#include "plan/connection_costs.h"
 #include "plan/executor.h"
-#include "plan/link_model.h"
 
 namespace rondo {
 

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <tuple>
 
@@ -16,22 +17,33 @@
 #include "call/call.h"
 #include "exec/proxy.h"
 #include "exec/task.h"
-#include "gpu_connections/device_channels.h"
-#include "gpu_connections/device_program.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
 #include "gpu_group/local_group.h"
 #include "health/stall_detector.h"
+#include "kernels/device_call.h"
 #include "plan/device_tuning.h"
+#include "transports/transport.h"
 
 namespace rondo {
+
+class DeviceChannels;
+class DeviceProgram;
 
 /// A LocalGroup::Issue; payloads are DeviceExecutors.
 Status issue_device_executor(std::span<const LocalGroup::LocalCall> local_calls);
 
 class DeviceExecutor final : public Task, public Proxy::ProxyClient {
  public:
+  /// How to reach a peer for a lane's port: a Link for PeerMemory, or a Connection to relay over.
+  struct Ways {
+    std::function<bool(int peer)> shares_memory;
+    std::function<Result<std::unique_ptr<Link>>(int peer, uint16_t port)> link;
+    std::function<Result<Connection*>(int peer, uint16_t port)> connect;
+  };
   /// Callbacks into the communicator. All but `ways` are also called on the proxy's thread.
   struct ExecutorHooks {
-    DeviceChannels::Ways ways;
+    Ways ways;
     std::function<bool()> failed;
     std::function<Status()> cause;  // of the failure
     std::function<void(const Status& cause)> fail;
@@ -97,10 +109,10 @@ class DeviceExecutor final : public Task, public Proxy::ProxyClient {
   ExecutorHooks hooks_;
   gpu::Memory health_memory_;
   device::CallHealth* health_ = nullptr;  // in health_memory_, shared with the GPU
-  std::map<ProgramKey, DeviceProgram> programs_;
+  std::map<ProgramKey, std::unique_ptr<DeviceProgram>> programs_;
   std::deque<Tables> tables_;
   Tables* tables_at_hand_ = nullptr;
-  DeviceChannels channels_;
+  std::unique_ptr<DeviceChannels> channels_;
   LocalLaunch run_;
   const Call* asked_ = nullptr;
   DeviceCall call_;

@@ -3,14 +3,17 @@
 // send_message() and receive_message() use the same frames on a thread that may block.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "net/byte_codec.h"
-#include "net/event_loop.h"
 #include "net/socket.h"
 
 namespace rondo {
+
+class EventLoop;
 
 enum class MessageType : uint32_t {
   Registration,   // rank -> root: this rank's PeerInfo

@@ -9,15 +9,42 @@
 //
 // The dialler proves first, so a stranger who reaches the listener learns nothing that would verify a guess
 // at the secret. Sizes are fixed, so a stranger can make the listener read at most 160 bytes. dial() blocks
-// its caller; ServerHandshake (server_handshake.h) is the listener's side.
+// its caller, any thread; Listeners have the other side.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "net/secret.h"
+#include "base/status.h"
 #include "net/socket.h"
 
 namespace rondo {
+
+/// A keyed hash, which proves that its sender knows the secret.
+using Digest = std::array<std::byte, 32>;
+
+/// Random bytes that the ranks of a session share.
+struct Secret {
+  Digest bytes{};
+};
+
+/// From the system's random number generator.
+Secret random_secret();
+uint64_t random_u64();
+
+/// The secret derived from a user's text. 32 random bytes, as 64 hexadecimal digits or in base64, are only
+/// hashed; any other text can be guessed, and is stretched to make guessing expensive, once per process, text
+/// and salt.
+Result<Secret> secret_from_text(std::string_view text, std::string_view salt);
+
+/// HMAC-SHA-256 of the concatenated parts.
+Digest keyed_hash(const Secret& secret, std::initializer_list<std::span<const std::byte>> parts);
+
+/// Compares in constant time.
+bool same_digest(const Digest& a, const Digest& b);
 
 /// What a connection is for.
 enum class ConnectKind : uint32_t {

@@ -4,16 +4,26 @@
 
 #include <functional>
 #include <list>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "exec/proxy.h"
 #include "exec/task.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
 #include "health/stall_detector.h"
-#include "p2p/gpu_message.h"
+#include "p2p/point_to_point.h"
 
 namespace rondo {
+
+class GpuMessage;
+
+/// A user's request; its buffer is GPU memory.
+using AnyRequest = std::variant<std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>>;
 
 class GpuMessages final : public Proxy::ProxyClient {
  public:

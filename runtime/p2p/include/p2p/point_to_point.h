@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -21,10 +22,43 @@
 
 #include "exec/task.h"
 #include "health/pending.h"
-#include "p2p/message.h"
 #include "transports/connection.h"
 
 namespace rondo {
+
+struct MessageHeader;
+
+/// A send or a receive, by its caller.
+struct SendRequest {
+  const std::byte* data = nullptr;
+  size_t bytes = 0;
+  uint32_t type_bytes = 1;
+  int peer = 0;
+  int tag = 0;
+  size_t ready = SIZE_MAX;  // bytes that may be sent now; only grows
+  // Maintained by the engine.
+  uint64_t id = 0;  // 0: not started
+  size_t sent = 0;
+  bool eager = false;
+  bool granted = false;
+  bool done = false;
+};
+
+struct RecvRequest {
+  std::byte* data = nullptr;
+  size_t capacity = 0;  // bytes
+  uint32_t type_bytes = 1;
+  int peer = 0;        // or kAny
+  int tag = 0;         // or kAny
+  bool exact = false;  // a shorter message is an error
+  // Maintained by the engine; `source`, `got_tag` and `bytes` describe the received message.
+  int source = kAny;
+  int got_tag = kAny;
+  size_t bytes = 0;
+  uint64_t id = 0;
+  size_t arrived = 0;
+  bool done = false;
+};
 
 class PointToPoint {
  public:
@@ -32,6 +66,7 @@ class PointToPoint {
   /// the two is `self`.
   using Connect = std::function<Result<Connection*>(int source, int destination)>;
   PointToPoint(int self, int nranks, Connect connect);
+  ~PointToPoint();
 
   std::mutex& mutex() { return mutex_; }
   int self() const { return self_; }
@@ -67,7 +102,7 @@ class PointToPoint {
   /// The same for all requests, because the communicator has failed.
   void cancel();
   /// Number of messages that have arrived without a matching receive.
-  size_t unreceived() const { return unexpected_.size(); }
+  size_t unreceived() const;
   /// Adds to `pending` the unexpected messages from sources that its receives name.
   void note_unasked(PendingMessages& pending) const;
   /// By rank: messages this rank has begun to send to it, and messages that it has sent or announced here.
@@ -75,16 +110,11 @@ class PointToPoint {
   std::vector<uint64_t> received() const;
 
  private:
-  using Kind = MessageHeader::MessageKind;
   using Header = MessageHeader;
   /// Shorter data is always copied: a connection would copy it too, or gain nothing by placing it directly.
   static constexpr size_t kMinPlaced = size_t{8} * 1024;
 
-  struct Message {  // arrived or announced, not yet received
-    int source;
-    Header header;
-    std::vector<std::byte> data;  // Eager
-  };
+  struct Message;  // arrived or announced, not yet received
   struct Outgoing {
     Connection* connection = nullptr;
     std::deque<std::shared_ptr<SendRequest>> to_announce;

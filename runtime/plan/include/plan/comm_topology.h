@@ -7,11 +7,13 @@
 #include <map>
 #include <vector>
 
-#include "bootstrap/session.h"
-#include "plan/link_model.h"
 #include "transports/transport.h"
 
 namespace rondo {
+
+struct LinkModel;
+struct PeerInfo;
+class Session;
 
 class CommTopology {
  public:

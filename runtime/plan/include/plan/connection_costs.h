@@ -4,9 +4,18 @@
 #pragma once
 
 #include "plan/executor.h"
-#include "plan/link_model.h"
+#include "transports/link_cost.h"
 
 namespace rondo {
+
+/// How a communicator's ranks are connected, as far as it matters to the choice of an algorithm; the same at
+/// all ranks.
+struct LinkModel {
+  int nranks = 1;
+  LinkCost cost;        // between any two ranks
+  int group = 1;        // see Shape
+  LinkCost intra_cost;  // between two ranks of a group
+};
 
 /// Prediction for a call whose messages fill slots of that size.
 Prediction predict_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,

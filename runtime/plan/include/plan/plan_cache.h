@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "plan/plan.h"
+#include "plan/executor.h"
 
 namespace rondo {
 

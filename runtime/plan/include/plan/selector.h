@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,5 +65,11 @@ class Selector {
 
 /// A candidate as RONDO_ALGORITHM names it: "ring@connections".
 std::string name_of(const Candidate& candidate);
+
+/// Why a call is carried out the way it is, and in which order it combines the ranks' operands: several lines
+/// of text about a call on host memory that is not a _v form. Unsupported, with the reason, if the call
+/// cannot be made. Any thread.
+Result<std::string> explain(const Selector& selector, const Call& call, const Shape& shape,
+                            std::span<const Executor> executors);
 
 }  // namespace rondo

@@ -7,25 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "net/event_loop.h"
-#include "net/handshake.h"
+#include "pending_handshakes.h"
 
 namespace rondo {
 
 class ServerHandshake {
  public:
-  /// Owns the ServerHandshake and decides about the connection.
-  class HandshakeOwner {
-   public:
-    virtual ~HandshakeOwner() = default;
-    /// Null: the session is not known here.
-    virtual const Secret* secret_of(uint64_t session) = 0;
-    virtual bool expects(uint64_t session, int rank) = 0;
-    virtual void admit(uint64_t session, const ConnectRequest& purpose, Fd fd) = 0;
-    virtual void turned_away(const std::string& why, const Address& from) = 0;
-    /// The ServerHandshake has ended, and may be destroyed once its handler has returned.
-    virtual void over(ServerHandshake* greeting) = 0;
-  };
   ServerHandshake(EventLoop& poller, Fd fd, Address from, HandshakeOwner& desk);
   ~ServerHandshake();
 

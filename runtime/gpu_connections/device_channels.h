@@ -3,12 +3,12 @@
 // share, or relayed by the proxy over a Connection. Used by the thread that makes calls, except as noted.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include "gpu/memory.h"
+#include "gpu_connections/device_executor.h"
 #include "kernels/device_call.h"
 #include "transports/peer_memory.h"
 #include "transports/relay.h"
@@ -17,12 +17,7 @@ namespace rondo {
 
 class DeviceChannels {
  public:
-  /// How to reach a peer for a lane's port: a Link for PeerMemory, or a Connection to relay over.
-  struct Ways {
-    std::function<bool(int peer)> shares_memory;
-    std::function<Result<std::unique_ptr<Link>>(int peer, uint16_t port)> link;
-    std::function<Result<Connection*>(int peer, uint16_t port)> connect;
-  };
+  using Ways = DeviceExecutor::Ways;
   struct ChannelSettings {
     int rank = 0;  // this rank
     int device = 0;

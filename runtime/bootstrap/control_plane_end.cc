@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/park.h"
 #include "base/quiet_thread.h"
-#include "bootstrap/session.h"
+#include "control_plane.h"
 
 namespace rondo {
 namespace {
@@ -36,7 +36,7 @@ constexpr int64_t kDial_ms = 5000;
 // --- ends of communicators ---
 
 /// With mutex_ held.
-void Session::note_ends() {
+void ControlPlane::note_ends() {
   if (context_ == nullptr) return;
   const auto unfinished = [](const auto& one) { return !one.second.finished; };
   const auto world = attachments_.find(kWorld);
@@ -50,7 +50,7 @@ void Session::note_ends() {
 }
 
 /// Reports to the parent what all ranks of this subtree have finished; the root reports down what all have.
-void Session::pass_up() {
+void ControlPlane::pass_up() {
   Ended ended = own_end_;
   for (const int child : tree_.children) {
     const auto edge = edges_.find(child);
@@ -64,7 +64,7 @@ void Session::pass_up() {
   parent->second.socket->send(MessageType::Ended, ByteWriter().put(ended));
 }
 
-void Session::all_have(Ended ended) {
+void ControlPlane::all_have(Ended ended) {
   if (ended <= all_end_) return;
   // To all neighbours: a rank may become a child by its parent's end before this rank knows of that end.
   for (auto& [rank, edge] : edges_) edge.socket->send(MessageType::AllEnded, ByteWriter().put(ended));
@@ -73,7 +73,7 @@ void Session::all_have(Ended ended) {
   changed_.notify_all();
 }
 
-Result<bool> Session::await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt) {
+Result<bool> ControlPlane::await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt) {
   if (context_ == nullptr) return true;
   const Ended wanted = communicator == kWorld ? Ended::World : Ended::Everything;
   const Deadline deadline = Deadline::in_ms(for_ms);
@@ -91,7 +91,7 @@ Result<bool> Session::await_ends(uint64_t communicator, int64_t for_ms, const In
 // --- leaving ---
 
 /// Ranks whose edges are not connected yet would take the root's exit for a death.
-void Session::wait_for_starting() {
+void ControlPlane::wait_for_starting() {
   constexpr int64_t kStarting_ms = 10'000;
   bool over = bootstrap_root_ == nullptr;
   const auto is_over = [&] {
@@ -101,7 +101,7 @@ void Session::wait_for_starting() {
   static_cast<void>(wait_until(is_over, Deadline::in_ms(kStarting_ms)));
 }
 
-void Session::depart() {
+void ControlPlane::depart() {
   if (context_ == nullptr) return;
   wait_for_starting();
   context_->event_loop().call([this] {
@@ -117,7 +117,7 @@ void Session::depart() {
 }
 
 /// True once every neighbour knows; they pass the notice on before they confirm.
-bool Session::is_departure_known() const {
+bool ControlPlane::is_departure_known() const {
   int living = 0;
   for (const auto& [rank, edge] : edges_) {
     if (gone_.contains(rank)) continue;
@@ -130,7 +130,7 @@ bool Session::is_departure_known() const {
 // --- neighbours that change ---
 
 /// Called when a rank has gone: this rank's place in the tree may have changed.
-void Session::take_place() {
+void ControlPlane::take_place() {
   if (!connected_) return;
   const int before = tree_.parent;
   tree_ = control_tree(parents_, gone_, rank_);
@@ -143,7 +143,7 @@ void Session::take_place() {
 /// Children that have not connected may have died before they could. If a rank that could not be reached has
 /// left, the notice from this rank's neighbours has arrived by now. A neighbour that did not answer may do so
 /// later.
-void Session::judge_missing() {
+void ControlPlane::judge_missing() {
   for (const int rank : std::exchange(doubted_, {}))
     hear(FailureNotice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text())), -1);
   bool any = tree_.parent >= 0 && !edges_.contains(tree_.parent);
@@ -156,12 +156,12 @@ void Session::judge_missing() {
   if (any && all_end_ != Ended::Everything) judge_missing_after(kSeekAgain_ms);
 }
 
-void Session::judge_missing_after(int64_t delay_ms) {
+void ControlPlane::judge_missing_after(int64_t delay_ms) {
   context_->event_loop().cancel(suspicion_);
   suspicion_ = context_->event_loop().after_ms(delay_ms, [this] { judge_missing(); });
 }
 
-void Session::seek(int rank, ConnectKind kind) {
+void ControlPlane::seek(int rank, ConnectKind kind) {
   // If there were two edges and the two ends kept different ones, closing them would look like a death.
   if (all_end_ == Ended::Everything || !dialled_.insert(rank).second) return;
   const std::lock_guard lock(mutex_);
@@ -180,7 +180,7 @@ void Session::seek(int rank, ConnectKind kind) {
 }
 
 /// On a thread of its own, since a dial blocks.
-void Session::look_for_neighbours() {
+void ControlPlane::look_for_neighbours() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
     if (sought_.empty()) {
@@ -197,7 +197,7 @@ void Session::look_for_neighbours() {
   }
 }
 
-void Session::have_reached(int rank, ConnectKind kind, Reached& reached) {
+void ControlPlane::have_reached(int rank, ConnectKind kind, Reached& reached) {
   dialled_.erase(rank);
   const Status failure = reached.fd.status();
   const bool is_silent =
@@ -216,7 +216,7 @@ void Session::have_reached(int rank, ConnectKind kind, Reached& reached) {
 }
 
 /// The timeout that watch_for_lost_host() applies to an edge, for a neighbour that has no edge yet.
-void Session::judge_silence(int rank, int64_t since_ns) {
+void ControlPlane::judge_silence(int rank, int64_t since_ns) {
   if (is_on_this_host(rank)) return;
   const int64_t began_ns = silent_since_ns_.try_emplace(rank, since_ns).first->second;
   if (now_ns() - began_ns >= unreachable_s_ * 1'000'000'000) lose_host_of(rank);
@@ -224,7 +224,7 @@ void Session::judge_silence(int rank, int64_t since_ns) {
 
 /// The ranks of that host are connected to other hosts through one of them, so no other rank may notice their
 /// loss.
-void Session::lose_host_of(int rank) {
+void ControlPlane::lose_host_of(int rank) {
   for (int other = 0; other < size(); ++other) {
     if (member(other).endpoint.host != member(rank).endpoint.host || gone_.contains(other)) continue;
     hear(FailureNotice::of_rank(
@@ -234,7 +234,7 @@ void Session::lose_host_of(int rank) {
   }
 }
 
-Session::Reached Session::reach(int rank, ConnectKind kind) {
+ControlPlane::Reached ControlPlane::reach(int rank, ConnectKind kind) {
   const auto interrupt = [this]() -> Status {
     const std::lock_guard lock(mutex_);
     return ends_ ? Status(Code::Aborted, "the session ends") : Status();

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/settings.h"
-#include "bootstrap/session.h"
+#include "control_plane.h"
 
 namespace rondo {
 namespace {
@@ -18,21 +18,22 @@ std::string process_text(const std::vector<PeerInfo>& members, uint64_t process)
 
 }  // namespace
 
-Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, int rank,
-                                               const PeerGpu& device, int64_t timeout_ms,
-                                               const Interrupt& superseded, const Interrupt& interrupt) {
+Result<std::unique_ptr<ControlPlane>> ControlPlane::join(const UniqueId& id, int nranks, int rank,
+                                                         const PeerGpu& device, int64_t timeout_ms,
+                                                         const Interrupt& superseded,
+                                                         const Interrupt& interrupt) {
   auto gathering = BootstrapRoot::claim(id.credentials.session);
   if (gathering != nullptr) gathering->allow(timeout_ms);
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  std::shared_ptr<Session> session(new Session);
+  std::unique_ptr<ControlPlane> session(new ControlPlane);
   RONDO_TRY_ASSIGN(session->context_, Context::get());
   session->bootstrap_root_ = std::move(gathering);
   session->credentials_ = id.credentials;
   session->rank_ = rank;
   RONDO_TRY_ASSIGN(session->unreachable_s_, number_setting(Setting::Unreachable, 1, 86'400, 5));
-  session->context_->open(id.credentials, rank, [raw = session.get()](const ConnectRequest& purpose, Fd fd) {
-    raw->admit(purpose, std::move(fd));
-  });
+  session->context_->listeners().open(
+      id.credentials, rank,
+      [raw = session.get()](const ConnectRequest& purpose, Fd fd) { raw->admit(purpose, std::move(fd)); });
   RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded, interrupt));
   RONDO_TRY(session->grow_edges(deadline));
   return session;
@@ -40,9 +41,11 @@ Result<std::shared_ptr<Session>> Session::join(const UniqueId& id, int nranks, i
 
 /// Gives up a silent address after kSilence_ms: a host that is down never answers, and its id may have been
 /// replaced since.
-Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded) {
+Result<Fd> ControlPlane::reach_root(const UniqueId& id, const Deadline& deadline,
+                                    const Interrupt& superseded) {
   constexpr int kSilence_ms = 30'000;
-  const ConnectRequest purpose{.kind = ConnectKind::Register, .from_rank = rank_, .to_rank = Context::kRoot};
+  const ConnectRequest purpose{
+      .kind = ConnectKind::Register, .from_rank = rank_, .to_rank = Listeners::kRoot};
   std::vector<Address> addresses{Address::abstract_unix(unix_name(id.process))};
   for (const IpAddress& ip : by_locality(id.addresses, context_->interfaces()))
     addresses.push_back(Address::tcp(ip, id.tcp_port));
@@ -60,9 +63,9 @@ Result<Fd> Session::reach_root(const UniqueId& id, const Deadline& deadline, con
   }
 }
 
-Status Session::register_with_root(const UniqueId& id, int nranks, const PeerGpu& device,
-                                   const Deadline& deadline, const Interrupt& superseded,
-                                   const Interrupt& interrupt) {
+Status ControlPlane::register_with_root(const UniqueId& id, int nranks, const PeerGpu& device,
+                                        const Deadline& deadline, const Interrupt& superseded,
+                                        const Interrupt& interrupt) {
   RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline, superseded));
   PeerInfo self = context_->self();
   self.rank = rank_;
@@ -94,7 +97,7 @@ Status Session::register_with_root(const UniqueId& id, int nranks, const PeerGpu
   return {};
 }
 
-Status Session::read_table(const ControlMessage& message, int nranks) {
+Status ControlPlane::read_table(const ControlMessage& message, int nranks) {
   ByteReader reader(message.body);
   if (message.type == MessageType::Refusal) return FailureNotice::read(reader).status();
   if (message.type == MessageType::Table && reader.get<int>() == nranks)
@@ -104,7 +107,7 @@ Status Session::read_table(const ControlMessage& message, int nranks) {
   return {};
 }
 
-Status Session::grow_edges(const Deadline& deadline) {
+Status ControlPlane::grow_edges(const Deadline& deadline) {
   std::vector<uint64_t> hosts;
   for (const PeerInfo& member : members_) hosts.push_back(member.endpoint.host);
   context_->event_loop().call([&, this] {
@@ -146,7 +149,7 @@ Status Session::grow_edges(const Deadline& deadline) {
 }
 
 /// A failure notice that names the cause may still be in flight; waits briefly for it.
-Status Session::first_news(const Status& failure) {
+Status ControlPlane::first_news(const Status& failure) {
   constexpr auto kNewsMayTake = std::chrono::milliseconds(300);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kNewsMayTake, [this] { return start_health_.failed(); });

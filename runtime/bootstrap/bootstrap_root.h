@@ -6,9 +6,9 @@
 
 #include <map>
 
-#include "bootstrap/context.h"
-#include "bootstrap/unique_id.h"
-#include "health/failure_notice.h"
+#include "bootstrap/rendezvous.h"
+#include "context.h"
+#include "failure_notice.h"
 #include "net/framed_socket.h"
 
 namespace rondo {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/flight_recorders.h"
+#include "flight_recorders.h"
 
 #include <algorithm>
 #include <map>

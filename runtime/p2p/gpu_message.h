@@ -10,16 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <variant>
 
 #include "gpu/memory.h"
 #include "gpu/stream.h"
-#include "p2p/point_to_point.h"
+#include "p2p/gpu_messages.h"
 
 namespace rondo {
-
-/// A user's request; its buffer is GPU memory.
-using AnyRequest = std::variant<std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>>;
 
 class GpuMessage {
  public:

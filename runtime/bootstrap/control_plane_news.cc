@@ -10,11 +10,11 @@
 //  1  2  3
 #include <algorithm>
 
-#include "bootstrap/session.h"
+#include "control_plane.h"
 
 namespace rondo {
 
-void Session::await_news(int64_t at_most_ms, const CommState& health) {
+void ControlPlane::await_news(int64_t at_most_ms, const CommState& health) {
   if (context_ == nullptr) return;
   uint64_t number = 0;
   {
@@ -29,7 +29,7 @@ void Session::await_news(int64_t at_most_ms, const CommState& health) {
 }
 
 /// Forwards the sounding to all neighbours but the one that it came from.
-void Session::sound(const SoundingId& id, int from_rank) {
+void ControlPlane::sound(const SoundingId& id, int from_rank) {
   const auto [found, is_new] = soundings_.try_emplace(id, Sounding{from_rank, {}});
   if (!is_new) return answer_sounding(id, from_rank);  // it arrived twice, because the tree has changed
   for (auto& [rank, edge] : edges_) {
@@ -41,7 +41,7 @@ void Session::sound(const SoundingId& id, int from_rank) {
 }
 
 /// `rank` has answered, or is gone.
-void Session::end_sounding(const SoundingId& id, int rank) {
+void ControlPlane::end_sounding(const SoundingId& id, int rank) {
   const auto found = soundings_.find(id);
   if (found == soundings_.end()) return;
   found->second.open.erase(rank);
@@ -51,7 +51,7 @@ void Session::end_sounding(const SoundingId& id, int rank) {
   answer_sounding(id, from_rank);
 }
 
-void Session::answer_sounding(const SoundingId& id, int from_rank) {
+void ControlPlane::answer_sounding(const SoundingId& id, int from_rank) {
   if (from_rank < 0) {
     const std::lock_guard lock(mutex_);
     sounded_.insert(id.number);
@@ -62,7 +62,7 @@ void Session::answer_sounding(const SoundingId& id, int from_rank) {
 }
 
 /// No sounding waits for an answer from `rank` any more.
-void Session::end_soundings(int rank) {
+void ControlPlane::end_soundings(int rank) {
   std::vector<SoundingId> open;
   for (const auto& [id, sounding] : soundings_) open.push_back(id);
   for (const SoundingId& id : open) end_sounding(id, rank);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Context: the per-process state that all communicators share: the service thread and the listening sockets
+// at which other ranks reach the process. Created at first use and destroyed with the last reference, leaving
+// nothing behind. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/disowned.h"
+#include "bootstrap/peer_info.h"
+#include "net/event_loop.h"
+#include "net/interfaces.h"
+#include "net/listeners.h"
+
+namespace rondo {
+
+class Context {
+ public:
+  static Result<std::shared_ptr<Context>> get();
+  ~Context();
+
+  /// The PeerInfo of this process; the caller fills in the rank.
+  PeerInfo self() const;
+  const std::vector<Interface>& interfaces() const { return interfaces_; }
+  EventLoop& event_loop() { return *event_loop_; }
+  Listeners& listeners() { return *listeners_; }
+
+ private:
+  Context() = default;
+  Status listen();
+
+  InUse in_use_;
+  uint64_t process_ = 0;
+  uint64_t host_ = 0;
+  uint16_t tcp_port_ = 0;
+  std::string host_name_;
+  std::vector<Interface> interfaces_;
+  Fd tcp_listener_;
+  Fd unix_listener_;
+  std::unique_ptr<EventLoop> event_loop_;
+  std::unique_ptr<Listeners> listeners_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// MessageHeader: what travels with a point-to-point message, in place of a collective's Signature; and the
+// messages that wait for a receive. Plain data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/signature.h"
+#include "p2p/point_to_point.h"
+
+namespace rondo {
+
+struct MessageHeader {
+  enum class MessageKind : uint32_t { Eager, Request, Grant, Data };
+
+  MessageKind kind = MessageKind::Eager;
+  int32_t tag = 0;
+  uint64_t id = 0;  // 0 if Eager
+  uint64_t total_bytes = 0;
+  uint32_t type_bytes = 1;
+  std::array<std::byte, 16> brief{};  // inline data of an Eager that fits, which leaves the slot empty
+
+  bool is_brief() const { return kind == MessageKind::Eager && total_bytes <= sizeof brief; }
+  static MessageHeader of(const Signature& signature);
+  static MessageHeader of(MessageKind kind, const SendRequest& request);
+  Signature signature() const;
+};
+
+/// Arrived or announced, not yet received.
+struct PointToPoint::Message {
+  int source;
+  MessageHeader header;
+  std::vector<std::byte> data;  // Eager
+};
+
+}  // namespace rondo
