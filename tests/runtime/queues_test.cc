@@ -53,6 +53,12 @@ struct Pair {
   ~Pair() {
     for (const rondo_comm_t comm : comms) rondo_destroy(comm);
   }
+  void all_reduce(std::array<int, 2>& values, rondo_op_t op, rondo_stream_t queue) const {
+    check(rondo_group_start());
+    for (size_t i = 0; i < 2; ++i)
+      check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, op, comms[i], queue));
+    check(rondo_group_end());
+  }
 };
 
 TEST_CASE("a call on a queue returns before it is done") {
@@ -60,10 +66,7 @@ TEST_CASE("a call on a queue returns before it is done") {
   Gate gate;
   const OwnedQueue queue;
   std::array<int, 2> values{};
-  check(rondo_group_start());
-  for (size_t i = 0; i < 2; ++i)
-    check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, gate.op, pair.comms[i], queue.get()));
-  check(rondo_group_end());
+  pair.all_reduce(values, gate.op, queue.get());
   CHECK(rondo_queue_query(queue.get()) == RONDO_IN_PROGRESS);
   gate.open = true;
   CHECK(rondo_queue_synchronize(queue.get()) == RONDO_OK);
@@ -152,10 +155,7 @@ TEST_CASE("an event completes when everything before it has, and no sooner") {
   CHECK(rondo_event_query(event.get()) == RONDO_OK);  // never recorded
   CHECK(rondo_event_synchronize(event.get()) == RONDO_OK);
   std::array<int, 2> values{};
-  check(rondo_group_start());
-  for (size_t i = 0; i < 2; ++i)
-    check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, gate.op, pair.comms[i], queue.get()));
-  check(rondo_group_end());
+  pair.all_reduce(values, gate.op, queue.get());
   check(rondo_event_record(event.get(), queue.get()));
   CHECK(rondo_event_query(event.get()) == RONDO_IN_PROGRESS);
   std::thread waiter([&] {
@@ -325,10 +325,7 @@ TEST_CASE("a wrong call is refused before it waits for queued calls") {
   Gate gate;
   const OwnedQueue queue;
   std::array<int, 2> values{};
-  check(rondo_group_start());
-  for (size_t i = 0; i < 2; ++i)
-    check(rondo_all_reduce(&values[i], &values[i], 1, RONDO_INT32, gate.op, pair.comms[i], queue.get()));
-  check(rondo_group_end());
+  pair.all_reduce(values, gate.op, queue.get());
   CHECK(rondo_all_reduce(nullptr, &values[0], 1, RONDO_INT32, RONDO_SUM, pair.comms[0], nullptr) ==
         RONDO_INVALID_ARGUMENT);
   CHECK(rondo_queue_query(queue.get()) == RONDO_IN_PROGRESS);
