@@ -9,6 +9,8 @@ LAYERS = [
     ("runtime/base", "base", ()),
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
+    ("topology/graph", "graph", ("base",)),
+    ("topology/limit", "limit", ("base", "graph")),
     ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),
     ("transports", "transports", ("base", "gpu", "schedule")),

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one link carries in one direction, by its generation. The only place in Rondo that states these
+// figures; each row of link_speeds.cc names its source. Pure functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "graph/machine.h"
+
+namespace rondo {
+
+/// An NVLink of GPUs of this compute capability (90 for 9.0), in kB/s.
+int64_t nvlink_kBps(int sm);
+
+/// An xGMI link of AMD's GPUs: "908", "gfx90a", "gfx942".
+int64_t xgmi_kBps(std::string_view gfx);
+
+/// A PCIe link by the kernel's words ("16.0 GT/s PCIe") and its lanes. If the speed is empty, generation 3;
+/// if there are no lanes, 16, as virtual machines show links. Nothing: the speed is not one of PCIe's.
+std::optional<int64_t> pcie_kBps(std::string_view speed, int lanes);
+
+/// Between the NUMA nodes of a host.
+int64_t socket_kBps(const NumaNode& numa);
+
+/// Whether PCIe traffic between GPUs through this processor takes 6/5 of its bytes (Intel).
+bool has_p2p_overhead(const NumaNode& numa);
+
+/// A network port of so many megabits per second.
+constexpr int64_t port_kBps(int64_t speed_Mbps) { return speed_Mbps * 125; }
+
+}  // namespace rondo

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/link_speeds.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace rondo {
+namespace {
+
+constexpr int64_t kGBps = 1'000'000;  // in kB/s
+
+// What NCCL's search assumes of an NVLink (src/graph/topo.h of NCCL 2.28), by the least compute capability
+// that has it: what data gets of the 25 and 50 GB/s that NVIDIA states for a link.
+struct NvLinkRow {
+  int sm;
+  int64_t kBps;
+};
+constexpr NvLinkRow kNvLinks[] = {
+    {100, 40'100'000}, {90, 20'600'000}, {87, 20 * kGBps},
+    {86, 12 * kGBps},  {70, 20 * kGBps}, {60, 18 * kGBps},
+};
+
+// What RCCL's search assumes of an xGMI link (src/graph/topo.h of RCCL 2.22). Files name a GPU by its gfx
+// number, some in decimal digits: gfx90a is 910.
+struct XgmiRow {
+  std::string_view gfx;
+  int64_t kBps;
+};
+constexpr XgmiRow kXgmis[] = {
+    {"94", 48 * kGBps}, {"95", 48 * kGBps}, {"90a", 36 * kGBps}, {"910", 36 * kGBps}, {"90", 24 * kGBps},
+};
+constexpr int64_t kOldestXgmi = 24 * kGBps;
+
+// A lane of PCIe: the rate after its line code (8b/10b up to 5 GT/s, then 128b/130b taken as 1:1), less a
+// quarter for headers, as NCCL has it (src/graph/topo.cc).
+struct PcieRow {
+  double gigatransfers;
+  int64_t lane_kBps;
+};
+constexpr PcieRow kPcie[] = {
+    {2.5, 187'500}, {5, 375'000}, {8, 750'000}, {16, 1'500'000}, {32, 3'000'000}, {64, 6'000'000},
+};
+constexpr int64_t kUnknownLane = 750'000;  // generation 3, as NCCL takes a link without a speed
+constexpr int kUnknownLanes = 16;
+
+// Between NUMA nodes, as NCCL's search has it (src/graph/topo.h of NCCL 2.28). Intel: by the least model of
+// family 6: Sapphire Rapids 143, Emerald Rapids 207, Skylake 85.
+struct IntelRow {
+  int model;
+  int64_t kBps;
+};
+constexpr IntelRow kIntel[] = {{207, 40 * kGBps}, {143, 22 * kGBps}, {85, 10 * kGBps}};
+constexpr int64_t kOldIntel = 6 * kGBps;
+constexpr int64_t kAmd = 16 * kGBps;
+constexpr int64_t kPower = 32 * kGBps;
+constexpr int64_t kOtherSocket = 6 * kGBps;  // Arm, and processors that it does not know
+
+}  // namespace
+
+int64_t nvlink_kBps(int sm) {
+  for (const NvLinkRow& row : kNvLinks)
+    if (sm >= row.sm) return row.kBps;
+  return 20 * kGBps;
+}
+
+int64_t xgmi_kBps(std::string_view gfx) {
+  if (gfx.starts_with("gfx")) gfx.remove_prefix(3);
+  for (const XgmiRow& row : kXgmis)
+    if (gfx.starts_with(row.gfx)) return row.kBps;
+  return kOldestXgmi;
+}
+
+std::optional<int64_t> pcie_kBps(std::string_view speed, int lanes) {
+  if (lanes <= 0) lanes = kUnknownLanes;
+  if (speed.empty()) return kUnknownLane * lanes;
+  double gigatransfers = 0;
+  const auto [end, problem] = std::from_chars(speed.data(), speed.data() + speed.size(), gigatransfers);
+  const std::string_view unit(end, static_cast<size_t>(speed.data() + speed.size() - end));
+  if (problem != std::errc() || !unit.starts_with(" GT/s")) return std::nullopt;
+  for (const PcieRow& row : kPcie)
+    if (std::abs(row.gigatransfers - gigatransfers) < 1e-6) return row.lane_kBps * lanes;
+  return std::nullopt;
+}
+
+bool has_p2p_overhead(const NumaNode& numa) { return numa.arch == "x86_64" && numa.vendor == "GenuineIntel"; }
+
+int64_t socket_kBps(const NumaNode& numa) {
+  if (numa.arch == "ppc64" || numa.arch == "ppc64le") return kPower;
+  if (numa.vendor == "AuthenticAMD") return kAmd;
+  if (!has_p2p_overhead(numa)) return kOtherSocket;
+  for (const IntelRow& row : kIntel)
+    if (numa.family == 6 && numa.model >= row.model) return row.kBps;
+  return kOldIntel;
+}
+
+}  // namespace rondo
