@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/paths.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace rondo {
+namespace {
+
+constexpr std::array<std::string_view, 12> kNames = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                                                     "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
+constexpr size_t kClasses = kNames.size() - 1;  // those that a path can have
+
+/// The class of a path that goes on by a PCIe link; nothing if data does not go that way.
+std::optional<PathClass> after_pcie(PathClass before, NodeKind from, NodeKind to) {
+  const bool at_cpu = from == NodeKind::Numa || to == NodeKind::Numa;
+  // Only data for NICs goes by NVLink to another GPU that then uses PCIe, and only to those close to it.
+  if (before == PathClass::Pxn && (at_cpu || to == NodeKind::Gpu)) return std::nullopt;
+  if (at_cpu && before == PathClass::C2C && to != NodeKind::Gpu) return PathClass::P2C;
+  if (at_cpu || (before == PathClass::P2C && to == NodeKind::Gpu)) return std::max(before, PathClass::Phb);
+  const bool between_switches = from == NodeKind::PciSwitch && to == NodeKind::PciSwitch;
+  return std::max(before, between_switches ? PathClass::Pxb : PathClass::Pix);
+}
+
+/// The class of a path that has reached node `from` and goes on by a link; nothing if data does not go that
+/// way. GPUs forward only what came by NVLink alone, to GPUs and NICs; NICs only to and from their network.
+std::optional<PathClass> extended(const TopologyGraph& graph, int source, PathClass before,
+                                  const TopologyLink& link) {
+  const TopologyNode& from = graph.node(link.from);
+  const TopologyNode& to = graph.node(link.to);
+  if (link.from != source && from.kind == NodeKind::Gpu) {
+    if (before != PathClass::Nvl) return std::nullopt;
+    if (is_fabric(link.cls)) return to.kind == NodeKind::Numa ? std::nullopt : std::optional(PathClass::Nvb);
+    return link.cls == LinkClass::Pcie ? after_pcie(PathClass::Pxn, from.kind, to.kind) : std::nullopt;
+  }
+  if (from.kind == NodeKind::Nic && before != PathClass::Net && link.cls != LinkClass::Network)
+    return std::nullopt;
+  switch (link.cls) {
+    case LinkClass::NvLink:
+    case LinkClass::Xgmi: {
+      // Below a PCI tree there is no NVLink to be reached, only beside it; some CPUs have their own.
+      const bool by_fabric = before <= PathClass::Nvb || from.kind == NodeKind::Numa;
+      return by_fabric ? std::optional(std::max(before, PathClass::Nvl)) : std::nullopt;
+    }
+    case LinkClass::C2C: return std::max(before, PathClass::C2C);
+    case LinkClass::Pcie: return after_pcie(before, from.kind, to.kind);
+    case LinkClass::Socket:
+      return before == PathClass::Pxn ? std::nullopt : std::optional(std::max(before, PathClass::Sys));
+    case LinkClass::Network: {
+      const bool returns = to.kind == NodeKind::Nic && to.host == graph.node(source).host;
+      return returns ? std::nullopt : std::optional(PathClass::Net);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view path_class_name(PathClass cls) { return kNames[static_cast<size_t>(cls)]; }
+
+Paths::Paths(const TopologyGraph& graph) : source_of_(graph.nodes().size(), -1) {
+  for (const int gpu : graph.gpus()) {
+    source_of_[static_cast<size_t>(gpu)] = static_cast<int>(sources_.size());
+    sources_.push_back(paths_from(graph, gpu));
+  }
+}
+
+/// Goes on from all paths of h links to those of h + 1, and keeps a path that is wider than all shorter ones
+/// of its class to that node. So the first of the widest has the fewest links.
+Paths::Source Paths::paths_from(const TopologyGraph& graph, int gpu) {
+  Source result;
+  std::vector<std::array<int64_t, kClasses>> widest(graph.nodes().size(), std::array<int64_t, kClasses>{});
+  std::vector<std::array<int, kClasses>> label_of(graph.nodes().size());
+  result.labels.push_back({gpu, PathClass::Loc, std::numeric_limits<int64_t>::max(), 0, -1, -1});
+  widest[static_cast<size_t>(gpu)].fill(std::numeric_limits<int64_t>::max());
+  for (size_t next = 0; next != result.labels.size(); ++next) {
+    const Label path = result.labels[next];
+    for (const int index : graph.links_from(path.node)) {
+      const TopologyLink& link = graph.link(index);
+      const auto cls = extended(graph, gpu, path.cls, link);
+      if (!cls) continue;
+      const int64_t kBps = std::min(path.kBps, link.kBps);
+      int64_t& known = widest[static_cast<size_t>(link.to)][static_cast<size_t>(*cls)];
+      if (kBps <= known) continue;
+      known = kBps;
+      label_of[static_cast<size_t>(link.to)][static_cast<size_t>(*cls)] =
+          static_cast<int>(result.labels.size());
+      result.labels.push_back({link.to, *cls, kBps, path.hops + 1, index, static_cast<int>(next)});
+    }
+  }
+  result.best.assign(graph.nodes().size(), -1);
+  for (size_t node = 0; node != graph.nodes().size(); ++node)
+    for (size_t cls = kClasses; cls-- != 0;)
+      if (widest[node][cls] > 0) result.best[node] = label_of[node][cls];
+  result.best[static_cast<size_t>(gpu)] = 0;
+  return result;
+}
+
+PathSummary Paths::between(int gpu, int node) const {
+  const int best = source(gpu).best[static_cast<size_t>(node)];
+  if (best < 0) return {};
+  const Label& path = source(gpu).labels[static_cast<size_t>(best)];
+  return {path.cls, path.kBps, path.hops};
+}
+
+std::vector<int> Paths::links(int gpu, int node) const {
+  std::vector<int> result;
+  const auto& labels = source(gpu).labels;
+  for (int at = source(gpu).best[static_cast<size_t>(node)]; at >= 0;
+       at = labels[static_cast<size_t>(at)].previous)
+    if (labels[static_cast<size_t>(at)].link >= 0) result.push_back(labels[static_cast<size_t>(at)].link);
+  std::ranges::reverse(result);
+  return result;
+}
+
+}  // namespace rondo
