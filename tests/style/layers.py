@@ -10,6 +10,7 @@ LAYERS = [
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
     ("topology/graph", "graph", ("base",)),
+    ("topology/formats", "formats", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
     ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),

@@ -16,6 +16,7 @@ BUILD_NEEDS=(
   "libhwy-dev|module libhwy|vector instructions, chosen at run time"
   "nlohmann-json3-dev|module nlohmann_json|JSON output of rondo-perf"
   "libcli11-dev|module CLI11|command lines of the programs"
+  "libpugixml-dev|module pugixml|descriptions of machines in XML"
   "libssl-dev|module openssl|authenticated connections"
 )
 TEST_NEEDS=(

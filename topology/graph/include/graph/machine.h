@@ -19,6 +19,14 @@ namespace rondo {
 /// Names and values of attributes that no code here interprets, in the order of the file.
 using Attributes = std::vector<std::pair<std::string, std::string>>;
 
+/// An element of the file that no code here interprets: <pcilink>, <gin>, <rma>.
+struct OtherElement {
+  std::string name;
+  Attributes attributes;
+  int line = 0;  // of the file; 0: none
+  friend bool operator==(const OtherElement&, const OtherElement&) = default;
+};
+
 /// A PCI address in its usual form: "0000:3b:00.0", hexadecimal digits in lower case. The domain has at least
 /// four digits; switches that are not visible have "fffffff:ff:ff.0" in NCCL's files.
 Result<std::string> normalized_bus_id(std::string_view text);
@@ -77,6 +85,7 @@ struct PciDevice {
   std::vector<PciDevice> below;
   Attributes extra;      // vendor, device, ...
   Attributes nic_extra;  // of the <nic>
+  std::vector<OtherElement> other, nic_other;
   int line = 0;
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
@@ -93,6 +102,7 @@ struct NumaNode {
   bool has_nic = false;
   Attributes extra;
   Attributes nic_extra;
+  std::vector<OtherElement> nic_other;
   int line = 0;
   friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };

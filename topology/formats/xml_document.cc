@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xml_document.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+namespace rondo {
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+/// The bytes that the UTF-8 character at the start of `text` has; 0: there is none.
+size_t utf8_character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf5 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (size_t i = 1; i != length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool outside = (first == 0xc2 && second < 0xa0) ||  // C1 control characters
+                       (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return outside ? 0 : length;
+}
+
+bool is_plain_text(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = is_control(text[0]) ? 0 : utf8_character(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+/// Counts elements, and finds the depth that pugixml's own recursion never sees.
+struct TreeCheck : pugi::xml_tree_walker {
+  pugi::xml_node too_deep, text, doctype;
+  bool for_each(pugi::xml_node& node) override {
+    if (node.type() == pugi::node_doctype) doctype = node;
+    if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) text = node;
+    if (node.type() == pugi::node_element && depth() >= kMaxXmlDepth) too_deep = node;
+    return !too_deep && !text;
+  }
+};
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  std::string result(text.substr(0, 64));
+  std::ranges::replace_if(
+      result, [](char c) { return is_control(c) || static_cast<unsigned char>(c) >= 0x80; }, '?');
+  return text.size() > 64 ? result + "..." : result;
+}
+
+Status XmlDocument::failure(int line, const std::string& what) const {
+  return error(Code::InvalidArgument, "{}:{}: {}", source_, line, what);
+}
+
+int XmlDocument::line_at(size_t offset) const {
+  offset = std::min(offset, text_.size());
+  if (offset < known_offset_) {
+    known_offset_ = 0;
+    known_line_ = 1;
+  }
+  known_line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(known_offset_),
+                                             text_.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+  known_offset_ = offset;
+  return known_line_;
+}
+
+Status XmlDocument::check_size() const {
+  if (text_.size() > kMaxXmlBytes)
+    return error(Code::InvalidArgument, "{}: {} bytes are too many: a description has at most {}", source_,
+                 text_.size(), kMaxXmlBytes);
+  if (const size_t nul = text_.find('\0'); nul != std::string_view::npos)
+    return failure(line_at(nul), "a NUL byte: expected XML in UTF-8");
+  int64_t elements = 0;
+  for (size_t at = text_.find('<'); at != std::string_view::npos; at = text_.find('<', at + 1))
+    if (at + 1 < text_.size() && text_[at + 1] != '/' && text_[at + 1] != '!') ++elements;
+  if (elements > kMaxXmlElements)
+    return error(Code::InvalidArgument, "{}: {} elements are too many: a description has at most {}", source_,
+                 elements, kMaxXmlElements);
+  const int64_t attributes = std::count(text_.begin(), text_.end(), '=');
+  if (attributes > kMaxXmlAttributes)
+    return error(Code::InvalidArgument, "{}: {} attributes are too many: a description has at most {}",
+                 source_, attributes, kMaxXmlAttributes);
+  return {};
+}
+
+Status XmlDocument::check_tree() const {
+  TreeCheck check;
+  document_->traverse(check);
+  if (check.doctype && std::string_view(check.doctype.value()).find('[') != std::string_view::npos)
+    return failure(1, "definitions in <!DOCTYPE ...>: expected none, as entities are not expanded");
+  if (check.too_deep)
+    return error_at(check.too_deep, "<{}> is nested too deeply: expected at most {} levels",
+                    shown(check.too_deep.name()), kMaxXmlDepth);
+  if (check.text)
+    return error_at(check.text.parent(), "<{}> contains the text '{}': expected elements only",
+                    shown(check.text.parent().name()), shown(check.text.value()));
+  for (pugi::xml_node node = root().next_sibling(); node; node = node.next_sibling())
+    if (node.type() == pugi::node_element)
+      return error_at(node, "<{}> follows the end of <{}>: expected nothing", shown(node.name()),
+                      shown(root().name()));
+  return {};
+}
+
+Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source) {
+  XmlDocument document(text, std::move(source));
+  RONDO_TRY(document.check_size());
+  const pugi::xml_parse_result parsed = document.document_->load_buffer(
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+  if (!parsed) {
+    const auto offset = static_cast<size_t>(parsed.offset);
+    const bool at_end = offset + 1 >= text.size();
+    return document.failure(document.line_at(offset),
+                            fmt::format("not well-formed XML: {}{}", parsed.description(),
+                                        at_end ? "; the text ends here: is it cut off?" : ""));
+  }
+  RONDO_TRY(document.check_tree());
+  return document;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  if (file == nullptr) return system_error(path, errno);
+  std::string text(kMaxXmlBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  if (text.size() > kMaxXmlBytes)
+    return error(Code::InvalidArgument, "{}: larger than {} bytes, which no description of a host is", path,
+                 kMaxXmlBytes);
+  text.shrink_to_fit();
+  return text;
+}
+
+Result<XmlAttributes> XmlAttributes::of(const XmlDocument& document, pugi::xml_node element) {
+  size_t count = 0;
+  for (const pugi::xml_attribute attribute : element.attributes()) {
+    const std::string_view name = attribute.name(), value = attribute.value();
+    if (++count > kMaxXmlAttributesOfElement)
+      return document.error_at(element, "<{}> has more than {} attributes", shown(element.name()),
+                               kMaxXmlAttributesOfElement);
+    if (name.size() > kMaxXmlValue || value.size() > kMaxXmlValue)
+      return document.error_at(element, "{}=\"{}\" is longer than {} bytes", shown(name), shown(value),
+                               kMaxXmlValue);
+    if (!is_plain_text(name) || !is_plain_text(value))
+      return document.error_at(element, "{}=\"{}\": expected printable text in UTF-8", shown(name),
+                               shown(value));
+    if (element.attribute(attribute.name()) != attribute)
+      return document.error_at(element, "<{}> has {} twice", shown(element.name()), shown(name));
+  }
+  return XmlAttributes(document, element);
+}
+
+size_t XmlAttributes::index_of(pugi::xml_attribute wanted) const {
+  size_t index = 0;
+  for (const pugi::xml_attribute attribute : element_.attributes()) {
+    if (attribute == wanted) break;
+    ++index;
+  }
+  return index;
+}
+
+pugi::xml_attribute XmlAttributes::take(const char* name) {
+  const pugi::xml_attribute attribute = element_.attribute(name);
+  if (attribute) taken_ |= uint64_t{1} << index_of(attribute);
+  return attribute;
+}
+
+void XmlAttributes::put_back(const char* name) {
+  if (const pugi::xml_attribute attribute = element_.attribute(name))
+    taken_ &= ~(uint64_t{1} << index_of(attribute));
+}
+
+std::string XmlAttributes::text(const char* name) { return take(name).value(); }
+
+Result<int64_t> XmlAttributes::number(const char* name, int64_t min, int64_t max, int64_t absent) {
+  const std::string_view value = take(name).value();
+  if (value.empty()) return absent;
+  const bool negative = value[0] == '-';
+  std::string_view digits = value.substr(negative ? 1 : 0);
+  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hexadecimal) digits.remove_prefix(2);
+  int64_t magnitude = 0;
+  const auto [end, problem] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, hexadecimal ? 16 : 10);
+  const int64_t result = negative ? -magnitude : magnitude;
+  if (problem != std::errc() || end != digits.data() + digits.size() || digits.starts_with('-') ||
+      result < min || result > max)
+    return document_->error_at(element_, "<{}> has {}=\"{}\": expected a whole number from {} to {}",
+                               element_.name(), name, shown(value), min, max);
+  return result;
+}
+
+Result<int> XmlAttributes::integer(const char* name, int min, int max, int absent) {
+  RONDO_TRY_ASSIGN(const int64_t result, number(name, min, max, absent));
+  return static_cast<int>(result);
+}
+
+Attributes XmlAttributes::rest() const {
+  Attributes result;
+  uint64_t bit = 1;
+  for (const pugi::xml_attribute attribute : element_.attributes()) {
+    if ((taken_ & bit) == 0) result.emplace_back(attribute.name(), attribute.value());
+    bit <<= 1;
+  }
+  result.shrink_to_fit();
+  return result;
+}
+
+}  // namespace rondo

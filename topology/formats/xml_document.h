@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// XmlDocument: text that may come from a stranger, parsed within limits of size and depth, with the lines of
+// its elements. Entities are never defined nor expanded. Used by the readers of this room; one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "graph/machine.h"
+
+namespace rondo {
+
+// No description of a host is near these; a file within them is read in less than 64 MiB.
+constexpr size_t kMaxXmlBytes = size_t{4} << 20;
+constexpr int64_t kMaxXmlElements = 25'000;
+constexpr int64_t kMaxXmlAttributes = 200'000;
+constexpr int kMaxXmlDepth = 32;
+constexpr size_t kMaxXmlAttributesOfElement = 64;
+constexpr size_t kMaxXmlValue = 254;  // bytes; NCCL's reader stops at it too
+
+/// A piece of a stranger's text, fit for a message: at most 64 bytes, all of them printable.
+std::string shown(std::string_view text);
+
+class XmlDocument {
+ public:
+  /// `text` must outlive the document. InvalidArgument with file and line if it is not XML, or exceeds
+  /// limits.
+  static Result<XmlDocument> parse(std::string_view text, std::string source);
+
+  pugi::xml_node root() const { return document_->document_element(); }
+  const std::string& source() const { return source_; }
+
+  /// Fast if the elements come in the order of the file.
+  int line(pugi::xml_node element) const { return line_at(static_cast<size_t>(element.offset_debug())); }
+
+  template <typename... Args>
+  Status error_at(pugi::xml_node element, fmt::format_string<Args...> format, Args&&... args) const {
+    return failure(line(element), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  XmlDocument(std::string_view text, std::string source)
+      : text_(text), source_(std::move(source)), document_(std::make_unique<pugi::xml_document>()) {}
+
+  Status failure(int line, const std::string& what) const;
+  int line_at(size_t offset) const;
+  Status check_size() const;
+  Status check_tree() const;
+
+  std::string_view text_;
+  std::string source_;
+  std::unique_ptr<pugi::xml_document> document_;
+  mutable size_t known_offset_ = 0;
+  mutable int known_line_ = 1;
+};
+
+/// The content of a file, or SystemError; InvalidArgument if it is larger than kMaxXmlBytes.
+Result<std::string> read_file(const std::string& path);
+
+/// Takes the attributes of one element: those a reader asks for, then the rest.
+class XmlAttributes {
+ public:
+  /// InvalidArgument if a value is not fit for use: too long, not UTF-8, with control characters, given
+  /// twice.
+  static Result<XmlAttributes> of(const XmlDocument& document, pugi::xml_node element);
+
+  bool has(const char* name) const { return !element_.attribute(name).empty(); }
+
+  /// Empty if there is no such attribute.
+  std::string text(const char* name);
+
+  /// A whole number, decimal or with 0x, from `min` to `max`; `absent` if there is no such attribute or it is
+  /// empty.
+  Result<int64_t> number(const char* name, int64_t min, int64_t max, int64_t absent);
+  Result<int> integer(const char* name, int min, int max, int absent);
+
+  /// Leaves an attribute that was asked for to rest().
+  void put_back(const char* name);
+
+  /// What was not asked for, in the order of the file.
+  Attributes rest() const;
+
+ private:
+  XmlAttributes(const XmlDocument& document, pugi::xml_node element)
+      : document_(&document), element_(element) {}
+
+  pugi::xml_attribute take(const char* name);
+  size_t index_of(pugi::xml_attribute wanted) const;
+
+  const XmlDocument* document_;
+  pugi::xml_node element_;
+  uint64_t taken_ = 0;  // a bit for each attribute
+};
+
+}  // namespace rondo
