@@ -49,6 +49,7 @@ class GraphBuilder {
     join_sockets(numa_nodes);
     RONDO_TRY(check_devs());
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
+    add_nvswitches();
     report_one_way_links();
     return {};
   }
@@ -60,6 +61,15 @@ class GraphBuilder {
     int node;
     int numa;
     const GpuInfo* info;
+  };
+
+  struct Width {
+    int count = 0;
+    int64_t kBps = 0;
+  };
+  struct SwitchLinks {
+    std::string bus_id;
+    std::map<int, Width> of;  // by GPU
   };
 
   std::string named(const std::string& name) const {
@@ -168,7 +178,7 @@ class GraphBuilder {
     for (const NetPort& port : ports) {
       if (port_names_.emplace(port.name, port.line).second)
         added.push_back(&port);
-      else
+      else if (!bus_id.empty())  // NCCL lists interfaces without a PCI function below each NUMA node
         repair(port.line, "the port {} was described before, at line {}: left out", port.name,
                port_names_.at(port.name));
     }
@@ -220,9 +230,7 @@ class GraphBuilder {
       const int64_t kBps = links.count * fabric_kBps(*gpu.info, links);
       switch (links.target) {
         case FabricTarget::Gpu: add_gpu_links(gpu, links, kBps); break;
-        case FabricTarget::NvSwitch:
-          join(gpu.node, nvswitch(links.target_bus_id), LinkClass::NvLink, links.count, kBps);
-          break;
+        case FabricTarget::NvSwitch: note_nvswitch_links(gpu, links, kBps); break;
         case FabricTarget::Cpu:
           join(gpu.node, gpu.numa, links.kind == FabricKind::C2C ? LinkClass::C2C : LinkClass::NvLink,
                links.count, kBps);
@@ -252,11 +260,48 @@ class GraphBuilder {
     }
   }
 
-  int nvswitch(const std::string& bus_id) {
-    const std::string name = named(bus_id.starts_with("fffffff") ? "nvswitch" : "nvswitch " + bus_id);
-    for (size_t i = 0; i != nodes_.size(); ++i)
-      if (nodes_[i].kind == NodeKind::NvSwitch && nodes_[i].name == name) return static_cast<int>(i);
-    return add_node(NodeKind::NvSwitch, name, bus_id);
+  /// Of each NVSwitch the links of every GPU, in the order in which the description names them.
+  void note_nvswitch_links(const GpuNode& gpu, const FabricLinks& links, int64_t kBps) {
+    const auto known = std::ranges::find(nvswitches_, links.target_bus_id, &SwitchLinks::bus_id);
+    SwitchLinks& nvswitch = known != nvswitches_.end() ? *known : nvswitches_.emplace_back();
+    nvswitch.bus_id = links.target_bus_id;
+    nvswitch.of[gpu.node].count += links.count;
+    nvswitch.of[gpu.node].kBps += kBps;
+  }
+
+  /// Switches that divide every GPU's links in the same proportion act as one: whatever fits one of the size
+  /// of all fits them, divided in that proportion. Such switches get one node.
+  void add_nvswitches() {
+    std::vector<SwitchLinks> merged;
+    for (SwitchLinks& nvswitch : nvswitches_) {
+      const auto like =
+          std::ranges::find_if(merged, [&](const SwitchLinks& other) { return alike(nvswitch, other); });
+      if (like == merged.end()) {
+        merged.push_back(std::move(nvswitch));
+        continue;
+      }
+      for (auto& [gpu, links] : like->of) {
+        links.count += nvswitch.of[gpu].count;
+        links.kBps += nvswitch.of[gpu].kBps;
+      }
+    }
+    nvswitches_.clear();
+    for (const SwitchLinks& nvswitch : merged) {
+      const bool only = merged.size() == 1;
+      const int node = add_node(NodeKind::NvSwitch, named(only ? "nvswitch" : "nvswitch " + nvswitch.bus_id),
+                                nvswitch.bus_id);
+      for (const auto& [gpu, links] : nvswitch.of)
+        join(gpu, node, LinkClass::NvLink, links.count, links.kBps);
+    }
+  }
+
+  static bool alike(const SwitchLinks& a, const SwitchLinks& b) {
+    if (a.of.size() != b.of.size()) return false;
+    const auto [first_a, first_b] = std::pair(*a.of.begin(), *b.of.begin());
+    return std::ranges::equal(a.of, b.of, [&](const auto& x, const auto& y) {
+      return x.first == y.first &&
+             __int128{x.second.kBps} * first_b.second.kBps == __int128{y.second.kBps} * first_a.second.kBps;
+    });
   }
 
   /// Links have two directions. A description that has fewer one way keeps what it says: it may be a fault.
@@ -293,6 +338,7 @@ class GraphBuilder {
   std::map<std::string, GpuNode> gpu_nodes_;  // by bus id
   std::map<std::string, int> bus_ids_;        // lines
   std::map<std::string, int> port_names_;     // lines
+  std::vector<SwitchLinks> nvswitches_;
   std::map<std::pair<int, int>, Direction> directions_;
 };
 

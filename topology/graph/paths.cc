@@ -67,28 +67,61 @@ Paths::Paths(const TopologyGraph& graph) : source_of_(graph.nodes().size(), -1) 
   }
 }
 
+namespace {
+
+struct SwitchRoutes {
+  int gpu;
+  int64_t kBps = 0;
+  std::vector<int> links;
+};
+
+/// From a GPU to each other through NVSwitches, all at once.
+std::vector<SwitchRoutes> switch_routes(const TopologyGraph& graph, int gpu) {
+  std::vector<SwitchRoutes> routes;
+  for (const int first : graph.links_from(gpu)) {
+    if (graph.node(graph.link(first).to).kind != NodeKind::NvSwitch) continue;
+    for (const int second : graph.links_from(graph.link(first).to)) {
+      const int to = graph.link(second).to;
+      if (to == gpu || graph.node(to).kind != NodeKind::Gpu) continue;
+      auto known = std::ranges::find(routes, to, &SwitchRoutes::gpu);
+      if (known == routes.end()) known = routes.insert(routes.end(), SwitchRoutes{to, 0, {}});
+      known->kBps += std::min(graph.link(first).kBps, graph.link(second).kBps);
+      known->links.insert(known->links.end(), {first, second});
+    }
+  }
+  return routes;
+}
+
+}  // namespace
+
 /// Goes on from all paths of h links to those of h + 1, and keeps a path that is wider than all shorter ones
 /// of its class to that node. So the first of the widest has the fewest links.
 Paths::Source Paths::paths_from(const TopologyGraph& graph, int gpu) {
   Source result;
   std::vector<std::array<int64_t, kClasses>> widest(graph.nodes().size(), std::array<int64_t, kClasses>{});
   std::vector<std::array<int, kClasses>> label_of(graph.nodes().size());
-  result.labels.push_back({gpu, PathClass::Loc, std::numeric_limits<int64_t>::max(), 0, -1, -1});
-  widest[static_cast<size_t>(gpu)].fill(std::numeric_limits<int64_t>::max());
+  const auto keep = [&](Label label) {
+    const auto node = static_cast<size_t>(label.node), cls = static_cast<size_t>(label.cls);
+    if (label.kBps <= widest[node][cls]) return;
+    widest[node][cls] = label.kBps;
+    label_of[node][cls] = static_cast<int>(result.labels.size());
+    result.labels.push_back(std::move(label));
+  };
+  constexpr int64_t kOfItself = std::numeric_limits<int64_t>::max();
+  keep({gpu, PathClass::Loc, kOfItself, 0, {}, -1});
+  widest[static_cast<size_t>(gpu)].fill(kOfItself);
   for (size_t next = 0; next != result.labels.size(); ++next) {
-    const Label path = result.labels[next];
-    for (const int index : graph.links_from(path.node)) {
+    const auto [node, before, width, hops, links, previous] = result.labels[next];
+    for (const int index : graph.links_from(node)) {
       const TopologyLink& link = graph.link(index);
-      const auto cls = extended(graph, gpu, path.cls, link);
-      if (!cls) continue;
-      const int64_t kBps = std::min(path.kBps, link.kBps);
-      int64_t& known = widest[static_cast<size_t>(link.to)][static_cast<size_t>(*cls)];
-      if (kBps <= known) continue;
-      known = kBps;
-      label_of[static_cast<size_t>(link.to)][static_cast<size_t>(*cls)] =
-          static_cast<int>(result.labels.size());
-      result.labels.push_back({link.to, *cls, kBps, path.hops + 1, index, static_cast<int>(next)});
+      if (const auto cls = extended(graph, gpu, before, link))
+        keep({link.to, *cls, std::min(width, link.kBps), hops + 1, {index}, static_cast<int>(next)});
     }
+    if (graph.node(node).kind != NodeKind::Gpu || (node != gpu && before != PathClass::Nvl)) continue;
+    const PathClass cls = node == gpu ? PathClass::Nvl : PathClass::Nvb;
+    for (SwitchRoutes& routes : switch_routes(graph, node))
+      keep({routes.gpu, cls, std::min(width, routes.kBps), hops + 2, std::move(routes.links),
+            static_cast<int>(next)});
   }
   result.best.assign(graph.nodes().size(), -1);
   for (size_t node = 0; node != graph.nodes().size(); ++node)
@@ -110,8 +143,8 @@ std::vector<int> Paths::links(int gpu, int node) const {
   const auto& labels = source(gpu).labels;
   for (int at = source(gpu).best[static_cast<size_t>(node)]; at >= 0;
        at = labels[static_cast<size_t>(at)].previous)
-    if (labels[static_cast<size_t>(at)].link >= 0) result.push_back(labels[static_cast<size_t>(at)].link);
-  std::ranges::reverse(result);
+    result.insert(result.begin(), labels[static_cast<size_t>(at)].links.begin(),
+                  labels[static_cast<size_t>(at)].links.end());
   return result;
 }
 

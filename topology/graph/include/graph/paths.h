@@ -35,7 +35,7 @@ std::string_view path_class_name(PathClass cls);
 struct PathSummary {
   PathClass cls = PathClass::Dis;
   int64_t kBps = 0;  // of its narrowest link
-  int hops = 0;      // links
+  int hops = 0;      // links from end to end
 };
 
 class Paths {
@@ -44,7 +44,8 @@ class Paths {
 
   /// From a GPU to another node. Dis if there is none.
   PathSummary between(int gpu, int node) const;
-  /// The links of that path, in order; empty if there is none.
+  /// The links of that path, in order; empty if there is none. Through several NVSwitches: of one after the
+  /// other.
   std::vector<int> links(int gpu, int node) const;
 
  private:
@@ -54,8 +55,8 @@ class Paths {
     PathClass cls;
     int64_t kBps;
     int hops;
-    int link;      // -1: at the GPU itself
-    int previous;  // label
+    std::vector<int> links;  // the last one, or those through NVSwitches; none: at the GPU itself
+    int previous;            // label
   };
   struct Source {
     std::vector<Label> labels;
