@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "catch.h"
+#include "graph/known_machines.h"
 #include "graph/link_speeds.h"
 #include "graph/topology_graph.h"
 
@@ -197,4 +198,28 @@ TEST_CASE("PCI addresses have one form") {
   for (const char* wrong :
        {"", "0000", "0000:3b:00", "0000:3b:00.00", "g000:3b:00.0", "0000:3b3:00.0", ":3b:00.0", "::."})
     CHECK_FALSE(normalized_bus_id(wrong).ok());
+}
+
+TEST_CASE("every known machine has a graph without repairs, in which all GPUs have the same links") {
+  for (const KnownMachine& known : known_machines()) {
+    INFO(known.name);
+    const TopologyGraph graph = built(known_machine(known.name).value());
+    CHECK(graph.repairs().empty());
+    REQUIRE(graph.gpus().size() >= 8);
+    std::vector<int64_t> leaving;
+    for (const int gpu : graph.gpus()) {
+      int64_t sum = 0;
+      for (const int link : graph.links_from(gpu))
+        sum += is_fabric(graph.link(link).cls) ? graph.link(link).kBps : 0;
+      leaving.push_back(sum);
+    }
+    // Of the two dies of an MI250 one has seven links, the other six.
+    if (known.name != "mi250") CHECK(std::ranges::count(leaving, leaving.front()) == std::ssize(leaving));
+  }
+  const auto unknown = known_machine("hgx-h10");
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.status().message() ==
+        "no machine is called 'hgx-h10'; known are: dgx-1v, dgx-2, hgx-a100, hgx-h100, hgx-h200, hgx-b200, "
+        "mi250, "
+        "mi300x, pcie-8gpu; did you mean hgx-h100?");
 }
