@@ -254,9 +254,9 @@ class GraphBuilder {
 
   int nvswitch(const std::string& bus_id) {
     const std::string name = named(bus_id.starts_with("fffffff") ? "nvswitch" : "nvswitch " + bus_id);
-    for (size_t i = 0; i != nodes_.size(); ++i)
-      if (nodes_[i].kind == NodeKind::NvSwitch && nodes_[i].name == name) return static_cast<int>(i);
-    return add_node(NodeKind::NvSwitch, name, bus_id);
+    const auto [known, is_new] = nvswitches_.emplace(name, 0);
+    if (is_new) known->second = add_node(NodeKind::NvSwitch, name, bus_id);
+    return known->second;
   }
 
   /// Links have two directions. A description that has fewer one way keeps what it says: it may be a fault.
@@ -284,7 +284,8 @@ class GraphBuilder {
   std::vector<TopologyNode> nodes_;
   std::vector<TopologyLink> links_;
   std::vector<std::string> repairs_;
-  std::map<int, int> networks_;  // by plane
+  std::map<int, int> networks_;            // by plane
+  std::map<std::string, int> nvswitches_;  // by name
 
   // Of the host that is being added:
   const Machine* machine_ = nullptr;
