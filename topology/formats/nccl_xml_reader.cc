@@ -7,6 +7,7 @@
 #include <set>
 
 #include "formats/nccl_xml.h"
+#include "nccl_xml_names.h"
 #include "xml_document.h"
 
 namespace rondo {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kMaxDev = 65'535;
+constexpr size_t kMaxCpus = 256;    // each is joined to each
 constexpr int kMaxLinks = 1024;     // in one element; a GPU has 18 today
 constexpr int kMaxLanes = 32;       // that PCI Express has
 constexpr int kUnknownLanes = 255;  // as the kernel prints it
@@ -51,13 +53,19 @@ class MachineReader {
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, system));
     if (!attributes.has("version")) repair(system, "<system> has no version: taken to be 1");
     RONDO_TRY_ASSIGN(machine_.version, attributes.integer("version", 1, 2, 1));
+    if (attributes.has(kP2pAttribute)) {
+      RONDO_TRY_ASSIGN(const int p2p, attributes.integer(kP2pAttribute, 0, 1, 1));
+      machine_.p2p_below_switches = p2p == 1;
+    }
     machine_.extra = attributes.rest();
-    machine_.numa.reserve(count_children(system, "cpu"));
+    machine_.numa.reserve(std::min(count_children(system, "cpu"), kMaxCpus));
     for (const pugi::xml_node child : system.children()) {
       if (std::string_view(child.name()) != "cpu") {
         leave_out(child);
         continue;
       }
+      if (machine_.numa.size() == kMaxCpus)
+        return document_.error_at(child, "more <cpu> than the {} NUMA nodes that a host may have", kMaxCpus);
       RONDO_TRY_ASSIGN(NumaNode numa, read_cpu(child));
       machine_.numa.push_back(std::move(numa));
     }
@@ -70,22 +78,26 @@ class MachineReader {
  private:
   template <typename... Args>
   void repair(pugi::xml_node element, fmt::format_string<Args...> format, Args&&... args) {
-    machine_.repairs.push_back(place(machine_, document_.line(element)) + ": " +
-                               fmt::format(format, std::forward<Args>(args)...));
+    repair_at(document_.line(element), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void repair_at(int line, const std::string& sentence) {
+    machine_.repairs.push_back(place(machine_, line) + ": " + sentence);
   }
 
   /// Says one thing of all elements of a name within elements of a name.
   void leave_out(pugi::xml_node element) {
     if (element.type() != pugi::node_element) return;
     LeftOut& left_out = left_out_[{element.name(), element.parent().name()}];
-    if (left_out.count++ == 0) left_out.first = element;
+    if (left_out.count++ == 0) left_out.first_line = document_.line(element);
   }
 
   void say_left_out() {
     for (const auto& [names, left_out] : left_out_)
-      repair(left_out.first, "<{}> is not known within <{}>: left out{}", shown(names.first),
-             shown(names.second),
-             left_out.count > 1 ? fmt::format(", with {} more of them", left_out.count - 1) : "");
+      repair_at(
+          left_out.first_line,
+          fmt::format("<{}> is not known within <{}>: left out{}", shown(names.first), shown(names.second),
+                      left_out.count > 1 ? fmt::format(", with {} more of them", left_out.count - 1) : ""));
   }
 
   void find_gpus(pugi::xml_node system) {
@@ -221,9 +233,9 @@ class MachineReader {
     if (!attributes.has("count")) repair(element, "<{}> has no count: taken to be one link", name);
     RONDO_TRY_ASSIGN(links.count, attributes.integer("count", 0, kMaxLinks, 1));
     if (links.count == 0) repair(element, "<{}> has count=\"0\": left out", name);
+    RONDO_TRY_ASSIGN(links.link_MBps, attributes.number("bw", 0, kMaxLink_MBps, 0));
     if (links.kind == FabricKind::C2C) {
       links.target = FabricTarget::Cpu;
-      RONDO_TRY_ASSIGN(links.link_MBps, attributes.number("bw", 0, kMaxLink_MBps, 0));
       if (links.link_MBps == 0)
         repair(element, "<c2c> does not say its bandwidth: taken to be that of NVLinks of this GPU");
     } else {
@@ -314,7 +326,7 @@ class MachineReader {
   }
 
   struct LeftOut {
-    pugi::xml_node first;
+    int first_line = 0;
     int count = 0;
   };
 

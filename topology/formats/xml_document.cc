@@ -113,7 +113,8 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
   XmlDocument document(text, std::move(source));
   RONDO_TRY(document.check_size());
   const pugi::xml_parse_result parsed = document.document_->load_buffer(
-      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_trim_pcdata,
+      pugi::encoding_utf8);
   if (!parsed) {
     const auto offset = static_cast<size_t>(parsed.offset);
     const bool at_end = offset + 1 >= text.size();
@@ -128,13 +129,15 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
 Result<std::string> read_file(const std::string& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
   if (file == nullptr) return system_error(path, errno);
-  std::string text(kMaxXmlBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  std::string text;
+  char part[16384];
+  while (text.size() <= kMaxXmlBytes && std::feof(file.get()) == 0) {
+    text.append(part, std::fread(part, 1, sizeof(part), file.get()));
+    if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  }
   if (text.size() > kMaxXmlBytes)
     return error(Code::InvalidArgument, "{}: larger than {} bytes, which no description of a host is", path,
                  kMaxXmlBytes);
-  text.shrink_to_fit();
   return text;
 }
 
