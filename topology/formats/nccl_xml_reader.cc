@@ -7,6 +7,7 @@
 #include <set>
 
 #include "formats/nccl_xml.h"
+#include "nccl_xml_names.h"
 #include "xml_document.h"
 
 namespace rondo {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kMaxDev = 65'535;
+constexpr size_t kMaxCpus = 256;    // each is joined to each
 constexpr int kMaxLinks = 1024;     // in one element; a GPU has 18 today
 constexpr int kMaxLanes = 32;       // that PCI Express has
 constexpr int kUnknownLanes = 255;  // as the kernel prints it
@@ -47,22 +49,29 @@ class MachineReader {
                                 std::string_view(system.name()) == "graphs"
                                     ? "; <graphs> is the result of a search, as NCCL_GRAPH_DUMP_FILE has it"
                                     : "");
-    find_gpus(system);
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, system));
     if (!attributes.has("version")) repair(system, "<system> has no version: taken to be 1");
     RONDO_TRY_ASSIGN(machine_.version, attributes.integer("version", 1, 2, 1));
-    machine_.extra = attributes.rest();
-    machine_.numa.reserve(count_children(system, "cpu"));
+    if (attributes.has(kP2pAttribute)) {
+      RONDO_TRY_ASSIGN(const int p2p, attributes.integer(kP2pAttribute, 0, 1, 1));
+      machine_.p2p_below_switches = p2p == 1;
+    }
+    RONDO_TRY_ASSIGN(machine_.extra, attributes.rest());
+    machine_.numa.reserve(std::min(count_children(system, "cpu"), kMaxCpus));
     for (const pugi::xml_node child : system.children()) {
       if (std::string_view(child.name()) != "cpu") {
         leave_out(child);
         continue;
       }
+      if (machine_.numa.size() == kMaxCpus)
+        return document_.error_at(child, "more <cpu> than the {} NUMA nodes that a host may have", kMaxCpus);
       RONDO_TRY_ASSIGN(NumaNode numa, read_cpu(child));
       machine_.numa.push_back(std::move(numa));
     }
     if (machine_.numa.empty())
       return document_.error_at(system, "<system> has no <cpu>: expected at least one");
+    for (const NumaNode& numa : machine_.numa) note_gpus(numa.devices);
+    for (NumaNode& numa : machine_.numa) guess_targets(numa.devices);
     say_left_out();
     return std::move(machine_);
   }
@@ -70,36 +79,26 @@ class MachineReader {
  private:
   template <typename... Args>
   void repair(pugi::xml_node element, fmt::format_string<Args...> format, Args&&... args) {
-    machine_.repairs.push_back(place(machine_, document_.line(element)) + ": " +
-                               fmt::format(format, std::forward<Args>(args)...));
+    repair_at(document_.line(element), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void repair_at(int line, const std::string& sentence) {
+    machine_.repairs.push_back(place(machine_, line) + ": " + sentence);
   }
 
   /// Says one thing of all elements of a name within elements of a name.
   void leave_out(pugi::xml_node element) {
     if (element.type() != pugi::node_element) return;
     LeftOut& left_out = left_out_[{element.name(), element.parent().name()}];
-    if (left_out.count++ == 0) left_out.first = element;
+    if (left_out.count++ == 0) left_out.first_line = document_.line(element);
   }
 
   void say_left_out() {
     for (const auto& [names, left_out] : left_out_)
-      repair(left_out.first, "<{}> is not known within <{}>: left out{}", shown(names.first),
-             shown(names.second),
-             left_out.count > 1 ? fmt::format(", with {} more of them", left_out.count - 1) : "");
-  }
-
-  void find_gpus(pugi::xml_node system) {
-    struct Walker : pugi::xml_tree_walker {
-      std::set<std::string> found;
-      bool for_each(pugi::xml_node& node) override {
-        if (std::string_view(node.name()) != "gpu") return true;
-        const auto bus_id = normalized_bus_id(node.parent().attribute("busid").value());
-        if (bus_id.ok()) found.insert(bus_id.value());
-        return true;
-      }
-    } walker;
-    system.traverse(walker);
-    gpus_ = std::move(walker.found);
+      repair_at(
+          left_out.first_line,
+          fmt::format("<{}> is not known within <{}>: left out{}", shown(names.first), shown(names.second),
+                      left_out.count > 1 ? fmt::format(", with {} more of them", left_out.count - 1) : ""));
   }
 
   Result<std::string> bus_id_in(XmlAttributes& attributes, const char* name, pugi::xml_node element) const {
@@ -125,7 +124,7 @@ class MachineReader {
     numa.vendor = attributes.text("vendor");
     RONDO_TRY_ASSIGN(numa.family, attributes.integer("familyid", -1, kMaxInt, -1));
     RONDO_TRY_ASSIGN(numa.model, attributes.integer("modelid", -1, kMaxInt, -1));
-    numa.extra = attributes.rest();
+    RONDO_TRY_ASSIGN(numa.extra, attributes.rest());
     numa.devices.reserve(count_children(element, "pci"));
     for (const pugi::xml_node child : element.children()) {
       const std::string_view name = child.name();
@@ -166,7 +165,7 @@ class MachineReader {
       repair(element, "link_width=\"{}\" is more lanes than PCIe has: taken as unknown", device.link_width);
       device.link_width = 0;
     }
-    device.extra = attributes.rest();
+    RONDO_TRY_ASSIGN(device.extra, attributes.rest());
     device.below.reserve(count_children(element, "pci"));
     for (const pugi::xml_node child : element.children()) RONDO_TRY(read_in_pci(child, device));
     return device;
@@ -200,7 +199,7 @@ class MachineReader {
     RONDO_TRY_ASSIGN(gpu.sm, attributes.integer("sm", 0, kMaxDev, 0));
     RONDO_TRY_ASSIGN(gpu.gdr, attributes.integer("gdr", -1, kMaxDev, -1));
     gpu.gfx = attributes.text("gcn");
-    gpu.extra = attributes.rest();
+    RONDO_TRY_ASSIGN(gpu.extra, attributes.rest());
     for (const pugi::xml_node child : element.children()) {
       if (!is_one_of(child.name(), {"nvlink", "xgmi", "c2c"})) {
         leave_out(child);
@@ -221,39 +220,60 @@ class MachineReader {
     if (!attributes.has("count")) repair(element, "<{}> has no count: taken to be one link", name);
     RONDO_TRY_ASSIGN(links.count, attributes.integer("count", 0, kMaxLinks, 1));
     if (links.count == 0) repair(element, "<{}> has count=\"0\": left out", name);
+    RONDO_TRY_ASSIGN(links.link_MBps, attributes.number("bw", 0, kMaxLink_MBps, 0));
     if (links.kind == FabricKind::C2C) {
       links.target = FabricTarget::Cpu;
-      RONDO_TRY_ASSIGN(links.link_MBps, attributes.number("bw", 0, kMaxLink_MBps, 0));
       if (links.link_MBps == 0)
         repair(element, "<c2c> does not say its bandwidth: taken to be that of NVLinks of this GPU");
     } else {
       RONDO_TRY_ASSIGN(links.target_bus_id, bus_id_in(attributes, "target", element));
       links.target_class = attributes.text("tclass");
-      links.target = target_of(element, links);
+      links.target = target_of_class(links.target_class).value_or(FabricTarget::NvSwitch);
     }
-    links.extra = attributes.rest();
+    RONDO_TRY_ASSIGN(links.extra, attributes.rest());
     return links;
   }
 
-  FabricTarget target_of(pugi::xml_node element, const FabricLinks& links) {
-    const std::string& cls = links.target_class;
+  static std::optional<FabricTarget> target_of_class(const std::string& cls) {
     if (cls.starts_with("0x068001")) return FabricTarget::Cpu;
     if (cls.starts_with("0x0680")) return FabricTarget::NvSwitch;
     if (cls.starts_with("0x03") || cls.starts_with("0x12")) return FabricTarget::Gpu;
-    const bool is_gpu = gpus_.contains(links.target_bus_id);
-    repair(element, "<{}> has tclass=\"{}\": {} is taken to be {}", element.name(), shown(cls),
-           links.target_bus_id, is_gpu ? "the GPU of that bus id" : "an NVSwitch");
-    return is_gpu ? FabricTarget::Gpu : FabricTarget::NvSwitch;
+    return std::nullopt;
+  }
+
+  void note_gpus(const std::vector<PciDevice>& devices) {
+    for (const PciDevice& device : devices) {
+      if (device.gpu) gpus_.insert(device.bus_id);
+      note_gpus(device.below);
+    }
+  }
+
+  /// Links whose class does not say where they end: at a GPU, if it is here.
+  void guess_targets(std::vector<PciDevice>& devices) {
+    for (PciDevice& device : devices) {
+      guess_targets(device.below);
+      if (!device.gpu) continue;
+      for (FabricLinks& links : device.gpu->links) {
+        if (links.kind == FabricKind::C2C || target_of_class(links.target_class)) continue;
+        const bool is_gpu = gpus_.contains(links.target_bus_id);
+        links.target = is_gpu ? FabricTarget::Gpu : FabricTarget::NvSwitch;
+        repair_at(links.line,
+                  fmt::format("links have tclass=\"{}\": {} is taken to be {}", shown(links.target_class),
+                              links.target_bus_id, is_gpu ? "the GPU of that bus id" : "an NVSwitch"));
+      }
+    }
   }
 
   /// `owner` is a PciDevice or a NumaNode.
   template <typename Owner>
   Status read_nic(pugi::xml_node element, Owner& owner) {
-    if (owner.has_nic)
-      repair(element, "a second <nic> at the same place: its ports are taken to be those of the first");
-    owner.has_nic = true;
     RONDO_TRY_ASSIGN(const XmlAttributes attributes, XmlAttributes::of(document_, element));
-    for (auto& attribute : attributes.rest()) owner.nic_extra.push_back(std::move(attribute));
+    if (owner.has_nic) {
+      repair(element, "a second <nic> at the same place: its ports are taken to be those of the first");
+    } else {
+      owner.has_nic = true;
+      RONDO_TRY_ASSIGN(owner.nic_extra, attributes.rest());
+    }
     owner.ports.reserve(owner.ports.size() + count_children(element, "net"));
     for (const pugi::xml_node child : element.children()) {
       if (std::string_view(child.name()) == "net") {
@@ -282,7 +302,7 @@ class MachineReader {
     RONDO_TRY_ASSIGN(port.speed_Mbps, read_speed(attributes, element));
     RONDO_TRY_ASSIGN(port.rail, read_rail(attributes, "rail"));
     RONDO_TRY_ASSIGN(port.plane, read_rail(attributes, "plane"));
-    port.extra = attributes.rest();
+    RONDO_TRY_ASSIGN(port.extra, attributes.rest());
     return port;
   }
 
@@ -308,13 +328,14 @@ class MachineReader {
 
   Status read_other(pugi::xml_node element, std::vector<OtherElement>& others) {
     RONDO_TRY_ASSIGN(const XmlAttributes attributes, XmlAttributes::of(document_, element));
-    others.push_back({element.name(), attributes.rest(), document_.line(element)});
+    RONDO_TRY_ASSIGN(Attributes kept, attributes.rest());
+    others.push_back({element.name(), std::move(kept), document_.line(element)});
     for (const pugi::xml_node child : element.children()) leave_out(child);
     return {};
   }
 
   struct LeftOut {
-    pugi::xml_node first;
+    int first_line = 0;
     int count = 0;
   };
 

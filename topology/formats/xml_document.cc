@@ -6,9 +6,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace rondo {
 namespace {
+
+constexpr uint64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -113,7 +116,8 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
   XmlDocument document(text, std::move(source));
   RONDO_TRY(document.check_size());
   const pugi::xml_parse_result parsed = document.document_->load_buffer(
-      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_trim_pcdata,
+      pugi::encoding_utf8);
   if (!parsed) {
     const auto offset = static_cast<size_t>(parsed.offset);
     const bool at_end = offset + 1 >= text.size();
@@ -128,13 +132,15 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
 Result<std::string> read_file(const std::string& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
   if (file == nullptr) return system_error(path, errno);
-  std::string text(kMaxXmlBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  std::string text;
+  char part[16384];
+  while (text.size() <= kMaxXmlBytes && std::feof(file.get()) == 0) {
+    text.append(part, std::fread(part, 1, sizeof(part), file.get()));
+    if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  }
   if (text.size() > kMaxXmlBytes)
     return error(Code::InvalidArgument, "{}: larger than {} bytes, which no description of a host is", path,
                  kMaxXmlBytes);
-  text.shrink_to_fit();
   return text;
 }
 
@@ -186,12 +192,12 @@ Result<int64_t> XmlAttributes::number(const char* name, int64_t min, int64_t max
   std::string_view digits = value.substr(negative ? 1 : 0);
   const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
   if (hexadecimal) digits.remove_prefix(2);
-  int64_t magnitude = 0;
-  const auto [end, problem] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, hexadecimal ? 16 : 10);
-  const int64_t result = negative ? -magnitude : magnitude;
-  if (problem != std::errc() || end != digits.data() + digits.size() || digits.starts_with('-') ||
-      result < min || result > max)
+  uint64_t magnitude = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [last, problem] = std::from_chars(digits.data(), end, magnitude, hexadecimal ? 16 : 10);
+  const bool is_number = problem == std::errc() && last == end && magnitude <= kMaxInt64;
+  const int64_t result = is_number ? static_cast<int64_t>(magnitude) * (negative ? -1 : 1) : 0;
+  if (!is_number || result < min || result > max)
     return document_->error_at(element_, "<{}> has {}=\"{}\": expected a whole number from {} to {}",
                                element_.name(), name, shown(value), min, max);
   return result;
@@ -202,13 +208,16 @@ Result<int> XmlAttributes::integer(const char* name, int min, int max, int absen
   return static_cast<int>(result);
 }
 
-Attributes XmlAttributes::rest() const {
+Result<Attributes> XmlAttributes::rest() const {
   Attributes result;
   uint64_t bit = 1;
   for (const pugi::xml_attribute attribute : element_.attributes()) {
     if ((taken_ & bit) == 0) result.emplace_back(attribute.name(), attribute.value());
     bit <<= 1;
   }
+  if (result.size() > kMaxXmlAttributesKept)
+    return document_->error_at(element_, "<{}> has {} attributes that are not known: expected at most {}",
+                               shown(element_.name()), result.size(), kMaxXmlAttributesKept);
   result.shrink_to_fit();
   return result;
 }

@@ -20,7 +20,8 @@ constexpr int64_t kMaxXmlElements = 25'000;
 constexpr int64_t kMaxXmlAttributes = 200'000;
 constexpr int kMaxXmlDepth = 32;
 constexpr size_t kMaxXmlAttributesOfElement = 64;
-constexpr size_t kMaxXmlValue = 254;  // bytes; NCCL's reader stops at it too
+constexpr size_t kMaxXmlAttributesKept = 48;  // of an element, as they are; the known ones are fewer than 16
+constexpr size_t kMaxXmlValue = 254;          // bytes; NCCL's reader stops at it too
 
 /// A piece of a stranger's text, fit for a message: at most 64 bytes, all of them printable.
 std::string shown(std::string_view text);
@@ -81,8 +82,8 @@ class XmlAttributes {
   /// Leaves an attribute that was asked for to rest().
   void put_back(const char* name);
 
-  /// What was not asked for, in the order of the file.
-  Attributes rest() const;
+  /// What was not asked for, in the order of the file. InvalidArgument if it is too much.
+  Result<Attributes> rest() const;
 
  private:
   XmlAttributes(const XmlDocument& document, pugi::xml_node element)

@@ -2,6 +2,7 @@
 // From Machines to a TopologyGraph: which nodes there are, and what joins them at which speed.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "graph/link_speeds.h"
@@ -67,10 +68,7 @@ class GraphBuilder {
     int count = 0;
     int64_t kBps = 0;
   };
-  struct SwitchLinks {
-    std::string bus_id;
-    std::map<int, Width> of;  // by GPU
-  };
+  using GpuWidths = std::map<int, Width>;
 
   std::string named(const std::string& name) const {
     return several_hosts_ ? fmt::format("host{}/{}", host_, name) : name;
@@ -230,7 +228,11 @@ class GraphBuilder {
       const int64_t kBps = links.count * fabric_kBps(*gpu.info, links);
       switch (links.target) {
         case FabricTarget::Gpu: add_gpu_links(gpu, links, kBps); break;
-        case FabricTarget::NvSwitch: note_nvswitch_links(gpu, links, kBps); break;
+        case FabricTarget::NvSwitch: {
+          Width& width = nvswitches_[links.target_bus_id][gpu.node];
+          width = {width.count + links.count, width.kBps + kBps};
+          break;
+        }
         case FabricTarget::Cpu:
           join(gpu.node, gpu.numa, links.kind == FabricKind::C2C ? LinkClass::C2C : LinkClass::NvLink,
                links.count, kBps);
@@ -260,48 +262,31 @@ class GraphBuilder {
     }
   }
 
-  /// Of each NVSwitch the links of every GPU, in the order in which the description names them.
-  void note_nvswitch_links(const GpuNode& gpu, const FabricLinks& links, int64_t kBps) {
-    const auto known = std::ranges::find(nvswitches_, links.target_bus_id, &SwitchLinks::bus_id);
-    SwitchLinks& nvswitch = known != nvswitches_.end() ? *known : nvswitches_.emplace_back();
-    nvswitch.bus_id = links.target_bus_id;
-    nvswitch.of[gpu.node].count += links.count;
-    nvswitch.of[gpu.node].kBps += kBps;
-  }
-
   /// Switches that divide every GPU's links in the same proportion act as one: whatever fits one of the size
-  /// of all fits them, divided in that proportion. Such switches get one node.
+  /// of all fits them, divided in that proportion. Such switches get one node, of the name of the first.
   void add_nvswitches() {
-    std::vector<SwitchLinks> merged;
-    for (SwitchLinks& nvswitch : nvswitches_) {
-      const auto like =
-          std::ranges::find_if(merged, [&](const SwitchLinks& other) { return alike(nvswitch, other); });
-      if (like == merged.end()) {
-        merged.push_back(std::move(nvswitch));
-        continue;
-      }
-      for (auto& [gpu, links] : like->of) {
-        links.count += nvswitch.of[gpu].count;
-        links.kBps += nvswitch.of[gpu].kBps;
-      }
-    }
+    std::map<std::vector<std::pair<int, int64_t>>, std::map<std::string, GpuWidths>> alike;
+    for (const auto& [bus_id, widths] : nvswitches_) alike[proportions(widths)][bus_id] = widths;
     nvswitches_.clear();
-    for (const SwitchLinks& nvswitch : merged) {
-      const bool only = merged.size() == 1;
-      const int node = add_node(NodeKind::NvSwitch, named(only ? "nvswitch" : "nvswitch " + nvswitch.bus_id),
-                                nvswitch.bus_id);
-      for (const auto& [gpu, links] : nvswitch.of)
-        join(gpu, node, LinkClass::NvLink, links.count, links.kBps);
+    for (const auto& [key, switches] : alike) {
+      GpuWidths sum;
+      for (const auto& [bus_id, widths] : switches)
+        for (const auto& [gpu, width] : widths)
+          sum[gpu] = {sum[gpu].count + width.count, sum[gpu].kBps + width.kBps};
+      const std::string& bus_id = switches.begin()->first;
+      const int node =
+          add_node(NodeKind::NvSwitch, named(alike.size() == 1 ? "nvswitch" : "nvswitch " + bus_id), bus_id);
+      for (const auto& [gpu, width] : sum) join(gpu, node, LinkClass::NvLink, width.count, width.kBps);
     }
   }
 
-  static bool alike(const SwitchLinks& a, const SwitchLinks& b) {
-    if (a.of.size() != b.of.size()) return false;
-    const auto [first_a, first_b] = std::pair(*a.of.begin(), *b.of.begin());
-    return std::ranges::equal(a.of, b.of, [&](const auto& x, const auto& y) {
-      return x.first == y.first &&
-             __int128{x.second.kBps} * first_b.second.kBps == __int128{y.second.kBps} * first_a.second.kBps;
-    });
+  /// Bandwidths in lowest terms.
+  static std::vector<std::pair<int, int64_t>> proportions(const GpuWidths& widths) {
+    int64_t common = 0;
+    for (const auto& [gpu, width] : widths) common = std::gcd(common, width.kBps);
+    std::vector<std::pair<int, int64_t>> result;
+    for (const auto& [gpu, width] : widths) result.emplace_back(gpu, width.kBps / common);
+    return result;
   }
 
   /// Links have two directions. A description that has fewer one way keeps what it says: it may be a fault.
@@ -335,10 +320,10 @@ class GraphBuilder {
   const Machine* machine_ = nullptr;
   int host_ = 0;
   bool p2p_ = true;
-  std::map<std::string, GpuNode> gpu_nodes_;  // by bus id
-  std::map<std::string, int> bus_ids_;        // lines
-  std::map<std::string, int> port_names_;     // lines
-  std::vector<SwitchLinks> nvswitches_;
+  std::map<std::string, GpuNode> gpu_nodes_;     // by bus id
+  std::map<std::string, int> bus_ids_;           // lines
+  std::map<std::string, int> port_names_;        // lines
+  std::map<std::string, GpuWidths> nvswitches_;  // by bus id
   std::map<std::pair<int, int>, Direction> directions_;
 };
 

@@ -16,4 +16,8 @@ namespace rondo {
 Result<Machine> machine_from_nccl_xml(std::string_view text, std::string source);
 Result<Machine> machine_from_nccl_xml_file(const std::string& path);
 
+/// The Machine in that format, as NCCL writes it. Reading this gives an equal Machine, but for source, lines
+/// and repairs.
+std::string nccl_xml(const Machine& machine);
+
 }  // namespace rondo
