@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C API's topologies.
+#include "rondo/topology.h"
+
+#include <cstdio>
+
+#include "formats/machine_file.h"
+#include "formats/nccl_xml.h"
+#include "graph/known_machines.h"
+#include "graph/paths.h"
+#include "handles.h"
+
+namespace {
+constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
+}
+
+struct rondo_topology {
+  rondo_topology(rondo::Machine description, rondo::TopologyGraph made)
+      : machine(std::move(description)), graph(std::move(made)), paths(graph) {}
+  rondo_topology(const rondo_topology&) = delete;
+  rondo_topology& operator=(const rondo_topology&) = delete;
+
+  uint64_t mark = kTopologyMark;
+  rondo::Machine machine;
+  rondo::TopologyGraph graph;
+  rondo::Paths paths;
+};
+
+namespace {
+
+using namespace rondo;
+using api::guarded;
+
+constexpr int kMaxHosts = 64;
+
+double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
+
+const char* kind_name(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::Gpu: return "GPU";
+    case NodeKind::Numa: return "NUMA";
+    case NodeKind::PciSwitch: return "PCI switch";
+    case NodeKind::NvSwitch: return "NVSwitch";
+    case NodeKind::Nic: return "NIC";
+    case NodeKind::Network: return "network";
+  }
+  return "?";
+}
+
+Status check_topology(rondo_topology_t topology) {
+  if (topology == nullptr) return api::null_argument("topology");
+  if (topology->mark != kTopologyMark) return error(Code::InvalidArgument, "topology: not one, or freed");
+  return {};
+}
+
+Status check_index(const char* name, int index, size_t count) {
+  if (index >= 0 && static_cast<size_t>(index) < count) return {};
+  return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
+               static_cast<int64_t>(count) - 1);
+}
+
+/// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
+template <typename Struct>
+Status check_struct(const char* name, const Struct* given) {
+  if (given == nullptr) return api::null_argument(name);
+  if (given->size >= sizeof(Struct)) return {};
+  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
+               name, sizeof(Struct));
+}
+
+Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given) {
+  constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
+  RONDO_TRY(check_struct("config", &config));
+  if (config.p2p_below_switches < -1 || config.p2p_below_switches > 1)
+    return error(Code::InvalidArgument, "config->p2p_below_switches is {}: expected -1, 0 or 1",
+                 config.p2p_below_switches);
+  if (config.hosts < 1 || config.hosts > kMaxHosts)
+    return error(Code::InvalidArgument, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
+  RONDO_TRY(machine.status());
+  GraphOptions options;
+  if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
+  const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
+  RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(hosts, options));
+  *topology = new rondo_topology(machine.take(), std::move(graph));
+  return {};
+}
+
+}  // namespace
+
+rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
+                                   const rondo_topology_config_t* config) {
+  return guarded("rondo_topology_load", nullptr, [&]() -> Status {
+    if (topology == nullptr) return api::null_argument("topology");
+    *topology = nullptr;
+    if (path == nullptr) return api::null_argument("path");
+    return make(topology, machine_from_file(path), config);
+  });
+}
+
+rondo_status_t rondo_topology_named(rondo_topology_t* topology, const char* name,
+                                    const rondo_topology_config_t* config) {
+  return guarded("rondo_topology_named", nullptr, [&]() -> Status {
+    if (topology == nullptr) return api::null_argument("topology");
+    *topology = nullptr;
+    if (name == nullptr) return api::null_argument("name");
+    return make(topology, known_machine(name), config);
+  });
+}
+
+rondo_status_t rondo_topology_known(int index, const char** name, const char** summary) {
+  return guarded("rondo_topology_known", nullptr, [&]() -> Status {
+    if (name == nullptr) return api::null_argument("name");
+    static const auto& known = *new std::vector<KnownMachine>(known_machines());
+    const bool exists = index >= 0 && static_cast<size_t>(index) < known.size();
+    *name = exists ? known[static_cast<size_t>(index)].name.data() : nullptr;
+    if (summary != nullptr) *summary = exists ? known[static_cast<size_t>(index)].summary.data() : nullptr;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) {
+  return guarded("rondo_topology_save", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    if (path == nullptr) return api::null_argument("path");
+    const std::string text = nccl_xml(topology->machine);
+    const bool to_output = std::string_view(path) == "-";
+    const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
+                                                       std::fclose);
+    FILE* const file = to_output ? stdout : opened.get();
+    if (file == nullptr) return system_error(path, errno);
+    const bool whole =
+        std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+    return whole ? Status() : system_error(path, errno);
+  });
+}
+
+rondo_status_t rondo_topology_free(rondo_topology_t topology) {
+  if (topology == nullptr) return RONDO_OK;
+  return guarded("rondo_topology_free", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    topology->mark = 0;
+    delete topology;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_counts(rondo_topology_t topology, int* nodes, int* links, int* remarks) {
+  return guarded("rondo_topology_counts", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    if (nodes != nullptr) *nodes = static_cast<int>(topology->graph.nodes().size());
+    if (links != nullptr) *links = static_cast<int>(topology->graph.links().size());
+    if (remarks != nullptr) *remarks = static_cast<int>(topology->graph.repairs().size());
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_node(rondo_topology_t topology, int index, rondo_topology_node_t* node) {
+  return guarded("rondo_topology_node", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_index("index", index, topology->graph.nodes().size()));
+    RONDO_TRY(check_struct("node", node));
+    const TopologyNode& known = topology->graph.node(index);
+    node->kind = kind_name(known.kind);
+    node->name = known.name.c_str();
+    node->bus_id = known.bus_id.c_str();
+    node->host = known.host;
+    node->dev = known.dev;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_link(rondo_topology_t topology, int index, rondo_topology_link_t* link) {
+  return guarded("rondo_topology_link", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_index("index", index, topology->graph.links().size()));
+    RONDO_TRY(check_struct("link", link));
+    const TopologyLink& known = topology->graph.link(index);
+    link->from = known.from;
+    link->to = known.to;
+    link->link_class = link_class_name(known.cls);
+    link->count = known.count;
+    link->bandwidth = gigabytes(known.kBps);
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to, rondo_topology_path_t* path) {
+  return guarded("rondo_topology_path", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_index("from", from, topology->graph.nodes().size()));
+    RONDO_TRY(check_index("to", to, topology->graph.nodes().size()));
+    RONDO_TRY(check_struct("path", path));
+    if (topology->graph.node(from).kind != NodeKind::Gpu)
+      return error(Code::InvalidArgument, "from is {}, which is {}: expected a GPU", from,
+                   topology->graph.node(from).name);
+    const PathSummary best = topology->paths.between(from, to);
+    path->path_class = path_class_name(best.cls).data();
+    path->bandwidth = best.hops > 0 ? gigabytes(best.kBps) : 0;
+    path->hops = best.hops;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_remark(rondo_topology_t topology, int index, const char** text) {
+  return guarded("rondo_topology_remark", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_index("index", index, topology->graph.repairs().size()));
+    if (text == nullptr) return api::null_argument("text");
+    *text = topology->graph.repairs()[static_cast<size_t>(index)].c_str();
+    return {};
+  });
+}
