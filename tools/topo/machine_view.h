@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// MachineView: a topology as rondo-topo shows it: nodes and links read through the C API, and the tree of PCI
+// devices below the NUMA nodes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rondo/topology.h"
+
+namespace rondo::topo {
+
+/// Ends the program with the library's error unless a call succeeded.
+void require(rondo_status_t status);
+
+struct Link {
+  int to;
+  std::string cls;
+  int count;
+  double bandwidth;  // GB/s
+};
+
+struct Node {
+  std::string kind, name, bus_id;
+  int host;
+  std::vector<Link> links;      // that leave it
+  std::vector<int> below = {};  // PCI devices, in the order of the nodes
+  int above = -1;               // the node that it is below
+};
+
+struct MachineView {
+  explicit MachineView(rondo_topology_t topology);
+
+  std::vector<Node> nodes;
+  std::vector<std::string> remarks;
+
+  std::vector<int> of_kind(const std::string& kind) const;
+};
+
+/// "48.0"
+std::string gigabytes(double bandwidth);
+
+}  // namespace rondo::topo

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// rondo-topo: what joins the GPUs and NICs of a machine, and how fast collectives can be on it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "machine_view.h"
+#include "text_tree.h"
+
+namespace {
+
+using namespace rondo::topo;
+
+constexpr int kBadOptions = 2;
+
+struct Options {
+  std::string load, machine, save;
+  bool list = false, paths = false, dot = false;
+  int hosts = 1;
+  bool no_p2p = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  auto* load =
+      app.add_option("--load", options.load,
+                     "read this description: NCCL's topology XML or the output of nvidia-smi topo -m");
+  app.add_option("--machine", options.machine, "a well-known machine (--list)")->excludes(load);
+  app.add_flag("--list", options.list, "list the well-known machines");
+  app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
+  app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
+  app.add_flag("--dot", options.dot, "the graph for Graphviz");
+  app.add_option("--hosts", options.hosts, "so many hosts of this kind, joined by a network (1)")
+      ->check(CLI::Range(1, 64));
+  app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
+  app.set_version_flag("--version", fmt::format("rondo-topo {}.{}.{}", RONDO_VERSION / 10000,
+                                                RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
+}
+
+void list_machines() {
+  const char *name = nullptr, *summary = nullptr;
+  for (int i = 0;; ++i) {
+    require(rondo_topology_known(i, &name, &summary));
+    if (name == nullptr) return;
+    fmt::print("{:<10}  {}\n", name, summary);
+  }
+}
+
+rondo_topology_t made(const Options& options) {
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  if (options.no_p2p) config.p2p_below_switches = 0;
+  config.hosts = options.hosts;
+  rondo_topology_t topology = nullptr;
+  if (!options.load.empty())
+    require(rondo_topology_load(&topology, options.load.c_str(), &config));
+  else
+    require(rondo_topology_named(&topology, options.machine.c_str(), &config));
+  return topology;
+}
+
+int run(const Options& options) {
+  if (options.list) {
+    list_machines();
+    return 0;
+  }
+  if (options.load.empty() && options.machine.empty()) {
+    fmt::print(stderr, "rondo-topo: name a machine: --load FILE or --machine NAME\n");
+    return kBadOptions;
+  }
+  const std::unique_ptr<rondo_topology, rondo_status_t (*)(rondo_topology_t)> topology(made(options),
+                                                                                       rondo_topology_free);
+  if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
+  const MachineView machine(topology.get());
+  if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
+  if (options.dot) fmt::print("{}", dot_graph(machine));
+  if (!options.paths && !options.dot && options.save.empty()) fmt::print("{}", text_tree(machine));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("What joins the GPUs and NICs of a machine, and how fast collectives can be on it.",
+               "rondo-topo");
+  declare(app, options);
+  try {  // CLI11 reports errors by exceptions, and --help too
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& parsed) {
+    return app.exit(parsed) == 0 ? 0 : kBadOptions;
+  }
+  return run(options);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace rondo::topo {
+namespace {
+
+constexpr size_t kNameColumns = 44;
+
+std::string count_text(size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// "NVLink x18 370.8 to nvswitch, xGMI x1 48.0 to each of 7 GPUs": all links but that to the node above.
+std::string joined_text(const MachineView& machine, const Node& node) {
+  // Links that differ in their ends alone are said once.
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const Link& link : node.links) {
+    if (link.to == node.above || machine.nodes[static_cast<size_t>(link.to)].above == link.to) continue;
+    if (link.cls == "PCIe") continue;
+    const std::string what = fmt::format("{} x{} {}", link.cls, link.count, gigabytes(link.bandwidth));
+    const auto known = std::ranges::find(groups, what, &std::pair<std::string, std::vector<int>>::first);
+    if (known == groups.end())
+      groups.push_back({what, {link.to}});
+    else
+      known->second.push_back(link.to);
+  }
+  std::string text;
+  for (const auto& [what, ends] : groups) {
+    std::string names;
+    for (const int end : ends)
+      names += (names.empty() ? "" : " ") + machine.nodes[static_cast<size_t>(end)].name;
+    text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", what, names);
+  }
+  return text;
+}
+
+std::string pcie_text(const MachineView& machine, const Node& node) {
+  if (node.above < 0) return "";
+  for (const Link& link : node.links)
+    if (link.to == node.above) return fmt::format("PCIe x{} {}", link.count, gigabytes(link.bandwidth));
+  // Of a switch that nothing turns around in: its other half goes up.
+  for (const Link& link : machine.nodes[static_cast<size_t>(node.above)].links)
+    if (machine.nodes[static_cast<size_t>(link.to)].name == node.name)
+      return fmt::format("PCIe x{} {}", link.count, gigabytes(link.bandwidth));
+  return "";
+}
+
+/// Characters, not bytes: the lines of the tree are longer in bytes.
+std::string padded(const std::string& text) {
+  const auto characters =
+      static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  return text + std::string(characters < kNameColumns ? kNameColumns - characters : 1, ' ');
+}
+
+void append(const MachineView& machine, int index, const std::string& own, const std::string& rest,
+            std::string& text) {
+  const Node& node = machine.nodes[static_cast<size_t>(index)];
+  std::string line = own + node.name;
+  if (!node.bus_id.empty() && node.name.find(node.bus_id) == std::string::npos) line += " " + node.bus_id;
+  const std::string pcie = pcie_text(machine, node), others = joined_text(machine, node);
+  if (!pcie.empty() || !others.empty())
+    line = padded(line) + pcie + (pcie.empty() || others.empty() ? "" : ", ") + others;
+  text += line + "\n";
+  for (size_t i = 0; i != node.below.size(); ++i) {
+    const bool last = i + 1 == node.below.size();
+    append(machine, node.below[i], rest + (last ? "└─ " : "├─ "), rest + (last ? "   " : "│  "), text);
+  }
+}
+
+/// A short name for the heading of a column: "gpu0", "mlx5_0".
+std::string short_name(const Node& node) {
+  return node.kind == "NIC" ? node.name.substr(node.name.find("nic ") + 4) : node.name;
+}
+
+std::string_view dot_colour(const std::string& cls) {
+  static const std::map<std::string, std::string_view> kColours = {
+      {"NVLink", "#2e7d32"}, {"xGMI", "#2e7d32"},   {"C2C", "#00838f"},
+      {"PCIe", "#546e7a"},   {"socket", "#c62828"}, {"network", "#6a1b9a"}};
+  return kColours.at(cls);
+}
+
+}  // namespace
+
+std::string text_tree(const MachineView& machine) {
+  std::string text =
+      fmt::format("{}, {}, {}; GB/s each way\n", count_text(machine.of_kind("GPU").size(), "GPU"),
+                  count_text(machine.of_kind("NIC").size(), "NIC"),
+                  count_text(machine.of_kind("NUMA").size(), "NUMA node"));
+  for (const int numa : machine.of_kind("NUMA")) append(machine, numa, "", "", text);
+  for (const std::string& remark : machine.remarks) text += "note: " + remark + "\n";
+  return text;
+}
+
+std::string path_table(const MachineView& machine, rondo_topology_t topology) {
+  const std::vector<int> gpus = machine.of_kind("GPU");
+  std::vector<int> columns = gpus;
+  for (const int nic : machine.of_kind("NIC")) columns.push_back(nic);
+  std::vector<std::vector<std::string>> rows(1, {""});
+  for (const int column : columns) rows[0].push_back(short_name(machine.nodes[static_cast<size_t>(column)]));
+  for (const int gpu : gpus) {
+    std::vector<std::string>& row = rows.emplace_back(1, machine.nodes[static_cast<size_t>(gpu)].name);
+    for (const int column : columns) {
+      rondo_topology_path_t path = {};
+      path.size = sizeof(path);
+      require(rondo_topology_path(topology, gpu, column, &path));
+      row.push_back(path.hops == 0 ? path.path_class
+                                   : fmt::format("{} {}", path.path_class, gigabytes(path.bandwidth)));
+    }
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i != row.size(); ++i) {
+      size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[i].size());
+      text += fmt::format("{:<{}}", row[i], i + 1 == row.size() ? 0 : width + 2);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string dot_graph(const MachineView& machine) {
+  std::string text = "graph machine {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  for (size_t i = 0; i != machine.nodes.size(); ++i)
+    text += fmt::format("  n{} [label=\"{}\"];\n", i, machine.nodes[i].name);
+  for (size_t i = 0; i != machine.nodes.size(); ++i)
+    for (const Link& link : machine.nodes[i].links) {
+      const auto& back = machine.nodes[static_cast<size_t>(link.to)].links;
+      const bool both = std::ranges::any_of(back, [&](const Link& other) {
+        return other.to == static_cast<int>(i) && other.cls == link.cls && other.bandwidth == link.bandwidth;
+      });
+      if (both && link.to < static_cast<int>(i)) continue;
+      text += fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\"{}];\n", i, link.to,
+                          gigabytes(link.bandwidth), dot_colour(link.cls), both ? "" : ", dir=forward");
+    }
+  return text + "}\n";
+}
+
+}  // namespace rondo::topo

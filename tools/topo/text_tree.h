@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "machine_view.h"
+
+namespace rondo::topo {
+
+/// The PCI devices below each NUMA node, with what joins each device, in GB/s.
+std::string text_tree(const MachineView& machine);
+
+/// The class and bandwidth of the best path from each GPU to each GPU and NIC, as a table.
+std::string path_table(const MachineView& machine, rondo_topology_t topology);
+
+/// For Graphviz: one edge for links both ways, colours by class.
+std::string dot_graph(const MachineView& machine);
+
+}  // namespace rondo::topo
