@@ -47,7 +47,7 @@ MachineView::MachineView(rondo_topology_t topology) {
   for (const int numa : of_kind("NUMA")) next.push_back(numa);
   for (; !next.empty(); next.pop_front()) {
     Node& node = nodes[static_cast<size_t>(next.front())];
-    if (node.kind == "GPU") continue;
+    if (node.kind == "GPU" || node.kind == "NIC") continue;
     for (const Link& link : node.links) {
       Node& other = nodes[static_cast<size_t>(link.to)];
       if (link.cls != "PCIe" || other.above >= 0 || other.kind == "NUMA") continue;

@@ -15,14 +15,16 @@ std::string count_text(size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-/// "NVLink x18 370.8 to nvswitch, xGMI x1 48.0 to each of 7 GPUs": all links but that to the node above.
+/// "NVLink x18 370.8 to nvswitch, xGMI x1 48.0 to gpu1 gpu2": all links but those of the PCI tree.
 std::string joined_text(const MachineView& machine, const Node& node) {
   // Links that differ in their ends alone are said once.
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const Link& link : node.links) {
     if (link.to == node.above || machine.nodes[static_cast<size_t>(link.to)].above == link.to) continue;
     if (link.cls == "PCIe") continue;
-    const std::string what = fmt::format("{} x{} {}", link.cls, link.count, gigabytes(link.bandwidth));
+    const bool counted = link.cls != "socket" && link.cls != "network";
+    const std::string what = fmt::format("{}{} {}", link.cls, counted ? fmt::format(" x{}", link.count) : "",
+                                         gigabytes(link.bandwidth));
     const auto known = std::ranges::find(groups, what, &std::pair<std::string, std::vector<int>>::first);
     if (known == groups.end())
       groups.push_back({what, {link.to}});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxColumns = 256;
-constexpr int kMaxLinks = 64;  // of a GPU to another; today's have 18
+constexpr int kMaxLinksOfPair = 64;  // of a GPU to another; today's have 18
 
 // How near two devices are, nearest first; NV# is a row of its own.
 constexpr std::array<std::string_view, 6> kRelations = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
@@ -145,10 +145,10 @@ class SmiTable {
     if (word.starts_with("NV")) {
       int& count = row.nvlinks.back();
       const auto [end, problem] = std::from_chars(word.data() + 2, word.data() + word.size(), count);
-      if (problem != std::errc() || end != word.data() + word.size() || count < 1 || count > kMaxLinks ||
-          column >= gpus_ || own >= gpus_)
+      if (problem != std::errc() || end != word.data() + word.size() || count < 1 ||
+          count > kMaxLinksOfPair || column >= gpus_ || own >= gpus_)
         return wrong(line.number, "'{}' under {}: expected NV1 to NV{}, between two GPUs", word.substr(0, 32),
-                     names_[column], kMaxLinks);
+                     names_[column], kMaxLinksOfPair);
       row.relation.back() = kNvLink;
     } else {
       const auto known = std::ranges::find(kRelations, word);
