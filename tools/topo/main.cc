@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "machine_view.h"
+#include "picture.h"
 #include "text_tree.h"
 
 namespace {
@@ -16,7 +17,7 @@ constexpr int kBadOptions = 2;
 
 struct Options {
   std::string load, machine, save;
-  bool list = false, paths = false, dot = false;
+  bool list = false, paths = false, dot = false, svg = false;
   int hosts = 1;
   bool no_p2p = false;
 };
@@ -29,6 +30,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
+  app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "so many hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64));
@@ -73,7 +75,10 @@ int run(const Options& options) {
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
-  if (!options.paths && !options.dot && options.save.empty()) fmt::print("{}", text_tree(machine));
+  const std::string& name = options.load.empty() ? options.machine : options.load;
+  if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
+  if (!options.paths && !options.dot && !options.svg && options.save.empty())
+    fmt::print("{}", text_tree(machine));
   return 0;
 }
 
