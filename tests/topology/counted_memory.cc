@@ -42,5 +42,8 @@ void* operator new(size_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return rondo::test::allocate(bytes);
+}
 void operator delete(void* memory) noexcept { rondo::test::release(memory); }
 void operator delete(void* memory, size_t) noexcept { rondo::test::release(memory); }

@@ -7,6 +7,7 @@
 
 #include "counted_memory.h"
 #include "folder.h"
+#include "formats/nccl_xml.h"
 #include "graph/missing_parts.h"
 #include "nccl_host.h"
 #include "sanitized.h"

@@ -4,51 +4,15 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "formats/nccl_xml.h"
 #include "graph/missing_parts.h"
+#include "machine_content.h"
 #include "nccl_host.h"
 
 using namespace rondo;
 using namespace rondo::test;
 
 namespace {
-
-template <typename Part>
-void forget_lines(std::vector<Part>& parts) {
-  for (Part& part : parts) part.line = 0;
-}
-
-void forget_lines_below(std::vector<PciDevice>& devices) {
-  forget_lines(devices);
-  for (PciDevice& device : devices) {
-    if (device.gpu) {
-      device.gpu->line = 0;
-      forget_lines(device.gpu->links);
-    }
-    forget_lines(device.ports);
-    forget_lines(device.other);
-    forget_lines(device.nic_other);
-    forget_lines_below(device.below);
-  }
-}
-
-/// What of a Machine does not depend on the file.
-std::vector<NumaNode> content(const Machine& machine) {
-  std::vector<NumaNode> numa = machine.numa;
-  forget_lines(numa);
-  for (NumaNode& node : numa) {
-    forget_lines(node.ports);
-    forget_lines(node.nic_other);
-    forget_lines_below(node.devices);
-  }
-  return numa;
-}
-
-void check_equal(const Machine& a, const Machine& b) {
-  CHECK(a.version == b.version);
-  CHECK(a.p2p_below_switches == b.p2p_below_switches);
-  CHECK(a.extra == b.extra);
-  CHECK((content(a) == content(b)));
-}
 
 std::vector<std::string> lines_of(const TopologyGraph& graph) {
   std::vector<std::string> lines;
@@ -107,7 +71,7 @@ TEST_CASE("a topology that was read and written is the same when read again, and
     CAPTURE(path);
     const Machine machine = machine_from_nccl_xml_file(path).take();
     const Machine again = read(nccl_xml(machine));
-    check_equal(machine, again);
+    CHECK(have_same_content(machine, again));
     CHECK(lines_of(graph_of(machine)) == lines_of(graph_of(again)));
     CHECK(nccl_xml(again) == nccl_xml(machine));
   }
@@ -204,6 +168,6 @@ TEST_CASE("a byte order mark, line ends of Windows, comments and declarations ch
     CAPTURE(text);
     const Machine same = read(text);
     CHECK(same.repairs.empty());
-    check_equal(machine, same);
+    CHECK(have_same_content(machine, same));
   }
 }

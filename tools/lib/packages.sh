@@ -31,6 +31,10 @@ CHECK_WANTS=(
   "clang-format-14|command clang-format-14|how C++ looks"
   "shellcheck|command shellcheck|mistakes in shell scripts"
 )
+FUZZ_WANTS=(
+  "clang-14|command clang++-14|compiles the fuzzers"
+  "libclang-rt-14-dev|module libclang-rt-14|what fuzzers and sanitizers of clang link"
+)
 TIDY_WANTS=("clang-tidy-14|command clang-tidy-14|mistakes in C++ that compilers do not find")
 COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
 

@@ -14,7 +14,7 @@ namespace rondo {
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
-constexpr int kMaxDev = 65'535;
+constexpr int kMaxNumber = 65'535;  // of GPUs, NUMA nodes and generations
 constexpr size_t kMaxCpus = 256;    // each is joined to each
 constexpr int kMaxLinks = 1024;     // in one element; a GPU has 18 today
 constexpr int kMaxLanes = 32;       // that PCI Express has
@@ -117,7 +117,7 @@ class MachineReader {
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
     if (!attributes.has("numaid"))
       return document_.error_at(element, "<cpu> has no numaid: expected numaid=\"0\" or the like");
-    RONDO_TRY_ASSIGN(numa.id, attributes.integer("numaid", -1, kMaxDev, -1));
+    RONDO_TRY_ASSIGN(numa.id, attributes.integer("numaid", -1, kMaxNumber, -1));
     RONDO_TRY(check_host(element));
     numa.affinity = attributes.text("affinity");
     numa.arch = attributes.text("arch");
@@ -194,10 +194,10 @@ class MachineReader {
     GpuInfo gpu;
     gpu.line = document_.line(element);
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
-    RONDO_TRY_ASSIGN(gpu.dev, attributes.integer("dev", -1, kMaxDev, -1));
+    RONDO_TRY_ASSIGN(gpu.dev, attributes.integer("dev", -1, kMaxNumber, -1));
     RONDO_TRY_ASSIGN(gpu.rank, attributes.integer("rank", -1, kMaxInt, -1));
-    RONDO_TRY_ASSIGN(gpu.sm, attributes.integer("sm", 0, kMaxDev, 0));
-    RONDO_TRY_ASSIGN(gpu.gdr, attributes.integer("gdr", -1, kMaxDev, -1));
+    RONDO_TRY_ASSIGN(gpu.sm, attributes.integer("sm", 0, kMaxNumber, 0));
+    RONDO_TRY_ASSIGN(gpu.gdr, attributes.integer("gdr", -1, kMaxNumber, -1));
     gpu.gfx = attributes.text("gcn");
     RONDO_TRY_ASSIGN(gpu.extra, attributes.rest());
     for (const pugi::xml_node child : element.children()) {
