@@ -55,6 +55,7 @@ Status check_topology(rondo_topology_t topology) {
 
 Status check_index(const char* name, int index, size_t count) {
   if (index >= 0 && static_cast<size_t>(index) < count) return {};
+  if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
   return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
                static_cast<int64_t>(count) - 1);
 }

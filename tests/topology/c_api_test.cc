@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// rondo/topology.h as a program uses it.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "catch.h"
+#include "folder.h"
+#include "rondo/topology.h"
+
+namespace {
+
+using rondo::test::Folder;
+
+struct Owned {
+  ~Owned() { rondo_topology_free(topology); }
+  rondo_topology_t topology = nullptr;
+};
+
+void named(Owned& owned, const char* name, const rondo_topology_config_t* config = nullptr) {
+  REQUIRE(rondo_topology_named(&owned.topology, name, config) == RONDO_OK);
+}
+
+rondo_topology_node_t node(rondo_topology_t topology, int index) {
+  rondo_topology_node_t result = {};
+  result.size = sizeof(result);
+  REQUIRE(rondo_topology_node(topology, index, &result) == RONDO_OK);
+  return result;
+}
+
+void refused(rondo_status_t status, rondo_status_t expected, const std::string& text) {
+  CHECK(status == expected);
+  CHECK_THAT(rondo_last_error(nullptr), Catch::Contains(text));
+}
+
+}  // namespace
+
+TEST_CASE("a topology has the nodes, links and paths of the machine") {
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  int nodes = 0, links = 0, remarks = -1, gpus = 0;
+  REQUIRE(rondo_topology_counts(dgx.topology, &nodes, &links, &remarks) == RONDO_OK);
+  CHECK(remarks == 0);
+  int first = -1, last = -1;
+  for (int i = 0; i != nodes; ++i)
+    if (node(dgx.topology, i).kind == std::string("GPU")) {
+      if (gpus++ == 0) first = i;
+      last = i;
+    }
+  CHECK(gpus == 8);
+  CHECK(node(dgx.topology, first).name == std::string("gpu0"));
+  CHECK(node(dgx.topology, first).bus_id == std::string("0000:11:00.0"));
+  CHECK(node(dgx.topology, last).dev == 7);
+  double nvlink = 0;
+  for (int i = 0; i != links; ++i) {
+    rondo_topology_link_t link = {};
+    link.size = sizeof(link);
+    REQUIRE(rondo_topology_link(dgx.topology, i, &link) == RONDO_OK);
+    if (link.from == first && link.link_class == std::string("NVLink")) nvlink += link.bandwidth;
+  }
+  CHECK(nvlink == 120);
+  rondo_topology_path_t path = {};
+  path.size = sizeof(path);
+  REQUIRE(rondo_topology_path(dgx.topology, first, last, &path) == RONDO_OK);
+  CHECK(path.path_class == std::string("NVB"));
+  CHECK(path.bandwidth == 40);
+  CHECK(path.hops == 2);
+}
+
+TEST_CASE("what is saved is loaded again, and what is no description is refused with line and reason") {
+  const Folder folder;
+  const std::string path = folder.path() + "/box.xml";
+  Owned box, again;
+  named(box, "mi300x");
+  REQUIRE(rondo_topology_save(box.topology, path.c_str()) == RONDO_OK);
+  REQUIRE(rondo_topology_load(&again.topology, path.c_str(), nullptr) == RONDO_OK);
+  int links = 0, links_again = 0;
+  REQUIRE(rondo_topology_counts(box.topology, nullptr, &links, nullptr) == RONDO_OK);
+  REQUIRE(rondo_topology_counts(again.topology, nullptr, &links_again, nullptr) == RONDO_OK);
+  CHECK(links == links_again);
+  std::ofstream(path) << "<system version=\"1\">\n<cpu numaid=\"0\">\n<pci busid=\"here\"/></cpu></system>\n";
+  rondo_topology_t wrong = again.topology;
+  refused(rondo_topology_load(&wrong, path.c_str(), nullptr), RONDO_INVALID_ARGUMENT, path + ":3: ");
+  CHECK(wrong == nullptr);
+}
+
+TEST_CASE("several hosts and switches without P2P are settings") {
+  Owned boxes;
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  config.p2p_below_switches = 0;
+  named(boxes, "pcie-8gpu", &config);
+  int nodes = 0, gpus = 0, halves = 0;
+  REQUIRE(rondo_topology_counts(boxes.topology, &nodes, nullptr, nullptr) == RONDO_OK);
+  for (int i = 0; i != nodes; ++i) {
+    const std::string kind = node(boxes.topology, i).kind;
+    gpus += kind == "GPU" ? 1 : 0;
+    halves += kind == "PCI switch" ? 1 : 0;
+  }
+  CHECK(gpus == 16);
+  CHECK(halves == 2 * 2 * 2);
+}
+
+TEST_CASE("arguments that make no sense are refused by name") {
+  Owned box;
+  named(box, "hgx-a100");
+  rondo_topology_t none = nullptr;
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  refused(rondo_topology_named(nullptr, "dgx-2", nullptr), RONDO_INVALID_ARGUMENT, "topology is NULL");
+  refused(rondo_topology_named(&none, nullptr, nullptr), RONDO_INVALID_ARGUMENT, "name is NULL");
+  refused(rondo_topology_named(&none, "dgx-3", nullptr), RONDO_INVALID_ARGUMENT,
+          "no machine is called 'dgx-3'");
+  config.hosts = 65;
+  refused(rondo_topology_named(&none, "dgx-2", &config), RONDO_INVALID_ARGUMENT,
+          "config->hosts is 65: expected 1 to 64");
+  config.hosts = 1;
+  config.p2p_below_switches = 2;
+  refused(rondo_topology_named(&none, "dgx-2", &config), RONDO_INVALID_ARGUMENT, "p2p_below_switches is 2");
+  config.size = 4;
+  refused(rondo_topology_named(&none, "dgx-2", &config), RONDO_INVALID_ARGUMENT, "config->size is 4");
+  refused(rondo_topology_load(&none, "/nowhere/at/all", nullptr), RONDO_SYSTEM_ERROR,
+          "/nowhere/at/all: No such file");
+  rondo_topology_node_t node = {};
+  refused(rondo_topology_node(box.topology, 0, &node), RONDO_INVALID_ARGUMENT, "node->size is 0");
+  node.size = sizeof(node);
+  refused(rondo_topology_node(box.topology, -1, &node), RONDO_INVALID_ARGUMENT,
+          "index is -1: expected 0 to ");
+  refused(rondo_topology_node(nullptr, 0, &node), RONDO_INVALID_ARGUMENT, "topology is NULL");
+  rondo_topology_path_t path = {};
+  path.size = sizeof(path);
+  refused(rondo_topology_path(box.topology, 0, 1, &path), RONDO_INVALID_ARGUMENT,
+          "which is numa0: expected a GPU");
+  const char* text = nullptr;
+  refused(rondo_topology_remark(box.topology, 0, &text), RONDO_INVALID_ARGUMENT,
+          "index is 0: there are none");
+  CHECK(rondo_topology_free(nullptr) == RONDO_OK);
+}
