@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 BUILD, PROGRAM = sys.argv[1:3]
-PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "all_reduce_perf",
+PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "rondo-topo", "all_reduce_perf",
             "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
 
 
@@ -46,8 +46,10 @@ class Install(unittest.TestCase):
     def test_library_exports_the_c_api_and_nothing_else(self):
         lines = output_of("nm", "-D", "--defined-only", self.only("librondo.so.0")).splitlines()
         exported = {line.split()[-1].split("@")[0] for line in lines}
-        with open(self.only("rondo.h"), encoding="utf-8") as header:
-            declared = set(re.findall(r"^RONDO_API .*?\b(rondo_\w+)\(", header.read(), re.M))
+        declared = set()
+        for name in ("rondo.h", "topology.h"):
+            with open(self.only(name), encoding="utf-8") as header:
+                declared |= set(re.findall(r"^RONDO_API .*?\b(rondo_\w+)\(", header.read(), re.M))
         self.assertEqual(exported, declared)
 
     def test_programs_are_there_and_say_how_to_use_them(self):
