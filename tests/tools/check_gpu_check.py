@@ -290,7 +290,7 @@ class MadeBuild(Folder):
         for command, said in (((self.check, "--only", "x"), "--only is 'x'"), ((self.check, "y"), "y"),
                               ((self.check, "--out", "/nowhere/x.json"), "--out is '/nowhere/x.json'"),
                               ((GPU_CHECK, "bundle"), "bundle needs a folder"),
-                              ((GPU_CHECK, "bundle", "a", "b"), "one folder is enough"),
+                              ((GPU_CHECK, "bundle", "a", "b"), "bundle takes one folder"),
                               ((GPU_CHECK, "bundle", "a", "--build"), "--build needs a folder"),
                               ((GPU_CHECK, "bundle", "a", "--architectures"), "--architectures needs a list"),
                               ((GPU_CHECK, "bundle", "a", "--architectures", "89", "--build=b"), "builds nothing"),
