@@ -63,7 +63,7 @@ def open_mpi(folder):
 
 def gloo(python):
     if not python:
-        raise Missing("no interpreter with PyTorch was named; --torch-python or RONDO_TORCH_PYTHON does it")
+        raise Missing("no interpreter with PyTorch is given; set --torch-python or RONDO_TORCH_PYTHON")
     if shutil.which(python) is None:
         raise Missing(f"there is no program {python}")
     fault = processes.run([python, "-c", "import torch.distributed"], timeout=PROBE_SECONDS).fault

@@ -5,8 +5,8 @@
     bench/numerics/numerics.py --sums build/bench/numerics/rondo-sums --torch-python PYTHON
 
 The error of an element is |result - exact sum| / (u * sum of |operands|), where u is half the distance from 1 to
-the next number of the type. Prints a table for each type: the mean over the elements, and the maximum. Exits with 1 if
-one of Rondo's algorithms exceeds the bound that docs/numerics.md states, or fails.
+the next number of the type. Prints three tables for each type: the mean over the elements, the maximum, and the bound
+of the maximum that docs/numerics.md states. Exits with 1 if one of Rondo's algorithms exceeds its bound, or fails.
 """
 import argparse
 import math
@@ -35,7 +35,7 @@ def list_of(parse, good):
         except ValueError:
             values = [None]
         if not all(map(good, values)):
-            raise argparse.ArgumentTypeError(f"is '{text}', which makes no sense")
+            raise argparse.ArgumentTypeError(f"is '{text}', which is not valid")
         return values
     return read
 
@@ -118,21 +118,20 @@ class Sheet:
             self.faults.append(name)
 
     def print(self, names, ours):
+        measured = [name for name in names if any((name, ranks) in self.cells for ranks in self.arguments.ranks)]
+        self.print_table("mean", measured, lambda name, ranks: f"{self.cells[name, ranks][0]:.3f}")
+        self.print_table("maximum", measured, lambda name, ranks: f"{self.cells[name, ranks][1]:.2f}")
+        self.print_table("bound", [name for name in measured if name in ours],
+                         lambda name, ranks: f"{bound(name, ranks, self.number):.2f}")
+
+    def print_table(self, what, names, cell):
         columns = [f"{ranks} ranks" for ranks in self.arguments.ranks]
-        print(f"| {self.kind} | {' | '.join(columns)} |")
+        print(f"| {self.kind}, {what} | {' | '.join(columns)} |")
         print("|---" * (len(columns) + 1) + "|")
         for name in names:
-            cells = [self.cell(name, ranks, name in ours) for ranks in self.arguments.ranks]
-            if any(cell != "-" for cell in cells):
-                print(f"| {name} | {' | '.join(cells)} |")
+            cells = [cell(name, ranks) if (name, ranks) in self.cells else "-" for ranks in self.arguments.ranks]
+            print(f"| {name} | {' | '.join(cells)} |")
         print()
-
-    def cell(self, name, ranks, is_ours):
-        if (name, ranks) not in self.cells:
-            return "-"
-        mean, most = self.cells[name, ranks]
-        limit = f" of {bound(name, ranks, self.number):.2f}" if is_ours else ""
-        return f"{mean:.3f}, {most:.2f}{limit}"
 
 
 def main():
