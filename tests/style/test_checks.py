@@ -104,6 +104,13 @@ class Text(unittest.TestCase):
         self.expect("runtime/more.cc", "// the how-" + "manieth call\n", "say the number of")
         self.expect("runtime/more.h", "#pragma once\nconstexpr int kM" + "ostRanks = 8;\n", "say kMax")
         self.expect("docs/more.md", "Who " + "waits sleeps.\n", "say which rank")
+        for word in ("no" + "body", "Who" + "ever", "every" + "body", "some" + "body"):
+            self.expect("docs/more.md", f"{word} waits.\n", "say no rank, any rank")
+        for words in ("so " + "many calls", "launch it that " + "often"):
+            self.expect("runtime/more.cc", f"// {words}\n", "say the number, or N times")
+        self.expect("runtime/more.cc", '"another was ' + 'asked for"\n', "say requested")
+        self.expect("runtime/more.cc", "// comes to its " + "end\n", "say ends")
+        self.expect("docs/more.md", "of the " + "least predicted time\n", "say the lowest time")
         self.assertEqual(text_rules.text_violations({"docs/more.md": "A line names who waits for whom.\n"}), [])
 
     def test_a_path_of_one_machine(self):
