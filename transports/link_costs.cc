@@ -3,13 +3,13 @@
 
 namespace rondo {
 
-/// Everything is copying, by the ranks' own CPUs, half of it at either end.
+/// The cost is copying, by the ranks' own CPUs, half of it at each end.
 LinkCost shared_memory_cost(const LinkLoad& load) {
   const double turns_us = load.ranks_per_cpu > 1 ? kTurn_us * static_cast<double>(load.ranks_of_host) : 0.15;
   return {turns_us, 4.5e-5, 0.05, 3.5e-5, 0.5, load.ranks_per_cpu};
 }
 
-/// Inside a host everything is work of the ranks' own CPUs, and takes longer where they share them. A rank
+/// Inside a host the ranks' own CPUs do all the work, which takes longer if ranks share them. A rank
 /// that only sends or only receives does half of it, and a sender does not wait for receivers: the kernel
 /// keeps what they have not taken yet. Bytes that do not come from the caches take more than twice as long.
 /// Measured with 2, 4 and 8 ranks on two CPUs with 1 MiB of second level cache each.

@@ -32,7 +32,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_gather_direct() {
   return {.name = "direct",
           .kind = CollectiveKind::AllGather,
-          .summary = "everybody sends its block to everybody: one round",
+          .summary = "every rank sends its block to every other: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -87,7 +87,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_double_binary_tree() {
   return {.name = "double_binary_tree",
           .kind = CollectiveKind::AllReduce,
-          .summary = "each half up and down a tree of its own (Sanders, Speck, Traeff)",
+          .summary = "each half up and down its own tree (Sanders, Speck, Traeff)",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -56,7 +56,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_leaders() {
   return {.name = "leaders",
           .kind = CollectiveKind::AllReduce,
-          .summary = "a leader folds its group, leaders exchange, and tell their groups",
+          .summary = "leaders fold their groups' vectors, exchange, and send the result to their groups",
           .supports = supports,
           .cost = cost,
           .intra_cost = intra_cost,

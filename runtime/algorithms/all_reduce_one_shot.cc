@@ -33,7 +33,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_one_shot() {
   return {.name = "one_shot",
           .kind = CollectiveKind::AllReduce,
-          .summary = "everybody sends all to everybody; each folds: one round",
+          .summary = "every rank sends its vector to every other; each folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -35,7 +35,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm barrier_dissemination() {
   return {.name = "dissemination",
           .kind = CollectiveKind::Barrier,
-          .summary = "tell a rank twice as far each round (Hensgen, Finkel, Manber)",
+          .summary = "notify a rank twice as far each round (Hensgen, Finkel, Manber)",
           .supports = supports,
           .cost = cost,
           .build = build};

@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm barrier_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Barrier,
-          .summary = "everybody tells everybody: one round",
+          .summary = "every rank notifies every other: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

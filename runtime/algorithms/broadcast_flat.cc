@@ -38,7 +38,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm broadcast_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Broadcast,
-          .summary = "the root sends to everybody: one round",
+          .summary = "the root sends to all ranks: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

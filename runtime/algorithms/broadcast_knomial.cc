@@ -58,7 +58,7 @@ Algorithm broadcast_binomial() {
 }
 
 Algorithm broadcast_knomial4() {
-  return row<kKnomial>("knomial4", "down a tree in which a round reaches four times as many ranks");
+  return row<kKnomial>("knomial4", "down a radix-4 tree: each round reaches four times as many ranks");
 }
 
 }  // namespace rondo

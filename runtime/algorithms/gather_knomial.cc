@@ -63,9 +63,12 @@ Algorithm row(const char* name, const char* summary) {
 }  // namespace
 
 Algorithm gather_binomial() {
-  return row<kBinomial>("binomial", "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)");
+  return row<kBinomial>("binomial",
+                        "up a binomial tree, one message per subtree (Thakur, Rabenseifner, Gropp)");
 }
 
-Algorithm gather_knomial4() { return row<kKnomial>("knomial4", "up a tree of radix 4, a subtree a message"); }
+Algorithm gather_knomial4() {
+  return row<kKnomial>("knomial4", "up a tree of radix 4, one message per subtree");
+}
 
 }  // namespace rondo

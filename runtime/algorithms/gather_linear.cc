@@ -39,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm gather_linear() {
   return {.name = "linear",
           .kind = CollectiveKind::Gather,
-          .summary = "everybody sends to the root: one round",
+          .summary = "all ranks send to the root: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

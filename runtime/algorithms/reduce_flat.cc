@@ -37,7 +37,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm reduce_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Reduce,
-          .summary = "everybody sends to the root, which folds: one round",
+          .summary = "all ranks send to the root, which folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

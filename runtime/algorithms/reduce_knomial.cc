@@ -62,7 +62,7 @@ Algorithm reduce_binomial() {
 }
 
 Algorithm reduce_knomial4() {
-  return row<kKnomial>("knomial4", "up a tree of which a round folds three of four ranks, in rank order");
+  return row<kKnomial>("knomial4", "up a radix-4 tree, in rank order: each round folds three of four ranks");
 }
 
 }  // namespace rondo

@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm reduce_scatter_direct() {
   return {.name = "direct",
           .kind = CollectiveKind::ReduceScatter,
-          .summary = "everybody sends each rank its block; one round, in rank order",
+          .summary = "every rank sends each other its block: one round, in rank order",
           .supports = supports,
           .cost = cost,
           .build = build,

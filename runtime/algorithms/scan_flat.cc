@@ -29,7 +29,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm scan_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Scan,
-          .summary = "everybody sends to all above; each folds: one round",
+          .summary = "every rank sends to all above it; each folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

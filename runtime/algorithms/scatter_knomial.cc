@@ -58,11 +58,11 @@ Algorithm row(const char* name, const char* summary) {
 
 Algorithm scatter_binomial() {
   return row<kBinomial>("binomial",
-                        "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)");
+                        "down a binomial tree, one message per subtree (Thakur, Rabenseifner, Gropp)");
 }
 
 Algorithm scatter_knomial4() {
-  return row<kKnomial>("knomial4", "down a tree of radix 4, a subtree a message");
+  return row<kKnomial>("knomial4", "down a tree of radix 4, one message per subtree");
 }
 
 }  // namespace rondo

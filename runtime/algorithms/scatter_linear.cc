@@ -39,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm scatter_linear() {
   return {.name = "linear",
           .kind = CollectiveKind::Scatter,
-          .summary = "the root sends everybody its block: one round",
+          .summary = "the root sends each rank its block: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

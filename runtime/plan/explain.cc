@@ -23,8 +23,8 @@ std::string title(const Call& call, int nranks) {
 
 std::string choice(const Selector& selector, const Call& call, const Candidate& chosen) {
   std::string text =
-      fmt::format("goes by {}, {}", name_of(chosen),
-                  selector.forces(call.kind) ? "which was asked for" : "of the least predicted time");
+      fmt::format("uses {}, {}", name_of(chosen),
+                  selector.forces(call.kind) ? "which was requested" : "with the lowest predicted time");
   if (const size_t bytes = chosen.prediction.chunk_bytes; bytes != 0)
     text += fmt::format(", in chunks of up to {} bytes", bytes);
   return text + "\n";
@@ -46,7 +46,7 @@ std::string table(std::span<const Candidate> candidates, bool reduces) {
   for (const Candidate& candidate : candidates) {
     const auto& [executor, algorithm, prediction] = candidate;
     if (algorithm == nullptr) {
-      text += fmt::format("not by {} ({}): {}\n", executor->name, executor->terms, prediction.obstacle);
+      text += fmt::format("not {} ({}): {}\n", executor->name, executor->terms, prediction.obstacle);
       continue;
     }
     if (std::exchange(latest, executor) != executor)
@@ -99,7 +99,7 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
   std::string text = fmt::format("operands are combined in this order ({}{}):\n", legend(call, needed),
                                  call.op.scales_input ? "; x is scaled before, and rounded" : "");
   if (shape.nranks > kMaxRanks)
-    return text + fmt::format("  not worked out for more than {} ranks\n", kMaxRanks);
+    return text + fmt::format("  not computed for more than {} ranks\n", kMaxRanks);
   const std::vector<Order> orders = orders_of(call, shape, algorithm, style);
   for (size_t i = 0; i < std::min(orders.size(), kMaxFormulas); ++i)
     text += fmt::format("  {}: {}\n", orders[i].place, orders[i].formula);

@@ -220,7 +220,8 @@ Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const Sym
         return error(Code::InternalError, "source and destination overlap, but are not the same");
     const ExpressionId one = value[static_cast<size_t>(i)];
     if (one == kNoBytes && !has_bytes(at, to)) continue;
-    if (one == kNoBytes) return error(Code::InternalError, "writes nothing where there are bytes to write");
+    if (one == kNoBytes)
+      return error(Code::InternalError, "writes nothing although there are bytes to write");
     const Schedule& origin = ranks_[static_cast<size_t>(expressions_.first_rank(one))];
     const int length = length_class(shape_, origin, Buffer::Input, expressions_.chunk(one));
     if (length != length_class(shape_, schedule(at), to.buffer, to.chunk))

@@ -163,7 +163,7 @@ void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes
     if (job.has_result(rank))
       require(got[i] == expected[static_cast<size_t>(rank)], job.text() + ": rank " + std::to_string(rank) +
                                                                  " of " + std::to_string(mine[i].size) +
-                                                                 " has other bits than " + algorithm);
+                                                                 " has different bits than " + algorithm);
   }
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("a killed rank has released everything") {
       sleep_ms(1);
       check(rondo_async_error(rank.comm, &status));
     }
-    require(status == RONDO_REMOTE_ERROR, "nobody noticed");
+    require(status == RONDO_REMOTE_ERROR, "no rank noticed");
     const double took_s = seconds_of([&] { check(registered.deregister()); });
     require(took_s < 2, "took " + std::to_string(took_s) + " s");
     memory.value() = {};

@@ -82,7 +82,7 @@ TEST_CASE("a rank that does not reach the end is named, with what it is doing") 
       return;
     }
     check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT,
-                {"rank 2 (", "has not come to rondo_finalize() within 0.4 s", "its last call was barrier"},
+                {"rank 2 (", "has not called rondo_finalize() within 0.4 s", "its last call was barrier"},
                 rank.comm);
   }));
 }

@@ -153,9 +153,9 @@ void expect_to_stay(rondo_comm_t comm, rondo_status_t status) {
   rondo_status_t known = RONDO_OK;
   check(rondo_async_error(comm, &known));
   require(known == status, "rondo_async_error() does not know");
-  require(sum(comm, 1) == status, "the next call has another outcome");
-  require(cause_in(rondo_last_error(comm)) == cause, "the next call names another cause");
-  require(rondo_finalize(comm) == status, "finalize has another outcome");
+  require(sum(comm, 1) == status, "the next call has a different outcome");
+  require(cause_in(rondo_last_error(comm)) == cause, "the next call names a different cause");
+  require(rondo_finalize(comm) == status, "finalize has a different outcome");
 }
 
 void disagree(const Rank& rank, const Disagreement& about) {
@@ -274,7 +274,7 @@ TEST_CASE("a call that one rank answers with finalize is named, long before the 
   }
 }
 
-/// Each rank takes itself for the root, so no rank waits and only the end can reveal it.
+/// Each rank believes that it is the root, so no rank waits and only the end can reveal it.
 TEST_CASE("two roots of one broadcast are found at the end at the latest") {
   for (const Way& way : kWays) {
     INFO(way.transport);

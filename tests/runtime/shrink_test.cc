@@ -133,7 +133,7 @@ TEST_CASE("a rank that shrinks alone waits no longer than the start timeout") {
     rondo_comm_t made = nullptr;
     if (rank.rank == 1)
       check_fails(rondo_shrink(rank.comm, nullptr, 0, &made, nullptr), RONDO_TIMEOUT,
-                  {"rank 0", "did not come to shrink"}, rank.comm);
+                  {"rank 0", "did not join the shrink"}, rank.comm);
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }

@@ -102,7 +102,7 @@ void go_on_in_time(const Rank& rank, const Way& way) {
       if (late_s > kMaxLate_s) ++late;
     });
   require(kSanitized || 4 * late <= calls,
-          "rank " + std::to_string(rank.rank) + " went on so many ms too late:" + all);
+          "rank " + std::to_string(rank.rank) + " resumed too late, by (ms):" + all);
 }
 
 bool is_success(const std::vector<Outcome>& outcomes) {

@@ -39,7 +39,7 @@ class LocalConnection : public Connection {
   }
   void stop_reading() override { reading_.end_reading(); }
   void cancel() override {
-    if (!sender_.returned(posted_)) posting_.take_back();
+    if (!sender_.returned(posted_)) posting_.cancel();
   }
 
   std::optional<Arrival> peek() override;
@@ -54,7 +54,7 @@ class LocalConnection : public Connection {
 
   Status status() const override {
     RONDO_TRY(pair_->status());
-    return taken_back_ ? error(Code::RemoteError, "the peer took a posted message back") : Status();
+    return cancelled_ ? error(Code::RemoteError, "the peer cancelled a posted message") : Status();
   }
   size_t slot_bytes() const override { return pair_->params.slot_bytes; }
   Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
@@ -74,7 +74,7 @@ class LocalConnection : public Connection {
   CancelGuard reading_;
   std::byte* memory_ = nullptr;  // out_'s slots, once allocated
   uint64_t posted_ = 0;          // messages up to the last one that was posted
-  bool taken_back_ = false;
+  bool cancelled_ = false;
 };
 
 std::byte* LocalConnection::slot() {
@@ -89,7 +89,7 @@ std::byte* LocalConnection::slot() {
 std::optional<Arrival> LocalConnection::peek() {
   const auto& arrival = receiver_.peek();
   if (!arrival || reading_.begin_reading()) return arrival;
-  taken_back_ = true;
+  cancelled_ = true;
   return std::nullopt;
 }
 

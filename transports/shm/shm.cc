@@ -72,7 +72,7 @@ class ShmConnection : public Connection {
   void cancel() override {
     expected_.place = nullptr;
     by_slot_.clear();
-    if (!sender_.returned(posted_)) posting_.take_back();
+    if (!sender_.returned(posted_)) posting_.cancel();
   }
 
   void expect(std::byte* place, size_t bytes, const Signature& signature) override {
@@ -220,7 +220,7 @@ Result<const std::byte*> ShmConnection::find_mapped(const Arrival& arrival) {
   if (is_exported) {
     RONDO_TRY_ASSIGN(found, mapped_.find(receiver_.note(), arrival.bytes));
   }
-  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer took a posted message back");
+  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer cancelled a posted message");
   return is_exported ? found : read_mapped(arrival);
 }
 

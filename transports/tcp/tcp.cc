@@ -37,7 +37,7 @@ class TcpConnection : public Connection {
 
   bool flushed() override;
   void cancel() override {
-    fail(error(Code::RemoteError, "what was sent to rank {} was taken back", terms_.peer));
+    fail(error(Code::RemoteError, "messages posted to rank {} were cancelled", terms_.peer));
     inbox_.stop();
   }
 

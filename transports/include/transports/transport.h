@@ -70,7 +70,7 @@ struct Transport {
   const char* name;
   const char* summary;  // one line for --help and docs
   Medium medium;
-  size_t slot_bytes;  // if the user asks for no other size
+  size_t slot_bytes;  // unless the user requests another size
   LinkCost (*cost)(const LinkLoad& load);
   bool (*reaches)(const Endpoint& a, const Endpoint& b);
   /// Starts connecting. Until the other end has connected, the connection has no free slot and nothing to
