@@ -37,7 +37,7 @@ def run(command, variables=None, timeout=None):
 
 
 def fault(command, code, timeout, printed, complaints):
-    said = next((line for line in complaints.splitlines() if re.search(r"\w", line)), "it said nothing")
+    said = next((line for line in complaints.splitlines() if re.search(r"\w", line)), "no output")
     what = f"took more than {timeout:g} s" if code is None else f"ended with {code}: {said}"
     lines = (printed + complaints).splitlines()[-LINES_OF_FAULT:]
     return "\n  ".join([f"{os.path.basename(command[0])} {what}", shlex.join(command), *lines])

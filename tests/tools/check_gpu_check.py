@@ -85,7 +85,7 @@ def sanitized():
 
 
 class ANewBuild(Folder):
-    def test_architectures_are_those_asked_for(self):
+    def test_architectures_are_those_requested(self):
         shutil.copytree(os.path.join(ROOT, "tools"), self.at("tools"))
         for name in ("bin/cc", "bin/ninja", "bin/nm", "bin/pkg-config", "tools/cuda/find_nvcc"):
             self.program(name, "exit 0")

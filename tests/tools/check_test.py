@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_test.py SOURCE_ROOT BUILD: tools/test and tools/check, where compilers and apt are scripts: what they build and
-install. And which tests belong to a room, in BUILD."""
+"""check_test.py SOURCE_ROOT BUILD: what tools/test and tools/check build and install, with scripts as compilers and
+apt; and which tests belong to a room, in BUILD."""
 import json
 import os
 import shutil
@@ -124,7 +124,7 @@ class Test(unittest.TestCase):
         self.assertIn("there is no suite 'strat': the suites are hosts, install, start, style, tools", run.stderr)
         self.assertFalse([call for call in calls if call.startswith("meson test")])
 
-    def test_what_only_checks_of_the_tree_want_is_asked_for_with_them_and_tests_go_on_without(self):
+    def test_packages_of_tree_checks_are_requested_only_with_them_and_are_optional(self):
         for words, wanted in ((["--suite", "start"], False), (["--suite", "style"], True), ([], True)):
             run, calls = self.run_it(*words)
             self.assertEqual(run.returncode, 0, run.stderr)

@@ -41,7 +41,8 @@ def parse(arguments):
     parser.add_argument("--limit", type=seconds, default=60, metavar="SECONDS",
                         help="time limit per test (60)")
     parser.add_argument("--list", action="store_true", help="print the names of the tests without running them")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print the whole output of failed tests, and list slow tests")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="print the whole output of failed tests, and list slow tests")
     options = parser.parse_args(arguments)
     if options.backend == "gloo" and options.views:
         parser.error("--as-gloo and --as-itself are for backends other than gloo")
