@@ -128,7 +128,7 @@ class Host {
     body.put(invitation);
     // A fresh socket's buffer holds the few bytes of a sealed id, so this does not wait.
     if (const Status sent = send_message(fd, MessageType::UniqueId, body, Deadline::in_ms(0), {}); !sent.ok())
-      log().warn("a rank could not be told the unique id: {}", sent.message());
+      log().warn("the unique id could not be sent to a rank: {}", sent.message());
   }
   std::shared_ptr<Context> context_;
   Fd unix_;

@@ -80,7 +80,7 @@ void ServerHandshake::on_hello() {
     said.answer.nonce = random_nonce();
   const bool sent = send(&said.answer, sizeof said.answer);
   if (said.answer.verdict == Verdict::WrongVersion)
-    return turn_away("it speaks another version of the protocol");
+    return turn_away("it speaks a different version of the protocol");
   if (said.answer.verdict == Verdict::UnknownSession) return turn_away("its session is not known here");
   if (!sent) return desk_.over(this);  // a rank of the session, which has given up
   talk_ = std::make_unique<Talk>(Talk{said, *secret});

@@ -43,7 +43,7 @@ def tool(*command):
 
 
 def load(fault, **variables):
-    """Loads the kernels over the stand-in driver, which injects the fault."""
+    """Loads the kernels against the stand-in driver, which injects the fault."""
     return run(LOAD_KERNELS, RONDO_STANDIN_FAIL=fault, **variables)
 
 

@@ -198,7 +198,7 @@ TEST_CASE("Rondo does not free what a process allocates after it has reset a GPU
 /// Only the stand-in can make kernels fail.
 bool can_break_kernels() { return std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr; }
 
-TEST_CASE("ranks without a GPU go on after the process has broken one") {
+TEST_CASE("ranks without a GPU continue after the process has broken one") {
   if (children_lack_gpus() || !can_break_kernels()) return;
   const WorldOptions options{.nranks = 1, .environment = {{"RONDO_STANDIN_FAIL", "rondo_fold_list:1:700"}}};
   expect_success(run_world(options, [](Rank&) {

@@ -203,7 +203,7 @@ TEST_CASE("ranks that use different algorithms are told so") {
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
       rondo_config_t config = RONDO_CONFIG_INITIALIZER;
       config.algorithm = rank.rank == 2 ? "all_reduce=recursive_doubling" : "all_reduce=two_shot";
-      differ_in(rank, config, {"another algorithm"});
+      differ_in(rank, config, {"a different algorithm"});
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }
@@ -226,7 +226,7 @@ TEST_CASE("ranks with different slot sizes are told so") {
 TEST_CASE("ranks with different exchange limits are told so") {
   expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
     ::setenv("RONDO_EXCHANGE_BYTES", rank.rank == 0 ? "4000" : "3999", 1);
-    differ_in(rank, RONDO_CONFIG_INITIALIZER, {"another algorithm"});
+    differ_in(rank, RONDO_CONFIG_INITIALIZER, {"a different algorithm"});
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }

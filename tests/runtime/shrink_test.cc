@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remaining ranks go on: rondo_shrink(), rondo_leave() and rondo_group_cancel().
+// The remaining ranks continue: rondo_shrink(), rondo_leave() and rondo_group_cancel().
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that waits long leaves the CPU to others, whatever the call, and goes on as soon as it can.
+// A rank that waits long leaves the CPU to others, whatever the call, and continues as soon as it can.
 #include <time.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ TEST_CASE("a rank that waits long uses next to no CPU") {
   }
 }
 
-TEST_CASE("a rank that has waited long goes on as soon as it can") {
+TEST_CASE("a rank that has waited long continues as soon as it can") {
   for (const Way& way : kWays) {
     if (std::string_view(way.transport) == "sim") continue;
     INFO(way.transport);

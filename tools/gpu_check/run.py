@@ -101,7 +101,7 @@ def main():
     try:
         device = gpu.ask()
     except gpu.NoGpu as reason:
-        print(f"gpu-check: there is no GPU here: {reason}", file=sys.stderr)
+        print(f"gpu-check: no GPU found: {reason}", file=sys.stderr)
         return gpu.NO_GPU
     if options.ready:
         return 0

@@ -42,12 +42,12 @@ Result<ProcessReader> ProcessReader::open(const Fd& socket, const PidCookie& coo
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid == 0)
-    return error(Code::SystemError, "the kernel does not say which process it is here");
+    return error(Code::SystemError, "the kernel does not identify the peer's process");
   std::byte none{};
   errno = 0;
   if (read_process(peer.pid, cookie, cookie.address, &none, 0)) return ProcessReader(peer.pid, cookie);
   return error(Code::SystemError, "process_vm_readv() of process {}: {}", peer.pid,
-               errno != 0 ? std::strerror(errno) : "it is not the one at the other end");
+               errno != 0 ? std::strerror(errno) : "it is not the peer");
 }
 
 bool ProcessReader::read(uint64_t address, std::byte* place, size_t bytes) const {

@@ -27,7 +27,7 @@ enum class MessageType : uint32_t {
   Answer,         // to a state query: what this rank is doing
   UniqueId,       // to a process that requests it
   Farewell,       // to a neighbour: acknowledges that it is leaving
-  Sounding,       // along the tree: is there news?
+  Sounding,       // along the tree: collects pending notices
   Sounded,        // back: only what has arrived before this
 };
 
