@@ -39,11 +39,11 @@ constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce, Kind::ReduceScatte
 std::vector<Reduction> reductions_that_round() {
   std::vector<Reduction> made;
   for (const Kind kind : kReducing)
-    for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_FLOAT64, RONDO_BFLOAT16, RONDO_FLOAT16,
-                                    RONDO_FLOAT8_E4M3, RONDO_FLOAT8_E5M2, RONDO_COMPLEX64})
+    for (rondo_type_t type = 0; type < kTypes; ++type)
       for (const rondo_op_t op :
            {rondo_op_t{RONDO_SUM}, rondo_op_t{RONDO_PROD}, rondo_op_t{RONDO_AVG}, kPremulSum})
-        if (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)) made.push_back({kind, type, op});
+        if (type_row(type).is_rounded() && (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)))
+          made.push_back({kind, type, op});
   return made;
 }
 
