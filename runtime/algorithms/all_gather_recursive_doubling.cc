@@ -6,9 +6,9 @@
 //
 // log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n). (Thakur, Rabenseifner, Gropp,
 // IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

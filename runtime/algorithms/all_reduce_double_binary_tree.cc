@@ -16,9 +16,9 @@
 // bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "in_order_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -9,9 +9,9 @@
 // 2 log2 n rounds and, for 2^k ranks, minimal volume (see halving.h for other n); for commutative reductions.
 // For vectors too long for recursive doubling, and too many ranks for all-to-all exchanges. (R. Rabenseifner,
 // Optimization of Collective Reduction Operations, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

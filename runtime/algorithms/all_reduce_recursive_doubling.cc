@@ -11,9 +11,9 @@
 // joined, so the fold is in rank order. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
 #include "power_groups.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

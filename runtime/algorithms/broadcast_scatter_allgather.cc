@@ -8,9 +8,9 @@
 // Twice a binomial tree's rounds, but no rank sends the vector more than about twice: for vectors too long
 // for trees and too short to keep a chain busy. (M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne,
 // J. Watts, Interprocessor Collective Communication Library, SHPCC 1994.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

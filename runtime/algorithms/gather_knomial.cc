@@ -11,9 +11,9 @@
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

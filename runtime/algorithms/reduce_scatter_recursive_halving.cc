@@ -8,9 +8,9 @@
 //
 // log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n); for commutative reductions.
 // (Rabenseifner, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -7,9 +7,9 @@
 // (k - 1) log_k n messages from the root instead of n - 1, for short blocks. Intermediate ranks must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005; knomial_tree.h draws the
 // trees.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

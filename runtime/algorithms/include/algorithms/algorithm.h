@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Algorithm: one row of the table of collective algorithms.
 //
-// Adding one takes a file in runtime/algorithms/ and a line in table.cc: the verifier, the simulator, the
-// executors' tests and the benchmark iterate over the table. Rows are pure functions: any thread.
+// Adding one takes a file in runtime/algorithms/ and a line in its meson.build: the verifier, the simulator,
+// the executors' tests and the benchmark iterate over the table. Rows are pure functions: any thread.
 #pragma once
 
 #include <algorithm>
