@@ -37,6 +37,7 @@ Algorithm all_gather_recursive_doubling() {
           .summary = "partners at distance 1, 2, 4 exchange what they have (Thakur, Rabenseifner, Gropp)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged};
 }

@@ -90,6 +90,7 @@ Algorithm all_reduce_double_binary_tree() {
           .summary = "each half up and down a tree of its own (Sanders, Speck, Traeff)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .parts = [](const Shape&) { return kTrees; }};
 }

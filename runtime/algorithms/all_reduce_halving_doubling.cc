@@ -43,6 +43,7 @@ Algorithm all_reduce_halving_doubling() {
           .summary = "reduce-scatter by recursive halving, all-gather by recursive doubling (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

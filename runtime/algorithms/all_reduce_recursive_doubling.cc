@@ -72,6 +72,7 @@ Algorithm all_reduce_recursive_doubling() {
           "partners at distance 1, 2, 4 exchange their folds, in rank order (Thakur, Rabenseifner, Gropp)",
       .supports = supports,
       .cost = cost,
+      .cost_is_estimate = true,
       .build = build};
 }
 

@@ -52,6 +52,7 @@ Algorithm broadcast_scatter_allgather() {
           .summary = "scatter down a binomial tree, all-gather by recursive doubling (van de Geijn)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

@@ -49,6 +49,7 @@ Algorithm reduce_halving_gather() {
           .summary = "reduce-scatter by recursive halving, gather up a binomial tree (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

@@ -38,6 +38,7 @@ Algorithm reduce_scatter_recursive_halving() {
           .summary = "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged};
 }

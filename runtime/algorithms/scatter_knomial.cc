@@ -50,6 +50,7 @@ Algorithm row(const char* name, const char* summary) {
           .summary = summary,
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
+          .cost_is_estimate = true,
           .build = build<kRadix>,
           .max_count = max_count<kRadix>};
 }

@@ -94,6 +94,9 @@ struct Algorithm {
   const char* summary;  // one line: the idea and its source
   bool (*supports)(const Shape& shape);
   Cost (*cost)(const Shape& shape);
+  /// Whether cost() may be off, by at most a round and a third of the volume, because transfers overlap
+  /// unevenly: if the number of ranks is no power of the radix, or the root is not the first rank.
+  bool cost_is_estimate = false;
   /// The cost of traffic between ranks of a group (Shape::group), which cost() then leaves out.
   Cost (*intra_cost)(const Shape& shape) = [](const Shape&) { return Cost{}; };
   Schedule (*build)(const Shape& shape, int rank);
