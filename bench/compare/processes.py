@@ -17,6 +17,7 @@ LINES_OF_FAULT = 12
 class Outcome:
     printed: str  # on standard output
     fault: Optional[str] = None  # one line on what went wrong, the command, and its last lines of output
+    code: Optional[int] = 0  # None: it took too long
 
 
 def run(command, variables=None, timeout=None):
@@ -33,7 +34,7 @@ def run(command, variables=None, timeout=None):
         output.seek(0)
         errors.seek(0)
         printed, complaints = output.read(), errors.read()
-    return Outcome(printed, None if code == 0 else fault(command, code, timeout, printed, complaints))
+    return Outcome(printed, None if code == 0 else fault(command, code, timeout, printed, complaints), code)
 
 
 def fault(command, code, timeout, printed, complaints):

@@ -11,8 +11,8 @@
 // TPDS 1997.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -4,8 +4,8 @@
 //     0 ──► 1,2,3     1 ──► 2,3,0     2 ──► 3,0,1     3 ──► 0,1,2
 //
 // One round and minimal volume, with n - 1 connections per rank.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

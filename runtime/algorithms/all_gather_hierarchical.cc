@@ -7,9 +7,9 @@
 //
 // One round between groups, and each block enters a group once. (The second half of the hierarchical
 // all-reduce.)
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -16,9 +16,9 @@
 // bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "in_order_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -90,6 +90,7 @@ Algorithm all_reduce_double_binary_tree() {
           .summary = "each half up and down its own tree (Sanders, Speck, Traeff)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .parts = [](const Shape&) { return kTrees; }};
 }

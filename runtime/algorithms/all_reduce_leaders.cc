@@ -6,9 +6,9 @@
 //
 // One round between groups, with one message between each pair of leaders: for vectors so short that only the
 // number of long-distance rounds matters. Folds are in rank order.
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -8,8 +8,8 @@
 // in rank order at every rank, so all get the same bits. (The "all-to-all broadcast" of A. Grama, A. Gupta,
 // G. Karypis, V. Kumar, Introduction to Parallel Computing, 2nd edition, 2003, chapter 4, with the sum
 // computed by the receiver.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

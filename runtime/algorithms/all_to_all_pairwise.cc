@@ -9,8 +9,8 @@
 // permutation per round.)
 #include <cmath>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

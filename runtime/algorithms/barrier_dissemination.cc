@@ -7,8 +7,8 @@
 //     round 2:  r ─► r + 4
 //
 // Empty messages. (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, IJPP 1988.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

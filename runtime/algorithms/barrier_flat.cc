@@ -5,8 +5,8 @@
 //
 // One round, but n - 1 empty messages per rank, which the cost model does not count: for ranks that share
 // memory, where telling all of them is a single write.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -5,9 +5,9 @@
 //     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
 //
 // One round between groups, with one message from each leader to each other.
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -5,8 +5,8 @@
 //
 // One round, n - 1 vectors out of the root: for few ranks or a few bytes, or if one write reaches all ranks
 // (multicast).
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -11,9 +11,9 @@
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -56,6 +56,7 @@ Algorithm row(const char* name, const char* summary) {
           .summary = summary,
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
+          .cost_is_estimate = true,
           .build = build<kRadix>,
           .max_count = max_count<kRadix>};
 }

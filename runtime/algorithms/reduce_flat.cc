@@ -4,8 +4,8 @@
 //     1, 2, 3, ... n - 1 ──► root: (((x0 + x1) + x2) + x3) ...
 //
 // One round, n - 1 vectors into the root.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -12,9 +12,9 @@
 //
 // ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees). One Step per
 // rank: partial folds are never written to memory. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -5,8 +5,8 @@
 //     then at rank r:  ((x0[r] + x1[r]) + x2[r]) + x3[r]
 //
 // One round, minimal volume, a fold in rank order; n - 1 connections per rank.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

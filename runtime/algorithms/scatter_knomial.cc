@@ -7,9 +7,9 @@
 // (k - 1) log_k n messages from the root instead of n - 1, for short blocks. Intermediate ranks must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005; knomial_tree.h draws the
 // trees.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -50,6 +50,7 @@ Algorithm row(const char* name, const char* summary) {
           .summary = summary,
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
+          .cost_is_estimate = true,
           .build = build<kRadix>,
           .max_count = max_count<kRadix>};
 }

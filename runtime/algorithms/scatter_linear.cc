@@ -4,8 +4,8 @@
 //     root ──► 1, 2, 3, ... n - 1
 //
 // One round. Only the root and a block's owner need to know its length.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

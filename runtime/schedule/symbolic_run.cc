@@ -353,11 +353,14 @@ std::string SymbolicRun::association(int rank, int chunk) const {
 
 std::vector<Formula> SymbolicRun::formulas(const FormulaStyle& style) const {
   std::vector<Formula> made;
+  const std::vector<int> roundings = expressions_.roundings(style);
   for (int rank = 0; rank < shape_.nranks; ++rank)
     for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
-      if (const auto right = wanted(shape_, rank, chunk))
-        made.push_back({rank, right->chunk,
-                        expressions_.formula(memory_[static_cast<size_t>(rank)].output(0, chunk), style)});
+      if (const auto right = wanted(shape_, rank, chunk)) {
+        const ExpressionId result = memory_[static_cast<size_t>(rank)].output(0, chunk);
+        made.push_back({rank, right->chunk, expressions_.formula(result, style),
+                        roundings[static_cast<size_t>(result)]});
+      }
   return made;
 }
 

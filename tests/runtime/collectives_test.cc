@@ -116,10 +116,9 @@ void sizes_around_tiles(const Rank& rank) {
       run_trial(rank, {.kind = kind, .count = count, .seed = count});
 }
 
-TEST_CASE("every algorithm sums right over any number of threads") { every_algorithm(kWays[0]); }
-TEST_CASE("every algorithm sums right if messages are delayed at random") { every_algorithm(kWays[1]); }
-TEST_CASE("every algorithm sums right over any number of processes") { every_algorithm(kWays[2]); }
-TEST_CASE("every algorithm sums right over sockets") { every_algorithm(kWays[3]); }
+TEST_CASE("every algorithm sums right over every transport") {
+  for (const Way& way : kWays) every_algorithm(way);
+}
 
 TEST_CASE("every type and operation is right in every collective") {
   expect_success(run_world({.nranks = 3, .transport = "local", .threads = true}, every_type_and_operation));

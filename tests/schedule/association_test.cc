@@ -2,6 +2,7 @@
 // The order in which algorithms combine operands, and where they round: the basis of reproducible mode. The
 // all_algorithms test proves that algorithms conform to their rows; this one, that rows claim all they can.
 #include <algorithm>
+#include <bit>
 
 #include "base/association.h"
 
@@ -117,6 +118,36 @@ TEST_CASE("formulas show order and roundings, and abbreviate long terms to their
   REQUIRE(scanned.size() == 3);
   CHECK(scanned[0].rank == 1);
   CHECK(scanned[2].text == "r(r(x0 + x1) + x2)");
+}
+
+TEST_CASE("operands of an all_reduce are rounded as often as docs/algorithms.md says") {
+  const auto most = [](const char* name, int n, const FormulaStyle& style) {
+    int roundings = 0;
+    for (const Formula& one : formulas_of(CollectiveKind::AllReduce, name, n, style))
+      roundings = std::max(roundings, one.roundings);
+    return roundings;
+  };
+  for (int n = 1; n <= 33; ++n) {
+    CAPTURE(n);
+    const int log_up = std::bit_width(static_cast<unsigned>(n - 1)),
+              log = std::bit_width(static_cast<unsigned>(n)) - 1;
+    const FormulaStyle small{.roundings = true}, wide{.roundings = false};
+    for (const char* one_fold : {"one_shot", "two_shot", "parameter_server"}) {
+      CHECK(most(one_fold, n, wide) == n - 1);
+      CHECK(most(one_fold, n, small) == (n > 1 ? 1 : 0));
+    }
+    CHECK(most("ring", n, wide) == n - 1);
+    CHECK(most("ring", n, small) == n - 1);
+    CHECK(most("recursive_doubling", n, wide) == log_up);
+    CHECK(most("recursive_doubling", n, small) == log_up);
+    CHECK(most("halving_doubling", n, wide) >= log_up);
+    CHECK(most("halving_doubling", n, wide) <= std::max(log_up, 2 * log));
+    CHECK(most("halving_doubling", n, small) == log_up);
+    CHECK(most("double_binary_tree", n, wide) <= 2 * log);
+    CHECK(most("double_binary_tree", n, small) == log);
+    if (n > 1) CHECK(most("ring", n, {.roundings = false, .divisor = n}) == n);
+    if (n > 1) CHECK(most("ring", n, {.roundings = true, .divisor = n}) == n - 1);
+  }
 }
 
 TEST_CASE("what fixes a reduction's bits depends on its type and operation") {

@@ -60,6 +60,11 @@ class Includes(unittest.TestCase):
     def test_another_projects_header_in_quotes(self):
         self.assertEqual(layers.include_violations(with_line("kernels/reduce.cc", '#include "hwy/highway.h"')), [])
 
+    def test_a_header_that_the_build_makes(self):
+        files = with_line("kernels/reduce.cc", '#include "rows.h"')
+        self.expect(files, "not a header of")
+        self.assertEqual(layers.include_violations({**files, "kernels/meson.build": "x(output: 'rows.h')\n"}), [])
+
     def test_a_header_that_is_not_there(self):
         self.expect(with_line("bench/perf.cc", "#include <rondo/more.h>"), "no such header")
 

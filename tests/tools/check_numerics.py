@@ -26,6 +26,7 @@ with open(source, "rb") as file:
     data = file.read()
 with open(result, "wb") as file:
     file.write(data[:len(data) // int(ranks)])
+print("roundings of an operand to float32: at most 1")
 """
 
 
@@ -68,6 +69,13 @@ class Numerics(unittest.TestCase):
             result = numerics(path, "--ranks", "2", "--types", "float")
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"one_shot, float, 2 ranks: an error of [\d.]+ is above the bound")
+
+    def test_the_bound_follows_from_the_roundings_of_the_algorithm(self):
+        """Against the closed forms of docs/algorithms.md, for 2^k ranks and groups of 2."""
+        tables = numerics(SUMS, "--ranks", "8", "--types", "float").stdout
+        bounds = dict(re.findall(r"\| (\w+) \| ([\d.]+) \|", tables.partition("| float, bound |")[2]))
+        self.assertEqual({name: bounds[name] for name in ("one_shot", "ring", "recursive_doubling", "leaders")},
+                         {"one_shot": "7.00", "ring": "7.00", "recursive_doubling": "3.00", "leaders": "4.00"})
 
     def test_invalid_arguments_are_refused(self):
         for arguments in (["--ranks", "1"], ["--ranks", "x"], ["--types", "int"], ["--count", "0"], ["--data", "odd"]):

@@ -234,11 +234,12 @@ class Explanations(unittest.TestCase):
     def test_the_order_of_operands(self):
         sizes = ["-b", "1M", "-e", "1M"]
         text = self.explain("all_reduce", "-t", "4", *sizes)
-        self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\n", text)
+        self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\nroundings of an operand to float32: at most 3\n", text)
         text = self.explain("all_reduce", "-t", "3", *sizes, "-d", "bfloat16", "-o", "avg", "--algorithm", "ring")
         self.assertIn("uses ring@connections, which was requested", text)
         self.assertIn("  part 1 of 3: r((r(x1 + x2) + x0) / 3)\n", text)
         self.assertIn("r() rounds to bfloat16", text)
+        self.assertIn("roundings of an operand to bfloat16: at most 2\n", text)
         text = self.explain("scan", "-t", "64", *sizes, "-d", "half", "--algorithm", "chain")
         self.assertIn("  rank 7: r(r(r(r(r(r(r(x0 + x1) + x2) + x3) + x4) + x5) + x6) + x7)\n", text)
         self.assertIn("  and so on, 56 more\n", text)

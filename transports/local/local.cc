@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "local/local.h"
-
+// The local transport: two ranks that are threads of one process. Messages are passed as addresses, so posted
+// buffers are read in place.
 #include "common/pair.h"
+#include "transports/transport.h"
 
 namespace rondo {
 namespace {
@@ -93,23 +94,24 @@ std::optional<Arrival> LocalConnection::peek() {
   return std::nullopt;
 }
 
-MeetingPlace& meeting_place() {
-  static MeetingPlace place(/*with_memory=*/false);
-  return place;
+Result<std::unique_ptr<Connection>> local_connect(std::unique_ptr<Link> link,
+                                                  const ConnectionParams& params) {
+  static MeetingPlace meeting_place(/*with_memory=*/false);
+  RONDO_TRY(check_params(params));
+  std::shared_ptr<Pair> pair;
+  RONDO_TRY_ASSIGN(pair, meeting_place.meet(link->key(), link->dials(), params));
+  return std::unique_ptr<Connection>(std::make_unique<LocalConnection>(std::move(pair), link->dials()));
 }
 
 }  // namespace
 
-bool local_reaches(const Endpoint& a, const Endpoint& b) {
-  return a.host == b.host && a.process == b.process;
-}
-
-Result<std::unique_ptr<Connection>> local_connect(std::unique_ptr<Link> link,
-                                                  const ConnectionParams& params) {
-  RONDO_TRY(check_params(params));
-  std::shared_ptr<Pair> pair;
-  RONDO_TRY_ASSIGN(pair, meeting_place().meet(link->key(), link->dials(), params));
-  return std::unique_ptr<Connection>(std::make_unique<LocalConnection>(std::move(pair), link->dials()));
+Transport local_transport() {
+  return {.name = "local",
+          .summary = "threads of one process, reading one another's memory",
+          .medium = Medium::ProcessMemory,
+          .cost = shared_memory_cost,
+          .reaches = [](const Endpoint& a, const Endpoint& b) { return a == b; },
+          .connect = local_connect};
 }
 
 }  // namespace rondo

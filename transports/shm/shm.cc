@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shm/shm.h"
-
+// The shm transport: two ranks on one host, in one process or in two. The dialling end makes a Segment and
+// passes it over a Unix socket; afterwards only exports and reads of long messages need system calls.
 #include <atomic>
 #include <cstring>
 
@@ -10,6 +10,7 @@
 #include "shm/exports.h"
 #include "shm/segment.h"
 #include "shm/ways.h"
+#include "transports/transport.h"
 
 namespace rondo {
 namespace {
@@ -278,10 +279,6 @@ Status ShmConnection::status() const {
   return receiver_.check();
 }
 
-}  // namespace
-
-bool shm_reaches(const Endpoint& a, const Endpoint& b) { return a.host == b.host; }
-
 Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
   RONDO_TRY(check_params(params));
   const AgreedParams numbers = agreed(params);
@@ -295,6 +292,17 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   RONDO_TRY(shm::send_segment(socket, description, made.memfd));
   return std::unique_ptr<Connection>(
       std::make_unique<ShmConnection>(params, std::move(socket), std::move(made.segment)));
+}
+
+}  // namespace
+
+Transport shm_transport() {
+  return {.name = "shm",
+          .summary = "processes of one host, through shared memory that has no name",
+          .medium = Medium::HostMemory,
+          .cost = shared_memory_cost,
+          .reaches = [](const Endpoint& a, const Endpoint& b) { return a.host == b.host; },
+          .connect = shm_connect};
 }
 
 }  // namespace rondo

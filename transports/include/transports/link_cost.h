@@ -29,7 +29,7 @@ struct LinkLoad {
 /// If ranks outnumber CPUs: the time until a rank that shares its CPU with others has run.
 constexpr double kTurn_us = 0.7;
 
+/// Of every transport that copies through memory which both ranks see.
 LinkCost shared_memory_cost(const LinkLoad& load);
-LinkCost tcp_cost(const LinkLoad& load);
 
 }  // namespace rondo
