@@ -209,7 +209,7 @@ class Explanations(unittest.TestCase):
         text = self.explain("all_reduce", "--ranks", "4", "-b", "4M", "-e", "4M")
         self.assertIn("all_reduce(count=1048576, float32, sum) of 4 ranks, 4194304 bytes", text)
         uses = r"(?m)^uses (\w+)@connections, with the lowest predicted time, in chunks of up to \d+ bytes$"
-        chosen = re.search(goes_by, text)[1]
+        chosen = re.search(uses, text)[1]
         times = {name: float(time) for name, time in re.findall(r"(?m)^  (\w+) +([\d.]+) us   ", text)}
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertGreater(len(times), 4)
