@@ -125,7 +125,7 @@ static int option(int argc, char** argv, const char* name, int otherwise) {
 static void check_options(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 < argc && (strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "-i") == 0)) continue;
-    fprintf(stderr, "jacobi: '%s' is not understood\nusage: jacobi [-n points a side] [-i iterations]\n",
+    fprintf(stderr, "jacobi: '%s' is not an option\nusage: jacobi [-n points a side] [-i iterations]\n",
             argv[i]);
     exit(2);
   }

@@ -13,7 +13,7 @@ void fold_float32(const ReduceArgs& args);
 void fold_float64(const ReduceArgs& args);
 void fold_float16(const ReduceArgs& args);
 void fold_bfloat16(const ReduceArgs& args);
-void fold_float8(const ReduceArgs& args);
+void fold_small_floats(const ReduceArgs& args);  // all but the two above
 
 // prod, and sum with a scaled source and a divisor, of complex numbers.
 void fold_complex(const ReduceArgs& args);

@@ -29,7 +29,7 @@ void reduce_floats(const ReduceArgs& args) {
     case ElementType::BFloat16: return fold_bfloat16(args);
     case ElementType::Float32: return fold_float32(args);
     case ElementType::Float64: return fold_float64(args);
-    default: return fold_float8(args);
+    default: return fold_small_floats(args);
   }
 }
 

@@ -140,7 +140,7 @@ void reduce_elements(const ReduceArgs& args) {
 void reduce_reference(const ReduceArgs& args) {
   if (is_plain_copy(args)) return plain_copy(args);
   switch (args.type) {
-#define X(enumerator, number, name, storage, accumulator, kind) \
+#define X(enumerator, constant, name, storage, kind) \
   case ElementType::enumerator: return reduce_elements<storage>(args);
     RONDO_ELEMENT_TYPES(X)
 #undef X

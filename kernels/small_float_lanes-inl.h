@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of small floats to float32 and back by integer vector arithmetic: for the float8 types, and for
-// float16 if the CPU has no instruction for it. Included once for each Highway target.
+// Conversion of small floats to float32 and back by integer vector arithmetic: for float16 if the CPU has no
+// instruction for it, and for all others but bfloat16. Included once for each Highway target.
 #if defined(RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_
 #undef RONDO_KERNELS_SMALL_FLOAT_LANES_INL_H_
@@ -24,7 +24,7 @@ struct SmallFloatCodes {
   using V = hn::Vec<D>;
   using VU = hn::Vec<DU>;
 
-  static constexpr SmallFloatFormat kFormat = kSmallFloat<T>;
+  static constexpr SmallFloatFormat kFormat = T::kFormat;
   static constexpr int kCodeBits = 1 + kFormat.exponent_bits + kFormat.mantissa_bits;
   static constexpr int kDroppedBits = 23 - kFormat.mantissa_bits;
   static constexpr int32_t kRebias = 127 - kFormat.bias();         // added to an exponent, gives float32's
@@ -49,7 +49,7 @@ struct SmallFloatCodes {
       const auto widened = hn::Add(normal, hn::Set(di, kRebias << 23));
       bits = hn::IfThenElse(hn::Lt(magnitude, special), bits, widened);
     } else {
-      const auto nan = hn::Set(di, static_cast<int32_t>(kFormat.nan << kDroppedBits));
+      const auto nan = hn::Set(di, static_cast<int32_t>(kFormat.nan() << kDroppedBits));
       bits = hn::IfThenElse(hn::Eq(magnitude, nan), hn::Set(di, 0x7FC00000), bits);
     }
     return hn::BitCast(D(), hn::Or(hn::BitCast(DU(), bits), sign));
@@ -72,10 +72,10 @@ struct SmallFloatCodes {
     const auto subnormal =
         hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(D(), magnitude), hn::BitCast(D(), aligner))), aligner);
     auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, kSmallestNormal)), subnormal, normal);
-    code = hn::Min(code, hn::Set(di, static_cast<int32_t>(kFormat.overflow)));
+    code = hn::Min(code, hn::Set(di, static_cast<int32_t>(kFormat.overflow())));
     const auto with_sign = hn::Or(hn::BitCast(du, code), hn::ShiftRight<32 - kCodeBits>(sign));
     const auto is_nan = hn::Lt(hn::Set(di, kFloatInfinity), magnitude);
-    return hn::BitCast(du, hn::IfThenElse(is_nan, hn::Set(di, static_cast<int32_t>(kFormat.nan)),
+    return hn::BitCast(du, hn::IfThenElse(is_nan, hn::Set(di, static_cast<int32_t>(kFormat.nan())),
                                           hn::BitCast(di, with_sign)));
   }
 };

@@ -38,7 +38,8 @@ Result<std::vector<int>> bound_cpus() {
 
 Status bind_thread(int cpu) {
   if (cpu < 0 || cpu >= kMaxCpus)
-    return error(Code::InvalidArgument, "CPU {} cannot be: CPUs count from 0 to {}", cpu, kMaxCpus - 1);
+    return error(Code::InvalidArgument, "CPU {} is out of range: CPUs are numbered from 0 to {}", cpu,
+                 kMaxCpus - 1);
   const size_t room = static_cast<size_t>(cpu) + 1;
   const std::unique_ptr<cpu_set_t, FreeSet> set(CPU_ALLOC(room));
   if (!set) return error(Code::OutOfMemory, "no memory for a set of {} CPUs", room);

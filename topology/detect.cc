@@ -115,7 +115,7 @@ Result<HostInfo> host_from_synthetic(const std::string& description) {
   RONDO_TRY_ASSIGN(const Topology topology, make_topology());
   if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0)
     return error(Code::InvalidArgument,
-                 "'{}' is no synthetic topology as hwloc writes them, for example "
+                 "'{}' is not a synthetic topology in hwloc's notation, for example "
                  "'numa:2 l3:1 core:8 pu:2'",
                  description);
   return load(topology, "'" + description + "'");

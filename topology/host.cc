@@ -65,8 +65,8 @@ Result<HostInfo> host_from_text(std::string_view text) {
     char rest = 0;
     if (std::sscanf(word.c_str(), "%d:%d:%d:%d:%d%c", &cpu.id, &cpu.core, &cpu.numa, &cpu.l2, &cpu.l3,
                     &rest) != 5)
-      return error(Code::InvalidArgument, "the description of a host has a CPU '{}': want id:core:numa:l2:l3",
-                   word);
+      return error(Code::InvalidArgument,
+                   "the description of a host has a CPU '{}': expected id:core:numa:l2:l3", word);
     host.cpus.push_back(cpu);
   }
   return host;

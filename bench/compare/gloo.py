@@ -14,7 +14,7 @@ IMPORT_SECONDS = 120
 def find(name, workshop):
     python = workshop.arguments.torch_python
     if not python:
-        raise Missing("no interpreter with PyTorch was named; --torch-python or RONDO_TORCH_PYTHON does it")
+        raise Missing("no interpreter with PyTorch is given; set --torch-python or RONDO_TORCH_PYTHON")
     if shutil.which(python) is None:
         raise Missing(f"there is no program {python}, which RONDO_TORCH_PYTHON names")
     outcome = processes.run([python, "-c", ASK], timeout=IMPORT_SECONDS)

@@ -169,7 +169,7 @@ def take_turn(sheet, sweep, contestant, clock):
     if not clock.cuts(seconds):
         sheet.note_fault(sweep, contestant.name, sizes, turn)
     elif turn.fault:
-        print(f"{contestant.name} had no time for its whole turn, {sweep}", file=sys.stderr)
+        print(f"{contestant.name} ran out of time in its turn, {sweep}", file=sys.stderr)
     size, fault = sheet.faults.get((sweep, contestant.name), (None, None))
     if size in sizes:
         print(f"{contestant.name} fails, {sweep}, from {size} bytes on:\n  {fault}", file=sys.stderr)

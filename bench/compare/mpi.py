@@ -67,7 +67,7 @@ class Ucc(OpenMpi):
         info = next(filter(None, map(shutil.which, ("ompi_info.openmpi", "ompi_info"))), None)
         components = processes.run([info, "--parsable"], timeout=VERSION_SECONDS).printed if info else ""
         if "mca:coll:ucc:" not in components:
-            raise Missing("the Open MPI that is here was built without UCC: it has no component coll/ucc")
+            raise Missing("the installed Open MPI was built without UCC: it has no component coll/ucc")
 
 
 class Mpich:

@@ -62,7 +62,7 @@ static struct type type_named(const char* name) {
 static struct step parse_step(const char* text) {
   struct step step;
   if (sscanf(text, "%ld:%d:%d", &step.bytes, &step.iterations, &step.warmup) != 3)
-    give_up("want BYTES:ITERATIONS:WARMUP, not ", text);
+    give_up("expected BYTES:ITERATIONS:WARMUP, got ", text);
   return step;
 }
 

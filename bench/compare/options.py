@@ -91,45 +91,45 @@ def make_parser(description):
 def add_contestants(parser):
     parser.add_argument("--perf", default="rondo-perf", help="the rondo-perf to run (rondo-perf)")
     parser.add_argument("--peers", type=names_of("peer", PEERS), default=list(PEERS),
-                        help=f"comma separated; those that are here take part ({','.join(PEERS)})")
+                        help=f"comma separated; those that are installed take part ({','.join(PEERS)})")
     parser.add_argument("--torch-python", type=program,
-                        help="an interpreter that has PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
+                        help="an interpreter with PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
     parser.add_argument("--bind", choices=["cpu", "none"], default="cpu",
-                        help="cpu: rank r to number r of the allowed CPUs, modulo their number; none: as "
-                             "each contestant does it by itself (cpu)")
+                        help="cpu: bind rank r to the r-th allowed CPU, modulo their number; none: leave "
+                             "binding to each contestant (cpu)")
     parser.add_argument("--timeout", type=number_above(0, "number of seconds"), default=120.0,
-                        help="seconds that a contestant may take for a turn (120)")
+                        help="time limit of a contestant's turn in seconds (120)")
     parser.add_argument("--state-seconds", type=seconds_or_none, default=60.0,
-                        help="turns of a collective are repeated for so long until all contestants have had one "
-                             "in the same state of the machine; 0: whatever its state (60)")
+                        help="how long turns are repeated to get all contestants "
+                             "into one state of the machine; 0: compare turns in any state (60)")
     parser.add_argument("--minutes", type=number_above(0, "number of minutes"),
-                        help="that the whole run may take: there are fewer rounds then, and what does not fit "
-                             "the first is left out (no limit)")
+                        help="time limit of the whole run: fewer rounds if needed; what does not fit "
+                             "the first round is skipped (no limit)")
 
 
 def add_cells(parser):
     parser.add_argument("--transport", type=names_of("transport", TRANSPORTS), default=["shm"],
-                        help="shm, tcp over loopback, or both with a comma between them (shm)")
+                        help="shm, tcp over loopback, or both, comma separated (shm)")
     parser.add_argument("--collectives", type=names_of("collective", COLLECTIVES),
                         help="comma separated (all)")
     parser.add_argument("--ranks", type=ranks_list, help="numbers of ranks, comma separated (2,4,8)")
     parser.add_argument("--first", type=size, help="smallest size in bytes (8)")
     parser.add_argument("--last", type=size, help="largest size (128M)")
-    parser.add_argument("--factor", type=whole_from(2), help="from one size to the next (4)")
+    parser.add_argument("--factor", type=whole_from(2), help="factor from one size to the next (4)")
     parser.add_argument("--type", choices=list(ELEMENT_BYTES), default="float",
-                        help="of the elements (float)")
+                        help="type of the elements (float)")
     parser.add_argument("--in-place", action="store_true",
-                        help="calls in place, of the collectives that have them")
+                        help="in-place calls, for collectives that have them")
     parser.add_argument("--rounds", type=whole_from(1), help="turns of each contestant (5)")
     parser.add_argument("--quick", action="store_true",
-                        help="a minute: unless said otherwise, four collectives, three sizes, 2 ranks, 2 rounds")
+                        help="a minute: by default four collectives, three sizes, 2 ranks, 2 rounds")
 
 
 def add_results(parser):
     parser.add_argument("--json", type=writable, help="write the results to this file")
-    parser.add_argument("--plot", type=writable, help="write a picture of them to this SVG file")
+    parser.add_argument("--plot", type=writable, help="plot them to this SVG file")
     parser.add_argument("--least", type=number_above(0), default=0.0,
-                        help="exit with 1 where a speed is below this part of the best peer's (none)")
+                        help="exit with 1 if a ratio is below this (none)")
 
 
 def parse(description, words=None):

@@ -62,4 +62,4 @@ def write(path, about, rows, names):
             svg += cell(own, names, left, top)
     width = max(LEFT + max(1, len(columns)) * (TIMES[0] + GAP[0]) - 40, LEFT + len(names) * LEGEND_STEP)
     curves.write(path, width, TOP + len(collectives) * BAND,
-                 "Collectives on host memory: time of a call over its size", svg)
+                 "Collectives on host memory: time by message size", svg)

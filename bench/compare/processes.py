@@ -17,6 +17,7 @@ LINES_OF_FAULT = 12
 class Outcome:
     printed: str  # on standard output
     fault: Optional[str] = None  # one line on what went wrong, the command, and its last lines of output
+    code: Optional[int] = 0  # None: it took too long
 
 
 def run(command, variables=None, timeout=None):
@@ -33,11 +34,11 @@ def run(command, variables=None, timeout=None):
         output.seek(0)
         errors.seek(0)
         printed, complaints = output.read(), errors.read()
-    return Outcome(printed, None if code == 0 else fault(command, code, timeout, printed, complaints))
+    return Outcome(printed, None if code == 0 else fault(command, code, timeout, printed, complaints), code)
 
 
 def fault(command, code, timeout, printed, complaints):
-    said = next((line for line in complaints.splitlines() if re.search(r"\w", line)), "it said nothing")
+    said = next((line for line in complaints.splitlines() if re.search(r"\w", line)), "no output")
     what = f"took more than {timeout:g} s" if code is None else f"ended with {code}: {said}"
     lines = (printed + complaints).splitlines()[-LINES_OF_FAULT:]
     return "\n  ".join([f"{os.path.basename(command[0])} {what}", shlex.join(command), *lines])

@@ -40,7 +40,7 @@ def print_states(about, rows):
     elif not found:
         print("# there is no state of the machine to probe")
     else:
-        print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns; thrown away as the "
+        print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns; discarded because the "
               f"state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of a sweep")
 
 
@@ -78,5 +78,5 @@ def words(value):
 def print_line(name, rows, speed):
     worst = min(rows, key=speed)
     mean = statistics.geometric_mean(map(speed, rows))
-    print(f"# {name}: geometric mean of the speed {mean:.2f}, least {speed(worst):.2f} "
+    print(f"# {name}: geometric mean of the speed {mean:.2f}, minimum {speed(worst):.2f} "
           f"({worst['collective']}, {worst['ranks']} ranks, {worst['bytes']} bytes)")

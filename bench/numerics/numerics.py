@@ -5,8 +5,9 @@
     bench/numerics/numerics.py --sums build/bench/numerics/rondo-sums --torch-python PYTHON
 
 The error of an element is |result - exact sum| / (u * sum of |operands|), where u is half the distance from 1 to
-the next number of the type. Prints a table for each type: the mean over the elements, and the maximum. Exits with 1 if
-one of Rondo's algorithms exceeds the bound that docs/numerics.md states, or fails.
+the next number of the type. Prints three tables for each type: the mean over the elements, the maximum, and the bound
+of the maximum, which docs/numerics.md derives from how often an algorithm rounds. Exits with 1 if one of Rondo's
+algorithms exceeds its bound, or fails.
 """
 import argparse
 import math
@@ -20,7 +21,7 @@ sys.path.insert(1, os.path.join(HERE, "../compare"))
 sys.path.insert(1, os.path.join(HERE, "../common"))
 
 import contestants  # noqa: E402
-from bounds import bound, is_possible  # noqa: E402
+from bounds import bound  # noqa: E402
 from contestant import Missing  # noqa: E402
 from floats import FLOATS  # noqa: E402
 from options import program  # noqa: E402
@@ -89,7 +90,7 @@ def errors_of(job, number, sums):
 
 
 class Sheet:
-    """The results for a type: by contestant and number of ranks, the mean and the maximum."""
+    """The results for a type: by contestant and number of ranks, the mean, the maximum and its bound, if known."""
 
     def __init__(self, kind, arguments):
         self.kind, self.number, self.arguments = kind, FLOATS[kind], arguments
@@ -101,15 +102,16 @@ class Sheet:
                                   os.path.join(folder, "output"))
             sums = write_input(job, self.number, DATA[self.arguments.data])
             for name, contest in found.items():
-                if name in ours and not is_possible(name, ranks):
+                answer = contest(job)
+                if answer is None:
                     continue
-                fault = contest(job)
-                if fault:
-                    self.complain(name, ranks, fault, name in ours)
+                if answer.fault:
+                    self.complain(name, ranks, answer.fault, name in ours)
                     continue
                 errors = errors_of(job, self.number, sums)
-                self.cells[name, ranks] = sum(errors) / len(errors), max(errors)
-                if name in ours and max(errors) > bound(name, ranks, self.number):
+                limit = None if answer.roundings is None else bound(answer.roundings, ranks, self.number)
+                self.cells[name, ranks] = sum(errors) / len(errors), max(errors), limit
+                if limit is not None and max(errors) > limit:
                     self.complain(name, ranks, f"an error of {max(errors):.3f} is above the bound", True)
 
     def complain(self, name, ranks, what, is_ours):
@@ -117,22 +119,20 @@ class Sheet:
         if is_ours:
             self.faults.append(name)
 
-    def print(self, names, ours):
+    def print(self, names):
+        for index, (what, digits) in enumerate([("mean", 3), ("maximum", 2), ("bound", 2)]):
+            self.print_table(what, names, {key: f"{cell[index]:.{digits}f}" for key, cell in self.cells.items()
+                                           if cell[index] is not None})
+
+    def print_table(self, what, names, cells):
         columns = [f"{ranks} ranks" for ranks in self.arguments.ranks]
-        print(f"| {self.kind} | {' | '.join(columns)} |")
+        print(f"| {self.kind}, {what} | {' | '.join(columns)} |")
         print("|---" * (len(columns) + 1) + "|")
         for name in names:
-            cells = [self.cell(name, ranks, name in ours) for ranks in self.arguments.ranks]
-            if any(cell != "-" for cell in cells):
-                print(f"| {name} | {' | '.join(cells)} |")
+            row = [cells.get((name, ranks), "-") for ranks in self.arguments.ranks]
+            if any(cell != "-" for cell in row):
+                print(f"| {name} | {' | '.join(row)} |")
         print()
-
-    def cell(self, name, ranks, is_ours):
-        if (name, ranks) not in self.cells:
-            return "-"
-        mean, most = self.cells[name, ranks]
-        limit = f" of {bound(name, ranks, self.number):.2f}" if is_ours else ""
-        return f"{mean:.3f}, {most:.2f}{limit}"
 
 
 def main():
@@ -147,7 +147,7 @@ def main():
         for kind in arguments.types:
             sheet = Sheet(kind, arguments)
             sheet.measure(found, ours, folder)
-            sheet.print(found, ours)
+            sheet.print(found)
             faults += sheet.faults
     return 1 if faults else 0
 

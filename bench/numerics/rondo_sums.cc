@@ -5,7 +5,8 @@
 //     rondo-sums list                                              prints the algorithms, one per line
 //     rondo-sums TYPE RANKS COUNT INPUT OUTPUT ALGORITHM
 //
-// INPUT holds COUNT elements for each rank, in rank order; OUTPUT receives rank 0's result.
+// INPUT holds COUNT elements for each rank, in rank order; OUTPUT receives rank 0's result. Prints what
+// rondo_explain() says about the call. Exits with 4 if the algorithm does not serve that many ranks.
 #include <fmt/format.h>
 #include <rondo/rondo.h>
 
@@ -21,7 +22,7 @@
 
 namespace {
 
-enum Outcome { kDone = 0, kBadArguments = 2, kFailed = 3 };
+enum Outcome { kDone = 0, kBadArguments = 2, kFailed = 3, kUnsupported = 4 };
 
 const std::map<std::string_view, rondo_type_t> kTypes{{"float", RONDO_FLOAT32},
                                                       {"double", RONDO_FLOAT64},
@@ -73,6 +74,9 @@ rondo_status_t sum(const SumJob& job, const std::vector<char>& inputs, std::vect
   config.device = "host";
   std::vector<rondo_comm_t> comms(static_cast<size_t>(job.ranks));
   if (const auto status = rondo_init_all(comms.data(), job.ranks, &config); status != RONDO_OK) return status;
+  const char* explanation = "";  // remains empty if the calls will be refused
+  rondo_explain(comms[0], "all_reduce", job.count, job.type, RONDO_SUM, 0, &explanation);
+  std::fputs(explanation, stdout);
   std::vector<rondo_status_t> statuses(comms.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < comms.size(); ++rank)
@@ -100,7 +104,8 @@ int run(const SumJob& job) {
                                 job.ranks, result.size()),
                     kBadArguments);
   if (const rondo_status_t status = sum(job, inputs, result); status != RONDO_OK)
-    return complain(fmt::format("{}: {}", job.algorithm, rondo_status_string(status)), kFailed);
+    return complain(fmt::format("{}: {}", job.algorithm, rondo_status_string(status)),
+                    status == RONDO_UNSUPPORTED ? kUnsupported : kFailed);
   std::ofstream output(job.output, std::ios::binary);
   output.write(result.data(), static_cast<std::streamsize>(result.size()));
   return output.flush() ? kDone : complain("cannot write " + job.output, kFailed);

@@ -67,14 +67,14 @@ Refusal check_together(const PerfOptions& options) {
 std::string_view space_name(Space space) { return kSpaceNames[static_cast<size_t>(space)]; }
 
 bool times_by_events(const PerfOptions& options) {
-  const bool host_asked_for = options.gpu.host_time || options.cpu_time;
-  return options.gpu.used() && !options.queue && options.pace == Pace::Free && !host_asked_for;
+  const bool uses_host_clock = options.gpu.host_time || options.cpu_time;
+  return options.gpu.used() && !options.queue && options.pace == Pace::Free && !uses_host_clock;
 }
 
 void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options) {
   app.add_option(
          "--memory", words.memory,
-         "where buffers are: host, cuda, managed, pinned (cuda where there is a GPU, else host); 1: as -M 1")
+         "where buffers are: host, cuda, managed, pinned (cuda if there is a GPU, else host); 1: as -M 1")
       ->group("GPUs");
   app.add_option("-g,--ngpus", options.per_thread,
                  "ranks of each thread, each with a GPU (1); more ranks than GPUs share them")
@@ -84,10 +84,11 @@ void declare_gpus(CLI::App& app, GpuWords& words, GpuOptions& options) {
          "GPUs that the ranks of a host take in turn, for example 0,1; 0: all ranks on GPU 0 (all GPUs)")
       ->group("GPUs");
   app.add_option("-G,--cudagraph", options.graph_launches,
-                 "capture the iterations into a CUDA graph and launch it that often; 0: no graph (0)")
+                 "capture the iterations into a CUDA graph and launch it N times; 0: no graph (0)")
       ->group("GPUs");
-  app.add_flag("--limits", options.limits, "compare with what the GPU's copy rate allows")->group("GPUs");
-  app.add_flag("--host_time", options.host_time, "the host's time instead of that of CUDA events")
+  app.add_flag("--limits", options.limits, "compare with the limit set by the GPU's copy rate")
+      ->group("GPUs");
+  app.add_flag("--host_time", options.host_time, "measure with the host's clock instead of CUDA events")
       ->group("GPUs");
 }
 

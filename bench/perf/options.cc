@@ -219,10 +219,10 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
   }
   if (is_another_picture(options.plot_file))
-    return fmt::format("--plot is '{}': what is written is SVG; give a name that ends in .svg",
+    return fmt::format("--plot is '{}': the plot is written as SVG; give a name that ends in .svg",
                        options.plot_file);
   if (options.explain && options.varying)
-    return "--explain tells of calls whose lengths all ranks know: leave --varying out";
+    return "--explain covers calls whose lengths all ranks know: leave --varying out";
   options.average = static_cast<Average>(words.average);
   options.pace = static_cast<Pace>(words.blocking);
   options.register_buffers = words.registering > 0;
@@ -276,54 +276,55 @@ void declare_sizes(CLI::App& app, OptionWords& words, PerfOptions& options) {
 }
 
 void declare_ranks(CLI::App& app, OptionWords& words, PerfOptions& options) {
-  app.add_option("--ranks", words.ranks, "start that many processes; 2,3,4: one table each")->group("Ranks");
+  app.add_option("--ranks", words.ranks, "number of processes to start; 2,3,4: one table each")
+      ->group("Ranks");
   app.add_option("-t,--nthreads", options.threads, "ranks as threads of each process (1)")->group("Ranks");
   app.add_option("-p,--parallel_init", words.parallel_init, "1: each thread joins by itself")->group("Ranks");
 }
 
 void declare_timing(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-n,--iters", options.iterations, "timed iterations (20)")->group("Timing");
-  app.add_option("-w,--warmup_iters", options.warmup, "iterations before them (5)")->group("Timing");
-  app.add_option("-m,--agg_iters", options.aggregate, "calls in a group, each iteration (1)")
-      ->group("Timing");
-  app.add_option("-N,--run_cycles", options.cycles, "run everything that often; 0: for ever (1)")
+  app.add_option("-w,--warmup_iters", options.warmup, "warm-up iterations (5)")->group("Timing");
+  app.add_option("-m,--agg_iters", options.aggregate, "calls grouped in each iteration (1)")->group("Timing");
+  app.add_option("-N,--run_cycles", options.cycles, "repeat the whole run N times; 0: until stopped (1)")
       ->group("Timing");
   app.add_option("-a,--average", words.average,
-                 "time of 0: rank 0, or over ranks 1: mean, 2: least, 3: most (1)")
+                 "time to report: 0: rank 0's; over the ranks: 1: mean, 2: minimum, 3: maximum (1)")
       ->group("Timing");
   app.add_option("-z,--blocking", words.blocking,
                  "1: barrier after each call; 3: after each iteration, not timed; 0, 2: neither (0)")
       ->group("Timing");
   app.add_option("-C,--report_cputime", words.cpu_time, "1: the calling thread's CPU time (0)")
       ->group("Timing");
-  app.add_option("-T,--timeout", options.timeout_s, "seconds that a row may take; 0: no limit (0)")
+  app.add_option("-T,--timeout", options.timeout_s, "time limit per row in seconds; 0: no limit (0)")
       ->group("Timing");
 }
 
 void declare_memory(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-R,--local_register", words.registering,
-                 "1: register the buffers; 2: take them from rondo_mem_alloc as well (0)")
+                 "1: register the buffers; 2: also allocate them with rondo_mem_alloc (0)")
       ->group("Memory");
-  app.add_option("-u,--unalign", options.unalign, "start buffers that many elements past a page (0)")
+  app.add_option("-u,--unalign", options.unalign,
+                 "offset of the buffers from the start of a page, in elements (0)")
       ->group("Memory");
   app.add_option("-M,--memory_report", words.memory, "1: report memory after each table (0)")
       ->group("Memory");
 }
 
 void declare_results(CLI::App& app, OptionWords& words, PerfOptions& options) {
-  app.add_option("-c,--check", options.checks, "checked calls a row; 0: no check (1)")->group("Results");
+  app.add_option("-c,--check", options.checks, "checked calls per row; 0: no check (1)")->group("Results");
   app.add_option("--seed", options.seed, "seed of the data (1)")->group("Results");
-  app.add_option("-S,--report_timestamps", words.timestamps, "1: end rows with the time of day (0)")
+  app.add_option("-S,--report_timestamps", words.timestamps, "1: end each row with the time of day (0)")
       ->group("Results");
   app.add_option("-J,--output_file,--json", options.json_file, "write the rows as JSON")->group("Results");
-  app.add_option("--plot", options.plot_file, "draw time and bus bandwidth as SVG")->group("Results");
+  app.add_option("--plot", options.plot_file, "plot time and bus bandwidth as SVG")->group("Results");
   app.add_flag("--startup", options.startup, "report the time to the first barrier and memory")
       ->group("Results");
   app.add_flag("--probe", options.probe,
-               "print how long a cache line takes between the first two CPUs, and end")
+               "print how long a cache line takes between the first two CPUs, and exit")
       ->group("Results");
   app.add_flag("--explain", options.explain,
-               "say which algorithm makes each call and why, and in which order operands are combined")
+               "print which algorithm each call uses and why, and the order in which operands are combined")
       ->group("Results");
 }
 
@@ -332,8 +333,8 @@ std::string refuse_cta_count(int argc, const char* const* argv) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string_view(argv[i]) == "-V" && whole_number(argv[i + 1]))
       return fmt::format(
-          "-V is '{}': nccl-tests takes that for the number of CTAs of kernels of its own (-D), which are "
-          "not here; RONDO_CHANNELS says how many channels join two GPUs",
+          "-V is '{}': in nccl-tests that is the number of CTAs of its own kernels (-D), which are "
+          "not available here; RONDO_CHANNELS sets the number of channels between two GPUs",
           argv[i + 1]);
   }
   return "";

@@ -59,7 +59,7 @@ rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const
   if (!team.prints()) return RONDO_OK;
   int version = 0;
   PERF_TRY(rondo_version(&version));
-  std::string text = fmt::format("# rondo-perf, Rondo {}.{}.{}, {} ranks ({} a process)\n", version / 10000,
+  std::string text = fmt::format("# rondo-perf, Rondo {}.{}.{}, {} ranks ({} per process)\n", version / 10000,
                                  version / 100 % 100, version % 100, team.nranks, process.ranks);
   text += sizes_line(*team.options) + setup_line(setup);
   text += "#\n# Using ranks\n";
@@ -82,9 +82,9 @@ rondo_status_t report_memory(const Team& team, const ProcessFacts& process) {
   if (team.prints()) {
     const ProcessMemory bare = memory_of_bare_process();
     const Spread peak = spread(all, 0, 2), share = spread(all, 1, 2);
-    fmt::print("# Memory a rank        : peak resident {} (most {}), proportional {} (most {})\n",
+    fmt::print("# Memory per rank      : peak resident {} (max {}), proportional {} (max {})\n",
                mebibytes(peak.mean), mebibytes(peak.most), mebibytes(share.mean), mebibytes(share.most));
-    fmt::print("#   beyond a process that does nothing ({}, {}): {} (most {}), {} (most {})\n#\n",
+    fmt::print("#   in excess of an idle process ({}, {}): {} (max {}), {} (max {})\n#\n",
                mebibytes(bare.peak_kib), mebibytes(bare.proportional_kib),
                mebibytes(peak.mean - bare.peak_kib / ranks), mebibytes(peak.most - bare.peak_kib / ranks),
                mebibytes(share.mean - bare.proportional_kib / ranks),

@@ -337,7 +337,7 @@ void BenchSession::end(bool failed) {
 int report_failure(int rank, rondo_status_t status) {
   const std::string text = take_failure();
   fmt::print(stderr, "rondo-perf: rank {}: {}: {}\n", rank, rondo_status_string(status),
-             text.empty() ? "the library says no more" : text);
+             text.empty() ? "the library gives no reason" : text);
   return kLibraryFailed;
 }
 

@@ -185,7 +185,7 @@ int run_benchmark(const PerfOptions& options, const OnRow& on_row) {
   std::vector<int> counts = options.ranks;
   if (counts.empty()) {
     counts = {kDefaultRanks};
-    fmt::print("# {} ranks, as nothing else was asked for: see --ranks and -t\n", kDefaultRanks);
+    fmt::print("# {} ranks, as no number was given: see --ranks and -t\n", kDefaultRanks);
   }
   int code = kAllRight;
   for (const int processes : counts) {

@@ -42,22 +42,23 @@ def collectives_list(text):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--backend", default="rondo", help="the backend in question (rondo)")
-    parser.add_argument("--baseline", help="what it is compared with (gloo; nccl between GPUs)")
+    parser.add_argument("--backend", default="rondo", help="the backend to measure (rondo)")
+    parser.add_argument("--baseline", help="the backend to compare it with (gloo; nccl between GPUs)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: each rank has a GPU (cpu)")
     parser.add_argument("--ranks", type=ranks_list, default=[2, 4], help="numbers of ranks, comma separated (2,4)")
     parser.add_argument("--collectives", type=collectives_list, default=[*cases.COLLECTIVES, cases.DDP_STEP],
                         help=f"comma separated ({','.join([*cases.COLLECTIVES, cases.DDP_STEP])})")
     parser.add_argument("--first", type=int, default=8, help="smallest size in bytes (8)")
     parser.add_argument("--last", type=int, default=128 * MIB, help="largest size in bytes (134217728)")
-    parser.add_argument("--factor", type=int, default=4, help="from one size to the next (4)")
+    parser.add_argument("--factor", type=int, default=4, help="factor from one size to the next (4)")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each backend (7)")
-    parser.add_argument("--turn-ms", type=float, default=30.0, help="about how long a turn is; one call at least (30)")
-    parser.add_argument("--quick", action="store_true", help="few sizes, 3 short rounds: shows that it works")
+    parser.add_argument("--turn-ms", type=float, default=30.0,
+                        help="approximate length of a turn in ms; at least one call (30)")
+    parser.add_argument("--quick", action="store_true", help="few sizes, 3 short rounds: a smoke test")
     parser.add_argument("--json", help="write the results to this file")
-    parser.add_argument("--plot", help="write a picture of them to this SVG file")
+    parser.add_argument("--plot", help="plot them to this SVG file")
     parser.add_argument("--least", type=float, default=0.0,
-                        help="exit with 1 where the speed is below this part of the baseline's (0: never)")
+                        help="exit with 1 if the lowest ratio is below this (0: never)")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.first, arguments.last, arguments.factor = 512, 2 * MIB, 64

@@ -47,7 +47,7 @@ def write(path, about, rows):
     all_ranks = list(dict.fromkeys(row["ranks"] for row in rows))
     height = TOP + math.ceil(max(1, len(names)) / COLUMNS) * (PANEL[1] + GAP[1]) + 10
     width = LEFT + COLUMNS * (PANEL[0] + GAP[0]) - 40
-    title = f"torch.distributed: {about['backend']} and {about['baseline']}, time of a call over its size"
+    title = f"torch.distributed: {about['backend']} and {about['baseline']}, time by message size"
     svg = legend(about, all_ranks, 52)
     for number, name in enumerate(names):
         svg += panel(number, name, [row for row in rows if row["collective"] == name], all_ranks)

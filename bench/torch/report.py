@@ -37,10 +37,10 @@ def print_table(about, rows):
     """Returns the lowest speedup, None if nothing could be compared."""
     ours, theirs = about["backend"], about["baseline"]
     print(f"# torch {about['torch']}, {about['processor']}, {about['cores']} cores, {about['device']}; medians of "
-          f"{about['rounds']} rounds, least in brackets")
+          f"{about['rounds']} rounds, minimum in brackets")
     print(f"# speed: {theirs}'s time / {ours}'s (above 1: {ours} is faster); a dash: it cannot")
-    print(f"# {'collective':<15} {'ranks':>5} {'bytes':>10} {ours + ' us':>12} {'(least)':>12} {theirs + ' us':>12} "
-          f"{'(least)':>12} {'speed':>7}")
+    print(f"# {'collective':<15} {'ranks':>5} {'bytes':>10} {ours + ' us':>12} {'(min)':>12} {theirs + ' us':>12} "
+          f"{'(min)':>12} {'speed':>7}")
     for row in rows:
         speed = "-" if row["speed"] is None else f"{row['speed']:.2f}"
         print(f"  {row['collective']:<15} {row['ranks']:>5} {row['bytes']:>10} {microseconds(row['backend_us']):>12} "
@@ -70,6 +70,6 @@ def print_summary(rows):
 
 def print_line(name, rows):
     worst = min(rows, key=lambda row: row["speed"])
-    print(f"# {name}: geometric mean of the speed {geomean([row['speed'] for row in rows]):.2f}, least "
+    print(f"# {name}: geometric mean of the speed {geomean([row['speed'] for row in rows]):.2f}, minimum "
           f"{worst['speed']:.2f} ({worst['collective']}, {worst['ranks']} ranks, {worst['bytes']} bytes)")
     return worst["speed"]

@@ -98,7 +98,8 @@ def main(options):
 
 if __name__ == "__main__":
     parser = start.make_parser(__doc__)
-    parser.add_argument("--epochs", type=int, default=5, help="times that all digits are seen (5)")
-    parser.add_argument("--checkpoint", metavar="FILE", help="written after each epoch, and begun from where it exists")
+    parser.add_argument("--epochs", type=int, default=5, help="number of passes over all digits (5)")
+    parser.add_argument("--checkpoint", metavar="FILE",
+                        help="written after each epoch; training resumes from it if it exists")
     parser.add_argument("--amp", action="store_true", help="automatic mixed precision, with bfloat16")
     start.run(main, parser)

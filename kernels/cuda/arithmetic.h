@@ -116,19 +116,11 @@ struct Element<float> : RealElement<float> {};
 template <>
 struct Element<double> : RealElement<double> {};
 
-template <class T>
-struct SmallFloatElement : RealElement<float> {
+template <SmallFloat T>
+struct Element<T> : RealElement<float> {
   static RONDO_DEVICE float read(T value) { return widen(value); }
   static RONDO_DEVICE T write(float value) { return narrow<T>(value); }
 };
-template <>
-struct Element<Float16> : SmallFloatElement<Float16> {};
-template <>
-struct Element<BFloat16> : SmallFloatElement<BFloat16> {};
-template <>
-struct Element<Float8E4M3> : SmallFloatElement<Float8E4M3> {};
-template <>
-struct Element<Float8E5M2> : SmallFloatElement<Float8E5M2> {};
 
 template <class Part>
 struct Element<Complex<Part>> {

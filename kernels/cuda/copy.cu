@@ -44,7 +44,7 @@ RONDO_DEVICE bool copy_by(const FoldTask& task, uint64_t bytes, LaneIndex lane) 
 
 RONDO_DEVICE uint64_t element_bytes(ElementType type) {
   switch (type) {
-#define X(enumerator, number, name, storage, accumulator, kind) \
+#define X(enumerator, constant, name, storage, kind) \
   case ElementType::enumerator: return sizeof(storage);
     RONDO_ELEMENT_TYPES(X)
 #undef X

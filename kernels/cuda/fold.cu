@@ -15,14 +15,14 @@ RONDO_DEVICE_CALLED bool fold(const FoldTask& task, LaneIndex lane) {
     case ElementType::UInt32:
     case ElementType::Int64:
     case ElementType::UInt64: return fold_long_integers(task, lane);
-    case ElementType::Float16:
-    case ElementType::BFloat16:
-    case ElementType::Float8E4M3:
-    case ElementType::Float8E5M2: return fold_small_floats(task, lane);
     case ElementType::Float32:
     case ElementType::Float64:
     case ElementType::Complex64:
     case ElementType::Complex128: return fold_floats(task, lane);
+#define X(storage, ...) case ElementType::storage:
+      RONDO_SMALL_FLOATS(X)
+#undef X
+      return fold_small_floats(task, lane);
   }
   return true;
 }

@@ -11,8 +11,8 @@
 // TPDS 1997.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -60,7 +60,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_gather_bruck() {
   return {.name = "bruck",
           .kind = CollectiveKind::AllGather,
-          .summary = "what a rank has, to a rank twice as far each round (Bruck et al.)",
+          .summary = "all blocks a rank has, to a rank twice as far each round (Bruck et al.)",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -4,8 +4,8 @@
 //     0 ──► 1,2,3     1 ──► 2,3,0     2 ──► 3,0,1     3 ──► 0,1,2
 //
 // One round and minimal volume, with n - 1 connections per rank.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -32,7 +32,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_gather_direct() {
   return {.name = "direct",
           .kind = CollectiveKind::AllGather,
-          .summary = "everybody sends its block to everybody: one round",
+          .summary = "every rank sends its block to every other: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -7,9 +7,9 @@
 //
 // One round between groups, and each block enters a group once. (The second half of the hierarchical
 // all-reduce.)
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -49,7 +49,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_gather_hierarchical() {
   return {.name = "hierarchical",
           .kind = CollectiveKind::AllGather,
-          .summary = "between counterparts of the groups, which pass on to their groups",
+          .summary = "between counterparts in the groups, which forward within their groups",
           .supports = supports,
           .cost = cost,
           .intra_cost = intra_cost,

@@ -6,9 +6,9 @@
 //
 // log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n). (Thakur, Rabenseifner, Gropp,
 // IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -37,6 +37,7 @@ Algorithm all_gather_recursive_doubling() {
           .summary = "partners at distance 1, 2, 4 exchange what they have (Thakur, Rabenseifner, Gropp)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged};
 }

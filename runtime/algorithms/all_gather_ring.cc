@@ -6,9 +6,9 @@
 //
 // n - 1 rounds of 1 / n of the result, and one neighbour in each direction. (Thakur, Rabenseifner, Gropp,
 // IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
 #include "ring_relay.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

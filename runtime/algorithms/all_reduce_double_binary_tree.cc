@@ -16,9 +16,9 @@
 // bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "in_order_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -87,9 +87,10 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_double_binary_tree() {
   return {.name = "double_binary_tree",
           .kind = CollectiveKind::AllReduce,
-          .summary = "each half up and down a tree of its own (Sanders, Speck, Traeff)",
+          .summary = "each half up and down its own tree (Sanders, Speck, Traeff)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .parts = [](const Shape&) { return kTrees; }};
 }

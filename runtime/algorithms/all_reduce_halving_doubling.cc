@@ -9,9 +9,9 @@
 // 2 log2 n rounds and, for 2^k ranks, minimal volume (see halving.h for other n); for commutative reductions.
 // For vectors too long for recursive doubling, and too many ranks for all-to-all exchanges. (R. Rabenseifner,
 // Optimization of Collective Reduction Operations, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -43,6 +43,7 @@ Algorithm all_reduce_halving_doubling() {
           .summary = "reduce-scatter by recursive halving, all-gather by recursive doubling (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

@@ -11,9 +11,9 @@
 // rounds. Each of the three stages has its own lane, so that the next tile is folded within the group while
 // one is exchanged between groups. (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed
 // Collective Communication Framework, CLUSTER 2020.)
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -6,9 +6,9 @@
 //
 // One round between groups, with one message between each pair of leaders: for vectors so short that only the
 // number of long-distance rounds matters. Folds are in rank order.
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -56,7 +56,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_leaders() {
   return {.name = "leaders",
           .kind = CollectiveKind::AllReduce,
-          .summary = "a leader folds its group, leaders exchange, and tell their groups",
+          .summary = "leaders fold their groups' vectors, exchange, and send the result to their groups",
           .supports = supports,
           .cost = cost,
           .intra_cost = intra_cost,

@@ -8,8 +8,8 @@
 // in rank order at every rank, so all get the same bits. (The "all-to-all broadcast" of A. Grama, A. Gupta,
 // G. Karypis, V. Kumar, Introduction to Parallel Computing, 2nd edition, 2003, chapter 4, with the sum
 // computed by the receiver.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -33,7 +33,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_reduce_one_shot() {
   return {.name = "one_shot",
           .kind = CollectiveKind::AllReduce,
-          .summary = "everybody sends all to everybody; each folds: one round",
+          .summary = "every rank sends its vector to every other; each folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -9,8 +9,8 @@
 // et al., Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.)
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -11,9 +11,9 @@
 // joined, so the fold is in rank order. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
 #include "power_groups.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -72,6 +72,7 @@ Algorithm all_reduce_recursive_doubling() {
           "partners at distance 1, 2, 4 exchange their folds, in rank order (Thakur, Rabenseifner, Gropp)",
       .supports = supports,
       .cost = cost,
+      .cost_is_estimate = true,
       .build = build};
 }
 

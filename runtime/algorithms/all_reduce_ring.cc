@@ -10,9 +10,9 @@
 // 2 (n - 1) rounds of 1 / n of the vector: minimal volume, and one neighbour in each direction. The fold of
 // part c starts at rank c + 1, so this is for commutative reductions. (P. Patarasuk, X. Yuan, Bandwidth
 // optimal all-reduce algorithms for clusters of workstations, JPDC 2009.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
 #include "ring_relay.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

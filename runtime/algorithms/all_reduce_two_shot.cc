@@ -11,8 +11,8 @@
 // Two rounds, and minimal volume, 2 (n - 1) / n, at the price of n - 1 connections per rank. Each part is
 // folded once, in rank order. (Rabenseifner's decomposition with direct exchanges: R. Rabenseifner,
 // Optimization of Collective Reduction Operations, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -4,8 +4,8 @@
 //     rank r:  send r+1, send r+2, ... send r-1      recv r-1, recv r-2, ... recv r+1
 //
 // One round: no rank waits before it sends. The ranks' i-th sends all have different destinations.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -9,8 +9,8 @@
 // permutation per round.)
 #include <cmath>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -43,7 +43,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm all_to_all_pairwise() {
   return {.name = "pairwise",
           .kind = CollectiveKind::AllToAll,
-          .summary = "two permutations a round (after Thakur, Rabenseifner, Gropp)",
+          .summary = "two permutations per round (after Thakur, Rabenseifner, Gropp)",
           .supports = supports,
           .cost = cost,
           .build = build};

@@ -7,8 +7,8 @@
 //     round 2:  r ─► r + 4
 //
 // Empty messages. (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, IJPP 1988.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -35,7 +35,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm barrier_dissemination() {
   return {.name = "dissemination",
           .kind = CollectiveKind::Barrier,
-          .summary = "tell a rank twice as far each round (Hensgen, Finkel, Manber)",
+          .summary = "notify a rank twice as far each round (Hensgen, Finkel, Manber)",
           .supports = supports,
           .cost = cost,
           .build = build};

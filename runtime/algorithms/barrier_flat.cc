@@ -5,8 +5,8 @@
 //
 // One round, but n - 1 empty messages per rank, which the cost model does not count: for ranks that share
 // memory, where telling all of them is a single write.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm barrier_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Barrier,
-          .summary = "everybody tells everybody: one round",
+          .summary = "every rank notifies every other: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -5,9 +5,9 @@
 //     0 ◄── 1, 2      3 ◄── 4, 5        0 ◄─► 3        0 ──► 1, 2      3 ──► 4, 5
 //
 // One round between groups, with one message from each leader to each other.
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -43,7 +43,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm barrier_leaders() {
   return {.name = "leaders",
           .kind = CollectiveKind::Barrier,
-          .summary = "a leader hears its group, leaders tell one another, and then their groups",
+          .summary = "leaders hear from their groups, notify one another, then their groups",
           .supports = supports,
           .cost = cost,
           .intra_cost = intra_cost,

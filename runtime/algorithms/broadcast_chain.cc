@@ -7,8 +7,8 @@
 // A vector of many tiles takes n - 2 tiles longer than a single transfer, so this is the broadcast for long
 // vectors; each rank sends and receives the vector once. (J. Watts, R. van de Geijn, A Pipelined Broadcast
 // for Multidimensional Meshes, Parallel Processing Letters 1995.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

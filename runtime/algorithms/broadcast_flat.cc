@@ -5,8 +5,8 @@
 //
 // One round, n - 1 vectors out of the root: for few ranks or a few bytes, or if one write reaches all ranks
 // (multicast).
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -38,7 +38,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm broadcast_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Broadcast,
-          .summary = "the root sends to everybody: one round",
+          .summary = "the root sends to all ranks: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -8,9 +8,9 @@
 // ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees): a higher radix
 // means fewer rounds but more messages. (R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective
 // Communication Operations in MPICH, IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -58,7 +58,7 @@ Algorithm broadcast_binomial() {
 }
 
 Algorithm broadcast_knomial4() {
-  return row<kKnomial>("knomial4", "down a tree in which a round reaches four times as many ranks");
+  return row<kKnomial>("knomial4", "down a radix-4 tree: each round reaches four times as many ranks");
 }
 
 }  // namespace rondo

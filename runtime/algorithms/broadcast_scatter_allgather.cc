@@ -8,9 +8,9 @@
 // Twice a binomial tree's rounds, but no rank sends the vector more than about twice: for vectors too long
 // for trees and too short to keep a chain busy. (M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne,
 // J. Watts, Interprocessor Collective Communication Library, SHPCC 1994.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -52,6 +52,7 @@ Algorithm broadcast_scatter_allgather() {
           .summary = "scatter down a binomial tree, all-gather by recursive doubling (van de Geijn)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

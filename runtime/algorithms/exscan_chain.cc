@@ -7,8 +7,8 @@
 // A Step folds received data, not two buffers of its own, so it cannot derive both the prefix that it
 // forwards and the one that it keeps from one message: the shift gives each rank the operand that it lacks.
 // It does not lengthen the critical path, since all ranks shift at once. Rank 0's output is never written.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

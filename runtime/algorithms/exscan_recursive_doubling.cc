@@ -8,9 +8,9 @@
 //
 // 1 + ceil(log2(n - 1)) rounds of the whole vector, in rank order. Rank 0's output is never written. (Hillis,
 // Steele, CACM 1986.)
+#include "algorithms/algorithm.h"
 #include "doubling_scan.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

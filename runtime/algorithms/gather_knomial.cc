@@ -11,9 +11,9 @@
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -56,6 +56,7 @@ Algorithm row(const char* name, const char* summary) {
           .summary = summary,
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
+          .cost_is_estimate = true,
           .build = build<kRadix>,
           .max_count = max_count<kRadix>};
 }
@@ -63,9 +64,12 @@ Algorithm row(const char* name, const char* summary) {
 }  // namespace
 
 Algorithm gather_binomial() {
-  return row<kBinomial>("binomial", "up a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)");
+  return row<kBinomial>("binomial",
+                        "up a binomial tree, one message per subtree (Thakur, Rabenseifner, Gropp)");
 }
 
-Algorithm gather_knomial4() { return row<kKnomial>("knomial4", "up a tree of radix 4, a subtree a message"); }
+Algorithm gather_knomial4() {
+  return row<kKnomial>("knomial4", "up a tree of radix 4, one message per subtree");
+}
 
 }  // namespace rondo

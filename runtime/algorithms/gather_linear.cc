@@ -4,8 +4,8 @@
 //     1, 2, 3, ... n - 1 ──► root
 //
 // One round. Only the root and a block's owner need to know its length.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -39,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm gather_linear() {
   return {.name = "linear",
           .kind = CollectiveKind::Gather,
-          .summary = "everybody sends to the root: one round",
+          .summary = "all ranks send to the root: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -9,8 +9,8 @@
 // keeps rank order, the root receives two). The reverse of the broadcast chain.
 #include <algorithm>
 
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -4,8 +4,8 @@
 //     1, 2, 3, ... n - 1 ──► root: (((x0 + x1) + x2) + x3) ...
 //
 // One round, n - 1 vectors into the root.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -37,7 +37,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm reduce_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Reduce,
-          .summary = "everybody sends to the root, which folds: one round",
+          .summary = "all ranks send to the root, which folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

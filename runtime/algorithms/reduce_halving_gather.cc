@@ -7,9 +7,9 @@
 //
 // Twice a binomial tree's rounds, but never the whole vector at once: for medium and long vectors, and
 // commutative reductions. (R. Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -49,6 +49,7 @@ Algorithm reduce_halving_gather() {
           .summary = "reduce-scatter by recursive halving, gather up a binomial tree (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
           .parts = [](const Shape& shape) { return shape.nranks; }};

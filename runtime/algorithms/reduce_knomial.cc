@@ -12,9 +12,9 @@
 //
 // ceil(log_k n) rounds of the whole vector, k - 1 times each (knomial_tree.h draws the trees). One Step per
 // rank: partial folds are never written to memory. (Thakur, Rabenseifner, Gropp, IJHPCA 2005.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -62,7 +62,7 @@ Algorithm reduce_binomial() {
 }
 
 Algorithm reduce_knomial4() {
-  return row<kKnomial>("knomial4", "up a tree of which a round folds three of four ranks, in rank order");
+  return row<kKnomial>("knomial4", "up a radix-4 tree, in rank order: each round folds three of four ranks");
 }
 
 }  // namespace rondo

@@ -5,8 +5,8 @@
 //     then at rank r:  ((x0[r] + x1[r]) + x2[r]) + x3[r]
 //
 // One round, minimal volume, a fold in rank order; n - 1 connections per rank.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm reduce_scatter_direct() {
   return {.name = "direct",
           .kind = CollectiveKind::ReduceScatter,
-          .summary = "everybody sends each rank its block; one round, in rank order",
+          .summary = "every rank sends each other its block: one round, in rank order",
           .supports = supports,
           .cost = cost,
           .build = build,

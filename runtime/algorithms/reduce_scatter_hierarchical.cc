@@ -7,9 +7,9 @@
 //
 // One round between groups, and only one fold of each block leaves a group. Folds are in rank order. (The
 // first half of the hierarchical all-reduce.)
+#include "algorithms/algorithm.h"
 #include "groups.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

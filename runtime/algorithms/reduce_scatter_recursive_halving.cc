@@ -8,9 +8,9 @@
 //
 // log2 n rounds, and minimal volume for 2^k ranks (see halving.h for other n); for commutative reductions.
 // (Rabenseifner, ICCS 2004.)
+#include "algorithms/algorithm.h"
 #include "halving.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -38,6 +38,7 @@ Algorithm reduce_scatter_recursive_halving() {
           .summary = "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
           .supports = supports,
           .cost = cost,
+          .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged};
 }

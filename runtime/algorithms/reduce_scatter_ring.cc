@@ -7,9 +7,9 @@
 //
 // n - 1 rounds of 1 / n of the input, and one neighbour in each direction; for commutative reductions.
 // (Patarasuk, Yuan, JPDC 2009.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
 #include "ring_relay.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -5,8 +5,8 @@
 //
 // n - 1 rounds, but each rank sends and receives the vector once, so over many tiles it is the fastest.
 // (For applications of scans: G. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.)
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

@@ -4,8 +4,8 @@
 //     0 ──► 1,2,3     1 ──► 2,3     2 ──► 3          x0, x0 + x1, (x0 + x1) + x2, ...
 //
 // One round, up to n - 1 vectors in and out of a rank: for a few bytes.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -29,7 +29,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm scan_flat() {
   return {.name = "flat",
           .kind = CollectiveKind::Scan,
-          .summary = "everybody sends to all above; each folds: one round",
+          .summary = "every rank sends to all above it; each folds: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

@@ -7,9 +7,9 @@
 //
 // ceil(log2 n) rounds of the whole vector, for short vectors. Runs of consecutive ranks are joined, so the
 // fold is in rank order. (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, CACM 1986.)
+#include "algorithms/algorithm.h"
 #include "doubling_scan.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {

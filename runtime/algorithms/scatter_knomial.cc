@@ -7,9 +7,9 @@
 // (k - 1) log_k n messages from the root instead of n - 1, for short blocks. Intermediate ranks must know the
 // lengths, so there is no varying form. (Thakur, Rabenseifner, Gropp, IJHPCA 2005; knomial_tree.h draws the
 // trees.)
+#include "algorithms/algorithm.h"
 #include "knomial_tree.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -50,6 +50,7 @@ Algorithm row(const char* name, const char* summary) {
           .summary = summary,
           .supports = supports_subtrees,
           .cost = cost<kRadix>,
+          .cost_is_estimate = true,
           .build = build<kRadix>,
           .max_count = max_count<kRadix>};
 }
@@ -58,11 +59,11 @@ Algorithm row(const char* name, const char* summary) {
 
 Algorithm scatter_binomial() {
   return row<kBinomial>("binomial",
-                        "down a binomial tree, a subtree a message (Thakur, Rabenseifner, Gropp)");
+                        "down a binomial tree, one message per subtree (Thakur, Rabenseifner, Gropp)");
 }
 
 Algorithm scatter_knomial4() {
-  return row<kKnomial>("knomial4", "down a tree of radix 4, a subtree a message");
+  return row<kKnomial>("knomial4", "down a tree of radix 4, one message per subtree");
 }
 
 }  // namespace rondo

@@ -4,8 +4,8 @@
 //     root ──► 1, 2, 3, ... n - 1
 //
 // One round. Only the root and a block's owner need to know its length.
+#include "algorithms/algorithm.h"
 #include "parts.h"
-#include "rows.h"
 
 namespace rondo {
 namespace {
@@ -39,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 Algorithm scatter_linear() {
   return {.name = "linear",
           .kind = CollectiveKind::Scatter,
-          .summary = "the root sends everybody its block: one round",
+          .summary = "the root sends each rank its block: one round",
           .supports = supports,
           .cost = cost,
           .build = build,

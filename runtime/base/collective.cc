@@ -26,7 +26,7 @@ std::optional<CollectiveKind> collective_by_name(std::string_view name) {
 std::string no_collective(std::string_view name) {
   std::vector<std::string_view> names;
   for (int i = 0; i < kCollectives; ++i) names.push_back(collective_name(static_cast<CollectiveKind>(i)));
-  return fmt::format("there is no collective '{}'; there are {}{}", name, fmt::join(names, ", "),
+  return fmt::format("unknown collective '{}'; expected one of {}{}", name, fmt::join(names, ", "),
                      did_you_mean(name, names));
 }
 

@@ -70,7 +70,7 @@ Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte
   } while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(copy.size())) return true;
   if (sent >= 0)
-    return error(Code::SystemError, "passing shared memory: {} of {} bytes went", sent, copy.size());
+    return error(Code::SystemError, "passing shared memory: {} of {} bytes were sent", sent, copy.size());
   if (errno == EAGAIN) return false;
   if (errno == EPIPE || errno == ECONNRESET)
     return error(Code::RemoteError, "the peer left before it took shared memory");

@@ -19,9 +19,9 @@ std::string limit_text(__rlimit_resource resource, const char* of_what, const ch
 std::string limit_behind(int error_number) {
   switch (error_number) {
     case EMFILE: return limit_text(RLIMIT_NOFILE, "descriptors", "-n");
-    case ENFILE: return " (this host has as many open files as it may: fs.file-max)";
+    case ENFILE: return " (this host has reached its limit on open files: fs.file-max)";
     case EAGAIN: return limit_text(RLIMIT_NPROC, "processes and threads of its user", "-u");
-    case ENOMEM: return limit_text(RLIMIT_AS, "bytes of addresses", "-v");
+    case ENOMEM: return limit_text(RLIMIT_AS, "bytes of address space", "-v");
     default: return {};
   }
 }

@@ -35,7 +35,7 @@ Result<Level> level_named(Setting which, const std::string& text, std::span<cons
     if (same_word(text, row.name)) return row.level;
     names.push_back(row.name);
   }
-  return error(Code::InvalidArgument, "{} is '{}', which is no log level; there are {}{}",
+  return error(Code::InvalidArgument, "{} is '{}', which is not a log level; expected one of {}{}",
                setting_info(which).variable, text, fmt::join(names, ", "), did_you_mean(text, names));
 }
 

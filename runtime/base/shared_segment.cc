@@ -16,7 +16,7 @@ Status check(const Fd& memfd, size_t bytes) {
   struct stat found {};
   if (::fstat(memfd.get(), &found) != 0) return system_error("a descriptor of shared memory", errno);
   if (static_cast<size_t>(found.st_size) != bytes)
-    return error(Code::RemoteError, "the peer's shared memory has {} bytes where {} belong", found.st_size,
+    return error(Code::RemoteError, "the peer's shared memory has {} bytes instead of {}", found.st_size,
                  bytes);
   const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)

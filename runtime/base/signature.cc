@@ -39,8 +39,8 @@ Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) 
   Signature same_plan = b;
   same_plan.plan = a.plan;
   const char* hint = a == same_plan
-                         ? ", but by another algorithm, executor or transport, with other sizes of "
-                           "slots or exchanges, in other groups, or not both reproducibly"
+                         ? ", but with a different algorithm, executor or transport, different slot or "
+                           "exchange sizes, different groups, or only one of them in reproducible mode"
                          : "";
   return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a, describe(a),
                rank_b, describe(b), hint);

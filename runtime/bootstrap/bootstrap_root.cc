@@ -100,8 +100,8 @@ Status BootstrapRoot::take(uint64_t joiner, const PeerInfo& member) {
     return failure;
   }
   if (const auto other = members_.find(member.rank); other != members_.end())
-    return error(Code::InvalidArgument, "{} came twice: the other is process {} on host {}", member.text(),
-                 other->second.pid, other->second.host_name);
+    return error(Code::InvalidArgument, "{} registered twice: the other is process {} on host {}",
+                 member.text(), other->second.pid, other->second.host_name);
   joiners_[joiner].rank = member.rank;
   members_[member.rank] = member;
   return {};
@@ -145,7 +145,7 @@ void BootstrapRoot::on_timeout() {
   constexpr size_t kMaxMissing = 16;
   for (int rank = 0; rank < nranks_ && missing.size() < kMaxMissing; ++rank)
     if (!members_.contains(rank)) missing.push_back(rank);
-  refuse_all(error(Code::Timeout, "{} of {} ranks did not come within {} s: {}{}",
+  refuse_all(error(Code::Timeout, "{} of {} ranks did not join within {} s: {}{}",
                    nranks_ - static_cast<int>(members_.size()), nranks_,
                    static_cast<double>(timeout_ms_) / 1000, fmt::join(missing, ", "),
                    missing.size() == kMaxMissing ? ", ..." : ""));

@@ -129,7 +129,7 @@ void ControlPlane::add_edge(int rank, Fd fd) {
     for (const FailureNotice& notice : heard_)
       edge.socket->send(MessageType::FailureNotice, notice.written());
     edge.socket->send(MessageType::AllEnded, ByteWriter().put(all_end_));
-    standing_.insert(rank);
+    established_.insert(rank);
     changed_.notify_all();
   }
   pass_up();
@@ -302,7 +302,7 @@ void ControlPlane::answer_inquiry(const ConnectRequest& purpose, const Fd& fd) {
   answer.put(known);
   // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.
   if (const Status sent = send_message(fd, MessageType::Answer, answer, Deadline::in_ms(0), {}); !sent.ok())
-    log().info("an inquiry was not answered: {}", sent.message());
+    log().info("a state query was not answered: {}", sent.message());
 }
 
 }  // namespace rondo

@@ -159,7 +159,7 @@ class ControlPlane {
 
   std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
-  std::set<int> standing_;  // ranks whose edge has been connected
+  std::set<int> established_;  // ranks whose edge has been connected
   Ended all_end_ = Ended::Nothing;
   std::map<int, ConnectKind> sought_;  // neighbours to dial
   bool ends_ = false;

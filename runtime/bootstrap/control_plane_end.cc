@@ -169,7 +169,7 @@ void ControlPlane::seek(int rank, ConnectKind kind) {
   if (!seeker_.joinable()) {
     auto started = try_quiet_thread([this] { look_for_neighbours(); });
     if (!started.ok()) {
-      log().warn("the control tree has to wait: {}", started.status().message());
+      log().warn("the control tree must wait: {}", started.status().message());
       dialled_.erase(rank);  // to be dialled again later
       return;
     }

@@ -39,8 +39,8 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::join(const UniqueId& id, int
   return session;
 }
 
-/// Gives up a silent address after kSilence_ms: a host that is down never answers, and its id may have been
-/// replaced since.
+/// Gives up on a silent address after kSilence_ms: a host that is down never answers, and its id may have
+/// been replaced since.
 Result<Fd> ControlPlane::reach_root(const UniqueId& id, const Deadline& deadline,
                                     const Interrupt& superseded) {
   constexpr int kSilence_ms = 30'000;
@@ -73,7 +73,7 @@ Status ControlPlane::register_with_root(const UniqueId& id, int nranks, const Pe
   self.device = device;
   ByteWriter registration;
   self.write(registration);
-  constexpr const char* kRootGone = "the root of the start died or does not answer";
+  constexpr const char* kRootGone = "the bootstrap root died or does not answer";
   RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, interrupt).within(kRootGone));
   constexpr int64_t kGrace_ms = 2000;  // the root times out first: it knows which ranks are missing
   auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), interrupt);
@@ -87,7 +87,7 @@ Status ControlPlane::register_with_root(const UniqueId& id, int nranks, const Pe
           {
             const std::lock_guard lock(mutex_);
             start_health_.fail(error(Code::RemoteError,
-                                     "{}, the root of the start, died while the ranks were starting",
+                                     "{}, the bootstrap root, died while the ranks were starting",
                                      process_text(members_, process)));
             changed_.notify_all();
           }
@@ -103,7 +103,7 @@ Status ControlPlane::read_table(const ControlMessage& message, int nranks) {
   if (message.type == MessageType::Table && reader.get<int>() == nranks)
     for (int i = 0; i < nranks; ++i) members_.push_back(PeerInfo::read(reader));
   if (members_.empty() || !reader.ok())
-    return Status(Code::RemoteError, "the root of the start sent nonsense");
+    return Status(Code::RemoteError, "the bootstrap root sent an invalid message");
   return {};
 }
 
@@ -127,17 +127,17 @@ Status ControlPlane::grow_edges(const Deadline& deadline) {
     context_->event_loop().post([this, shared] { add_edge(tree_.parent, std::move(*shared)); });
   }
   std::unique_lock lock(mutex_);
-  const auto stands = [this] {
-    return standing_.size() == tree_.children.size() + (tree_.parent >= 0 ? 1 : 0);
+  const auto is_connected = [this] {
+    return established_.size() == tree_.children.size() + (tree_.parent >= 0 ? 1 : 0);
   };
-  while (!stands() && !start_health_.failed()) {
+  while (!is_connected() && !start_health_.failed()) {
     if (changed_.wait_for(lock, std::chrono::milliseconds(deadline.left_ms())) == std::cv_status::timeout &&
         deadline.passed())
       break;
   }
   if (start_health_.failed()) return start_health_.cause();
-  if (!stands())
-    return Status(Code::Timeout, "the start: neighbours in the control tree did not answer in time");
+  if (!is_connected())
+    return Status(Code::Timeout, "start-up: neighbours in the control tree did not answer in time");
   lock.unlock();
   context_->event_loop().post([this] {
     connected_ = true;

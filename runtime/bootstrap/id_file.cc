@@ -18,7 +18,7 @@ const char* kind_of(mode_t mode) {
     case S_IFSOCK: return "a socket";
     case S_IFCHR:
     case S_IFBLK: return "a device";
-    default: return "no regular file";
+    default: return "not a regular file";
   }
 }
 
@@ -39,7 +39,7 @@ Status judge(const std::string& path, const struct stat& found) {
 
 Status cannot_open(const std::string& path, int error_number) {
   if (error_number == ENOENT || error_number == ESTALE)
-    return error(Code::RemoteError, "{} is not there yet", path);
+    return error(Code::RemoteError, "{} does not exist yet", path);
   return system_error("cannot open " + path, error_number);
 }
 
@@ -78,7 +78,7 @@ Result<UniqueId> IdFile::read(const std::string& path) {
   RONDO_TRY(judge(path, found));
   std::array<std::byte, UniqueId::kBytes> bytes{};
   if (::read(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    return error(Code::RemoteError, "{} is not there yet", path);
+    return error(Code::RemoteError, "{} does not exist yet", path);
   const auto id = UniqueId::read(bytes);
   if (!id.ok()) return error(Code::RemoteError, "{}: {}", path, id.status().message());
   return id;

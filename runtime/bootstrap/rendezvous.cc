@@ -119,7 +119,7 @@ class Host {
   static void invite(Context& context, const SealedId& invitation, bool same_user_only, const Fd& fd) {
     const auto peer = peer_credentials(fd.get());
     if (same_user_only && (!peer.ok() || peer.value().uid != ::getuid())) {
-      context.listeners().warn("user", fmt::format("turned a process away that is not this user's on this "
+      context.listeners().warn("user", fmt::format("rejected a process that is not this user's on this "
                                                    "host; {}",
                                                    kSetSecret));
       return;
@@ -128,7 +128,7 @@ class Host {
     body.put(invitation);
     // A fresh socket's buffer holds the few bytes of a sealed id, so this does not wait.
     if (const Status sent = send_message(fd, MessageType::UniqueId, body, Deadline::in_ms(0), {}); !sent.ok())
-      log().warn("a rank could not be told the unique id: {}", sent.message());
+      log().warn("the unique id could not be sent to a rank: {}", sent.message());
   }
   std::shared_ptr<Context> context_;
   Fd unix_;
@@ -163,8 +163,7 @@ Result<std::vector<Address>> places_to_try(const RendezvousPlace& place) {
   std::vector<Address> addresses;
   if (here) addresses.push_back(Address::abstract_unix(place.unix_name));
   if (!here && !place.secret)
-    return error(Code::InvalidUsage, "rank 0 is on host {}, which is another one: {}", place.host,
-                 kSetSecret);
+    return error(Code::InvalidUsage, "rank 0 is on a different host, {}: {}", place.host, kSetSecret);
   if (place.port != 0 && !place.host.empty()) {
     RONDO_TRY_ASSIGN(const auto ips, resolve(place.host));
     for (const IpAddress& ip : ips) addresses.push_back(Address::tcp(ip, place.port));
@@ -183,7 +182,7 @@ Result<UniqueId> accept_invitation(const Fd& fd, const RendezvousPlace& place, c
   ByteReader reader(message.body);
   const auto invitation = reader.get<SealedId>();
   if (message.type != MessageType::UniqueId || !reader.ok())
-    return Status(Code::RemoteError, "rank 0 sent nonsense instead of the unique id");
+    return Status(Code::RemoteError, "rank 0 sent an invalid message instead of the unique id");
   RONDO_TRY_ASSIGN(UniqueId id, UniqueId::read(invitation.id));
   id.credentials.secret = derived_secret(place, invitation.salt);
   return id;
@@ -211,7 +210,7 @@ Result<RendezvousResult> attend_meeting(const RendezvousPlace& place, int rank, 
     // at growing intervals.
     const bool refused = last.code() == Code::InvalidUsage;
     if (refused && pause_ms == kPause_ms)
-      log().warn("rank {} was refused where rank 0 should be, and tries again: {}", rank, last.message());
+      log().warn("rank {} was refused at rank 0's address, and will retry: {}", rank, last.message());
     if (refused) pause_ms = std::min(2 * pause_ms, kMaxPause_ms);
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(pause_ms, deadline.left_ms())));
   } while (!deadline.passed());

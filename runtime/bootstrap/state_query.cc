@@ -42,7 +42,7 @@ Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, co
   ByteReader reader(message.body);
   const auto answer = reader.get<PeerStates>();
   if (message.type != MessageType::Answer || !reader.ok())
-    return Status(Code::RemoteError, "an inquiry got a broken answer");
+    return Status(Code::RemoteError, "a state query got a malformed answer");
   return answer;
 }
 

@@ -61,13 +61,13 @@ Status check_op(const Call& call) {
                  reduction_name(call.op.built_in), element_info(call.type.element()).name);
   if (!traits(call.kind).finishes() && call.op.built_in == Reduction::Avg)
     return error(Code::InvalidArgument,
-                 "{}: op avg is not allowed; every rank would divide by another number", kind);
+                 "{}: op avg is not allowed; each rank would divide by a different number", kind);
   return {};
 }
 
 Status check_extent(const Call& call, const char* name, const Extent& extent) {
   if (extent.bytes != 0 && extent.begin == nullptr)
-    return error(Code::InvalidArgument, "{}: {} is NULL, but {} bytes are there to move",
+    return error(Code::InvalidArgument, "{}: {} is NULL, but there are {} bytes to move",
                  collective_name(call.kind), name, extent.bytes);
   return {};
 }

@@ -33,7 +33,8 @@ Registry& registry() {
 
 Status no_type(int handle) {
   return error(Code::InvalidArgument,
-               "type is {}: it must be one of RONDO_INT8 to RONDO_BOOL or from rondo_type_create()", handle);
+               "type is {}: it must be one of rondo.h's types, 0 to {}, or from rondo_type_create()", handle,
+               kElementTypes - 1);
 }
 
 Status no_op(int handle) {

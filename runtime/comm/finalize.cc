@@ -48,7 +48,7 @@ Status await_ends(const Membership& membership) {
     if (keeps.empty()) return {};
     membership.recorder().wait_for(rank);
     if (deadline.passed())
-      return error(Code::Timeout, "{} has not come to rondo_finalize() within {} s: {}",
+      return error(Code::Timeout, "{} has not called rondo_finalize() within {} s: {}",
                    membership.rank_text(rank), static_cast<double>(membership.timeout_ms()) / 1000, keeps);
   }
 }

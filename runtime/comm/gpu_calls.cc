@@ -250,7 +250,7 @@ Status GpuCalls::finish() {
                        (messages_ == nullptr || messages_->settle(deadline));
   if (!settled)
     return communicator_.membership().fail(
-        error(Code::Timeout, "calls on CUDA streams were not over within {} s of rondo_finalize()",
+        error(Code::Timeout, "calls on CUDA streams did not complete within {} s of rondo_finalize()",
               static_cast<double>(timeout_ms) / 1000));
   if (staged_ != nullptr && !staged_->close_windows())
     log().warn("rank {}: peers still have registered memory of this rank open; it must not be freed yet",

@@ -77,7 +77,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
   if (!request.over_) request.progress_.hide_messages();
   if (--waiting_ == 0 && !under_way_.empty()) changed_.notify_all();
   const Status status =
-      request.over_ ? request.status_ : Status(Code::InProgress, "the message is not over yet");
+      request.over_ ? request.status_ : Status(Code::InProgress, "the message is not complete yet");
   lock.unlock();
   spread(news);
   return status;
@@ -85,7 +85,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
 
 Status Requests::query(Request& request) {
   const std::lock_guard lock(mutex_);
-  return request.over_ ? request.status_ : Status(Code::InProgress, "the message is not over yet");
+  return request.over_ ? request.status_ : Status(Code::InProgress, "the message is not complete yet");
 }
 
 void Requests::tell(Request& request, Told told) {
@@ -104,7 +104,7 @@ void Requests::close() {
   {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    const Status why(Code::InvalidUsage, "the communicator was ended before the message was over");
+    const Status why(Code::InvalidUsage, "the communicator ended before the message was complete");
     for (const auto& request : std::exchange(under_way_, {})) {
       request->progress_.abandon();
       request->progress_.hide_messages();

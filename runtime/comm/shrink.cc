@@ -105,8 +105,7 @@ class ShrinkExchange {
       return fd.valid() || !death.ok();
     };
     if (!wait_until(arrived, deadline_))
-      return error(Code::Timeout,
-                   "{} did not come to shrink the communicator in time, or it excludes other ranks",
+      return error(Code::Timeout, "{} did not join the shrink in time, or excludes other ranks",
                    parent_.membership().rank_text(first));
     RONDO_TRY(death);
     auto message = receive_message(fd, deadline_, [this] { return check_alive(); });
@@ -114,7 +113,7 @@ class ShrinkExchange {
     ByteReader reader(message.value().body);
     const auto bytes = reader.get<std::array<std::byte, UniqueId::kBytes>>();
     if (!reader.ok() || message.value().type != MessageType::UniqueId)
-      return error(Code::RemoteError, "{} sent nonsense", parent_.membership().rank_text(first));
+      return error(Code::RemoteError, "{} sent an invalid message", parent_.membership().rank_text(first));
     return UniqueId::read(bytes);
   }
 

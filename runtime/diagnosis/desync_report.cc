@@ -28,11 +28,11 @@ std::string wait_text(const PeerState& does) {
 /// `sequence`: of the call that waits for the rank; 0: the wait is for a message.
 std::string activity_text(const PeerState& does, uint32_t sequence) {
   if (does.known == 0) return "has no such communicator any more";
-  if (does.waits()) return wait_text(does) + describe_unasked(does.messages);
+  if (does.waits()) return wait_text(does) + describe_unexpected(does.messages);
   if (does.finished != 0) return "has called rondo_finalize()";
   if (does.latest == 0) return "has made no call on it yet";
   const char* has = sequence == 0             ? "is in no call; its last was"
-                    : does.latest < sequence  ? "has not come to this call; its last was"
+                    : does.latest < sequence  ? "has not reached this call; its last was"
                     : does.last().on_gpu != 0 ? "has put on a stream"
                                               : "is done with";
   return fmt::format("{} {}", has, describe(does.last()));
@@ -148,7 +148,7 @@ class Pursuit {
     if (does.finished == 0 || !never) return {};
     return error(Code::Mismatch,
                  "ranks disagree: rank {} called {}; rank {} called rondo_finalize() instead{}",
-                 membership_.rank(), own_text(), rank, describe_unasked(own().messages));
+                 membership_.rank(), own_text(), rank, describe_unexpected(own().messages));
   }
 
   /// True if a rank that has finished cannot match this rank's messages. Messages it has sent may still be on
@@ -165,17 +165,17 @@ class Pursuit {
     found.open = std::none_of(circle.begin(), circle.end(), waits_for_message);
     if (found.open) return;
     std::string waits;
-    std::string unasked;
+    std::string unexpected;
     for (size_t i = 0; i < circle.size() && i < kMaxNamed; ++i) {
       const PeerState& does = circle[i].does;
       waits += fmt::format("{}rank {} {}", i == 0 ? "" : ", ", circle[i].rank, wait_text(does));
-      unasked += describe_unasked(does.messages);
+      unexpected += describe_unexpected(does.messages);
     }
     if (circle.size() > kMaxNamed) waits += ", and so on";
     found.cause =
         waits +
         (circle.size() == 1 ? ", and has not sent itself such a message" : ": they wait for one another") +
-        unasked;
+        unexpected;
   }
 
   const Membership& membership_;

@@ -73,7 +73,7 @@ Result<const Transport*> ConnectionTable::transport_for(int rank_a, int rank_b) 
   const PeerInfo& b = membership_->peer(rank_b);
   if (forced_ != nullptr) {
     if (forced_->reaches(a.endpoint, b.endpoint)) return forced_;
-    return error(Code::InvalidUsage, "the transport {} was asked for, but {} and {} cannot use it",
+    return error(Code::InvalidUsage, "the transport {} was requested, but {} and {} cannot use it",
                  forced_->name, a.text(), b.text());
   }
   for (const Transport& transport : transports())

@@ -305,7 +305,7 @@ bool StepExecutor::read_intact() {
   const bool all = std::all_of(operands_.begin(), operands_.end(), [](const Operand& operand) {
     return operand.connection == nullptr || operand.connection->intact();
   });
-  if (!all) failure_ = error(Code::RemoteError, "a peer took a message back while it was read");
+  if (!all) failure_ = error(Code::RemoteError, "a peer cancelled a message while it was being read");
   return all;
 }
 
@@ -314,7 +314,7 @@ bool StepExecutor::post(const Step& step, size_t tile, size_t bytes) {
   for (const Target& target : targets_) {
     if (target.slot != nullptr) continue;
     if (target.connection->post(start_of(Program::value_place(step), tile), bytes, message_)) continue;
-    failure_ = error(Code::InvalidUsage, "memory of rondo_mem_alloc() was freed while {} used it",
+    failure_ = error(Code::InvalidUsage, "memory from rondo_mem_alloc() was freed while {} used it",
                      describe(message_));
     return false;
   }

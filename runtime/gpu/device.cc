@@ -40,7 +40,7 @@ Result<CUcontext> context_of(int device) {
   if (contexts.size() <= index) contexts.resize(index + 1);
   Taken& taken = contexts[index];
   if (taken.context != nullptr) return unless_reset(*cuda, taken, device);
-  const std::string what = fmt::format("taking GPU {} into use", device);
+  const std::string what = fmt::format("initializing GPU {}", device);
   Taken made;
   RONDO_TRY(outcome(cuda->cuDevicePrimaryCtxRetain(&made.context, device), what.c_str()));
   RONDO_TRY(outcome(cuda->cuCtxGetId(made.context, &made.id), what.c_str()));
@@ -59,14 +59,14 @@ Result<int> device_count() {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   int count = 0;
   RONDO_TRY(outcome(cuda->cuDeviceGetCount(&count), "counting GPUs"));
-  if (count == 0) return error(Code::Unsupported, "CUDA shows this process no GPU");
+  if (count == 0) return error(Code::Unsupported, "CUDA reports no GPU to this process");
   return count;
 }
 
 Result<int> driver_version() {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   int version = 0;
-  RONDO_TRY(outcome(cuda->cuDriverGetVersion(&version), "asking for the driver's version"));
+  RONDO_TRY(outcome(cuda->cuDriverGetVersion(&version), "querying the driver's version"));
   return version;
 }
 
@@ -85,7 +85,7 @@ Result<DeviceInfo> device_info(int device) {
   DeviceInfo info;
   char name[256] = "";
   CUuuid uuid;
-  constexpr const char* kWhat = "asking about a GPU";
+  constexpr const char* kWhat = "querying a GPU";
   RONDO_TRY(outcome(cuda->cuDeviceGetName(name, sizeof name, device), kWhat));
   RONDO_TRY(outcome(cuda->cuDeviceGetUuid(&uuid, device), kWhat));
   RONDO_TRY(outcome(
@@ -119,7 +119,7 @@ Status reach(int device, int peer) {
   RONDO_TRY(current.status());
   const CUresult result = driver().value()->cuCtxEnablePeerAccess(context, 0);
   if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return {};
-  return outcome(result, "reaching another GPU's memory");
+  return outcome(result, "enabling access to another GPU's memory");
 }
 
 Current::Current(int device) : before_(std::exchange(device_of_thread(), device)) {

@@ -95,7 +95,7 @@ Status outcome(CUresult result, const char* what) {
   const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::OutOfMemory : Code::SystemError;
   const auto device = Current::device();
   return error(code, "{}{}: {} ({})", what, device ? fmt::format(" on GPU {}", *device) : "",
-               words ? words : "CUDA says nothing", name ? name : "unknown");
+               words ? words : "CUDA gives no reason", name ? name : "unknown");
 }
 
 }  // namespace rondo::gpu

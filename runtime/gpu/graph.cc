@@ -21,7 +21,7 @@ Result<Graph> Graph::end_capture(Stream stream) {
   Graph graph;
   const CUresult made = cuda.cuGraphInstantiate(&graph.graph_, recorded, 0);
   cuda.cuGraphDestroy(recorded);
-  RONDO_TRY(outcome(made, "making a graph ready to launch"));
+  RONDO_TRY(outcome(made, "instantiating a graph"));
   return graph;
 }
 

@@ -15,7 +15,7 @@ Result<Allocation> allocation_of(const void* pointer, int device) {
   CUdeviceptr base = 0;
   Allocation found;
   RONDO_TRY(outcome(cuda->cuMemGetAddressRange(&base, &found.bytes, address(pointer)),
-                    "asking for the allocation of an address"));
+                    "querying the allocation of an address"));
   found.base = reinterpret_cast<std::byte*>(base);
   return found;
 }
@@ -25,7 +25,7 @@ Result<IpcHandle> export_memory(const void* base, int device) {
   const Current current(device);
   RONDO_TRY(current.status());
   CUipcMemHandle handle{};
-  RONDO_TRY(outcome(cuda->cuIpcGetMemHandle(&handle, address(base)), "letting other processes open memory"));
+  RONDO_TRY(outcome(cuda->cuIpcGetMemHandle(&handle, address(base)), "exporting memory to other processes"));
   IpcHandle exported;
   static_assert(sizeof exported == sizeof handle);
   std::memcpy(exported.bytes.data(), &handle, sizeof handle);

@@ -128,7 +128,7 @@ Result<uint32_t> resident_blocks(const Kernel& kernel, uint32_t threads) {
   int each = 0;
   RONDO_TRY(outcome(driver().value()->cuOccupancyMaxActiveBlocksPerMultiprocessor(
                         &each, kernel.function, static_cast<int>(threads), 0),
-                    "asking how many blocks a GPU runs at once"));
+                    "querying how many blocks a GPU runs at once"));
   RONDO_TRY_ASSIGN(const DeviceInfo info, device_info(kernel.device));
   return static_cast<uint32_t>(each * info.processors);
 }

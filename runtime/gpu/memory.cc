@@ -45,7 +45,7 @@ Result<Place> place_of(const void* pointer) {
   const CUresult result = driver().value()->cuPointerGetAttributes(
       static_cast<unsigned>(attributes.size()), attributes.data(), values.data(), address(pointer));
   if (result == CUDA_ERROR_INVALID_VALUE) return Place{};
-  RONDO_TRY(outcome(result, "asking where a buffer lies"));
+  RONDO_TRY(outcome(result, "querying the memory of a buffer"));
   if (memory == 0) return Place{};
   if (managed != 0) return Place{Place::Kind::Managed, device, true};
   if (memory == CU_MEMORYTYPE_HOST) return Place{Place::Kind::Pinned, -1, true};

@@ -25,8 +25,8 @@ CUmemAllocationProp properties(int device) {
 Status SharedMemory::map(SharedMemory& memory, int device) {
   const Driver& cuda = *driver().value();
   CUdeviceptr at = 0;
-  RONDO_TRY(
-      outcome(cuda.cuMemAddressReserve(&at, memory.bytes_, 0, 0, 0), "finding addresses for shared memory"));
+  RONDO_TRY(outcome(cuda.cuMemAddressReserve(&at, memory.bytes_, 0, 0, 0),
+                    "reserving addresses for shared memory"));
   memory.data_ = reinterpret_cast<std::byte*>(at);
   RONDO_TRY(
       outcome(cuda.cuMemMap(at, memory.bytes_, 0, memory.handle_, 0), "mapping shared memory of a GPU"));
@@ -35,7 +35,8 @@ Status SharedMemory::map(SharedMemory& memory, int device) {
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return outcome(cuda.cuMemSetAccess(at, memory.bytes_, &access, 1), "reaching shared memory of a GPU");
+  return outcome(cuda.cuMemSetAccess(at, memory.bytes_, &access, 1),
+                 "enabling access to shared memory of a GPU");
 }
 
 Result<SharedMemory> SharedMemory::create(int device, size_t bytes) {
@@ -45,7 +46,7 @@ Result<SharedMemory> SharedMemory::create(int device, size_t bytes) {
   const CUmemAllocationProp prop = properties(device);
   size_t unit = 0;
   RONDO_TRY(outcome(cuda->cuMemGetAllocationGranularity(&unit, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-                    "asking for memory that processes can share"));
+                    "querying the granularity of shared memory"));
   SharedMemory memory;
   memory.bytes_ = (bytes + unit - 1) / unit * unit;
   CUmemGenericAllocationHandle handle = 0;
@@ -107,13 +108,12 @@ Result<HostWindow> HostWindow::open(int device, void* memory, size_t bytes) {
   RONDO_TRY(current.status());
   RONDO_TRY(outcome(
       cuda->cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-      "letting a GPU reach memory of the host"));
+      "mapping host memory for a GPU"));
   HostWindow window;
   window.device_ = device;
   window.memory_ = memory;
   CUdeviceptr at = 0;
-  RONDO_TRY(
-      outcome(cuda->cuMemHostGetDevicePointer(&at, memory, 0), "letting a GPU reach memory of the host"));
+  RONDO_TRY(outcome(cuda->cuMemHostGetDevicePointer(&at, memory, 0), "mapping host memory for a GPU"));
   window.data_ = reinterpret_cast<std::byte*>(at);
   return window;
 }

@@ -15,7 +15,7 @@ Result<Stopwatch> Stopwatch::create(int device) {
   Stopwatch made;
   made.device_ = device;
   for (CUevent* event : {&made.start_, &made.stop_})
-    RONDO_TRY(outcome(cuda->cuEventCreate(event, CU_EVENT_DEFAULT), "making an event that tells the time"));
+    RONDO_TRY(outcome(cuda->cuEventCreate(event, CU_EVENT_DEFAULT), "creating a timing event"));
   return made;
 }
 

@@ -12,11 +12,11 @@ Status check_stream(Stream stream, int device) {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   CUcontext own = nullptr;
   CUcontext context = nullptr;
-  RONDO_TRY(outcome(cuda->cuCtxGetCurrent(&own), "asking for the current context"));
+  RONDO_TRY(outcome(cuda->cuCtxGetCurrent(&own), "querying the current context"));
   const CUresult result = cuda->cuStreamGetCtx(stream, &context);
   if (result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-    return error(Code::InvalidArgument, "stream is no stream of CUDA, or one that was destroyed");
-  RONDO_TRY(outcome(result, "asking for a stream's context"));
+    return error(Code::InvalidArgument, "stream is not a CUDA stream, or was destroyed");
+  RONDO_TRY(outcome(result, "querying a stream's context"));
   if (context == own) return {};
   return error(Code::InvalidArgument,
                "stream belongs to another GPU, or another context, than the rank's, which is GPU {}", device);
@@ -27,7 +27,7 @@ Result<uint64_t> capture_of(Stream stream) {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
   RONDO_TRY(outcome(cuda->cuStreamGetCaptureInfo_v2(stream, &capture, &number, nullptr, nullptr, nullptr),
-                    "asking whether a stream is captured"));
+                    "querying whether a stream is being captured"));
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return Status(Code::InvalidUsage, "the stream's capture into a graph has failed before this call");
   return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;

@@ -39,7 +39,7 @@ Status operate(Stream stream, std::span<const WordOperation> operations) {
     for (const WordOperation& one : now) params.push_back(params_of(one));
     RONDO_TRY(outcome(
         driver().value()->cuStreamBatchMemOp(stream, static_cast<unsigned>(params.size()), params.data(), 0),
-        "putting a stream's waits into order"));
+        "enqueuing a stream's waits"));
   }
   return {};
 }

@@ -199,8 +199,7 @@ Status DeviceExecutor::drain(const Deadline& deadline) {
     return idle || hooks_.failed();
   };
   if (wait_until(over, deadline)) return {};
-  return error(Code::Timeout, "rank {}'s calls on CUDA streams did not come to their end in time",
-               settings_.rank);
+  return error(Code::Timeout, "rank {}'s calls on CUDA streams did not complete in time", settings_.rank);
 }
 
 bool DeviceExecutor::serve() {
@@ -230,10 +229,11 @@ void DeviceExecutor::report_mismatch() {
   if (health_->hashed == 0) return hooks_.fail(hooks_.mismatch(peer, health_->signature));
   // Only a hash arrived: the peer itself must be asked what its call is.
   const Status known = hooks_.look(false);
-  hooks_.fail(known.ok() ? error(Code::Mismatch,
-                                 "rank {} sent rank {} {} bytes of another call, where {} of this one belong",
-                                 peer, settings_.rank, health_->bytes, health_->expected)
-                         : known);
+  hooks_.fail(known.ok()
+                  ? error(Code::Mismatch,
+                          "rank {} sent rank {} {} bytes of a different call instead of {} of this one", peer,
+                          settings_.rank, health_->bytes, health_->expected)
+                  : known);
 }
 
 /// Diagnoses stalled calls.

@@ -193,7 +193,7 @@ Status IpcHandleExchange::believe(int rank, const Offer& offer, std::vector<Fd> 
                  membership_->peer(self()).text());
   const size_t expected = (rank == 0 ? 1 : 0) + (offer.size != 0 ? 1 : 0);
   if (attached.size() != expected)
-    return error(Code::RemoteError, "{} shared {} descriptors of memory where {} belong",
+    return error(Code::RemoteError, "{} shared {} descriptors of memory instead of {}",
                  membership_->peer(rank).text(), attached.size(), expected);
   if (rank == 0) {
     RONDO_TRY_ASSIGN(SharedSegment words, SharedSegment::map(attached.front(), words_bytes(size())));

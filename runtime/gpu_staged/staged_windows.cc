@@ -58,14 +58,14 @@ Status StagedExecutor::await_holders(const void* key) {
     const int holder = exported_windows_->holder(key);
     if (holder < 0) return {};
     if (grace.passed() && waits_for_self(holder)) {
-      const Status why = error(Code::InProgress, "{} lets go of memory of rank {} when its stream moves on",
+      const Status why = error(Code::InProgress, "{} will close memory of rank {} when its stream advances",
                                membership_->rank_text(holder), self_);
       log().info("{}", why.message());
       return why;
     }
     if (deadline.passed())
-      return error(Code::Timeout, "{} has not let go of the memory within {} s",
-                   membership_->rank_text(holder), static_cast<double>(timeout_ms) / 1000);
+      return error(Code::Timeout, "{} has not closed the memory within {} s", membership_->rank_text(holder),
+                   static_cast<double>(timeout_ms) / 1000);
   }
 }
 

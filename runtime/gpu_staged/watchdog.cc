@@ -136,7 +136,7 @@ void Watchdog::WatchedComm::find_out(bool gives_up) {
   } else if (gives_up) {
     const FlightRecorder& recorder = membership_->recorder();
     static_cast<void>(membership_->fail(
-        error(Code::Timeout, "{} has not moved on within {} s in a stream of rank {}: {}",
+        error(Code::Timeout, "{} has made no progress for {} s in a stream of rank {}: {}",
               describe(recorder.call(recorder.latest()).value_or(Signature())),
               static_cast<double>(membership_->timeout_ms()) / 1000, rank(), diagnosis.cause)));
   }

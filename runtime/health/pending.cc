@@ -22,13 +22,13 @@ std::string describe(const PendingMessages& messages) {
   return others == 0 ? first : fmt::format("{} and {} more", first, others);
 }
 
-std::string describe_unasked(const PendingMessages& messages) {
-  const MessageNotes& unasked = messages.unasked;
-  if (unasked.count == 0) return {};
-  const auto [peer, tag] = unasked.kept[0];
-  const std::string others = unasked.count == 1 ? "" : fmt::format(", nor for {} more", unasked.count - 1);
-  return fmt::format("; a message with tag {} of rank {} has come and nobody asked for it{}", tag, peer,
-                     others);
+std::string describe_unexpected(const PendingMessages& messages) {
+  const MessageNotes& unexpected = messages.unexpected;
+  if (unexpected.count == 0) return {};
+  const auto [peer, tag] = unexpected.kept[0];
+  const std::string others = unexpected.count == 1 ? "" : fmt::format(", nor {} more", unexpected.count - 1);
+  return fmt::format("; a message with tag {} from rank {} has arrived, but no receive matches it{}", tag,
+                     peer, others);
 }
 
 }  // namespace rondo

@@ -16,7 +16,7 @@ Status check_answer(const Answer& answer) {
     return error(Code::InvalidUsage, "it speaks version {} of Rondo's protocol and this process version {}",
                  answer.version, kVersion);
   if (answer.verdict != Verdict::Welcome)
-    return Status(Code::RemoteError, "it does not know this session (any more)");
+    return Status(Code::RemoteError, "it does not know this session, or no longer does");
   return {};
 }
 
@@ -24,8 +24,8 @@ Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcr
   if (receipt.verdict == Verdict::Welcome && same_digest(receipt.proof, listener_proof(secret, said)))
     return {};
   if (receipt.verdict == Verdict::UnknownSession)
-    return Status(Code::RemoteError, "that rank is not there any more");
-  return error(Code::InvalidUsage, "it has another {}", secret_name(said.purpose.kind));
+    return Status(Code::RemoteError, "that rank is no longer there");
+  return error(Code::InvalidUsage, "it has a different {}", secret_name(said.purpose.kind));
 }
 
 /// `dropped`: the other end hung up without an answer.

@@ -110,7 +110,7 @@ Result<std::vector<Interface>> offered_interfaces() {
   const std::string filter = setting(which).value_or("");
   auto chosen = choose_interfaces(all, filter);
   if (chosen.empty() && !filter.empty())
-    return error(Code::InvalidArgument, "{}='{}' admits no interface of this host, which has {}",
+    return error(Code::InvalidArgument, "{}='{}' matches no interface of this host, which has {}",
                  setting_info(which).variable, filter, fmt::join(interface_names(all), ", "));
   for (const auto& one : chosen)
     log().info("network: offering {} of interface {} ({})", ip_text(one.ip), one.name,

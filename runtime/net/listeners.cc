@@ -72,7 +72,7 @@ void Listeners::Reception::greet(const Fd& listener) {
     ++taken;
     if (!handshakes_.add(std::move(fd), from))
       warnings_.warn("full", fmt::format("dropped the connection that had been silent longest: too many "
-                                         "arrive that do not prove who they are, the latest from {}",
+                                         "unauthenticated ones have arrived, the latest from {}",
                                          from.text()));
   }
 }
@@ -82,10 +82,9 @@ bool Listeners::Reception::make_room(const Fd& listener, int error_number) {
   if (error_number != EMFILE && error_number != ENFILE) return false;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  warnings_.warn("limit",
-                 fmt::format("a connection has to wait, or to come again: {} (this process may have {}; "
-                             "raise the limit, see ulimit -n)",
-                             std::strerror(error_number), limit.rlim_cur));
+  warnings_.warn("limit", fmt::format("a connection must wait or be retried: {} (this process may have {}; "
+                                      "raise the limit, see ulimit -n)",
+                                      std::strerror(error_number), limit.rlim_cur));
   if (handshakes_.drop_one()) return true;
   pause(listener);
   return false;
@@ -119,7 +118,7 @@ void Listeners::Reception::admit(uint64_t session, const ConnectRequest& purpose
 
 void Listeners::Reception::turned_away(const std::string& why, const Address& from) {
   const bool local = from.storage.ss_family == AF_UNIX;
-  warnings_.warn(why, fmt::format("turned a connection away: {} (from {})", why,
+  warnings_.warn(why, fmt::format("rejected a connection: {} (from {})", why,
                                   local ? std::string("this host") : from.text()));
 }
 

@@ -19,7 +19,8 @@ std::string speaker_text(const ConnectRequest& purpose, const Speaker& speaker) 
   std::replace_if(
       host.begin(), host.end(),
       [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '.' && c != '_'; }, '?');
-  return fmt::format("what says it is rank {} (process {} on host {})", purpose.from_rank, speaker.pid, host);
+  return fmt::format("a process that claims to be rank {} (process {} on host {})", purpose.from_rank,
+                     speaker.pid, host);
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ ServerHandshake::ServerHandshake(EventLoop& poller, Fd fd, Address from, Handsha
       fd_(std::move(fd)),
       from_(from),
       desk_(desk),
-      timer_(poller.after_ms(kPatience_ms, [this] { turn_away("it said nothing for too long"); })) {
+      timer_(poller.after_ms(kPatience_ms, [this] { turn_away("it sent nothing for too long"); })) {
   event_loop_.watch(fd_.get(), EPOLLIN, [this](uint32_t) { on_ready(); });
 }
 
@@ -66,7 +67,7 @@ bool ServerHandshake::read_into(void* out, size_t bytes) {
 }
 
 void ServerHandshake::on_hello() {
-  // A scanner is turned away as soon as the Hello is complete.
+  // A scanner is rejected as soon as the Hello is complete.
   Transcript said;
   if (!read_into(&said.hello, sizeof said.hello)) return;
   if (said.hello.magic != kMagic) return turn_away("its first bytes are not Rondo's");
@@ -79,7 +80,7 @@ void ServerHandshake::on_hello() {
     said.answer.nonce = random_nonce();
   const bool sent = send(&said.answer, sizeof said.answer);
   if (said.answer.verdict == Verdict::WrongVersion)
-    return turn_away("it speaks another version of the protocol");
+    return turn_away("it speaks a different version of the protocol");
   if (said.answer.verdict == Verdict::UnknownSession) return turn_away("its session is not known here");
   if (!sent) return desk_.over(this);  // a rank of the session, which has given up
   talk_ = std::make_unique<Talk>(Talk{said, *secret});
@@ -95,7 +96,7 @@ void ServerHandshake::on_claim() {
   if (!same_digest(claim.proof, dialler_proof(talk_->secret, said))) {
     receipt.verdict = Verdict::WrongSecret;
     send(&receipt, sizeof receipt);
-    return turn_away(fmt::format("{} has another {}", speaker_text(said.purpose, said.speaker),
+    return turn_away(fmt::format("{} has a different {}", speaker_text(said.purpose, said.speaker),
                                  secret_name(said.purpose.kind)));
   }
   if (!desk_.expects(said.hello.session, said.purpose.to_rank)) {  // its process has other ranks

@@ -12,7 +12,7 @@ namespace rondo {
 namespace {
 
 std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int peer, int tag) {
-  return fmt::format("{}(count={}, {} bytes an element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
+  return fmt::format("{}(count={}, {} bytes per element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
                      peer == kAny ? "any source" : fmt::format("peer={}", peer),
                      tag == kAny ? "any" : fmt::format("{}", tag));
 }
@@ -160,7 +160,7 @@ void PointToPoint::cancel() {
 void PointToPoint::note_unasked(PendingMessages& pending) const {
   for (const Message& message : unexpected_)
     if (pending.receives.names(message.source) || pending.receives.names(kAny))
-      pending.unasked.add({message.source, message.header.tag});
+      pending.unexpected.add({message.source, message.header.tag});
 }
 
 std::vector<uint64_t> PointToPoint::sent() const {
@@ -383,14 +383,14 @@ void PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
                                   [&](const auto& request) { return request->id == header.id; });
   if (found == in.receiving.end() || bytes > (*found)->bytes - (*found)->arrived) {
-    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not asked for", source, self_);
+    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not requested", source, self_);
     return;
   }
   RecvRequest& request = **found;
   std::byte* place = request.data + request.arrived;
   if (data != place) std::memcpy(place, data, bytes);
   if (!in.connection->intact()) {
-    failure_ = error(Code::RemoteError, "rank {} took a message back while it was read", source);
+    failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
     return;
   }
   request.arrived += bytes;

@@ -61,7 +61,7 @@ Prediction predict_over_connections(const Algorithm& algorithm, const Call& call
   made.chunk_bytes = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes();
   const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
   made.us = predicted_us(algorithm, shape, bytes, made.chunk_bytes, links);
-  if (algorithm.for_shared_memory) made.obstacle = "only where all ranks see the same memory";
+  if (algorithm.for_shared_memory) made.obstacle = "only if all ranks share memory";
   return made;
 }
 
@@ -79,7 +79,7 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
 
 std::string text_of(const LinkModel& links, size_t slot_bytes) {
   std::string text =
-      fmt::format("{:.3g} us a message, {:.3g} us a byte", links.cost.latency_us, links.cost.us_per_byte);
+      fmt::format("{:.3g} us per message, {:.3g} us per byte", links.cost.latency_us, links.cost.us_per_byte);
   if (links.group != 1)
     text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.group,
                         links.intra_cost.latency_us, links.intra_cost.us_per_byte);

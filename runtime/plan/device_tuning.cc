@@ -48,7 +48,7 @@ Status check_forced(Protocol protocol, const ExecutionTerms& terms) {
     return error(
         Code::Unsupported,
         "RONDO_PROTOCOL is {}, which goes through memory that all ranks' GPUs share: they have to be on one "
-        "host, and no transport may be asked for",
+        "host, and no transport may be requested",
         name_of(protocol));
   return protocol == Protocol::LL128 ? check_linked(terms.gpus) : Status();
 }

@@ -23,8 +23,8 @@ std::string title(const Call& call, int nranks) {
 
 std::string choice(const Selector& selector, const Call& call, const Candidate& chosen) {
   std::string text =
-      fmt::format("goes by {}, {}", name_of(chosen),
-                  selector.forces(call.kind) ? "which was asked for" : "of the least predicted time");
+      fmt::format("uses {}, {}", name_of(chosen),
+                  selector.forces(call.kind) ? "which was requested" : "with the lowest predicted time");
   if (const size_t bytes = chosen.prediction.chunk_bytes; bytes != 0)
     text += fmt::format(", in chunks of up to {} bytes", bytes);
   return text + "\n";
@@ -46,7 +46,7 @@ std::string table(std::span<const Candidate> candidates, bool reduces) {
   for (const Candidate& candidate : candidates) {
     const auto& [executor, algorithm, prediction] = candidate;
     if (algorithm == nullptr) {
-      text += fmt::format("not by {} ({}): {}\n", executor->name, executor->terms, prediction.obstacle);
+      text += fmt::format("not {} ({}): {}\n", executor->name, executor->terms, prediction.obstacle);
       continue;
     }
     if (std::exchange(latest, executor) != executor)
@@ -63,16 +63,14 @@ struct Order {
   bool operator==(const Order&) const = default;
 };
 
-std::vector<Order> orders_of(const Call& call, const Shape& shape, const Algorithm& algorithm,
-                             const FormulaStyle& style) {
-  std::vector<Schedule> ranks;
-  for (int rank = 0; rank < shape.nranks; ++rank) ranks.push_back(algorithm.build(shape, rank));
-  const bool by_part = call.kind == CollectiveKind::AllReduce || call.kind == CollectiveKind::Reduce;
+/// `chunks` is the number of chunks of an operand.
+std::vector<Order> orders_of(CollectiveKind kind, std::span<const Formula> formulas, int chunks) {
+  const bool by_part = kind == CollectiveKind::AllReduce || kind == CollectiveKind::Reduce;
   std::vector<Order> orders;
-  for (const Formula& one : formulas(shape, ranks, style)) {
-    const Order order{by_part ? fmt::format("part {} of {}", one.chunk + 1, ranks[0].input_chunks)
-                              : fmt::format("rank {}", one.rank),
-                      one.text};
+  for (const Formula& one : formulas) {
+    const Order order{
+        by_part ? fmt::format("part {} of {}", one.chunk + 1, chunks) : fmt::format("rank {}", one.rank),
+        one.text};
     if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(order);
   }
   const bool same = std::all_of(orders.begin(), orders.end(),
@@ -91,6 +89,15 @@ std::string legend(const Call& call, Association needed) {
   return fmt::format("in float32, and r() rounds to {}", element_info(call.type.element()).name);
 }
 
+/// Of built-in operations that round: how often, from which the bound of the error follows.
+std::string roundings_text(const Call& call, Association needed, std::span<const Formula> results) {
+  if (needed == Association::Any || call.op.function != nullptr) return "";
+  int roundings = 0;
+  for (const Formula& one : results) roundings = std::max(roundings, one.roundings);
+  return fmt::format("roundings of an operand to {}: at most {}\n", element_info(call.type.element()).name,
+                     roundings);
+}
+
 std::string association_text(const Call& call, const Shape& shape, const Algorithm& algorithm) {
   const Association needed = association_that_fixes_bits(call.type, call.op);
   const bool averages = call.op.function == nullptr && call.op.built_in == Reduction::Avg;
@@ -99,13 +106,16 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
   std::string text = fmt::format("operands are combined in this order ({}{}):\n", legend(call, needed),
                                  call.op.scales_input ? "; x is scaled before, and rounded" : "");
   if (shape.nranks > kMaxRanks)
-    return text + fmt::format("  not worked out for more than {} ranks\n", kMaxRanks);
-  const std::vector<Order> orders = orders_of(call, shape, algorithm, style);
+    return text + fmt::format("  not computed for more than {} ranks\n", kMaxRanks);
+  std::vector<Schedule> ranks;
+  for (int rank = 0; rank < shape.nranks; ++rank) ranks.push_back(algorithm.build(shape, rank));
+  const std::vector<Formula> results = formulas(shape, ranks, style);
+  const std::vector<Order> orders = orders_of(call.kind, results, ranks[0].input_chunks);
   for (size_t i = 0; i < std::min(orders.size(), kMaxFormulas); ++i)
     text += fmt::format("  {}: {}\n", orders[i].place, orders[i].formula);
   if (orders.size() > kMaxFormulas)
     text += fmt::format("  and so on, {} more\n", orders.size() - kMaxFormulas);
-  return text;
+  return text + roundings_text(call, needed, results);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace rondo {
 namespace {
 
 constexpr uint64_t kReproducible = 0x7265;
-constexpr std::string_view kAnother = "another was asked for";
+constexpr std::string_view kAnother = "another was requested";
 
 bool is_of_gpus(std::string_view executor) { return executor.starts_with("gpu_"); }
 
@@ -21,7 +21,7 @@ Result<std::string> executor_by_name(std::string_view name) {
   if (std::find(std::begin(kExecutorNames), std::end(kExecutorNames), name) != std::end(kExecutorNames))
     return std::string(name);
   const std::vector<std::string_view> names(std::begin(kExecutorNames), std::end(kExecutorNames));
-  return error(Code::InvalidArgument, "there is no executor '{}'; there are {}{}", name,
+  return error(Code::InvalidArgument, "unknown executor '{}'; expected one of {}{}", name,
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 
@@ -96,7 +96,7 @@ std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm&
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
                                     const Shape& shape) const {
   if (!forced.executor.empty() && forced.executor != executor.name) return kAnother;
-  if (executor.predict == nullptr && forced.algorithm != nullptr) return "it has plans of its own";
+  if (executor.predict == nullptr && forced.algorithm != nullptr) return "it uses its own plans";
   return executor.obstacle ? executor.obstacle(call, shape) : std::string_view();
 }
 
@@ -140,13 +140,13 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
       if (row.kind == shape.kind && row.supports(shape) && keeps_bits(row, call))
         others += fmt::format("{}{}", others.empty() ? "" : ", ", row.name);
     return error(Code::Unsupported,
-                 "RONDO_REPRODUCIBLE is 1, and {} by {} was asked for (RONDO_ALGORITHM, or the config's "
+                 "RONDO_REPRODUCIBLE is 1, and {} by {} was requested (RONDO_ALGORITHM, or the config's "
                  "algorithm), which does not combine operands in the order that fixes the bits of this call; "
                  "{} do",
                  kind, algorithm->name, others);
   }
   if (forced.executor.empty() || (algorithm != nullptr && !obstacle(forced, *algorithm, call, shape).empty()))
-    return error(Code::Unsupported, "{} by {} was asked for, but it cannot do this call ({} ranks{}{}{})",
+    return error(Code::Unsupported, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})",
                  kind, algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
                  shape.commutative ? "" : ", an operation that is not commutative",
                  algorithm->for_groups && shape.group == 1 ? ", not in equal groups of hosts or caches" : "");
@@ -155,7 +155,7 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
            (algorithm == nullptr || one.algorithm == nullptr || one.algorithm == algorithm);
   });
   return error(
-      Code::Unsupported, "{} by {}@{} was asked for, but it cannot do this call: {}", kind,
+      Code::Unsupported, "{} by {}@{} was requested, but it cannot do this call: {}", kind,
       algorithm == nullptr ? "" : algorithm->name, forced.executor,
       found == candidates.end() ? "this communicator has no such executor" : found->prediction.obstacle);
 }
@@ -171,7 +171,7 @@ Result<Candidate> Selector::select(const Call& call, const Shape& shape,
     if (best != all.end() && best->prediction.obstacle.empty()) return *best;
   }
   if (forced.algorithm != nullptr || !forced.executor.empty()) return refuse(forced, call, shape, all);
-  return error(Code::Unsupported, "no algorithm does {} over {} ranks{}", collective_name(shape.kind),
+  return error(Code::Unsupported, "no algorithm supports {} on {} ranks{}", collective_name(shape.kind),
                shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expressions.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace rondo {
@@ -128,6 +129,21 @@ bool Expressions::has(Association association, ExpressionId id) const {
     if (fold.right < 0 || !is_leaf(fold.right) || node(fold.right).first != fold.last) return false;
   }
   return true;
+}
+
+/// An operand's id is lower than that of what is made of it.
+std::vector<int> Expressions::roundings(const FormulaStyle& style) const {
+  std::vector<int> counts(nodes_.size());
+  const auto count_of = [&](ExpressionId id) { return id < 0 ? 0 : counts[static_cast<size_t>(id)]; };
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    const Node& value = nodes_[id];
+    if (value.leaves == 1) continue;  // an input already has the type
+    const bool folds = value.right >= 0;
+    const bool divides = !folds && !value.rounded && style.divisor != 1;
+    const bool rounds = style.roundings ? value.rounded : folds || divides;
+    counts[id] = std::max(count_of(value.left), count_of(value.right)) + (rounds ? 1 : 0);
+  }
+  return counts;
 }
 
 bool Expressions::holds_exactly(ExpressionId id, int first, int end) const {

@@ -47,6 +47,8 @@ class Expressions {
   std::string describe(ExpressionId id) const;
   /// As described at Formula.
   std::string formula(ExpressionId id, const FormulaStyle& style = {}) const;
+  /// By id: Formula::roundings.
+  std::vector<int> roundings(const FormulaStyle& style) const;
 
  private:
   struct Node {

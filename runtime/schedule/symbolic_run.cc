@@ -220,7 +220,8 @@ Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const Sym
         return error(Code::InternalError, "source and destination overlap, but are not the same");
     const ExpressionId one = value[static_cast<size_t>(i)];
     if (one == kNoBytes && !has_bytes(at, to)) continue;
-    if (one == kNoBytes) return error(Code::InternalError, "writes nothing where there are bytes to write");
+    if (one == kNoBytes)
+      return error(Code::InternalError, "writes nothing although there are bytes to write");
     const Schedule& origin = ranks_[static_cast<size_t>(expressions_.first_rank(one))];
     const int length = length_class(shape_, origin, Buffer::Input, expressions_.chunk(one));
     if (length != length_class(shape_, schedule(at), to.buffer, to.chunk))
@@ -352,11 +353,14 @@ std::string SymbolicRun::association(int rank, int chunk) const {
 
 std::vector<Formula> SymbolicRun::formulas(const FormulaStyle& style) const {
   std::vector<Formula> made;
+  const std::vector<int> roundings = expressions_.roundings(style);
   for (int rank = 0; rank < shape_.nranks; ++rank)
     for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
-      if (const auto right = wanted(shape_, rank, chunk))
-        made.push_back({rank, right->chunk,
-                        expressions_.formula(memory_[static_cast<size_t>(rank)].output(0, chunk), style)});
+      if (const auto right = wanted(shape_, rank, chunk)) {
+        const ExpressionId result = memory_[static_cast<size_t>(rank)].output(0, chunk);
+        made.push_back({rank, right->chunk, expressions_.formula(result, style),
+                        roundings[static_cast<size_t>(result)]});
+      }
   return made;
 }
 

@@ -20,7 +20,7 @@ struct SegmentSize {
   uint64_t bytes = 0;
 };
 
-/// Memory shared by ranks of this process. A rank may finish and leave before the last one asks for it, so it
+/// Memory shared by ranks of this process. A rank may finish and leave before the last one requests it, so it
 /// is kept until all have it, or until its maker has left the session.
 struct SharedHere {
   std::shared_ptr<SharedSegment> segment;
@@ -118,7 +118,7 @@ Result<bool> HostSegment::take() {
       arrived->attached.size() != 1)
     return error(Code::RemoteError, "{} left while memory was shared", who);
   if (description.bytes != bytes_)
-    return error(Code::RemoteError, "{} shares {} bytes of memory where {} belong", who, description.bytes,
+    return error(Code::RemoteError, "{} shares {} bytes of memory instead of {}", who, description.bytes,
                  bytes_);
   RONDO_TRY_ASSIGN(SharedSegment segment, SharedSegment::map(arrived->attached.front(), bytes_));
   segment_ = std::make_shared<SharedSegment>(std::move(segment));

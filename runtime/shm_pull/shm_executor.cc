@@ -46,7 +46,7 @@ Executor ShmExecutor::row() {
   return {.name = "shm_pull",
           .terms = fmt::format(
               "in memory that all ranks see; vectors of at most {} bytes (RONDO_EXCHANGE_BYTES); {:.3g} us a "
-              "round, {:.3g} us a byte",
+              "round, {:.3g} us per byte",
               terms_.max_bytes, terms_.round_us, terms_.us_per_byte),
           .obstacle = [this](const Call& call, const Shape& shape) { return obstacle(call, shape); },
           .predict = [this](const Algorithm& algorithm, const Call& call,

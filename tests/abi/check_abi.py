@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_abi.py SOURCE-ROOT SANITIZERS LIBRONDO LIBNCCL [--update]: compares what the two libraries export, with the
-types of their headers, to the descriptions in this folder. --update writes these anew. CC and CXX: the compilers. Exit
+"""check_abi.py SOURCE-ROOT SANITIZERS LIBRONDO LIBNCCL [--update]: compares the exports of the two libraries, with the
+types of their headers, with the descriptions in this folder. --update rewrites these. CC and CXX: the compilers. Exit
 code 77: skipped."""
 import os
 import shlex
@@ -15,11 +15,11 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 UPDATE = "ninja -C build-test abi-update"
 SHOWN_LINES = 40
 ADVICE = f"""
-The binary interface differs from {{description}} (above; of a long list the first lines).
-If that is not wanted, undo it: programs are linked against this interface. If it is,
+The binary interface differs from {{description}} (above; a long list is cut).
+If that is not intended, undo it: programs are linked against this interface. If it is,
   {UPDATE}
-writes the description anew; commit it with the change, and tell of it in CHANGELOG.md. What is removed or changed,
-and not only added, also needs a new soversion (librondo.so), or breaks with NCCL (libnccl.so.2)."""
+rewrites the description; commit it with the change, and mention it in CHANGELOG.md. Anything but an addition also
+needs a new soversion (librondo.so), or breaks compatibility with NCCL (libnccl.so.2)."""
 
 ROOT, SANITIZERS, LIBRONDO, LIBNCCL = sys.argv[1:5]
 update = sys.argv[5:] == ["--update"]
@@ -112,7 +112,7 @@ CHANGES = {
 
 
 class Changes(unittest.TestCase):
-    """The comparison itself: it must find what it is for."""
+    """The comparison itself: it must find every kind of change."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -153,9 +153,9 @@ def skip(why):
 if __name__ == "__main__":
     for program in ("abidw", "abidiff"):
         if shutil.which(program) is None:
-            skip(f"there is no {program} here (Debian's package abigail-tools)")
+            skip(f"{program} is not installed (Debian's package abigail-tools)")
     if SANITIZERS != "none":
-        skip("a sanitizer's library exports names of its own")
+        skip("a library built with a sanitizer exports additional names")
     result = unittest.main(argv=[sys.argv[0]] + (["Interface"] if update else []), exit=False).result
     wrong = len(result.failures) + len(result.errors)
     print(f"{result.testsRun - wrong} passed, {wrong} failed", flush=True)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary interface of a library, described from its public header.
 
-The debug information of the libraries themselves does not serve: -g1, which the tests are built with, has no types,
-and a build without -g has nothing at all. So a stub is compiled with full debug information: a shared library that
+The debug information of the libraries themselves is insufficient: -g1, which the tests are built with, has no types,
+and a build without -g has none at all. So a stub is compiled with full debug information: a shared library that
 defines every function of the public header with an empty body. The compiler already checks that the real functions
-have the header's types, since the files that define them include it; `exported()` tells whether both libraries have
-the same functions. abidw describes the stub, which depends neither on optimisation nor on what the library is made of.
+have the header's types, since the files that define them include it; same_functions() checks that library and stub
+export the same ones. abidw describes the stub, which depends neither on optimisation nor on the library's internals.
 """
 import os
 import re
@@ -19,11 +19,11 @@ DESCRIBE = ["abidw", "--drop-private-types", "--no-show-locs", "--no-corpus-path
             "--no-architecture"]
 # "harmless" are changes such as a further value of an enumeration.
 COMPARE = ["abidiff", "--harmless", "--no-architecture"]
-CHANGED = 4  # a bit of abidiff's exit code; 1 and 2 are failures of its own
+CHANGED = 4  # a bit of abidiff's exit code; 1 and 2 mean that abidiff failed
 
 
 class Failure(Exception):
-    """A sentence about what is wrong."""
+    """The reason of a failure, in one sentence."""
 
 
 def run(*command, **more):
@@ -34,7 +34,7 @@ def run(*command, **more):
 
 
 def exported(library):
-    """Names that a shared library exports. NCCL's second names, which tests/nccl looks at, are left out."""
+    """Names that a shared library exports. NCCL's second names, which tests/nccl checks, are left out."""
     names = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()}
     return {name for name in names if name != OF_THE_STUB and not name.startswith("pnccl")}
 
@@ -70,7 +70,7 @@ def make_stub(source, suffix, compiler, name, folder):
 
 
 def same_functions(library, stub, header):
-    """Fails where the library and the header do not have the same functions."""
+    """Fails unless the library exports exactly the header's functions."""
     real, declared = exported(library), exported(stub)
     name = os.path.basename(library)
     wrong = [f"{header} declares {one}, which {name} does not export" for one in sorted(declared - real)]
@@ -84,7 +84,7 @@ def describe(stub, description):
 
 
 def differences(description, stub):
-    """What abidiff says of a stub beside a stored description; empty where they agree."""
+    """abidiff's report on a stub compared with a stored description; empty if they agree."""
     done = subprocess.run([*COMPARE, description, stub], text=True, capture_output=True)
     if done.returncode & ~(CHANGED | CHANGED << 1):
         raise Failure(f"abidiff failed ({done.returncode}): {done.stdout}{done.stderr}")

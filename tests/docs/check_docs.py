@@ -103,7 +103,7 @@ class Reader:
         if block.mark:
             self.check_mark(block)
         elif block.kind in ("sh", "c") and (absent := missing(block, self.environment)):
-            self.skipped.append(f"{self.document}:{block.line}: there is no {absent} here")
+            self.skipped.append(f"{self.document}:{block.line}: {absent} is not installed")
         elif block.kind == "c":
             with open(os.path.join(self.home, program_name(block, later)), "w", encoding="utf-8") as file:
                 file.write(block.text)

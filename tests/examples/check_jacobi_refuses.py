@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 launcher, program = sys.argv[1:3]
-CASES = [(["-n", "0"], "-n is '0'"), (["-i", "many"], "-i is 'many'"), (["-x", "1"], "'-x' is not understood"),
+CASES = [(["-n", "0"], "-n is '0'"), (["-i", "many"], "-i is 'many'"), (["-x", "1"], "'-x' is not an option"),
          (["-n", "2"], "2 rows cannot be cut into 3 bands")]
 failed = 0
 for options, sentence in CASES:

@@ -62,11 +62,11 @@ void judge(const FaultWorld& world, int rank, const Draw& drawn, double killed_s
   if (!report.failed) return;
   const std::string victim = "rank " + std::to_string(drawn.options.victim);
   const std::string missing =
-      ": " + std::to_string(drawn.options.victim);  // "... did not come within 3 s: 2"
+      ": " + std::to_string(drawn.options.victim);  // "... did not join within 3 s: 2"
   const std::string error = report.error.data();
   // A rank that arrives after the start has failed finds no peer left that could tell it why.
   const bool root =
-      died_in <= Phase::Joining && (error.find("the root of the start") != std::string::npos ||
+      died_in <= Phase::Joining && (error.find("the bootstrap root") != std::string::npos ||
                                     error.find("the process that made the unique id") != std::string::npos ||
                                     error.find("rank 0 was not found within") != std::string::npos);
   const bool names_victim =

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benchmark of the device's kernels over the stand-in driver, with sizes so small that its figures mean
-nothing. Checks that it measures what it says, and says why if it cannot. Argument: the program."""
+"""Runs the benchmark of the device's kernels against the stand-in driver, with sizes so small that its figures mean
+nothing. Checks what it measures, and that it gives the reason if it cannot. Argument: the program."""
 import json
 import os
 import pathlib

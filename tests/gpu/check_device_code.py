@@ -21,11 +21,12 @@ FETCHED = os.path.join(ROOT, ".cuda-tools/nvidia/cu13/bin")
 PATH = os.pathsep.join([os.path.dirname(os.path.realpath(NVCC)), FETCHED, os.environ.get("PATH", "")])
 LATER = ("sm_100", "sm_120")
 NO_BINARY = "cuKernelGetFunction:1:209"  # CUDA_ERROR_NO_BINARY_FOR_GPU
+with open(os.path.join(ROOT, "runtime/base/include/base/element.h"), encoding="utf-8") as header:
+    SMALL_FLOATS = re.findall(r"X\((\w+), uint(8|16)_t,", header.read())
 ELEMENT_BYTES = {
     "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4, "unsigned int": 4, "long": 8,
-    "unsigned long": 8, "rondo::Bool8": 1, "rondo::Float16": 2, "rondo::BFloat16": 2, "rondo::Float8E4M3": 1,
-    "rondo::Float8E5M2": 1, "float": 4, "double": 8, "rondo::device::Complex<float>": 8,
-    "rondo::device::Complex<double>": 16}
+    "unsigned long": 8, "rondo::Bool8": 1, "float": 4, "double": 8, "rondo::device::Complex<float>": 8,
+    "rondo::device::Complex<double>": 16, **{f"rondo::{name}": int(bits) // 8 for name, bits in SMALL_FLOATS}}
 # Captures width and offset: ST.E.128 desc[UR4][R2.64+0x10], R8
 STORE = re.compile(r"\bSTG?\.E((?:\.\w+)*) (?:desc\[\w+\])?\[\w+(?:\.64)?(?:\+0x([0-9a-f]+))?\]")
 
@@ -43,7 +44,7 @@ def tool(*command):
 
 
 def load(fault, **variables):
-    """Loads the kernels over the stand-in driver, which injects the fault."""
+    """Loads the kernels against the stand-in driver, which injects the fault."""
     return run(LOAD_KERNELS, RONDO_STANDIN_FAIL=fault, **variables)
 
 

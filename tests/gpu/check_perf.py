@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """rondo-perf on GPU memory, as a user runs it: ranks that share a GPU and ranks that do not, every kind of memory,
-graphs, limits, and its output when results are wrong. Runs on a GPU, or over the stand-in for CUDA's driver.
+graphs, limits, and its output when results are wrong. Runs on a GPU, or against the stand-in for CUDA's driver.
 
 Usage: check_perf.py RONDO_PERF RONDO_RUN BROKEN_LIBRARY [CLASS...]
 """

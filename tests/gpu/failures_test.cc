@@ -145,7 +145,7 @@ void disagree(Rank& rank, const Disagreement& one, bool on_stream) {
   rondo_status_t status =
       one.call(rank, from, to, rank.rank == rank.size - 1, on_stream ? device.handle() : nullptr);
   if (status == RONDO_OK) {  // on a stream, or on a rank whose own data was right
-    require(failure_of(rank.comm, 10) == RONDO_MISMATCH, "nobody found it");
+    require(failure_of(rank.comm, 10) == RONDO_MISMATCH, "no rank reported it");
     status = reduce_all(rank, from, to, 1, RONDO_INT64, RONDO_SUM, device.handle());
   }
   check_fails(status, RONDO_MISMATCH, one.words, rank.comm);

@@ -136,7 +136,7 @@ void wait_in_vain(const Rank& rank, const std::function<void()>& instead, rondo_
   Device device(0);
   int64_t* const data = device.ints(400'000, 0);
   recv(rank, data, 400'000, 1, device.handle());
-  require(device.drain_s() < kSoon_s, "the stream went on waiting");
+  require(device.drain_s() < kSoon_s, "the stream kept waiting");
   check_fails(rondo_send(data, 1, RONDO_INT64, 1, kTag, rank.comm, device.handle()), expected, words,
               rank.comm);
 }

@@ -120,7 +120,7 @@ TEST_CASE("GPUs that cannot access each other exchange through host memory") {
       works));
 }
 
-TEST_CASE("ranks whose GPUs cannot share memory say so, and go on without it") {
+TEST_CASE("ranks whose GPUs cannot share memory say so, and continue without it") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
   std::string faults;

@@ -38,7 +38,7 @@ TEST_CASE("a GPU reset between calls is named on all ranks") {
       if (rank.rank == 0) reset(0);
       const rondo_stream_t stream = on_stream ? device.handle() : nullptr;
       if (try_sum(rank, data, stream) == RONDO_OK) {
-        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
+        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "no rank reported it");
         require(device.drain_s() < kSoon_s, "slow");
       }
       check_reset(try_sum(rank, data, stream), rank, 0);
@@ -60,7 +60,7 @@ TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
     if (rank.rank == 1) {
       reset(0);
     } else {
-      require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
+      require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "no rank reported it");
       require(device.drain_s() < kSoon_s, "slow");
     }
     check_reset(try_sum(rank, data, device.handle()), rank, 1);
@@ -114,7 +114,7 @@ TEST_CASE("a GPU reset during a message is named") {
         return rondo_recv(data, kCount, RONDO_INT64, 1 - rank.rank, 0, rank.comm, stream, nullptr);
       };
       if (rank.rank == 0) {
-        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "nobody heard of it");
+        require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "no rank reported it");
       } else {
         if (on_stream) check(receive(device.handle()), rank.comm);
         std::thread resets([] { reset(0); });
@@ -191,14 +191,14 @@ TEST_CASE("Rondo does not free what a process allocates after it has reset a GPU
       memory = start_again(0);
       check_reset(try_sum(party.rank(0), reinterpret_cast<int64_t*>(memory[0]), nullptr), party.rank(0), 0);
     }
-    for (const CUdeviceptr one : memory) require_cu(CU(cuMemFree)(one), "somebody else has freed it");
+    for (const CUdeviceptr one : memory) require_cu(CU(cuMemFree)(one), "Rondo has freed it");
   }));
 }
 
 /// Only the stand-in can make kernels fail.
 bool can_break_kernels() { return std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr; }
 
-TEST_CASE("ranks without a GPU go on after the process has broken one") {
+TEST_CASE("ranks without a GPU continue after the process has broken one") {
   if (children_lack_gpus() || !can_break_kernels()) return;
   const WorldOptions options{.nranks = 1, .environment = {{"RONDO_STANDIN_FAIL", "rondo_fold_list:1:700"}}};
   expect_success(run_world(options, [](Rank&) {

@@ -151,7 +151,7 @@ TEST_CASE("memory from rondo_cuda_mem_alloc() is deregistered and freed while pe
   }));
 }
 
-TEST_CASE("other memory is deregistered only after peers' streams have moved on, and the caller is told so") {
+TEST_CASE("other memory is deregistered only after peers' streams have advanced, and the caller is told so") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
   expect_success(run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
@@ -211,7 +211,7 @@ TEST_CASE("a killed rank has released everything") {
       sleep_ms(1);
       check(rondo_async_error(rank.comm, &status));
     }
-    require(status == RONDO_REMOTE_ERROR, "nobody noticed");
+    require(status == RONDO_REMOTE_ERROR, "no rank noticed");
     const double took_s = seconds_of([&] { check(registered.deregister()); });
     require(took_s < 2, "took " + std::to_string(took_s) + " s");
     memory.value() = {};

@@ -335,7 +335,7 @@ TEST_CASE("a buffer may be overwritten as soon as the stream has reached the end
             require(algorithm(rank) == "gpu_windows", "went by " + algorithm(rank));
             fill(0xEE);
             device.drain_s();
-            require(device.all_are(all, kCount * 3, i * 0x0101010101010101), "somebody read too late");
+            require(device.all_are(all, kCount * 3, i * 0x0101010101010101), "a peer read too late");
           }
         }));
 }

@@ -156,7 +156,7 @@ TEST_CASE("an abort releases the streams of a waiting GPU") {
       }
       sleep_ms(50);
       check(rondo_abort(rank.comm));
-      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+      require(call.drain_s() < kSoon_s, "the stream kept waiting");
     }));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("a GPU that waits for an absent rank is released at the deadline, and 
         require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout");
         return;
       }
-      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+      require(call.drain_s() < kSoon_s, "the stream kept waiting");
       check_fails(rondo_barrier(rank.comm, nullptr), RONDO_TIMEOUT, {"all_reduce", "rank 1"}, rank.comm);
     }));
   }
@@ -186,7 +186,7 @@ TEST_CASE("a GPU that waits for a process that dies is released, and the process
         sleep_ms(50);
         ::raise(SIGKILL);
       }
-      require(call.drain_s() < kSoon_s, "the stream went on waiting");
+      require(call.drain_s() < kSoon_s, "the stream kept waiting");
       check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 1"}, rank.comm);
     });
     CHECK(outcomes[1].signal == SIGKILL);

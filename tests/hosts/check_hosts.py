@@ -121,7 +121,7 @@ class Hosts(unittest.TestCase):
             ended = start(hosts, 1, ["barrier"], RONDO_SECRET="correct horse", RONDO_SOCKET_IFNAME="wlan")
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
-            self.assertIn("RONDO_SOCKET_IFNAME='wlan' admits no interface", log)
+            self.assertIn("RONDO_SOCKET_IFNAME='wlan' matches no interface", log)
 
     def test_a_cut_network_is_said_to_be_cut_after_the_time_that_is_set(self):
         cut_s = []

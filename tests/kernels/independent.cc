@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+
+#include "type_rows.h"
 
 namespace rondo {
-
-const SmallFloatTable kFloat16Table(5, 10, false);
-const SmallFloatTable kBFloat16Table(8, 7, false);
-const SmallFloatTable kFloat8E4M3Table(4, 3, true);
-const SmallFloatTable kFloat8E5M2Table(5, 2, false);
 
 SmallFloatTable::SmallFloatTable(int exponent_bits, int mantissa_bits, bool all_finite)
     : exponent_bits_(exponent_bits),
@@ -53,6 +51,12 @@ uint32_t SmallFloatTable::nearest(float x) const {
     if (down < up || (down == up && code % 2 == 1)) --code;
   }
   return sign | std::min(code, overflow());
+}
+
+const SmallFloatTable& small_float_table(ElementType type) {
+  static std::map<ElementType, SmallFloatTable> tables;
+  const test::TypeRow& row = test::kTypeRows.at(static_cast<size_t>(type));
+  return tables.try_emplace(type, row.exponent_bits, row.mantissa_bits, !row.has_infinity).first->second;
 }
 
 }  // namespace rondo

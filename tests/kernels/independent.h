@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/element.h"
+
 namespace rondo {
 
 /// 128 bits, for exact integer arithmetic.
@@ -31,6 +33,8 @@ class SmallFloatTable {
   /// The code of the value nearest to x, ties to the even code. Not for NaN.
   uint32_t nearest(float x) const;
   bool is_nan(uint32_t code) const;
+  /// The positive quiet NaN, whose mantissa is 1000...; without infinities, the only positive NaN.
+  uint32_t nan() const { return all_finite_ ? sign_bit_ - 1 : overflow() + (1U << (mantissa_bits_ - 1)); }
 
   uint32_t sign_bit() const { return sign_bit_; }
   /// Positive finite codes range from 0 to this one.
@@ -49,6 +53,7 @@ class SmallFloatTable {
   std::vector<double> ascending_;  // by code: the finite values, then the next one beyond them
 };
 
-extern const SmallFloatTable kFloat16Table, kBFloat16Table, kFloat8E4M3Table, kFloat8E5M2Table;
+/// The table of a small float, by its row in tests/support/type_rows.h.
+const SmallFloatTable& small_float_table(ElementType type);
 
 }  // namespace rondo

@@ -212,27 +212,29 @@ void check_bool(const Case& which, const Run& run) {
   }
 }
 
+template <class T>
+void check_elements(const Case& which, const Run& run) {
+  if constexpr (std::is_integral_v<T>) {
+    check_integer<T>(which, run);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    check_float<T>(which, run);
+  } else if constexpr (SmallFloat<T>) {
+    check_small_float<T>(which, run, small_float_table(which.type));
+  } else if constexpr (std::is_same_v<T, Bool8>) {
+    check_bool(which, run);
+  } else {
+    check_complex<typename T::value_type>(which, run);
+  }
+}
+
 void check(const Case& which, std::mt19937_64& random) {
   const Run run(which, random);
   INFO(element_info(which.type).name << " " << reduction_name(which.op) << ", seed " << kSeed);
   switch (which.type) {
-    case ElementType::Int8: return check_integer<int8_t>(which, run);
-    case ElementType::UInt8: return check_integer<uint8_t>(which, run);
-    case ElementType::Int16: return check_integer<int16_t>(which, run);
-    case ElementType::UInt16: return check_integer<uint16_t>(which, run);
-    case ElementType::Int32: return check_integer<int32_t>(which, run);
-    case ElementType::UInt32: return check_integer<uint32_t>(which, run);
-    case ElementType::Int64: return check_integer<int64_t>(which, run);
-    case ElementType::UInt64: return check_integer<uint64_t>(which, run);
-    case ElementType::Float16: return check_small_float<Float16>(which, run, kFloat16Table);
-    case ElementType::BFloat16: return check_small_float<BFloat16>(which, run, kBFloat16Table);
-    case ElementType::Float8E4M3: return check_small_float<Float8E4M3>(which, run, kFloat8E4M3Table);
-    case ElementType::Float8E5M2: return check_small_float<Float8E5M2>(which, run, kFloat8E5M2Table);
-    case ElementType::Float32: return check_float<float>(which, run);
-    case ElementType::Float64: return check_float<double>(which, run);
-    case ElementType::Complex64: return check_complex<float>(which, run);
-    case ElementType::Complex128: return check_complex<double>(which, run);
-    case ElementType::Bool: return check_bool(which, run);
+#define X(enumerator, constant, name, storage, kind) \
+  case ElementType::enumerator: return check_elements<storage>(which, run);
+    RONDO_ELEMENT_TYPES(X)
+#undef X
   }
 }
 
@@ -327,7 +329,7 @@ TEST_CASE("a scaled product of 16-bit floats is not rounded before it is added")
   const ReduceArgs scale{.scaled_source = 0, .scalar = &third};
   const Float16 got = reduce_one<Float16>(ElementType::Float16, Reduction::Sum, {x, y}, scale);
   const double exact = static_cast<double>(to_float(x)) * to_float(third) + to_float(y);
-  REQUIRE(got.bits == kFloat16Table.nearest(static_cast<float>(exact)));
+  REQUIRE(got.bits == small_float_table(ElementType::Float16).nearest(static_cast<float>(exact)));
 }
 
 }  // namespace rondo

@@ -85,12 +85,12 @@ struct Sample<std::complex<Part>> {
 template <SmallFloat T>
 struct Sample<T> {
   static T draw(std::mt19937_64& random) {
-    constexpr SmallFloatFormat format = kSmallFloat<T>;
+    constexpr SmallFloatFormat format = T::kFormat;
     const auto near = static_cast<uint32_t>(random() % 5);
     const uint32_t sign = random() % 2 != 0 ? format.sign() : 0;
     switch (random() % 4) {
       case 0: return code(sign | near);
-      case 1: return code(sign | (format.overflow - 2 + near));
+      case 1: return code(sign | (format.overflow() - 2 + near));
       case 2: return round_to<T>(number<float>(random));
       default: return code(static_cast<uint32_t>(random()));
     }
@@ -118,7 +118,7 @@ void fill(std::span<uint8_t> bytes, std::mt19937_64& random) {
 
 void fill_samples(std::span<uint8_t> bytes, ElementType type, std::mt19937_64& random) {
   switch (type) {
-#define X(enumerator, number, name, storage, accumulator, kind) \
+#define X(enumerator, constant, name, storage, kind) \
   case ElementType::enumerator: return fill<storage>(bytes, random);
     RONDO_ELEMENT_TYPES(X)
 #undef X

@@ -158,7 +158,7 @@ TEST_CASE("an abort ends the call in which another thread is blocked, here and o
       done(ncclCommAbort(blocked));
       require(seconds_now() - aborted < kNews_s, "the abort waits");
       other.join();
-      require(end.result == ncclRemoteError, "the blocked call came to " + std::to_string(end.result));
+      require(end.result == ncclRemoteError, "the blocked call returned " + std::to_string(end.result));
     };
     CHECK((processes ? run_processes(2, body) : run_threads(2, body)) == "");
   }

@@ -196,12 +196,12 @@ TEST_CASE("after a shrink, the remaining ranks continue") {
 
 TEST_CASE("a communicator grows: its ranks keep their numbers, and new ones join") {
   CHECK(both_ways(4, [](const Start& start) {
-          const Comm everybody(start);  // transfers the id; the growing one has two ranks
+          const Comm all_ranks(start);  // transfers the id; the growing one has two ranks
           Comm small;
-          done(ncclCommSplit(everybody.get(), start.rank < 2 ? 0 : -1, 0, small.out(), nullptr));
+          done(ncclCommSplit(all_ranks.get(), start.rank < 2 ? 0 : -1, 0, small.out(), nullptr));
           ncclUniqueId id{};
           if (start.rank == 1) done(ncclCommGetUniqueId(small.get(), &id));
-          done(ncclBcast(&id, sizeof id, ncclInt8, 1, everybody.get(), nullptr));
+          done(ncclBcast(&id, sizeof id, ncclInt8, 1, all_ranks.get(), nullptr));
           Comm grown;
           const bool gives = start.rank == 1 || start.rank >= 2;
           done(ncclCommGrow(small.get(), 4, gives ? &id : nullptr, start.rank < 2 ? -1 : start.rank,

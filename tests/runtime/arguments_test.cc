@@ -81,9 +81,10 @@ TEST_CASE("unknown types, operations and roots are named, with what is allowed")
   const Pair pair;
   const rondo_comm_t comm = pair.comms[0];
   int value = 0;
-  for (const int type : {-1, 17, 1000, INT_MAX, INT_MIN})
+  for (const int type : {-1, kTypes, 1000, INT_MAX, INT_MIN})
     check_fails(rondo_all_reduce(&value, &value, 1, type, RONDO_SUM, comm, nullptr), kBad,
-                {"rank 0", "rondo_all_reduce", "type is " + std::to_string(type), "RONDO_INT8 to RONDO_BOOL"},
+                {"rank 0", "rondo_all_reduce", "type is " + std::to_string(type),
+                 "0 to " + std::to_string(kTypes - 1)},
                 comm);
   for (const int op : {-1, 11, 1000, INT_MAX, INT_MIN})
     check_fails(rondo_scan(&value, &value, 1, RONDO_INT32, op, comm, nullptr), kBad,

@@ -82,7 +82,7 @@ TEST_CASE("a rank that does not reach the end is named, with what it is doing") 
       return;
     }
     check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT,
-                {"rank 2 (", "has not come to rondo_finalize() within 0.4 s", "its last call was barrier"},
+                {"rank 2 (", "has not called rondo_finalize() within 0.4 s", "its last call was barrier"},
                 rank.comm);
   }));
 }
@@ -109,7 +109,8 @@ TEST_CASE(
       check(rondo_async_error(part.get(), &failed));
       ::usleep(1000);
     }
-    require(failed == RONDO_REMOTE_ERROR && Clock::now() - begin < kAtOnce, "nothing was told in time");
+    require(failed == RONDO_REMOTE_ERROR && Clock::now() - begin < kAtOnce,
+            "the death was not reported in time");
     check_fails(rondo_barrier(part.get(), nullptr), RONDO_REMOTE_ERROR, {"rank 11 ("}, part.get());
   });
   for (int rank = 0; rank < 12; ++rank) {

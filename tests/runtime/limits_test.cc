@@ -116,7 +116,7 @@ TEST_CASE("a rank without memory is named at all ranks, with its limit") {
             comm.get());
       check(rondo_barrier(rank.comm, nullptr), rank.comm);  // until all ranks have them
       const std::vector<std::string> words{"rank 2 (", "out of memory (this process may have ",
-                                           " bytes of addresses: ulimit -v)"};
+                                           " bytes of address space: ulimit -v)"};
       if (rank.rank == 2) {
         const LittleMemory little(size_t{2} << 20);
         check_fails(gather(most), RONDO_OUT_OF_MEMORY, words);

@@ -83,8 +83,10 @@ TEST_CASE("an unknown level is refused, and a later start with a valid one succe
 TEST_CASE("an unknown NCCL level is ignored with a warning, as in NCCL") {
   const std::string text = heard({{"NCCL_DEBUG", "loud"}}, start_twice);
   CAPTURE(text);
-  CHECK(count_of(text, "NCCL_DEBUG is 'loud', which is no log level; there are NONE, VERSION, WARN, INFO") ==
-        1);
+  CHECK(
+      count_of(text,
+               "NCCL_DEBUG is 'loud', which is not a log level; expected one of NONE, VERSION, WARN, INFO") ==
+      1);
   CHECK(count_of(text, "\n") == 1);
 }
 

@@ -249,7 +249,7 @@ TEST_CASE("a message to oneself with another element size is a mismatch") {
     int64_t got = 0;
     check(rondo_send(&sent, 1, RONDO_INT32, 0, 0, rank.comm, nullptr), rank.comm);
     check_fails(rondo_recv(&got, 1, RONDO_INT64, 0, 0, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
-                {"4 bytes an element", "8 bytes an element"}, rank.comm);
+                {"4 bytes per element", "8 bytes per element"}, rank.comm);
   }));
 }
 
@@ -287,7 +287,7 @@ TEST_CASE("after a rank has left, a receive from it fails, but one from any sour
         rondo_receipt_t receipt{};
         check(rondo_recv(&value, 1, RONDO_INT32, RONDO_ANY_SOURCE, 1, here.comm, nullptr, &receipt),
               here.comm);
-        require(receipt.source == 0 && value == 0, "the message is another");
+        require(receipt.source == 0 && value == 0, "it is a different message");
       } else if (rank.rank == 2) {
         check(rondo_send(&value, 1, RONDO_INT32, 1, 0, here.comm, nullptr), here.comm);
         check(rondo_destroy(std::exchange(*comm.out(), nullptr)));
@@ -316,13 +316,13 @@ TEST_CASE("a message with another element size is a mismatch that names both cal
       if (rank.rank == 1) {
         check_fails(
             rondo_recv(values.data(), 4, RONDO_INT64, 0, 0, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
-            {"rank 0", "send(count=2, 4 bytes an element", "rank 1", "recv(count=4, 8 bytes an element"},
+            {"rank 0", "send(count=2, 4 bytes per element", "rank 1", "recv(count=4, 8 bytes per element"},
             rank.comm);
         return;
       }
       rondo_status_t status = rondo_send(values.data(), 2, RONDO_INT32, 1, 0, rank.comm, nullptr);
       if (status == RONDO_OK) status = rondo_barrier(rank.comm, nullptr);
-      check_fails(status, RONDO_MISMATCH, {"4 bytes an element", "8 bytes an element"}, rank.comm);
+      check_fails(status, RONDO_MISMATCH, {"4 bytes per element", "8 bytes per element"}, rank.comm);
     }));
   }
 }

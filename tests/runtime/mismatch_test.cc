@@ -153,9 +153,9 @@ void expect_to_stay(rondo_comm_t comm, rondo_status_t status) {
   rondo_status_t known = RONDO_OK;
   check(rondo_async_error(comm, &known));
   require(known == status, "rondo_async_error() does not know");
-  require(sum(comm, 1) == status, "the next call has another outcome");
-  require(cause_in(rondo_last_error(comm)) == cause, "the next call names another cause");
-  require(rondo_finalize(comm) == status, "finalize has another outcome");
+  require(sum(comm, 1) == status, "the next call has a different outcome");
+  require(cause_in(rondo_last_error(comm)) == cause, "the next call names a different cause");
+  require(rondo_finalize(comm) == status, "finalize has a different outcome");
 }
 
 void disagree(const Rank& rank, const Disagreement& about) {
@@ -203,7 +203,7 @@ TEST_CASE("ranks that use different algorithms are told so") {
     expect_success(run_world(world_of(way, 3), [](Rank& rank) {
       rondo_config_t config = RONDO_CONFIG_INITIALIZER;
       config.algorithm = rank.rank == 2 ? "all_reduce=recursive_doubling" : "all_reduce=two_shot";
-      differ_in(rank, config, {"another algorithm"});
+      differ_in(rank, config, {"a different algorithm"});
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }
@@ -226,7 +226,7 @@ TEST_CASE("ranks with different slot sizes are told so") {
 TEST_CASE("ranks with different exchange limits are told so") {
   expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
     ::setenv("RONDO_EXCHANGE_BYTES", rank.rank == 0 ? "4000" : "3999", 1);
-    differ_in(rank, RONDO_CONFIG_INITIALIZER, {"another algorithm"});
+    differ_in(rank, RONDO_CONFIG_INITIALIZER, {"a different algorithm"});
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }
@@ -274,7 +274,7 @@ TEST_CASE("a call that one rank answers with finalize is named, long before the 
   }
 }
 
-/// Each rank takes itself for the root, so no rank waits and only the end can reveal it.
+/// Each rank believes that it is the root, so no rank waits and only the end can reveal it.
 TEST_CASE("two roots of one broadcast are found at the end at the latest") {
   for (const Way& way : kWays) {
     INFO(way.transport);

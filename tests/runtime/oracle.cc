@@ -9,41 +9,9 @@
 namespace rondo::test {
 namespace {
 
-enum class Class { Signed, Unsigned, Float, Complex, Bool };
-
-struct TypeRow {
-  const char* name;
-  size_t bytes;
-  Class kind;
-  int exponent_bits = 0;  // of a float, or of each part of a complex number
-  int mantissa_bits = 0;  // stored bits only
-};
-
-constexpr std::array<TypeRow, kTypes> kRows{{
-    {"int8", 1, Class::Signed},
-    {"uint8", 1, Class::Unsigned},
-    {"int16", 2, Class::Signed},
-    {"uint16", 2, Class::Unsigned},
-    {"int32", 4, Class::Signed},
-    {"uint32", 4, Class::Unsigned},
-    {"int64", 8, Class::Signed},
-    {"uint64", 8, Class::Unsigned},
-    {"float16", 2, Class::Float, 5, 10},
-    {"bfloat16", 2, Class::Float, 8, 7},
-    {"float8_e4m3", 1, Class::Float, 4, 3},
-    {"float8_e5m2", 1, Class::Float, 5, 2},
-    {"float32", 4, Class::Float, 8, 23},
-    {"float64", 8, Class::Float, 11, 52},
-    {"complex64", 8, Class::Complex, 8, 23},
-    {"complex128", 16, Class::Complex, 11, 52},
-    {"bool", 1, Class::Bool},
-}};
-
 constexpr std::array<const char*, kOps> kOpNames{"sum",         "prod",       "min",        "max",
                                                  "avg",         "bit_and",    "bit_or",     "bit_xor",
                                                  "logical_and", "logical_or", "logical_xor"};
-
-const TypeRow& row(rondo_type_t type) { return kRows[static_cast<size_t>(type)]; }
 
 struct Number {
   long double re = 0;
@@ -216,14 +184,14 @@ uint64_t mix(uint64_t a, uint64_t b, uint64_t c) {
   return hash ^ (hash >> 31);
 }
 
-const char* type_name(rondo_type_t type) { return type < kTypes ? row(type).name : "a user's type"; }
+const char* type_name(rondo_type_t type) { return type < kTypes ? type_row(type).name : "a user's type"; }
 const char* op_name(rondo_op_t op) {
   return op < kOps ? kOpNames[static_cast<size_t>(op)] : "a user's operation";
 }
-size_t type_bytes(rondo_type_t type) { return row(type).bytes; }
+size_t type_bytes(rondo_type_t type) { return type_row(type).bytes; }
 
 bool op_takes(rondo_op_t op, rondo_type_t type) {
-  const Class kind = row(type).kind;
+  const Class kind = type_row(type).kind;
   if (op == RONDO_SUM || op == RONDO_PROD) return true;
   if (op == RONDO_MIN || op == RONDO_MAX) return kind != Class::Complex;
   if (op == RONDO_AVG) return kind != Class::Bool;
@@ -232,13 +200,13 @@ bool op_takes(rondo_op_t op, rondo_type_t type) {
 
 std::vector<std::byte> random_operands(rondo_type_t type, rondo_op_t op, uint64_t seed, int rank,
                                        size_t count) {
-  const TypeRow& of = row(type);
+  const TypeRow& of = type_row(type);
   std::vector<std::byte> made(count * of.bytes);
   const size_t part = part_bytes(of);
   const bool whole = seed % 2 == 1;
   for (size_t i = 0; i < made.size() / part; ++i) {
     uint64_t bits = mix(seed, static_cast<uint64_t>(rank) + 1, i);
-    if (of.kind == Class::Float || of.kind == Class::Complex) bits = random_float(of, op, whole, bits, rank);
+    if (of.is_rounded()) bits = random_float(of, op, whole, bits, rank);
     if (of.kind == Class::Bool) bits = (bits >> 7) % 8 != 0 ? 1 : 0;
     if (op == RONDO_LOGICAL_AND && of.kind != Class::Bool && (bits >> 9) % 8 == 0) bits = 0;
     std::memcpy(made.data() + i * part, &bits, part);
@@ -257,9 +225,9 @@ std::vector<std::byte> random_bytes(uint64_t seed, int rank, size_t bytes) {
 
 std::string judge(rondo_type_t type, rondo_op_t op, std::span<const std::byte* const> operands,
                   const std::byte* result) {
-  const TypeRow& of = row(type);
+  const TypeRow& of = type_row(type);
   if (of.kind == Class::Bool) return judge_bool(op, operands, result);
-  if (of.kind == Class::Float || of.kind == Class::Complex) return judge_float(op, of, operands, result);
+  if (of.is_rounded()) return judge_float(op, of, operands, result);
   return judge_integer(op, of, operands, result);
 }
 

@@ -13,12 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "type_rows.h"
+
 namespace rondo::test {
 
 /// A random number that depends only on its arguments.
 uint64_t mix(uint64_t a, uint64_t b = 0, uint64_t c = 0);
 
-inline constexpr int kTypes = RONDO_BOOL + 1;
+inline constexpr int kTypes = kTypeRows.size();
+inline const TypeRow& type_row(rondo_type_t type) { return kTypeRows[static_cast<size_t>(type)]; }
 inline constexpr int kOps = RONDO_LOGICAL_XOR + 1;
 
 const char* type_name(rondo_type_t type);

@@ -50,7 +50,7 @@ TEST_CASE("each key has its plan, whatever is looked up in between") {
   CHECK(alive == static_cast<int>(calls.size()));
 }
 
-TEST_CASE("a cache that is full starts anew") {
+TEST_CASE("a full cache is emptied") {
   int alive = 0;
   PlanCache cache;
   for (size_t count = 0; count <= PlanCache::kMaxPlans; ++count) {

@@ -240,7 +240,7 @@ TEST_CASE("a user's function may work on a built-in type") {
   expect_success(run_world({.nranks = 4, .threads = true}, [](Rank& rank) {
     rondo_op_t op = 0;
     const auto greatest_common_divisor = [](void* a, const void* b, size_t count, rondo_type_t type, void*) {
-      require(type == RONDO_INT32, "the function was told another type");
+      require(type == RONDO_INT32, "the function got a different type");
       for (size_t i = 0; i < count; ++i) {
         int x = static_cast<int*>(a)[i];
         int y = static_cast<const int*>(b)[i];

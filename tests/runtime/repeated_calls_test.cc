@@ -18,7 +18,7 @@
 
 namespace {
 
-/// What the code under observation did.
+/// What the observed code did.
 struct Counts {
   int allocations = 0;
   int locks = 0;
@@ -28,7 +28,7 @@ struct Counts {
 
 thread_local bool observed = false;
 thread_local Counts counts;
-/// Read by the kernel at each system call of a thread that asked for it.
+/// Read by the kernel at each system call of a thread that enabled it.
 thread_local volatile char dispatch = SYSCALL_DISPATCH_FILTER_ALLOW;
 
 }  // namespace
@@ -58,7 +58,7 @@ void note_system_call(int, siginfo_t* info, void*) {
   counts.first_system_call = info->si_syscall;
 }
 
-/// Whether this kernel tells of system calls (Linux 5.11).
+/// Whether this kernel reports system calls (Linux 5.11).
 bool catch_system_calls() {
   struct sigaction action {};
   action.sa_sigaction = note_system_call;
@@ -148,7 +148,7 @@ TEST_CASE("a repeated call allocates nothing, takes no lock and makes no system 
   }
 }
 
-TEST_CASE("what the observation is made of works") {
+TEST_CASE("allocations, locks and system calls are observed") {
   const bool system_calls = catch_system_calls();
   const Counts made = observe(system_calls, [] {
     ::free(::malloc(100));  // NOLINT
@@ -160,7 +160,7 @@ TEST_CASE("what the observation is made of works") {
   CHECK(made.allocations == 1);
   CHECK(made.locks == 1);
   CHECK(made.first_system_call == (system_calls ? SYS_getpid : -1));
-  if (!system_calls) WARN("this kernel does not tell of system calls, so those were not counted");
+  if (!system_calls) WARN("this kernel does not report system calls, so those were not counted");
 }
 
 }  // namespace

@@ -39,11 +39,11 @@ constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce, Kind::ReduceScatte
 std::vector<Reduction> reductions_that_round() {
   std::vector<Reduction> made;
   for (const Kind kind : kReducing)
-    for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_FLOAT64, RONDO_BFLOAT16, RONDO_FLOAT16,
-                                    RONDO_FLOAT8_E4M3, RONDO_FLOAT8_E5M2, RONDO_COMPLEX64})
+    for (rondo_type_t type = 0; type < kTypes; ++type)
       for (const rondo_op_t op :
            {rondo_op_t{RONDO_SUM}, rondo_op_t{RONDO_PROD}, rondo_op_t{RONDO_AVG}, kPremulSum})
-        if (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)) made.push_back({kind, type, op});
+        if (type_row(type).is_rounded() && (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)))
+          made.push_back({kind, type, op});
   return made;
 }
 
@@ -111,7 +111,7 @@ class Canon {
     Bytes& known = longest_[reduction * static_cast<size_t>(nranks_) + static_cast<size_t>(rank.rank)];
     const size_t common = std::min(known.size(), found.size());
     require(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(common), known.begin()),
-            how + ": rank " + std::to_string(rank.rank) + " has other bits");
+            how + ": rank " + std::to_string(rank.rank) + " has different bits");
     if (found.size() > known.size()) known = found;
   }
 
@@ -207,7 +207,7 @@ void compare_algorithms(const Rank& rank, const Reduction& reduction, size_t ind
       canon.meet(index, child.rank, result_of(reduction, child.rank, count),
                  reduction.text() + " by " + name);
   }
-  require(keep != 0, reduction.text() + ": no algorithm may be asked for");
+  require(keep != 0, reduction.text() + ": no algorithm may be requested");
 }
 
 TEST_CASE("in reproducible mode algorithms give the same bits, or are refused") {
@@ -249,7 +249,8 @@ TEST_CASE("ranks are told if one of them is not in reproducible mode") {
           const float mine = 1;
           float sum = 0;
           check_fails(rondo_all_reduce(&mine, &sum, 1, RONDO_FLOAT32, RONDO_SUM, child.rank.comm, nullptr),
-                      RONDO_MISMATCH, {"ranks disagree", "not both reproducibly"}, child.rank.comm);
+                      RONDO_MISMATCH, {"ranks disagree", "only one of them in reproducible mode"},
+                      child.rank.comm);
           check(rondo_barrier(rank.comm, nullptr), rank.comm);
         }));
   }
@@ -298,8 +299,9 @@ TEST_CASE("the same call gives the same bits, in whatever order the ranks arrive
             const Bytes first = result_of(reduction, child.rank, 200);
             for (int repeat = 0; repeat < 20; ++repeat) {
               std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
-              require(result_of(reduction, child.rank, 200) == first,
-                      reduction.text() + " by " + name + ": other bits in repeat " + std::to_string(repeat));
+              require(
+                  result_of(reduction, child.rank, 200) == first,
+                  reduction.text() + " by " + name + ": different bits in repeat " + std::to_string(repeat));
             }
           }
         }

@@ -176,7 +176,7 @@ TEST_CASE("each completion callback runs exactly once, whether or not any rank w
       require(count == 1, "told " + std::to_string(count) + " times");
       check(rondo_request_query(request.get()));
       check(rondo_request_tell(request.get(), told, &count));
-      require(count == 2, "told at once, where it is over");
+      require(count == 2, "called at once if the message is complete");
       expect(got, data, "when told");
     }
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -201,7 +201,7 @@ TEST_CASE("a wait that times out does no harm; the message still arrives") {
   });
 }
 
-TEST_CASE("a receive that no rank serves ends at the timeout that was set, naming the rank") {
+TEST_CASE("a receive without a send ends at the timeout that was set, naming the rank") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     if (rank.rank == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(800));
@@ -229,10 +229,10 @@ TEST_CASE("a message in flight when its communicator ends fails, and its callbac
   for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
   CHECK(outcome == RONDO_INVALID_USAGE);
   check_fails(rondo_request_wait(request.get(), 0), RONDO_INVALID_USAGE,
-              {"ended before the message was over"});
+              {"ended before the message was complete"});
 }
 
-TEST_CASE("a sent message arrives, though its sender ends with a receive that no rank served") {
+TEST_CASE("a sent message arrives, though its sender ends with a receive that matched nothing") {
   constexpr size_t kWanted = 16'384;  // int32: long enough for connections that can do so to expect it
   in_every_world(2, [](Rank& rank) {
     Owned comm;
@@ -249,7 +249,7 @@ TEST_CASE("a sent message arrives, though its sender ends with a receive that no
       check(rondo_recv(&value, 1, RONDO_INT32, 0, 0, comm.get(), nullptr, nullptr), comm.get());
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       check(rondo_recv(&value, 1, RONDO_INT32, 0, 1, comm.get(), nullptr, nullptr), comm.get());
-      require(value == 41, "the message is another");
+      require(value == 41, "it is a different message");
       check(rondo_finalize(comm.get()), comm.get());
     }
     check(rondo_barrier(rank.comm, nullptr), rank.comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remaining ranks go on: rondo_shrink(), rondo_leave() and rondo_group_cancel().
+// The remaining ranks continue: rondo_shrink(), rondo_leave() and rondo_group_cancel().
 #include <signal.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ TEST_CASE("a rank that shrinks alone waits no longer than the start timeout") {
     rondo_comm_t made = nullptr;
     if (rank.rank == 1)
       check_fails(rondo_shrink(rank.comm, nullptr, 0, &made, nullptr), RONDO_TIMEOUT,
-                  {"rank 0", "did not come to shrink"}, rank.comm);
+                  {"rank 0", "did not join the shrink"}, rank.comm);
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }

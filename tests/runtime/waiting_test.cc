@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that waits long leaves the CPU to others, whatever the call, and goes on as soon as it can.
+// A rank that waits long leaves the CPU to others, whatever the call, and continues as soon as it can.
 #include <time.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ void go_on_in_time(const Rank& rank, const Way& way) {
       if (late_s > kMaxLate_s) ++late;
     });
   require(kSanitized || 4 * late <= calls,
-          "rank " + std::to_string(rank.rank) + " went on so many ms too late:" + all);
+          "rank " + std::to_string(rank.rank) + " resumed too late, by (ms):" + all);
 }
 
 bool is_success(const std::vector<Outcome>& outcomes) {
@@ -119,7 +119,7 @@ TEST_CASE("a rank that waits long uses next to no CPU") {
   }
 }
 
-TEST_CASE("a rank that has waited long goes on as soon as it can") {
+TEST_CASE("a rank that has waited long continues as soon as it can") {
   for (const Way& way : kWays) {
     if (std::string_view(way.transport) == "sim") continue;
     INFO(way.transport);

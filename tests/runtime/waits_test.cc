@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait that lasts says what it is for: sends and receives that wait for one another, messages that no rank
-// asked for, and calls on a communicator other than the one the others use.
+// receives, and calls on a communicator other than the one the others use.
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -95,17 +95,18 @@ TEST_CASE("a receive with another tag than the message that has arrived is named
         } else {
           require(receive.wait(comm.get(), 0, 8) == RONDO_TIMEOUT, receive.name);
         }
-        expect_words(rondo_last_error(nullptr),
-                     {"rank 1 waits in recv(from 0, tag 8)", "rank 0 is in barrier(), call 1",
-                      "they wait for one another",
-                      "; a message with tag 7 of rank 0 has come and nobody asked for it, nor for 1 more"});
+        expect_words(
+            rondo_last_error(nullptr),
+            {"rank 1 waits in recv(from 0, tag 8)", "rank 0 is in barrier(), call 1",
+             "they wait for one another",
+             "; a message with tag 7 from rank 0 has arrived, but no receive matches it, nor 1 more"});
         check(rondo_barrier(rank.comm, nullptr), rank.comm);
       }
     }));
   }
 }
 
-TEST_CASE("a message that a rank can no longer send is missed long before the deadline") {
+TEST_CASE("a message that a rank can no longer send is reported missing long before the deadline") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
@@ -118,7 +119,7 @@ TEST_CASE("a message that a rank can no longer send is missed long before the de
       } else {
         check_fails(rondo_recv(&received, 1, RONDO_INT32, 0, 8, comm.get(), nullptr, nullptr), RONDO_MISMATCH,
                     {"rank 1 called recv(from 0, tag 8); rank 0 called rondo_finalize() instead",
-                     "; a message with tag 7 of rank 0 has come and nobody asked for it"},
+                     "; a message with tag 7 from rank 0 has arrived, but no receive matches it"},
                     comm.get());
       }
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -137,7 +138,7 @@ TEST_CASE("a receive from oneself without a message is reported as such") {
       expect_words(rondo_last_error(nullptr),
                    {"recv(from 0, tag 3) did not complete within 0.25 s",
                     "rank 0 waits in recv(from 0, tag 3), and has not sent itself such a message",
-                    "; a message with tag 4 of rank 0 has come and nobody asked for it"});
+                    "; a message with tag 4 from rank 0 has arrived, but no receive matches it"});
     }
   }));
 }
@@ -209,11 +210,11 @@ TEST_CASE("a long send and a receive that do not match are named, each with the 
       const rondo_status_t status =
           rank.rank == 0 ? rondo_send(data.data(), data.size(), RONDO_UINT8, 1, 2, comm.get(), nullptr)
                          : rondo_recv(&received, 1, RONDO_INT32, 0, 3, comm.get(), nullptr, nullptr);
-      check_fails(
-          status, RONDO_TIMEOUT,
-          {"rank 0 waits in send(to 1, tag 2)", "rank 1 waits in recv(from 0, tag 3)",
-           "they wait for one another; a message with tag 2 of rank 0 has come and nobody asked for it"},
-          comm.get());
+      check_fails(status, RONDO_TIMEOUT,
+                  {"rank 0 waits in send(to 1, tag 2)", "rank 1 waits in recv(from 0, tag 3)",
+                   "they wait for one another; a message with tag 2 from rank 0 has arrived, but no receive "
+                   "matches it"},
+                  comm.get());
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }

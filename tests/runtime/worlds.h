@@ -15,9 +15,9 @@ namespace rondo::test {
 
 struct Way {
   const char* transport;
-  bool threads;
+  bool threads;  // ranks are threads, as the transport joins ranks of one process alone
 };
-inline constexpr std::array<Way, 4> kWays{{{"local", true}, {"sim", true}, {"shm", false}, {"tcp", false}}};
+extern const std::vector<Way> kWays;  // one for each transport
 
 inline WorldOptions world_of(const Way& way, int nranks) {
   WorldOptions options;
@@ -66,19 +66,6 @@ inline int group_length(int nranks) {
 inline Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
 
 /// The algorithms of a collective that `nranks` ranks support while in_groups() is in effect.
-inline std::vector<std::string> algorithms_of(std::string_view collective, int nranks) {
-  const char* names = "";
-  check(rondo_algorithm_names(std::string(collective).c_str(), &names));
-  std::vector<std::string> split(1);
-  for (const char* at = names; *at != '\0'; ++at) {
-    if (*at == ',')
-      split.emplace_back();
-    else
-      split.back() += *at;
-  }
-  if (group_length(nranks) == 1)
-    std::erase_if(split, [](const std::string& name) { return name == "hierarchical" || name == "leaders"; });
-  return split;
-}
+std::vector<std::string> algorithms_of(std::string_view collective, int nranks);
 
 }  // namespace rondo::test

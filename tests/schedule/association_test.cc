@@ -2,12 +2,14 @@
 // The order in which algorithms combine operands, and where they round: the basis of reproducible mode. The
 // all_algorithms test proves that algorithms conform to their rows; this one, that rows claim all they can.
 #include <algorithm>
+#include <bit>
 
 #include "base/association.h"
 
 #include "catch.h"
 #include "schedule/verifier.h"
 #include "shapes.h"
+#include "type_rows.h"
 
 using namespace rondo;
 
@@ -118,6 +120,36 @@ TEST_CASE("formulas show order and roundings, and abbreviate long terms to their
   CHECK(scanned[2].text == "r(r(x0 + x1) + x2)");
 }
 
+TEST_CASE("operands of an all_reduce are rounded as often as docs/algorithms.md says") {
+  const auto most = [](const char* name, int n, const FormulaStyle& style) {
+    int roundings = 0;
+    for (const Formula& one : formulas_of(CollectiveKind::AllReduce, name, n, style))
+      roundings = std::max(roundings, one.roundings);
+    return roundings;
+  };
+  for (int n = 1; n <= 33; ++n) {
+    CAPTURE(n);
+    const int log_up = std::bit_width(static_cast<unsigned>(n - 1)),
+              log = std::bit_width(static_cast<unsigned>(n)) - 1;
+    const FormulaStyle small{.roundings = true}, wide{.roundings = false};
+    for (const char* one_fold : {"one_shot", "two_shot", "parameter_server"}) {
+      CHECK(most(one_fold, n, wide) == n - 1);
+      CHECK(most(one_fold, n, small) == (n > 1 ? 1 : 0));
+    }
+    CHECK(most("ring", n, wide) == n - 1);
+    CHECK(most("ring", n, small) == n - 1);
+    CHECK(most("recursive_doubling", n, wide) == log_up);
+    CHECK(most("recursive_doubling", n, small) == log_up);
+    CHECK(most("halving_doubling", n, wide) >= log_up);
+    CHECK(most("halving_doubling", n, wide) <= std::max(log_up, 2 * log));
+    CHECK(most("halving_doubling", n, small) == log_up);
+    CHECK(most("double_binary_tree", n, wide) <= 2 * log);
+    CHECK(most("double_binary_tree", n, small) == log);
+    if (n > 1) CHECK(most("ring", n, {.roundings = false, .divisor = n}) == n);
+    if (n > 1) CHECK(most("ring", n, {.roundings = true, .divisor = n}) == n - 1);
+  }
+}
+
 TEST_CASE("what fixes a reduction's bits depends on its type and operation") {
   const auto needed = [](ElementType type, Reduction op) {
     return association_that_fixes_bits(type_of(type), CallOp::of(op));
@@ -129,9 +161,9 @@ TEST_CASE("what fixes a reduction's bits depends on its type and operation") {
   CHECK(needed(ElementType::Float32, Reduction::Sum) == Association::RankOrder);
   CHECK(needed(ElementType::Float64, Reduction::Avg) == Association::RankOrder);
   CHECK(needed(ElementType::Complex64, Reduction::Prod) == Association::RankOrder);
-  for (const ElementType small :
-       {ElementType::Float16, ElementType::BFloat16, ElementType::Float8E4M3, ElementType::Float8E5M2})
-    CHECK(needed(small, Reduction::Prod) == Association::OneFold);
+  for (size_t type = 0; type < test::kTypeRows.size(); ++type)
+    if (test::kTypeRows[type].is_small_float())
+      CHECK(needed(static_cast<ElementType>(type), Reduction::Prod) == Association::OneFold);
   CallOp own = CallOp::of(Reduction::Min);
   own.function = [](void*, const void*, size_t, int, void*) {};
   CHECK(association_that_fixes_bits({.id = 99, .bytes = 24}, own) == Association::RankOrder);

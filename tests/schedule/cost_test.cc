@@ -41,6 +41,12 @@ constexpr double kBytes = 1e6;
 constexpr double kBandwidth = 2e9;
 constexpr double kVector = kBytes / kBandwidth;  // K, the time of the whole vector over one link
 constexpr double kExact = 1e-9;
+constexpr double kThird = 0.34;
+
+/// Estimates are exact for a power of all radices and root 0.
+bool must_be_exact(const Algorithm& algorithm, const Shape& shape) {
+  return !algorithm.cost_is_estimate || (shape.root == 0 && (shape.nranks == 4 || shape.nranks == 16));
+}
 
 }  // namespace
 
@@ -86,33 +92,25 @@ TEST_CASE("two trees keep both directions busy: over many tiles the cost does no
   }
 }
 
-TEST_CASE("cost() agrees with the simulator, exactly except for unevenly overlapping transfers") {
-  // These are off by at most one round and a third of the volume, if the number of ranks is not a power of
-  // two or the root is not the first rank of its half.
-  const std::set<std::string> uneven = {"all_reduce/recursive_doubling",
-                                        "all_reduce/halving_doubling",
-                                        "all_reduce/double_binary_tree",
-                                        "broadcast/scatter_allgather",
-                                        "reduce/halving_gather",
-                                        "all_gather/recursive_doubling",
-                                        "reduce_scatter/recursive_halving",
-                                        "gather/binomial",
-                                        "gather/knomial4",
-                                        "scatter/binomial",
-                                        "scatter/knomial4"};
-  for (const Algorithm& algorithm : algorithms())
+TEST_CASE("cost() agrees with the simulator, exactly unless the row says that it is an estimate") {
+  for (const Algorithm& algorithm : algorithms()) {
+    bool ever_off = false;
     for (int n = 1; n <= 20; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
         if (shape.varying) continue;
         const Cost cost = total_cost(algorithm, shape);
         const double rounds = seconds(algorithm, shape, 0, 1, {.latency_s = 1});
         const double volume = seconds(algorithm, shape, 1, 1, {.latency_s = 0, .bandwidth_bytes_per_s = 1});
-        const bool exact = !uneven.contains(name_of(algorithm));
+        const bool exact = must_be_exact(algorithm, shape);
         INFO(name_of(algorithm) << ", " << to_string(shape) << ": rounds " << cost.rounds << " and " << rounds
                                 << ", volume " << cost.volume << " and " << volume);
         CHECK(std::abs(cost.rounds - rounds) <= (exact ? kExact : 1));
-        CHECK(std::abs(cost.volume - volume) <= (exact ? kExact : 0.34) * volume);
+        CHECK(std::abs(cost.volume - volume) <= (exact ? kExact : kThird) * volume);
+        ever_off = ever_off || cost.rounds != rounds || std::abs(cost.volume - volume) > kExact * volume;
       }
+    INFO(name_of(algorithm));
+    CHECK(ever_off == algorithm.cost_is_estimate);
+  }
 }
 
 namespace {
@@ -183,9 +181,7 @@ TEST_CASE("cost() gives the messages and folds of the busiest rank, if it gives 
       }
 }
 
-TEST_CASE("cost() gives the average work of ranks, if any, exactly except for blocks sent along trees") {
-  const std::set<std::string> by_tree = {"reduce/halving_gather", "gather/binomial", "gather/knomial4",
-                                         "scatter/binomial", "scatter/knomial4"};
+TEST_CASE("cost() gives the average work of ranks, if any, exactly but for the volume of an estimate") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n <= 20; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
@@ -197,7 +193,7 @@ TEST_CASE("cost() gives the average work of ranks, if any, exactly except for bl
         INFO(name_of(algorithm) << ", " << to_string(shape) << ": volume " << said.volume << " and "
                                 << mean.volume << ", messages " << said.messages << " and " << mean.messages
                                 << ", folds " << said.folds << " and " << mean.folds);
-        const double off = by_tree.contains(name_of(algorithm)) ? 0.34 : kExact;
+        const double off = must_be_exact(algorithm, shape) ? kExact : kThird;
         CHECK(std::abs(said.volume - mean.volume) <= off * mean.volume);
         CHECK(std::abs(said.messages - mean.messages) <= kExact);
         if (said.folds > 0) CHECK(std::abs(said.folds - mean.folds) <= kExact);

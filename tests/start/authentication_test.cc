@@ -204,7 +204,7 @@ TEST_CASE("a listener that echoes the dialler's own proof is rejected") {
     tell(fd, receipt);
   });
   CHECK(fared.code() == Code::InvalidUsage);
-  CHECK(fared.message().find("has another secret") != std::string::npos);
+  CHECK(fared.message().find("has a different secret") != std::string::npos);
 }
 
 TEST_CASE("a proof is valid only for its own conversation, unmodified") {

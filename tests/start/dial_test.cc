@@ -110,7 +110,7 @@ TEST_CASE("a rank that has left its process is gone, though others of the proces
   Contact contact = Contact::None;
   const auto reached = dialled.dial({dialled.address()}, 5000, 3, contact);
   CHECK(reached.status().code() == Code::RemoteError);
-  CHECK(reached.status().message().find("that rank is not there any more") != std::string::npos);
+  CHECK(reached.status().message().find("that rank is no longer there") != std::string::npos);
   CHECK(contact == Contact::Made);
   CHECK(dialled.came == 0);
 }

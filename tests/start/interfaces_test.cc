@@ -57,7 +57,7 @@ TEST_CASE("a filter that admits nothing is refused with the name of every interf
   const auto refused = offered_interfaces();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.status().message() ==
-        fmt::format("RONDO_SOCKET_IFNAME='wlan' admits no interface of this host, which has {}",
+        fmt::format("RONDO_SOCKET_IFNAME='wlan' matches no interface of this host, which has {}",
                     fmt::join(interface_names(list_interfaces().take()), ", ")));
 }
 

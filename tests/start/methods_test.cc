@@ -163,14 +163,14 @@ TEST_CASE("a wrong secret is rejected with an error that says so, on both ends a
     rondo_comm_t second = nullptr;
     const rondo_status_t status = rondo_init(&second, "env://", nullptr);
     if (rank.rank == 0)
-      check_fails(status, RONDO_TIMEOUT, {"1 of 2 ranks did not come", ": 1"});
+      check_fails(status, RONDO_TIMEOUT, {"1 of 2 ranks did not join", ": 1"});
     else
-      check_fails(status, RONDO_TIMEOUT, {"has another RONDO_SECRET"});
+      check_fails(status, RONDO_TIMEOUT, {"has a different RONDO_SECRET"});
   }));
-  CHECK(lines_with(logs / "0", "turned a connection away: what says it is rank 1 (process ") <=
+  CHECK(lines_with(logs / "0", "rejected a connection: a process that claims to be rank 1 (process ") <=
         2);  // and a count
-  CHECK(lines_with(logs / "0", "has another RONDO_SECRET (from ") >= 1);
-  CHECK(lines_with(logs / "1", "has another RONDO_SECRET") == 1);
+  CHECK(lines_with(logs / "0", "has a different RONDO_SECRET (from ") >= 1);
+  CHECK(lines_with(logs / "1", "has a different RONDO_SECRET") == 1);
 }
 
 TEST_CASE("ranks on other hosts are refused without a secret, and told what to set") {

@@ -35,7 +35,7 @@ def read_tree(root):
 
 def doxygen_violations(root):
     if shutil.which("doxygen") is None:
-        raise tool_rules.Missing("there is no doxygen here")
+        raise tool_rules.Missing("doxygen is not installed")
     with open(os.path.join(root, "docs/Doxyfile"), encoding="utf-8") as file:
         settings = file.read()
     with tempfile.TemporaryDirectory() as out:

@@ -87,6 +87,8 @@ def include_violation(path, quote, target, files):
         return None
     if local in files and inside(local, folder):
         return None
+    if f"output: '{target}'" in files.get(f"{folder}/meson.build", ""):  # made while building
+        return None
     # Headers in subfolders, relative to the folder or its parents.
     if any(inside(name, folder) and name.endswith("/" + target) for name in files):
         return None

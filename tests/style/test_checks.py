@@ -60,6 +60,11 @@ class Includes(unittest.TestCase):
     def test_another_projects_header_in_quotes(self):
         self.assertEqual(layers.include_violations(with_line("kernels/reduce.cc", '#include "hwy/highway.h"')), [])
 
+    def test_a_header_that_the_build_makes(self):
+        files = with_line("kernels/reduce.cc", '#include "rows.h"')
+        self.expect(files, "not a header of")
+        self.assertEqual(layers.include_violations({**files, "kernels/meson.build": "x(output: 'rows.h')\n"}), [])
+
     def test_a_header_that_is_not_there(self):
         self.expect(with_line("bench/perf.cc", "#include <rondo/more.h>"), "no such header")
 
@@ -104,6 +109,13 @@ class Text(unittest.TestCase):
         self.expect("runtime/more.cc", "// the how-" + "manieth call\n", "say the number of")
         self.expect("runtime/more.h", "#pragma once\nconstexpr int kM" + "ostRanks = 8;\n", "say kMax")
         self.expect("docs/more.md", "Who " + "waits sleeps.\n", "say which rank")
+        for word in ("no" + "body", "Who" + "ever", "every" + "body", "some" + "body"):
+            self.expect("docs/more.md", f"{word} waits.\n", "say no rank, any rank")
+        for words in ("so " + "many calls", "launch it that " + "often"):
+            self.expect("runtime/more.cc", f"// {words}\n", "say the number, or N times")
+        self.expect("runtime/more.cc", '"another was ' + 'asked for"\n', "say requested")
+        self.expect("runtime/more.cc", "// comes to its " + "end\n", "say ends")
+        self.expect("docs/more.md", "of the " + "least predicted time\n", "say the lowest time")
         self.assertEqual(text_rules.text_violations({"docs/more.md": "A line names who waits for whom.\n"}), [])
 
     def test_a_path_of_one_machine(self):

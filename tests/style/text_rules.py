@@ -20,6 +20,11 @@ PRIVATE_WORDS = {
     re.compile(r"(?:^|[:;.,] |[*/]+ )(?:and )?[Ww]ho (?:waits|comes|has|finds|departed)\b(?!.*\?)"):
         "which rank, thread or end does it",
     re.compile(r"(?i)\bof several the first\b"): "the first of several",
+    re.compile(r"(?i)\b(?:n[o]body|who[e]ver|ever[y]body|some[b]ody)\b"): "no rank, any rank, or the noun you mean",
+    re.compile(r"(?i)\b(?:so man[y]|that oft[e]n)\b"): "the number, or N times",
+    re.compile(r"\b(?:is|are|was|were|be|been) aske[d] for\b"): "requested",
+    re.compile(r"\b(?:come|comes|came) to (?:an|its|their) en[d]\b"): "ends, completes or returns",
+    re.compile(r"\bthe leas[t] (?:predicted )?time\b"): "the lowest time",
     re.compile(r"\b(d[o]zes?|crowd[e]d|nearn[e]ss|neighbourh[o]od)\b"):
         "sleep, oversubscribed, locality or peers, as the field does",
 }

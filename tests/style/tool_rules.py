@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-# Versions of clang-format differ in what they make of the same file. This one is Debian 12's; Ubuntu 24.04 has it too.
+# Versions of clang-format format the same file differently. This one is Debian 12's; Ubuntu 24.04 has it too.
 FORMAT_MAJOR = 14
 FORMATTED = (".h", ".c", ".cc", ".cu", ".cuh")
 FIRST_LINE = re.compile(r"#!.*\b(?:ba|da)?sh\b")
@@ -12,7 +12,7 @@ AT = re.compile(r"^\S+:\d+:\d+: ")
 
 
 class Missing(Exception):
-    """A sentence about the program that a check needs."""
+    """Why a program that a check needs cannot be used, in one sentence."""
 
 
 def scripts(files):
@@ -21,7 +21,7 @@ def scripts(files):
 
 
 def lines_at(root, command):
-    """What a program says, as far as it names a place; it fails only together with such a line."""
+    """The lines of a program's output that name a place; the program fails only together with such a line."""
     done = subprocess.run(command, cwd=root, text=True, capture_output=True)
     lines = (done.stdout + done.stderr).splitlines()
     found = [line for line in lines if AT.match(line)]
@@ -32,7 +32,7 @@ def lines_at(root, command):
 
 def shell_violations(root, files):
     if shutil.which("shellcheck") is None:
-        raise Missing("there is no shellcheck here")
+        raise Missing("shellcheck is not installed")
     found = scripts(files)
     return lines_at(root, ["shellcheck", "--external-sources", "--format=gcc", *found]) if found else []
 
@@ -45,7 +45,7 @@ def clang_format():
         version = subprocess.run([name, "--version"], text=True, capture_output=True).stdout
         if f" version {FORMAT_MAJOR}." in version:
             return name
-    raise Missing(f"there is no clang-format {FORMAT_MAJOR} here, which the tree is formatted by")
+    raise Missing(f"clang-format {FORMAT_MAJOR}, which formats the tree, is not installed")
 
 
 def format_violations(root, files):

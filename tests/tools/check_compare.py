@@ -61,7 +61,7 @@ class Fakes(unittest.TestCase):
             ["shm", "all_reduce", "2", "128", "128.00", "256.00", "384.00", "2.00", "openmpi"],
             ["shm", "all_reduce", "2", "2048", "2,048.00", "4,096.00", "6,144.00", "2.00", "openmpi"],
             ["shm", "barrier", "2", "0", "1.00", "2.00", "3.00", "2.00", "openmpi"]])
-        for line in ("shm, all_reduce, 2 ranks: geometric mean of the speed 2.00, least 2.00",
+        for line in ("shm, all_reduce, 2 ranks: geometric mean of the speed 2.00, minimum 2.00",
                      "shm: geometric mean of the speed 2.00",
                      "beside mpich: geometric mean of the speed 3.00"):
             self.assertIn("# " + line, result.stdout)
@@ -87,7 +87,7 @@ class Fakes(unittest.TestCase):
         result = self.in_states("30.0 300.0 290.0 31.0 30.0", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.lines("log"), ["Open MPI"] + ["rondo"] * 2 + ["Open MPI", "rondo", "Open MPI"])
-        self.assertIn("30 to 30 ns; thrown away as the state changed: 3 turns and 0 rounds", result.stdout)
+        self.assertIn("30 to 30 ns; discarded because the state changed: 3 turns and 0 rounds", result.stdout)
         self.assertEqual([row["handoff_ns"] for row in self.rows()], [[30.0]] * 3)
 
     def test_rounds_of_one_state_count(self):
@@ -106,7 +106,7 @@ class Fakes(unittest.TestCase):
     def test_a_probe_that_fails_throws_a_turn_away(self):
         result = self.in_states("30.0 30.0 fails 30.0", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("thrown away as the state changed: 2 turns and 0 rounds", result.stdout)
+        self.assertIn("discarded because the state changed: 2 turns and 0 rounds", result.stdout)
 
     def test_without_a_first_probe_nothing_is_measured(self):
         result = self.in_states("fails", "--rounds", "1")

@@ -85,7 +85,7 @@ def sanitized():
 
 
 class ANewBuild(Folder):
-    def test_architectures_are_those_asked_for(self):
+    def test_architectures_are_those_requested(self):
         shutil.copytree(os.path.join(ROOT, "tools"), self.at("tools"))
         for name in ("bin/cc", "bin/ninja", "bin/nm", "bin/pkg-config", "tools/cuda/find_nvcc"):
             self.program(name, "exit 0")
@@ -137,7 +137,7 @@ class ThisBuild(Folder):
 
     def no_gpu(self, result):
         self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
-        self.assertRegex(result.stderr, r"^gpu-check: there is no GPU here: \w+")
+        self.assertRegex(result.stderr, r"^gpu-check: no GPU found: \w+")
 
 
 @unittest.skipUnless(OVER_STANDIN, "it takes a driver that programs run over")
@@ -266,7 +266,7 @@ class MadeBuild(Folder):
     def test_without_a_gpu(self):
         result = with_driver(self.check, SOME_DRIVER="none")
         self.assertEqual((result.returncode, result.stderr),
-                         (77, "gpu-check: there is no GPU here: cuInit says CUDA_ERROR_NO_DEVICE (100)\n"))
+                         (77, "gpu-check: no GPU found: cuInit says CUDA_ERROR_NO_DEVICE (100)\n"))
 
     def test_on_a_machine_that_it_is_not_for(self):
         path = os.path.join(self.bundle, "check/manifest.json")
@@ -290,7 +290,7 @@ class MadeBuild(Folder):
         for command, said in (((self.check, "--only", "x"), "--only is 'x'"), ((self.check, "y"), "y"),
                               ((self.check, "--out", "/nowhere/x.json"), "--out is '/nowhere/x.json'"),
                               ((GPU_CHECK, "bundle"), "bundle needs a folder"),
-                              ((GPU_CHECK, "bundle", "a", "b"), "one folder is enough"),
+                              ((GPU_CHECK, "bundle", "a", "b"), "bundle takes one folder"),
                               ((GPU_CHECK, "bundle", "a", "--build"), "--build needs a folder"),
                               ((GPU_CHECK, "bundle", "a", "--architectures"), "--architectures needs a list"),
                               ((GPU_CHECK, "bundle", "a", "--architectures", "89", "--build=b"), "builds nothing"),
@@ -300,7 +300,7 @@ class MadeBuild(Folder):
             self.assertIn(said, result.stderr)
         nothing = run(GPU_CHECK, "bundle", self.at("new"), "--build", self.at("path"))
         self.assertEqual(nothing.returncode, 1)
-        self.assertIn("is no build folder of meson", nothing.stderr)
+        self.assertIn("is not a Meson build folder", nothing.stderr)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ with open(source, "rb") as file:
     data = file.read()
 with open(result, "wb") as file:
     file.write(data[:len(data) // int(ranks)])
+print("roundings of an operand to float32: at most 1")
 """
 
 
@@ -44,18 +45,20 @@ class Numerics(unittest.TestCase):
         for data in ("positive", "signed"):
             result = numerics(SUMS, "--ranks", "2,3,5,9", "--data", data)
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-            self.assertIn("| bfloat16 | 2 ranks | 3 ranks | 5 ranks | 9 ranks |", result.stdout)
+            for what in ("mean", "maximum", "bound"):
+                self.assertIn(f"| bfloat16, {what} | 2 ranks | 3 ranks | 5 ranks | 9 ranks |", result.stdout)
             self.assertIn("hierarchical", names)
             for name in names:
-                self.assertEqual(len(re.findall(rf"(?m)^\| {name} (?:\| (?:-|[\d.]+, [\d.]+ of [\d.]+) ){{4}}\|$",
-                                                result.stdout)), 3, name + "\n" + result.stdout)
+                self.assertEqual(len(re.findall(rf"(?m)^\| {name} (?:\| (?:-|[\d.]+) ){{4}}\|$", result.stdout)), 9,
+                                 name + "\n" + result.stdout)
 
     def test_one_fold_rounds_once(self):
-        table = numerics(SUMS, "--ranks", "16", "--types", "half").stdout
-        most = {name: float(value) for name, value in re.findall(r"\| (\w+) \| [\d.]+, ([\d.]+) of", table)}
+        tables = numerics(SUMS, "--ranks", "16", "--types", "half").stdout
+        maxima = tables.partition("| half, maximum |")[2].partition("\n\n")[0]
+        errors = {name: float(value) for name, value in re.findall(r"\| (\w+) \| ([\d.]+) \|", maxima)}
         for name in ("one_shot", "two_shot", "parameter_server"):
-            self.assertLess(most[name], 1.01)
-        self.assertGreater(most["ring"], 1.5)
+            self.assertLess(errors[name], 1.01)
+        self.assertGreater(errors["ring"], 1.5)
 
     def test_a_wrong_sum_is_above_the_bound(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +70,14 @@ class Numerics(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"one_shot, float, 2 ranks: an error of [\d.]+ is above the bound")
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_the_bound_follows_from_the_roundings_of_the_algorithm(self):
+        """Against the closed forms of docs/algorithms.md, for 2^k ranks and groups of 2."""
+        tables = numerics(SUMS, "--ranks", "8", "--types", "float").stdout
+        bounds = dict(re.findall(r"\| (\w+) \| ([\d.]+) \|", tables.partition("| float, bound |")[2]))
+        self.assertEqual({name: bounds[name] for name in ("one_shot", "ring", "recursive_doubling", "leaders")},
+                         {"one_shot": "7.00", "ring": "7.00", "recursive_doubling": "3.00", "leaders": "4.00"})
+
+    def test_invalid_arguments_are_refused(self):
         for arguments in (["--ranks", "1"], ["--ranks", "x"], ["--types", "int"], ["--count", "0"], ["--data", "odd"]):
             self.assertEqual(numerics(SUMS, *arguments).returncode, 2, arguments)
         self.assertIn("usage: rondo-sums", run(SUMS, "float", "2").stderr)

@@ -139,7 +139,7 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(self.have("echo pip ran", RONDO_CUDA="0").stdout, "none\n")
         result = self.have("exit 1", RONDO_CUDA="1")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("CUDA is asked for, and there is no nvcc", result.stderr)
+        self.assertIn("CUDA was requested, but there is no nvcc", result.stderr)
         result = self.have("exit 1", RONDO_CUDA="yes")
         self.assertIn("RONDO_CUDA is 'yes': it must be 0", result.stderr)
 

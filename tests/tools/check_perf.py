@@ -92,14 +92,14 @@ class Tables(Perf):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"cputime")
         self.assertRegex(result.stdout, r"N/A .* N/A +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n")
-        self.assertRegex(result.stdout, r"# Memory a rank +: peak resident \d")
+        self.assertRegex(result.stdout, r"# Memory per rank +: peak resident \d")
 
     def test_startup(self):
         result = perf("--startup", "--ranks", "4,130")
         self.assertEqual(result.returncode, 0, result.stderr)
         for ranks in (4, 130):
             self.assertRegex(result.stdout, rf"# Start to first barrier: \d+\.\d+ s with {ranks} ranks")
-        self.assertEqual(len(re.findall(r"beyond a process that does nothing", result.stdout)), 2)
+        self.assertEqual(len(re.findall(r"in excess of an idle process", result.stdout)), 2)
 
     def test_a_start_without_descriptors_says_so(self):
         command = 'ulimit -n 40 && exec "$0" --ranks 64 --startup'
@@ -208,8 +208,8 @@ class Explanations(unittest.TestCase):
     def test_the_choice_and_what_speaks_against_the_others(self):
         text = self.explain("all_reduce", "--ranks", "4", "-b", "4M", "-e", "4M")
         self.assertIn("all_reduce(count=1048576, float32, sum) of 4 ranks, 4194304 bytes", text)
-        goes_by = r"(?m)^goes by (\w+)@connections, of the least predicted time, in chunks of up to \d+ bytes$"
-        chosen = re.search(goes_by, text)[1]
+        uses = r"(?m)^uses (\w+)@connections, with the lowest predicted time, in chunks of up to \d+ bytes$"
+        chosen = re.search(uses, text)[1]
         times = {name: float(time) for name, time in re.findall(r"(?m)^  (\w+) +([\d.]+) us   ", text)}
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertGreater(len(times), 4)
@@ -220,25 +220,26 @@ class Explanations(unittest.TestCase):
         sizes = ["-b", "1M", "-e", "1M"]
         text = self.explain("all_reduce", "-t", "4", *sizes, "--algorithm", "leaders", env={"RONDO_GROUP": "2"})
         self.assertRegex(text, r"predicted over connections \(.*; within groups of 2 ranks [\d.e-]+ and [\d.e-]+;")
-        self.assertRegex(text, r"hierarchical +[\d.]+ us   own order; not chosen: another was asked for\n")
+        self.assertRegex(text, r"hierarchical +[\d.]+ us   own order; not chosen: another was requested\n")
         self.assertIn("  everywhere: (x0 + x1) + (x2 + x3)\n", text)
         text = self.explain("all_reduce", "-t", "4", *sizes, env={"RONDO_GROUP": "x"}, code=2)
         self.assertIn("RONDO_GROUP is 'x': it must be a whole number", text)
 
     def test_a_short_call_is_exchanged(self):
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")
-        self.assertIn("goes by one_shot@shm_pull, of the least predicted time\n", text)
+        self.assertIn("uses one_shot@shm_pull, with the lowest predicted time\n", text)
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64", env={"RONDO_EXCHANGE_BYTES": "0"})
-        self.assertIn("of the least predicted time", text)
+        self.assertIn("with the lowest predicted time", text)
 
     def test_the_order_of_operands(self):
         sizes = ["-b", "1M", "-e", "1M"]
         text = self.explain("all_reduce", "-t", "4", *sizes)
-        self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\n", text)
+        self.assertIn("  everywhere: ((x0 + x1) + x2) + x3\nroundings of an operand to float32: at most 3\n", text)
         text = self.explain("all_reduce", "-t", "3", *sizes, "-d", "bfloat16", "-o", "avg", "--algorithm", "ring")
-        self.assertIn("goes by ring@connections, which was asked for", text)
+        self.assertIn("uses ring@connections, which was requested", text)
         self.assertIn("  part 1 of 3: r((r(x1 + x2) + x0) / 3)\n", text)
         self.assertIn("r() rounds to bfloat16", text)
+        self.assertIn("roundings of an operand to bfloat16: at most 2\n", text)
         text = self.explain("scan", "-t", "64", *sizes, "-d", "half", "--algorithm", "chain")
         self.assertIn("  rank 7: r(r(r(r(r(r(r(x0 + x1) + x2) + x3) + x4) + x5) + x6) + x7)\n", text)
         self.assertIn("  and so on, 56 more\n", text)
@@ -251,9 +252,9 @@ class Explanations(unittest.TestCase):
         self.assertIn("RONDO_REPRODUCIBLE is 1", text)
         self.assertRegex(text, r"chain +[\d.]+ us   rank order; not chosen: not reproducible\n")
         text = self.explain("all_reduce", "-t", "3", "--algorithm", "ring", env=mode, code=2)
-        self.assertRegex(text, r"left out: .*RONDO_REPRODUCIBLE is 1, and all_reduce by ring was asked for")
+        self.assertRegex(text, r"left out: .*RONDO_REPRODUCIBLE is 1, and all_reduce by ring was requested")
         text = self.explain("all_reduce", "-t", "3", env=mode | {"RONDO_ALGORITHM": "all_reduce=ring"}, code=3)
-        self.assertIn("RONDO_REPRODUCIBLE is 1, and all_reduce by ring was asked for", text)
+        self.assertIn("RONDO_REPRODUCIBLE is 1, and all_reduce by ring was requested", text)
 
     def test_what_it_cannot_explain(self):
         self.assertIn("send_recv has no algorithms", self.explain("send_recv", "-t", "2", code=2))

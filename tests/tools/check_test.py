@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_test.py SOURCE_ROOT BUILD: tools/test and tools/check, where compilers and apt are scripts: what they build and
-install. And which tests belong to a room, in BUILD."""
+"""check_test.py SOURCE_ROOT BUILD: what tools/test and tools/check build and install, with scripts as compilers and
+apt; and which tests belong to a room, in BUILD."""
 import json
 import os
 import shutil
@@ -125,14 +125,14 @@ class Test(unittest.TestCase):
         self.assertIn("there is no suite 'strat': the suites are fuzz, hosts, install, start, style, tools", run.stderr)
         self.assertFalse([call for call in calls if call.startswith("meson test")])
 
-    def test_what_only_some_suites_want_is_asked_for_with_them_and_tests_go_on_without(self):
+    def test_packages_that_only_some_suites_need_are_requested_only_with_them_and_are_optional(self):
         for words, wanted in ((["--suite", "start"], set()), (["--suite", "style"], {"shellcheck"}),
                               (["--suite", "fuzz"], {"clang-14"}), ([], {"shellcheck", "clang-14"})):
             with self.subTest(words):
                 run, calls = self.run_it(*words)
                 self.assertEqual(run.returncode, 0, run.stderr)
-                asked = {package for call in calls if "install" in call for package in call.split()}
-                self.assertEqual(asked & {"shellcheck", "clang-14"}, wanted, calls)
+                requested = {package for call in calls if "install" in call for package in call.split()}
+                self.assertEqual(requested & {"shellcheck", "clang-14"}, wanted, calls)
 
     @unittest.skipIf(shutil.which("git") is None, "there is no git")
     def test_a_room_is_formatted_built_and_tested(self):

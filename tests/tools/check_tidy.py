@@ -47,7 +47,7 @@ class Tidy(unittest.TestCase):
 
     def run_it(self, *files):
         if tidy.program() is None:
-            self.skipTest(f"there is no clang-tidy {tidy.MAJOR} here")
+            self.skipTest(f"clang-tidy {tidy.MAJOR} is not installed")
         return subprocess.run([sys.executable, "tools/lib/tidy.py", "build", *files], cwd=self.root, text=True,
                               capture_output=True, timeout=60)
 

@@ -7,25 +7,40 @@
 #include "catch.h"
 #include "floats.h"
 #include "seed.h"
+#include "type_rows.h"
+#include "types.h"
 
 namespace {
 
 using namespace rondo::perf;
+using rondo::test::kTypeRows;
 
 const FloatFormat kFloat32{8, 23, true}, kFloat64{11, 52, true}, kHalf{5, 10, true}, kE4M3{4, 3, false},
     kE5M2{5, 2, true};
 
 }  // namespace
 
-TEST_CASE("Every number of the small formats survives conversion to double and back") {
-  const struct {
-    FloatFormat format;
-    uint64_t patterns;
-  } cases[] = {{kHalf, 65536}, {{8, 7, true}, 65536}, {kE4M3, 256}, {kE5M2, 256}};
-  for (const auto& [format, patterns] : cases) {
-    for (uint64_t bits = 0; bits < patterns; ++bits) {
+TEST_CASE("Every type has the name, size and format of its definition") {
+  REQUIRE(all_types().size() == kTypeRows.size());
+  for (size_t i = 0; i < kTypeRows.size(); ++i) {
+    const TypeRow& type = all_types()[i];
+    CAPTURE(kTypeRows[i].name);
+    REQUIRE(type.id == static_cast<int>(i));
+    REQUIRE(type.long_name == kTypeRows[i].name);
+    REQUIRE(type.bytes == kTypeRows[i].bytes);
+    REQUIRE(type.format.exponent_bits == kTypeRows[i].exponent_bits);
+    REQUIRE(type.format.mantissa_bits == kTypeRows[i].mantissa_bits);
+    REQUIRE(type.format.has_infinity == kTypeRows[i].has_infinity);
+  }
+}
+
+TEST_CASE("Every number of the small floats survives conversion to double and back") {
+  for (const auto& row : kTypeRows) {
+    if (!row.is_small_float()) continue;
+    const FloatFormat format{row.exponent_bits, row.mantissa_bits, row.has_infinity};
+    for (uint64_t bits = 0; bits < uint64_t{1} << (8 * row.bytes); ++bits) {
       if (!is_finite(format, bits)) continue;
-      CAPTURE(format.exponent_bits, bits);
+      CAPTURE(row.name, bits);
       REQUIRE(encode_float(format, decode_float(format, bits)) == bits);
     }
   }

@@ -36,16 +36,16 @@ std::string classes(const TopologyGraph& graph, size_t gpu = 0) {
   return result;
 }
 
-constexpr const char* kFour = R"(	GPU0	GPU1	GPU2	GPU3	NIC0	CPU Affinity	NUMA Affinity
-GPU0	 X 	PIX	PXB	SYS	PHB	0-7	0
-GPU1	PIX	 X 	PXB	SYS	NODE	0-7	0
-GPU2	PXB	PXB	 X 	SYS	NODE	0-7	0
-GPU3	SYS	SYS	SYS	 X 	SYS	8-15	1
-NIC0	PHB	NODE	NODE	SYS	 X 
+constexpr const char* kFour = R"(  GPU0  GPU1  GPU2  GPU3  NIC0  CPU Affinity  NUMA Affinity
+GPU0    X   PIX  PXB  SYS  PHB  0-7  0
+GPU1  PIX    X   PXB  SYS  NODE  0-7  0
+GPU2  PXB  PXB    X   SYS  NODE  0-7  0
+GPU3  SYS  SYS  SYS    X   SYS  8-15  1
+NIC0  PHB  NODE  NODE  SYS   X
 
 Legend:
 
-  X    = Self
+   X    = Self
 
 NIC Legend:
 

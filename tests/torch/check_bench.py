@@ -45,7 +45,7 @@ class Program(unittest.TestCase):
 
     def test_the_table_ends_with_the_mean_and_the_least(self):
         last = self.printed.splitlines()[-1]
-        self.assertRegex(last, r"^# all: geometric mean of the speed \d+\.\d\d, least \d+\.\d\d \(")
+        self.assertRegex(last, r"^# all: geometric mean of the speed \d+\.\d\d, minimum \d+\.\d\d \(")
 
     def test_the_picture_has_a_curve_for_each_backend(self):
         self.assertEqual(len(self.picture.getElementsByTagName("polyline")), 2 * len(COLLECTIVES))

@@ -19,7 +19,7 @@ WORKER = textwrap.dedent("""
     import os, signal
     import torch, torch.distributed as dist
     attempt, restarts = (int(os.environ["TORCHELASTIC_" + name]) for name in ("RESTART_COUNT", "MAX_RESTARTS"))
-    # A rank dies in its group, or before it has come to one; then rank 0 has called the others in vain.
+    # A rank dies in its group, or before it has joined one; then rank 0 has waited for the others in vain.
     dies = attempt < restarts and int(os.environ["RANK"]) == attempt % 3
     if dies and attempt % 2 == 1:
         os.kill(os.getpid(), signal.SIGKILL)

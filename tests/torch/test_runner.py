@@ -126,7 +126,7 @@ class Options(unittest.TestCase):
     def test_refused(self):
         for arguments, words in (
                 (["--ranks", "two"], "numbers of ranks"), (["--ranks", "0"], "numbers of ranks"),
-                (["--limit", "0"], "seconds"), (["--backend", "gloo", "--as-gloo"], "other backends"),
+                (["--limit", "0"], "seconds"), (["--backend", "gloo", "--as-gloo"], "backends other"),
                 (["--quick", "--ranks", "3"], "2 ranks"), (["--quick", "--as-itself"], "itself"),
                 (["--as-gloo", "--as-itself"], "not allowed"), (["--no-such"], "--no-such")):
             with self.subTest(arguments=arguments):

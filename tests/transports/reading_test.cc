@@ -39,30 +39,30 @@ struct Reading {
 /// Whether the kernel lets this process read others; some containers forbid it.
 bool may_read() {
   const auto [near, far] = connected_sockets(Route::Unix);
-  const bool may = shm::ProcessReader::open(near, *shm::own_landmark()).ok();
+  const bool may = shm::ProcessReader::open(near, *shm::own_cookie()).ok();
   if (!may) WARN("skipped: process_vm_readv() is forbidden here");
   return may;
 }
 
-TEST_CASE("a connected process can be read if it has the landmark") {
+TEST_CASE("a connected process can be read if it has the cookie") {
   if (!may_read()) return;
   const auto [near, far] = connected_sockets(Route::Unix);
-  const shm::PidCookie landmark = *shm::own_landmark();
-  auto reader = shm::ProcessReader::open(near, landmark);
+  const shm::PidCookie cookie = *shm::own_cookie();
+  auto reader = shm::ProcessReader::open(near, cookie);
   REQUIRE(reader.ok());
   const std::vector<std::byte> from(kBytes, std::byte{7});
   std::vector<std::byte> to(kBytes);
   REQUIRE(reader.value().read(reinterpret_cast<uint64_t>(from.data()), to.data(), kBytes));
   REQUIRE(to == from);
   REQUIRE_FALSE(reader.value().read(64, to.data(), kBytes));
-  REQUIRE_FALSE(shm::ProcessReader::open(near, {landmark.address, landmark.word + 1}).ok());
-  REQUIRE_FALSE(shm::ProcessReader::open(near, {64, landmark.word}).ok());
+  REQUIRE_FALSE(shm::ProcessReader::open(near, {cookie.address, cookie.word + 1}).ok());
+  REQUIRE_FALSE(shm::ProcessReader::open(near, {64, cookie.word}).ok());
 }
 
 TEST_CASE("a forked child is not mistaken for its parent") {
-  const shm::PidCookie parents = *shm::own_landmark();
-  REQUIRE(shm::own_landmark()->word == parents.word);
-  Process child([&] { require(shm::own_landmark()->word != parents.word, "it is"); });
+  const shm::PidCookie parents = *shm::own_cookie();
+  REQUIRE(shm::own_cookie()->word == parents.word);
+  Process child([&] { require(shm::own_cookie()->word != parents.word, "it is"); });
   REQUIRE(child.wait().failure() == "");
 }
 
@@ -128,7 +128,7 @@ Connection::ZeroCopy send_as_said(Connection& sender, std::byte* data, uint64_t 
   return posting;
 }
 
-TEST_CASE("messages take the way that was fastest lately, and the others are still tried") {
+TEST_CASE("messages take the way that was recently fastest, and the others are still tried") {
   if (!may_read()) return;
   constexpr int kMessages = 300;
   const auto [plain_ns, streaming_ns] =

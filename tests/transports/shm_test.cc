@@ -47,7 +47,7 @@ TEST_CASE("shm: a slot number out of sequence is an error") {
   Watched watched = connect_watched(small_params(1000, 3));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].ready = 77;
   REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
-  REQUIRE(says(watched.ends.acceptor->status(), "a slot header has number 77 where 0 or 1 belongs"));
+  REQUIRE(says(watched.ends.acceptor->status(), "a slot header has number 77 instead of 0 or 1"));
 }
 
 TEST_CASE("shm: credits for messages that were never sent give no slot") {
@@ -55,7 +55,7 @@ TEST_CASE("shm: credits for messages that were never sent give no slot") {
   for (uint64_t i = 0; i < 3; ++i) REQUIRE(send_one(*watched.ends.dialler, 10, 1, i));
   watched.segment.fifo(0, agreed(small_params(1000, 3))).released->value = 1000;
   REQUIRE(watched.ends.dialler->acquire() == nullptr);
-  REQUIRE(says(watched.ends.dialler->status(), "gave back 1000 slots where 3 were sent"));
+  REQUIRE(says(watched.ends.dialler->status(), "released 1000 slots, but 3 were sent"));
 }
 
 TEST_CASE("shm: random words in the headers never lead outside the slots") {
@@ -99,7 +99,7 @@ TEST_CASE("shm: memory of the wrong size, unsealed or missing is refused") {
   SECTION("too small") {
     REQUIRE(::ftruncate(memfd.get(), 4096) == 0);
     REQUIRE(shm::send_segment(near, description, memfd).ok());
-    refused("has 4096 bytes where");
+    refused("has 4096 bytes instead of");
   }
   SECTION("not sealed") {
     auto made = shm::Segment::make(numbers);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table itself: names, order, and which pairs each transport reaches.
+// The table itself: names, order, and which pairs each transport reaches. What is true of a row follows from
+// its medium.
 #include "catch.h"
 #include "transports/transport.h"
 
@@ -25,28 +26,36 @@ TEST_CASE("an unknown name is refused with the known names") {
     REQUIRE(found.status().message().find(transport.name) != std::string::npos);
 }
 
-TEST_CASE("a transport reaches a pair by what the pair shares") {
+TEST_CASE("a transport reaches a pair by what its medium needs them to share") {
   const Endpoint self{.host = 1, .process = 10};
   const Endpoint same_host{.host = 1, .process = 11};
   const Endpoint other_host{.host = 2, .process = 10};
-  REQUIRE(named("local").reaches(self, self));
-  REQUIRE_FALSE(named("local").reaches(self, same_host));
-  REQUIRE_FALSE(named("local").reaches(self, other_host));
-  REQUIRE(named("shm").reaches(self, self));
-  REQUIRE(named("shm").reaches(self, same_host));
-  REQUIRE_FALSE(named("shm").reaches(self, other_host));
-  REQUIRE(named("tcp").reaches(self, other_host));
-  REQUIRE(named("sim").reaches(self, self));
-  REQUIRE_FALSE(named("sim").reaches(self, same_host));
+  for (const Transport& transport : transports()) {
+    INFO(transport.name);
+    const bool spans_hosts = transport.medium == Medium::Network;
+    CHECK(transport.reaches(self, self));
+    CHECK(transport.reaches(self, same_host) == (spans_hosts || transport.medium == Medium::HostMemory));
+    CHECK(transport.reaches(self, other_host) == spans_hosts);
+  }
 }
 
-TEST_CASE("the table is in order of preference, and sim is never chosen automatically") {
-  std::string order;
-  for (const Transport& transport : transports()) {
-    order += std::string(transport.name) + " ";
-    REQUIRE(transport.automatic == (std::string(transport.name) != "sim"));
+TEST_CASE("the table is in order of preference: nearer media first, then what is chosen by name alone") {
+  const auto rows = transports();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    INFO(rows[i - 1].name << " before " << rows[i].name);
+    CHECK(rows[i - 1].automatic >= rows[i].automatic);
+    if (rows[i].automatic) CHECK(rows[i - 1].medium <= rows[i].medium);
   }
-  REQUIRE(order == "local shm tcp sim ");
+}
+
+TEST_CASE("any pair has an automatic transport, and no simulated one is automatic") {
+  bool spans_hosts = false;
+  for (const Transport& transport : transports()) {
+    INFO(transport.name);
+    if (transport.medium == Medium::Simulated) CHECK_FALSE(transport.automatic);
+    spans_hosts = spans_hosts || (transport.automatic && transport.medium == Medium::Network);
+  }
+  CHECK(spans_hosts);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ends wait for one another, for every row of the table.
 #include <functional>
-#include <string_view>
 #include <thread>
 
 #include "base/park.h"
@@ -11,8 +10,7 @@ namespace rondo::test {
 namespace {
 
 bool shares_memory(const Transport& transport) {
-  const std::string_view name = transport.name;
-  return name == "local" || name == "shm";
+  return transport.medium == Medium::ProcessMemory || transport.medium == Medium::HostMemory;
 }
 
 TEST_CASE("a lingering poll ends whether or not a message arrives, and consumes none") {

@@ -37,7 +37,7 @@ def introspection(build, name):
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
-        raise Refused(f"{build} is no build folder of meson: {error}") from error
+        raise Refused(f"{build} is not a Meson build folder: {error}") from error
 
 
 def programs(build, named):
@@ -189,7 +189,7 @@ def clear(folder):
         for name in ("bin", "lib", "check"):
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
     elif not os.path.isdir(folder) or os.listdir(folder):
-        raise Refused(f"{folder} is there, and is neither empty nor an earlier bundle")
+        raise Refused(f"{folder} exists, and is neither empty nor an earlier bundle")
 
 
 def make(source, build, folder):

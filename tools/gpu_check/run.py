@@ -23,8 +23,8 @@ def parse():
     parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--only", metavar="PART", action="append", default=[],
-                        help="run this part; may be given again (default: all of them)")
-    parser.add_argument("--list", action="store_true", help="say which parts there are, and stop")
+                        help="run only this part; may be repeated (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the parts and exit")
     parser.add_argument("--out", metavar="FILE", help="the JSON file (default: gpu-check.json)")
     for name in ("--manifest", "--results"):
         parser.add_argument(name, help=argparse.SUPPRESS)
@@ -101,7 +101,7 @@ def main():
     try:
         device = gpu.ask()
     except gpu.NoGpu as reason:
-        print(f"gpu-check: there is no GPU here: {reason}", file=sys.stderr)
+        print(f"gpu-check: no GPU found: {reason}", file=sys.stderr)
         return gpu.NO_GPU
     if options.ready:
         return 0

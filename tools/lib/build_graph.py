@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which targets and tests of a build folder belong to what, as Meson itself tells it:
+"""Maps suites and rooms to the targets and tests of a build folder, from Meson's introspection data:
 
-  build_graph.py BUILD suites NAME...   the targets that tests of these suites need, a line each, or 'all'
+  build_graph.py BUILD suites NAME...   the targets that tests of these suites need, one per line, or 'all'
   build_graph.py BUILD python           the targets of the Python package
-  build_graph.py BUILD tests ROOM...    the tests of these rooms, a line each; without ROOM the names of all rooms
+  build_graph.py BUILD tests ROOM...    the tests of these rooms, one per line; without ROOM the names of all rooms
   build_graph.py BUILD targets ROOM...  the targets that those tests need
 
-A room is a folder of the product that has a meson.build with a target in it. Exit code 2: there is no such suite or
-room, and standard error says which there are."""
+A room is a folder of the product that has a meson.build with a target in it. Exit code 2: unknown suite or room; the
+message on standard error lists the known ones."""
 import difflib
 import json
 import os
 import re
 import sys
 
-# Some rooms have no test that includes their headers, and some have more than one wants to wait for. What is below the
-# C API is then tested through it, by quick programs that hardly do anything without the room.
+# The tests of rooms that have no test which includes their headers, or too many for a quick check. Rooms below the C
+# API are then tested through it, by quick programs that depend on the room.
 CHOSEN = {
     "bench/kernels": ("standin-bench",),
     "bench/numerics": ("tools-numerics",),
@@ -48,7 +48,7 @@ NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
 
 
 class Refused(Exception):
-    """A sentence about what was asked for."""
+    """Why the request cannot be met, in one sentence."""
 
 
 class Build:
@@ -63,13 +63,13 @@ class Build:
             return json.load(file)
 
     def files_of(self, target):
-        """As ninja calls them."""
+        """By the names that ninja uses."""
         return {os.path.relpath(path, self.folder) for path in target["filename"]}
 
     def needs(self, test):
-        """The targets that one test needs; None: all there are."""
+        """The targets that one test needs; None: all."""
         found = set().union(*(self.files_of(self.targets[one]) for one in test["depends"]))
-        if self.folder in test["cmd"]:  # It installs, or looks for programs.
+        if self.folder in test["cmd"]:  # the test installs, or looks for programs
             installed = set().union(*(self.files_of(one) for one in self.targets.values() if one["installed"]))
             return found if installed <= found else None
         return found
@@ -102,17 +102,17 @@ class Build:
         return os.path.relpath(os.path.dirname(target["defined_in"]), self.root)
 
     def rooms(self):
-        """Every folder of the product that makes something."""
+        """Every folder of the product with a target."""
         folders = {self.folder_of(target) for target in self.targets.values()}
         return sorted(folder for folder in folders if not folder.startswith(("tests", "tools/cuda", ".")))
 
     def includes(self, target, header):
-        """Whether one of the target's own files does."""
+        """Whether one of the target's own files includes the header."""
         return any(header.search(text_of(path)) for group in target["target_sources"]
                    for path in group.get("sources", ()) if path.endswith((".cc", ".c")) and os.path.exists(path))
 
     def tests_of_room(self, room):
-        """Those of the table, or else those of the suite of this name, and those that include the room's headers."""
+        """The room's row in CHOSEN, or else the suite of its name and the tests that include its headers."""
         name = os.path.basename(room)
         if room in CHOSEN:
             return [test for test in self.tests if test["name"] in CHOSEN[room]]

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034  # those who source this read the lists
-# Sourced by tools/quickstart and tools/test: finds which packages are missing, says so, and installs only these.
+# shellcheck shell=bash disable=SC2034  # scripts that source this file read the lists
+# Sourced by tools/quickstart and tools/test: finds which packages are missing, lists them, and installs only these.
 
-# What a build needs: Debian package | how to see that it is there | why.
-#   command NAME: a program; module NAME: a library, as pkg-config knows it
+# Requirements of a build: Debian package | how to detect it | why.
+#   command NAME: a program; module NAME: a library, by its name in pkg-config
 BUILD_NEEDS=(
   "g++|command ${CXX:-c++}|the C++ compiler (g++ 12 or clang 14, or later)"
   "gcc|command ${CC:-cc}|the C compiler, for the examples in C"
   "meson|command meson|the build system (1.0 or later)"
-  "ninja-build|command ninja|runs what meson plans"
+  "ninja-build|command ninja|runs the build that meson configures"
   "pkgconf|command pkg-config|finds libraries"
   "libfmt-dev|module fmt|text formatting"
   "libspdlog-dev|module spdlog|the log"
@@ -22,20 +22,20 @@ BUILD_NEEDS=(
 TEST_NEEDS=(
   "catch2|module catch2|the test framework"
   "libbenchmark-dev|module benchmark|micro-benchmarks, which the tests compile and run briefly"
-  "binutils|command nm|looks at what librondo.so exports"
+  "binutils|command nm|lists what librondo.so exports"
   "python3|command python3|tests of the tree itself, and the summary"
 )
-# What checks of the tree need. Where it cannot be installed they are skipped, and all other tests are run.
+# Requirements of checks of the tree, which are skipped if these cannot be installed.
 CHECK_WANTS=(
   "abigail-tools|command abidiff|compares what the libraries export with tests/abi"
-  "clang-format-14|command clang-format-14|how C++ looks"
+  "clang-format-14|command clang-format-14|the formatting of C++"
   "shellcheck|command shellcheck|mistakes in shell scripts"
 )
 FUZZ_WANTS=(
   "clang-14|command clang++-14|compiles the fuzzers"
   "libclang-rt-14-dev|module libclang-rt-14|what fuzzers and sanitizers of clang link"
 )
-TIDY_WANTS=("clang-tidy-14|command clang-tidy-14|mistakes in C++ that compilers do not find")
+TIDY_WANTS=("clang-tidy-14|command clang-tidy-14|mistakes in C++ that compilers do not report")
 COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
 
 say() { printf '%s\n' "$*"; }
@@ -50,7 +50,7 @@ is_there() {
     return 1
   fi
   command -v pkg-config > /dev/null && pkg-config --exists "$name" 2> /dev/null && return 0
-  # Catch2 3 has modules of another name, and pkg-config itself may still be missing: ask dpkg too.
+  # Catch2 3 has modules of a different name, and pkg-config itself may be missing: ask dpkg too.
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ]
 }
 
@@ -66,14 +66,14 @@ apt_get() {
     apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@"
 }
 
-# To see whether there is a network: a host that cannot be reached is given up after seconds, where apt alone takes
-# minutes. One that can be, but is slow, fails in another way than unreachable() looks for.
+# Gives up an unreachable host after seconds, whereas apt alone takes minutes. A reachable but slow host fails with
+# messages that unreachable() does not match.
 apt_get_at_once() {
   RES_OPTIONS="timeout:3 attempts:1" apt_get -o Acquire::Retries=0 -o Acquire::EnableSrvRecords=false \
     -o Acquire::http::Timeout=5 -o Acquire::https::Timeout=5 "$@"
 }
 
-# unreachable LOG: what apt could not fetch as it did not find its host or could not connect to it, and why.
+# unreachable LOG: the first URL that apt could not fetch because its host was not found or not reachable, and why.
 unreachable() {
   sed -nE '/^[EW]: Failed to fetch ([^ ]+) +(.*(resolv|onnect(ion)? to ).*)/ { s//\2 (\1)/p; q }' "$1"
 }
@@ -89,7 +89,7 @@ can_reach() {
   return "$outcome"
 }
 
-# install_with_apt LOG PACKAGE...; a list that is missing or old is fetched anew.
+# install_with_apt LOG PACKAGE...; package lists that are missing or stale are fetched.
 install_with_apt() {
   local log=$1
   shift
@@ -103,7 +103,7 @@ install_with_apt() {
   apt_get -s "${install[@]}" >> "$log" 2>&1 && can_reach "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1
 }
 
-# need "package|kind name|why"...: returns when all of them are there.
+# need "package|kind name|why"...: returns once all of them are installed.
 need() {
   local row package probe why missing=() rows=()
   for row in "$@"; do
@@ -118,7 +118,7 @@ need() {
   say "Missing packages (Debian's and Ubuntu's names):"
   printf '%s\n' "${rows[@]}"
   command -v apt-get > /dev/null ||
-    fail "This system has no apt: install these by its own means, then run this again."
+    fail "This system has no apt: install these with its own package manager, then run this again."
   [ "$(id -u)" = 0 ] || command -v sudo > /dev/null ||
     fail "Installing needs root or sudo. As root: apt-get install --no-install-recommends ${missing[*]}"
 
@@ -135,12 +135,12 @@ need() {
   rm -f "$log"
 }
 
-# is_unknown PACKAGE: whether this system's lists of packages are here, and do not have it.
+# is_unknown PACKAGE: whether this system has package lists, and they lack the package.
 is_unknown() {
   compgen -G '/var/lib/apt/lists/*_Packages*' > /dev/null && ! apt-cache show "$1" > /dev/null 2>&1
 }
 
-# want "package|kind name|why"...: installs those that are missing, one by one, as far as it can.
+# want "package|kind name|why"...: installs those that are missing, one by one, if possible.
 want() {
   local row package probe why log
   command -v apt-get > /dev/null || return 0
@@ -157,35 +157,35 @@ want() {
   done
 }
 
-# The versions that a build needs, which a package's name does not tell.
+# Checks the versions that a build needs, which a package's name does not determine.
 check_versions() {
   local version compiler=${CXX:-c++}
   version=$(meson --version)
   [ "$(printf '%s\n' 1.0 "$version" | sort -V | head -n 1)" = 1.0 ] ||
-    fail "meson here is $version: it must be 1.0 or later (for example: python3 -m pip install meson)"
+    fail "meson is $version: it must be 1.0 or later (for example: python3 -m pip install meson)"
   # shellcheck disable=SC2086  # CXX may hold a wrapper, as in "ccache g++"
   printf '%s\n' '#if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 12' '#error too old' '#endif' |
     $compiler -std=c++20 -x c++ -fsyntax-only - > /dev/null 2>&1 ||
-    fail "'$compiler' here is too old: g++ 12 or clang 14 or later is needed; CXX can name another compiler"
+    fail "'$compiler' is too old: g++ 12 or clang 14 or later is needed; CXX can name another compiler"
 }
 
-# is_in_place FOLDER: whether a build folder is still where meson made it; its files hold that path.
+# is_in_place FOLDER: whether a build folder is still where meson made it; its files contain that path.
 is_in_place() {
   python3 -c 'import json, os, sys
 with open(sys.argv[1] + "/meson-info/meson-info.json") as info:
     sys.exit(json.load(info)["directories"]["build"] != os.path.realpath(sys.argv[1]))' "$1" 2> /dev/null
 }
 
-# configure FOLDER MESON-OPTION...: makes a build folder, or gives an existing one these options if it has others.
+# configure FOLDER MESON-OPTION...: makes a build folder, or reconfigures one that has other options.
 configure() {
   local folder=$1 stamp=$1/rondo-options log=$1.setup.log
   shift
   [ "${RONDO_WERROR:-0}" = 1 ] && set -- "$@" -Dwerror=true
   if [ -f "$folder/build.ninja" ] && is_in_place "$folder"; then
-    [ "$(cat "$stamp" 2> /dev/null)" = "$*" ] && return 0  # ninja sees to changed meson.build files
+    [ "$(cat "$stamp" 2> /dev/null)" = "$*" ] && return 0  # ninja handles changed meson.build files
     set -- --reconfigure "$folder" "$@"
   else
-    rm -rf "$folder"  # an earlier setup that failed half way, or a tree that was moved or copied
+    rm -rf "$folder"  # an earlier setup that failed midway, or a tree that was moved or copied
     set -- "$folder" "$@"
   fi
   if ! meson setup "$@" > "$log" 2>&1; then
@@ -199,8 +199,8 @@ configure() {
   printf '%s\n' "$*" > "$stamp"
 }
 
-# compile FOLDER TARGET...: builds these targets, or everything; RONDO_JOBS at once. Elsewhere than on a terminal, where
-# ninja itself shows how far it is, a line each minute does.
+# compile FOLDER TARGET...: builds these targets, or everything, with RONDO_JOBS jobs. On a terminal ninja itself shows
+# its progress; elsewhere show_progress() prints a line each minute.
 compile() {
   local folder=$1
   shift
@@ -211,7 +211,7 @@ compile() {
   fi
 }
 
-# show_progress SECONDS: of ninja's output, how far it is each so many seconds, and all that compilers say.
+# show_progress SECONDS: filters ninja's output: its progress at this interval, and all compiler output.
 show_progress() {
   local every=$1 line done='' next=$((SECONDS + $1)) outcome
   while :; do
@@ -224,7 +224,7 @@ show_progress() {
         *) say "$line" ;;
       esac
     elif [ "$outcome" -le 128 ]; then
-      return 0  # the end; above 128 nothing came for so long
+      return 0  # end of file; above 128: timeout
     fi
     if [ -n "$done" ] && [ "$SECONDS" -ge "$next" ]; then
       say "  $done done"

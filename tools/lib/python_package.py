@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python_package.py INSTALLED FOLDER: makes FOLDER what `pip install --target FOLDER .` would make of the package rondo
-that lies somewhere below INSTALLED. What pip adds are the entry points by which PyTorch finds the backend."""
+"""python_package.py INSTALLED FOLDER: moves the package rondo from below INSTALLED to FOLDER, laid out as by
+`pip install --target FOLDER .`: with the entry points by which PyTorch finds the backend."""
 import os
 import pathlib
 import sys
@@ -22,7 +22,7 @@ def main():
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     found = [path.parent for path in installed.rglob("_build.py") if path.parent.name == project["name"]]
     if len(found) != 1:
-        sys.exit(f"{len(found)} packages named {project['name']} lie below {installed}, and not one")
+        sys.exit(f"{len(found)} packages named {project['name']} are below {installed}; expected one")
     folder.mkdir(parents=True)
     os.rename(found[0], folder / project["name"])
     about = folder / f"{project['name']}-0.dist-info"

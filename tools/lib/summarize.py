@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums up a run of `meson test`: short logs of what failed, and 'N passed, N failed' of single test cases.
 
-A Catch2 program counts as the cases that it says it ran; a program that ends with a line 'N passed, N failed' counts
-as those; any other program counts as one. A program that crashed or timed out adds a failure of its own.
+For a Catch2 program, the cases that it reports are counted; for a program that ends with a line 'N passed, N failed',
+those; any other program counts as one case. A program that crashed or timed out adds a failure of its own.
 """
 import json
 import re
@@ -17,7 +17,7 @@ SKIP_NOTE = re.compile(r"^\s*(skipped: .*(?:\n +\S.*)*)", re.M)
 
 
 def cases(output):
-    """(passed, failed, skipped) as the program itself says; None where it does not."""
+    """(passed, failed, skipped) as the program itself reports; None if it does not."""
     found = PLAIN_TOTALS.findall(output)
     if found:
         return tuple(int(number or 0) for number in found[-1])
@@ -32,7 +32,7 @@ def cases(output):
 
 
 def count(result, output):
-    """(passed, failed, skipped) of one program with meson's verdict on it."""
+    """(passed, failed, skipped) of one program, given meson's result."""
     said = cases(output)
     if result == "SKIP":
         return said or (0, 0, 1)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tidy.py BUILD [FILE...]: runs clang-tidy over the product's code as the build folder BUILD compiles it, or over these
-files of it alone; -j N at once. Prints each finding once; exit code 1 where there are any, 77 where there is no
-clang-tidy 14.
+"""tidy.py BUILD [FILE...]: runs clang-tidy on the product's code as the build folder BUILD compiles it, or on these
+files alone; -j N: N processes. Prints each finding once; exit code 1 if there are any, 77 if clang-tidy 14 is not
+installed.
 
-Most of clang-tidy's time goes into the headers of the standard library. So a whole run takes the translation units that
-Meson makes, of up to twelve files each, and not single files."""
+clang-tidy spends most of its time in the headers of the standard library. A complete run therefore takes Meson's unity
+translation units, of up to twelve files each, instead of single files."""
 import argparse
 import concurrent.futures
 import json
@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-# Checks differ between versions, and so does what they find. This one is Debian 12's; Ubuntu 24.04 has it too.
+# Checks and their findings differ between versions. This one is Debian 12's; Ubuntu 24.04 has it too.
 MAJOR = 14
 FINDING = re.compile(r"^(\S+?):(\d+):(\d+): (?:warning|error): ")
 FOLLOWS = re.compile(r"^(?:\S+?:\d+:\d+: note: |\s)")
 INCLUDED = re.compile(r'^#include\s*[<"](.+)[>"]$', re.M)
-# What clang has to know of g++'s command line.
+# The options of g++'s command line that clang needs.
 KEPT = ("-I", "-D", "-isystem", "-std=", "-W", "-pthread", "-fPIC")
 NOT_MEANT = "--checks=-bugprone-suspicious-include"  # units include their files
 
@@ -43,7 +43,7 @@ class Unit:
 
 
 def units(build):
-    """The product's C++, without tests and examples, and without the PyTorch binding, whose headers take long."""
+    """The product's C++, without tests, examples and the PyTorch binding, whose headers take too long."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         found = [Unit(entry) for entry in json.load(file)]
     left_out = ("tests/", "examples/", "runtime/bindings/torch/")
@@ -51,8 +51,8 @@ def units(build):
 
 
 def source_for(path, known):
-    """The source to look at for a file, with its unit: the file itself, or for a header one that includes it, of the
-    nearest folder. None where there is none."""
+    """The source to check for a file, with its unit: the file itself or, for a header, a source in the nearest folder
+    that includes it. None if there is none."""
     pairs = [(source, unit) for unit in known for source in unit.sources]
     if not path.endswith(".h"):
         return next((pair for pair in pairs if pair[0] == path), None)
@@ -79,14 +79,14 @@ def program():
 
 
 def tidy(name, path, unit):
-    """What clang-tidy says of one file, compiled as the unit is."""
+    """clang-tidy's exit code and output for one file, compiled with the unit's flags."""
     command = [name, "--quiet", NOT_MEANT, path, "--", "-x", "c++", *unit.flags]
     done = subprocess.run(command, cwd=unit.folder, text=True, capture_output=True)
     return done.returncode, done.stdout, done.stderr
 
 
 def findings(text, folder, root):
-    """Each finding with the lines that belong to it; paths in `text` are seen from the folder, in results from the
+    """Each finding with the lines that belong to it; paths in `text` are relative to the folder, in the result to the
     root."""
     found = []
     for line in text.splitlines():
@@ -100,7 +100,7 @@ def findings(text, folder, root):
 
 
 def work(build, files):
-    """Pairs of a file to look at and the unit that says how it is compiled."""
+    """Pairs of a file to check and the unit whose flags compile it."""
     known = units(build)
     if not files:
         return list({unit.path: (unit.path, unit) for unit in known}.values())
@@ -115,7 +115,7 @@ def main():
     options = parser.parse_args()
     name = program()
     if name is None:
-        print(f"skipped: there is no clang-tidy {MAJOR} here")
+        print(f"skipped: clang-tidy {MAJOR} is not installed")
         return 77
     build = os.path.realpath(options.build)
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))

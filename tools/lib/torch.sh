@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by tools/test, tools/test-torch and bench/torch's users, after packages.sh: a private Python environment with
-# PyTorch in it, made once, and Rondo's Python package built against that torch. Nothing outside the environment's
-# folder is changed.
+# PyTorch, made once, and Rondo's Python package built against that torch. Nothing outside the environment's folder is
+# changed.
 
-# The one place that names the version which the tests run against; RONDO_TORCH_VERSION asks for another.
+# The one place that names the PyTorch version to test against; RONDO_TORCH_VERSION overrides it.
 TORCH_VERSION=${RONDO_TORCH_VERSION:-2.15.0}
-# scikit-learn brings the digits that the examples learn; PyTorch's own tests import expecttest.
+# scikit-learn provides the digits for the examples; PyTorch's own tests import expecttest.
 TORCH_REQUIREMENTS=("torch==$TORCH_VERSION" "numpy" "scikit-learn" "expecttest")
 
 torch_folder() {
@@ -14,12 +14,12 @@ torch_folder() {
   printf '%s\n' "${RONDO_TORCH_ENV:-${XDG_CACHE_HOME:-$HOME/.cache}/rondo/torch-$short}"
 }
 
-# torch_complete FOLDER: whether an installation of exactly these requirements was finished there.
+# torch_complete FOLDER: whether it holds a complete installation of exactly these requirements.
 torch_complete() {
   [ -x "$1/bin/python" ] && [ "$(cat "$1/requirements" 2> /dev/null)" = "${TORCH_REQUIREMENTS[*]}" ]
 }
 
-# make_venv FOLDER LOG: keeps one that works.
+# make_venv FOLDER LOG: makes a virtual environment; keeps one that works.
 make_venv() {
   local folder=$1 log=$2
   "$folder/bin/python" -m pip --version > "$log" 2>&1 && return 0
@@ -30,8 +30,8 @@ make_venv() {
   python3 -m venv "$folder" > "$log" 2>&1
 }
 
-# install_torch FOLDER LOG: whole or not at all. Programs in an environment hold its path, so it cannot be made
-# elsewhere and moved: the file that says it is complete is written last. pip takes up what a cut run left behind.
+# install_torch FOLDER LOG: all or nothing. Programs in an environment contain its path, so it cannot be made
+# elsewhere and moved: the file that marks it complete is written last. pip resumes an interrupted installation.
 install_torch() (
   folder=$1 log=$2
   mkdir -p "$(dirname "$folder")" || exit 1
@@ -46,53 +46,53 @@ install_torch() (
   printf '%s\n' "${TORCH_REQUIREMENTS[*]}" > "$folder/requirements"
 )
 
-# torch_environment: sets TORCH_ENV to the environment's folder; fails where there is none in the end, and says why.
-# RONDO_TORCH=0: never; 1: without one it is an error.
+# torch_environment: sets TORCH_ENV to the environment's folder; fails, with the reason, if it cannot be made.
+# RONDO_TORCH=0: fails; RONDO_TORCH=1: not having one is fatal.
 torch_environment() {
   local log why folder
   case ${RONDO_TORCH:-} in
     '' | 1) ;;
     0) say "Tests with PyTorch are skipped (RONDO_TORCH=0)."; return 1 ;;
-    *) fail_usage "RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (it must be there)" ;;
+    *) fail_usage "RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (PyTorch is required)" ;;
   esac
   folder=$(torch_folder)
   if ! torch_complete "$folder"; then
-    say "Installing PyTorch $TORCH_VERSION from PyPI into $folder (5.5 GB, once; RONDO_TORCH=0 does without) ..."
+    say "Installing PyTorch $TORCH_VERSION from PyPI into $folder (5.5 GB, once; RONDO_TORCH=0 avoids this) ..."
     log=$(mktemp)
     if ! install_torch "$folder" "$log"; then
       why=$(grep -v WARNING "$log" | tail -n 1) || why=''
       rm -f "$log"
-      [ "${RONDO_TORCH:-}" != 1 ] || fail "PyTorch is asked for, and cannot be installed${why:+: $why}"
+      [ "${RONDO_TORCH:-}" != 1 ] || fail "PyTorch was requested, but cannot be installed${why:+: $why}"
       say "Tests with PyTorch are skipped: it cannot be installed${why:+ ($why)}"
       return 1
     fi
     rm -f "$log"
   fi
-  # shellcheck disable=SC2034  # who sources this reads it
+  # shellcheck disable=SC2034  # read by scripts that source this file
   TORCH_ENV=$folder
 }
 
-# python_headers PYTHON: what a module in C++ includes.
+# python_headers PYTHON: installs the headers that a C++ extension module includes.
 python_headers() {
   local log outcome=0
   [ -f "$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] && return 0
-  say "Installing python3-dev, for the headers of Python ..."
+  say "Installing python3-dev, for Python's headers ..."
   log=$(mktemp)
   install_with_apt "$log" python3-dev || { outcome=1; tail -n 5 "$log" >&2; }
   rm -f "$log"
   return "$outcome"
 }
 
-# torch_build_options ENV: fills TORCH_BUILD_OPTIONS, with which a build folder also makes the module for ENV's torch.
+# torch_build_options ENV: sets TORCH_BUILD_OPTIONS, with which a build also makes the module for ENV's torch.
 torch_build_options() {
-  python_headers "$1/bin/python" || fail "The headers of Python cannot be installed (see above)."
-  # shellcheck disable=SC2034  # who sources this reads it
+  python_headers "$1/bin/python" || fail "Python's headers cannot be installed (see above)."
+  # shellcheck disable=SC2034  # read by scripts that source this file
   TORCH_BUILD_OPTIONS=(-Dpython=enabled "-Dpython_program=$1/bin/python" "-Dpython.purelibdir=python"
     "-Dpython.platlibdir=python")
 }
 
-# torch_package BUILD FOLDER: the Python package that the build folder BUILD made with TORCH_BUILD_OPTIONS, put into
-# FOLDER as pip would: with FOLDER in PYTHONPATH, the interpreter that it is for knows the backend "rondo".
+# torch_package BUILD FOLDER: installs the Python package that BUILD made with TORCH_BUILD_OPTIONS into FOLDER, as pip
+# would: with FOLDER in PYTHONPATH, the interpreter that it was built for knows the backend "rondo".
 torch_package() {
   local build=$1 folder=$2 log outcome=0
   log=$(mktemp)

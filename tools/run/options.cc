@@ -21,16 +21,16 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_option("-n,--ranks,--np", options.ranks, "number of ranks to start on this host")->required();
   app.add_flag("--prefix,!--no-prefix,--tag-output,!--no-tag-output", options.prefix,
                "begin every line of output with its rank, as in \"[3] text\" (yes)");
-  app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one fails");
-  app.add_option("--grace", options.grace_s, "seconds between SIGTERM and SIGKILL when ranks are ended (5)");
-  app.add_option("--timeout", options.timeout_s, "seconds after which all ranks are ended; 0: never (0)");
+  app.add_flag("--keep-going", options.keep_going, "do not end the other ranks when one fails");
+  app.add_option("--grace", options.grace_s, "seconds between SIGTERM and SIGKILL when ending ranks (5)");
+  app.add_option("--timeout", options.timeout_s, "seconds after which all ranks are ended; 0: no limit (0)");
   app.set_version_flag("--version", fmt::format("rondo-run {}.{}.{}", RONDO_VERSION / 10000,
                                                 RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
   app.prefix_command();  // everything from the program's name on belongs to the program
   app.footer(
       "rondo-run -n 4 program arguments: each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
       "MASTER_ADDR, MASTER_PORT and RONDO_SECRET in its environment. Standard input goes to rank 0.\n"
-      "The exit code is that of the first rank that failed, 128 + signal where one ended it.");
+      "The exit code is that of the first rank that failed, 128 + the signal number if one ended it.");
 }
 
 /// Rewrites mpirun's single-dash "-np" as "--np"; the program's own words stay as they are.

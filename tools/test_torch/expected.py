@@ -7,7 +7,7 @@ OF_PLUGINS = {
     "test_ddp_logging_data_cpu":
         (None, "PyTorch's C++ code knows the names of built-in backends only, and logs any other as 'custom'"),
     "test_barrier_timeout_arg":
-        (None, "asks for the words of Gloo's timeout; PyTorch 2.11 does not have it, and 2.13 leaves it out"),
+        (None, "expects the exact wording of Gloo's timeout; PyTorch 2.11 does not have it, and 2.13 skips it"),
     **{"test_monitored_barrier_" + name: ((2, 14), "dist.monitored_barrier() is for Gloo alone before PyTorch 2.14")
        for name in ("gloo", "gloo_subgroup", "failure_order", "wait_all_ranks")},
 }

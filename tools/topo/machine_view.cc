@@ -46,10 +46,10 @@ MachineView::MachineView(rondo_topology_t topology) {
   std::deque<int> next;
   for (const int numa : of_kind("NUMA")) next.push_back(numa);
   for (; !next.empty(); next.pop_front()) {
-    Node& node = nodes[static_cast<size_t>(next.front())];
+    ViewedNode& node = nodes[static_cast<size_t>(next.front())];
     if (node.kind == "GPU" || node.kind == "NIC") continue;
-    for (const Link& link : node.links) {
-      Node& other = nodes[static_cast<size_t>(link.to)];
+    for (const ViewedLink& link : node.links) {
+      ViewedNode& other = nodes[static_cast<size_t>(link.to)];
       if (link.cls != "PCIe" || other.above >= 0 || other.kind == "NUMA") continue;
       other.above = next.front();
       node.below.push_back(link.to);

@@ -13,25 +13,25 @@ namespace rondo::topo {
 /// Ends the program with the library's error unless a call succeeded.
 void require(rondo_status_t status);
 
-struct Link {
+struct ViewedLink {
   int to;
   std::string cls;
   int count;
   double bandwidth;  // GB/s
 };
 
-struct Node {
+struct ViewedNode {
   std::string kind, name, bus_id;
   int host;
-  std::vector<Link> links;      // that leave it
-  std::vector<int> below = {};  // PCI devices, in the order of the nodes
-  int above = -1;               // the node that it is below
+  std::vector<ViewedLink> links;  // that leave it
+  std::vector<int> below = {};    // PCI devices, in the order of the nodes
+  int above = -1;                 // the node that it is below
 };
 
 struct MachineView {
   explicit MachineView(rondo_topology_t topology);
 
-  std::vector<Node> nodes;
+  std::vector<ViewedNode> nodes;
   std::vector<std::string> remarks;
 
   std::vector<int> of_kind(const std::string& kind) const;

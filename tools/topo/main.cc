@@ -15,14 +15,14 @@ using namespace rondo::topo;
 
 constexpr int kBadOptions = 2;
 
-struct Options {
+struct TopoOptions {
   std::string load, machine, save;
   bool list = false, paths = false, dot = false, svg = false;
   int hosts = 1;
   bool no_p2p = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, TopoOptions& options) {
   auto* load =
       app.add_option("--load", options.load,
                      "read this description: NCCL's topology XML or the output of nvidia-smi topo -m");
@@ -32,7 +32,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
-  app.add_option("--hosts", options.hosts, "so many hosts of this kind, joined by a network (1)")
+  app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64));
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
   app.set_version_flag("--version", fmt::format("rondo-topo {}.{}.{}", RONDO_VERSION / 10000,
@@ -48,7 +48,7 @@ void list_machines() {
   }
 }
 
-rondo_topology_t made(const Options& options) {
+rondo_topology_t made(const TopoOptions& options) {
   rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   if (options.no_p2p) config.p2p_below_switches = 0;
   config.hosts = options.hosts;
@@ -60,7 +60,7 @@ rondo_topology_t made(const Options& options) {
   return topology;
 }
 
-int run(const Options& options) {
+int run(const TopoOptions& options) {
   if (options.list) {
     list_machines();
     return 0;
@@ -85,7 +85,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options;
+  TopoOptions options;
   CLI::App app("What joins the GPUs and NICs of a machine, and how fast collectives can be on it.",
                "rondo-topo");
   declare(app, options);

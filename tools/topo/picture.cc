@@ -13,7 +13,7 @@ constexpr double kLeafWidth = 84, kLeafGap = 14, kGroupGap = 36, kBoxHeight = 30
 constexpr double kTitle = 40, kArcBase = 34, kArcStep = 15, kSwitchBelow = 96, kLegendRow = 22;
 constexpr double kNarrowest = 1.5, kWidest = 7;
 
-struct Place {
+struct BoxPlace {
   double x = 0, y = 0, width = kLeafWidth;  // of the middle of the upper edge, and the box
 };
 
@@ -32,8 +32,8 @@ class Picture {
  public:
   Picture(const MachineView& machine, const std::string& title)
       : machine_(machine), places_(machine.nodes.size()) {
-    for (const Node& node : machine.nodes)
-      for (const Link& link : node.links)
+    for (const ViewedNode& node : machine.nodes)
+      for (const ViewedLink& link : node.links)
         if (link.cls != "network") widest_ = std::max(widest_, link.bandwidth);
     place_trees();
     place_halves();
@@ -55,10 +55,10 @@ class Picture {
   }
 
  private:
-  const Node& node(int index) const { return machine_.nodes[static_cast<size_t>(index)]; }
-  Place& place(int index) { return places_[static_cast<size_t>(index)]; }
+  const ViewedNode& node(int index) const { return machine_.nodes[static_cast<size_t>(index)]; }
+  BoxPlace& place(int index) { return places_[static_cast<size_t>(index)]; }
 
-  static bool is_leaf(const Node& node) { return node.kind == "GPU" || node.kind == "NIC"; }
+  static bool is_leaf(const ViewedNode& node) { return node.kind == "GPU" || node.kind == "NIC"; }
 
   int depth_below(int index) const {
     int depth = 0;
@@ -83,7 +83,7 @@ class Picture {
   }
 
   /// A box shows a switch by its address alone.
-  static const std::string& label(const Node& node) {
+  static const std::string& label(const ViewedNode& node) {
     return node.kind == "PCI switch" ? node.bus_id : node.name;
   }
 
@@ -124,7 +124,7 @@ class Picture {
     int row = 0;
     for (const int index : machine_.of_kind("NVSwitch")) {
       double first = 1e9, last = 0;
-      for (const Link& link : node(index).links) {
+      for (const ViewedLink& link : node(index).links) {
         first = std::min(first, place(link.to).x);
         last = std::max(last, place(link.to).x);
       }
@@ -147,13 +147,13 @@ class Picture {
   }
 
   void draw_links(int from) {
-    for (const Link& link : node(from).links) {
-      const Node& other = node(link.to);
+    for (const ViewedLink& link : node(from).links) {
+      const ViewedNode& other = node(link.to);
       const bool back = std::ranges::any_of(
-          other.links, [&](const Link& it) { return it.to == from && it.cls == link.cls; });
+          other.links, [&](const ViewedLink& it) { return it.to == from && it.cls == link.cls; });
       if ((back && link.to < from) || other.kind == "network" || node(from).kind == "network") continue;
       legend_[{link.cls, link.count, gigabytes(link.bandwidth)}] = stroke(link.cls, link.bandwidth);
-      const Place &a = place(from), &b = place(link.to);
+      const BoxPlace &a = place(from), &b = place(link.to);
       if (a.y == b.y)
         draw_arc(a, b, node(from).kind == "NUMA", stroke(link.cls, link.bandwidth));
       else
@@ -162,7 +162,7 @@ class Picture {
   }
 
   /// Between two of one row: above NUMA nodes, below GPUs; further apart, further away.
-  void draw_arc(const Place& a, const Place& b, bool above, const std::string& style) {
+  void draw_arc(const BoxPlace& a, const BoxPlace& b, bool above, const std::string& style) {
     const double distance = std::abs(a.x - b.x) / (kLeafWidth + kLeafGap);
     const double reach = kArcBase + kArcStep * distance, y = above ? a.y : a.y + kBoxHeight;
     const double peak = above ? std::max(kTitle, y - reach) : y + reach;
@@ -171,8 +171,8 @@ class Picture {
     if (!above) bottom_ = std::max(bottom_, y + reach * 0.75);
   }
 
-  void draw_line(const Place& a, const Place& b, const std::string& style) {
-    const Place &upper = a.y < b.y ? a : b, &lower = a.y < b.y ? b : a;
+  void draw_line(const BoxPlace& a, const BoxPlace& b, const std::string& style) {
+    const BoxPlace &upper = a.y < b.y ? a : b, &lower = a.y < b.y ? b : a;
     // Straight down onto a wide box, else to its middle.
     const bool above_lower = std::abs(upper.x - lower.x) < lower.width / 2;
     lines_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", upper.x,
@@ -180,21 +180,21 @@ class Picture {
   }
 
   void draw_box(int index) {
-    const Node& here = node(index);
+    const ViewedNode& here = node(index);
     if (here.kind == "network" || (here.kind == "PCI switch" && here.above < 0)) return;
     static const std::map<std::string, const char*> kFill = {{"GPU", "#c8e6c9"},
                                                              {"NIC", "#e1bee7"},
                                                              {"NUMA", "#ffe0b2"},
                                                              {"PCI switch", "#eceff1"},
                                                              {"NVSwitch", "#a5d6a7"}};
-    const Place& at = place(index);
+    const BoxPlace& at = place(index);
     boxes_ += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"4\" fill=\"{}\" "
         "stroke=\"#455a64\"/>\n"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
         at.x - at.width / 2, at.y, at.width, kBoxHeight, kFill.at(here.kind), at.x, at.y + 19,
         escaped(label(here)));
-    for (const Link& link : here.links)
+    for (const ViewedLink& link : here.links)
       if (link.cls == "network")
         boxes_ += fmt::format(
             "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" class=\"small\">{} GB/s</text>\n", at.x,
@@ -218,7 +218,7 @@ class Picture {
   }
 
   const MachineView& machine_;
-  std::vector<Place> places_;
+  std::vector<BoxPlace> places_;
   double widest_ = 1, top_ = 0, leaves_y_ = 0, right_ = 0, bottom_ = 0;
   std::string title_, lines_, boxes_;
   std::map<std::tuple<std::string, int, std::string>, std::string> legend_;

@@ -16,10 +16,10 @@ std::string count_text(size_t count, const std::string& noun) {
 }
 
 /// "NVLink x18 370.8 to nvswitch, xGMI x1 48.0 to gpu1 gpu2": all links but those of the PCI tree.
-std::string joined_text(const MachineView& machine, const Node& node) {
+std::string joined_text(const MachineView& machine, const ViewedNode& node) {
   // Links that differ in their ends alone are said once.
   std::vector<std::pair<std::string, std::vector<int>>> groups;
-  for (const Link& link : node.links) {
+  for (const ViewedLink& link : node.links) {
     if (link.to == node.above || machine.nodes[static_cast<size_t>(link.to)].above == link.to) continue;
     if (link.cls == "PCIe") continue;
     const bool counted = link.cls != "socket" && link.cls != "network";
@@ -41,12 +41,12 @@ std::string joined_text(const MachineView& machine, const Node& node) {
   return text;
 }
 
-std::string pcie_text(const MachineView& machine, const Node& node) {
+std::string pcie_text(const MachineView& machine, const ViewedNode& node) {
   if (node.above < 0) return "";
-  for (const Link& link : node.links)
+  for (const ViewedLink& link : node.links)
     if (link.to == node.above) return fmt::format("PCIe x{} {}", link.count, gigabytes(link.bandwidth));
   // Of a switch that nothing turns around in: its other half goes up.
-  for (const Link& link : machine.nodes[static_cast<size_t>(node.above)].links)
+  for (const ViewedLink& link : machine.nodes[static_cast<size_t>(node.above)].links)
     if (machine.nodes[static_cast<size_t>(link.to)].name == node.name)
       return fmt::format("PCIe x{} {}", link.count, gigabytes(link.bandwidth));
   return "";
@@ -61,7 +61,7 @@ std::string padded(const std::string& text) {
 
 void append(const MachineView& machine, int index, const std::string& own, const std::string& rest,
             std::string& text) {
-  const Node& node = machine.nodes[static_cast<size_t>(index)];
+  const ViewedNode& node = machine.nodes[static_cast<size_t>(index)];
   std::string line = own + node.name;
   if (!node.bus_id.empty() && node.name.find(node.bus_id) == std::string::npos) line += " " + node.bus_id;
   const std::string pcie = pcie_text(machine, node), others = joined_text(machine, node);
@@ -75,7 +75,7 @@ void append(const MachineView& machine, int index, const std::string& own, const
 }
 
 /// A short name for the heading of a column: "gpu0", "mlx5_0".
-std::string short_name(const Node& node) {
+std::string short_name(const ViewedNode& node) {
   return node.kind == "NIC" ? node.name.substr(node.name.find("nic ") + 4) : node.name;
 }
 
@@ -131,9 +131,9 @@ std::string dot_graph(const MachineView& machine) {
   for (size_t i = 0; i != machine.nodes.size(); ++i)
     text += fmt::format("  n{} [label=\"{}\"];\n", i, machine.nodes[i].name);
   for (size_t i = 0; i != machine.nodes.size(); ++i)
-    for (const Link& link : machine.nodes[i].links) {
+    for (const ViewedLink& link : machine.nodes[i].links) {
       const auto& back = machine.nodes[static_cast<size_t>(link.to)].links;
-      const bool both = std::ranges::any_of(back, [&](const Link& other) {
+      const bool both = std::ranges::any_of(back, [&](const ViewedLink& other) {
         return other.to == static_cast<int>(i) && other.cls == link.cls && other.bandwidth == link.bandwidth;
       });
       if (both && link.to < static_cast<int>(i)) continue;

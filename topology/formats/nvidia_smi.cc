@@ -90,7 +90,7 @@ class SmiTable {
   }
 
  private:
-  struct Row {
+  struct DeviceRow {
     std::vector<int> relation;  // index of kRelations; kNvLink: NVLinks
     std::vector<int> nvlinks;
     std::string affinity;
@@ -128,7 +128,7 @@ class SmiTable {
                    line.words.front().substr(0, 32));
     if (line.words.size() < names_.size() + 1)
       return wrong(line.number, "expected {} entries; found {}", names_.size(), line.words.size() - 1);
-    Row& row = rows_.emplace_back();
+    DeviceRow& row = rows_.emplace_back();
     row.line = line.number;
     for (size_t i = 0; i != names_.size(); ++i) RONDO_TRY(read_entry(row, line, i, index));
     const auto rest = std::span(line.words).subspan(names_.size() + 1);
@@ -138,7 +138,7 @@ class SmiTable {
     return {};
   }
 
-  Status read_entry(Row& row, const Line& line, size_t column, size_t own) {
+  Status read_entry(DeviceRow& row, const Line& line, size_t column, size_t own) {
     const std::string_view word = line.words[column + 1];
     row.relation.push_back(0);
     row.nvlinks.push_back(0);
@@ -312,7 +312,7 @@ class SmiTable {
   Machine machine_;
   std::vector<std::string> names_;  // of columns, GPUs first
   size_t gpus_ = 0;
-  std::vector<Row> rows_;
+  std::vector<DeviceRow> rows_;
   std::map<std::string, std::string> legend_;
   std::vector<int> numa_;
 };

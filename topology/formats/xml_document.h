@@ -79,10 +79,10 @@ class XmlAttributes {
   Result<int64_t> number(const char* name, int64_t min, int64_t max, int64_t absent);
   Result<int> integer(const char* name, int min, int max, int absent);
 
-  /// Leaves an attribute that was asked for to rest().
+  /// Returns a requested attribute to rest().
   void put_back(const char* name);
 
-  /// What was not asked for, in the order of the file. InvalidArgument if it is too much.
+  /// What was not requested, in the order of the file. InvalidArgument if it is too much.
   Result<Attributes> rest() const;
 
  private:

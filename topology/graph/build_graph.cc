@@ -24,7 +24,7 @@ bool leads_somewhere(const PciDevice& device) {
 
 /// A PCI switch whose GPUs cannot reach one another below it has two nodes, so that nothing turns around in
 /// it.
-struct Attachment {
+struct SwitchEnds {
   int up = 0;    // receives what comes from below
   int down = 0;  // sends to what is below
 };
@@ -115,7 +115,7 @@ class GraphBuilder {
     return node;
   }
 
-  Status add_device(const PciDevice& device, int numa_node, Attachment above, bool overhead) {
+  Status add_device(const PciDevice& device, int numa_node, SwitchEnds above, bool overhead) {
     if (!leads_somewhere(device)) return {};
     const auto [first, is_new] = bus_ids_.emplace(device.bus_id, device.line);
     if (!is_new)
@@ -132,7 +132,7 @@ class GraphBuilder {
       add_nic(device.ports, device.bus_id, above, kBps, lanes);
     }
     if (device.below.empty()) return {};
-    const Attachment here = device.gpu || !is_bridge(device) ? above : add_switch(device, above, lanes, kBps);
+    const SwitchEnds here = device.gpu || !is_bridge(device) ? above : add_switch(device, above, lanes, kBps);
     for (const PciDevice& below : device.below) RONDO_TRY(add_device(below, numa_node, here, false));
     return {};
   }
@@ -152,7 +152,7 @@ class GraphBuilder {
 
   static double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
 
-  Attachment add_switch(const PciDevice& device, Attachment above, int lanes, int64_t kBps) {
+  SwitchEnds add_switch(const PciDevice& device, SwitchEnds above, int lanes, int64_t kBps) {
     const std::string name = named("switch " + device.bus_id);
     const int up = add_node(NodeKind::PciSwitch, p2p_ ? name : name + " up", device.bus_id);
     const int down = p2p_ ? up : add_node(NodeKind::PciSwitch, name + " down", device.bus_id);
@@ -170,7 +170,7 @@ class GraphBuilder {
     return node;
   }
 
-  void add_nic(std::span<const NetPort> ports, const std::string& bus_id, Attachment above, int64_t kBps,
+  void add_nic(std::span<const NetPort> ports, const std::string& bus_id, SwitchEnds above, int64_t kBps,
                int lanes) {
     std::vector<const NetPort*> added;
     for (const NetPort& port : ports) {

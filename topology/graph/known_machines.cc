@@ -28,18 +28,18 @@ constexpr const char* kGen4 = "16.0 GT/s PCIe";
 constexpr const char* kGen5 = "32.0 GT/s PCIe";
 
 /// Links between two GPUs, both ways.
-struct Pair {
+struct LinkedPair {
   int a, b, count;
 };
 // Two fully connected quads, whose GPUs of the same place are joined too; six links a GPU.
-constexpr Pair kHybridCubeMesh[] = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2},
-                                    {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2},
-                                    {0, 4, 2}, {1, 5, 2}, {2, 6, 1}, {3, 7, 1}};
+constexpr LinkedPair kHybridCubeMesh[] = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2},
+                                          {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2},
+                                          {0, 4, 2}, {1, 5, 2}, {2, 6, 1}, {3, 7, 1}};
 // Four packages of two dies, with four links inside a package.
-constexpr Pair kMi250[] = {{0, 1, 4}, {2, 3, 4}, {4, 5, 4}, {6, 7, 4}, {0, 4, 2}, {2, 6, 2},
-                           {0, 6, 1}, {1, 3, 1}, {1, 7, 1}, {2, 4, 1}, {3, 5, 1}, {5, 7, 1}};
+constexpr LinkedPair kMi250[] = {{0, 1, 4}, {2, 3, 4}, {4, 5, 4}, {6, 7, 4}, {0, 4, 2}, {2, 6, 2},
+                                 {0, 6, 1}, {1, 3, 1}, {1, 7, 1}, {2, 4, 1}, {3, 5, 1}, {5, 7, 1}};
 
-struct Row {
+struct MachineRow {
   KnownMachine known;
   Processor processor;
   const char* pcie;
@@ -49,12 +49,12 @@ struct Row {
   int64_t nic_Mbps;
   int sm;           // as GpuInfo has it
   const char* gfx;  // of AMD's GPUs, else empty
-  std::span<const Pair> pairs = {};
+  std::span<const LinkedPair> pairs = {};
   bool all_pairs = false;               // a link between any two GPUs
   std::array<int, 6> nvswitch_links{};  // of each GPU, to each NVSwitch
 };
 
-constexpr Row kRows[] = {
+constexpr MachineRow kRows[] = {
     {.known = {"dgx-1v", "DGX-1V: 8 V100, NVLink 2 as a hybrid cube mesh, PCIe 3.0, 4 x 100 Gbit/s"},
      .processor = kBroadwell,
      .pcie = kGen3,
@@ -150,12 +150,12 @@ constexpr int kSockets = 2;
 
 std::string bus_id(int bus, int device) { return fmt::format("0000:{:02x}:{:02x}.0", bus, device); }
 int bus_of_switch(int index) { return 0x10 * (index + 1); }
-std::string gpu_bus_id(const Row& row, int dev) {
+std::string gpu_bus_id(const MachineRow& row, int dev) {
   return bus_id(bus_of_switch(dev / row.gpus_of_switch) + 1, dev % row.gpus_of_switch);
 }
 std::string nvswitch_bus_id(int index) { return bus_id(0xc0, index); }
 
-std::vector<FabricLinks> links_of(const Row& row, int dev) {
+std::vector<FabricLinks> links_of(const MachineRow& row, int dev) {
   std::vector<FabricLinks> links;
   const FabricKind kind = *row.gfx != '\0' ? FabricKind::Xgmi : FabricKind::NvLink;
   const std::string gpu_class = kind == FabricKind::Xgmi ? "0x038000" : "0x030200";
@@ -164,7 +164,7 @@ std::vector<FabricLinks> links_of(const Row& row, int dev) {
     links.push_back(
         {.kind = kind, .target = target, .target_bus_id = to, .target_class = target_class, .count = count});
   };
-  for (const Pair& pair : row.pairs)
+  for (const LinkedPair& pair : row.pairs)
     if (pair.a == dev || pair.b == dev)
       add(FabricTarget::Gpu, gpu_bus_id(row, pair.a == dev ? pair.b : pair.a), gpu_class, pair.count);
   for (int other = 0; row.all_pairs && other != row.gpus; ++other)
@@ -175,7 +175,7 @@ std::vector<FabricLinks> links_of(const Row& row, int dev) {
   return links;
 }
 
-PciDevice function(const Row& row, std::string bus_id, const char* pci_class) {
+PciDevice function(const MachineRow& row, std::string bus_id, const char* pci_class) {
   PciDevice device;
   device.bus_id = std::move(bus_id);
   device.pci_class = pci_class;
@@ -184,7 +184,7 @@ PciDevice function(const Row& row, std::string bus_id, const char* pci_class) {
   return device;
 }
 
-PciDevice switch_of(const Row& row, int index) {
+PciDevice switch_of(const MachineRow& row, int index) {
   PciDevice result = function(row, bus_id(bus_of_switch(index), 0), "0x060400");
   for (int i = 0; i != row.gpus_of_switch; ++i) {
     const int dev = index * row.gpus_of_switch + i;
@@ -203,7 +203,7 @@ PciDevice switch_of(const Row& row, int index) {
   return result;
 }
 
-Machine made(const Row& row) {
+Machine made(const MachineRow& row) {
   Machine machine;
   machine.source = row.known.name;
   machine.version = *row.gfx != '\0' ? 2 : 1;
@@ -225,13 +225,13 @@ Machine made(const Row& row) {
 
 std::vector<KnownMachine> known_machines() {
   std::vector<KnownMachine> result;
-  for (const Row& row : kRows) result.push_back(row.known);
+  for (const MachineRow& row : kRows) result.push_back(row.known);
   return result;
 }
 
 Result<Machine> known_machine(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Row& row : kRows) {
+  for (const MachineRow& row : kRows) {
     if (row.known.name == name) return made(row);
     names.push_back(row.known.name);
   }

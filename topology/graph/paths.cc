@@ -96,8 +96,8 @@ std::vector<SwitchRoutes> switch_routes(const TopologyGraph& graph, int gpu) {
 
 /// Goes on from all paths of h links to those of h + 1, and keeps a path that is wider than all shorter ones
 /// of its class to that node. So the first of the widest has the fewest links.
-Paths::Source Paths::paths_from(const TopologyGraph& graph, int gpu) {
-  Source result;
+Paths::FromGpu Paths::paths_from(const TopologyGraph& graph, int gpu) {
+  FromGpu result;
   std::vector<std::array<int64_t, kClasses>> widest(graph.nodes().size(), std::array<int64_t, kClasses>{});
   std::vector<std::array<int, kClasses>> label_of(graph.nodes().size());
   const auto keep = [&](Label label) {

@@ -12,8 +12,8 @@ namespace rondo {
 // Dekker's pattern: the sender sets `cancelled` and then loads `reading`; the receiver sets `reading` and
 // then loads `cancelled`. All four are seq_cst, so at least one of the two sees the other.
 
-void CancelGuard::take_back() {
-  if (std::exchange(has_taken_back_, true)) return;
+void CancelGuard::cancel() {
+  if (std::exchange(has_cancelled_, true)) return;
   std::atomic_ref(words_->cancelled).store(1, std::memory_order_seq_cst);
   // Pairs with the release store in end_reading(): the receiver's reads happen before the buffer's reuse.
   static_cast<void>(
@@ -39,7 +39,7 @@ bool CancelGuard::is_undisturbed() const {
 void CancelGuard::end_reading() {
   if (!reads_) return;
   reads_ = false;
-  // Pairs with the seq_cst load in take_back().
+  // Pairs with the seq_cst load in cancel().
   std::atomic_ref(words_->reading).store(0, std::memory_order_release);
 }
 

@@ -20,7 +20,7 @@ class CancelGuard {
 
   /// For the sender: afterwards the receiver starts no read of a posted message. The first call waits for a
   /// read in progress, at most Connection::kCancelMs.
-  void take_back();
+  void cancel();
 
   /// For the receiver, before it reads; false: it must not. Permission lasts until end_reading().
   bool begin_reading();
@@ -31,7 +31,7 @@ class CancelGuard {
  private:
   CancelWords* words_ = nullptr;
   bool reads_ = false;
-  bool has_taken_back_ = false;
+  bool has_cancelled_ = false;
 };
 
 }  // namespace rondo

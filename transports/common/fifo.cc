@@ -44,7 +44,7 @@ Status FifoSender::check() const {
   // Relaxed: only the number itself is used.
   const uint64_t released = std::atomic_ref(fifo_.released->value).load(std::memory_order_relaxed);
   if (released <= sent_) return {};
-  return error(Code::RemoteError, "the peer gave back {} slots where {} were sent", released, sent_);
+  return error(Code::RemoteError, "the peer released {} slots, but {} were sent", released, sent_);
 }
 
 void FifoReceiver::take() {
@@ -91,7 +91,7 @@ Status FifoReceiver::check() const {
   // so until the next message it is ready_before().
   const uint64_t ready = std::atomic_ref(fifo_.headers[index_].ready).load(std::memory_order_relaxed);
   if (ready == received_ + 1 || ready == ready_before()) return {};
-  return error(Code::RemoteError, "a slot header has number {} where {} or {} belongs", ready, ready_before(),
+  return error(Code::RemoteError, "a slot header has number {} instead of {} or {}", ready, ready_before(),
                received_ + 1);
 }
 

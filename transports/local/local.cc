@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "local/local.h"
-
+// The local transport: two ranks that are threads of one process. Messages are passed as addresses, so posted
+// buffers are read in place.
 #include "common/pair.h"
+#include "transports/transport.h"
 
 namespace rondo {
 namespace {
@@ -39,7 +40,7 @@ class LocalConnection : public Connection {
   }
   void stop_reading() override { reading_.end_reading(); }
   void cancel() override {
-    if (!sender_.returned(posted_)) posting_.take_back();
+    if (!sender_.returned(posted_)) posting_.cancel();
   }
 
   std::optional<Arrival> peek() override;
@@ -54,7 +55,7 @@ class LocalConnection : public Connection {
 
   Status status() const override {
     RONDO_TRY(pair_->status());
-    return taken_back_ ? error(Code::RemoteError, "the peer took a posted message back") : Status();
+    return cancelled_ ? error(Code::RemoteError, "the peer cancelled a posted message") : Status();
   }
   size_t slot_bytes() const override { return pair_->params.slot_bytes; }
   Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
@@ -74,7 +75,7 @@ class LocalConnection : public Connection {
   CancelGuard reading_;
   std::byte* memory_ = nullptr;  // out_'s slots, once allocated
   uint64_t posted_ = 0;          // messages up to the last one that was posted
-  bool taken_back_ = false;
+  bool cancelled_ = false;
 };
 
 std::byte* LocalConnection::slot() {
@@ -89,27 +90,28 @@ std::byte* LocalConnection::slot() {
 std::optional<Arrival> LocalConnection::peek() {
   const auto& arrival = receiver_.peek();
   if (!arrival || reading_.begin_reading()) return arrival;
-  taken_back_ = true;
+  cancelled_ = true;
   return std::nullopt;
-}
-
-MeetingPlace& meeting_place() {
-  static MeetingPlace place(/*with_memory=*/false);
-  return place;
-}
-
-}  // namespace
-
-bool local_reaches(const Endpoint& a, const Endpoint& b) {
-  return a.host == b.host && a.process == b.process;
 }
 
 Result<std::unique_ptr<Connection>> local_connect(std::unique_ptr<Link> link,
                                                   const ConnectionParams& params) {
+  static MeetingPlace meeting_place(/*with_memory=*/false);
   RONDO_TRY(check_params(params));
   std::shared_ptr<Pair> pair;
-  RONDO_TRY_ASSIGN(pair, meeting_place().meet(link->key(), link->dials(), params));
+  RONDO_TRY_ASSIGN(pair, meeting_place.meet(link->key(), link->dials(), params));
   return std::unique_ptr<Connection>(std::make_unique<LocalConnection>(std::move(pair), link->dials()));
+}
+
+}  // namespace
+
+Transport local_transport() {
+  return {.name = "local",
+          .summary = "threads of one process, reading one another's memory",
+          .medium = Medium::ProcessMemory,
+          .cost = shared_memory_cost,
+          .reaches = [](const Endpoint& a, const Endpoint& b) { return a == b; },
+          .connect = local_connect};
 }
 
 }  // namespace rondo

@@ -154,7 +154,7 @@ class PeerMemory::Ends {
     if (!attached) return false;
     RONDO_TRY(compare(theirs));
     if (attached->size() != (theirs.size == 0 ? 0u : 1u))
-      return Status(Code::RemoteError, "the peer shared no memory where it said that it did");
+      return Status(Code::RemoteError, "the peer announced memory but passed none");
     const Status opened = theirs.size == 0 ? Status() : open(attached->front(), theirs.size);
     if (objection_.empty() && !opened.ok()) objection_ = opened.message();
     PeerVerdict own{.can = objection_.empty() ? 1u : 0u};

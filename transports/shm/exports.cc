@@ -8,9 +8,9 @@
 namespace rondo::shm {
 
 void Exporter::open_up(const Fd& socket) {
-  const auto landmark = own_landmark();
-  if (!socket.valid() || !landmark) return;
-  const ExportMessage message{.landmark = *landmark};
+  const auto cookie = own_cookie();
+  if (!socket.valid() || !cookie) return;
+  const ExportMessage message{.cookie = *cookie};
   if (const auto told = tell(socket, message, {}); !told.ok())
     log().info("a peer cannot read this process, and bytes are copied: {}", told.status().message());
 }
@@ -136,7 +136,7 @@ Result<bool> MappingCache::hear_one(const Fd& socket) {
     return error(Code::RemoteError, "the peer sent {} bytes that do not describe exported memory",
                  arrived->bytes);
   if (message.export_id == 0) {
-    try_to_read(socket, message.landmark);
+    try_to_read(socket, message.cookie);
     return true;
   }
   if (attached == 0) {
@@ -153,9 +153,9 @@ Result<bool> MappingCache::hear_one(const Fd& socket) {
   return true;
 }
 
-void MappingCache::try_to_read(const Fd& socket, const PidCookie& landmark) {
+void MappingCache::try_to_read(const Fd& socket, const PidCookie& cookie) {
   if (read_peer_ == ReadPeer::Never) return;
-  auto reader = ProcessReader::open(socket, landmark);
+  auto reader = ProcessReader::open(socket, cookie);
   if (!reader.ok()) {
     log().info("a peer's process is not read, and its bytes are copied: {}", reader.status().message());
     return;

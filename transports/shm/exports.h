@@ -40,7 +40,7 @@ struct ExportMessage {
   uint32_t magic = kExport;
   uint32_t export_id = 0;  // from 1, never reused; 0: the message carries the cookie
   uint64_t bytes = 0;      // 0: the memory has been freed
-  PidCookie landmark;
+  PidCookie cookie;
 };
 static_assert(sizeof(ExportMessage) == 32);
 
@@ -126,7 +126,7 @@ class MappingCache {
 
  private:
   Result<bool> hear_one(const Fd& socket);
-  void try_to_read(const Fd& socket, const PidCookie& landmark);
+  void try_to_read(const Fd& socket, const PidCookie& cookie);
   void refuse(const Status& why);
 
   ExportWords* words_ = nullptr;

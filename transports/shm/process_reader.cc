@@ -15,19 +15,18 @@ namespace {
 
 /// Reads the cookie in the same call, so that neither a reused PID nor a process that has since called exec()
 /// can pass for the peer.
-bool read_process(pid_t process, const PidCookie& landmark, uint64_t address, std::byte* place,
-                  size_t bytes) {
+bool read_process(pid_t process, const PidCookie& cookie, uint64_t address, std::byte* place, size_t bytes) {
   uint64_t word = 0;
   const iovec here[] = {{&word, sizeof word}, {place, bytes}};
-  const iovec there[] = {{reinterpret_cast<void*>(landmark.address), sizeof word},
+  const iovec there[] = {{reinterpret_cast<void*>(cookie.address), sizeof word},
                          {reinterpret_cast<void*>(address), bytes}};
   const auto all = static_cast<ssize_t>(sizeof word + bytes);
-  return ::process_vm_readv(process, here, 2, there, 2, 0) == all && word == landmark.word;
+  return ::process_vm_readv(process, here, 2, there, 2, 0) == all && word == cookie.word;
 }
 
 }  // namespace
 
-std::optional<PidCookie> own_landmark() {
+std::optional<PidCookie> own_cookie() {
   static std::mutex mutex;
   static pid_t process = 0;
   static uint64_t word = 0;
@@ -39,20 +38,20 @@ std::optional<PidCookie> own_landmark() {
   return PidCookie{reinterpret_cast<uint64_t>(&word), word};
 }
 
-Result<ProcessReader> ProcessReader::open(const Fd& socket, const PidCookie& landmark) {
+Result<ProcessReader> ProcessReader::open(const Fd& socket, const PidCookie& cookie) {
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.pid == 0)
-    return error(Code::SystemError, "the kernel does not say which process it is here");
+    return error(Code::SystemError, "the kernel does not identify the peer's process");
   std::byte none{};
   errno = 0;
-  if (read_process(peer.pid, landmark, landmark.address, &none, 0)) return ProcessReader(peer.pid, landmark);
+  if (read_process(peer.pid, cookie, cookie.address, &none, 0)) return ProcessReader(peer.pid, cookie);
   return error(Code::SystemError, "process_vm_readv() of process {}: {}", peer.pid,
-               errno != 0 ? std::strerror(errno) : "it is not the one at the other end");
+               errno != 0 ? std::strerror(errno) : "it is not the peer");
 }
 
 bool ProcessReader::read(uint64_t address, std::byte* place, size_t bytes) const {
-  return can_read() && read_process(process_, landmark_, address, place, bytes);
+  return can_read() && read_process(process_, cookie_, address, place, bytes);
 }
 
 }  // namespace rondo::shm

@@ -21,14 +21,14 @@ struct PidCookie {
 };
 /// This process's cookie; nothing if the kernel has no random bytes. A forked child gets a different word.
 /// Callable from any thread.
-std::optional<PidCookie> own_landmark();
+std::optional<PidCookie> own_cookie();
 
 class ProcessReader {
  public:
   ProcessReader() = default;  // reads nothing
   /// Reads the process at the other end of a Unix socket; an error if the kernel forbids it or the cookie
   /// does not match.
-  static Result<ProcessReader> open(const Fd& socket, const PidCookie& landmark);
+  static Result<ProcessReader> open(const Fd& socket, const PidCookie& cookie);
 
   bool can_read() const { return process_ != 0; }
   /// Copies `bytes` from `address` in that process to `place`. False if the kernel refuses, part of the range
@@ -36,9 +36,9 @@ class ProcessReader {
   bool read(uint64_t address, std::byte* place, size_t bytes) const;
 
  private:
-  ProcessReader(pid_t process, const PidCookie& landmark) : process_(process), landmark_(landmark) {}
+  ProcessReader(pid_t process, const PidCookie& cookie) : process_(process), cookie_(cookie) {}
   pid_t process_ = 0;
-  PidCookie landmark_;
+  PidCookie cookie_;
 };
 
 }  // namespace rondo::shm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shm/shm.h"
-
+// The shm transport: two ranks on one host, in one process or in two. The dialling end makes a Segment and
+// passes it over a Unix socket; afterwards only exports and reads of long messages need system calls.
 #include <atomic>
 #include <cstring>
 
@@ -10,6 +10,7 @@
 #include "shm/exports.h"
 #include "shm/segment.h"
 #include "shm/ways.h"
+#include "transports/transport.h"
 
 namespace rondo {
 namespace {
@@ -72,7 +73,7 @@ class ShmConnection : public Connection {
   void cancel() override {
     expected_.place = nullptr;
     by_slot_.clear();
-    if (!sender_.returned(posted_)) posting_.take_back();
+    if (!sender_.returned(posted_)) posting_.cancel();
   }
 
   void expect(std::byte* place, size_t bytes, const Signature& signature) override {
@@ -220,7 +221,7 @@ Result<const std::byte*> ShmConnection::find_mapped(const Arrival& arrival) {
   if (is_exported) {
     RONDO_TRY_ASSIGN(found, mapped_.find(receiver_.note(), arrival.bytes));
   }
-  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer took a posted message back");
+  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer cancelled a posted message");
   return is_exported ? found : read_mapped(arrival);
 }
 
@@ -278,10 +279,6 @@ Status ShmConnection::status() const {
   return receiver_.check();
 }
 
-}  // namespace
-
-bool shm_reaches(const Endpoint& a, const Endpoint& b) { return a.host == b.host; }
-
 Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
   RONDO_TRY(check_params(params));
   const AgreedParams numbers = agreed(params);
@@ -295,6 +292,17 @@ Result<std::unique_ptr<Connection>> shm_connect(std::unique_ptr<Link> link, cons
   RONDO_TRY(shm::send_segment(socket, description, made.memfd));
   return std::unique_ptr<Connection>(
       std::make_unique<ShmConnection>(params, std::move(socket), std::move(made.segment)));
+}
+
+}  // namespace
+
+Transport shm_transport() {
+  return {.name = "shm",
+          .summary = "processes of one host, through shared memory that has no name",
+          .medium = Medium::HostMemory,
+          .cost = shared_memory_cost,
+          .reaches = [](const Endpoint& a, const Endpoint& b) { return a.host == b.host; },
+          .connect = shm_connect};
 }
 
 }  // namespace rondo

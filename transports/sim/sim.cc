@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sim.h"
-
+// The sim transport: any number of ranks in one process, with messages delayed by seeded amounts or lost
+// (transports/sim.h). For tests; used only when selected by name.
 #include "base/clock.h"
 #include "common/pair.h"
 #include "sim/network.h"
+#include "transports/transport.h"
 
 namespace rondo {
 namespace {
@@ -58,20 +59,24 @@ void SimConnection::commit(size_t bytes, const Signature& signature) {
   sender_.publish(bytes, static_cast<uint64_t>(due_ns), signature);
 }
 
-MeetingPlace& meeting_place() {
-  static MeetingPlace place(/*with_memory=*/true);
-  return place;
+Result<std::unique_ptr<Connection>> sim_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
+  static MeetingPlace meeting_place(/*with_memory=*/true);
+  RONDO_TRY(check_params(params));
+  std::shared_ptr<Pair> pair;
+  RONDO_TRY_ASSIGN(pair, meeting_place.meet(link->key(), link->dials(), params));
+  return std::unique_ptr<Connection>(std::make_unique<SimConnection>(std::move(pair), *link, params));
 }
 
 }  // namespace
 
-bool sim_reaches(const Endpoint& a, const Endpoint& b) { return a.host == b.host && a.process == b.process; }
-
-Result<std::unique_ptr<Connection>> sim_connect(std::unique_ptr<Link> link, const ConnectionParams& params) {
-  RONDO_TRY(check_params(params));
-  std::shared_ptr<Pair> pair;
-  RONDO_TRY_ASSIGN(pair, meeting_place().meet(link->key(), link->dials(), params));
-  return std::unique_ptr<Connection>(std::make_unique<SimConnection>(std::move(pair), *link, params));
+Transport sim_transport() {
+  return {.name = "sim",
+          .summary = "many ranks in one process, with seeded delays and losses; for tests",
+          .medium = Medium::Simulated,
+          .cost = shared_memory_cost,
+          .reaches = [](const Endpoint& a, const Endpoint& b) { return a == b; },
+          .connect = sim_connect,
+          .automatic = false};
 }
 
 }  // namespace rondo

@@ -128,13 +128,13 @@ Status Inbox::take_frame(Stream& stream) {
   Frame& frame = slot(stream.next).frame;
   std::memcpy(&frame, stream.buffer.get() + stream.begin, sizeof frame);
   if (frame.magic != Frame::kMagic)
-    return error(Code::RemoteError, "message {} from rank {} begins with {:#x} where {:#x} belongs",
-                 stream.next, terms_.peer, frame.magic, Frame::kMagic);
+    return error(Code::RemoteError, "message {} from rank {} begins with {:#x} instead of {:#x}", stream.next,
+                 terms_.peer, frame.magic, Frame::kMagic);
   if (frame.bytes > terms_.params.slot_bytes)
     return error(Code::RemoteError, "message {} from rank {} says {} bytes; a slot has {}", stream.next,
                  terms_.peer, frame.bytes, terms_.params.slot_bytes);
   if (frame.sequence != stream.next)
-    return error(Code::RemoteError, "rank {} sent message {} where message {} belongs", terms_.peer,
+    return error(Code::RemoteError, "rank {} sent message {} instead of message {}", terms_.peer,
                  frame.sequence, stream.next);
   if (memory_ == nullptr) memory_ = allocate_aligned(aligned_size(terms_.params.slot_bytes) * slots_.size());
   stream.begin += sizeof frame;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/element.h"
+#include "kernels/small_float.h"
 #include "word.h"
 
 /// Device functions that are always inlined, and ones that are never inlined.
@@ -151,8 +152,17 @@ class Block {
   static RONDO_DEVICE uint32_t group() { return 0xFFu << (threadIdx.x % 32 - place()); }
 };
 
-/// Small floats to float32, exactly, and back, rounded to nearest even. On the way back every NaN becomes the
-/// positive quiet one; values that are too large become infinity, or +-448 in float8_e4m3.
+/// Small floats to float32 and back, as kernels/small_float.h defines it: in software, unless a function
+/// below uses the GPU's instructions for the type.
+template <SmallFloat T>
+RONDO_DEVICE float widen(T value) {
+  return to_float(value);
+}
+template <SmallFloat T>
+RONDO_DEVICE T narrow(float value) {
+  return round_to<T>(value);
+}
+
 RONDO_DEVICE float widen(Float16 value) { return __half2float(__ushort_as_half(value.bits)); }
 RONDO_DEVICE float widen(BFloat16 value) { return __uint_as_float(static_cast<uint32_t>(value.bits) << 16); }
 RONDO_DEVICE float widen(Float8E4M3 value) {
@@ -162,8 +172,6 @@ RONDO_DEVICE float widen(Float8E5M2 value) {
   return __half2float(__half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E5M2)));
 }
 
-template <class T>
-RONDO_DEVICE T narrow(float value);
 template <>
 RONDO_DEVICE Float16 narrow<Float16>(float value) {
   return {isnan(value) ? uint16_t{0x7E00} : __half_as_ushort(__float2half_rn(value))};

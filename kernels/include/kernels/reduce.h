@@ -25,12 +25,12 @@ struct ReduceArgs {
 };
 
 /// 16-bit and 8-bit floats are combined in float32 and rounded once, to nearest even. A scaled source is
-/// first rounded to its type, so that its bits do not depend on where it is scaled. float8_e4m3 saturates to
-/// +-448 and keeps NaN, float8_e5m2 overflows to infinity. min and max return NaN if any operand is NaN, and
-/// order -0 before +0. Every computed NaN is written as the type's positive quiet NaN, so that the bits do
-/// not depend on the CPU. Complex products follow the schoolbook formula, each step rounded. Integers wrap.
-/// On bool, sum and max are `or`, prod and min are `and`. A single source that is neither scaled nor divided
-/// is copied bit for bit. Pointers may have any alignment.
+/// first rounded to its type, so that its bits do not depend on where it is scaled. A type without
+/// infinities, such as float8_e4m3, saturates to its largest number and keeps NaN. min and max return NaN if
+/// any operand is NaN, and order -0 before +0. Every computed NaN is written as the type's positive quiet
+/// NaN, so that the bits do not depend on the CPU. Complex products follow the schoolbook formula, each step
+/// rounded. Integers wrap. On bool, sum and max are `or`, prod and min are `and`. A single source that is
+/// neither scaled nor divided is copied bit for bit. Pointers may have any alignment.
 void reduce(const ReduceArgs& args);
 
 /// The same, one element at a time, written for readability: the oracle that tests compare reduce() against.

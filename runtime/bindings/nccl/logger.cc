@@ -103,7 +103,7 @@ bool is_any_of(const char* text, std::initializer_list<const char*> words) {
                      [&](const char* word) { return ::strcasecmp(text, word) == 0; });
 }
 
-/// RONDO_NCCL_BANNER asks for the banner as soon as the library is loaded.
+/// RONDO_NCCL_BANNER requests the banner as soon as the library is loaded.
 bool wanted_at_load() {
   const char* wanted = std::getenv("RONDO_NCCL_BANNER");
   return wanted != nullptr && !is_any_of(wanted, {"", "0", "no", "false", "off"});

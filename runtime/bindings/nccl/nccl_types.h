@@ -32,19 +32,25 @@ enum ncclResult_t : int {
   ncclTimeout = 8,  // since 2.30
 };
 
+// The element types in the order of their numbers, and Rondo's: X(name, rondo_type_t)
+#define RONDO_NCCL_TYPES(X)            \
+  X(ncclInt8, RONDO_INT8)              \
+  X(ncclUint8, RONDO_UINT8)            \
+  X(ncclInt32, RONDO_INT32)            \
+  X(ncclUint32, RONDO_UINT32)          \
+  X(ncclInt64, RONDO_INT64)            \
+  X(ncclUint64, RONDO_UINT64)          \
+  X(ncclFloat16, RONDO_FLOAT16)        \
+  X(ncclFloat32, RONDO_FLOAT32)        \
+  X(ncclFloat64, RONDO_FLOAT64)        \
+  X(ncclBfloat16, RONDO_BFLOAT16)      \
+  X(ncclFloat8e4m3, RONDO_FLOAT8_E4M3) \
+  X(ncclFloat8e5m2, RONDO_FLOAT8_E5M2)
+
 enum ncclDataType_t : int {
-  ncclInt8 = 0,
-  ncclUint8 = 1,
-  ncclInt32 = 2,
-  ncclUint32 = 3,
-  ncclInt64 = 4,
-  ncclUint64 = 5,
-  ncclFloat16 = 6,
-  ncclFloat32 = 7,
-  ncclFloat64 = 8,
-  ncclBfloat16 = 9,
-  ncclFloat8e4m3 = 10,
-  ncclFloat8e5m2 = 11,
+#define X(name, type) name,
+  RONDO_NCCL_TYPES(X)
+#undef X
 };
 
 enum ncclRedOp_t : int { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4 };

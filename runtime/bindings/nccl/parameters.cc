@@ -56,7 +56,7 @@ Outcome number_of(ncclParamHandle_t handle, Number* out) {
   Number number{};
   const auto [at, problem] = std::from_chars(value.data(), end, number);
   if (value.empty() || problem != std::errc() || at != end)
-    return wrong(ncclInvalidUsage, "the parameter is '{}', which is no number of that type", value);
+    return wrong(ncclInvalidUsage, "the parameter is '{}', which is not a number of that type", value);
   *out = number;
   return {};
 }

@@ -9,9 +9,11 @@
 namespace rondo::nccl {
 namespace {
 
-constexpr std::array<rondo_type_t, 12> kTypes = {
-    RONDO_INT8,    RONDO_UINT8,   RONDO_INT32,   RONDO_UINT32,   RONDO_INT64,       RONDO_UINT64,
-    RONDO_FLOAT16, RONDO_FLOAT32, RONDO_FLOAT64, RONDO_BFLOAT16, RONDO_FLOAT8_E4M3, RONDO_FLOAT8_E5M2};
+constexpr auto kTypes = std::to_array<rondo_type_t>({
+#define X(name, type) type,
+    RONDO_NCCL_TYPES(X)
+#undef X
+});
 constexpr std::array<rondo_op_t, 5> kOps = {RONDO_SUM, RONDO_PROD, RONDO_MAX, RONDO_MIN, RONDO_AVG};
 
 Outcome no_op(int op) {
@@ -55,7 +57,7 @@ Outcome destroy(ncclRedOp_t op, ncclComm& comm) {
 Outcome type_of(ncclDataType_t datatype, rondo_type_t& out) {
   const auto index = static_cast<size_t>(datatype);
   if (index >= kTypes.size())
-    return wrong(ncclInvalidArgument, "datatype is {}: it must be from 0 (ncclInt8) to {} (ncclFloat8e5m2)",
+    return wrong(ncclInvalidArgument, "datatype is {}: it must be from 0 (ncclInt8) to {}",
                  static_cast<int>(datatype), kTypes.size() - 1);
   out = kTypes[index];
   return {};

@@ -47,7 +47,8 @@ rondo_op_t plain_op(c10d::ReduceOp::RedOpType op) {
     case c10d::ReduceOp::BAND: return RONDO_BIT_AND;
     case c10d::ReduceOp::BOR: return RONDO_BIT_OR;
     case c10d::ReduceOp::BXOR: return RONDO_BIT_XOR;
-    default: C10_THROW_ERROR(ValueError, std::string("rondo: ReduceOp.") + name_of(op) + " is no reduction");
+    default:
+      C10_THROW_ERROR(ValueError, std::string("rondo: ReduceOp.") + name_of(op) + " is not a reduction");
   }
 }
 
@@ -66,7 +67,7 @@ void check_op(c10d::ReduceOp::RedOpType op, at::ScalarType type) {
 
 rondo_op_t make_premul_sum(const c10d::ReduceOp& op, at::ScalarType type, rondo_type_t as) {
   const auto factor = c10::dynamic_intrusive_pointer_cast<c10d::NCCLPreMulSumSupplement>(op.supplement_);
-  if (!factor) C10_THROW_ERROR(ValueError, "rondo: ReduceOp.PREMUL_SUM came without its factor");
+  if (!factor) C10_THROW_ERROR(ValueError, "rondo: ReduceOp.PREMUL_SUM has no factor");
   const at::Tensor given = factor->tensor_factor.defined()
                                ? factor->tensor_factor.to(at::kCPU)
                                : at::scalar_tensor(factor->double_factor, at::kDouble);

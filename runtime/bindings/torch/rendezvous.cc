@@ -83,7 +83,7 @@ std::optional<rondo_unique_id_t> look_up(c10d::Store& store, const RankPlace& se
   if (bytes.size() != sizeof id.internal)
     C10_THROW_ERROR(DistBackendError,
                     seat.where + ": the store gave " + std::to_string(bytes.size()) +
-                        " bytes for the group's id, where 128 belong; is it another group's store?");
+                        " bytes for the group's id instead of 128; is it another group's store?");
   std::memcpy(id.internal, bytes.data(), bytes.size());
   return id;
 }
@@ -109,8 +109,7 @@ rondo_comm_t attend_meeting(c10d::Store& store, const RankPlace& seat, rondo_con
         return comm;
       }
       if (!std::exchange(has_warned, true))
-        TORCH_WARN(seat.where, ": ", why,
-                   "; it may have ended: waiting for rank 0 to come, or to come again");
+        TORCH_WARN(seat.where, ": ", why, "; it may have ended: waiting for rank 0 to store a new one");
     }
     std::this_thread::sleep_for(std::min(kBetweenLooks, left));
   }

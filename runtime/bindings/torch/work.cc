@@ -91,8 +91,8 @@ bool RondoWork::end_wait() {
 
 void RondoWork::throw_overdue(milliseconds timeout) const {
   std::rethrow_exception(failure(RONDO_TIMEOUT,
-                                 "it was not over after " + std::to_string(timeout.count()) +
-                                     " ms, which is all that wait() was given; it goes on",
+                                 "it was not complete after " + std::to_string(timeout.count()) +
+                                     " ms, the timeout passed to wait(); it continues",
                                  title_));
 }
 

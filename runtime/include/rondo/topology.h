@@ -25,10 +25,10 @@ typedef struct rondo_topology* rondo_topology_t;
 
 /** Settings of a topology. Initialize with ::RONDO_TOPOLOGY_CONFIG_INITIALIZER, then change fields. */
 typedef struct {
-  size_t size;             /**< sizeof(rondo_topology_config_t) in the caller's version of this header. */
-  int p2p_below_switches;  /**< Whether GPUs below one PCI switch reach one another there: 1, 0, or -1: as
-                                the description says, and if it does not, they do. */
-  int hosts;               /**< Number of such hosts, joined by a network that never blocks; at least 1. */
+  size_t size;            /**< sizeof(rondo_topology_config_t) in the caller's version of this header. */
+  int p2p_below_switches; /**< Whether GPUs below one PCI switch reach one another there: 1, 0, or -1: as
+                               the description says, and if it does not, they do. */
+  int hosts;              /**< Number of such hosts, joined by a network that never blocks; at least 1. */
 } rondo_topology_config_t;
 
 /** A ::rondo_topology_config_t with every setting at its default. */
@@ -82,20 +82,20 @@ typedef struct {
 
 /** A link in one direction. Set size before use. */
 typedef struct {
-  size_t size;             /**< sizeof(rondo_topology_link_t) in the caller's version of this header. */
-  int from;                /**< Node. */
-  int to;                  /**< Node. */
-  const char* link_class;  /**< "NVLink", "xGMI", "C2C", "PCIe", "socket" or "network". */
-  int count;               /**< Physical links; of PCIe lanes. */
-  double bandwidth;        /**< Of all together, GB/s. */
+  size_t size;            /**< sizeof(rondo_topology_link_t) in the caller's version of this header. */
+  int from;               /**< Node. */
+  int to;                 /**< Node. */
+  const char* link_class; /**< "NVLink", "xGMI", "C2C", "PCIe", "socket" or "network". */
+  int count;              /**< Physical links; of PCIe lanes. */
+  double bandwidth;       /**< Of all together, GB/s. */
 } rondo_topology_link_t;
 
 /** The best path from a GPU. Set size before use. */
 typedef struct {
-  size_t size;             /**< sizeof(rondo_topology_path_t) in the caller's version of this header. */
-  const char* path_class;  /**< As NCCL has it: LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS NET, or DIS: none. */
-  double bandwidth;        /**< Of its narrowest link, GB/s; 0 for LOC and DIS. */
-  int hops;                /**< Links. */
+  size_t size;            /**< sizeof(rondo_topology_path_t) in the caller's version of this header. */
+  const char* path_class; /**< As NCCL has it: LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS NET, or DIS: none. */
+  double bandwidth;       /**< Of its narrowest link, GB/s; 0 for LOC and DIS. */
+  int hops;               /**< Links. */
 } rondo_topology_path_t;
 
 /** How many nodes, links and remarks there are; each may be NULL.
@@ -103,19 +103,22 @@ typedef struct {
  * @param[out] nodes number of nodes
  * @param[out] links number of links
  * @param[out] remarks number of remarks */
-RONDO_API rondo_status_t rondo_topology_counts(rondo_topology_t topology, int* nodes, int* links, int* remarks);
+RONDO_API rondo_status_t rondo_topology_counts(rondo_topology_t topology, int* nodes, int* links,
+                                               int* remarks);
 
 /** A node.
  * @param topology the topology
  * @param index from 0
  * @param[in,out] node the node */
-RONDO_API rondo_status_t rondo_topology_node(rondo_topology_t topology, int index, rondo_topology_node_t* node);
+RONDO_API rondo_status_t rondo_topology_node(rondo_topology_t topology, int index,
+                                             rondo_topology_node_t* node);
 
 /** A link.
  * @param topology the topology
  * @param index from 0
  * @param[in,out] link the link */
-RONDO_API rondo_status_t rondo_topology_link(rondo_topology_t topology, int index, rondo_topology_link_t* link);
+RONDO_API rondo_status_t rondo_topology_link(rondo_topology_t topology, int index,
+                                             rondo_topology_link_t* link);
 
 /** The best path from a GPU to another GPU, a NIC or a NUMA node.
  * @param topology the topology
@@ -125,7 +128,8 @@ RONDO_API rondo_status_t rondo_topology_link(rondo_topology_t topology, int inde
 RONDO_API rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to,
                                              rondo_topology_path_t* path);
 
-/** What the description lacked or contradicted itself in, and what was made of it: a sentence with file and line.
+/** What the description lacked or contradicted itself in, and what was made of it: a sentence with file and
+ * line.
  * @param topology the topology
  * @param index from 0
  * @param[out] text the sentence */

@@ -26,10 +26,10 @@ struct LinkLoad {
   size_t ranks_of_host = 1;  // likewise
 };
 
-/// Where ranks outnumber CPUs: the time until a rank that shares its CPU with others has run.
+/// If ranks outnumber CPUs: the time until a rank that shares its CPU with others has run.
 constexpr double kTurn_us = 0.7;
 
+/// Of every transport that copies through memory which both ranks see.
 LinkCost shared_memory_cost(const LinkLoad& load);
-LinkCost tcp_cost(const LinkLoad& load);
 
 }  // namespace rondo

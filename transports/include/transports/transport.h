@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transport: a way to move slots between two ranks, and the table of all transports.
 //
-// To add one, add a folder in transports/ and a row in transports/table.cc; the conformance suite in tests/
-// runs over the table. The runtime picks the first transport whose reaches() accepts the pair: both ends
-// reach the same decision because both hold the same two Endpoints.
+// To add one, add a folder in transports/ that defines its row, and its name to the list in meson.build; the
+// conformance suite in tests/ runs over the table. The runtime picks the first transport whose reaches()
+// accepts the pair: both ends reach the same decision because both hold the same two Endpoints.
 #pragma once
 
 #include <span>
@@ -14,10 +14,12 @@
 
 namespace rondo {
 
-/// What every rank knows about every other: equal values mean the same host or the same process.
+/// What every rank knows about every other: ranks of one host have equal `host`, ranks of one process are
+/// equal.
 struct Endpoint {
   uint64_t host = 0;
   uint64_t process = 0;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
 /// Identifies one connection of a session; the same at both ends.
@@ -70,13 +72,13 @@ struct Transport {
   const char* name;
   const char* summary;  // one line for --help and docs
   Medium medium;
-  size_t slot_bytes;  // if the user asks for no other size
+  size_t slot_bytes = ConnectionParams().slot_bytes;  // unless the user requests another size
   LinkCost (*cost)(const LinkLoad& load);
   bool (*reaches)(const Endpoint& a, const Endpoint& b);
   /// Starts connecting. Until the other end has connected, the connection has no free slot and nothing to
   /// peek at. Takes ownership of the link.
   Result<std::unique_ptr<Connection>> (*connect)(std::unique_ptr<Link> link, const ConnectionParams& params);
-  bool automatic;  // false: used only when selected by name
+  bool automatic = true;  // false: used only when selected by name
 };
 
 /// All transports, best first.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Algorithm: one row of the table of collective algorithms.
 //
-// Adding one takes a file in runtime/algorithms/ and a line in table.cc: the verifier, the simulator, the
-// executors' tests and the benchmark iterate over the table. Rows are pure functions: any thread.
+// Adding one takes a file in runtime/algorithms/ and a line in its meson.build: the verifier, the simulator,
+// the executors' tests and the benchmark iterate over the table. Rows are pure functions: any thread.
 #pragma once
 
 #include <algorithm>
@@ -94,6 +94,9 @@ struct Algorithm {
   const char* summary;  // one line: the idea and its source
   bool (*supports)(const Shape& shape);
   Cost (*cost)(const Shape& shape);
+  /// Whether cost() may be off, by at most a round and a third of the volume, because transfers overlap
+  /// unevenly: if the number of ranks is no power of the radix, or the root is not the first rank.
+  bool cost_is_estimate = false;
   /// The cost of traffic between ranks of a group (Shape::group), which cost() then leaves out.
   Cost (*intra_cost)(const Shape& shape) = [](const Shape&) { return Cost{}; };
   Schedule (*build)(const Shape& shape, int rank);

@@ -63,7 +63,7 @@ void wait_until(Ready&& ready) {
   while (!ready()) backoff.wait();
 }
 
-/// How long to spin before yielding where ranks outnumber cores: less than a switch to another rank costs.
+/// How long to spin before yielding if ranks outnumber cores: less than a switch to another rank costs.
 class OversubscribedSpin {
  public:
   /// Never over unless `oversubscribed`.

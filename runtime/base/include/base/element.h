@@ -10,19 +10,41 @@
 
 namespace rondo {
 
-/// Storage of float types that C++20 lacks; arithmetic on them is done in float32.
-struct Float16 {
-  uint16_t bits;
+/// Layout of a small float: a sign bit, then the exponent, then the mantissa.
+struct SmallFloatFormat {
+  int exponent_bits;
+  int mantissa_bits;
+  bool has_infinity;  // whether the largest exponent is reserved for infinity and NaN, as in IEEE 754
+
+  constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  constexpr uint32_t sign() const { return 1U << (exponent_bits + mantissa_bits); }
+  /// The code of every NaN.
+  constexpr uint32_t nan() const { return has_infinity ? sign() - (1U << (mantissa_bits - 1)) : sign() - 1; }
+  /// The code, without its sign, of values that are too large and of infinity.
+  constexpr uint32_t overflow() const { return has_infinity ? sign() - (1U << mantissa_bits) : sign() - 2; }
 };
-struct BFloat16 {
-  uint16_t bits;
+
+// Floats of 8 and 16 bits, which C++20 lacks; arithmetic on them is done in float32.
+// X(storage type and enumerator, type of its bits, exponent bits, mantissa bits, whether it has infinity)
+#define RONDO_SMALL_FLOATS(X)         \
+  X(Float16, uint16_t, 5, 10, true)   \
+  X(BFloat16, uint16_t, 8, 7, true)   \
+  X(Float8E4M3, uint8_t, 4, 3, false) \
+  X(Float8E5M2, uint8_t, 5, 2, true)
+
+#define X(type, code, exponent_bits, mantissa_bits, has_infinity)                          \
+  struct type {                                                                            \
+    static constexpr SmallFloatFormat kFormat{exponent_bits, mantissa_bits, has_infinity}; \
+    code bits;                                                                             \
+  };
+RONDO_SMALL_FLOATS(X)
+#undef X
+
+template <class T>
+concept SmallFloat = requires {
+  T::kFormat;
 };
-struct Float8E4M3 {
-  uint8_t bits;
-};
-struct Float8E5M2 {
-  uint8_t bits;
-};
+
 /// A truth value of one byte; anything but 0 reads as true.
 struct Bool8 {
   uint8_t bits;
@@ -31,28 +53,29 @@ struct Bool8 {
 /// The class of a type, on which the allowed operations depend.
 enum class ElementClass : uint8_t { Integer, Float, Complex, Boolean };
 
-// X(enumerator, number in the C API, name, storage type, accumulator, class)
-#define RONDO_ELEMENT_TYPES(X)                                                         \
-  X(Int8, 0, "int8", int8_t, int8_t, Integer)                                          \
-  X(UInt8, 1, "uint8", uint8_t, uint8_t, Integer)                                      \
-  X(Int16, 2, "int16", int16_t, int16_t, Integer)                                      \
-  X(UInt16, 3, "uint16", uint16_t, uint16_t, Integer)                                  \
-  X(Int32, 4, "int32", int32_t, int32_t, Integer)                                      \
-  X(UInt32, 5, "uint32", uint32_t, uint32_t, Integer)                                  \
-  X(Int64, 6, "int64", int64_t, int64_t, Integer)                                      \
-  X(UInt64, 7, "uint64", uint64_t, uint64_t, Integer)                                  \
-  X(Float16, 8, "float16", ::rondo::Float16, float, Float)                             \
-  X(BFloat16, 9, "bfloat16", ::rondo::BFloat16, float, Float)                          \
-  X(Float8E4M3, 10, "float8_e4m3", ::rondo::Float8E4M3, float, Float)                  \
-  X(Float8E5M2, 11, "float8_e5m2", ::rondo::Float8E5M2, float, Float)                  \
-  X(Float32, 12, "float32", float, float, Float)                                       \
-  X(Float64, 13, "float64", double, double, Float)                                     \
-  X(Complex64, 14, "complex64", std::complex<float>, std::complex<float>, Complex)     \
-  X(Complex128, 15, "complex128", std::complex<double>, std::complex<double>, Complex) \
-  X(Bool, 16, "bool", ::rondo::Bool8, ::rondo::Bool8, Boolean)
+// In the order of their numbers in the C API:
+// X(enumerator, constant of the C API after RONDO_, name, storage type, class)
+#define RONDO_ELEMENT_TYPES(X)                                           \
+  X(Int8, INT8, "int8", int8_t, Integer)                                 \
+  X(UInt8, UINT8, "uint8", uint8_t, Integer)                             \
+  X(Int16, INT16, "int16", int16_t, Integer)                             \
+  X(UInt16, UINT16, "uint16", uint16_t, Integer)                         \
+  X(Int32, INT32, "int32", int32_t, Integer)                             \
+  X(UInt32, UINT32, "uint32", uint32_t, Integer)                         \
+  X(Int64, INT64, "int64", int64_t, Integer)                             \
+  X(UInt64, UINT64, "uint64", uint64_t, Integer)                         \
+  X(Float16, FLOAT16, "float16", ::rondo::Float16, Float)                \
+  X(BFloat16, BFLOAT16, "bfloat16", ::rondo::BFloat16, Float)            \
+  X(Float8E4M3, FLOAT8_E4M3, "float8_e4m3", ::rondo::Float8E4M3, Float)  \
+  X(Float8E5M2, FLOAT8_E5M2, "float8_e5m2", ::rondo::Float8E5M2, Float)  \
+  X(Float32, FLOAT32, "float32", float, Float)                           \
+  X(Float64, FLOAT64, "float64", double, Float)                          \
+  X(Complex64, COMPLEX64, "complex64", std::complex<float>, Complex)     \
+  X(Complex128, COMPLEX128, "complex128", std::complex<double>, Complex) \
+  X(Bool, BOOL, "bool", ::rondo::Bool8, Boolean)
 
 enum class ElementType : uint8_t {
-#define X(enumerator, number, name, storage, accumulator, kind) enumerator = number,
+#define X(enumerator, ...) enumerator,
   RONDO_ELEMENT_TYPES(X)
 #undef X
 };
@@ -70,7 +93,7 @@ struct ElementInfo {
 };
 
 inline constexpr ElementInfo kElementInfos[] = {
-#define X(enumerator, number, name, storage, accumulator, kind) {name, sizeof(storage), ElementClass::kind},
+#define X(enumerator, constant, name, storage, kind) {name, sizeof(storage), ElementClass::kind},
     RONDO_ELEMENT_TYPES(X)
 #undef X
 };

@@ -15,55 +15,54 @@
 namespace rondo {
 
 // X(enumerator, variable, meaning)
-#define RONDO_SETTINGS(X)                                                                               \
-  X(Log, "RONDO_LOG", "log level: trace, debug, info, warn, error or off, in any case")                 \
-  X(NcclDebug, "NCCL_DEBUG", "log level where RONDO_LOG is not set, by NCCL's names")                   \
-  X(Timeout, "RONDO_TIMEOUT", "deadline of a call, in seconds")                                         \
-  X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long a start waits for all ranks, in seconds")              \
-  X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                        \
-  X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")          \
-  X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;scan=@shm_pull")           \
-  X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone") \
-  X(Group, "RONDO_GROUP", "so many consecutive ranks at a time are near one another; 1: none are")      \
-  X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                    \
-  X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                   \
-  X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                      \
-  X(ExchangeBytes, "RONDO_EXCHANGE_BYTES", "the longest vector exchanged in memory that all ranks see") \
-  X(StreamBytes, "RONDO_STREAM_BYTES", "the longest vector whose results are kept in caches")           \
-  X(Slots, "RONDO_SLOTS", "slots of a connection")                                                      \
-  X(ReadPeer, "RONDO_READ_PEER", "1: read long messages in the peer's process; 0: copy them to slots")  \
-  X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                     \
-  X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")        \
-  X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                                \
-  X(Unreachable, "RONDO_UNREACHABLE",                                                                   \
-    "after how many seconds without an answer another host counts as lost")                             \
-  X(Secret, "RONDO_SECRET", "the job's secret, which every rank must know")                             \
-  X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                              \
-  X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")    \
-  X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same where RONDO_SOCKET_IFNAME is not set")            \
-  X(SimSeed, "RONDO_SIM_SEED", "seed of the sim transport's delays")                                    \
-  X(SimDelay, "RONDO_SIM_DELAY_US", "longest delay of a message on the sim transport, microseconds")    \
-  X(Rank, "RANK", "this process's rank, as torchrun and rondo-run set it")                              \
-  X(WorldSize, "WORLD_SIZE", "number of ranks, likewise")                                               \
-  X(LocalRank, "LOCAL_RANK", "rank among the processes of this host, likewise")                         \
-  X(LocalWorldSize, "LOCAL_WORLD_SIZE", "number of ranks on this host, likewise")                       \
-  X(MasterAddr, "MASTER_ADDR", "host of rank 0, likewise")                                              \
-  X(MasterPort, "MASTER_PORT", "port of the start at rank 0, likewise")                                 \
-  X(AgentStore, "TORCHELASTIC_USE_AGENT_STORE", "True: torchrun itself listens at MASTER_PORT")         \
-  X(OmpiRank, "OMPI_COMM_WORLD_RANK", "Open MPI's rank")                                                \
-  X(OmpiSize, "OMPI_COMM_WORLD_SIZE", "Open MPI's number of ranks")                                     \
-  X(OmpiLocalRank, "OMPI_COMM_WORLD_LOCAL_RANK", "Open MPI's rank on this host")                        \
-  X(OmpiLocalSize, "OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI's number of ranks on this host")             \
-  X(PmixNamespace, "PMIX_NAMESPACE", "Open MPI's name of the job")                                      \
-  X(PmiRank, "PMI_RANK", "MPICH's rank")                                                                \
-  X(PmiSize, "PMI_SIZE", "MPICH's number of ranks")                                                     \
-  X(MpiLocalRank, "MPI_LOCALRANKID", "MPICH's rank on this host")                                       \
-  X(MpiLocalSize, "MPI_LOCALNRANKS", "MPICH's number of ranks on this host")                            \
-  X(SlurmRank, "SLURM_PROCID", "Slurm's rank")                                                          \
-  X(SlurmSize, "SLURM_NTASKS", "Slurm's number of ranks")                                               \
-  X(SlurmLocalRank, "SLURM_LOCALID", "Slurm's rank on this host")                                       \
-  X(SlurmJob, "SLURM_JOB_ID", "Slurm's name of the job")                                                \
-  X(SlurmStep, "SLURM_STEP_ID", "Slurm's name of the step")                                             \
+#define RONDO_SETTINGS(X)                                                                                  \
+  X(Log, "RONDO_LOG", "log level: trace, debug, info, warn, error or off, in any case")                    \
+  X(NcclDebug, "NCCL_DEBUG", "log level if RONDO_LOG is not set, by NCCL's names")                         \
+  X(Timeout, "RONDO_TIMEOUT", "deadline of a call, in seconds")                                            \
+  X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long start-up waits for all ranks, in seconds")                \
+  X(Device, "RONDO_DEVICE", "the GPU of a rank: host, cuda, cuda:N or cuda:0,1")                           \
+  X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")             \
+  X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;scan=@shm_pull")              \
+  X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone")    \
+  X(Group, "RONDO_GROUP", "size of the groups of nearby consecutive ranks; 1: no groups")                  \
+  X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                       \
+  X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                      \
+  X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                         \
+  X(ExchangeBytes, "RONDO_EXCHANGE_BYTES", "the longest vector exchanged in memory that all ranks see")    \
+  X(StreamBytes, "RONDO_STREAM_BYTES", "the longest vector whose results are kept in caches")              \
+  X(Slots, "RONDO_SLOTS", "slots of a connection")                                                         \
+  X(ReadPeer, "RONDO_READ_PEER", "1: read long messages in the peer's process; 0: copy them to slots")     \
+  X(TcpSockets, "RONDO_TCP_SOCKETS", "sockets of a tcp connection")                                        \
+  X(StagingBytes, "RONDO_STAGING_BYTES", "bytes that a rank stages for GPUs of other processes")           \
+  X(Pin, "RONDO_PIN", "1: bind the thread that starts a rank to a core")                                   \
+  X(Unreachable, "RONDO_UNREACHABLE", "seconds without an answer after which another host counts as lost") \
+  X(Secret, "RONDO_SECRET", "the job's secret, which every rank must know")                                \
+  X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                                 \
+  X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")       \
+  X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same if RONDO_SOCKET_IFNAME is not set")                  \
+  X(SimSeed, "RONDO_SIM_SEED", "seed of the sim transport's delays")                                       \
+  X(SimDelay, "RONDO_SIM_DELAY_US", "longest delay of a message on the sim transport, microseconds")       \
+  X(Rank, "RANK", "this process's rank, as torchrun and rondo-run set it")                                 \
+  X(WorldSize, "WORLD_SIZE", "number of ranks, likewise")                                                  \
+  X(LocalRank, "LOCAL_RANK", "rank among the processes of this host, likewise")                            \
+  X(LocalWorldSize, "LOCAL_WORLD_SIZE", "number of ranks on this host, likewise")                          \
+  X(MasterAddr, "MASTER_ADDR", "host of rank 0, likewise")                                                 \
+  X(MasterPort, "MASTER_PORT", "port on which rank 0 accepts the others, likewise")                        \
+  X(AgentStore, "TORCHELASTIC_USE_AGENT_STORE", "True: torchrun itself listens at MASTER_PORT")            \
+  X(OmpiRank, "OMPI_COMM_WORLD_RANK", "Open MPI's rank")                                                   \
+  X(OmpiSize, "OMPI_COMM_WORLD_SIZE", "Open MPI's number of ranks")                                        \
+  X(OmpiLocalRank, "OMPI_COMM_WORLD_LOCAL_RANK", "Open MPI's rank on this host")                           \
+  X(OmpiLocalSize, "OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI's number of ranks on this host")                \
+  X(PmixNamespace, "PMIX_NAMESPACE", "Open MPI's name of the job")                                         \
+  X(PmiRank, "PMI_RANK", "MPICH's rank")                                                                   \
+  X(PmiSize, "PMI_SIZE", "MPICH's number of ranks")                                                        \
+  X(MpiLocalRank, "MPI_LOCALRANKID", "MPICH's rank on this host")                                          \
+  X(MpiLocalSize, "MPI_LOCALNRANKS", "MPICH's number of ranks on this host")                               \
+  X(SlurmRank, "SLURM_PROCID", "Slurm's rank")                                                             \
+  X(SlurmSize, "SLURM_NTASKS", "Slurm's number of ranks")                                                  \
+  X(SlurmLocalRank, "SLURM_LOCALID", "Slurm's rank on this host")                                          \
+  X(SlurmJob, "SLURM_JOB_ID", "Slurm's name of the job")                                                   \
+  X(SlurmStep, "SLURM_STEP_ID", "Slurm's name of the step")                                                \
   X(SlurmNodes, "SLURM_NODELIST", "Slurm's hosts; the first has rank 0")
 
 enum class Setting {

@@ -18,7 +18,7 @@ def check_torch(installed):
     """Raises ImportError unless this build of Rondo matches the installed torch."""
     again = "run 'pip install --force-reinstall --no-deps .' in Rondo's tree"
     if not TORCH_VERSION:
-        raise ImportError(f"rondo was built where no torch was installed, and torch {installed} is now: {again}")
+        raise ImportError(f"rondo was built without torch, but torch {installed} is now installed: {again}")
     if minor(installed) < OLDEST:
         raise ImportError(f"rondo needs torch {OLDEST[0]}.{OLDEST[1]} or later, and torch {installed} is installed")
     if minor(installed) != minor(TORCH_VERSION):

@@ -40,9 +40,7 @@ struct PeerInfo {
   std::string host_name;
 
   /// True if both are in one process.
-  bool is_beside(const PeerInfo& other) const {
-    return endpoint.process == other.endpoint.process && endpoint.host == other.endpoint.host;
-  }
+  bool is_beside(const PeerInfo& other) const { return endpoint == other.endpoint; }
   /// "rank 3 (process 1234 on host alpha)".
   std::string text() const;
   void write(ByteWriter& writer) const;

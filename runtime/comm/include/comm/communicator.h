@@ -86,7 +86,7 @@ class Communicator {
   Plan* find_plan(const CallRequest& request);
   /// InvalidArgument names the argument.
   Result<Call> check(const CallRequest& request);
-  /// The outcome of a search for where a buffer lies. A lost GPU is not the call's fault, and other ranks
+  /// Handles the result of placing a call (see place()). A lost GPU is not the call's fault, and other ranks
   /// wait for this one: it fails the communicator.
   Status found(const Status& placed);
   /// Whether all calls run on the CPU; otherwise each call queries what its pointers point to.

@@ -12,7 +12,7 @@ namespace rondo {
 
 inline constexpr int kAny = -1;  // source or tag
 
-/// An unfinished send or receive, or a message that no receive has asked for.
+/// An unfinished send or receive, or an arrived message that no receive matches.
 struct MessageNote {
   int32_t peer = -1;  // or kAny
   int32_t tag = -1;   // or kAny
@@ -38,7 +38,7 @@ struct MessageNotes {
 struct PendingMessages {
   MessageNotes receives;
   MessageNotes sends;
-  MessageNotes unasked;  // arrived from a rank from which a receive awaits another tag
+  MessageNotes unexpected;  // arrived from a rank from which a receive awaits another tag
 
   bool none() const { return receives.count == 0 && sends.count == 0; }
   /// The rank that the first of them waits for; kAny: any.
@@ -47,7 +47,7 @@ struct PendingMessages {
 
 /// "recv(from 1, tag 7) and 2 more".
 std::string describe(const PendingMessages& messages);
-/// "; a message with tag 7 of rank 1 has come and nobody asked for it", or empty.
-std::string describe_unasked(const PendingMessages& messages);
+/// "; a message with tag 7 from rank 1 has arrived, but no receive matches it", or empty.
+std::string describe_unexpected(const PendingMessages& messages);
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StallDetector: decides when a wait that lasts is looked into: after a second, then each time it has lasted
+// StallDetector: decides when a long wait is diagnosed: after a second, then each time it has lasted
 // twice as long, and at its deadline. One object per wait, used by one thread.
 #pragma once
 
@@ -18,7 +18,7 @@ class StallDetector {
     since_ns_ = now_ns();
     next_look_ns_ = kFirstLook_ns;
   }
-  /// Stalled and Overdue ask for a look. Overdue: nothing has moved for `timeout_ms`.
+  /// Stalled and Overdue: the wait should be diagnosed. Overdue: nothing has moved for `timeout_ms`.
   Finding judge(int64_t timeout_ms) {
     const int64_t waited_ns = now_ns() - since_ns_;
     return judge(waited_ns, waited_ns / 1'000'000 >= timeout_ms);

@@ -25,9 +25,9 @@ enum class MessageType : uint32_t {
   AllEnded,       // down the tree: all ranks have ended this
   Left,           // to the neighbours: I am leaving after a failure
   Answer,         // to a state query: what this rank is doing
-  UniqueId,       // to a process that asks for it
+  UniqueId,       // to a process that requests it
   Farewell,       // to a neighbour: acknowledges that it is leaving
-  Sounding,       // along the tree: is there news?
+  Sounding,       // along the tree: collects pending notices
   Sounded,        // back: only what has arrived before this
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listeners: the sockets at which other processes reach this one. A connection that arrives has to prove that
-// it knows a session's secret, and then goes to whoever has opened the session here. Strangers may be many:
+// it knows a session's secret, and is then passed to the session's owner here. Strangers may be many:
 // the connections that have proved nothing are limited in number, and warnings about them in rate. Any thread
 // but the service thread, except as noted.
 #pragma once

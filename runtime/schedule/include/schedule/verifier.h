@@ -46,6 +46,7 @@ struct Formula {
   int rank = 0;
   int chunk = 0;  // of the operands
   std::string text;
+  int roundings = 0;  // to the type, at most, that an operand goes through
 };
 
 /// The formulas of all results, by rank and chunk; the schedules must verify.

@@ -27,7 +27,7 @@ int64_t socket_kBps(const NumaNode& numa);
 /// Whether PCIe traffic between GPUs through this processor takes 6/5 of its bytes (Intel).
 bool has_p2p_overhead(const NumaNode& numa);
 
-/// A network port of so many megabits per second.
+/// A network port, by its speed in megabits per second.
 constexpr int64_t port_kBps(int64_t speed_Mbps) { return speed_Mbps * 125; }
 
 }  // namespace rondo

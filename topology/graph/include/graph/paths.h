@@ -58,17 +58,17 @@ class Paths {
     std::vector<int> links;  // the last one, or those through NVSwitches; none: at the GPU itself
     int previous;            // label
   };
-  struct Source {
+  struct FromGpu {
     std::vector<Label> labels;
     std::vector<int> best;  // of each node: a label; -1: none
   };
 
-  static Source paths_from(const TopologyGraph& graph, int gpu);
-  const Source& source(int gpu) const {
+  static FromGpu paths_from(const TopologyGraph& graph, int gpu);
+  const FromGpu& source(int gpu) const {
     return sources_[static_cast<size_t>(source_of_[static_cast<size_t>(gpu)])];
   }
 
-  std::vector<Source> sources_;
+  std::vector<FromGpu> sources_;
   std::vector<int> source_of_;  // by node; -1: not a GPU
 };
 
