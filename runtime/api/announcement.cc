@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/log_level.h"
 #include "rondo/rondo.h"
 
 namespace rondo::api {

@@ -6,7 +6,6 @@
 
 #include "base/backoff.h"
 #include "base/log.h"
-#include "base/log_level.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
 #include "call/check.h"

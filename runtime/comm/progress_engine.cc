@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/backoff.h"
-#include "base/limits.h"
 #include "comm_progress.h"
 #include "user_messages.h"
 

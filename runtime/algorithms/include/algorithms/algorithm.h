@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/association.h"
+#include "base/reduction.h"
 #include "base/status.h"
 #include "schedule/schedule.h"
 
