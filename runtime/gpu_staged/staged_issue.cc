@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "gpu/device.h"
-#include "gpu/words.h"
+#include "gpu/stream.h"
 
 namespace rondo {
 namespace {
