@@ -18,8 +18,7 @@
 
 #include "gpu/device.h"
 #include "gpu/memory.h"
-#include "gpu/owned_stream.h"
-#include "gpu/stopwatch.h"
+#include "gpu/stream.h"
 #include "kernels/device_folds.h"
 
 namespace rondo {

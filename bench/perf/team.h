@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/owned_stream.h"
-#include "gpu/stopwatch.h"
+#include "gpu/stream.h"
 #include "graph_meeting.h"
 #include "options.h"
 #include "rondo/rondo.h"

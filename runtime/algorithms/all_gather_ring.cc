@@ -8,7 +8,6 @@
 // IJHPCA 2005.)
 #include "algorithms/algorithm.h"
 #include "parts.h"
-#include "ring_relay.h"
 
 namespace rondo {
 namespace {

@@ -15,13 +15,45 @@
 // mirrored or not, fold in rank order. (P. Sanders, J. Speck, J. L. Träff, Two-tree algorithms for full
 // bandwidth broadcast, reduction and scan, Parallel Computing 2009.)
 #include <algorithm>
+#include <vector>
 
 #include "algorithms/algorithm.h"
-#include "in_order_tree.h"
 #include "parts.h"
 
 namespace rondo {
 namespace {
+
+// Binary trees with in-order traversal 1, 2, ... n: arithmetic on the lowest set bit.
+//
+//                4               a node's height is the number of its trailing zero bits;
+//            ┌───┴───┐           odd positions are leaves, even ones are not (except possibly the last)
+//            2       6
+//          ┌─┴─┐   ┌─┴─┐
+//          1   3   5   7
+struct TreeNode {
+  int parent = 0;             // 0: this is the root
+  std::vector<int> children;  // at most two, the lower one first
+};
+
+int parent_of(int position, int n) {
+  if (position == 1 << floor_log2(n)) return 0;
+  int bit = position & -position;
+  do {  // positions past n do not exist: their children are attached to their parent instead
+    position = (position & (2 * bit)) != 0 ? position - bit : position + bit;
+    bit *= 2;
+  } while (position > n);
+  return position;
+}
+
+TreeNode in_order_node(int position, int n) {
+  TreeNode node{.parent = parent_of(position, n)};
+  int reach = (position & -position) / 2;
+  if (reach == 0) return node;
+  node.children.push_back(position - reach);
+  while (reach > 0 && position + reach > n) reach /= 2;
+  if (reach > 0) node.children.push_back(position + reach);
+  return node;
+}
 
 constexpr int kTrees = 2;
 

@@ -12,7 +12,6 @@
 // optimal all-reduce algorithms for clusters of workstations, JPDC 2009.)
 #include "algorithms/algorithm.h"
 #include "parts.h"
-#include "ring_relay.h"
 
 namespace rondo {
 namespace {

@@ -64,4 +64,16 @@ bool fits(const Shape& shape, int steps) {
   return shape.nranks >= 1 && shape.nranks < Step::kNone && steps < Step::kNone;
 }
 
+void add_ring_relay(Schedule& schedule, const Move& relay, Ref hold) {
+  if (schedule.rank != 0) {
+    schedule.add(relay);
+    return;
+  }
+  Move take = relay;
+  take.dst = hold;
+  take.send.clear();
+  schedule.add(take);
+  schedule.add({.src = hold, .send = relay.send, .count = relay.count});
+}
+
 }  // namespace rondo

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "schedule/schedule.h"
 
 namespace rondo {
 
@@ -38,5 +39,13 @@ std::vector<int> ranks_above(int n, int rank);
 
 /// Whether n ranks and that many Steps in a lane each fit in the 16 bits that a Step has for them.
 bool fits(const Shape& shape, int steps);
+
+/// Adds a relay around a ring: one fused Step, except at rank 0, where it is two, with the value kept at
+/// `hold` in between (which is where the relay stores it, if it does).
+///
+/// Every rank of a ring starts with a message of its own. If each connection had a single slot, all slots
+/// would then be full and no fused Step could run, since it receives and sends at once. Rank 0 therefore
+/// takes a message out of the ring first, so that the others always find a free slot.
+void add_ring_relay(Schedule& schedule, const Move& relay, Ref hold);
 
 }  // namespace rondo

@@ -9,7 +9,6 @@
 // (Patarasuk, Yuan, JPDC 2009.)
 #include "algorithms/algorithm.h"
 #include "parts.h"
-#include "ring_relay.h"
 
 namespace rondo {
 namespace {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat scan: each rank sends its vector to all ranks above it, and folds those from below.
+// Flat scans: each rank sends its vector to all ranks above it, and folds those from below.
 //
-//     0 ──► 1,2,3     1 ──► 2,3     2 ──► 3          x0, x0 + x1, (x0 + x1) + x2, ...
+//     0 ──► 1,2,3     1 ──► 2,3     2 ──► 3          scan:     x0, x0 + x1, (x0 + x1) + x2, ...
+//                                                    exscan:   -, x0, x0 + x1, (x0 + x1) + x2
 //
-// One round, up to n - 1 vectors in and out of a rank: for a few bytes.
+// One round, up to n - 1 vectors in and out of a rank: for a few bytes. Rank 0's output of the exclusive scan
+// is never written.
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
@@ -20,15 +22,16 @@ Cost cost(const Shape& shape) {
 Schedule build(const Shape& shape, int rank) {
   Schedule schedule(shape, rank);
   if (rank + 1 < shape.nranks) schedule.add({.src = input(0), .send = ranks_above(shape.nranks, rank)});
-  schedule.add({.recv = all_ranks(rank + 1), .src = input(0), .dst = output(0)});
+  if (shape.kind == CollectiveKind::Scan)
+    schedule.add({.recv = all_ranks(rank + 1), .src = input(0), .dst = output(0)});
+  else if (rank > 0)
+    schedule.add({.recv = all_ranks(rank), .dst = output(0)});
   return schedule;
 }
 
-}  // namespace
-
-Algorithm scan_flat() {
+Algorithm row(CollectiveKind kind) {
   return {.name = "flat",
-          .kind = CollectiveKind::Scan,
+          .kind = kind,
           .summary = "every rank sends to all above it; each folds: one round",
           .supports = supports,
           .cost = cost,
@@ -36,5 +39,10 @@ Algorithm scan_flat() {
           .rounds = 1,
           .association = Association::OneFold};
 }
+
+}  // namespace
+
+Algorithm scan_flat() { return row(CollectiveKind::Scan); }
+Algorithm exscan_flat() { return row(CollectiveKind::Exscan); }
 
 }  // namespace rondo

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of algorithms, as meson.build lists it.
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <cassert>
 
 #include "algorithms/algorithm.h"
 #include "base/words.h"
@@ -35,6 +37,21 @@ Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view
   const auto names = names_of(kind);
   return error(Code::InvalidArgument, "{} has no algorithm '{}'; it has: {}{}", collective_name(kind), name,
                fmt::join(names, ", "), did_you_mean(name, names));
+}
+
+Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
+                        const std::vector<int>& order) {
+  assert(is_free_in_order(shape.kind));
+  const auto place = [&order](int of) {
+    return static_cast<int>(std::find(order.begin(), order.end(), of) - order.begin());
+  };
+  Shape by_place = shape;
+  by_place.root = place(shape.root);
+  Schedule schedule = algorithm.build(by_place, place(rank));
+  schedule.rank = rank;
+  for (auto& set : schedule.peer_sets)
+    for (uint16_t& peer : set) peer = static_cast<uint16_t>(order[peer]);
+  return schedule;
 }
 
 }  // namespace rondo

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's communicators: start, split, end.
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <map>
 #include <span>
 
-#include "announcement.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "bootstrap/device_choice.h"
 #include "bootstrap/rendezvous.h"
 #include "comm/create.h"
@@ -36,9 +40,43 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .channels = known.channels});
 }
 
+std::string version_text() {
+  return fmt::format("{}.{}.{}", RONDO_VERSION / 10000, RONDO_VERSION / 100 % 100, RONDO_VERSION % 100);
+}
+
+std::string host_text() {
+  char name[256] = "localhost";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// "shm to 3 ranks, tcp to 4".
+std::string transports_text(const Communicator& made) {
+  std::map<std::string, int> peers;
+  for (int rank = 0; rank < made.size(); ++rank)
+    if (rank != made.rank()) ++peers[made.transport_to(rank).value()];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : peers)
+    parts.push_back(fmt::format("{} to {} {}", name, count, count == 1 ? "rank" : "ranks"));
+  return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
+}
+
+/// Logs, at RONDO_LOG=info, the rank and host of a new communicator, its transports, interfaces and GPU.
+/// `began_ns`: now_ns() at the start of the call that created it.
+void announce(const Communicator& made, int64_t began_ns) {
+  if (!log_shows_info()) return;
+  log().info(
+      "communicator {}: rank {} of {} on host {}, Rondo {}; transports: {}; interfaces: {}; GPU: {}; "
+      "made in {:.1f} ms",
+      made.options().name, made.rank(), made.size(), host_text(), version_text(), transports_text(made),
+      made.membership().session()->interfaces_text(),
+      made.membership().device() < 0 ? "none" : std::to_string(made.membership().device()),
+      static_cast<double>(now_ns() - began_ns) / 1e6);
+}
+
 /// `began_ns`: see announce().
 rondo_comm_t handle_of(CommunicatorPtr communicator, int64_t began_ns) {
-  api::announce(*communicator, began_ns);
+  announce(*communicator, began_ns);
   rondo_comm_t comm = HandlePool<rondo_comm>::get().take();
   comm->communicator = std::move(communicator);
   comm->error_number = api::latest_error_number();
@@ -46,40 +84,34 @@ rondo_comm_t handle_of(CommunicatorPtr communicator, int64_t began_ns) {
   return comm;
 }
 
-Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
-                  const rondo_config_t* config) {
-  if (newcomm == nullptr) return api::null_argument("newcomm");
-  *newcomm = nullptr;
+/// Stores the handle of the communicator that `make` returns, or null if it returns none.
+template <typename Make>
+Status create(rondo_comm_t* comm, const char* name, Make&& make) {
+  if (comm == nullptr) return api::null_argument(name);
+  *comm = nullptr;
   const int64_t began_ns = now_ns();
-  RONDO_TRY_ASSIGN(Communicator * parent, api::live(comm));
-  if (color < RONDO_NO_COLOR)
-    return error(Code::InvalidArgument, "color is {}: it must be at least 0, or RONDO_NO_COLOR", color);
-  Communicator::Options options = parent->options();
-  options.name.clear();
-  if (config != nullptr) {
-    RONDO_TRY_ASSIGN(options, options_of(config));
-  }
-  RONDO_TRY_ASSIGN(auto made, split(*parent, color, key, std::move(options)));
-  if (made != nullptr) *newcomm = handle_of(std::move(made), began_ns);
+  RONDO_TRY_ASSIGN(CommunicatorPtr made, make());
+  if (made != nullptr) *comm = handle_of(std::move(made), began_ns);
   return {};
 }
 
-Status shrink_into(rondo_comm_t comm, std::span<const int> excluded, rondo_comm_t* newcomm,
-                   const rondo_config_t* config) {
-  if (newcomm == nullptr) return api::null_argument("newcomm");
-  *newcomm = nullptr;
-  const int64_t began_ns = now_ns();
-  if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
-  Communicator& parent = *comm->communicator;
+/// The options of a communicator made from `parent`: its own, without the name, unless there is a config.
+Result<Communicator::Options> options_of_child(const Communicator& parent, const rondo_config_t* config) {
+  if (config != nullptr) return options_of(config);
   Communicator::Options options = parent.options();
   options.name.clear();
-  if (config != nullptr) {
-    RONDO_TRY_ASSIGN(options, options_of(config));
-  }
-  if (options.name.empty()) options.name = parent.options().name + "/shrunk";
-  RONDO_TRY_ASSIGN(auto made, shrink(parent, excluded, std::move(options)));
-  *newcomm = handle_of(std::move(made), began_ns);
-  return {};
+  return options;
+}
+
+Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
+                  const rondo_config_t* config) {
+  return create(newcomm, "newcomm", [&]() -> Result<CommunicatorPtr> {
+    RONDO_TRY_ASSIGN(Communicator * parent, api::live(comm));
+    if (color < RONDO_NO_COLOR)
+      return error(Code::InvalidArgument, "color is {}: it must be at least 0, or RONDO_NO_COLOR", color);
+    RONDO_TRY_ASSIGN(auto options, options_of_child(*parent, config));
+    return split(*parent, color, key, std::move(options));
+  });
 }
 
 /// InvalidArgument or InvalidUsage if the communicator must not be freed now.
@@ -136,15 +168,12 @@ rondo_status_t rondo_get_unique_id(rondo_unique_id_t* id) {
 rondo_status_t rondo_init_rank(rondo_comm_t* comm, int nranks, const rondo_unique_id_t* id, int rank,
                                const rondo_config_t* config) {
   return guarded("rondo_init_rank", nullptr, [&]() -> Status {
-    if (comm == nullptr) return api::null_argument("comm");
-    *comm = nullptr;
-    const int64_t began_ns = now_ns();
-    if (id == nullptr) return api::null_argument("id");
-    RONDO_TRY_ASSIGN(auto options, options_of(config));
-    RONDO_TRY_ASSIGN(const UniqueId known, UniqueId::read(std::as_bytes(std::span(id->internal))));
-    RONDO_TRY_ASSIGN(auto made, join(known, nranks, rank, std::move(options)));
-    *comm = handle_of(std::move(made), began_ns);
-    return {};
+    return create(comm, "comm", [&]() -> Result<CommunicatorPtr> {
+      if (id == nullptr) return api::null_argument("id");
+      RONDO_TRY_ASSIGN(auto options, options_of(config));
+      RONDO_TRY_ASSIGN(const UniqueId known, UniqueId::read(std::as_bytes(std::span(id->internal))));
+      return join(known, nranks, rank, std::move(options));
+    });
   });
 }
 
@@ -163,13 +192,10 @@ rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const rondo_confi
 
 rondo_status_t rondo_init(rondo_comm_t* comm, const char* method, const rondo_config_t* config) {
   return guarded("rondo_init", nullptr, [&]() -> Status {
-    if (comm == nullptr) return api::null_argument("comm");
-    *comm = nullptr;
-    const int64_t began_ns = now_ns();
-    RONDO_TRY_ASSIGN(auto options, options_of(config));
-    RONDO_TRY_ASSIGN(auto made, join_by_method(method ? method : "env://", std::move(options)));
-    *comm = handle_of(std::move(made), began_ns);
-    return {};
+    return create(comm, "comm", [&]() -> Result<CommunicatorPtr> {
+      RONDO_TRY_ASSIGN(auto options, options_of(config));
+      return join_by_method(method ? method : "env://", std::move(options));
+    });
   });
 }
 
@@ -188,7 +214,13 @@ rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexclude
     if (nexcluded < 0 || (nexcluded != 0 && excluded == nullptr))
       return error(Code::InvalidArgument, "excluded is {} with {} ranks", static_cast<const void*>(excluded),
                    nexcluded);
-    return shrink_into(comm, std::span(excluded, static_cast<size_t>(nexcluded)), newcomm, config);
+    return create(newcomm, "newcomm", [&]() -> Result<CommunicatorPtr> {
+      if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
+      Communicator& parent = *comm->communicator;
+      RONDO_TRY_ASSIGN(auto options, options_of_child(parent, config));
+      if (options.name.empty()) options.name = parent.options().name + "/shrunk";
+      return shrink(parent, std::span(excluded, static_cast<size_t>(nexcluded)), std::move(options));
+    });
   });
 }
 

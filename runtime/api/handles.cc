@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "base/limits.h"
 #include "comm/group.h"
 
 namespace rondo::api {

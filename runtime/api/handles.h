@@ -91,9 +91,6 @@ inline Result<Communicator*> live(rondo_comm_t comm) {
 Result<Queue*> queue_of(rondo_stream_t stream);
 /// The same; if the handle is a CUDA stream, sets it in `place` and returns null.
 Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
-/// Handles the result of placing a call: a lost GPU is not the call's fault, and other ranks wait for this
-/// one, so the communicator fails.
-
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
 

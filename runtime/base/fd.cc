@@ -11,11 +11,15 @@ void Fd::close() {
   fd_ = -1;
 }
 
-bool may_keep(const Fd& fd) {
+size_t max_descriptors() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+bool may_keep(const Fd& fd) {
   // The kernel hands out the lowest free number, so that indicates how many are in use.
-  return static_cast<rlim_t>(fd.get()) < limit.rlim_cur / 2;
+  return static_cast<size_t>(fd.get()) < max_descriptors() / 2;
 }
 
 }  // namespace rondo

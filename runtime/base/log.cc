@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "base/log_level.h"
 #include "base/settings.h"
 #include "base/words.h"
 

@@ -45,6 +45,8 @@ class ControlPlane {
   const std::vector<PeerInfo>& members() const { return members_; }
   const PeerInfo& member(int rank) const { return members_[static_cast<size_t>(rank)]; }
   bool is_on_this_host(int rank) const { return member(rank).endpoint.host == member(rank_).endpoint.host; }
+  /// How to reach the process of another rank.
+  Route route_to(int rank) const { return is_on_this_host(rank) ? Route::Unix : Route::Tcp; }
 
   Result<Fd> dial(int rank, Route route, ConnectRequest purpose, const Deadline& deadline,
                   const Interrupt& interrupt, Contact* contact = nullptr);

@@ -241,8 +241,8 @@ ControlPlane::Reached ControlPlane::reach(int rank, ConnectKind kind) {
   };
   for (int dials = 1;; ++dials) {
     Reached reached{.began_ns = now_ns(), .fd = Status(Code::Aborted, "the session ends")};
-    reached.fd = dial(rank, is_on_this_host(rank) ? Route::Unix : Route::Tcp, ConnectRequest{.kind = kind},
-                      Deadline::in_ms(kDial_ms), interrupt, &reached.contact);
+    reached.fd = dial(rank, route_to(rank), ConnectRequest{.kind = kind}, Deadline::in_ms(kDial_ms),
+                      interrupt, &reached.contact);
     if (reached.fd.ok() || reached.fd.status().code() != Code::RemoteError || dials == kDials) return reached;
     park({}, kBetweenDials_ms * 1'000'000);
   }

@@ -118,10 +118,9 @@ Status ControlPlane::grow_edges(const Deadline& deadline) {
     early_edges_.clear();
   });
   if (tree_.parent >= 0) {
-    const bool same_host = is_on_this_host(tree_.parent);
     const auto failed = [this] { return start_health_.cause(); };
-    auto fd = dial(tree_.parent, same_host ? Route::Unix : Route::Tcp,
-                   ConnectRequest{.kind = ConnectKind::Control}, deadline, failed);
+    auto fd = dial(tree_.parent, route_to(tree_.parent), ConnectRequest{.kind = ConnectKind::Control},
+                   deadline, failed);
     if (!fd.ok()) return first_news(fd.status());
     auto shared = std::make_shared<Fd>(fd.take());
     context_->event_loop().post([this, shared] { add_edge(tree_.parent, std::move(*shared)); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher_env.h"
+#include "bootstrap/rendezvous.h"
 
 #include "base/settings.h"
 

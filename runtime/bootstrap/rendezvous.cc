@@ -14,7 +14,6 @@
 #include "base/settings.h"
 #include "bootstrap_root.h"
 #include "id_file.h"
-#include "launcher_env.h"
 
 namespace rondo {
 namespace {

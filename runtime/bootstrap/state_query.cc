@@ -34,10 +34,8 @@ int PeerState::waits_for() const {
 
 Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, const Deadline& deadline,
                            const Interrupt& interrupt) {
-  const bool same_host = session.is_on_this_host(rank);
   const ConnectRequest purpose{.kind = ConnectKind::Inquiry, .communicator = communicator};
-  RONDO_TRY_ASSIGN(const Fd fd,
-                   session.dial(rank, same_host ? Route::Unix : Route::Tcp, purpose, deadline, interrupt));
+  RONDO_TRY_ASSIGN(const Fd fd, session.dial(rank, session.route_to(rank), purpose, deadline, interrupt));
   RONDO_TRY_ASSIGN(const ControlMessage message, receive_message(fd, deadline, interrupt));
   ByteReader reader(message.body);
   const auto answer = reader.get<PeerStates>();

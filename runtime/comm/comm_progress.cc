@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/backoff.h"
-#include "base/limits.h"
 
 namespace rondo {
 namespace {

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "finalize.h"
-
+// How a communicator ends. A rank that ends its last communicator waits for that communicator's other ranks.
 #include <algorithm>
+#include <utility>
 
+#include "base/backoff.h"
 #include "bootstrap/state_query.h"
+#include "comm/communicator.h"
+#include "comm/requests.h"
+#include "gpu_calls.h"
+#include "init_siblings.h"
+#include "shm_pull/shm_executor.h"
 
 namespace rondo {
 namespace {
@@ -29,8 +35,9 @@ Result<std::string> what_keeps(const Membership& membership, int rank) {
   return fmt::format("{} {}", does.inside != 0 ? "it is in" : "its last call was", describe(does.last()));
 }
 
-}  // namespace
-
+/// Waits until each other rank has finished the communicator too, has left the job, or is busy with another
+/// communicator, which may depend on this rank finishing this one. Timeout names the first rank for which
+/// none of these holds, and what it is doing.
 Status await_ends(const Membership& membership) {
   const auto interrupt = [&] { return membership.cause(); };
   const Deadline deadline = Deadline::in_ms(membership.timeout_ms());
@@ -51,6 +58,78 @@ Status await_ends(const Membership& membership) {
       return error(Code::Timeout, "{} has not called rondo_finalize() within {} s: {}",
                    membership.rank_text(rank), static_cast<double>(membership.timeout_ms()) / 1000, keeps);
   }
+}
+
+}  // namespace
+
+void Communicator::drain() const {
+  wait_until([this] { return is_idle(); });
+}
+
+void Communicator::retire(std::unique_ptr<Communicator> communicator) {
+  if (!communicator->left_early_) return;
+  const auto init_siblings = std::exchange(communicator->init_siblings_, nullptr);
+  init_siblings->keep(std::move(communicator));
+}
+
+Status Communicator::quiesce() {
+  if (finalized_) return membership_->cause();
+  finalized_ = true;
+  drain();
+  requests_->close();  // after drain(): the queues' calls are over
+  RONDO_TRY(gpu_calls_->finish());
+  {
+    const std::lock_guard lock(messages_.mutex());
+    membership_->recorder().finish(messages_.sent());
+  }
+  membership_->session()->finish(membership_->id());
+  return membership_->cause();
+}
+
+/// Waits only with the rank's last communicator: until then other ranks may need this rank in another one.
+Status Communicator::leave_session() {
+  if (!membership_->session()->is_last(membership_->id())) return {};
+  left_early_ = init_siblings_ != nullptr && !init_siblings_->leave();
+  if (left_early_) return {};
+  membership_->recorder().wait_for_ends();
+  const Status ended = await_ends(*membership_);
+  membership_->recorder().end();
+  if (!ended.ok()) return membership_->fail(ended);
+  membership_->session()->depart();
+  return {};
+}
+
+/// This rank makes no more calls, so messages that it has not received never will be.
+Status Communicator::check_nothing_left() const {
+  RONDO_TRY(connections_.check_nothing_left());
+  if (shm_executor_) RONDO_TRY(shm_executor_->check_nothing_left());
+  if (messages_.unreceived() == 0) return {};
+  return error(Code::Mismatch, "{} messages were sent to rank {} and never received", messages_.unreceived(),
+               rank());
+}
+
+Status Communicator::finalize() {
+  if (std::exchange(ended_, true)) return {};
+  RONDO_TRY(quiesce());
+  RONDO_TRY(leave_session());
+  gpu_calls_->disconnect();
+  const Status left = check_nothing_left();
+  return left.ok() ? left : membership_->fail(left);
+}
+
+Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
+  Communicator& leaving = *communicator;
+  const bool ended = std::exchange(leaving.ended_, true) || leaving.membership().failed();
+  const Status quiet = ended ? Status() : leaving.quiesce();
+  if (!ended && quiet.ok()) {
+    if (leaving.membership().session()->is_last(leaving.membership().id())) {
+      leaving.left_early_ = leaving.init_siblings_ != nullptr && !leaving.init_siblings_->leave();
+      leaving.membership().session()->depart();
+    }
+    leaving.gpu_calls_->disconnect();
+  }
+  retire(std::move(communicator));
+  return quiet;
 }
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 #include "comm/group.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/backoff.h"
 #include "comm/queue.h"
@@ -127,6 +128,27 @@ Status issue_collected_messages() {
 }
 
 }  // namespace
+
+bool UserMessage::is_done() const {
+  return std::visit([](const auto& one) { return one.done; }, request);
+}
+
+int UserMessage::peer() const {
+  return std::visit([](const auto& one) { return one.peer; }, request);
+}
+
+void UserMessage::finish() const {
+  if (tell != nullptr) tell(std::get<RecvRequest>(request), whom);
+}
+
+GroupOp UserMessage::op(Queue* queue, const CallPlace& place) const {
+  if (const auto* send = std::get_if<SendRequest>(&request))
+    return {communicator, std::make_shared<SendRequest>(*send), queue, {}, place};
+  auto recv = std::make_shared<RecvRequest>(std::get<RecvRequest>(request));
+  std::function<void()> finish;
+  if (tell != nullptr) finish = [recv, tell = tell, whom = whom] { tell(*recv, whom); };
+  return {communicator, std::move(recv), queue, std::move(finish), place};
+}
 
 void group_start() { ++group_depth; }
 

@@ -5,12 +5,65 @@
 #include <vector>
 
 #include "base/backoff.h"
-#include "base/limits.h"
 #include "comm_progress.h"
-#include "user_messages.h"
 
 namespace rondo {
 namespace {
+
+/// The fast path of sends and receives of host memory: a short message is sent, and one that has arrived is
+/// received, at once and without allocating a request. Takes the messages of one communicator, as long as
+/// each can be done at once in its turn; fails at the first one that cannot. Messages that are not done can
+/// still become GroupOps.
+class MessagesAtOnce final : public Task {
+ public:
+  MessagesAtOnce(PointToPoint& engine, std::span<UserMessage> messages)
+      : engine_(engine), messages_(messages) {}
+
+  /// A send may wait for a peer's receive, which may wait for a send to complete: so receives never wait for
+  /// sends.
+  Progress advance() override {
+    const std::lock_guard lock(engine_.mutex());
+    const Progress sent = advance_all<SendRequest>();
+    if (sent == Progress::Failed) return sent;
+    const Progress received = advance_all<RecvRequest>();
+    return received == Progress::Done ? sent : received;
+  }
+  Status status() const override { return {}; }
+  int blocked_on() const override { return -1; }
+  /// A peer that runs on another CPU usually answers sooner than this thread would return from a yield.
+  bool may_block_others(bool oversubscribed) override {
+    if (!oversubscribed) return false;
+    const std::lock_guard lock(engine_.mutex());
+    return std::ranges::any_of(messages_, [&](const UserMessage& message) {
+      return !message.is_done() && engine_.is_yielding(message.peer());
+    });
+  }
+  /// Tells the peers that this rank yields, so that they do not spin for it.
+  void let_others_run() override {
+    set_yielding(true);
+    Task::let_others_run();
+    set_yielding(false);
+  }
+
+ private:
+  void set_yielding(bool is_yielding) {
+    const std::lock_guard lock(engine_.mutex());
+    for (const UserMessage& message : messages_) engine_.set_yielding(message.peer(), is_yielding);
+  }
+  template <typename Request>
+  Progress advance_all() {
+    for (UserMessage& message : messages_) {
+      auto* request = std::get_if<Request>(&message.request);
+      if (request == nullptr || request->done) continue;
+      const Progress progress = engine_.try_now(*request);
+      if (progress != Progress::Done) return progress;
+    }
+    return Progress::Done;
+  }
+
+  PointToPoint& engine_;
+  std::span<UserMessage> messages_;
+};
 
 /// Polls between two yields, and yields, before a call needs the full progress loop.
 constexpr int kQuickTurns = 256;

@@ -80,11 +80,10 @@ class ShrinkExchange {
   }
 
   Status tell(int rank, const UniqueId& id) {
-    const bool here = parent_.membership().is_on_this_host(rank);
+    const int member = parent_.membership().session_rank(rank);
     const auto alive = [this] { return check_alive(); };
     RONDO_TRY_ASSIGN(const Fd fd,
-                     session_.dial(parent_.membership().session_rank(rank), here ? Route::Unix : Route::Tcp,
-                                   purpose(), deadline_, alive));
+                     session_.dial(member, session_.route_to(member), purpose(), deadline_, alive));
     std::array<std::byte, UniqueId::kBytes> bytes{};
     id.write(bytes);
     ByteWriter body;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/connection_executor.h"
 
-#include "algorithms/ordered.h"
+#include "algorithms/algorithm.h"
 #include "plan/connection_costs.h"
 #include "step_executor.h"
 

@@ -4,11 +4,8 @@
 #include "gpu/graph.h"
 #include "gpu/ipc.h"
 #include "gpu/memory.h"
-#include "gpu/owned_stream.h"
 #include "gpu/shared_memory.h"
-#include "gpu/stopwatch.h"
 #include "gpu/stream.h"
-#include "gpu/words.h"
 
 namespace rondo::gpu {
 namespace {
@@ -49,46 +46,31 @@ Result<Fd> SharedMemory::exported() const { return absent(); }
 Result<Allocation> allocation_of(const void*, int) { return absent(); }
 Result<IpcHandle> export_memory(const void*, int) { return absent(); }
 Result<ImportedMemory> ImportedMemory::open(const IpcHandle&, int) { return absent(); }
-ImportedMemory::~ImportedMemory() = default;
-ImportedMemory::ImportedMemory(ImportedMemory&&) noexcept {}
-ImportedMemory& ImportedMemory::operator=(ImportedMemory&&) noexcept { return *this; }
+void ImportedMemory::CloseMemory::operator()(std::byte*) const {}
 Result<HostWindow> HostWindow::open(int, void*, size_t) { return absent(); }
-HostWindow::~HostWindow() = default;
-HostWindow::HostWindow(HostWindow&&) noexcept {}
-HostWindow& HostWindow::operator=(HostWindow&&) noexcept { return *this; }
+void HostWindow::UnregisterMemory::operator()(void*) const {}
 OutsideCapture::OutsideCapture() = default;
 OutsideCapture::~OutsideCapture() = default;
 
 Status check_stream(Stream, int) { return absent(); }
 Result<uint64_t> capture_of(Stream) { return absent(); }
 Status synchronize(Stream) { return absent(); }
-Result<Event> Event::create(int) { return absent(); }
-Event::~Event() = default;
-Event::Event(Event&&) noexcept {}
-Event& Event::operator=(Event&&) noexcept { return *this; }
+Result<Event> Event::create(int, bool) { return absent(); }
+void Event::DestroyEvent::operator()(CUevent_st*) const {}
 Status Event::record(Stream) { return absent(); }
 Status operate(Stream, std::span<const WordOperation>) { return absent(); }
 Status Event::hold(Stream) const { return absent(); }
 Result<bool> Event::complete() const { return absent(); }
+Result<double> Event::elapsed_us(const Event&) const { return absent(); }
 
 Result<OwnedStream> OwnedStream::create(int) { return absent(); }
-OwnedStream::~OwnedStream() = default;
-OwnedStream::OwnedStream(OwnedStream&&) noexcept {}
-OwnedStream& OwnedStream::operator=(OwnedStream&&) noexcept { return *this; }
+void OwnedStream::DestroyStream::operator()(Stream) const {}
 
 Result<Stopwatch> Stopwatch::create(int) { return absent(); }
-Stopwatch::~Stopwatch() = default;
-Stopwatch::Stopwatch(Stopwatch&&) noexcept {}
-Stopwatch& Stopwatch::operator=(Stopwatch&&) noexcept { return *this; }
-Status Stopwatch::start(Stream) { return absent(); }
-Status Stopwatch::stop(Stream) { return absent(); }
-Result<double> Stopwatch::elapsed_us() const { return absent(); }
 
 Status begin_capture(Stream) { return absent(); }
 Result<Graph> Graph::end_capture(Stream) { return absent(); }
-Graph::~Graph() = default;
-Graph::Graph(Graph&&) noexcept {}
-Graph& Graph::operator=(Graph&&) noexcept { return *this; }
+void Graph::DestroyGraph::operator()(CUgraphExec_st*) const {}
 Status Graph::launch(Stream) const { return absent(); }
 
 }  // namespace rondo::gpu

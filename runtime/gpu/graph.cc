@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/graph.h"
 
-#include <utility>
-
 #include "driver.h"
 
 namespace rondo::gpu {
@@ -18,26 +16,21 @@ Result<Graph> Graph::end_capture(Stream stream) {
   const Driver& cuda = *driver().value();
   CUgraph recorded = nullptr;
   RONDO_TRY(outcome(cuda.cuStreamEndCapture(stream, &recorded), "capturing a graph"));
-  Graph graph;
-  const CUresult made = cuda.cuGraphInstantiate(&graph.graph_, recorded, 0);
+  CUgraphExec instance = nullptr;
+  const CUresult made = cuda.cuGraphInstantiate(&instance, recorded, 0);
   cuda.cuGraphDestroy(recorded);
   RONDO_TRY(outcome(made, "instantiating a graph"));
+  Graph graph;
+  graph.graph_.reset(instance);
   return graph;
 }
 
-Graph::~Graph() {
-  if (graph_ != nullptr) driver().value()->cuGraphExecDestroy(graph_);
-}
-
-Graph::Graph(Graph&& other) noexcept { *this = std::move(other); }
-
-Graph& Graph::operator=(Graph&& other) noexcept {
-  std::swap(graph_, other.graph_);
-  return *this;
+void Graph::DestroyGraph::operator()(CUgraphExec_st* graph) const {
+  driver().value()->cuGraphExecDestroy(graph);
 }
 
 Status Graph::launch(Stream stream) const {
-  return outcome(driver().value()->cuGraphLaunch(graph_, stream), "launching a graph");
+  return outcome(driver().value()->cuGraphLaunch(graph_.get(), stream), "launching a graph");
 }
 
 }  // namespace rondo::gpu

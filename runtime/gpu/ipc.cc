@@ -2,7 +2,6 @@
 #include "gpu/ipc.h"
 
 #include <cstring>
-#include <utility>
 
 #include "driver.h"
 #include "gpu/device.h"
@@ -42,23 +41,13 @@ Result<ImportedMemory> ImportedMemory::open(const IpcHandle& handle, int device)
   RONDO_TRY(outcome(cuda->cuIpcOpenMemHandle(&base, given, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
                     "opening another process's memory"));
   ImportedMemory memory;
-  memory.device_ = device;
-  memory.base_ = reinterpret_cast<std::byte*>(base);
+  memory.base_ = {reinterpret_cast<std::byte*>(base), {device}};
   return memory;
 }
 
-ImportedMemory::~ImportedMemory() {
-  if (base_ == nullptr) return;
-  const Current current(device_);
-  if (current.status().ok()) driver().value()->cuIpcCloseMemHandle(address(base_));
-}
-
-ImportedMemory::ImportedMemory(ImportedMemory&& other) noexcept { *this = std::move(other); }
-
-ImportedMemory& ImportedMemory::operator=(ImportedMemory&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(base_, other.base_);
-  return *this;
+void ImportedMemory::CloseMemory::operator()(std::byte* base) const {
+  const Current current(device);
+  if (current.status().ok()) driver().value()->cuIpcCloseMemHandle(address(base));
 }
 
 }  // namespace rondo::gpu

@@ -10,8 +10,8 @@
 
 #include "driver.h"
 #include "gpu/device.h"
-#include "gpu/owned_stream.h"
 #include "gpu/shared_memory.h"
+#include "gpu/stream.h"
 
 namespace rondo::gpu {
 namespace {

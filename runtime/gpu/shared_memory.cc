@@ -110,27 +110,16 @@ Result<HostWindow> HostWindow::open(int device, void* memory, size_t bytes) {
       cuda->cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
       "mapping host memory for a GPU"));
   HostWindow window;
-  window.device_ = device;
-  window.memory_ = memory;
+  window.memory_ = {memory, {device}};
   CUdeviceptr at = 0;
   RONDO_TRY(outcome(cuda->cuMemHostGetDevicePointer(&at, memory, 0), "mapping host memory for a GPU"));
   window.data_ = reinterpret_cast<std::byte*>(at);
   return window;
 }
 
-HostWindow::~HostWindow() {
-  if (memory_ == nullptr) return;
-  const Current current(device_);
-  if (current.status().ok()) driver().value()->cuMemHostUnregister(memory_);
-}
-
-HostWindow::HostWindow(HostWindow&& other) noexcept { *this = std::move(other); }
-
-HostWindow& HostWindow::operator=(HostWindow&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(memory_, other.memory_);
-  std::swap(data_, other.data_);
-  return *this;
+void HostWindow::UnregisterMemory::operator()(void* memory) const {
+  const Current current(device);
+  if (current.status().ok()) driver().value()->cuMemHostUnregister(memory);
 }
 
 OutsideCapture::OutsideCapture() {

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "gpu/device.h"
-#include "gpu/words.h"
+#include "gpu/shared_memory.h"
+#include "gpu/stream.h"
 
 namespace rondo {
 namespace {
@@ -157,6 +158,37 @@ Status issue_staged(std::span<const LocalCall> local_calls) {
     for (DeviceStream& team : teams) RONDO_TRY(team.end());
     return {};
   });
+}
+
+Status StreamTail::enter(gpu::Stream stream) {
+  RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(stream));
+  const std::lock_guard lock(mutex_);
+  if (capture != 0) return captured_.made && capture == capture_ ? captured_.event.hold(stream) : Status();
+  return direct_.made ? direct_.event.hold(stream) : Status();
+}
+
+Status StreamTail::leave(gpu::Stream stream) {
+  RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(stream));
+  const std::lock_guard lock(mutex_);
+  if (capture == 0) return record(direct_, stream);
+  capture_ = capture;
+  return record(captured_, stream);
+}
+
+Status StreamTail::record(Mark& mark, gpu::Stream stream) const {
+  const gpu::OutsideCapture outside;
+  if (!mark.made) {
+    RONDO_TRY_ASSIGN(mark.event, gpu::Event::create(device_));
+    mark.made = true;
+  }
+  return mark.event.record(stream);
+}
+
+Result<bool> StreamTail::passed() {
+  const gpu::OutsideCapture outside;
+  const std::lock_guard lock(mutex_);
+  if (!direct_.made) return true;
+  return direct_.event.complete();
 }
 
 }  // namespace rondo

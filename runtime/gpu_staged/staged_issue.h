@@ -8,13 +8,39 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
+#include "gpu/stream.h"
 #include "gpu_group/local_group.h"
 #include "ipc_handle_exchange.h"
 #include "staged_plan.h"
-#include "stream_tail.h"
 
 namespace rondo {
+
+/// Marks where a communicator's latest call ends in its stream. Calls share staging, so the next call, in any
+/// stream, must wait for it.
+class StreamTail {
+ public:
+  explicit StreamTail(int device) : device_(device) {}
+  /// Makes later work of the stream wait for previous calls; in a capture, for calls of the same capture.
+  Status enter(gpu::Stream stream);
+  Status leave(gpu::Stream stream);
+  /// Whether all calls issued outside graphs have completed.
+  Result<bool> passed();
+
+ private:
+  struct Mark {
+    gpu::Event event;
+    bool made = false;
+  };
+  Status record(Mark& mark, gpu::Stream stream) const;
+
+  std::mutex mutex_;
+  int device_;
+  Mark direct_;
+  Mark captured_;
+  uint64_t capture_ = 0;  // the capture that `captured_` belongs to
+};
 
 /// A LocalCall's payload for issue_staged().
 struct StagedPart {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include "gpu/words.h"
+#include "gpu/stream.h"
 
 namespace rondo {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/association.h"
+#include "base/reduction.h"
 #include "base/status.h"
 #include "schedule/verifier.h"
 

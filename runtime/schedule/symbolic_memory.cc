@@ -3,6 +3,8 @@
 
 #include "chunk_rules.h"
 
+#include <algorithm>
+
 namespace rondo {
 namespace {
 
@@ -90,6 +92,21 @@ Status SymbolicMemory::write(int tile, Ref ref, ExpressionId value, const Access
 ExpressionId SymbolicMemory::output(int tile, int chunk) const {
   const Cell& cell = cells_[place(tile, rondo::output(chunk))];
   return cell.written ? cell.value : -1;
+}
+
+HappensBefore::HappensBefore(const std::vector<Schedule>& ranks) {
+  size_t lanes = 0;
+  for (const Schedule& schedule : ranks) {
+    first_lane_.push_back(lanes);
+    lanes += schedule.lanes.size();
+    tracks_ = tracks_ || schedule.lanes.size() > 1;
+  }
+  if (tracks_) clocks_.assign(lanes, Clock(lanes, 0));
+}
+
+void HappensBefore::join(size_t index, const Clock& other) {
+  Clock& own = clocks_[index];
+  for (size_t i = 0; i < own.size(); ++i) own[i] = std::max(own[i], other[i]);
 }
 
 }  // namespace rondo

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "expressions.h"
-#include "happens_before.h"
 #include "schedule/verifier.h"
 #include "symbolic_memory.h"
 

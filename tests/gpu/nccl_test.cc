@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
-#include "gpu/owned_stream.h"
+#include "gpu/stream.h"
 #include "ranks.h"
 
 namespace rondo::test {

@@ -9,7 +9,7 @@
 #include "gpu.h"
 #include "gpu/graph.h"
 #include "gpu/memory.h"
-#include "gpu/words.h"
+#include "gpu/stream.h"
 #include "oracle.h"
 
 namespace rondo::test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/association.h"
+#include "base/reduction.h"
 
 #include "catch.h"
 #include "schedule/verifier.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Algorithms over ranks in an order other than that of their numbers.
-#include "algorithms/ordered.h"
+#include "algorithms/algorithm.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher_env.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ranks count as local to one another.
-#include "locality.h"
+#include "plan/comm_topology.h"
 
 #include "catch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives, messages and groups.
-#include "values.h"
+#include "comm.h"
 
 #include "comm_task.h"
 #include "group.h"

@@ -99,4 +99,8 @@ ncclResult_t with(const char* call, ncclComm* comm, Body&& body) {
 
 inline Outcome null_argument(const char* name) { return wrong(ncclInvalidArgument, "{} is NULL", name); }
 
+Outcome type_of(ncclDataType_t datatype, rondo_type_t& out);
+/// One of NCCL's five, or one created for this communicator.
+Outcome op_of(ncclComm& comm, ncclRedOp_t op, rondo_op_t& out);
+
 }  // namespace rondo::nccl

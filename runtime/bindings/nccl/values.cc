@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types and operations, and ncclRedOp*().
-#include "values.h"
+#include "comm.h"
 
 #include <array>
 

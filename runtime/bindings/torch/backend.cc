@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend.h"
 
+#include <Python.h>
+
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
@@ -8,11 +10,24 @@
 #include <set>
 
 #include "failures.h"
-#include "gil.h"
 #include "work.h"
 
 namespace rondo::torch_binding {
 namespace {
+
+/// Releases the GIL while this thread waits for others, which may need it: their futures call Python.
+class WithoutGil {
+ public:
+  WithoutGil() : saved_(Py_IsInitialized() && PyGILState_Check() ? PyEval_SaveThread() : nullptr) {}
+  ~WithoutGil() {
+    if (saved_ != nullptr) PyEval_RestoreThread(saved_);
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* saved_;
+};
 
 using std::chrono::milliseconds;
 

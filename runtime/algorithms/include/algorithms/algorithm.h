@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "base/association.h"
+#include "base/reduction.h"
 #include "base/status.h"
 #include "schedule/schedule.h"
 
@@ -123,5 +124,12 @@ std::span<const Algorithm> algorithms();
 
 /// The row of that collective and name; if there is none, InvalidArgument that lists the names.
 Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name);
+
+/// Whether ranks may be permuted: no chunk of the kind belongs to a rank, and none are combined.
+constexpr bool is_free_in_order(CollectiveKind kind) { return kind == CollectiveKind::Broadcast; }
+
+/// The Schedule of `rank`; order[p] is the rank in place p. Requires is_free_in_order().
+Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
+                        const std::vector<int>& order);
 
 }  // namespace rondo

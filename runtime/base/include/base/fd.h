@@ -2,6 +2,7 @@
 // Fd: owns a file descriptor and closes it. Movable, one owner; thread rules are its owner's.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 namespace rondo {
@@ -27,6 +28,9 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// The number of descriptors that the process may have.
+size_t max_descriptors();
 
 /// Whether a descriptor may stay open for an optional purpose: the process uses less than half of its limit.
 bool may_keep(const Fd& fd);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/status.h"
+
 namespace rondo {
 
 enum class LogLevel { Debug, Info, Warn };
@@ -35,5 +37,12 @@ class Log {
 
 /// The process's log.
 inline Log log() { return {}; }
+
+/// Re-reads the level from the environment; InvalidArgument if RONDO_LOG is not a level. Until the first
+/// call, and after an error, the log shows at least warnings.
+Status read_log_level();
+
+/// Whether the log shows info() messages.
+bool log_shows_info();
 
 }  // namespace rondo

@@ -60,6 +60,12 @@ Status error(Code code, fmt::format_string<Args...> format, Args&&... args) {
   return Status(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// The limit behind an errno, " (this process may have 1024 descriptors: ulimit -n)"; empty if there is none.
+std::string limit_behind(int error_number);
+
+/// The Status for a std::bad_alloc, with the process's memory limit if it has one.
+Status out_of_memory();
+
 /// SystemError with errno's own words: "what: No such file or directory".
 Status system_error(const std::string& what, int error_number);
 

@@ -72,4 +72,10 @@ Result<Method> parse_method(const std::string& text);
 /// at first.
 Result<RendezvousResult> meet(const Method& method, int64_t timeout_ms, const UniqueId* stale);
 
+/// nullopt if no launcher is detected; InvalidArgument names a variable with an invalid value.
+Result<std::optional<LauncherEnv>> read_launch();
+
+/// The first host of a Slurm list such as "node[03-07,9],login1".
+std::string first_slurm_host(const std::string& list);
+
 }  // namespace rondo

@@ -39,6 +39,8 @@ class Session {
   int size() const { return static_cast<int>(members_.size()); }
   const PeerInfo& member(int rank) const { return members_[static_cast<size_t>(rank)]; }
   bool is_on_this_host(int rank) const { return member(rank).endpoint.host == member(rank_).endpoint.host; }
+  /// How to reach the process of another rank.
+  Route route_to(int rank) const { return is_on_this_host(rank) ? Route::Unix : Route::Tcp; }
 
   /// A socket to another rank's process, for the given purpose; its `from_rank` and `to_rank` are filled in.
   Result<Fd> dial(int rank, Route route, ConnectRequest purpose, const Deadline& deadline,

@@ -3,6 +3,8 @@
 // context must be current. Any thread; a capture may be begun by one thread and ended by another.
 #pragma once
 
+#include <memory>
+
 #include "base/status.h"
 #include "gpu/stream.h"
 
@@ -19,15 +21,14 @@ class Graph {
  public:
   /// Ends the capture that begin_capture() began on the stream.
   static Result<Graph> end_capture(Stream stream);
-  Graph() = default;
-  ~Graph();
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
 
   Status launch(Stream stream) const;
 
  private:
-  CUgraphExec_st* graph_ = nullptr;
+  struct DestroyGraph {
+    void operator()(CUgraphExec_st* graph) const;
+  };
+  std::unique_ptr<CUgraphExec_st, DestroyGraph> graph_;
 };
 
 }  // namespace rondo::gpu

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
 #include "base/status.h"
 
@@ -27,17 +28,16 @@ Result<IpcHandle> export_memory(const void* base, int device);
 class ImportedMemory {
  public:
   static Result<ImportedMemory> open(const IpcHandle& handle, int device);
-  ImportedMemory() = default;
-  ~ImportedMemory();
-  ImportedMemory(ImportedMemory&& other) noexcept;
-  ImportedMemory& operator=(ImportedMemory&& other) noexcept;
 
   /// The start of the allocation in this process.
-  std::byte* base() const { return base_; }
+  std::byte* base() const { return base_.get(); }
 
  private:
-  int device_ = 0;
-  std::byte* base_ = nullptr;
+  struct CloseMemory {
+    int device;
+    void operator()(std::byte* base) const;
+  };
+  std::unique_ptr<std::byte, CloseMemory> base_;
 };
 
 }  // namespace rondo::gpu

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/fd.h"
 #include "base/status.h"
@@ -41,17 +42,16 @@ class SharedMemory {
 class HostWindow {
  public:
   static Result<HostWindow> open(int device, void* memory, size_t bytes);
-  HostWindow() = default;
-  ~HostWindow();
-  HostWindow(HostWindow&& other) noexcept;
-  HostWindow& operator=(HostWindow&& other) noexcept;
 
   /// Its address on the devices.
   std::byte* data() const { return data_; }
 
  private:
-  int device_ = 0;
-  void* memory_ = nullptr;
+  struct UnregisterMemory {
+    int device;
+    void operator()(void* memory) const;
+  };
+  std::unique_ptr<void, UnregisterMemory> memory_;
   std::byte* data_ = nullptr;
 };
 

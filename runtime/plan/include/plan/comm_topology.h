@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "bootstrap/peer_info.h"
 #include "transports/transport.h"
 
 namespace rondo {
@@ -48,5 +49,15 @@ class CommTopology {
   Members all_;
   std::map<uint64_t, Members> hosts_;
 };
+
+// Which ranks are close to one another: the same list gives the same result at all ranks.
+
+/// 0, 1, ... reordered so that the ranks of a host are adjacent and sorted by their first allowed CPU;
+/// otherwise in the given order.
+std::vector<int> order_by_locality(const std::vector<const PeerInfo*>& ranks);
+
+/// The size of the groups of consecutive ranks that are closer to one another than to the rest: the ranks of
+/// a host or, if there is one host, those that share a last-level cache. 1: no groups of equal size.
+int near_at_a_time(const std::vector<const PeerInfo*>& ranks);
 
 }  // namespace rondo

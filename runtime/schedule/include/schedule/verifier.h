@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "base/association.h"
+#include "base/reduction.h"
 #include "base/status.h"
 #include "schedule/schedule.h"
 
