@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collective_call.h"
+#include "collective_result.h"
 #include "oracle.h"
 #include "processes.h"
 
@@ -54,9 +55,6 @@ struct Job {
     return random_operands(type, op, 2 * count, rank, count * blocks);
   }
   size_t output_bytes() const { return count * type_bytes(type); }
-  bool has_result(int rank) const {
-    return (kind != Kind::Reduce || rank == 0) && (kind != Kind::Exscan || rank != 0);
-  }
 };
 
 /// One rank's operation; each rank has its own scalar.
@@ -147,8 +145,7 @@ std::vector<Job> jobs_of(const Specified& one) {
     for (const size_t count : {kShort, long_count(type)}) {
       if (count != kShort && one.kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
-        if (op != RONDO_AVG || (one.kind != Kind::Scan && one.kind != Kind::Exscan))
-          jobs.push_back({one.kind, type, op, false, count});
+        if (op != RONDO_AVG || averages(one.kind)) jobs.push_back({one.kind, type, op, false, count});
       jobs.push_back({one.kind, type, RONDO_SUM, true, count});
     }
   }
@@ -160,7 +157,7 @@ void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes
              const std::vector<Bytes>& expected, const char* algorithm) {
   for (size_t i = 0; i < mine.size(); ++i) {
     const int rank = mine[i].rank;
-    if (job.has_result(rank))
+    if (has_result(job.kind, mine[i].size, 0, rank))
       require(got[i] == expected[static_cast<size_t>(rank)], job.text() + ": rank " + std::to_string(rank) +
                                                                  " of " + std::to_string(mine[i].size) +
                                                                  " has other bits than " + algorithm);

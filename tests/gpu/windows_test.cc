@@ -10,35 +10,21 @@ namespace {
 
 constexpr size_t kArena = 1 << 20;
 
-/// Whether peers read data of this rank in such a call.
-bool gives(const Trial& trial, const Rank& rank) {
-  switch (trial.kind) {
-    case Kind::Broadcast:
-    case Kind::Scatter: return rank.rank == trial.root;
-    case Kind::Reduce:
-    case Kind::Gather: return rank.rank != trial.root;
-    case Kind::Scan:
-    case Kind::Exscan: return rank.rank + 1 < rank.size;
-    case Kind::Barrier: return false;
-    default: return true;
-  }
-}
-
-/// Whether a rank overwrites what its peers may still read.
-bool overwrites(const Trial& trial, const Rank& rank) {
-  if (trial.kind == Kind::Exscan) return trial.in_place && rank.rank != 0;  // rank 0 gets nothing
-  return trial.in_place &&
-         (trial.kind == Kind::AllReduce || trial.kind == Kind::Scan || trial.kind == Kind::AllToAll);
+/// Whether peers read this rank's sendbuf in place: not if it also receives the rank's result.
+bool is_read_in_place(const Trial& trial, const Rank& rank) {
+  const CollectiveTraits& kind = traits(trial.kind);
+  const bool overwritten = trial.in_place && !kind.has_root() && kind.sends == kind.receives &&
+                           has_result(trial.kind, rank.size, trial.root, rank.rank);
+  return gives(trial.kind, rank.size, trial.root, rank.rank) && !overwritten;
 }
 
 void every_kind_directly(const Rank& rank, const ForeignMemory& memory) {
-  for (const Kind kind : kAllKinds)
+  for (const Kind kind : kAllCollectives)
     for (const bool in_place : {false, true}) {
       Trial trial{.kind = kind, .count = 1009, .in_place = in_place && kind != Kind::Barrier, .seed = 3};
       for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
         run_on(rank, memory, trial);
-        const char* const expected =
-            gives(trial, rank) && !overwrites(trial, rank) ? "gpu_windows" : "gpu_staged";
+        const char* const expected = is_read_in_place(trial, rank) ? "gpu_windows" : "gpu_staged";
         require(algorithm(rank) == expected, trial.text() + " went by " + algorithm(rank));
       }
     }

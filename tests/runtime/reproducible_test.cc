@@ -33,17 +33,21 @@ struct Reduction {
 
 constexpr rondo_op_t kPremulSum = -1;
 
-constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce, Kind::ReduceScatter, Kind::Scan, Kind::Exscan};
+std::vector<Kind> reducing_kinds() {
+  std::vector<Kind> kinds;
+  std::copy_if(kAllCollectives.begin(), kAllCollectives.end(), std::back_inserter(kinds), reduces);
+  return kinds;
+}
 
 /// All reductions whose results are rounded.
 std::vector<Reduction> reductions_that_round() {
   std::vector<Reduction> made;
-  for (const Kind kind : kReducing)
+  for (const Kind kind : reducing_kinds())
     for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_FLOAT64, RONDO_BFLOAT16, RONDO_FLOAT16,
                                     RONDO_FLOAT8_E4M3, RONDO_FLOAT8_E5M2, RONDO_COMPLEX64})
       for (const rondo_op_t op :
            {rondo_op_t{RONDO_SUM}, rondo_op_t{RONDO_PROD}, rondo_op_t{RONDO_AVG}, kPremulSum})
-        if (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)) made.push_back({kind, type, op});
+        if (op != RONDO_AVG || averages(kind)) made.push_back({kind, type, op});
   return made;
 }
 
@@ -78,15 +82,12 @@ Bytes operands(const Reduction& reduction, const Rank& rank, size_t count) {
   return all;
 }
 
-bool has_result(const Reduction& reduction, const Rank& rank) {
-  if (reduction.kind == Kind::Reduce) return rank.rank == rank.size - 1;
-  return reduction.kind != Kind::Exscan || rank.rank != 0;
-}
+int root_of(const Rank& rank) { return rank.size - 1; }
 
 rondo_status_t make(const Reduction& reduction, const Rank& rank, size_t count, const void* send,
                     void* recv) {
   const Op op(reduction, rank.rank);
-  return make_call({reduction.kind, send, recv, count, reduction.type, op.get(), rank.size - 1}, rank.comm);
+  return make_call({reduction.kind, send, recv, count, reduction.type, op.get(), root_of(rank)}, rank.comm);
 }
 
 /// The rank's result; empty if it has none.
@@ -97,7 +98,8 @@ Bytes result_of(const Reduction& reduction, const Rank& rank, size_t count, bool
   Bytes apart(bytes);
   std::byte* recv = in_place ? send.data() + own : apart.data();
   check(make(reduction, rank, count, send.data(), recv), rank.comm);
-  return has_result(reduction, rank) ? Bytes(recv, recv + bytes) : Bytes();
+  return has_result(reduction.kind, rank.size, root_of(rank), rank.rank) ? Bytes(recv, recv + bytes)
+                                                                         : Bytes();
 }
 
 /// Compares each result with the longest one seen so far, over their common length; shared by all worlds.
@@ -268,7 +270,7 @@ TEST_CASE("a short call has the bits of its Schedule, whether it uses the mailbo
     for (const char* exchange_bytes : {"0", "16384"}) {
       const Environment exchange("RONDO_EXCHANGE_BYTES", exchange_bytes);
       expect_success(run_world({.nranks = nranks, .threads = true}, [&](Rank& rank) {
-        for (const Kind kind : kReducing)
+        for (const Kind kind : reducing_kinds())
           for (const std::string& name : exchanged_algorithms(kind)) {
             const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
             for (size_t i = 0; i < reductions.size(); ++i)
@@ -290,7 +292,7 @@ TEST_CASE("the same call gives the same bits, in whatever order the ranks arrive
     INFO(exchange_bytes);
     expect_success(run_world({.nranks = 4, .threads = true}, [&](Rank& rank) {
       std::mt19937 random(test_seed(static_cast<unsigned>(rank.rank)));
-      for (const Kind kind : kReducing)
+      for (const Kind kind : reducing_kinds())
         for (const std::string& name : algorithms_of(collective_name(kind), rank.size)) {
           const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
           for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_BFLOAT16}) {
