@@ -14,13 +14,9 @@ namespace {
 
 constexpr auto kBad = RONDO_INVALID_ARGUMENT;
 
-/// Two ranks in one thread: a call that is refused needs no peer.
-struct Pair {
-  std::array<rondo_comm_t, 2> comms{};
-  Pair() { check(rondo_init_all(comms.data(), 2, nullptr)); }
-  ~Pair() {
-    for (const rondo_comm_t comm : comms) rondo_destroy(comm);
-  }
+/// In one thread: a call that is refused needs no peer.
+struct Pair : LocalRanks {
+  Pair() : LocalRanks(2) {}
 };
 
 /// Every collective, with lengths and without.

@@ -58,13 +58,8 @@ void try_algorithms(const Rank& rank, size_t variant) {
 template <typename Attempt>
 void with_all_algorithms(const Rank& rank, const Attempt& attempt) {
   for (size_t variant = 0; variant < max_variants(rank.size); ++variant) {
-    const std::string algorithms = algorithms_of_variant(variant, rank.size);
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = algorithms.c_str();
-    config.timeout_ms = 30'000;
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
-    attempt(Rank{child.get(), rank.rank, rank.size}, variant);
+    const Child child(rank, algorithms_of_variant(variant, rank.size));
+    attempt(child.rank, variant);
   }
 }
 
@@ -208,13 +203,10 @@ TEST_CASE("a group algorithm is refused with an error if ranks form no groups, o
 TEST_CASE("a rank configured with other groups than its peers is a mismatch") {
   expect_success(run_world({.nranks = 6}, [](Rank& rank) {
     const Environment groups("RONDO_GROUP", rank.rank == 5 ? "3" : "2");
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = "all_gather=hierarchical";
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    const Child child(rank, "all_gather=hierarchical");
     std::array<int, 6> all{};
-    check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.get(), nullptr),
-                RONDO_MISMATCH, {"all_gather", "rank 5", "in other groups"}, child.get());
+    check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.rank.comm, nullptr),
+                RONDO_MISMATCH, {"all_gather", "rank 5", "in other groups"}, child.rank.comm);
   }));
 }
 

@@ -105,19 +105,17 @@ void every_algorithm_keeps_the_order(const Rank& rank, const UserReduction& with
   const auto names = algorithms_of("all_reduce", rank.size);
   for (const std::string& name : names) {
     const std::string wish = "all_reduce=" + name;
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = wish.c_str();
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    const Child child(rank, wish);
+    const rondo_comm_t comm = child.rank.comm;
     const auto mine = matrices(5, rank.rank, 50);
     std::vector<Matrix> got(50);
     const rondo_status_t status =
-        rondo_all_reduce(mine.data(), got.data(), 50, with.type, with.op, child.get(), nullptr);
+        rondo_all_reduce(mine.data(), got.data(), 50, with.type, with.op, comm, nullptr);
     if (name == "ring" || name == "halving_doubling") {
-      check_fails(status, RONDO_UNSUPPORTED, {"not commutative", name}, child.get());
+      check_fails(status, RONDO_UNSUPPORTED, {"not commutative", name}, comm);
       continue;
     }
-    check(status, child.get());
+    check(status, comm);
     expect_same(got, product_of_ranks(5, 0, rank.size, 50), wish);
   }
 }
@@ -251,13 +249,10 @@ TEST_CASE("a user's function may work on a built-in type") {
 /// Every rank has its own scalar.
 template <typename T>
 void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algorithms, size_t count) {
-  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-  config.algorithm = algorithms.c_str();
-  Owned child;
-  check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+  const Child child(rank, algorithms);
+  const rondo_comm_t comm = child.rank.comm;
   const T scalar = static_cast<T>(rank.rank + 2);
-  rondo_op_t op = 0;
-  check(rondo_op_create_premul_sum(&scalar, type, &op));
+  const PremulSum sum(&scalar, type);
   std::vector<T> mine(count);
   std::vector<T> expected(count);
   std::vector<T> got(count);
@@ -267,16 +262,15 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
       expected[i] =
           static_cast<T>(expected[i] + static_cast<T>(r + 2) * (static_cast<T>(i % 5) + static_cast<T>(r)));
   }
-  check(rondo_all_reduce(mine.data(), got.data(), count, type, op, child.get(), nullptr), child.get());
+  check(rondo_all_reduce(mine.data(), got.data(), count, type, sum.get(), comm, nullptr), comm);
   require(got == expected, "all_reduce by " + algorithms + " of type " + type_name(type) + " is wrong");
-  check(rondo_reduce(mine.data(), got.data(), count, type, op, 0, child.get(), nullptr), child.get());
+  check(rondo_reduce(mine.data(), got.data(), count, type, sum.get(), 0, comm, nullptr), comm);
   require(rank.rank != 0 || got == expected, std::string("reduce of type ") + type_name(type) + " is wrong");
   const size_t part = count / static_cast<size_t>(rank.size);
-  check(rondo_reduce_scatter(mine.data(), got.data(), part, type, op, child.get(), nullptr), child.get());
+  check(rondo_reduce_scatter(mine.data(), got.data(), part, type, sum.get(), comm, nullptr), comm);
   require(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(part),
                      expected.begin() + static_cast<std::ptrdiff_t>(part * static_cast<size_t>(rank.rank))),
           std::string("reduce_scatter of type ") + type_name(type) + " is wrong");
-  check(rondo_op_destroy(op));
 }
 
 /// Runs the test by every algorithm.
@@ -316,20 +310,16 @@ TEST_CASE("an average divides the sum once, integers toward zero, in every algor
   expect_success(run_world({.nranks = 3, .threads = true}, [](Rank& rank) {
     for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
       const std::string wish = "all_reduce=" + name;
-      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-      config.algorithm = wish.c_str();
-      Owned child;
-      check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+      const Child child(rank, wish);
+      const rondo_comm_t comm = child.rank.comm;
       const std::array<int32_t, 4> mine{rank.rank - 3, rank.rank + 2, -1, rank.rank == 0 ? -2 : 0};
       std::array<int32_t, 4> got{};
-      check(rondo_all_reduce(mine.data(), got.data(), 4, RONDO_INT32, RONDO_AVG, child.get(), nullptr),
-            child.get());
+      check(rondo_all_reduce(mine.data(), got.data(), 4, RONDO_INT32, RONDO_AVG, comm, nullptr), comm);
       require(got == std::array<int32_t, 4>{-2, 3, -1, 0}, wish + ": wrong average");
       for (uint64_t seed = 1; seed < 5; ++seed)
         for (const rondo_type_t type :
              {RONDO_FLOAT16, RONDO_FLOAT32, RONDO_INT8, RONDO_UINT64, RONDO_COMPLEX64})
-          run_trial({child.get(), rank.rank, rank.size},
-                    {.count = 700, .type = type, .op = RONDO_AVG, .seed = seed});
+          run_trial(child.rank, {.count = 700, .type = type, .op = RONDO_AVG, .seed = seed});
     }
   }));
 }

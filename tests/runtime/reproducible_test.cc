@@ -51,27 +51,6 @@ std::vector<Reduction> reductions_that_round() {
   return made;
 }
 
-/// The call's op; a pre-multiplied sum is created for the rank.
-class Op {
- public:
-  Op(const Reduction& reduction, int rank) : op_(reduction.op) {
-    if (op_ >= 0) return;
-    const Bytes scalar = random_operands(reduction.type, RONDO_SUM, kSeed + 2, rank, 1);
-    check(rondo_op_create_premul_sum(scalar.data(), reduction.type, &op_));
-    is_own_ = true;
-  }
-  ~Op() {
-    if (is_own_) rondo_op_destroy(op_);
-  }
-  Op(const Op&) = delete;
-  Op& operator=(const Op&) = delete;
-  rondo_op_t get() const { return op_; }
-
- private:
-  rondo_op_t op_ = 0;
-  bool is_own_ = false;
-};
-
 /// A rank's operands for the first `count` results. For a reduce-scatter, every rank gets the same results.
 Bytes operands(const Reduction& reduction, const Rank& rank, size_t count) {
   const rondo_op_t op = reduction.op < 0 ? RONDO_SUM : reduction.op;
@@ -86,8 +65,12 @@ int root_of(const Rank& rank) { return rank.size - 1; }
 
 rondo_status_t make(const Reduction& reduction, const Rank& rank, size_t count, const void* send,
                     void* recv) {
-  const Op op(reduction, rank.rank);
-  return make_call({reduction.kind, send, recv, count, reduction.type, op.get(), root_of(rank)}, rank.comm);
+  std::optional<PremulSum> scaled;
+  if (reduction.op == kPremulSum)
+    scaled.emplace(random_operands(reduction.type, RONDO_SUM, kSeed + 2, rank.rank, 1).data(),
+                   reduction.type);
+  const rondo_op_t op = scaled ? scaled->get() : reduction.op;
+  return make_call({reduction.kind, send, recv, count, reduction.type, op, root_of(rank)}, rank.comm);
 }
 
 /// The rank's result; empty if it has none.
@@ -121,19 +104,6 @@ class Canon {
   int nranks_;
   std::mutex mutex_;
   std::vector<Bytes> longest_;
-};
-
-/// A rank of a child communicator, created with the settings in effect now.
-struct Child {
-  Child(const Rank& parent, const std::string& algorithm, const char* transport) {
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    if (!algorithm.empty()) config.algorithm = algorithm.c_str();
-    config.transport = transport;
-    check(rondo_split(parent.comm, 0, parent.rank, comm.out(), &config), parent.comm);
-    rank = {comm.get(), parent.rank, parent.size};
-  }
-  Owned comm;
-  Rank rank;
 };
 
 struct Setup {
@@ -195,7 +165,7 @@ void compare_algorithms(const Rank& rank, const Reduction& reduction, size_t ind
   int keep = 0;
   for (const std::string& name : algorithms_of(collective_name(reduction.kind), rank.size)) {
     const std::string wish = std::string(collective_name(reduction.kind)) + "=" + name;
-    const Child child(rank, wish, nullptr);
+    const Child child(rank, wish);
     Bytes send = operands(reduction, child.rank, 1);
     Bytes recv(send.size());
     const rondo_status_t status = make(reduction, child.rank, 1, send.data(), recv.data());
@@ -234,7 +204,7 @@ TEST_CASE("in reproducible mode any algorithm may do a reduction that does not r
   const Environment groups = in_groups(4);
   expect_success(run_world({.nranks = 4, .threads = true}, [](Rank& rank) {
     for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
-      const Child child(rank, "all_reduce=" + name, nullptr);
+      const Child child(rank, "all_reduce=" + name);
       run_trial(child.rank, {.count = 900, .type = RONDO_INT32, .op = RONDO_AVG});
       run_trial(child.rank, {.count = 900, .type = RONDO_BFLOAT16, .op = RONDO_MAX});
     }
@@ -247,7 +217,7 @@ TEST_CASE("ranks are told if one of them is not in reproducible mode") {
     expect_success(
         run_world({.nranks = 2, .environment = {{"RONDO_EXCHANGE_BYTES", exchange_bytes}}}, [](Rank& rank) {
           ::setenv("RONDO_REPRODUCIBLE", rank.rank == 0 ? "1" : "0", 1);
-          const Child child(rank, "", nullptr);
+          const Child child(rank);
           const float mine = 1;
           float sum = 0;
           check_fails(rondo_all_reduce(&mine, &sum, 1, RONDO_FLOAT32, RONDO_SUM, child.rank.comm, nullptr),
@@ -272,7 +242,7 @@ TEST_CASE("a short call has the bits of its Schedule, whether it uses the mailbo
       expect_success(run_world({.nranks = nranks, .threads = true}, [&](Rank& rank) {
         for (const Kind kind : reducing_kinds())
           for (const std::string& name : exchanged_algorithms(kind)) {
-            const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
+            const Child child(rank, std::string(collective_name(kind)) + "=" + name);
             for (size_t i = 0; i < reductions.size(); ++i)
               for (const size_t count : {1u, 100u, 400u})
                 if (reductions[i].kind == kind)
@@ -294,7 +264,7 @@ TEST_CASE("the same call gives the same bits, in whatever order the ranks arrive
       std::mt19937 random(test_seed(static_cast<unsigned>(rank.rank)));
       for (const Kind kind : reducing_kinds())
         for (const std::string& name : algorithms_of(collective_name(kind), rank.size)) {
-          const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
+          const Child child(rank, std::string(collective_name(kind)) + "=" + name);
           for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_BFLOAT16}) {
             const Reduction reduction{kind, type, RONDO_SUM};
             const Bytes first = result_of(reduction, child.rank, 200);
