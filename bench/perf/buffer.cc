@@ -36,7 +36,6 @@ bool BenchBuffer::allocate(size_t bytes, size_t unalign_bytes, BufferMemory memo
     mapping_ = pages;
   }
   data_ = static_cast<std::byte*>(mapping_) + kPage + unalign_bytes;
-  capacity_ = bytes;
   return true;
 }
 

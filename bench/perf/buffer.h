@@ -23,7 +23,6 @@ class BenchBuffer {
   bool allocate(size_t bytes, size_t unalign_bytes, BufferMemory memory);
 
   std::byte* data() { return data_; }
-  size_t capacity() const { return capacity_; }
 
   /// Poisons the first `bytes` and writes the guards around them.
   void poison(size_t bytes);
@@ -33,7 +32,6 @@ class BenchBuffer {
 
  private:
   std::byte* data_ = nullptr;
-  size_t capacity_ = 0;
   void* mapping_ = nullptr;
   size_t mapped_ = 0;
   BufferMemory memory_ = BufferMemory::Plain;

@@ -45,7 +45,7 @@ rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* re
 rondo_status_t issue(const BenchCall& call, const void* send, void* recv) {
   const DataShape& shape = call.shape;
   const size_t count = shape.count;
-  if (shape.varying && collective_info(shape.collective).in_blocks) return issue_varying(call, send, recv);
+  if (shape.varying && traits(shape.collective).has_blocks()) return issue_varying(call, send, recv);
   switch (shape.collective) {
     case Collective::AllReduce:
       return rondo_all_reduce(send, recv, count, call.type, call.op, call.comm, call.stream);

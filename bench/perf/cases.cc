@@ -7,11 +7,10 @@ namespace {
 // The operations that both the collective and the type support; a placeholder if the collective does not
 // reduce.
 std::vector<Op> ops_for(const PerfOptions& options, Collective collective, const TypeRow& type) {
-  if (!collective_info(collective).reduces) return {Op::Sum};
-  const bool prefix = collective == Collective::Scan || collective == Collective::Exscan;
+  if (!traits(collective).reduces()) return {Op::Sum};
   std::vector<Op> ops;
   for (const Op op : options.ops) {
-    if (op_takes(op, type) && !(prefix && op == Op::Avg)) ops.push_back(op);
+    if (op_takes(op, type) && (op != Op::Avg || traits(collective).finishes())) ops.push_back(op);
   }
   return ops;
 }
@@ -24,7 +23,7 @@ std::string name_of(const Table& table) {
 
 std::vector<Combination> combinations(const PerfOptions& options, Collective collective, int nranks) {
   std::vector<int> roots{0};
-  if (collective_info(collective).has_root) {
+  if (traits(collective).has_root()) {
     roots = options.roots;
     for (int root = 0; options.roots.empty() && root < nranks; ++root) roots.push_back(root);
   }
@@ -39,7 +38,7 @@ std::vector<Combination> combinations(const PerfOptions& options, Collective col
 }
 
 Row blank_row(const Table& table, const Combination& combination, size_t count, int nranks) {
-  const CollectiveInfo& info = collective_info(table.collective);
+  const CollectiveTraits& kind = traits(table.collective);
   const TypeRow& type = type_info(combination.type);
   const bool barrier = table.collective == Collective::Barrier;
   Row row;
@@ -47,10 +46,10 @@ Row blank_row(const Table& table, const Combination& combination, size_t count, 
   row.automatic = table.algorithm.empty();
   row.ranks = nranks;
   row.count = count;
-  row.bytes = barrier ? 0 : count * type.bytes * (info.in_blocks ? static_cast<size_t>(nranks) : 1);
+  row.bytes = barrier ? 0 : count * type.bytes * (kind.has_blocks() ? static_cast<size_t>(nranks) : 1);
   row.type = barrier ? "none" : type.name;
-  row.op = info.reduces ? op_info(combination.op).name : "none";
-  row.root = info.has_root ? combination.root : -1;
+  row.op = kind.reduces() ? op_info(combination.op).name : "none";
+  row.root = kind.has_root() ? combination.root : -1;
   return row;
 }
 

@@ -7,16 +7,11 @@
 namespace rondo::perf {
 namespace {
 
-/// The library's traits; in place, all_to_all has no meaning for nccl-tests and barrier none at all.
+/// In place, all_to_all has no meaning for nccl-tests and barrier none at all.
 constexpr CollectiveInfo row(Collective id) {
   if (id == Collective::SendRecv) return {.id = id, .name = "send_recv"};
-  const CollectiveTraits& kind = traits(static_cast<CollectiveKind>(id));
-  return {.id = id,
-          .name = kind.name,
-          .reduces = kind.reduces(),
-          .has_root = kind.has_root(),
-          .in_place = id != Collective::AllToAll && id != Collective::Barrier,
-          .in_blocks = kind.has_blocks()};
+  return {
+      .id = id, .name = traits(id).name, .in_place = id != Collective::AllToAll && id != Collective::Barrier};
 }
 
 constexpr CollectiveInfo kRows[] = {
@@ -38,11 +33,10 @@ const CollectiveInfo& collective_info(Collective collective) {
 
 const CollectiveInfo* collective_by_name(std::string_view name) {
   if (name.ends_with(kProgram)) name.remove_suffix(kProgram.size());
-  const std::string plain = plain_name(name);
-  for (const CollectiveInfo& row : kRows) {
-    if (plain == plain_name(row.name)) return &row;
-  }
-  return plain == "bcast" ? &collective_info(Collective::Broadcast) : nullptr;
+  if (const auto kind = rondo::collective_by_name(name))
+    return &collective_info(static_cast<Collective>(*kind));
+  const CollectiveInfo& message = collective_info(Collective::SendRecv);
+  return plain_name(name) == plain_name(message.name) ? &message : nullptr;
 }
 
 const CollectiveInfo* collective_by_program(std::string_view path) {
@@ -58,20 +52,13 @@ std::string collective_names() {
 
 size_t elements_for(Collective collective, size_t bytes, size_t element_bytes, int nranks) {
   const size_t elements = bytes / element_bytes;
-  return collective_info(collective).in_blocks ? elements / static_cast<size_t>(nranks) : elements;
+  return traits(collective).has_blocks() ? elements / static_cast<size_t>(nranks) : elements;
 }
 
 double bus_factor(Collective collective, int nranks) {
   const double n = nranks;
-  switch (collective) {
-    case Collective::AllReduce: return 2 * (n - 1) / n;
-    case Collective::AllGather:
-    case Collective::ReduceScatter:
-    case Collective::AllToAll:
-    case Collective::Gather:
-    case Collective::Scatter: return (n - 1) / n;
-    default: return 1;
-  }
+  if (collective == Collective::AllReduce) return 2 * (n - 1) / n;
+  return traits(collective).has_blocks() ? (n - 1) / n : 1;  // of n blocks, the rank's own stays
 }
 
 }  // namespace rondo::perf

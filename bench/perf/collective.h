@@ -19,13 +19,16 @@ enum class Collective {
       SendRecv
 };
 
+/// The library's; of send_recv those of a message.
+constexpr const CollectiveTraits& traits(Collective collective) {
+  return rondo::traits(static_cast<CollectiveKind>(collective));
+}
+static_assert(static_cast<int>(Collective::SendRecv) == static_cast<int>(CollectiveKind::PointToPoint));
+
 struct CollectiveInfo {
   Collective id;
   std::string_view name;
-  bool reduces = false;
-  bool has_root = false;
   bool in_place = false;
-  bool in_blocks = false;  // the size counts a block for each rank; there is a form with a length for each
 };
 
 std::span<const CollectiveInfo> all_collectives();
@@ -41,7 +44,7 @@ const CollectiveInfo* collective_by_program(std::string_view path);
 /// All names, comma separated, for messages.
 std::string collective_names();
 
-/// The call's `count` argument for a message of `bytes`.
+/// The call's `count` argument for a message of `bytes`, which are those of all blocks if it has any.
 size_t elements_for(Collective collective, size_t bytes, size_t element_bytes, int nranks);
 
 /// Bus bandwidth / algorithm bandwidth.

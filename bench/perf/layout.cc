@@ -78,25 +78,18 @@ void gather_pieces(const BlockLengths& blocks, std::vector<DataPiece>& expect) {
     expect.push_back(input(blocks.displs[r], blocks.counts[r], static_cast<int>(r), 0));
 }
 
-// Every rank's input and output have `count` elements: all_reduce, broadcast, reduce, scan, exscan,
-// send_recv.
+// Every rank's input and output have `count` elements.
 void fill_plain(const DataShape& shape, DataLayout& layout) {
+  const CollectiveTraits& kind = traits(shape.collective);
   const size_t count = shape.count;
-  const bool at_root = shape.rank == shape.root;
   layout.send_extent = layout.recv_extent = count;
   layout.send = {input(0, count, shape.rank, 0)};
   DataPiece result = untouched(0, count);
-  switch (shape.collective) {
-    case Collective::AllReduce: result = reduced(0, count, 0, shape.nranks - 1, 0); break;
-    case Collective::Broadcast: result = input(0, count, shape.root, 0); break;
-    case Collective::Reduce:
-      if (at_root) result = reduced(0, count, 0, shape.nranks - 1, 0);
-      break;
-    case Collective::Scan: result = reduced(0, count, 0, shape.rank, 0); break;
-    case Collective::Exscan:
-      if (shape.rank > 0) result = reduced(0, count, 0, shape.rank - 1, 0);
-      break;
-    default: result = input(0, count, (shape.rank + shape.nranks - 1) % shape.nranks, 0);  // from the left
+  if (!kind.reduces()) {
+    const int left = (shape.rank + shape.nranks - 1) % shape.nranks;
+    result = input(0, count, kind.has_root() ? shape.root : left, 0);  // left: in send_recv
+  } else if (kind.has_result(shape.rank, shape.root)) {
+    result = reduced(0, count, 0, kind.operands_end(shape.rank, shape.nranks) - 1, 0);
   }
   layout.expect = {result};
   layout.expect_in_place = result.from == From::Untouched ? layout.send : layout.expect;

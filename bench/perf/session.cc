@@ -186,8 +186,7 @@ rondo_status_t BenchSession::run_sizes(const Table& table, const Combination& co
   if (options_.explain) return explain_sizes(table, combination, ops);
   const TypeRow& type = type_info(combination.type);
   const std::vector<size_t> sizes = sizes_of(table);
-  Checker checker(type, combination.op, collective_info(table.collective).reduces, team_.nranks,
-                  options_.seed);
+  Checker checker(type, combination.op, traits(table.collective).reduces(), team_.nranks, options_.seed);
   PERF_TRY(buffers_.open(team_, make_trials(table, combination, ops, sizes.back()), type.bytes));
   for (const size_t bytes : sizes)
     PERF_TRY(run_row(table, combination, make_trials(table, combination, ops, bytes), checker));
@@ -261,7 +260,7 @@ rondo_status_t BenchSession::run_algorithm(const Table& table) {
 }
 
 rondo_status_t BenchSession::run_collective(Collective collective) {
-  const bool varying = options_.varying && collective_info(collective).in_blocks;
+  const bool varying = options_.varying && traits(collective).has_blocks();
   if (options_.varying && !varying) {
     say(fmt::format("# left out: {} has no form with a length for each rank\n#\n",
                     collective_info(collective).name));

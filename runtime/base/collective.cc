@@ -16,16 +16,15 @@ std::string_view collective_name(CollectiveKind kind) {
 
 std::optional<CollectiveKind> collective_by_name(std::string_view name) {
   const std::string plain = plain_name(name);
-  for (int i = 0; i < kCollectives; ++i)
-    if (plain_name(collective_name(static_cast<CollectiveKind>(i))) == plain)
-      return static_cast<CollectiveKind>(i);
+  for (const CollectiveKind kind : kAllCollectives)
+    if (plain_name(collective_name(kind)) == plain) return kind;
   if (plain == "bcast") return CollectiveKind::Broadcast;
   return std::nullopt;
 }
 
 std::string no_collective(std::string_view name) {
   std::vector<std::string_view> names;
-  for (int i = 0; i < kCollectives; ++i) names.push_back(collective_name(static_cast<CollectiveKind>(i)));
+  for (const CollectiveKind kind : kAllCollectives) names.push_back(collective_name(kind));
   return fmt::format("unknown collective '{}'; expected one of {}{}", name, fmt::join(names, ", "),
                      did_you_mean(name, names));
 }

@@ -18,7 +18,7 @@ Extent extent(const Call& call, bool input, int nranks) {
   const CollectiveTraits& kind = traits(call.kind);
   const Blocks& blocks = input ? call.send_blocks : call.recv_blocks;
   size_t elements = call.count;
-  if ((input ? kind.sends : kind.receives) == BlockCount::OnePerRank)
+  if (input ? kind.sends_blocks() : kind.receives_blocks())
     elements = call.varying ? blocks_end(blocks) : call.count * static_cast<size_t>(nranks);
   return {static_cast<const std::byte*>(input ? call.send : call.recv), elements * call.type.bytes};
 }
@@ -57,9 +57,11 @@ Signature Call::signature() const {
 }
 
 std::optional<size_t> Call::vector_bytes(int nranks) const {
-  if (!varying) return count * (traits(kind).has_blocks() ? static_cast<size_t>(nranks) : 1) * type.bytes;
-  const Blocks& known = kind == CollectiveKind::AllGather ? recv_blocks : send_blocks;
-  if (kind != CollectiveKind::AllGather && kind != CollectiveKind::ReduceScatter) return std::nullopt;
+  const CollectiveTraits& row = traits(kind);
+  if (!varying) return count * (row.has_blocks() ? static_cast<size_t>(nranks) : 1) * type.bytes;
+  // Only the root knows all lengths; in an all_to_all_v no rank does.
+  if (row.has_root() || row.sends == row.receives) return std::nullopt;
+  const Blocks& known = row.receives_blocks() ? recv_blocks : send_blocks;
   return std::accumulate(known.counts.begin(), known.counts.end(), size_t{0}) * type.bytes;
 }
 
@@ -69,11 +71,11 @@ namespace {
 std::optional<ptrdiff_t> in_place_distance(const Call& call, int rank) {
   const CollectiveTraits& kind = traits(call.kind);
   if (!kind.reads(rank, call.root) || !kind.writes(rank, call.root)) return std::nullopt;
-  if (call.kind == CollectiveKind::AllToAll && !lie_alike(call.send_blocks, call.recv_blocks))
-    return std::nullopt;
-  if (kind.sends == kind.receives) return 0;
-  if (kind.receives == BlockCount::OnePerRank)
-    return -static_cast<ptrdiff_t>(own_offset(call, call.recv_blocks, rank));
+  if (kind.sends == kind.receives) {
+    if (!lie_alike(call.send_blocks, call.recv_blocks)) return std::nullopt;
+    return 0;
+  }
+  if (kind.receives_blocks()) return -static_cast<ptrdiff_t>(own_offset(call, call.recv_blocks, rank));
   return static_cast<ptrdiff_t>(own_offset(call, call.send_blocks, rank));
 }
 
@@ -108,15 +110,15 @@ Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units) {
   const size_t bytes = call.unit_bytes();
   const size_t scale = call.type.bytes / bytes;
   const CollectiveTraits& kind = traits(call.kind);
-  const auto lay = [&](BlockCount held, const Blocks& blocks, int count) {
+  const auto lay = [&](bool one_per_rank, const Blocks& blocks, int count) {
     if (!kind.has_blocks()) return BufferLayout::parts(call.count * scale, bytes, count, tile_units);
     // A rank that is not told the counts (gather_v away from the root) has no such blocks to move.
-    if (held == BlockCount::OnePerRank && call.varying)
+    if (one_per_rank && call.varying)
       return BufferLayout::varying(blocks.counts, blocks.offsets, bytes, count, tile_units, scale);
     return BufferLayout::blocks(call.count * scale, bytes, count, tile_units);
   };
-  Layout layout{lay(kind.sends, call.send_blocks, chunks.input),
-                lay(kind.receives, call.recv_blocks, chunks.output), tile_units * bytes, 1};
+  Layout layout{lay(kind.sends_blocks(), call.send_blocks, chunks.input),
+                lay(kind.receives_blocks(), call.recv_blocks, chunks.output), tile_units * bytes, 1};
   layout.input.scale = layout.output.scale = scale;
   layout.tiles = std::max(layout.input.tiles(), layout.output.tiles());
   return layout;

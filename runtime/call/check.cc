@@ -36,11 +36,11 @@ Status fill_in_blocks(Call& call, const CallRequest::Varying& varying, int rank,
   call.varying = true;
   if (kind.has_root() && rank != call.root) return {};
   const auto own = static_cast<size_t>(rank);
-  const bool sends = kind.sends == BlockCount::OnePerRank;
+  const bool sends = kind.sends_blocks();
   if (sends) {
     RONDO_TRY_ASSIGN(call.send_blocks, copy_blocks(varying.send, send_counts_name(call.kind), nranks));
   }
-  if (kind.receives == BlockCount::OnePerRank) {
+  if (kind.receives_blocks()) {
     RONDO_TRY_ASSIGN(call.recv_blocks, copy_blocks(varying.recv, "recvcounts", nranks));
   }
   const size_t length = (sends ? call.send_blocks : call.recv_blocks).counts[own];

@@ -47,8 +47,7 @@ std::string chunk_text(Buffer buffer, int first, int count) {
 Chunks chunks_of(const Shape& shape, int parts) {
   const CollectiveTraits& kind = traits(shape.kind);
   if (!kind.has_blocks()) return {parts, parts};
-  return {kind.sends == BlockCount::OnePerRank ? shape.nranks : 1,
-          kind.receives == BlockCount::OnePerRank ? shape.nranks : 1};
+  return {kind.sends_blocks() ? shape.nranks : 1, kind.receives_blocks() ? shape.nranks : 1};
 }
 
 Schedule::Schedule(const Shape& shape, int own_rank, int parts, int scratch)
@@ -109,13 +108,11 @@ std::string to_string(const Schedule& schedule) {
 }
 
 int InPlace::input_of_output(const Shape& shape, int rank, int output_chunk) {
-  switch (shape.kind) {
-    case CollectiveKind::AllGather: return output_chunk == rank ? 0 : -1;
-    case CollectiveKind::Gather: return rank == shape.root && output_chunk == rank ? 0 : -1;
-    case CollectiveKind::ReduceScatter: return rank;
-    case CollectiveKind::Scatter: return rank == shape.root ? rank : -1;
-    default: return output_chunk;
-  }
+  const CollectiveTraits& kind = traits(shape.kind);
+  if (kind.sends == kind.receives) return output_chunk;
+  if (!kind.reads(rank, shape.root) || !kind.writes(rank, shape.root)) return -1;
+  if (kind.sends_blocks()) return rank;
+  return output_chunk == rank ? 0 : -1;
 }
 
 }  // namespace rondo

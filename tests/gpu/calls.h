@@ -2,17 +2,11 @@
 // GPU calls that several tests make.
 #pragma once
 
-#include <array>
-
 #include "exchange.h"
 #include "gpu.h"
 #include "oracle.h"
 
 namespace rondo::test {
-
-inline constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
-                                      Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
-                                      Kind::Barrier,       Kind::Scan,      Kind::Exscan};
 
 /// Reductions need aligned elements, and recvbuf is shifted half as far as sendbuf.
 inline Trial aligned(Trial trial) {
@@ -31,7 +25,7 @@ inline void run_here(const Rank& rank, int device, gpu::MemoryKind kind, const T
 }
 
 inline void every_kind(const Rank& rank, const ForeignMemory& memory) {
-  for (const Kind kind : kAllKinds) {
+  for (const Kind kind : kAllCollectives) {
     Trial trial{.kind = kind};
     for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root)
       for (const size_t count : {0u, 1u, 13u, 1009u}) {

@@ -11,19 +11,6 @@ WorldOptions threads(int nranks, std::vector<std::string> devices) {
   return options;
 }
 
-void every_type_and_operation(const Rank& rank) {
-  for (const Kind kind : kAllKinds)
-    for (rondo_type_t type = 0; type < kTypes; ++type)
-      for (rondo_op_t op = 0; op < (reduces(kind) ? kOps : 1); ++op) {
-        if (reduces(kind) && !op_takes(op, type)) continue;
-        if (op == RONDO_AVG && (kind == Kind::Scan || kind == Kind::Exscan)) continue;
-        const auto root =
-            static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
-        run_here(rank, 0, gpu::MemoryKind::Device,
-                 {.kind = kind, .count = 37, .type = type, .op = op, .root = root, .seed = 1});
-      }
-}
-
 TEST_CASE("every collective is right for ranks that share a GPU") {
   if (lacks_gpus()) return;
   for (int nranks = 1; nranks <= 9; ++nranks) {
@@ -48,7 +35,10 @@ TEST_CASE("every collective is right for ranks with a GPU each") {
 
 TEST_CASE("every type and operation is right in every collective on a GPU") {
   if (lacks_gpus()) return;
-  expect_success(run_world(threads(3, {"cuda:0"}), every_type_and_operation));
+  expect_success(run_world(threads(3, {"cuda:0"}), [](Rank& rank) {
+    for (const Trial& trial : every_type_and_operation(rank.size))
+      run_here(rank, 0, gpu::MemoryKind::Device, trial);
+  }));
 }
 
 TEST_CASE("random calls in device, pinned and managed memory are right") {

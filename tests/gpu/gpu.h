@@ -13,7 +13,7 @@
 #include "gpu/device.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
-#include "world.h"
+#include "worlds.h"
 
 namespace rondo::test {
 
@@ -59,12 +59,7 @@ inline ForeignMemory foreign_memory(gpu::MemoryKind kind, int device) {
 class Party {
  public:
   explicit Party(int nranks, const std::string& devices, const char* transport = nullptr)
-      : comms_(static_cast<size_t>(nranks)) {
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.device = devices.c_str();
-    config.transport = transport;
-    config.timeout_ms = 30'000;
-    check(rondo_init_all(comms_.data(), nranks, &config));
+      : ranks_(nranks, config_of(devices, transport)) {
     const int ndevices = 1 + static_cast<int>(std::count(devices.begin(), devices.end(), ','));
     for (int rank = 0; rank < nranks; ++rank) {
       devices_.push_back(rank % ndevices);
@@ -74,14 +69,9 @@ class Party {
       streams_.push_back(stream.take());
     }
   }
-  ~Party() {
-    for (const rondo_comm_t comm : comms_) rondo_destroy(comm);
-  }
-  Party(const Party&) = delete;
-  Party& operator=(const Party&) = delete;
 
-  int size() const { return static_cast<int>(comms_.size()); }
-  rondo_comm_t comm(int rank) const { return comms_[index(rank)]; }
+  int size() const { return static_cast<int>(ranks_.comms.size()); }
+  rondo_comm_t comm(int rank) const { return ranks_.comms[index(rank)]; }
   int device(int rank) const { return devices_[index(rank)]; }
   gpu::Stream stream(int rank) const { return streams_[index(rank)].get(); }
   rondo_stream_t handle(int rank) const { return rondo_cuda_stream(stream(rank)); }
@@ -98,7 +88,15 @@ class Party {
 
  private:
   static size_t index(int rank) { return static_cast<size_t>(rank); }
-  std::vector<rondo_comm_t> comms_;
+  static rondo_config_t config_of(const std::string& devices, const char* transport) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.device = devices.c_str();
+    config.transport = transport;
+    config.timeout_ms = 30'000;
+    return config;
+  }
+
+  LocalRanks ranks_;
   std::vector<int> devices_;
   std::vector<ForeignMemory> memories_;
   std::vector<gpu::OwnedStream> streams_;

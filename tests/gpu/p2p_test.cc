@@ -14,9 +14,7 @@ constexpr std::array kProtocols{"simple", "ll", "ll128"};
 
 void go_by(Rank rank, const Trial& trial, int device, const std::string& algorithm) {
   run_here(rank, device, gpu::MemoryKind::Device, trial);
-  const char* used = nullptr;
-  check(rondo_last_algorithm(rank.comm, &used), rank.comm);
-  require(used == algorithm, used);
+  require(last_algorithm(rank) == algorithm, last_algorithm(rank));
 }
 
 TEST_CASE("every algorithm runs over every protocol, in several channels") {
@@ -27,7 +25,7 @@ TEST_CASE("every algorithm runs over every protocol, in several channels") {
   const Environment channels("RONDO_CHANNELS", "3");
   for (const char* protocol : kProtocols) {
     const Environment chosen("RONDO_PROTOCOL", protocol);
-    for (const Kind kind : kAllKinds)
+    for (const Kind kind : kAllCollectives)
       for (const std::string& name : algorithms_of(collective_name(kind), 4)) {
         const std::string algorithm = std::string(collective_name(kind)) + "=" + name;
         INFO(algorithm << " by " << protocol);

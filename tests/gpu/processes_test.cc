@@ -8,9 +8,7 @@ namespace rondo::test {
 namespace {
 
 void is_staged(const Rank& rank) {
-  const char* name = nullptr;
-  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-  require(std::string(name) == "gpu_staged", std::string("went by ") + name);
+  require(last_algorithm(rank) == "gpu_staged", "went by " + last_algorithm(rank));
 }
 
 TEST_CASE("processes that share a GPU make every collective right") {

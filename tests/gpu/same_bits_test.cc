@@ -2,10 +2,13 @@
 // Calls on GPUs, direct and staged, give the bits of the Schedule that specifies them (docs/algorithms.md),
 // as the host's executor runs it: for values whose sums depend on the order, on every rank.
 #include <cstring>
+#include <deque>
 
 #include "collective_call.h"
+#include "collective_result.h"
 #include "oracle.h"
 #include "processes.h"
+#include "worlds.h"
 
 namespace rondo::test {
 namespace {
@@ -60,46 +63,23 @@ struct Job {
     return random_operands(type, op, 2 * count, rank, count * blocks);
   }
   size_t output_bytes() const { return count * type_bytes(type); }
-  bool has_result(int rank) const {
-    return (kind != Kind::Reduce || rank == 0) && (kind != Kind::Exscan || rank != 0);
-  }
-};
-
-/// One rank's operation; each rank has its own scalar.
-class Operation {
- public:
-  Operation(const Job& job, int rank) : op_(job.op), made_(job.scales) {
-    if (!made_) return;
-    const Bytes scalar = random_operands(job.type, RONDO_SUM, 4, rank, 1);
-    check(rondo_op_create_premul_sum(scalar.data(), job.type, &op_));
-  }
-  ~Operation() {
-    if (made_) rondo_op_destroy(op_);
-  }
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-  rondo_op_t get() const { return op_; }
-
- private:
-  rondo_op_t op_;
-  bool made_;
 };
 
 /// One call by ranks that this thread drives together.
 std::vector<Bytes> call_all(const Job& job, std::span<const Rank> ranks) {
-  std::vector<std::unique_ptr<Operation>> operations;
+  std::deque<PremulSum> sums;
   std::vector<std::shared_ptr<std::byte>> from;
   std::vector<std::shared_ptr<std::byte>> to;
   check(rondo_group_start());
   for (const Rank& rank : ranks) {
     const Bytes input = job.input(rank.rank, rank.size);
-    operations.push_back(std::make_unique<Operation>(job, rank.rank));
+    rondo_op_t op = job.op;
+    if (job.scales)
+      op = sums.emplace_back(random_operands(job.type, RONDO_SUM, 4, rank.rank, 1).data(), job.type).get();
     from.push_back(rank.memory->allocate(input.size()));
     to.push_back(rank.memory->allocate(job.output_bytes()));
     rank.memory->copy(from.back().get(), input.data(), input.size());
-    check(make_call(
-              {job.kind, from.back().get(), to.back().get(), job.count, job.type, operations.back()->get()},
-              rank.comm),
+    check(make_call({job.kind, from.back().get(), to.back().get(), job.count, job.type, op}, rank.comm),
           rank.comm);
   }
   check(rondo_group_end());
@@ -124,23 +104,23 @@ const ForeignMemory& host_memory() {
 /// Ranks of the host's executor, with the given algorithm.
 class HostRanks {
  public:
-  HostRanks(int nranks, const char* algorithm) : comms_(static_cast<size_t>(nranks)) {
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.device = "host";
-    config.algorithm = algorithm;
-    check(rondo_init_all(comms_.data(), nranks, &config));
-    for (int rank = 0; rank < nranks; ++rank)
-      ranks_.push_back({comms_[static_cast<size_t>(rank)], rank, nranks, &host_memory()});
+  HostRanks(int nranks, const char* algorithm) : local_(nranks, config_of(algorithm)) {
+    for (int rank = 0; rank < nranks; ++rank) {
+      ranks_.push_back(local_.rank(rank));
+      ranks_.back().memory = &host_memory();
+    }
   }
-  ~HostRanks() {
-    for (const rondo_comm_t comm : comms_) rondo_destroy(comm);
-  }
-  HostRanks(const HostRanks&) = delete;
-  HostRanks& operator=(const HostRanks&) = delete;
   std::span<const Rank> ranks() const { return ranks_; }
 
  private:
-  std::vector<rondo_comm_t> comms_;
+  static rondo_config_t config_of(const char* algorithm) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    config.device = "host";
+    config.algorithm = algorithm;
+    return config;
+  }
+
+  LocalRanks local_;
   std::vector<Rank> ranks_;
 };
 
@@ -153,8 +133,7 @@ std::vector<Job> jobs_of(const Specified& one) {
     for (const size_t count : {kShort, long_count(type)}) {
       if (count != kShort && one.kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
-        if (op != RONDO_AVG || (one.kind != Kind::Scan && one.kind != Kind::Exscan))
-          jobs.push_back({one.kind, type, op, false, count});
+        if (op != RONDO_AVG || averages(one.kind)) jobs.push_back({one.kind, type, op, false, count});
       jobs.push_back({one.kind, type, RONDO_SUM, true, count});
     }
   }
@@ -166,7 +145,7 @@ void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes
              const std::vector<Bytes>& expected, const char* algorithm) {
   for (size_t i = 0; i < mine.size(); ++i) {
     const int rank = mine[i].rank;
-    if (job.has_result(rank))
+    if (has_result(job.kind, mine[i].size, 0, rank))
       require(got[i] == expected[static_cast<size_t>(rank)], job.text() + ": rank " + std::to_string(rank) +
                                                                  " of " + std::to_string(mine[i].size) +
                                                                  " has different bits than " + algorithm);
@@ -187,9 +166,7 @@ void compare_all(std::span<const Rank> mine) {
 }
 
 void went_by(const Rank& rank, const std::string& way) {
-  const char* name = nullptr;
-  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-  require(name == way, "went by " + std::string(name));
+  require(last_algorithm(rank) == way, "went by " + last_algorithm(rank));
 }
 
 constexpr int kSizes[] = {2, 3, 5, 8};

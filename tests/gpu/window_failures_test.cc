@@ -38,7 +38,7 @@ void gather(const Rank& rank, const Device& device, int64_t* data, int64_t* all)
 void stays_staged(const Rank& rank, const Device& device, int64_t* data, int64_t* all) {
   for (int i = 0; i < 20; ++i) {
     gather(rank, device, data, all);
-    require(algorithm(rank) == "gpu_staged", "went by " + algorithm(rank));
+    require(last_algorithm(rank) == "gpu_staged", "went by " + last_algorithm(rank));
     sleep_ms(5);
   }
 }

@@ -82,12 +82,6 @@ class Registered {
   void* handle_ = nullptr;
 };
 
-inline std::string algorithm(const Rank& rank) {
-  const char* name = nullptr;
-  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-  return name;
-}
-
 /// All ranks call until peers read each rank's inputs, at these addresses, in place.
 inline void await_direct(const Rank& rank, const std::vector<const void*>& inputs, Device& device,
                          int limit_s = 20) {
@@ -99,7 +93,7 @@ inline void await_direct(const Rank& rank, const std::vector<const void*>& input
     int direct = 1;
     for (const void* const input : inputs) {
       check(rondo_all_gather(input, all, kCount, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      direct &= algorithm(rank) == "gpu_windows" ? 1 : 0;
+      direct &= last_algorithm(rank) == "gpu_windows" ? 1 : 0;
     }
     check(rondo_all_reduce(&direct, &all_direct, 1, RONDO_INT32, RONDO_MIN, rank.comm, nullptr), rank.comm);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -10,36 +10,22 @@ namespace {
 
 constexpr size_t kArena = 1 << 20;
 
-/// Whether peers read data of this rank in such a call.
-bool gives(const Trial& trial, const Rank& rank) {
-  switch (trial.kind) {
-    case Kind::Broadcast:
-    case Kind::Scatter: return rank.rank == trial.root;
-    case Kind::Reduce:
-    case Kind::Gather: return rank.rank != trial.root;
-    case Kind::Scan:
-    case Kind::Exscan: return rank.rank + 1 < rank.size;
-    case Kind::Barrier: return false;
-    default: return true;
-  }
-}
-
-/// Whether a rank overwrites what its peers may still read.
-bool overwrites(const Trial& trial, const Rank& rank) {
-  if (trial.kind == Kind::Exscan) return trial.in_place && rank.rank != 0;  // rank 0 gets nothing
-  return trial.in_place &&
-         (trial.kind == Kind::AllReduce || trial.kind == Kind::Scan || trial.kind == Kind::AllToAll);
+/// Whether peers read this rank's sendbuf in place: not if it also receives the rank's result.
+bool is_read_in_place(const Trial& trial, const Rank& rank) {
+  const CollectiveTraits& kind = traits(trial.kind);
+  const bool overwritten = trial.in_place && !kind.has_root() && kind.sends == kind.receives &&
+                           has_result(trial.kind, rank.size, trial.root, rank.rank);
+  return gives(trial.kind, rank.size, trial.root, rank.rank) && !overwritten;
 }
 
 void every_kind_directly(const Rank& rank, const ForeignMemory& memory) {
-  for (const Kind kind : kAllKinds)
+  for (const Kind kind : kAllCollectives)
     for (const bool in_place : {false, true}) {
       Trial trial{.kind = kind, .count = 1009, .in_place = in_place && kind != Kind::Barrier, .seed = 3};
       for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
         run_on(rank, memory, trial);
-        const char* const expected =
-            gives(trial, rank) && !overwrites(trial, rank) ? "gpu_windows" : "gpu_staged";
-        require(algorithm(rank) == expected, trial.text() + " went by " + algorithm(rank));
+        const char* const expected = is_read_in_place(trial, rank) ? "gpu_windows" : "gpu_staged";
+        require(last_algorithm(rank) == expected, trial.text() + " went by " + last_algorithm(rank));
       }
     }
 }
@@ -110,7 +96,7 @@ TEST_CASE("both steps of a long sum are read in place, with and without an in-pl
             for (const bool in_place : {false, true}) {
               const size_t count = 65'537 / type_bytes(type) * 2 + 1;
               run_on(rank, memory, {.count = count, .type = type, .in_place = in_place, .shift = 4});
-              require(algorithm(rank) == "gpu_windows", "went by " + algorithm(rank));
+              require(last_algorithm(rank) == "gpu_windows", "went by " + last_algorithm(rank));
             }
         }));
 }
@@ -130,7 +116,7 @@ TEST_CASE("a pre-multiplied operand is not read in place") {
     int64_t* const sum = arena.ints(3000, -1);
     check(rondo_all_reduce(data, sum, 3000, RONDO_INT64, op, rank.comm, nullptr), rank.comm);
     require(device.all_are(sum, 3000, 10 * (2 + 3)), "all_reduce");
-    require(algorithm(rank) == "gpu_staged", "went by " + algorithm(rank));
+    require(last_algorithm(rank) == "gpu_staged", "went by " + last_algorithm(rank));
     check(rondo_op_destroy(op));
   }));
 }
@@ -148,7 +134,7 @@ TEST_CASE("some ranks' memory may be registered, and others' not") {
     int64_t* const all = device.ints(9, 0);
     for (int done = 0; done == 0;) {
       check(rondo_all_gather(input, all, 3, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      const int ready = (algorithm(rank) == "gpu_windows") == registers ? 1 : 0;
+      const int ready = (last_algorithm(rank) == "gpu_windows") == registers ? 1 : 0;
       check(rondo_all_reduce(&ready, &done, 1, RONDO_INT32, RONDO_MIN, rank.comm, nullptr), rank.comm);
     }
     every_kind(rank, arena.memory(0));
@@ -179,7 +165,7 @@ TEST_CASE("a window is exactly what was registered: parts of allocations, severa
       check(rondo_all_gather(from, all, count, RONDO_INT64, rank.comm, nullptr), rank.comm);
       for (int peer = 0; peer < rank.size; ++peer)
         require(device.all_are(all + static_cast<size_t>(peer) * count, count, peer + 7), "all_gather");
-      return algorithm(rank);
+      return last_algorithm(rank);
     };
     require(gather(begin, 5003) == "gpu_windows", "all of the piece");
     require(gather(begin + 17, 4986) == "gpu_windows", "its end");
@@ -332,7 +318,7 @@ TEST_CASE("a buffer may be overwritten as soon as the stream has reached the end
             };
             fill(i);
             check(rondo_all_gather(data, all, kCount, RONDO_INT64, rank.comm, device.handle()), rank.comm);
-            require(algorithm(rank) == "gpu_windows", "went by " + algorithm(rank));
+            require(last_algorithm(rank) == "gpu_windows", "went by " + last_algorithm(rank));
             fill(0xEE);
             device.drain_s();
             require(device.all_are(all, kCount * 3, i * 0x0101010101010101), "a peer read too late");
@@ -353,10 +339,10 @@ TEST_CASE("a graph with registered buffers can be replayed, mixed with other cal
     int64_t* const all = arena.ints(kCount * 3, -1);
     const auto calls = [&] {
       check(rondo_all_gather(data, all, kCount, RONDO_INT64, rank.comm, device.handle()), rank.comm);
-      require(algorithm(rank) == "gpu_windows", "all_gather went by " + algorithm(rank));
+      require(last_algorithm(rank) == "gpu_windows", "all_gather went by " + last_algorithm(rank));
       check(rondo_reduce_scatter(all, data, kCount, RONDO_INT64, RONDO_SUM, rank.comm, device.handle()),
             rank.comm);
-      require(algorithm(rank) == "gpu_windows", "reduce_scatter went by " + algorithm(rank));
+      require(last_algorithm(rank) == "gpu_windows", "reduce_scatter went by " + last_algorithm(rank));
     };
     const Graph graph(device.stream(), calls);
     int64_t expected = rank.rank + 1;
@@ -387,7 +373,7 @@ TEST_CASE("more registered pieces than peers track are staged") {
     int direct = 0;
     for (size_t i = 0; i < kPieces; ++i) {
       check(rondo_all_gather(arena.begin() + 1024 * i, all, 128, RONDO_INT64, rank.comm, nullptr), rank.comm);
-      direct += algorithm(rank) == "gpu_windows" ? 1 : 0;
+      direct += last_algorithm(rank) == "gpu_windows" ? 1 : 0;
     }
     require(direct > 0 && direct < static_cast<int>(kPieces), std::to_string(direct) + " in place");
     pieces.clear();

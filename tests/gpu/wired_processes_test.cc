@@ -29,12 +29,6 @@ WorldOptions with(WorldOptions options, Variables environment) {
   return options;
 }
 
-bool went_by(const Rank& rank, const std::string& algorithm) {
-  const char* used = nullptr;
-  check(rondo_last_algorithm(rank.comm, &used), rank.comm);
-  return used == algorithm;
-}
-
 TEST_CASE("random calls are right over every transport, for processes with a GPU each") {
   if (children_lack_gpus(2)) return;
   const Environment slots("RONDO_SLOT_BYTES", "1024");
@@ -51,7 +45,7 @@ TEST_CASE("every collective is right by every protocol, for processes with a GPU
     const Variables tight{{"RONDO_SLOT_BYTES", "512"}, {"RONDO_CHANNELS", "4"}, {"RONDO_PROTOCOL", protocol}};
     expect_success(run_world(with(over(""), tight), [](Rank& rank) {
       every_kind(rank, rank.rank);
-      require(went_by(rank, "chain"), "not by the executor");
+      require(last_algorithm(rank) == "chain", "not by the executor");
     }));
   }
 }
@@ -62,7 +56,7 @@ TEST_CASE("GPUs that cannot access each other share host memory") {
        {Variables{{"RONDO_STANDIN_PEERS", "0"}}, Variables{{"RONDO_STANDIN_FAIL", "cuMemCreate:1:801"}}})
     expect_success(run_world(with(over(""), obstacle), [](Rank& rank) {
       every_kind(rank, rank.rank);
-      require(went_by(rank, "chain"), "not by the executor");
+      require(last_algorithm(rank) == "chain", "not by the executor");
     }));
 }
 

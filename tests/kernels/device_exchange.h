@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "collective_result.h"
 #include "device_world.h"
 #include "shapes.h"
 
@@ -26,36 +27,15 @@ T sum_of(int first, int end, size_t index) {
   return sum;
 }
 
-inline size_t input_elements(const Shape& shape, size_t count) {
-  const Chunks chunks = chunks_of(shape, 1);
-  return count * static_cast<size_t>(chunks.input);
-}
-inline size_t output_elements(const Shape& shape, size_t count) {
-  const Chunks chunks = chunks_of(shape, 1);
-  return count * static_cast<size_t>(chunks.output);
-}
-
 /// The expected value at `index` of the rank's output; nullopt if it must stay unchanged.
 template <class T>
 std::optional<T> expected(const Shape& shape, int rank, size_t count, size_t index) {
-  const int n = shape.nranks;
-  const size_t own = static_cast<size_t>(rank) * count + index;
-  const bool at_root = rank == shape.root;
-  const auto block = [&] { return operand<T>(static_cast<int>(index / count), index % count); };
-  switch (shape.kind) {
-    case CollectiveKind::AllReduce: return sum_of<T>(0, n, index);
-    case CollectiveKind::Reduce: return at_root ? std::optional(sum_of<T>(0, n, index)) : std::nullopt;
-    case CollectiveKind::Broadcast: return operand<T>(shape.root, index);
-    case CollectiveKind::AllGather: return block();
-    case CollectiveKind::Gather: return at_root ? std::optional(block()) : std::nullopt;
-    case CollectiveKind::ReduceScatter: return sum_of<T>(0, n, own);
-    case CollectiveKind::Scatter: return operand<T>(shape.root, own);
-    case CollectiveKind::AllToAll:
-      return operand<T>(static_cast<int>(index / count), static_cast<size_t>(rank) * count + index % count);
-    case CollectiveKind::Scan: return sum_of<T>(0, rank + 1, index);
-    case CollectiveKind::Exscan: return rank > 0 ? std::optional(sum_of<T>(0, rank, index)) : std::nullopt;
-    default: return std::nullopt;
-  }
+  const bool blocks = traits(shape.kind).receives_blocks();
+  const auto block = blocks ? static_cast<int>(index / count) : 0;
+  const auto from = test::block_result(shape.kind, shape.nranks, shape.root, rank, block);
+  if (!from) return std::nullopt;
+  const size_t first = static_cast<size_t>(from->block) * count;
+  return sum_of<T>(from->first, from->end, first + (blocks ? index % count : index));
 }
 
 /// One call of all ranks, with its own buffers.
@@ -67,9 +47,10 @@ class Exchange {
       : shape_(shape), count_(count), health_(static_cast<size_t>(shape.nranks)) {
     const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / sizeof(T);
     const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
+    const Chunks blocks = chunks_of(shape, 1);
     for (int rank = 0; rank < shape.nranks; ++rank) {
-      inputs_.emplace_back(input_elements(shape, count) + 1);
-      outputs_.emplace_back(output_elements(shape, count) + 1, kUntouched);
+      inputs_.emplace_back(count * static_cast<size_t>(blocks.input) + 1);
+      outputs_.emplace_back(count * static_cast<size_t>(blocks.output) + 1, kUntouched);
       for (size_t i = 0; i < inputs_.back().size(); ++i) inputs_.back()[i] = operand<T>(rank, i);
       device::CallParams call;
       call.input = reinterpret_cast<const std::byte*>(inputs_.back().data());
@@ -117,10 +98,8 @@ class Exchange {
   static constexpr T kUntouched = T(119);
 
   BufferLayout lay(int chunks, size_t tile_elements) const {
-    const Chunks blocks = chunks_of(shape_, 1);
-    return blocks.input == 1 && blocks.output == 1
-               ? BufferLayout::parts(count_, sizeof(T), chunks, tile_elements)
-               : BufferLayout::blocks(count_, sizeof(T), chunks, tile_elements);
+    return traits(shape_.kind).has_blocks() ? BufferLayout::blocks(count_, sizeof(T), chunks, tile_elements)
+                                            : BufferLayout::parts(count_, sizeof(T), chunks, tile_elements);
   }
 
   Shape shape_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "collective_result.h"
 #include "device_world.h"
 #include "shapes.h"
 
@@ -86,20 +87,17 @@ class VaryingExchange {
     lengths_.assign(n, std::vector<size_t>(n));
     for (auto& row : lengths_)
       for (size_t& length : row) length = random() % 3 == 0 ? 0 : random() % most;
-    const bool by_source = shape_.kind == CollectiveKind::AllGather || shape_.kind == CollectiveKind::Gather;
-    const bool by_target =
-        shape_.kind == CollectiveKind::ReduceScatter || shape_.kind == CollectiveKind::Scatter;
     for (size_t from = 0; from < n; ++from)
       for (size_t to = 0; to < n; ++to) {
-        if (by_source) lengths_[from][to] = lengths_[from][0];
-        if (by_target) lengths_[from][to] = lengths_[0][to];
+        if (!has_all(true)) lengths_[from][to] = lengths_[from][0];
+        if (!has_all(false)) lengths_[from][to] = lengths_[0][to];
       }
   }
 
   /// Whether that buffer has a block for each rank.
   bool has_all(bool input) const {
-    if (shape_.kind == CollectiveKind::AllToAll) return true;
-    return input == (shape_.kind == CollectiveKind::ReduceScatter || shape_.kind == CollectiveKind::Scatter);
+    const CollectiveTraits& kind = traits(shape_.kind);
+    return input ? kind.sends_blocks() : kind.receives_blocks();
   }
   /// Lengths of rank r's blocks; empty if it does not get them (gather_v and scatter_v, not at the root).
   std::vector<size_t> lengths_of(size_t r, bool input) const {
@@ -128,16 +126,13 @@ class VaryingExchange {
     return static_cast<T>(static_cast<int>((rank * 7 + block * 5 + i * 3 + 1) % 13));
   }
   T expected(size_t r, size_t block, size_t i) const {
-    const auto root = static_cast<size_t>(shape_.root);
+    const auto from = test::block_result(shape_.kind, shape_.nranks, shape_.root, static_cast<int>(r),
+                                         static_cast<int>(block))
+                          .value();
     T sum{};
-    switch (shape_.kind) {
-      case CollectiveKind::Scatter: return sent(root, r, i);
-      case CollectiveKind::AllToAll: return sent(block, r, i);
-      case CollectiveKind::ReduceScatter:
-        for (size_t rank = 0; rank < ranks_.size(); ++rank) sum = static_cast<T>(sum + sent(rank, r, i));
-        return sum;
-      default: return sent(block, 0, i);
-    }
+    for (int rank = from.first; rank < from.end; ++rank)
+      sum = static_cast<T>(sum + sent(static_cast<size_t>(rank), static_cast<size_t>(from.block), i));
+    return sum;
   }
 
   Shape shape_;

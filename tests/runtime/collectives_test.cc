@@ -12,14 +12,10 @@
 namespace rondo::test {
 namespace {
 
-constexpr std::array kAllKinds{Kind::AllReduce,     Kind::Broadcast, Kind::Reduce, Kind::AllGather,
-                               Kind::ReduceScatter, Kind::AllToAll,  Kind::Gather, Kind::Scatter,
-                               Kind::Barrier,       Kind::Scan,      Kind::Exscan};
-
 /// "all_reduce=ring;broadcast=chain;...": the variant-th algorithm of every collective, modulo its number.
 std::string algorithms_of_variant(size_t variant, int nranks) {
   std::string text;
-  for (const Kind kind : kAllKinds) {
+  for (const Kind kind : kAllCollectives) {
     const auto names = algorithms_of(collective_name(kind), nranks);
     text +=
         (text.empty() ? "" : ";") + std::string(collective_name(kind)) + "=" + names[variant % names.size()];
@@ -29,7 +25,7 @@ std::string algorithms_of_variant(size_t variant, int nranks) {
 
 size_t max_variants(int nranks) {
   size_t most = 0;
-  for (const Kind kind : kAllKinds)
+  for (const Kind kind : kAllCollectives)
     most = std::max(most, algorithms_of(collective_name(kind), nranks).size());
   return most;
 }
@@ -43,7 +39,7 @@ bool supported(const Trial& trial, size_t variant, int nranks) {
 
 /// The same sums by one algorithm per collective: all roots, both forms, in and out of place, some lengths.
 void try_algorithms(const Rank& rank, size_t variant) {
-  for (const Kind kind : kAllKinds) {
+  for (const Kind kind : kAllCollectives) {
     Trial trial{.kind = kind};
     for (trial.root = 0; trial.root < (has_root(kind) ? rank.size : 1); ++trial.root) {
       for (const size_t count : {0u, 1u, 13u, 211u}) {
@@ -62,13 +58,8 @@ void try_algorithms(const Rank& rank, size_t variant) {
 template <typename Attempt>
 void with_all_algorithms(const Rank& rank, const Attempt& attempt) {
   for (size_t variant = 0; variant < max_variants(rank.size); ++variant) {
-    const std::string algorithms = algorithms_of_variant(variant, rank.size);
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = algorithms.c_str();
-    config.timeout_ms = 30'000;
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
-    attempt(Rank{child.get(), rank.rank, rank.size}, variant);
+    const Child child(rank, algorithms_of_variant(variant, rank.size));
+    attempt(child.rank, variant);
   }
 }
 
@@ -84,18 +75,9 @@ void every_algorithm(const Way& way) {
   }
 }
 
-void every_type_and_operation(const Rank& rank) {
-  for (const Kind kind : kAllKinds) {
-    for (rondo_type_t type = 0; type < kTypes; ++type) {
-      for (rondo_op_t op = 0; op < (reduces(kind) ? kOps : 1); ++op) {
-        if (reduces(kind) && !op_takes(op, type)) continue;
-        if (op == RONDO_AVG && (kind == Kind::Scan || kind == Kind::Exscan)) continue;
-        Trial trial{.kind = kind, .count = 37, .type = type, .op = op};
-        trial.root = static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(rank.size));
-        for (trial.seed = 1; trial.seed <= 2; ++trial.seed) run_trial(rank, trial);
-      }
-    }
-  }
+void try_types_and_operations(const Rank& rank) {
+  for (Trial trial : every_type_and_operation(rank.size))
+    for (trial.seed = 1; trial.seed <= 2; ++trial.seed) run_trial(rank, trial);
 }
 
 void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t seed, int calls) {
@@ -111,7 +93,7 @@ void random_calls(const Way& way, int nranks, const char* slot_bytes, uint64_t s
 
 /// Lengths around the point at which a slot is full, and one of many tiles.
 void sizes_around_tiles(const Rank& rank) {
-  for (const Kind kind : kAllKinds)
+  for (const Kind kind : kAllCollectives)
     for (const size_t count : {8191u, 16384u, 16385u, 70001u})
       run_trial(rank, {.kind = kind, .count = count, .seed = count});
 }
@@ -121,8 +103,8 @@ TEST_CASE("every algorithm sums right over every transport") {
 }
 
 TEST_CASE("every type and operation is right in every collective") {
-  expect_success(run_world({.nranks = 3, .transport = "local", .threads = true}, every_type_and_operation));
-  expect_success(run_world({.nranks = 4, .transport = "shm"}, every_type_and_operation));
+  expect_success(run_world({.nranks = 3, .transport = "local", .threads = true}, try_types_and_operations));
+  expect_success(run_world({.nranks = 4, .transport = "shm"}, try_types_and_operations));
 }
 
 TEST_CASE("any call after any other is right") {
@@ -157,13 +139,12 @@ TEST_CASE("results that bypass the caches are right by every algorithm") {
 
 /// Calls long enough for ranks to read parts of them from a peer's memory.
 void long_calls(const Rank& rank, size_t variant) {
-  for (const Kind kind : kAllKinds)
+  for (const Kind kind : kAllCollectives)
     for (const bool in_place : {false, true}) {
       Trial trial{.kind = kind, .count = 25'013, .seed = mix(variant, in_place)};
       trial.root = has_root(kind) ? static_cast<int>(trial.seed % static_cast<uint64_t>(rank.size)) : 0;
       trial.in_place = in_place && kind != Kind::Barrier;
-      const bool averages = in_place && reduces(kind) && kind != Kind::Scan && kind != Kind::Exscan;
-      if (averages && op_takes(RONDO_AVG, trial.type)) trial.op = RONDO_AVG;
+      if (in_place && averages(kind)) trial.op = RONDO_AVG;
       run_trial(rank, trial);
     }
 }
@@ -221,13 +202,10 @@ TEST_CASE("a group algorithm is refused with an error if ranks form no groups, o
 TEST_CASE("a rank configured with other groups than its peers is a mismatch") {
   expect_success(run_world({.nranks = 6}, [](Rank& rank) {
     const Environment groups("RONDO_GROUP", rank.rank == 5 ? "3" : "2");
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = "all_gather=hierarchical";
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    const Child child(rank, "all_gather=hierarchical");
     std::array<int, 6> all{};
-    check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.get(), nullptr),
-                RONDO_MISMATCH, {"all_gather", "rank 5", "different groups"}, child.get());
+    check_fails(rondo_all_gather(&rank.rank, all.data(), 1, RONDO_INT32, child.rank.comm, nullptr),
+                RONDO_MISMATCH, {"all_gather", "rank 5", "different groups"}, child.rank.comm);
   }));
 }
 

@@ -24,6 +24,11 @@ void scatter_blocks(BlockTable& table, uint64_t seed) {
   }
 }
 
+/// Whether the trial's op is, for its type and in its collective.
+bool is_defined(const Trial& trial) {
+  return op_takes(trial.op, trial.type) && (trial.op != RONDO_AVG || averages(trial.kind));
+}
+
 }  // namespace
 
 std::string Trial::text() const {
@@ -47,18 +52,30 @@ Trial random_trial(uint64_t usual_seed, int nranks, size_t max_count) {
   const auto draw = [&](uint64_t below) { return mix(seed, 77, ++drawn) % below; };
   Trial trial;
   trial.seed = seed;
-  trial.kind = static_cast<Kind>(draw(kKinds));
+  trial.kind = kAllCollectives[draw(kAllCollectives.size())];
   trial.type = static_cast<rondo_type_t>(draw(kTypes));
   do {
     trial.op = static_cast<rondo_op_t>(draw(kOps));
-  } while (!op_takes(trial.op, trial.type) ||
-           (trial.op == RONDO_AVG && (trial.kind == Kind::Scan || trial.kind == Kind::Exscan)));
+  } while (!is_defined(trial));
   trial.count = draw(4) == 0 ? draw(max_count + 1) : std::min(max_count, kCounts[draw(kCounts.size())]);
   trial.root = static_cast<int>(draw(static_cast<uint64_t>(nranks)));
   trial.varying = traits(trial.kind).has_blocks() && draw(2) == 0;
   trial.in_place = trial.kind != Kind::Barrier && draw(3) == 0;
   trial.shift = draw(2) == 0 ? 0 : draw(17);
   return trial;
+}
+
+std::vector<Trial> every_type_and_operation(int nranks) {
+  std::vector<Trial> trials;
+  for (const Kind kind : kAllCollectives)
+    for (rondo_type_t type = 0; type < kTypes; ++type) {
+      const auto root = static_cast<int>(mix(static_cast<uint64_t>(type)) % static_cast<uint64_t>(nranks));
+      Trial trial{.kind = kind, .count = 37, .type = type, .root = root};
+      if (!reduces(kind)) trials.push_back(trial);
+      for (trial.op = 0; reduces(kind) && trial.op < kOps; ++trial.op)
+        if (is_defined(trial)) trials.push_back(trial);
+    }
+  return trials;
 }
 
 size_t BlockTable::extent() const {
@@ -140,10 +157,10 @@ std::vector<std::byte> Exchange::input(int rank) const {
 }
 
 void Exchange::place_buffers() {
-  const bool at_root = !has_root(trial_.kind) || rank_.rank == trial_.root;
-  const bool blocks = traits(trial_.kind).has_blocks();
+  const CollectiveTraits& kind = traits(trial_.kind);
+  const bool at_root = !kind.has_root() || rank_.rank == trial_.root;
   const auto own = static_cast<size_t>(rank_.rank);
-  in_place_ = trial_.in_place && (at_root || !blocks);
+  in_place_ = trial_.in_place && (at_root || !kind.has_blocks());
   in_input_ = in_place_ && sends_blocks();
   input_ = Guarded(send_.extent() * bytes_, trial_.shift);
   input_.fill(input(rank_.rank));
@@ -158,11 +175,10 @@ void Exchange::place_buffers() {
     if (input_.size() != 0) output_.fill(input_.bytes(), offset);
     sendbuf_ = output_.data() + offset;
   }
-  const bool spare = trial_.seed % 2 == 0 && !at_root && !in_place_;  // non-root ranks may omit one buffer
-  if (spare && (trial_.kind == Kind::Broadcast || trial_.kind == Kind::Scatter)) sendbuf_ = nullptr;
-  if (spare && (trial_.kind == Kind::Reduce || trial_.kind == Kind::Gather)) recvbuf_ = nullptr;
-  const Guarded& result = in_input_ ? input_ : output_;
-  before_.assign(result.bytes().begin(), result.bytes().end());
+  const bool omits = trial_.seed % 2 == 0 && !in_place_;
+  if (omits && !kind.reads(rank_.rank, trial_.root)) sendbuf_ = nullptr;
+  if (omits && !kind.writes(rank_.rank, trial_.root)) recvbuf_ = nullptr;
+  before_.assign(result().bytes().begin(), result().bytes().end());
 }
 
 rondo_status_t Exchange::start(rondo_stream_t stream) {
@@ -183,68 +199,38 @@ void Exchange::wrong(const std::string& what) const {
                            std::to_string(rank_.size) + ": " + what);
 }
 
-/// The buffer's expected content after the call, if the collective only moves elements.
-std::vector<std::byte> Exchange::expected_moves(std::vector<std::byte> content) const {
-  const auto put = [&](int source, size_t from, size_t count, size_t to) {
-    const auto sent = input(source);
-    if (count != 0) std::memcpy(content.data() + to * bytes_, sent.data() + from * bytes_, count * bytes_);
-  };
-  const auto me = static_cast<size_t>(rank_.rank);
-  if (trial_.kind == Kind::Broadcast) put(trial_.root, 0, trial_.count, 0);
-  if (trial_.kind == Kind::Scatter)
-    put(trial_.root, send_table(trial_.root).offsets[me], length(trial_.root, rank_.rank), result_offset_);
-  if (trial_.kind == Kind::Gather && rank_.rank != trial_.root) return content;
-  if (!receives_blocks()) return content;
-  for (int source = 0; source < rank_.size; ++source) {
-    const auto s = static_cast<size_t>(source);
-    const size_t from = trial_.kind == Kind::AllToAll ? send_table(source).offsets[me] : 0;
-    put(source, from, recv_.counts[s], recv_.offsets[s]);
-  }
-  return content;
-}
-
-size_t Exchange::first_operand() const {
-  return trial_.kind == Kind::ReduceScatter ? send_.offsets[static_cast<size_t>(rank_.rank)] : 0;
-}
-
-/// Number of result elements on this rank.
-size_t Exchange::results() const {
-  if (trial_.kind == Kind::Reduce && rank_.rank != trial_.root) return 0;
-  if (trial_.kind == Kind::Exscan && rank_.rank == 0) return 0;
-  return recv_.counts[0];
-}
-
-/// Number of ranks, counted from rank 0, that contribute to this rank's result.
-int Exchange::operands() const {
-  if (trial_.kind == Kind::Scan) return rank_.rank + 1;
-  if (trial_.kind == Kind::Exscan) return rank_.rank;
-  return rank_.size;
-}
-
-void Exchange::judge_reduction(std::span<const std::byte> got) const {
+void Exchange::judge_reduction(const BlockResult& from, std::span<const std::byte> got) const {
   std::vector<std::vector<std::byte>> inputs;
-  for (int rank = 0; rank < operands(); ++rank) inputs.push_back(input(rank));
-  std::vector<const std::byte*> elements(inputs.size());
-  for (size_t i = 0; i < results(); ++i) {
-    for (size_t rank = 0; rank < inputs.size(); ++rank)
-      elements[rank] = inputs[rank].data() + (first_operand() + i) * bytes_;
-    const std::string fault =
-        judge(trial_.type, trial_.op, elements, got.data() + (result_offset_ + i) * bytes_);
-    if (!fault.empty()) wrong("element " + std::to_string(i) + " " + fault);
+  for (int rank = from.first; rank < from.end; ++rank) inputs.push_back(input(rank));
+  const size_t begin = send_.offsets[static_cast<size_t>(from.block)] * bytes_;
+  std::vector<const std::byte*> operands(inputs.size());
+  for (size_t at = 0; at < got.size(); at += bytes_) {
+    for (size_t i = 0; i < inputs.size(); ++i) operands[i] = inputs[i].data() + begin + at;
+    const std::string fault = judge(trial_.type, trial_.op, operands, got.data() + at);
+    if (!fault.empty()) wrong("element " + std::to_string(at / bytes_) + " " + fault);
   }
 }
 
 void Exchange::verify() {
   if (rank_.memory != nullptr) bring_home();
-  const Guarded& result = in_input_ ? input_ : output_;
-  std::vector<std::byte> expected = expected_moves(before_);
-  if (reduces(trial_.kind) && trial_.type_bytes == 0 && results() != 0) {
-    judge_reduction(result.bytes());
-    const size_t at = result_offset_ * bytes_;
-    std::memcpy(expected.data() + at, result.data() + at, results() * bytes_);
+  const std::span<const std::byte> got = result().bytes();
+  std::vector<std::byte> expected = before_;
+  for (size_t block = 0; block < recv_.counts.size(); ++block) {
+    const auto from = block_result(trial_.kind, rank_.size, trial_.root, rank_.rank, static_cast<int>(block));
+    if (!from || recv_.counts[block] == 0) continue;
+    const size_t at = (result_offset_ + recv_.offsets[block]) * bytes_;
+    const auto found = got.subspan(at, recv_.counts[block] * bytes_);
+    if (reduces(trial_.kind)) {  // several results may be right
+      judge_reduction(*from, found);
+      std::copy(found.begin(), found.end(), expected.data() + at);
+    } else {
+      const auto sent = input(from->first);
+      const size_t begin = send_table(from->first).offsets[static_cast<size_t>(from->block)] * bytes_;
+      std::copy_n(sent.data() + begin, found.size(), expected.data() + at);
+    }
   }
   for (size_t i = 0; i < expected.size(); ++i)
-    if (result.bytes()[i] != expected[i]) wrong("byte " + std::to_string(i) + " of the result is wrong");
+    if (got[i] != expected[i]) wrong("byte " + std::to_string(i) + " of the result is wrong");
   if (!input_.guards_intact() || !output_.guards_intact()) wrong("memory beside a buffer was written");
   if (in_input_) return;
   const auto sent = input(rank_.rank);

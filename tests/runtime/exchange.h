@@ -8,12 +8,11 @@
 #include <string>
 
 #include "collective_call.h"
+#include "collective_result.h"
 #include "guarded.h"
 #include "world.h"
 
 namespace rondo::test {
-
-inline constexpr int kKinds = kCollectives;
 
 struct Trial {
   Kind kind = Kind::AllReduce;
@@ -32,6 +31,9 @@ struct Trial {
 
 /// A legal call; every parameter is drawn from the seed.
 Trial random_trial(uint64_t seed, int nranks, size_t max_count);
+
+/// Short calls: each collective for each type, reductions also for each operation that the type has.
+std::vector<Trial> every_type_and_operation(int nranks);
 
 /// Lengths and offsets of the blocks in one rank's buffer, in elements.
 struct BlockTable {
@@ -55,17 +57,14 @@ class Exchange {
   BlockTable send_table(int rank) const;
   BlockTable recv_table(int rank) const;
   BlockTable table(int rank, bool sends) const;
-  bool sends_blocks() const { return traits(trial_.kind).sends == BlockCount::OnePerRank; }
-  bool receives_blocks() const { return traits(trial_.kind).receives == BlockCount::OnePerRank; }
+  bool sends_blocks() const { return traits(trial_.kind).sends_blocks(); }
+  bool receives_blocks() const { return traits(trial_.kind).receives_blocks(); }
   std::vector<std::byte> input(int rank) const;
   void place_buffers();
   void send_abroad();
   void bring_home();
-  std::vector<std::byte> expected_moves(std::vector<std::byte> content) const;
-  void judge_reduction(std::span<const std::byte> got) const;
-  size_t first_operand() const;
-  size_t results() const;
-  int operands() const;
+  Guarded& result() { return in_input_ ? input_ : output_; }
+  void judge_reduction(const BlockResult& from, std::span<const std::byte> got) const;
   [[noreturn]] void wrong(const std::string& what) const;
 
   Rank rank_;

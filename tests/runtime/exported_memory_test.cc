@@ -54,17 +54,13 @@ TEST_CASE("all algorithms are right on the same memory from rondo_mem_alloc() in
     int* const send = reinterpret_cast<int*>(memory.get());
     int* const recv = send + kCount;
     for (const std::string& algorithm : algorithms_of("all_reduce", rank.size)) {
-      const std::string wish = "all_reduce=" + algorithm;
-      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-      config.algorithm = wish.c_str();
-      Owned child;
-      check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+      const Child child(rank, "all_reduce=" + algorithm);
+      const rondo_comm_t comm = child.rank.comm;
       for (int round = 0; round < 20; ++round) {
         for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<int>(i) * (rank.rank + 1) + round;
         int* const from = round % 2 == 0 ? send : recv;
         if (from == recv) std::memcpy(recv, send, kCount * sizeof(int));
-        check(rondo_all_reduce(from, recv, kCount, RONDO_INT32, RONDO_SUM, child.get(), nullptr),
-              child.get());
+        check(rondo_all_reduce(from, recv, kCount, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
         for (size_t i = 0; i < kCount; ++i)
           require(recv[i] == static_cast<int>(i) * 10 + 4 * round, algorithm + ": wrong sum");
       }

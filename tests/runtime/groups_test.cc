@@ -127,23 +127,21 @@ TEST_CASE("one thread drives all communicators of rondo_init_all") {
       rondo_config_t config = RONDO_CONFIG_INITIALIZER;
       config.transport = transport;
       config.timeout_ms = 20'000;
-      std::vector<rondo_comm_t> comms(static_cast<size_t>(nranks));
-      check(rondo_init_all(comms.data(), nranks, &config));
+      const LocalRanks ranks(nranks, config);
       for (uint64_t seed = 900; seed < 912; ++seed) {
         Exchanges exchanges;
         check(rondo_group_start());
         for (int rank = 0; rank < nranks; ++rank)
-          add(exchanges, {comms[static_cast<size_t>(rank)], rank, nranks}, random_trial(seed, nranks, 300));
+          add(exchanges, ranks.rank(rank), random_trial(seed, nranks, 300));
         check(rondo_group_end());
         verify(exchanges);
       }
       std::vector<std::unique_ptr<Shift>> shifts;
       check(rondo_group_start());
       for (int rank = 0; rank < nranks; ++rank)
-        shifts.push_back(std::make_unique<Shift>(Rank{comms[static_cast<size_t>(rank)], rank, nranks}, 1, 2));
+        shifts.push_back(std::make_unique<Shift>(ranks.rank(rank), 1, 2));
       check(rondo_group_end());
       for (auto& shift : shifts) shift->verify();
-      for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
     }
   }
 }

@@ -270,8 +270,7 @@ TEST_CASE("memory from rondo_mem_alloc() is aligned to pages, writable, and good
 TEST_CASE("a communicator reports the transport of a pair and the algorithm of its latest call") {
   expect_success(run_world({.nranks = 2, .transport = "shm", .algorithm = "all_reduce=ring"}, [](Rank& rank) {
     const char* name = nullptr;
-    check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-    require(std::string(name).empty(), "there was no call yet");
+    require(last_algorithm(rank).empty(), "there was no call yet");
     check(rondo_transport(rank.comm, rank.rank, &name), rank.comm);
     require(std::string(name) == "self", name);
     check(rondo_transport(rank.comm, 1 - rank.rank, &name), rank.comm);
@@ -279,8 +278,7 @@ TEST_CASE("a communicator reports the transport of a pair and the algorithm of i
     int value = 1;
     check(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
     check(rondo_finalize(rank.comm), rank.comm);
-    check(rondo_last_algorithm(rank.comm, &name), rank.comm);
-    require(std::string(name) == "ring", name);
+    require(last_algorithm(rank) == "ring", last_algorithm(rank));
   }));
 }
 

@@ -16,18 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class OwnedEvent {
- public:
-  OwnedEvent() { check(rondo_event_create(&event_)); }
-  ~OwnedEvent() { rondo_event_destroy(event_); }
-  OwnedEvent(const OwnedEvent&) = delete;
-  OwnedEvent& operator=(const OwnedEvent&) = delete;
-  rondo_event_t get() const { return event_; }
-
- private:
-  rondo_event_t event_ = nullptr;
-};
-
 /// An operation that blocks until released: a call with it stays pending for as long as a test wants.
 struct Gate {
   std::atomic<bool> open{false};
@@ -43,15 +31,12 @@ struct Gate {
 };
 
 /// A communicator with both of its ranks in one thread, since a reduction needs both.
-struct Pair {
-  std::array<rondo_comm_t, 2> comms{};
-  explicit Pair(int64_t timeout_ms = 30'000) {
+struct Pair : LocalRanks {
+  explicit Pair(int64_t timeout_ms = 30'000) : LocalRanks(2, config_of(timeout_ms)) {}
+  static rondo_config_t config_of(int64_t timeout_ms) {
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.timeout_ms = timeout_ms;
-    check(rondo_init_all(comms.data(), 2, &config));
-  }
-  ~Pair() {
-    for (const rondo_comm_t comm : comms) rondo_destroy(comm);
+    return config;
   }
   void all_reduce(std::array<int, 2>& values, rondo_op_t op, rondo_stream_t queue) const {
     check(rondo_group_start());

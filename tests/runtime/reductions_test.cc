@@ -50,10 +50,10 @@ std::vector<Matrix> matrices(uint64_t seed, int rank, size_t count) {
   return made;
 }
 
-/// The element-wise product of the matrices of ranks first to last.
-std::vector<Matrix> product_of_ranks(uint64_t seed, int first, int last, size_t count) {
+/// The element-wise product of the matrices of the ranks [first, end).
+std::vector<Matrix> product_of_ranks(uint64_t seed, int first, int end, size_t count) {
   auto result = matrices(seed, first, count);
-  for (int rank = first + 1; rank <= last; ++rank) {
+  for (int rank = first + 1; rank < end; ++rank) {
     const auto next = matrices(seed, rank, count);
     for (size_t i = 0; i < count; ++i) result[i] = product(result[i], next[i]);
   }
@@ -73,40 +73,31 @@ struct UserReduction {
   }
 };
 
-void expect_same(const std::vector<Matrix>& got, const std::vector<Matrix>& expected,
-                 const std::string& what) {
+void expect_same(std::span<const Matrix> got, std::span<const Matrix> expected, const std::string& what) {
   for (size_t i = 0; i < expected.size(); ++i)
     require(got[i] == expected[i], what + ": element " + std::to_string(i) + " is out of order");
 }
 
+/// Every reduction of the ranks' matrices; in place as well if the matrices are one block.
 void multiply_in_order(const Rank& rank, const UserReduction& with, uint64_t seed, size_t count) {
-  const int last = rank.size - 1;
-  const auto mine = matrices(seed, rank.rank, count);
-  const auto everything = product_of_ranks(seed, 0, last, count);
-  std::vector<Matrix> got(count);
-  check(rondo_all_reduce(mine.data(), got.data(), count, with.type, with.op, rank.comm, nullptr), rank.comm);
-  expect_same(got, everything, "all_reduce");
-  for (int root = 0; root < rank.size; ++root) {
-    check(rondo_reduce(mine.data(), got.data(), count, with.type, with.op, root, rank.comm, nullptr),
-          rank.comm);
-    if (rank.rank == root) expect_same(got, everything, "reduce to " + std::to_string(root));
+  for (const Kind kind : kAllCollectives) {
+    const bool blocks = traits(kind).sends_blocks();
+    const size_t all = blocks ? count * static_cast<size_t>(rank.size) : count;
+    for (int root = 0; reduces(kind) && root < (has_root(kind) ? rank.size : 1); ++root)
+      for (const bool in_place : {false, true}) {
+        if (blocks && in_place) continue;
+        const auto mine = matrices(seed, rank.rank, all);
+        const std::vector<Matrix> before = in_place ? mine : std::vector<Matrix>(count);
+        std::vector<Matrix> got = before;
+        const void* from = in_place ? got.data() : mine.data();
+        check(make_call({kind, from, got.data(), count, with.type, with.op, root}, rank.comm), rank.comm);
+        const auto result = block_result(kind, rank.size, root, rank.rank, 0);
+        const auto product = result ? product_of_ranks(seed, result->first, result->end, all) : before;
+        const size_t first = result ? static_cast<size_t>(result->block) * count : 0;
+        expect_same(got, std::span(product).subspan(first, count),
+                    std::string(collective_name(kind)) + ", root " + std::to_string(root));
+      }
   }
-  got = mine;
-  check(rondo_scan(got.data(), got.data(), count, with.type, with.op, rank.comm, nullptr), rank.comm);
-  expect_same(got, product_of_ranks(seed, 0, rank.rank, count), "scan");
-  got = mine;
-  check(rondo_exscan(got.data(), got.data(), count, with.type, with.op, rank.comm, nullptr), rank.comm);
-  expect_same(got, rank.rank == 0 ? mine : product_of_ranks(seed, 0, rank.rank - 1, count), "exscan");
-  const size_t all = count * static_cast<size_t>(rank.size);
-  const auto parts = product_of_ranks(seed, 0, last, all);
-  const size_t first = count * static_cast<size_t>(rank.rank);
-  check(rondo_reduce_scatter(matrices(seed, rank.rank, all).data(), got.data(), count, with.type, with.op,
-                             rank.comm, nullptr),
-        rank.comm);
-  expect_same(got,
-              {parts.begin() + static_cast<std::ptrdiff_t>(first),
-               parts.begin() + static_cast<std::ptrdiff_t>(first + count)},
-              "reduce_scatter");
 }
 
 /// Forces each algorithm in turn; those that need a commutative operation must say so.
@@ -114,20 +105,18 @@ void every_algorithm_keeps_the_order(const Rank& rank, const UserReduction& with
   const auto names = algorithms_of("all_reduce", rank.size);
   for (const std::string& name : names) {
     const std::string wish = "all_reduce=" + name;
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    config.algorithm = wish.c_str();
-    Owned child;
-    check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+    const Child child(rank, wish);
+    const rondo_comm_t comm = child.rank.comm;
     const auto mine = matrices(5, rank.rank, 50);
     std::vector<Matrix> got(50);
     const rondo_status_t status =
-        rondo_all_reduce(mine.data(), got.data(), 50, with.type, with.op, child.get(), nullptr);
+        rondo_all_reduce(mine.data(), got.data(), 50, with.type, with.op, comm, nullptr);
     if (name == "ring" || name == "halving_doubling") {
-      check_fails(status, RONDO_UNSUPPORTED, {"not commutative", name}, child.get());
+      check_fails(status, RONDO_UNSUPPORTED, {"not commutative", name}, comm);
       continue;
     }
-    check(status, child.get());
-    expect_same(got, product_of_ranks(5, 0, rank.size - 1, 50), wish);
+    check(status, comm);
+    expect_same(got, product_of_ranks(5, 0, rank.size, 50), wish);
   }
 }
 
@@ -180,13 +169,14 @@ void add_elements_of(const Rank& rank, size_t count) {
   require(std::equal(expected.begin(), expected.end(), got.data()),
           std::to_string(Bytes) + " bytes: wrong sum");
   require(got.guards_intact(), std::to_string(Bytes) + " bytes: memory beside the buffer was written");
-  for (const Kind kind : {Kind::AllGather, Kind::AllToAll, Kind::Broadcast, Kind::Scatter, Kind::Gather})
-    run_trial(rank, {.kind = kind,
-                     .count = count,
-                     .type = with.type,
-                     .type_bytes = Bytes,
-                     .root = rank.size - 1,
-                     .seed = Bytes});
+  for (const Kind kind : kAllCollectives)
+    if (!reduces(kind))
+      run_trial(rank, {.kind = kind,
+                       .count = count,
+                       .type = with.type,
+                       .type_bytes = Bytes,
+                       .root = rank.size - 1,
+                       .seed = Bytes});
 }
 
 TEST_CASE("types of any size are moved, and reduced by user functions") {
@@ -206,12 +196,11 @@ TEST_CASE("types of any size are moved, and reduced by user functions") {
 void move_elements_of(const Rank& rank, size_t bytes) {
   rondo_type_t type = 0;
   check(rondo_type_create(bytes, &type));
-  for (int kind = 0; kind < kKinds; ++kind) {
-    Trial trial{.kind = static_cast<Kind>(kind), .count = 3, .type = type, .type_bytes = bytes};
-    trial.root = rank.size - 1;
-    if (reduces(trial.kind) || trial.kind == Kind::Barrier) continue;
+  for (const Kind kind : kAllCollectives) {
+    if (reduces(kind) || kind == Kind::Barrier) continue;
+    Trial trial{.kind = kind, .count = 3, .type = type, .type_bytes = bytes, .root = rank.size - 1};
     run_trial(rank, trial);
-    trial.varying = traits(trial.kind).has_blocks();
+    trial.varying = traits(kind).has_blocks();
     for (trial.seed = 2; trial.varying && trial.seed < 5; ++trial.seed) run_trial(rank, trial);
   }
   check(rondo_type_destroy(type));
@@ -260,13 +249,10 @@ TEST_CASE("a user's function may work on a built-in type") {
 /// Every rank has its own scalar.
 template <typename T>
 void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algorithms, size_t count) {
-  rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-  config.algorithm = algorithms.c_str();
-  Owned child;
-  check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+  const Child child(rank, algorithms);
+  const rondo_comm_t comm = child.rank.comm;
   const T scalar = static_cast<T>(rank.rank + 2);
-  rondo_op_t op = 0;
-  check(rondo_op_create_premul_sum(&scalar, type, &op));
+  const PremulSum sum(&scalar, type);
   std::vector<T> mine(count);
   std::vector<T> expected(count);
   std::vector<T> got(count);
@@ -276,16 +262,15 @@ void premultiplied(const Rank& rank, rondo_type_t type, const std::string& algor
       expected[i] =
           static_cast<T>(expected[i] + static_cast<T>(r + 2) * (static_cast<T>(i % 5) + static_cast<T>(r)));
   }
-  check(rondo_all_reduce(mine.data(), got.data(), count, type, op, child.get(), nullptr), child.get());
+  check(rondo_all_reduce(mine.data(), got.data(), count, type, sum.get(), comm, nullptr), comm);
   require(got == expected, "all_reduce by " + algorithms + " of type " + type_name(type) + " is wrong");
-  check(rondo_reduce(mine.data(), got.data(), count, type, op, 0, child.get(), nullptr), child.get());
+  check(rondo_reduce(mine.data(), got.data(), count, type, sum.get(), 0, comm, nullptr), comm);
   require(rank.rank != 0 || got == expected, std::string("reduce of type ") + type_name(type) + " is wrong");
   const size_t part = count / static_cast<size_t>(rank.size);
-  check(rondo_reduce_scatter(mine.data(), got.data(), part, type, op, child.get(), nullptr), child.get());
+  check(rondo_reduce_scatter(mine.data(), got.data(), part, type, sum.get(), comm, nullptr), comm);
   require(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(part),
                      expected.begin() + static_cast<std::ptrdiff_t>(part * static_cast<size_t>(rank.rank))),
           std::string("reduce_scatter of type ") + type_name(type) + " is wrong");
-  check(rondo_op_destroy(op));
 }
 
 /// Runs the test by every algorithm.
@@ -325,20 +310,16 @@ TEST_CASE("an average divides the sum once, integers toward zero, in every algor
   expect_success(run_world({.nranks = 3, .threads = true}, [](Rank& rank) {
     for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
       const std::string wish = "all_reduce=" + name;
-      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-      config.algorithm = wish.c_str();
-      Owned child;
-      check(rondo_split(rank.comm, 0, rank.rank, child.out(), &config), rank.comm);
+      const Child child(rank, wish);
+      const rondo_comm_t comm = child.rank.comm;
       const std::array<int32_t, 4> mine{rank.rank - 3, rank.rank + 2, -1, rank.rank == 0 ? -2 : 0};
       std::array<int32_t, 4> got{};
-      check(rondo_all_reduce(mine.data(), got.data(), 4, RONDO_INT32, RONDO_AVG, child.get(), nullptr),
-            child.get());
+      check(rondo_all_reduce(mine.data(), got.data(), 4, RONDO_INT32, RONDO_AVG, comm, nullptr), comm);
       require(got == std::array<int32_t, 4>{-2, 3, -1, 0}, wish + ": wrong average");
       for (uint64_t seed = 1; seed < 5; ++seed)
         for (const rondo_type_t type :
              {RONDO_FLOAT16, RONDO_FLOAT32, RONDO_INT8, RONDO_UINT64, RONDO_COMPLEX64})
-          run_trial({child.get(), rank.rank, rank.size},
-                    {.count = 700, .type = type, .op = RONDO_AVG, .seed = seed});
+          run_trial(child.rank, {.count = 700, .type = type, .op = RONDO_AVG, .seed = seed});
     }
   }));
 }
@@ -380,7 +361,7 @@ TEST_CASE("a type and an operation destroyed during a call stay valid for it") {
             rank.comm);
     }
     check(rondo_queue_synchronize(queue.get()));
-    expect_same(got, product_of_ranks(3, 0, 1, 100), "all_reduce");
+    expect_same(got, product_of_ranks(3, 0, 2, 100), "all_reduce");
   }));
 }
 

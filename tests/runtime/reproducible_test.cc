@@ -33,40 +33,22 @@ struct Reduction {
 
 constexpr rondo_op_t kPremulSum = -1;
 
-constexpr std::array kReducing{Kind::AllReduce, Kind::Reduce, Kind::ReduceScatter, Kind::Scan, Kind::Exscan};
+std::vector<Kind> reducing_kinds() {
+  std::vector<Kind> kinds;
+  std::copy_if(kAllCollectives.begin(), kAllCollectives.end(), std::back_inserter(kinds), reduces);
+  return kinds;
+}
 
 /// All reductions whose results are rounded.
 std::vector<Reduction> reductions_that_round() {
   std::vector<Reduction> made;
-  for (const Kind kind : kReducing)
+  for (const Kind kind : reducing_kinds())
     for (rondo_type_t type = 0; type < kTypes; ++type)
       for (const rondo_op_t op :
            {rondo_op_t{RONDO_SUM}, rondo_op_t{RONDO_PROD}, rondo_op_t{RONDO_AVG}, kPremulSum})
-        if (type_row(type).is_rounded() && (op != RONDO_AVG || (kind != Kind::Scan && kind != Kind::Exscan)))
-          made.push_back({kind, type, op});
+        if (type_row(type).is_rounded() && (op != RONDO_AVG || averages(kind))) made.push_back({kind, type, op});
   return made;
 }
-
-/// The call's op; a pre-multiplied sum is created for the rank.
-class Op {
- public:
-  Op(const Reduction& reduction, int rank) : op_(reduction.op) {
-    if (op_ >= 0) return;
-    const Bytes scalar = random_operands(reduction.type, RONDO_SUM, kSeed + 2, rank, 1);
-    check(rondo_op_create_premul_sum(scalar.data(), reduction.type, &op_));
-    is_own_ = true;
-  }
-  ~Op() {
-    if (is_own_) rondo_op_destroy(op_);
-  }
-  Op(const Op&) = delete;
-  Op& operator=(const Op&) = delete;
-  rondo_op_t get() const { return op_; }
-
- private:
-  rondo_op_t op_ = 0;
-  bool is_own_ = false;
-};
 
 /// A rank's operands for the first `count` results. For a reduce-scatter, every rank gets the same results.
 Bytes operands(const Reduction& reduction, const Rank& rank, size_t count) {
@@ -78,15 +60,16 @@ Bytes operands(const Reduction& reduction, const Rank& rank, size_t count) {
   return all;
 }
 
-bool has_result(const Reduction& reduction, const Rank& rank) {
-  if (reduction.kind == Kind::Reduce) return rank.rank == rank.size - 1;
-  return reduction.kind != Kind::Exscan || rank.rank != 0;
-}
+int root_of(const Rank& rank) { return rank.size - 1; }
 
 rondo_status_t make(const Reduction& reduction, const Rank& rank, size_t count, const void* send,
                     void* recv) {
-  const Op op(reduction, rank.rank);
-  return make_call({reduction.kind, send, recv, count, reduction.type, op.get(), rank.size - 1}, rank.comm);
+  std::optional<PremulSum> scaled;
+  if (reduction.op == kPremulSum)
+    scaled.emplace(random_operands(reduction.type, RONDO_SUM, kSeed + 2, rank.rank, 1).data(),
+                   reduction.type);
+  const rondo_op_t op = scaled ? scaled->get() : reduction.op;
+  return make_call({reduction.kind, send, recv, count, reduction.type, op, root_of(rank)}, rank.comm);
 }
 
 /// The rank's result; empty if it has none.
@@ -97,7 +80,8 @@ Bytes result_of(const Reduction& reduction, const Rank& rank, size_t count, bool
   Bytes apart(bytes);
   std::byte* recv = in_place ? send.data() + own : apart.data();
   check(make(reduction, rank, count, send.data(), recv), rank.comm);
-  return has_result(reduction, rank) ? Bytes(recv, recv + bytes) : Bytes();
+  return has_result(reduction.kind, rank.size, root_of(rank), rank.rank) ? Bytes(recv, recv + bytes)
+                                                                         : Bytes();
 }
 
 /// Compares each result with the longest one seen so far, over their common length; shared by all worlds.
@@ -119,19 +103,6 @@ class Canon {
   int nranks_;
   std::mutex mutex_;
   std::vector<Bytes> longest_;
-};
-
-/// A rank of a child communicator, created with the settings in effect now.
-struct Child {
-  Child(const Rank& parent, const std::string& algorithm, const char* transport) {
-    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
-    if (!algorithm.empty()) config.algorithm = algorithm.c_str();
-    config.transport = transport;
-    check(rondo_split(parent.comm, 0, parent.rank, comm.out(), &config), parent.comm);
-    rank = {comm.get(), parent.rank, parent.size};
-  }
-  Owned comm;
-  Rank rank;
 };
 
 struct Setup {
@@ -193,7 +164,7 @@ void compare_algorithms(const Rank& rank, const Reduction& reduction, size_t ind
   int keep = 0;
   for (const std::string& name : algorithms_of(collective_name(reduction.kind), rank.size)) {
     const std::string wish = std::string(collective_name(reduction.kind)) + "=" + name;
-    const Child child(rank, wish, nullptr);
+    const Child child(rank, wish);
     Bytes send = operands(reduction, child.rank, 1);
     Bytes recv(send.size());
     const rondo_status_t status = make(reduction, child.rank, 1, send.data(), recv.data());
@@ -232,7 +203,7 @@ TEST_CASE("in reproducible mode any algorithm may do a reduction that does not r
   const Environment groups = in_groups(4);
   expect_success(run_world({.nranks = 4, .threads = true}, [](Rank& rank) {
     for (const std::string& name : algorithms_of("all_reduce", rank.size)) {
-      const Child child(rank, "all_reduce=" + name, nullptr);
+      const Child child(rank, "all_reduce=" + name);
       run_trial(child.rank, {.count = 900, .type = RONDO_INT32, .op = RONDO_AVG});
       run_trial(child.rank, {.count = 900, .type = RONDO_BFLOAT16, .op = RONDO_MAX});
     }
@@ -245,7 +216,7 @@ TEST_CASE("ranks are told if one of them is not in reproducible mode") {
     expect_success(
         run_world({.nranks = 2, .environment = {{"RONDO_EXCHANGE_BYTES", exchange_bytes}}}, [](Rank& rank) {
           ::setenv("RONDO_REPRODUCIBLE", rank.rank == 0 ? "1" : "0", 1);
-          const Child child(rank, "", nullptr);
+          const Child child(rank);
           const float mine = 1;
           float sum = 0;
           check_fails(rondo_all_reduce(&mine, &sum, 1, RONDO_FLOAT32, RONDO_SUM, child.rank.comm, nullptr),
@@ -269,9 +240,9 @@ TEST_CASE("a short call has the bits of its Schedule, whether it uses the mailbo
     for (const char* exchange_bytes : {"0", "16384"}) {
       const Environment exchange("RONDO_EXCHANGE_BYTES", exchange_bytes);
       expect_success(run_world({.nranks = nranks, .threads = true}, [&](Rank& rank) {
-        for (const Kind kind : kReducing)
+        for (const Kind kind : reducing_kinds())
           for (const std::string& name : exchanged_algorithms(kind)) {
-            const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
+            const Child child(rank, std::string(collective_name(kind)) + "=" + name);
             for (size_t i = 0; i < reductions.size(); ++i)
               for (const size_t count : {1u, 100u, 400u})
                 if (reductions[i].kind == kind)
@@ -291,9 +262,9 @@ TEST_CASE("the same call gives the same bits, in whatever order the ranks arrive
     INFO(exchange_bytes);
     expect_success(run_world({.nranks = 4, .threads = true}, [&](Rank& rank) {
       std::mt19937 random(test_seed(static_cast<unsigned>(rank.rank)));
-      for (const Kind kind : kReducing)
+      for (const Kind kind : reducing_kinds())
         for (const std::string& name : algorithms_of(collective_name(kind), rank.size)) {
-          const Child child(rank, std::string(collective_name(kind)) + "=" + name, nullptr);
+          const Child child(rank, std::string(collective_name(kind)) + "=" + name);
           for (const rondo_type_t type : {RONDO_FLOAT32, RONDO_BFLOAT16}) {
             const Reduction reduction{kind, type, RONDO_SUM};
             const Bytes first = result_of(reduction, child.rank, 200);

@@ -41,16 +41,64 @@ class Owned {
   rondo_comm_t comm_;
 };
 
-class OwnedQueue {
+/// This rank in a child communicator of the same ranks, made with the settings in effect now.
+struct Child {
+  explicit Child(const Rank& parent, const std::string& algorithm = "", const char* transport = nullptr) {
+    rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+    if (!algorithm.empty()) config.algorithm = algorithm.c_str();
+    config.transport = transport;
+    config.timeout_ms = 30'000;
+    check(rondo_split(parent.comm, 0, parent.rank, comm.out(), &config), parent.comm);
+    rank = {comm.get(), parent.rank, parent.size};
+  }
+  Owned comm;
+  Rank rank;
+};
+
+/// All ranks of a communicator, driven by one thread.
+struct LocalRanks {
+  explicit LocalRanks(int nranks, const rondo_config_t& config = RONDO_CONFIG_INITIALIZER)
+      : comms(static_cast<size_t>(nranks)) {
+    check(rondo_init_all(comms.data(), nranks, &config));
+  }
+  ~LocalRanks() {
+    for (const rondo_comm_t comm : comms) rondo_destroy(comm);
+  }
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+  Rank rank(int rank) const {
+    return {comms[static_cast<size_t>(rank)], rank, static_cast<int>(comms.size())};
+  }
+  std::vector<rondo_comm_t> comms;
+};
+
+/// Created here, and destroyed at the end of the scope.
+template <typename Handle, rondo_status_t (*create)(Handle*), rondo_status_t (*destroy)(Handle)>
+class Created {
  public:
-  OwnedQueue() { check(rondo_queue_create(&queue_)); }
-  ~OwnedQueue() { rondo_queue_destroy(queue_); }
-  OwnedQueue(const OwnedQueue&) = delete;
-  OwnedQueue& operator=(const OwnedQueue&) = delete;
-  rondo_stream_t get() const { return queue_; }
+  Created() { check(create(&handle_)); }
+  ~Created() { destroy(handle_); }
+  Created(const Created&) = delete;
+  Created& operator=(const Created&) = delete;
+  Handle get() const { return handle_; }
 
  private:
-  rondo_stream_t queue_ = nullptr;
+  Handle handle_ = nullptr;
+};
+using OwnedQueue = Created<rondo_stream_t, rondo_queue_create, rondo_queue_destroy>;
+using OwnedEvent = Created<rondo_event_t, rondo_event_create, rondo_event_destroy>;
+
+/// A sum whose operands each rank multiplies by a scalar of its own.
+class PremulSum {
+ public:
+  PremulSum(const void* scalar, rondo_type_t type) { check(rondo_op_create_premul_sum(scalar, type, &op_)); }
+  ~PremulSum() { rondo_op_destroy(op_); }
+  PremulSum(const PremulSum&) = delete;
+  PremulSum& operator=(const PremulSum&) = delete;
+  rondo_op_t get() const { return op_; }
+
+ private:
+  rondo_op_t op_ = 0;
 };
 
 /// Length of the shortest equal groups that `nranks` ranks form (several groups of several ranks); 1 if there

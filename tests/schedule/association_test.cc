@@ -66,10 +66,10 @@ TEST_CASE("a row claims the strongest association that its results have") {
 }
 
 TEST_CASE("every reduction of any shape has an algorithm that does it in one fold") {
-  for (int kind = 0; kind < kCollectives; ++kind)
-    for (int n = 1; reduces(static_cast<CollectiveKind>(kind)) && n <= 64; ++n)
+  for (const CollectiveKind kind : kAllCollectives)
+    for (int n = 1; reduces(kind) && n <= 64; ++n)
       for (const bool commutative : {true, false}) {
-        const Shape shape{static_cast<CollectiveKind>(kind), n, n / 2, false, commutative};
+        const Shape shape{kind, n, n / 2, false, commutative};
         INFO(to_string(shape));
         REQUIRE(std::any_of(algorithms().begin(), algorithms().end(), [&](const Algorithm& row) {
           return row.kind == shape.kind && row.association == Association::OneFold && row.supports(shape);

@@ -9,6 +9,8 @@
 #include <random>
 #include <tuple>
 
+#include "collective_result.h"
+
 namespace rondo {
 namespace {
 
@@ -89,7 +91,18 @@ class ConcreteRun {
     return buffer == Buffer::Scratch ? schedule.scratch_chunks : 0;
   }
 
-  /// A length for each part, block or pair; blocks of the plain forms are equal.
+  /// Chunks of the same name have the same length: a name for each part, block or pair of ranks; one for all
+  /// blocks of the plain forms.
+  int length_name(int rank, bool input, int chunk) const {
+    const CollectiveTraits& kind = traits(shape_.kind);
+    if (!kind.has_blocks()) return chunk;
+    if (!shape_.varying) return 0;
+    if (kind.sends != kind.receives) return input == kind.sends_blocks() ? chunk : rank;
+    if (options_.in_place)  // a block replaces one of the same length
+      return std::min(rank, chunk) * 1000 + std::max(rank, chunk);
+    return input ? rank * 1000 + chunk : chunk * 1000 + rank;
+  }
+
   size_t length(int rank, Buffer buffer, int chunk) {
     const Schedule& schedule = ranks_[static_cast<size_t>(rank)];
     const int longest = std::max(schedule.input_chunks, schedule.output_chunks);
@@ -98,16 +111,7 @@ class ConcreteRun {
       input = schedule.input_chunks == longest;
       chunk %= longest;
     }
-    int name = chunk;
-    const CollectiveKind kind = shape_.kind;
-    const bool gathers = kind == CollectiveKind::AllGather || kind == CollectiveKind::Gather;
-    const bool scatters = kind == CollectiveKind::ReduceScatter || kind == CollectiveKind::Scatter;
-    if (gathers && input) name = rank;
-    if (scatters && !input) name = rank;
-    if (kind == CollectiveKind::AllToAll) name = input ? rank * 1000 + chunk : chunk * 1000 + rank;
-    if (kind == CollectiveKind::AllToAll && options_.in_place)  // a block replaces one of the same length
-      name = std::min(rank, chunk) * 1000 + std::max(rank, chunk);
-    if ((gathers || scatters || kind == CollectiveKind::AllToAll) && !shape_.varying) name = 0;
+    const int name = length_name(rank, input, chunk);
     const auto [place, fresh] = lengths_.try_emplace(name, 0);
     if (fresh) place->second = 1 + (static_cast<size_t>(name) * 7 + options_.seed) % 5;
     return place->second;
@@ -261,36 +265,17 @@ class ConcreteRun {
   // Results
   // ------------------------------------------------------------------------------------------------------
 
-  std::optional<Value> given(int rank, int tile, int chunk) {
-    return given_[cell(static_cast<size_t>(rank), Buffer::Input, tile, chunk)];
-  }
-
-  std::optional<Value> folded(int end, int tile, int chunk) {
-    std::optional<Value> value;
-    for (int rank = 0; rank < end; ++rank) {
-      const Value operand = scale(*given(rank, tile, chunk));
-      value = value ? combine(*value, operand) : operand;
-    }
-    return value;
-  }
-
   /// nullopt: the chunk must be unchanged.
   std::optional<Value> expected(int rank, int tile, int chunk) {
-    const int n = shape_.nranks;
-    switch (shape_.kind) {
-      case CollectiveKind::AllReduce: return finish(*folded(n, tile, chunk));
-      case CollectiveKind::Reduce:
-        return rank == shape_.root ? std::optional(finish(*folded(n, tile, chunk))) : std::nullopt;
-      case CollectiveKind::ReduceScatter: return finish(*folded(n, tile, rank));
-      case CollectiveKind::Scan: return folded(rank + 1, tile, chunk);
-      case CollectiveKind::Exscan: return folded(rank, tile, chunk);
-      case CollectiveKind::Broadcast: return given(shape_.root, tile, chunk);
-      case CollectiveKind::Scatter: return given(shape_.root, tile, rank);
-      case CollectiveKind::AllGather: return given(chunk, tile, 0);
-      case CollectiveKind::Gather: return rank == shape_.root ? given(chunk, tile, 0) : std::nullopt;
-      case CollectiveKind::AllToAll: return given(chunk, tile, rank);
-      default: return std::nullopt;
+    const auto from = test::block_result(shape_.kind, shape_.nranks, shape_.root, rank, chunk);
+    if (!from) return std::nullopt;
+    std::optional<Value> value;
+    for (int source = from->first; source < from->end; ++source) {
+      const Cell place = cell(static_cast<size_t>(source), Buffer::Input, tile, from->block);
+      const Value operand = scale(given_[place]);
+      value = value ? combine(*value, operand) : operand;
     }
+    return test::averages(shape_.kind) ? finish(*value) : value;
   }
 
   bool results_right() {

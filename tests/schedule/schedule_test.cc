@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule: the Step that a Move becomes, and its text.
+// Schedule: the Step that a Move becomes, and its text; what its chunks are.
 #include "schedule/schedule.h"
 
 #include "catch.h"
+#include "chunk_rules.h"
+#include "collective_result.h"
 
 using namespace rondo;
 
@@ -84,6 +86,26 @@ TEST_CASE("chunks are counted according to the buffer table") {
   CHECK(chunks(CollectiveKind::ReduceScatter) == std::pair(5, 1));
   CHECK(chunks(CollectiveKind::Scatter) == std::pair(5, 1));
   CHECK(chunks(CollectiveKind::AllToAll) == std::pair(5, 5));
+}
+
+TEST_CASE("what a rank's output must hold is what the collective is defined to do") {
+  for (const CollectiveKind kind : kAllCollectives) {
+    INFO(collective_name(kind));
+    CHECK(traits(kind).finishes() == test::averages(kind));
+    for (int n = 1; n <= 6; ++n)
+      for (int root = 0; root < (has_root(kind) ? n : 1); ++root)
+        for (int rank = 0; rank < n; ++rank) {
+          const bool only_root = has_root(kind) && rank != root;
+          CHECK(traits(kind).reads(rank, root) == (!only_root || test::gives(kind, n, root, rank)));
+          CHECK(traits(kind).writes(rank, root) == (!only_root || test::has_result(kind, n, root, rank)));
+          for (int chunk = 0; chunk < chunks_of({kind, n}, 3).output; ++chunk) {
+            const auto right = test::block_result(kind, n, root, rank, chunk);
+            const auto found = wanted({kind, n, root}, rank, chunk);
+            REQUIRE(found.has_value() == right.has_value());
+            if (found) REQUIRE(test::BlockResult{found->first, found->end, found->chunk} == *right);
+          }
+        }
+  }
 }
 
 TEST_CASE("missing lanes are created, each with its index as port") {

@@ -22,14 +22,11 @@ inline std::vector<int> group_lengths(int nranks) {
 /// and the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
-  const bool blocks = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter ||
-                      kind == CollectiveKind::AllToAll || kind == CollectiveKind::Gather ||
-                      kind == CollectiveKind::Scatter;
   std::vector<Shape> shapes;
   for (int root = 0; root < (has_root(kind) ? nranks : 1); ++root)
     for (bool varying : {false, true})
       for (bool commutative : {true, false}) {
-        if ((varying && !blocks) || (!commutative && !reduces(kind))) continue;
+        if ((varying && !traits(kind).has_blocks()) || (!commutative && !reduces(kind))) continue;
         for (int group : group_lengths(nranks)) {
           const Shape shape{kind, nranks, root, varying, commutative, group};
           if (!algorithm.supports(shape)) continue;

@@ -120,6 +120,12 @@ void expect_success(const std::vector<Outcome>& outcomes) {
   REQUIRE(failures.empty());
 }
 
+std::string last_algorithm(const Rank& rank) {
+  const char* name = nullptr;
+  check(rondo_last_algorithm(rank.comm, &name), rank.comm);
+  return name;
+}
+
 void check(rondo_status_t status, rondo_comm_t comm) {
   if (status != RONDO_OK)
     throw std::runtime_error(std::string(rondo_status_string(status)) + ": " + rondo_last_error(comm));

@@ -54,6 +54,9 @@ std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.
 void expect_success(const std::vector<Outcome>& outcomes);
 
+/// The name of the algorithm by which the rank's latest call went.
+std::string last_algorithm(const Rank& rank);
+
 /// Throws rondo_last_error() unless the status is RONDO_OK.
 void check(rondo_status_t status, rondo_comm_t comm = nullptr);
 /// Throws unless the status is `expected` and the last error contains every one of `words`.

@@ -78,6 +78,17 @@ class Folder(unittest.TestCase):
             with open(self.at(f"build/meson-info/intro-{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(text, file)
 
+    def bundle_perf(self):
+        """Makes a bundle of rondo-perf alone, and returns where the program is."""
+        os.mkdir(self.at("build"))
+        perf = self.at("build/rondo-perf")
+        os.symlink(PERF, perf)
+        self.describe([{"name": "perf", "suite": ["rondo:gpu"], "timeout": 30, "env": {}, "cmd": [perf, "--help"]}],
+                      [perf])
+        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return os.path.join(self.bundle, "bin/rondo-perf")
+
 
 def sanitized():
     with open(os.path.join(BUILD, "meson-info/intro-buildoptions.json"), encoding="utf-8") as file:
@@ -121,15 +132,7 @@ class ThisBuild(Folder):
 
     @unittest.skipIf(sanitized(), "the libraries of sanitizers fill a bundle")
     def test_a_real_program_is_stripped_and_finds_its_libraries(self):
-        os.mkdir(self.at("build"))
-        perf = self.at("build/rondo-perf")
-        os.symlink(PERF, perf)
-        self.describe([{"name": "perf", "suite": ["rondo:gpu"], "timeout": 30, "env": {}, "cmd": [perf, "--help"]}],
-                      [perf])
-        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
-        self.assertEqual(made.returncode, 0, made.stderr)
-        bundled = os.path.join(self.bundle, "bin/rondo-perf")
-        self.assertLess(os.path.getsize(bundled), os.path.getsize(PERF))
+        self.assertLess(os.path.getsize(self.bundle_perf()), os.path.getsize(PERF))
         self.assertTrue(any(name.startswith("librondo.so") for name in os.listdir(os.path.join(self.bundle, "lib"))))
         self.assertFalse(any(name.startswith("libc.") for name in os.listdir(os.path.join(self.bundle, "lib"))))
         done = with_driver(os.path.join(self.bundle, "gpu-check"), "--only", "tests", "--out", self.at("out.json"))
@@ -145,13 +148,7 @@ class OnGpus(Folder):
     """rondo-perf itself, on each GPU of a machine with several GPUs, with short vectors."""
 
     def test_every_command_for_several_gpus_is_right(self):
-        os.mkdir(self.at("build"))
-        perf = self.at("build/rondo-perf")
-        os.symlink(PERF, perf)
-        self.describe([{"name": "perf", "suite": ["rondo:gpu"], "timeout": 30, "env": {}, "cmd": [perf, "--help"]}],
-                      [perf])
-        made = run(GPU_CHECK, "bundle", self.bundle, "--build", self.at("build"))
-        self.assertEqual(made.returncode, 0, made.stderr)
+        self.bundle_perf()
         self.shorten()
         done = with_driver(os.path.join(self.bundle, "gpu-check"), "--only", "gpus", "--out", self.at("out.json"),
                            CUDA_VISIBLE_DEVICES=None, RONDO_STANDIN_DEVICES="3", RONDO_STANDIN_PROCESSORS="64",

@@ -11,9 +11,9 @@ std::vector<DataShape> shapes() {
   std::vector<DataShape> all;
   for (const CollectiveInfo& info : all_collectives()) {
     for (const int nranks : {1, 2, 3, 5, 8}) {
-      for (int root = 0; root < (info.has_root ? nranks : 1); ++root) {
+      for (int root = 0; root < (traits(info.id).has_root() ? nranks : 1); ++root) {
         for (const bool varying : {false, true}) {
-          if (varying && !info.in_blocks) continue;
+          if (varying && !traits(info.id).has_blocks()) continue;
           all.push_back({info.id, nranks, 0, root, 12, varying});
         }
       }

@@ -330,21 +330,7 @@ TEST_CASE("many concurrent connections keep their messages apart") {
     key.port = static_cast<uint16_t>(i % 4);
     all.push_back(connect_ends(transport, small_params(500, 2), i % 2 == 0, key));
   }
-  std::vector<Talker> talkers;
-  for (uint64_t i = 0; i < kConnections; ++i) {
-    const Conversation conversation{.seed = i, .messages = 40};
-    talkers.emplace_back(*all[i].dialler, conversation, true);
-    talkers.emplace_back(*all[i].acceptor, conversation, false);
-  }
-  REQUIRE(eventually([&] {
-    bool done = true;
-    for (Talker& talker : talkers) {
-      while (talker.send() || talker.receive()) continue;
-      done = talker.done() && done;
-    }
-    return done;
-  }));
-  for (const Talker& talker : talkers) require_faultless(talker);
+  REQUIRE(converse_together(all, 40) == "");
 }
 
 TEST_CASE("ends created by two threads at the same time connect") {

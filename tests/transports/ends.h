@@ -43,6 +43,27 @@ inline Ends connect_ends(const Transport& transport, const ConnectionParams& par
   return ends;
 }
 
+/// Lets all pairs of ends converse in one thread. The first fault; empty if all goes well.
+inline std::string converse_together(const std::vector<Ends>& all, uint64_t messages) {
+  std::vector<Talker> talkers;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Conversation conversation{.seed = i, .messages = messages};
+    talkers.emplace_back(*all[i].dialler, conversation, true);
+    talkers.emplace_back(*all[i].acceptor, conversation, false);
+  }
+  const bool in_time = eventually([&] {
+    bool done = true;
+    for (Talker& talker : talkers) {
+      while (talker.send() || talker.receive()) continue;
+      done = talker.done() && done;
+    }
+    return done;
+  });
+  for (const Talker& talker : talkers)
+    if (!talker.fault().empty()) return talker.fault();
+  return in_time ? "" : "stuck";
+}
+
 /// Drives both ends until the receiver sees a message.
 inline bool arrives(Connection& sender, Connection& receiver) {
   return eventually([&] {

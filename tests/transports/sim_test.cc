@@ -144,21 +144,7 @@ TEST_CASE("sim: sixty-four ranks in one thread") {
         .session = session, .dialler = std::min(rank, next), .acceptor = std::max(rank, next)};
     ring.push_back(connect_ends(sim_transport(), delayed(200), rank % 3 == 0, key));
   }
-  std::vector<Talker> talkers;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    const Conversation conversation{.seed = static_cast<uint64_t>(rank), .messages = 50};
-    talkers.emplace_back(*ring[static_cast<size_t>(rank)].dialler, conversation, true);
-    talkers.emplace_back(*ring[static_cast<size_t>(rank)].acceptor, conversation, false);
-  }
-  REQUIRE(eventually([&] {
-    bool done = true;
-    for (Talker& talker : talkers) {
-      while (talker.send() || talker.receive()) continue;
-      done = talker.done() && done;
-    }
-    return done;
-  }));
-  for (const Talker& talker : talkers) REQUIRE(talker.fault() == "");
+  REQUIRE(converse_together(ring, 50) == "");
 }
 
 }  // namespace

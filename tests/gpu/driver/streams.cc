@@ -17,6 +17,15 @@ CUresult create(CUstream* stream, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
+template <class Value, class Read>
+CUresult get(CUstream handle, Value* value, Read read) {
+  StreamPtr stream;
+  STANDIN_REQUIRE(value != nullptr, CUDA_ERROR_INVALID_VALUE);
+  STANDIN_TRY(find_stream(handle, stream));
+  *value = read(*stream);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 }  // namespace rondo::standin
 
@@ -64,52 +73,30 @@ CUresult cuStreamQuery(CUstream handle) {
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
   return call(__func__, [&](Lock&) {
-    StreamPtr stream;
-    STANDIN_REQUIRE(context != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(find_stream(handle, stream));
-    *context = stream->context;
-    return CUDA_SUCCESS;
+    return get(handle, context, [](const Stream& stream) { return stream.context; });
   });
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
   return call(__func__, [&](Lock&) {
-    StreamPtr stream;
-    STANDIN_REQUIRE(device != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(find_stream(handle, stream));
-    *device = stream->context->device->ordinal;
-    return CUDA_SUCCESS;
+    return get(handle, device, [](const Stream& stream) { return stream.context->device->ordinal; });
   });
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
-  return call(__func__, [&](Lock&) {
-    StreamPtr stream;
-    STANDIN_REQUIRE(flags != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(find_stream(handle, stream));
-    *flags = stream->flags;
-    return CUDA_SUCCESS;
-  });
+  return call(__func__,
+              [&](Lock&) { return get(handle, flags, [](const Stream& stream) { return stream.flags; }); });
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
   return call(__func__, [&](Lock&) {
-    StreamPtr stream;
-    STANDIN_REQUIRE(priority != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(find_stream(handle, stream));
-    *priority = stream->priority;
-    return CUDA_SUCCESS;
+    return get(handle, priority, [](const Stream& stream) { return stream.priority; });
   });
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-  return call(__func__, [&](Lock&) {
-    StreamPtr stream;
-    STANDIN_REQUIRE(id != nullptr, CUDA_ERROR_INVALID_VALUE);
-    STANDIN_TRY(find_stream(handle, stream));
-    *id = stream->id;
-    return CUDA_SUCCESS;
-  });
+  return call(__func__,
+              [&](Lock&) { return get(handle, id, [](const Stream& stream) { return stream.id; }); });
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {

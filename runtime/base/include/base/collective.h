@@ -43,6 +43,12 @@ enum class CollectiveKind : uint8_t {
 
 inline constexpr int kCollectives = static_cast<int>(CollectiveKind::PointToPoint);
 
+inline constexpr std::array<CollectiveKind, kCollectives> kAllCollectives{
+#define X(enumerator, ...) CollectiveKind::enumerator,
+    RONDO_COLLECTIVES(X)
+#undef X
+};
+
 struct CollectiveTraits {
   std::string_view name;
   RankSet readers;
@@ -52,7 +58,7 @@ struct CollectiveTraits {
   Operands operands;
 
   constexpr bool reads(int rank, int root) const { return readers == RankSet::All || rank == root; }
-  /// Whether the rank needs a recvbuf. Exscan leaves rank 0's as it is: see has_result().
+  /// Whether the rank needs a recvbuf, even if the call leaves it as it is: see has_result().
   constexpr bool writes(int rank, int root) const { return writers == RankSet::All || rank == root; }
   constexpr bool has_result(int rank, int root) const {
     return writes(rank, root) && (operands != Operands::Before || rank > 0);
@@ -60,14 +66,19 @@ struct CollectiveTraits {
   constexpr bool has_root() const { return readers == RankSet::Root || writers == RankSet::Root; }
   constexpr bool reduces() const { return operands != Operands::None; }
   constexpr bool is_scan() const { return operands == Operands::UpTo || operands == Operands::Before; }
+  /// If it reduces, a rank's result combines the operands of the ranks from 0 to before this one.
+  constexpr int operands_end(int rank, int nranks) const {
+    return operands == Operands::All ? nranks : operands == Operands::UpTo ? rank + 1 : rank;
+  }
   /// Whether something follows the last operand, such as avg's division. Nothing does in a scan.
   constexpr bool finishes() const { return operands == Operands::All; }
   /// Whether every rank receives from every other.
   constexpr bool is_mutual() const { return !has_root() && !is_scan(); }
-  /// Whether a buffer holds a block for each rank, so that there is a _v form.
-  constexpr bool has_blocks() const {
-    return sends == BlockCount::OnePerRank || receives == BlockCount::OnePerRank;
-  }
+  /// Whether sendbuf, or recvbuf, holds a block for each rank.
+  constexpr bool sends_blocks() const { return sends == BlockCount::OnePerRank; }
+  constexpr bool receives_blocks() const { return receives == BlockCount::OnePerRank; }
+  /// Whether one of them does, so that there is a _v form.
+  constexpr bool has_blocks() const { return sends_blocks() || receives_blocks(); }
 };
 
 inline constexpr std::array<CollectiveTraits, kCollectives + 1> kCollectiveTraits{{

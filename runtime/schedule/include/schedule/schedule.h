@@ -27,13 +27,11 @@ struct Shape {
 
 /// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.
 ///
-/// Chunks by kind, n ranks:       input                  output
-///   all_reduce, broadcast,       C parts of the vector  the same C parts (C is the algorithm's choice)
-///   reduce, scan, exscan
-///   all_gather, gather           1: own block           n: one block from each rank
-///   reduce_scatter, scatter      n: one block for each  1: own block
-///   all_to_all                   n: one block for each  n: one block from each rank
-///   barrier                      1, empty               1, empty
+/// Chunks, n ranks:                        such as         input               output
+///   no buffer holds a block per rank      all_reduce      C parts of the vector, as the algorithm chooses
+///   the output does                       all_gather      1: own block        n: one from each rank
+///   the input does                        reduce_scatter  n: one for each     1: own block
+///   both do                               all_to_all      n: one for each     n: one from each rank
 /// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the one with more chunks.
 enum class Buffer : uint8_t { None, Input, Output, Scratch };
 
@@ -69,10 +67,10 @@ enum Verb : uint8_t {
 /// for is done; it takes all of them at once or none. Its length is that of its destination or, if it has
 /// none, of its source. Source and destination may be the same memory, but must not otherwise overlap.
 ///
-/// What Steps may access: Input is never written. Output is written only at ranks that have a result (reduce
-/// and gather: the root; exscan: all but rank 0), and read only after this rank has written it. A reducing
-/// collective reads each rank's own operand only from Input, which is where a pre-multiplied sum scales it;
-/// in place, that happens before the Output that shares its memory is written.
+/// What Steps may access: Input is never written. Output is written only at ranks that have a result, and
+/// read only after this rank has written it. A reducing collective reads each rank's own operand only from
+/// Input, which is where a pre-multiplied sum scales it; in place, that happens before the Output that shares
+/// its memory is written.
 struct Step {
   static constexpr uint16_t kNone = 0xffff;
 
