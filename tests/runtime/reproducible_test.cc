@@ -46,7 +46,8 @@ std::vector<Reduction> reductions_that_round() {
     for (rondo_type_t type = 0; type < kTypes; ++type)
       for (const rondo_op_t op :
            {rondo_op_t{RONDO_SUM}, rondo_op_t{RONDO_PROD}, rondo_op_t{RONDO_AVG}, kPremulSum})
-        if (type_row(type).is_rounded() && (op != RONDO_AVG || averages(kind))) made.push_back({kind, type, op});
+        if (type_row(type).is_rounded() && (op != RONDO_AVG || averages(kind)))
+          made.push_back({kind, type, op});
   return made;
 }
 
