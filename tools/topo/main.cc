@@ -23,9 +23,10 @@ struct TopoOptions {
 };
 
 void declare(CLI::App& app, TopoOptions& options) {
-  auto* load =
-      app.add_option("--load", options.load,
-                     "read this description: NCCL's topology XML or the output of nvidia-smi topo -m");
+  auto* load = app.add_option(
+      "--load", options.load,
+      "read this description: NCCL's topology XML, hwloc's XML (lstopo --of xml) or the output of "
+      "nvidia-smi topo -m");
   app.add_option("--machine", options.machine, "a well-known machine (--list)")->excludes(load);
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");

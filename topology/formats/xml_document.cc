@@ -41,16 +41,30 @@ bool is_plain_text(std::string_view text) {
 
 /// Counts elements, and finds the depth that pugixml's own recursion never sees.
 struct TreeCheck : pugi::xml_tree_walker {
+  explicit TreeCheck(const XmlLimits& of) : limits(of) {}
+  const XmlLimits& limits;
   pugi::xml_node too_deep, text, doctype;
   bool for_each(pugi::xml_node& node) override {
     if (node.type() == pugi::node_doctype) doctype = node;
-    if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) text = node;
-    if (node.type() == pugi::node_element && depth() >= kMaxXmlDepth) too_deep = node;
+    if (!limits.text && (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)) text = node;
+    if (node.type() == pugi::node_element && depth() >= limits.depth) too_deep = node;
     return !too_deep && !text;
   }
 };
 
 }  // namespace
+
+std::string_view xml_root_name(std::string_view text) {
+  while (true) {
+    const size_t begin = text.find('<');
+    if (begin == std::string_view::npos) return {};
+    text.remove_prefix(begin + 1);
+    const std::string_view end = text.starts_with("!--") ? "-->" : ">";
+    if (!text.starts_with('!') && !text.starts_with('?'))
+      return text.substr(0, text.find_first_of(" \t\r\n/>"));
+    text.remove_prefix(std::min(text.find(end), text.size()));
+  }
+}
 
 std::string shown(std::string_view text) {
   std::string result(text.substr(0, 64));
@@ -84,24 +98,24 @@ Status XmlDocument::check_size() const {
   int64_t elements = 0;
   for (size_t at = text_.find('<'); at != std::string_view::npos; at = text_.find('<', at + 1))
     if (at + 1 < text_.size() && text_[at + 1] != '/' && text_[at + 1] != '!') ++elements;
-  if (elements > kMaxXmlElements)
+  if (elements > limits_.elements)
     return error(Code::InvalidArgument, "{}: {} elements are too many: a description has at most {}", source_,
-                 elements, kMaxXmlElements);
+                 elements, limits_.elements);
   const int64_t attributes = std::count(text_.begin(), text_.end(), '=');
-  if (attributes > kMaxXmlAttributes)
+  if (attributes > limits_.attributes)
     return error(Code::InvalidArgument, "{}: {} attributes are too many: a description has at most {}",
-                 source_, attributes, kMaxXmlAttributes);
+                 source_, attributes, limits_.attributes);
   return {};
 }
 
 Status XmlDocument::check_tree() const {
-  TreeCheck check;
+  TreeCheck check(limits_);
   document_->traverse(check);
   if (check.doctype && std::string_view(check.doctype.value()).find('[') != std::string_view::npos)
     return failure(1, "definitions in <!DOCTYPE ...>: expected none, as entities are not expanded");
   if (check.too_deep)
     return error_at(check.too_deep, "<{}> is nested too deeply: expected at most {} levels",
-                    shown(check.too_deep.name()), kMaxXmlDepth);
+                    shown(check.too_deep.name()), limits_.depth);
   if (check.text)
     return error_at(check.text.parent(), "<{}> contains the text '{}': expected elements only",
                     shown(check.text.parent().name()), shown(check.text.value()));
@@ -112,8 +126,8 @@ Status XmlDocument::check_tree() const {
   return {};
 }
 
-Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source) {
-  XmlDocument document(text, std::move(source));
+Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source, const XmlLimits& limits) {
+  XmlDocument document(text, std::move(source), limits);
   RONDO_TRY(document.check_size());
   const pugi::xml_parse_result parsed = document.document_->load_buffer(
       text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_trim_pcdata,
@@ -145,15 +159,16 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<XmlAttributes> XmlAttributes::of(const XmlDocument& document, pugi::xml_node element) {
+  const size_t max_bytes = document.limits().value_bytes;
   size_t count = 0;
   for (const pugi::xml_attribute attribute : element.attributes()) {
     const std::string_view name = attribute.name(), value = attribute.value();
     if (++count > kMaxXmlAttributesOfElement)
       return document.error_at(element, "<{}> has more than {} attributes", shown(element.name()),
                                kMaxXmlAttributesOfElement);
-    if (name.size() > kMaxXmlValue || value.size() > kMaxXmlValue)
+    if (name.size() > max_bytes || value.size() > max_bytes)
       return document.error_at(element, "{}=\"{}\" is longer than {} bytes", shown(name), shown(value),
-                               kMaxXmlValue);
+                               max_bytes);
     if (!is_plain_text(name) || !is_plain_text(value))
       return document.error_at(element, "{}=\"{}\": expected printable text in UTF-8", shown(name),
                                shown(value));

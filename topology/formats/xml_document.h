@@ -14,14 +14,22 @@
 
 namespace rondo {
 
-// No description of a host is near these; a file within them is read in less than 64 MiB.
+// No description of a host is near these limits; a file within them is read in less than 64 MiB.
 constexpr size_t kMaxXmlBytes = size_t{4} << 20;
-constexpr int64_t kMaxXmlElements = 25'000;
-constexpr int64_t kMaxXmlAttributes = 200'000;
-constexpr int kMaxXmlDepth = 32;
 constexpr size_t kMaxXmlAttributesOfElement = 64;
 constexpr size_t kMaxXmlAttributesKept = 48;  // of an element, as they are; the known ones are fewer than 16
-constexpr size_t kMaxXmlValue = 254;          // bytes; NCCL's reader stops at it too
+
+/// Limits that depend on the format. The defaults are those of NCCL's files.
+struct XmlLimits {
+  int64_t elements = 25'000;
+  int64_t attributes = 200'000;
+  int depth = 32;
+  size_t value_bytes = 254;  // of an attribute; NCCL's reader stops at it too
+  bool text = false;         // whether elements may contain text
+};
+
+/// The name of the first element, without a look at the rest; empty: there is none.
+std::string_view xml_root_name(std::string_view text);
 
 /// A piece of a stranger's text, fit for a message: at most 64 bytes, all of them printable.
 std::string shown(std::string_view text);
@@ -30,10 +38,11 @@ class XmlDocument {
  public:
   /// `text` must outlive the document. InvalidArgument with file and line if it is not XML, or exceeds
   /// limits.
-  static Result<XmlDocument> parse(std::string_view text, std::string source);
+  static Result<XmlDocument> parse(std::string_view text, std::string source, const XmlLimits& limits = {});
 
   pugi::xml_node root() const { return document_->document_element(); }
   const std::string& source() const { return source_; }
+  const XmlLimits& limits() const { return limits_; }
 
   /// Fast if the elements come in the order of the file.
   int line(pugi::xml_node element) const { return line_at(static_cast<size_t>(element.offset_debug())); }
@@ -44,8 +53,11 @@ class XmlDocument {
   }
 
  private:
-  XmlDocument(std::string_view text, std::string source)
-      : text_(text), source_(std::move(source)), document_(std::make_unique<pugi::xml_document>()) {}
+  XmlDocument(std::string_view text, std::string source, const XmlLimits& limits)
+      : text_(text),
+        source_(std::move(source)),
+        limits_(limits),
+        document_(std::make_unique<pugi::xml_document>()) {}
 
   Status failure(int line, const std::string& what) const;
   int line_at(size_t offset) const;
@@ -54,6 +66,7 @@ class XmlDocument {
 
   std::string_view text_;
   std::string source_;
+  XmlLimits limits_;
   std::unique_ptr<pugi::xml_document> document_;
   mutable size_t known_offset_ = 0;
   mutable int known_line_ = 1;

@@ -8,8 +8,8 @@
 
 namespace rondo {
 
-/// NCCL's XML or the table of `nvidia-smi topo -m`; the content decides. SystemError if it cannot be read,
-/// InvalidArgument, with file, line and what was expected, if it is not one of these.
+/// NCCL's XML, hwloc's XML or the table of `nvidia-smi topo -m`; the content decides. SystemError if it
+/// cannot be read, InvalidArgument, with file, line and what was expected, if it is none of these.
 Result<Machine> machine_from_file(const std::string& path);
 
 }  // namespace rondo

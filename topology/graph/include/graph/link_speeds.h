@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "graph/machine.h"
@@ -14,12 +15,25 @@ namespace rondo {
 /// An NVLink of GPUs of this compute capability (90 for 9.0), in kB/s.
 int64_t nvlink_kBps(int sm);
 
+/// The same link in MB/s as hwloc's matrix NVLinkBandwidth has it: the rate of its NVLink version.
+int64_t nvlink_hwloc_MBps(int sm);
+
 /// An xGMI link of AMD's GPUs: "908", "gfx90a", "gfx942".
 int64_t xgmi_kBps(std::string_view gfx);
 
 /// A PCIe link by the kernel's words ("16.0 GT/s PCIe") and its lanes. If the speed is empty, generation 3;
 /// if there are no lanes, 16, as virtual machines show links. Nothing: the speed is not one of PCIe's.
 std::optional<int64_t> pcie_kBps(std::string_view speed, int lanes);
+
+/// A PCIe link: pcie_kBps() takes it.
+struct PcieLink {
+  std::string speed;
+  int lanes = 0;
+};
+
+/// The link whose lanes carry this after their line code, in kB/s, as hwloc states it: of several, that of
+/// the oldest generation, with up to 16 lanes; they have the same bandwidth. Nothing: there is none.
+std::optional<PcieLink> pcie_link_of(int64_t kBps);
 
 /// Between the NUMA nodes of a host.
 int64_t socket_kBps(const NumaNode& numa);
