@@ -23,12 +23,15 @@ const std::string kHost = R"(<?xml version="1.0" encoding="UTF-8"?>
 <info name="CPUModelNumber" value="85"/>
 <object type="NUMANode" os_index="0" cpuset="0x00000303,,0x1" gp_index="4"/>
 <object type="Bridge" gp_index="5" bridge_type="0-1">
-<object type="Bridge" gp_index="6" bridge_type="1-1" pci_busid="0000:00:01.0" pci_type="0604 [8086:2030] [8086:0000] 04" pci_link_speed="31.507692">
-<object type="PCIDev" gp_index="7" pci_busid="0000:01:00.0" pci_type="0302 [10de:20b0] [10de:131d] a1" pci_link_speed="31.507692">
+<object type="Bridge" gp_index="6" bridge_type="1-1" pci_busid="0000:00:01.0" )"
+                          R"(pci_type="0604 [8086:2030] [8086:0000] 04" pci_link_speed="31.507692">
+<object type="PCIDev" gp_index="7" pci_busid="0000:01:00.0" )"
+                          R"(pci_type="0302 [10de:20b0] [10de:131d] a1" pci_link_speed="31.507692">
 <object type="OSDev" gp_index="8" name="cuda1" osdev_type="5"/>
 <object type="OSDev" gp_index="9" name="nvml0" osdev_type="1"/>
 </object>
-<object type="PCIDev" gp_index="10" pci_busid="0000:02:00.0" pci_type="0207 [15b3:1017] [15b3:0001] 00" pci_link_speed="15.753846">
+<object type="PCIDev" gp_index="10" pci_busid="0000:02:00.0" )"
+                          R"(pci_type="0207 [15b3:1017] [15b3:0001] 00" pci_link_speed="15.753846">
 <object type="OSDev" gp_index="11" name="ib0" osdev_type="2"/>
 <object type="OSDev" gp_index="12" name="mlx5_0" osdev_type="3">
 <info name="SysImageGUID" value="506b:4b03:003c:eee8"/>
@@ -44,10 +47,12 @@ const std::string kHost = R"(<?xml version="1.0" encoding="UTF-8"?>
 <info name="CPUFamilyNumber" value="6"/>
 <info name="CPUModelNumber" value="85"/>
 <object type="NUMANode" os_index="1" cpuset="0x0000fcfc" gp_index="14"/>
-<object type="PCIDev" gp_index="15" pci_busid="0000:81:00.0" pci_type="0302 [10de:20b0] [10de:131d] a1" pci_link_speed="0.000000">
+<object type="PCIDev" gp_index="15" pci_busid="0000:81:00.0" )"
+                          R"(pci_type="0302 [10de:20b0] [10de:131d] a1" pci_link_speed="0.000000">
 <object type="OSDev" gp_index="16" name="nvml1" osdev_type="1"/>
 </object>
-<object type="PCIDev" gp_index="17" pci_busid="0000:82:00.0" pci_type="0300 [1a03:2000] [1a03:2000] 41" pci_link_speed="0.000000"/>
+<object type="PCIDev" gp_index="17" pci_busid="0000:82:00.0" )"
+                          R"(pci_type="0300 [1a03:2000] [1a03:2000] 41" pci_link_speed="0.000000"/>
 </object>
 </object>
 <distances2 type="OSDev" nbobjs="2" kind="25" name="NVLinkBandwidth" indexing="gp">
