@@ -51,7 +51,12 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
                    kind ? "" : "; " + no_collective(rule.substr(0, equals)));
     const std::string_view choice = rule.substr(equals + 1);
     const size_t at = std::min(choice.find('@'), choice.size());
-    ForcedChoice& forced = selector.forced_[*kind] = {};
+    const auto [entry, is_first] = selector.forced_.try_emplace(*kind);
+    if (!is_first)
+      return error(Code::InvalidArgument,
+                   "algorithm '{}': {} is named twice; each collective may have one rule", text,
+                   collective_name(*kind));
+    ForcedChoice& forced = entry->second;
     if (at != choice.size()) {
       RONDO_TRY_ASSIGN(forced.executor, executor_by_name(choice.substr(at + 1)));
     }
@@ -71,11 +76,12 @@ uint64_t Selector::marked(uint64_t hash) const {
   return reproducible_ ? mix_plan(hash, kReproducible) : hash;
 }
 
-Selector::ForcedChoice Selector::forced(CollectiveKind kind, bool on_gpu) const {
-  const auto found = forced_.find(kind);
-  if (found == forced_.end()) return {};
+Selector::ForcedChoice Selector::forced(const Call& call) const {
+  const auto found = forced_.find(call.kind);
+  if (found == forced_.end() || call.is_internal) return {};
   const ForcedChoice& forced = found->second;
-  const bool is_of_other_memory = !forced.executor.empty() && is_of_gpus(forced.executor) != on_gpu;
+  const bool is_of_other_memory =
+      !forced.executor.empty() && is_of_gpus(forced.executor) != call.place.on_gpu;
   return is_of_other_memory ? ForcedChoice() : forced;
 }
 
@@ -123,7 +129,7 @@ void Selector::add_candidates(const ForcedChoice& forced, const Executor& execut
 
 std::vector<Candidate> Selector::candidates(const Call& call, const Shape& shape,
                                             std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  const ForcedChoice forced = this->forced(call);
   std::vector<Candidate> made;
   for (const Executor& executor : executors) add_candidates(forced, executor, call, shape, made);
   return made;
@@ -162,7 +168,7 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
 
 Result<Candidate> Selector::select(const Call& call, const Shape& shape,
                                    std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  const ForcedChoice forced = this->forced(call);
   std::vector<Candidate> all;
   for (const Executor& executor : executors) {
     const auto first = static_cast<ptrdiff_t>(all.size());

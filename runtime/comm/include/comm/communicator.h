@@ -132,6 +132,8 @@ class Communicator {
   /// The part of finalize() that waits for no other rank.
   Status quiesce();
   bool finalized() const { return finalized_; }
+  /// Whether only quiesce() was called.
+  bool only_quiesced() const { return finalized_ && !ended_; }
   /// Ends and frees it without waiting for other ranks; their calls that need this rank fail from now on.
   static Status leave(std::unique_ptr<Communicator> communicator);
 
@@ -159,7 +161,7 @@ class Communicator {
   std::unique_ptr<ShmExecutor> shm_executor_;  // null: the ranks do not all share memory
   std::vector<Executor> executors_;
   PlanCache plans_;
-  std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's
+  std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's, or internal call's
   PointToPoint messages_;
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;
