@@ -99,7 +99,7 @@ void QueueEvent::synchronize() {
 }
 
 QueueMeeting::QueueMeeting(const std::vector<Queue*>& queues, std::function<Status()> work)
-    : state_(std::make_shared<State>()) {
+    : state_(std::make_shared<MeetingState>()) {
   state_->work = std::move(work);
   state_->expected = queues.size();
   arrivals_.reserve(queues.size());
@@ -116,12 +116,12 @@ Status QueueMeeting::wait() {
   return await(*state_, lock);
 }
 
-Status QueueMeeting::await(State& state, std::unique_lock<std::mutex>& lock) {
+Status QueueMeeting::await(MeetingState& state, std::unique_lock<std::mutex>& lock) {
   state.changed.wait(lock, [&] { return state.done; });
   return state.status;
 }
 
-Status QueueMeeting::arrive(State& state) {
+Status QueueMeeting::arrive(MeetingState& state) {
   std::unique_lock lock(state.mutex);
   if (++state.arrived != state.expected) return await(state, lock);
   lock.unlock();  // the last queue to arrive does the work

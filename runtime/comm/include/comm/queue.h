@@ -77,7 +77,7 @@ class QueueMeeting {
   Status wait();
 
  private:
-  struct State {
+  struct MeetingState {
     std::function<Status()> work;
     size_t expected = 0;
     std::mutex mutex;
@@ -86,9 +86,9 @@ class QueueMeeting {
     bool done = false;
     Status status;
   };
-  static Status await(State& state, std::unique_lock<std::mutex>& lock);
-  static Status arrive(State& state);
-  const std::shared_ptr<State> state_;  // outlives this object while a queue uses it
+  static Status await(MeetingState& state, std::unique_lock<std::mutex>& lock);
+  static Status arrive(MeetingState& state);
+  const std::shared_ptr<MeetingState> state_;  // outlives this object while a queue uses it
   std::vector<std::pair<Queue*, QueueWork>> arrivals_;
 };
 
