@@ -3,12 +3,17 @@
 #include "rondo/topology.h"
 
 #include <cstdio>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "formats/machine_file.h"
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
+#include "graph/missing_parts.h"
 #include "graph/paths.h"
 #include "handles.h"
+#include "limit/bound.h"
 
 namespace {
 constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
@@ -24,6 +29,8 @@ struct rondo_topology {
   rondo::Machine machine;
   rondo::TopologyGraph graph;
   rondo::Paths paths;
+  std::mutex mutex;  // guards limits
+  std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
 };
 
 namespace {
@@ -79,6 +86,9 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
   if (config.hosts < 1 || config.hosts > kMaxHosts)
     return error(Code::InvalidArgument, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
   RONDO_TRY(machine.status());
+  for (const std::string& missing : missing_parts(machine.value()))
+    machine.value().repairs.push_back(
+        fmt::format("{}: a template, which has {}", machine.value().source, missing));
   GraphOptions options;
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
   const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
@@ -209,6 +219,33 @@ rondo_status_t rondo_topology_remark(rondo_topology_t topology, int index, const
     RONDO_TRY(check_index("index", index, topology->graph.repairs().size()));
     if (text == nullptr) return api::null_argument("text");
     *text = topology->graph.repairs()[static_cast<size_t>(index)].c_str();
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* collective, int root,
+                                    int all_links, rondo_topology_limit_t* limit) {
+  return guarded("rondo_topology_limit", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    if (collective == nullptr) return api::null_argument("collective");
+    RONDO_TRY(check_struct("limit", limit));
+    const auto kind = collective_by_name(collective);
+    if (!kind) return error(Code::InvalidArgument, "collective: {}", no_collective(collective));
+    const TopologyGraph& graph = topology->graph;
+    if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
+    const std::lock_guard lock(topology->mutex);
+    const auto key = std::tuple(*kind, root, all_links != 0);
+    auto known = topology->limits.find(key);
+    if (known == topology->limits.end()) {
+      const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
+      RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
+      known = topology->limits.emplace(key, std::move(bound)).first;
+    }
+    const BandwidthBound& bound = known->second;
+    limit->bandwidth = bound.bus.approximate() / 1e6;
+    limit->ceiling = bound.ceiling.approximate() / 1e6;
+    limit->exact = bound.kind == BoundKind::Cuts ? 0 : 1;
+    limit->limit = bound.limit.c_str();
     return {};
   });
 }

@@ -37,7 +37,8 @@ LAYERS = [
     ("runtime/comm", "comm",
      ("base", "gpu", "topology", "net", "health", "bootstrap", "diagnosis", "call", "plan", "exec",
       "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
-    ("runtime/api", "api", ("base", "graph", "formats", "algorithms", "bootstrap", "call", "plan", "comm", "rondo")),
+    ("runtime/api", "api",
+     ("base", "graph", "formats", "limit", "algorithms", "bootstrap", "call", "plan", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API

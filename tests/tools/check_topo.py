@@ -63,6 +63,13 @@ class Topo(unittest.TestCase):
         self.assertEqual(rows[1][:6], ["gpu0", "LOC", "NVL 20.0", "NVL 20.0", "NVL 40.0", "NVL 40.0"])
         self.assertEqual(rows[1][9:], ["PIX 12.0", "PXN 12.0", "PXN 12.0", "SYS 6.0"])
 
+    def test_limits_name_what_they_are_due_to(self):
+        table = output("--machine", "pcie-8gpu", "--limit")
+        self.assertRegex(table, r"(?m)^all_reduce +17\.5 +17\.5  .*socket.* numa0 .*10\.0 GB/s")
+        self.assertRegex(output("--machine", "dgx-1v", "--limit"),
+                         r"(?m)^all_gather +120\.0 +132\.0  6 NVLinks into gpu0, 120\.0 GB/s, as for each of 8 GPUs$")
+        self.assertIn("(plans may not reach it)", next(row for row in table.splitlines() if row.startswith("all_to_all")))
+
     def test_what_is_saved_is_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "saved.xml")

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "catch.h"
 #include "folder.h"
@@ -135,4 +137,29 @@ TEST_CASE("arguments that make no sense are refused by name") {
   refused(rondo_topology_remark(box.topology, 0, &text), RONDO_INVALID_ARGUMENT,
           "index is 0: there are none");
   CHECK(rondo_topology_free(nullptr) == RONDO_OK);
+}
+
+TEST_CASE("the limit of a collective is the figure of the machine, and says what it is due to") {
+  for (const auto& [name, bandwidth, all] :
+       std::vector<std::tuple<const char*, double, double>>{{"dgx-1v", 120, 132},
+                                                            {"hgx-h100", 370.8, 418.8},
+                                                            {"hgx-b200", 721.8, 769.8},
+                                                            {"mi300x", 336, 384}}) {
+    INFO(name);
+    Owned box;
+    named(box, name);
+    rondo_topology_limit_t limit = {};
+    limit.size = sizeof(limit);
+    REQUIRE(rondo_topology_limit(box.topology, "all_reduce", 0, 0, &limit) == RONDO_OK);
+    CHECK(limit.bandwidth == Approx(bandwidth));
+    CHECK(limit.ceiling == limit.bandwidth);
+    CHECK(limit.exact == 1);
+    CHECK_THAT(limit.limit, Catch::Contains("into gpu0"));
+    REQUIRE(rondo_topology_limit(box.topology, "all_reduce", 0, 1, &limit) == RONDO_OK);
+    CHECK(limit.bandwidth == Approx(all));
+    refused(rondo_topology_limit(box.topology, "all_reduces", 0, 0, &limit), RONDO_INVALID_ARGUMENT,
+            "did you mean all_reduce?");
+    refused(rondo_topology_limit(box.topology, "barrier", 0, 0, &limit), RONDO_INVALID_ARGUMENT, "barrier");
+    refused(rondo_topology_limit(box.topology, "broadcast", 8, 0, &limit), RONDO_INVALID_ARGUMENT, "root");
+  }
 }

@@ -17,7 +17,7 @@ constexpr int kBadOptions = 2;
 
 struct TopoOptions {
   std::string load, machine, save;
-  bool list = false, paths = false, dot = false, svg = false;
+  bool list = false, paths = false, dot = false, svg = false, limit = false;
   int hosts = 1;
   bool no_p2p = false;
 };
@@ -31,6 +31,8 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
+  app.add_flag("--limit", options.limit,
+               "the bandwidth that no plan of a collective exceeds, and what limits it");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
@@ -75,10 +77,11 @@ int run(const TopoOptions& options) {
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
+  if (options.limit) fmt::print("{}", limit_table(topology.get()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
   const std::string& name = options.load.empty() ? options.machine : options.load;
   if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
-  if (!options.paths && !options.dot && !options.svg && options.save.empty())
+  if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;
 }

@@ -126,6 +126,22 @@ std::string path_table(const MachineView& machine, rondo_topology_t topology) {
   return text;
 }
 
+std::string limit_table(rondo_topology_t topology) {
+  std::string text =
+      fmt::format("{:<16}{:>10}{:>16}  limited by\n", "bus bandwidth", "GB/s", "with all links");
+  for (const char* collective : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                                 "gather", "scatter", "all_to_all"}) {
+    rondo_topology_limit_t limit = {}, all = {};
+    limit.size = all.size = sizeof(limit);
+    require(rondo_topology_limit(topology, collective, 0, 0, &limit));
+    require(rondo_topology_limit(topology, collective, 0, 1, &all));
+    text += fmt::format("{:<16}{:>10}{:>16}  {}{}\n", collective, gigabytes(limit.bandwidth),
+                        gigabytes(all.bandwidth), limit.limit,
+                        limit.exact != 0 ? "" : " (plans may not reach it)");
+  }
+  return text;
+}
+
 std::string dot_graph(const MachineView& machine) {
   std::string text = "graph machine {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (size_t i = 0; i != machine.nodes.size(); ++i)

@@ -136,6 +136,28 @@ RONDO_API rondo_status_t rondo_topology_path(rondo_topology_t topology, int from
 RONDO_API rondo_status_t rondo_topology_remark(rondo_topology_t topology, int index, const char** text);
 /** @} */
 
+/** @name Limits
+ * @{ */
+
+/** What no plan for a collective exceeds. Set size before use. */
+typedef struct {
+  size_t size;       /**< sizeof(rondo_topology_limit_t) in the caller's version of this header. */
+  double bandwidth;  /**< Bus bandwidth in GB/s, the highest that is known to be reached. */
+  double ceiling;    /**< Bus bandwidth in GB/s that no plan exceeds; equal to bandwidth for most machines. */
+  int exact;         /**< 1: plans reach bandwidth; 0: whether they do is not known (all_to_all). */
+  const char* limit; /**< What limits it: "6 NVLinks into gpu0, 120.0 GB/s, as for each of 8 GPUs". */
+} rondo_topology_limit_t;
+
+/** The limit of a collective of all GPUs.
+ * @param topology the topology
+ * @param collective "all_reduce", "broadcast", ...; not "barrier", which moves nothing
+ * @param root a GPU's position among all GPUs, for collectives that have a root
+ * @param all_links 0: NVLink or xGMI links alone, if they join all GPUs, as is usual; 1: always all links
+ * @param[in,out] limit the limit */
+RONDO_API rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* collective, int root,
+                                              int all_links, rondo_topology_limit_t* limit);
+/** @} */
+
 #ifdef __cplusplus
 }
 #endif
