@@ -3,7 +3,9 @@
 // as the host's executor runs it: for values whose sums depend on the order, on every rank.
 #include <cstring>
 #include <deque>
+#include <map>
 
+#include "algorithms/algorithm.h"
 #include "collective_call.h"
 #include "collective_result.h"
 #include "oracle.h"
@@ -15,21 +17,11 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// The algorithms that specify a GPU call of this kind.
-struct Specified {
-  Kind kind;
-  std::vector<const char*> algorithms;
-  bool small_floats = true;  // also valid for these
-};
-const std::vector<Specified>& specified() {
-  static const std::vector<Specified> all{{Kind::AllReduce, {"all_reduce=one_shot", "all_reduce=two_shot"}},
-                                          {Kind::Reduce, {"reduce=flat"}},
-                                          {Kind::ReduceScatter, {"reduce_scatter=direct"}},
-                                          {Kind::Scan, {"scan=flat"}},
-                                          {Kind::Scan, {"scan=chain"}, false},
-                                          {Kind::Exscan, {"exscan=flat"}},
-                                          {Kind::Exscan, {"exscan=chain"}, false}};
-  return all;
+/// A GPU combines all operands at once, in rank order, and rounds the result. Whether the algorithm does the
+/// same to this type, and so specifies the bits of a GPU's calls.
+bool specifies(const Algorithm& row, rondo_type_t type) {
+  return row.association == Association::OneFold ||
+         (row.association == Association::RankOrder && !type_row(type).is_small_float());
 }
 
 /// All floats, and two integers, which no order of operands changes.
@@ -126,17 +118,15 @@ class HostRanks {
 
 size_t long_count(rondo_type_t type) { return kLongBytes / type_bytes(type) + 3; }
 
-std::vector<Job> jobs_of(const Specified& one) {
+std::vector<Job> jobs_of(Kind kind) {
   std::vector<Job> jobs;
-  for (const rondo_type_t type : compared_types()) {
-    if (type_row(type).is_small_float() && !one.small_floats) continue;
+  for (const rondo_type_t type : compared_types())
     for (const size_t count : {kShort, long_count(type)}) {
-      if (count != kShort && one.kind != Kind::AllReduce) continue;
+      if (count != kShort && kind != Kind::AllReduce) continue;
       for (const rondo_op_t op : {RONDO_SUM, RONDO_PROD, RONDO_AVG})
-        if (op != RONDO_AVG || averages(one.kind)) jobs.push_back({one.kind, type, op, false, count});
-      jobs.push_back({one.kind, type, RONDO_SUM, true, count});
+        if (op != RONDO_AVG || averages(kind)) jobs.push_back({kind, type, op, false, count});
+      jobs.push_back({kind, type, RONDO_SUM, true, count});
     }
-  }
   return jobs;
 }
 
@@ -152,17 +142,24 @@ void compare(const Job& job, std::span<const Rank> mine, const std::vector<Bytes
   }
 }
 
-void compare_all(std::span<const Rank> mine) {
-  const int n = mine.front().size;
-  for (const Specified& one : specified()) {
-    std::vector<std::unique_ptr<HostRanks>> hosts;
-    for (const char* algorithm : one.algorithms) hosts.push_back(std::make_unique<HostRanks>(n, algorithm));
-    for (const Job& job : jobs_of(one)) {
-      const std::vector<Bytes> got = call_all(job, mine);
-      for (size_t a = 0; a < hosts.size(); ++a)
-        compare(job, mine, got, call_all(job, hosts[a]->ranks()), one.algorithms[a]);
-    }
+std::string wish(const Algorithm& row) { return std::string(collective_name(row.kind)) + "=" + row.name; }
+
+void compare_kind(Kind kind, std::span<const Rank> mine) {
+  std::vector<std::pair<const Algorithm*, std::unique_ptr<HostRanks>>> hosts;
+  for (const Algorithm& row : algorithms())
+    if (row.kind == kind && row.association != Association::Any)
+      hosts.emplace_back(&row, std::make_unique<HostRanks>(mine.front().size, wish(row).c_str()));
+  require(!hosts.empty(), "nothing specifies " + std::string(collective_name(kind)));
+  for (const Job& job : jobs_of(kind)) {
+    const std::vector<Bytes> got = call_all(job, mine);
+    for (const auto& [row, host] : hosts)
+      if (specifies(*row, job.type)) compare(job, mine, got, call_all(job, host->ranks()), row->name);
   }
+}
+
+void compare_all(std::span<const Rank> mine) {
+  for (const Kind kind : kAllCollectives)
+    if (reduces(kind)) compare_kind(kind, mine);
 }
 
 void went_by(const Rank& rank, const std::string& way) {
@@ -199,24 +196,33 @@ TEST_CASE("ranks of several processes get the bits of the algorithm that specifi
   }
 }
 
+/// The last algorithm of each kind that combines operands in one fold.
+std::map<Kind, const Algorithm*> one_fold_algorithms() {
+  std::map<Kind, const Algorithm*> rows;
+  for (const Algorithm& row : algorithms())
+    if (row.association == Association::OneFold) rows[row.kind] = &row;
+  return rows;
+}
+
 TEST_CASE("in reproducible mode the device gets those bits by any protocol and number of channels") {
   if (children_lack_gpus()) return;
+  const auto rows = one_fold_algorithms();
+  std::string wishes;
+  for (const auto& [kind, row] : rows) wishes += (wishes.empty() ? "" : ";") + wish(*row);
   for (const char* protocol : {"simple", "ll"})
     for (const char* channels : {"1", "4"}) {
       INFO(protocol << ", " << channels << " channels");
-      const WorldOptions options{
-          .nranks = 1,
-          .environment = {{"RONDO_REPRODUCIBLE", "1"},
-                          {"RONDO_ALGORITHM",
-                           "all_reduce=two_shot;reduce=flat;reduce_scatter=direct;scan=flat;exscan=flat"},
-                          {"RONDO_PROTOCOL", protocol},
-                          {"RONDO_CHANNELS", channels}}};
-      expect_success(run_world(options, [](Rank&) {
+      const WorldOptions options{.nranks = 1,
+                                 .environment = {{"RONDO_REPRODUCIBLE", "1"},
+                                                 {"RONDO_ALGORITHM", wishes},
+                                                 {"RONDO_PROTOCOL", protocol},
+                                                 {"RONDO_CHANNELS", channels}}};
+      expect_success(run_world(options, [&](Rank&) {
         const Party party(3, "cuda");
         std::vector<Rank> mine;
         for (int rank = 0; rank < 3; ++rank) mine.push_back(party.rank(rank));
         compare_all(mine);
-        went_by(mine.front(), "flat");
+        went_by(mine.front(), rows.rbegin()->second->name);
       }));
     }
 }

@@ -12,13 +12,10 @@
 namespace rondo::test {
 namespace {
 
-/// Options that make the executor run calls between two GPUs.
+/// Options that make the executor run calls between two GPUs: a transport or algorithms are requested.
 WorldOptions over(const std::string& transport) {
   WorldOptions options{.nranks = 2, .transport = transport, .devices = {"cuda:0", "cuda:1"}};
-  if (!transport.empty()) return options;
-  options.algorithm =
-      "all_reduce=ring;broadcast=chain;reduce=chain;all_gather=ring;reduce_scatter=ring;all_to_all=pairwise;"
-      "gather=linear;scatter=linear;scan=chain;exscan=chain;barrier=dissemination";
+  if (transport.empty()) options.algorithm = an_algorithm_each(options.nranks);
   return options;
 }
 
@@ -45,7 +42,7 @@ TEST_CASE("every collective is right by every protocol, for processes with a GPU
     const Variables tight{{"RONDO_SLOT_BYTES", "512"}, {"RONDO_CHANNELS", "4"}, {"RONDO_PROTOCOL", protocol}};
     expect_success(run_world(with(over(""), tight), [](Rank& rank) {
       every_kind(rank, rank.rank);
-      require(last_algorithm(rank) == "chain", "not by the executor");
+      require(last_algorithm(rank) != "gpu_staged", "not by the executor");
     }));
   }
 }
@@ -56,7 +53,7 @@ TEST_CASE("GPUs that cannot access each other share host memory") {
        {Variables{{"RONDO_STANDIN_PEERS", "0"}}, Variables{{"RONDO_STANDIN_FAIL", "cuMemCreate:1:801"}}})
     expect_success(run_world(with(over(""), obstacle), [](Rank& rank) {
       every_kind(rank, rank.rank);
-      require(last_algorithm(rank) == "chain", "not by the executor");
+      require(last_algorithm(rank) != "gpu_staged", "not by the executor");
     }));
 }
 

@@ -35,4 +35,16 @@ std::vector<std::string> algorithms_of(std::string_view collective, int nranks) 
   return names;
 }
 
+std::string an_algorithm_each(int nranks) {
+  std::string text;
+  for (const CollectiveKind kind : kAllCollectives) {
+    const Shape any{
+        .kind = kind, .nranks = nranks, .varying = traits(kind).has_blocks(), .commutative = !reduces(kind)};
+    const auto able = [&](const Algorithm& row) { return row.kind == kind && row.supports(any); };
+    const auto row = std::find_if(algorithms().begin(), algorithms().end(), able);
+    text += (text.empty() ? "" : ";") + std::string(collective_name(kind)) + "=" + row->name;
+  }
+  return text;
+}
+
 }  // namespace rondo::test

@@ -116,4 +116,7 @@ inline Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string
 /// The algorithms of a collective that `nranks` ranks support while in_groups() is in effect.
 std::vector<std::string> algorithms_of(std::string_view collective, int nranks);
 
+/// "all_reduce=ring;broadcast=chain;...": of each collective, an algorithm that supports all its forms.
+std::string an_algorithm_each(int nranks);
+
 }  // namespace rondo::test
