@@ -5,6 +5,7 @@
 
 #include "catch.h"
 #include "formats/machine_file.h"
+#include "graph/link_speeds.h"
 #include "graph/topology_graph.h"
 
 namespace {
@@ -161,6 +162,42 @@ TEST_CASE("what hwloc does not say is a named guess") {
     const Machine machine = read(changed(from, to));
     CHECK(std::ranges::count(machine.repairs, message) == 1);
   }
+}
+
+TEST_CASE("an idle link to a GPU keeps its lanes and gets the GPU's speed") {
+  const std::string nic = kHost.substr(kHost.find("<object type=\"PCIDev\" gp_index=\"10\""));
+  const std::string text = changed(nic.substr(0, nic.find("</object>\n</object>\n") + 20), "");
+  const Machine machine = read(std::string(text).replace(text.find("\"31.507692\""), 11, "\"2.000000\""));
+  const PciDevice& bridge = machine.numa[0].devices.at(0);
+  CHECK(bridge.link_speed == "16.0 GT/s PCIe");
+  CHECK(bridge.link_width == 8);
+  CHECK(machine.repairs == std::vector<std::string>{
+                               "host.xml:12: the link of 0000:00:01.0 to the GPU 0000:01:00.0 is at 2.5 GT/s "
+                               "PCIe: taken to be idle, and at 16.0 GT/s PCIe in use"});
+}
+
+TEST_CASE("NVLinks end at the GPU's own package, and at NVSwitches") {
+  std::string text = changed("9 16 ", "9 3 17 ");
+  text.replace(text.find("nbobjs=\"2\""), 10, "nbobjs=\"3\"");
+  text.replace(text.find("1000000 100000 100000 1000000"), 29, "0 50000 75000 0 0 0 0 0 0");
+  text.replace(text.find("0300 [1a03:2000]"), 16, "0680 [10de:1af1]");
+  const Machine machine = read(text);
+  const std::vector<FabricLinks>& links = machine.numa[0].devices.at(0).below.at(0).gpu->links;
+  REQUIRE(links.size() == 2);
+  CHECK(links[0].target == FabricTarget::Cpu);
+  CHECK(links[0].count == 2);
+  CHECK(links[1].target == FabricTarget::NvSwitch);
+  CHECK(links[1].target_bus_id == "0000:82:00.0");
+  CHECK(links[1].count == 3);
+  const TopologyGraph graph = graph_of(machine);
+  CHECK(fabric_kBps(graph, graph.gpus()[0]) == 5 * nvlink_kBps(80));
+}
+
+TEST_CASE("sets of CPUs and texts may be longer than NCCL's") {
+  std::string cpuset = "0x1";
+  for (int i = 0; i != 63; ++i) cpuset += ",0xffffffff";
+  const Machine machine = read(changed("0x0000fcfc", cpuset));
+  CHECK(machine.numa[1].affinity.size() == 64 * 9 - 1);
 }
 
 TEST_CASE("recorded files of hwloc have the GPUs and NVLinks of their machines") {

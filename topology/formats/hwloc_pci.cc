@@ -102,6 +102,7 @@ Status HwlocPci::read_device(pugi::xml_node element, int64_t package, std::vecto
       RONDO_TRY(read(child, package, device.below));
     }
   }
+  wake_link(device);
   add_gpu(os_devices, element, device);
   if (device.gpu) {
     RONDO_TRY(note(element, HwlocKind::Gpu, device.bus_id, package));
@@ -155,6 +156,20 @@ Status HwlocPci::read_link(XmlAttributes& attributes, pugi::xml_node element, Pc
                shown(text));
   }
   return {};
+}
+
+/// A bridge and the GPU below it are the ends of one link, whose rate hwloc has from the bridge as it is, and
+/// from the GPU as it is at most. An idle link is slower, not narrower.
+void HwlocPci::wake_link(PciDevice& bridge) {
+  if (bridge.below.size() != 1 || !bridge.below.front().gpu) return;
+  const PciDevice& gpu = bridge.below.front();
+  if (bridge.link_speed.empty() || gpu.link_speed.empty() ||
+      *pcie_kBps(bridge.link_speed, 1) >= *pcie_kBps(gpu.link_speed, 1))
+    return;
+  add_repair(machine_, bridge.line,
+             "the link of {} to the GPU {} is at {}: taken to be idle, and at {} in use", bridge.bus_id,
+             gpu.bus_id, bridge.link_speed, gpu.link_speed);
+  bridge.link_speed = gpu.link_speed;
 }
 
 Result<HwlocPci::OsDevice> HwlocPci::read_os_device(pugi::xml_node element) const {

@@ -44,6 +44,7 @@ class HwlocPci {
   Status read_device(pugi::xml_node element, int64_t package, std::vector<PciDevice>& devices);
   Status read_identity(XmlAttributes& attributes, pugi::xml_node element, PciDevice& device);
   Status read_link(XmlAttributes& attributes, pugi::xml_node element, PciDevice& device);
+  void wake_link(PciDevice& bridge);
   Result<OsDevice> read_os_device(pugi::xml_node element) const;
   void add_gpu(const std::vector<OsDevice>& os_devices, pugi::xml_node element, PciDevice& device);
   void guess_capability(PciDevice& device);
