@@ -200,6 +200,24 @@ TEST_CASE("sets of CPUs and texts may be longer than NCCL's") {
   CHECK(machine.numa[1].affinity.size() == 64 * 9 - 1);
 }
 
+TEST_CASE("a host has no more GPUs than paths can be found between") {
+  const auto gpu = [](int number) {
+    return fmt::format(
+        "<object type='PCIDev' pci_busid='{:02x}:{:02x}.0' pci_type='0302 [10de:20b0] [0000:0000] a1'/>\n",
+        number / 32, number % 32);
+  };
+  std::string gpus;
+  for (int number = 0; number != 513; ++number) gpus += gpu(number);
+  const std::string text =
+      "<topology version='2.0'><object type='Machine'>\n"
+      "<object type='NUMANode' os_index='0' cpuset='0x1'/>\n";
+  const std::string end = "</object></topology>";
+  CHECK(machine_from_hwloc_xml(text + gpus + end, "host.xml").status().message() ==
+        "host.xml:515: more than the 512 GPUs or 4096 PCI devices that a host may have");
+  gpus.resize(gpus.size() - gpu(512).size());
+  CHECK(read(text + gpus + end).numa[0].devices.size() == 512);
+}
+
 TEST_CASE("recorded files of hwloc have the GPUs and NVLinks of their machines") {
   const char* data = std::getenv("RONDO_TEST_DATA");
   if (data == nullptr) {

@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kNvidia = "0x10de";
 constexpr int kMaxGpuIndex = 65'535;   // of GPUs
+constexpr size_t kMaxDevices = 4096;   // that lead to a GPU or a port
+constexpr size_t kMaxGpus = 512;       // paths are found between any two
 constexpr int kMaxPorts = 16;          // of a verbs device
 constexpr int kPortActive = 4;         // state of a port, as the kernel prints it
 constexpr int64_t kMaxGBps = 100'000;  // of a PCIe link
@@ -116,6 +118,9 @@ Status HwlocPci::read_device(pugi::xml_node element, int64_t package, std::vecto
       (device.pci_class.starts_with("0x0680") && device.extra.front().second == kNvidia))
     RONDO_TRY(note(element, HwlocKind::NvSwitch, device.bus_id, package));
   if (!leads_somewhere(device)) return {};
+  if (lines_.size() == kMaxDevices || numbers_.size() > kMaxGpus)
+    return document_.error_at(element, "more than the {} GPUs or {} PCI devices that a host may have",
+                              kMaxGpus, kMaxDevices);
   const auto [first, is_new] = lines_.emplace(device.bus_id, device.line);
   if (!is_new)
     return document_.error_at(element, "the bus id {} is also that of line {}", device.bus_id, first->second);
