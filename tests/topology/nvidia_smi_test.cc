@@ -129,3 +129,9 @@ TEST_CASE("recorded tables have paths of the classes that they name") {
     CHECK(classes(graph_of(read(text.str()))) == expected);
   }
 }
+
+TEST_CASE("bytes that a terminal would obey do not get into messages") {
+  const auto machine = machine_from_nvidia_smi("GPU0 GPU1 CPU\nGPU0 X \x01\x7f\x1bN\n", "smi.txt");
+  CHECK(machine.status().message() ==
+        "smi.txt:2: '???N' under GPU1: expected NV#, PIX, PXB, PHB, NODE or SYS");
+}

@@ -9,11 +9,11 @@ namespace {
 
 // The chip of each number is that of the PCI ID Project's list (pci-ids.ucw.cz, May 2026), its compute
 // capability that of NVIDIA's list (developer.nvidia.com/cuda-gpus). Ascending.
-struct ChipRange {
+struct ChipRow {
   int first, last;  // PCI device numbers
   int sm;
 };
-constexpr ChipRange kRows[] = {
+constexpr ChipRow kChips[] = {
     {0x06c0, 0x06df, 20},   // GF100
     {0x0dc0, 0x0dfc, 21},   // GF106, GF108
     {0x0e22, 0x0e3b, 21},   // GF104
@@ -55,9 +55,9 @@ constexpr ChipRange kRows[] = {
 }  // namespace
 
 ComputeCapability compute_capability_of(int pci_device) {
-  const auto after = std::ranges::upper_bound(kRows, pci_device, {}, &ChipRange::first);
-  if (after == std::begin(kRows)) return {};
-  const ChipRange& row = *std::prev(after);
+  const auto after = std::ranges::upper_bound(kChips, pci_device, {}, &ChipRow::first);
+  if (after == std::begin(kChips)) return {};
+  const ChipRow& row = *std::prev(after);
   return {row.sm, pci_device <= row.last};
 }
 

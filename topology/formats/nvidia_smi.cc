@@ -31,7 +31,8 @@ struct Line {
   int number;
 };
 
-/// Words of each line; escape sequences, with which it underlines the heading, are left out.
+/// Words of each line; escape sequences, with which it underlines the heading, are left out. Of words, those
+/// bytes that are no printable ASCII become '?': names of devices go into messages.
 std::vector<Line> lines_of(std::string& text) {
   std::string plain;
   for (size_t i = 0; i != text.size(); ++i) {
@@ -39,7 +40,9 @@ std::vector<Line> lines_of(std::string& text) {
       while (i != text.size() && std::isalpha(static_cast<unsigned char>(text[i])) == 0) ++i;
       if (i == text.size()) break;
     } else {
-      plain += text[i];
+      const bool is_plain =
+          (text[i] >= ' ' && text[i] <= '~') || std::string_view("\t\r\n").find(text[i]) < 3;
+      plain += is_plain ? text[i] : '?';
     }
   }
   text = std::move(plain);
