@@ -38,10 +38,11 @@ bool FlowNetwork::find_levels(int source, int sink) {
       const Arc& arc = arcs_[static_cast<size_t>(i)];
       if (arc.left == 0 || level_[static_cast<size_t>(arc.to)] >= 0) continue;
       level_[static_cast<size_t>(arc.to)] = level_[static_cast<size_t>(node)] + 1;
+      if (arc.to == sink) return true;  // what is farther away is of no use
       queue_.push_back(arc.to);
     }
   }
-  return level_[static_cast<size_t>(sink)] >= 0;
+  return false;
 }
 
 int64_t FlowNetwork::push(int node, int sink, int64_t most) {

@@ -19,6 +19,12 @@ class FlowNetwork {
 
   int nodes() const { return static_cast<int>(first_.size()); }
 
+  /// Adds a node and returns its number.
+  int add_node() {
+    first_.push_back(-1);
+    return nodes() - 1;
+  }
+
   /// Adds an edge and returns its number: 0, 1, 2, ...
   int add_edge(int from, int to, int64_t capacity);
   void set_capacity(int edge, int64_t capacity) { arc(edge).capacity = capacity; }
