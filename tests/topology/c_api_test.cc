@@ -157,6 +157,11 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     CHECK_THAT(limit.limit, Catch::Contains("into gpu0"));
     REQUIRE(rondo_topology_limit(box.topology, "all_reduce", 0, 1, &limit) == RONDO_OK);
     CHECK(limit.bandwidth == Approx(all));
+    rondo_topology_plan_t plan = {};
+    plan.size = sizeof(plan);
+    REQUIRE(rondo_topology_plan(box.topology, 0, &plan) == RONDO_OK);
+    CHECK(plan.bandwidth == Approx(bandwidth));
+    CHECK(plan.trees >= 8);
     refused(rondo_topology_limit(box.topology, "all_reduces", 0, 0, &limit), RONDO_INVALID_ARGUMENT,
             "did you mean all_reduce?");
     refused(rondo_topology_limit(box.topology, "barrier", 0, 0, &limit), RONDO_INVALID_ARGUMENT, "barrier");

@@ -2,6 +2,7 @@
 #include "graph/topology_graph.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rondo {
 
@@ -34,6 +35,12 @@ TopologyGraph::TopologyGraph(std::vector<TopologyNode> nodes, std::vector<Topolo
   std::vector<int> next = first_leaving_;
   for (size_t i = 0; i != links_.size(); ++i)
     leaving_[static_cast<size_t>(next[static_cast<size_t>(links_[i].from)]++)] = static_cast<int>(i);
+}
+
+TopologyGraph TopologyGraph::reversed() const {
+  std::vector<TopologyLink> links = links_;
+  for (TopologyLink& link : links) std::swap(link.from, link.to);
+  return {nodes_, std::move(links), repairs_};
 }
 
 std::span<const int> TopologyGraph::links_from(int node) const {

@@ -156,6 +156,22 @@ typedef struct {
  * @param[in,out] limit the limit */
 RONDO_API rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* collective, int root,
                                               int all_links, rondo_topology_limit_t* limit);
+
+/** A plan for all_gather (and, with the links turned around, reduce_scatter). Set size before use. */
+typedef struct {
+  size_t size;        /**< sizeof(rondo_topology_plan_t) in the caller's version of this header. */
+  double bandwidth;   /**< Bus bandwidth in GB/s. */
+  int trees;          /**< Spanning trees, each of which carries a part of its root's block. */
+  int parts_per_root; /**< Equal parts that a block is divided into; a tree carries one or several. */
+  int depth;          /**< Most edges from a root to another GPU. */
+} rondo_topology_plan_t;
+
+/** Searches for the fastest plan of all GPUs, for a second at most. Nothing carries plans out yet.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param[in,out] plan the plan */
+RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links,
+                                             rondo_topology_plan_t* plan);
 /** @} */
 
 #ifdef __cplusplus

@@ -90,6 +90,9 @@ class TopologyGraph {
     return TopologyGraph(nodes_, std::move(kept), repairs_);
   }
 
+  /// The same nodes with every link turned around; links keep their indices.
+  TopologyGraph reversed() const;
+
   /// From nodes and links as they are, for graphs that no machine has. Links refer to nodes; kBps > 0.
   TopologyGraph(std::vector<TopologyNode> nodes, std::vector<TopologyLink> links,
                 std::vector<std::string> repairs = {});

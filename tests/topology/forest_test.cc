@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forests of well-known machines and of graphs made by hand: how fast, how deep, by which links, and when the
+// search has to stop.
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "catch.h"
+#include "forest_checks.h"
+#include "graph/known_machines.h"
+#include "limit_machines.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+TopologyGraph built(const Machine& machine, const GraphOptions& options = {}) {
+  auto graph = TopologyGraph::build(machine, options);
+  REQUIRE(graph.status().message() == "");
+  return graph.take();
+}
+
+Machine known(std::string_view name) {
+  auto machine = known_machine(name);
+  REQUIRE(machine.ok());
+  return machine.take();
+}
+
+TopologyGraph fabric(const Machine& machine) {
+  const TopologyGraph graph = built(machine);
+  return fabric_or_all(graph, graph.gpus());
+}
+
+/// GPUs first, then switches named "switch0", ...
+class Drawing {
+ public:
+  Drawing(int gpus, int switches) {
+    for (int dev = 0; dev != gpus; ++dev) nodes_.push_back(gpu_node(dev));
+    for (int i = 0; i != switches; ++i)
+      nodes_.push_back(other_node(NodeKind::PciSwitch, fmt::format("switch{}", i)));
+  }
+  Drawing& link(int from, int to, int64_t kBps) {
+    links_.push_back({from, to, LinkClass::Pcie, 1, kBps});
+    return *this;
+  }
+  Drawing& join(int a, int b, int64_t kBps) { return link(a, b, kBps).link(b, a, kBps); }
+  TopologyGraph graph() const { return {nodes_, links_}; }
+
+ private:
+  std::vector<TopologyNode> nodes_;
+  std::vector<TopologyLink> links_;
+};
+
+Rational bound_of(const TopologyGraph& graph, CollectiveKind collective = CollectiveKind::AllGather) {
+  const auto bound = bandwidth_bound(graph, graph.gpus(), collective);
+  REQUIRE(bound.ok());
+  return bound.value().bus;
+}
+
+/// FNV-1a over all numbers of a forest.
+uint64_t digest(const Forest& forest) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](int64_t number) {
+    for (int byte = 0; byte != 8; ++byte)
+      hash = (hash ^ (static_cast<uint64_t>(number) >> (8 * byte) & 0xff)) * 0x100000001b3;
+  };
+  add(forest.k);
+  for (const Tree& tree : forest.trees) {
+    add(tree.root);
+    add(tree.weight);
+    for (const TreeEdge& edge : tree.edges) {
+      add(edge.parent);
+      add(edge.child);
+      for (const GpuRoute& route : edge.routes) {
+        add(route.weight);
+        for (const Hop& hop : route.hops)
+          for (const auto& [link, share] : hop) {
+            add(link);
+            add(share);
+          }
+      }
+    }
+  }
+  return hash;
+}
+
+}  // namespace
+
+TEST_CASE("below NVSwitches, and where all pairs have links, every GPU sends to all others itself") {
+  for (const char* name : {"dgx-2", "hgx-a100", "hgx-h100", "hgx-h200", "hgx-b200", "mi300x"}) {
+    CAPTURE(name);
+    const TopologyGraph graph = fabric(known(name));
+    const Forest forest = forest_of(graph);
+    CHECK(forest.bus_kBps == bound_of(graph));
+    CHECK(forest.k == 1);
+    CHECK(forest.trees.size() == graph.gpus().size());
+    CHECK(forest.depth() == 1);
+  }
+}
+
+TEST_CASE("a hybrid cube mesh needs six trees a root, three levels deep") {
+  const TopologyGraph graph = fabric(known("dgx-1v"));
+  const Forest forest = forest_of(graph);
+  CHECK(forest.bus_kBps == 120'000'000);
+  CHECK(forest.k == 6);
+  CHECK(forest.depth() == 3);
+  // All links are full: six of 20 GB/s for 7 x 6 trees.
+  CHECK(load_of(graph, forest).busiest.size() == graph.links().size());
+}
+
+TEST_CASE("the reduce-scatter of a graph is the all-gather of its links turned around") {
+  // Half as much leaves gpu0 as enters it.
+  const TopologyGraph graph = Drawing(3, 0)
+                                  .link(0, 1, 500'000)
+                                  .link(0, 2, 500'000)
+                                  .link(1, 0, 1'000'000)
+                                  .link(2, 0, 1'000'000)
+                                  .join(1, 2, 1'000'000)
+                                  .graph();
+  CHECK(forest_of(graph).bus_kBps == bound_of(graph));
+  CHECK(forest_of(graph.reversed()).bus_kBps == bound_of(graph, CollectiveKind::ReduceScatter));
+  CHECK(forest_of(graph).bus_kBps == 1'500'000);
+  CHECK(forest_of(graph.reversed()).bus_kBps == 1'000'000);
+}
+
+TEST_CASE("bytes spread over parallel links by their bandwidths") {
+  const TopologyGraph graph = Drawing(2, 0).join(0, 1, 4'000'000).join(0, 1, 1'000'000).graph();
+  const Forest forest = forest_of(graph);
+  CHECK(forest.bus_kBps == 5'000'000);
+  CHECK(forest.k == 1);
+  CHECK(forest.trees[0].edges[0].routes == std::vector<GpuRoute>{{1, {{{0, 4}, {2, 1}}}}});
+}
+
+TEST_CASE("with an NVLink down the bytes of its GPU spread over what is left of each NVSwitch") {
+  for (const size_t lost : {0, 1, 2, 3}) {
+    CAPTURE(lost);
+    Machine machine = known("hgx-h200");
+    --find_gpu(machine, 3)->links[lost].count;
+    const TopologyGraph graph = fabric(machine);
+    const Forest forest = forest_of(graph);
+    CHECK(forest.bus_kBps == 350'200'000);  // 17 NVLinks of 20.6 GB/s
+    CHECK(forest.k == 1);
+    CHECK(forest.depth() == 1);
+  }
+}
+
+TEST_CASE("two NVSwitches that two GPUs use in opposite proportions carry what each can for itself") {
+  const TopologyGraph graph = Drawing(3, 2)
+                                  .join(0, 3, 10'000'000)
+                                  .join(0, 4, 1'000'000)
+                                  .join(1, 3, 1'000'000)
+                                  .join(1, 4, 10'000'000)
+                                  .join(2, 3, 6'000'000)
+                                  .join(2, 4, 6'000'000)
+                                  .graph();
+  const Forest forest = forest_of(graph);
+  CHECK(reaches(forest.bus_kBps, bound_of(graph), 950));
+}
+
+TEST_CASE("GPUs below a switch without P2P share its link to the CPU") {
+  const Machine machine = known("pcie-8gpu");
+  const TopologyGraph graph = built(machine, {.p2p_below_switches = false});
+  const Forest forest = forest_of(graph);
+  CHECK(forest.bus_kBps == bound_of(graph));
+  CHECK(forest.bus_kBps < bound_of(built(machine)));
+}
+
+TEST_CASE("GPUs that do not take part forward nothing") {
+  const TopologyGraph chain = Drawing(3, 0).join(0, 1, 1'000'000).join(1, 2, 1'000'000).graph();
+  CHECK(forest_of(chain).bus_kBps == 1'000'000);
+  const auto found = find_forest(chain, std::vector<int>{0, 2});
+  CHECK(found.status().code() == Code::Unsupported);
+  CHECK(found.status().message().find("gpu0") != std::string::npos);
+}
+
+TEST_CASE("ranks are in the order in which the GPUs are named") {
+  const TopologyGraph graph = fabric(known("dgx-1v"));
+  std::vector<int> gpus(graph.gpus().begin(), graph.gpus().end());
+  std::ranges::reverse(gpus);
+  const Forest forest = forest_of(graph, gpus);
+  CHECK(forest.bus_kBps == 120'000'000);
+  const TopologyLink& first = graph.link(forest.trees[0].edges[0].routes[0].hops[0][0].link);
+  CHECK(first.from == gpus[0]);
+}
+
+TEST_CASE("GPUs that are none, named twice or alone are refused") {
+  const TopologyGraph graph = fabric(known("dgx-1v"));
+  for (const std::vector<int>& wrong : std::vector<std::vector<int>>{{},
+                                                                     {graph.gpus()[0]},
+                                                                     {-1, graph.gpus()[0]},
+                                                                     {graph.gpus()[0], 1 << 20},
+                                                                     {graph.gpus()[1], graph.gpus()[1]},
+                                                                     {0, graph.gpus()[0]}})
+    CHECK(find_forest(graph, wrong).status().code() == Code::InvalidArgument);
+}
+
+TEST_CASE("links too fast for whole numbers are refused") {
+  const TopologyGraph graph = Drawing(2, 0).join(0, 1, int64_t{1} << 50).graph();
+  CHECK(find_forest(graph, graph.gpus()).status().code() == Code::InvalidArgument);
+}
+
+TEST_CASE("a search that is stopped at any flow has a valid forest, and says that it was stopped") {
+  Machine machine = known("dgx-1v");
+  break_link(machine, 0, 3);
+  for (const TopologyGraph& graph : {fabric(machine), built(known("pcie-8gpu")),
+                                     built(known("pcie-8gpu"), {.p2p_below_switches = false})}) {
+    const Forest unlimited = forest_of(graph, {.max_time = std::chrono::minutes(5)});
+    CHECK_FALSE(unlimited.stopped);
+    int64_t flows = 0;
+    for (bool stopped = true; stopped; flows += 1 + flows / 50) {
+      CAPTURE(flows);
+      const Forest forest = forest_of(graph, {.max_flows = flows, .max_time = std::chrono::minutes(5)});
+      CHECK(forest.bus_kBps <= unlimited.bus_kBps);
+      stopped = forest.stopped;
+      if (!stopped) CHECK(forest == unlimited);
+    }
+    CHECK(flows > 20);
+  }
+}
+
+TEST_CASE("a search without time returns the shortest ways at once") {
+  const TopologyGraph graph = built(known("pcie-8gpu"));
+  const Forest forest = forest_of(graph, {.max_time = std::chrono::seconds(0)});
+  CHECK(forest.stopped);
+  CHECK(forest.depth() == 1);
+  CHECK(forest.bus_kBps < bound_of(graph));
+}
+
+TEST_CASE("forests are the same on every host and compiler") {
+  const std::map<std::string, uint64_t> digests = {{"dgx-1v", 0xc3c4919a3acc3fe3},
+                                                   {"hgx-h200", 0xb91e8967407d9a24},
+                                                   {"mi250", 0xa8e87dfe65d6c638},
+                                                   {"pcie-8gpu", 0x9b0d30e56910f342}};
+  for (const auto& [name, expected] : digests) {
+    CAPTURE(name);
+    CHECK(digest(forest_of(fabric(known(name)))) == expected);
+  }
+}
+
+TEST_CASE("what is not a forest of the graph is named") {
+  const TopologyGraph graph = Drawing(3, 1)
+                                  .join(0, 3, 1'000'000)
+                                  .join(1, 3, 1'000'000)
+                                  .join(2, 3, 1'000'000)
+                                  .join(0, 1, 1'000'000)
+                                  .graph();
+  const Forest whole = forest_of(graph, {.max_flows = 0});
+  REQUIRE(whole.trees[0].edges[1].routes[0].hops.size() == 2);
+  const std::vector<std::pair<std::string, std::function<void(Forest&)>>> faults = {
+      {"node 3 is not a GPU", [](Forest& forest) { forest.gpus[0] = 3; }},
+      {"a tree of root 3", [](Forest& forest) { forest.trees[0].root = 3; }},
+      {"a tree of root 0 has weight 2", [](Forest& forest) { forest.trees[0].weight = 2; }},
+      {"trees of root 2 have weight 0, not 1", [](Forest& forest) { forest.trees.pop_back(); }},
+      {"a tree of root 0 has 1 edges", [](Forest& forest) { forest.trees[0].edges.pop_back(); }},
+      {"edge 2 -> 1 of root 0", [](Forest& forest) { forest.trees[0].edges[0].parent = 2; }},
+      {"edge 0 -> 0 of root 0", [](Forest& forest) { forest.trees[0].edges[1].child = 0; }},
+      {"depth 2 of edge 0 -> 1", [](Forest& forest) { forest.trees[0].edges[0].depth = 2; }},
+      {"routes of 0 -> 1 have weight 0, the tree has 1",
+       [](Forest& forest) { forest.trees[0].edges[0].routes.clear(); }},
+      {"a route of weight 0", [](Forest& forest) { forest.trees[0].edges[0].routes[0].weight = 0; }},
+      {"share 1 of link 99", [](Forest& forest) { forest.trees[0].edges[0].routes[0].hops[0][0].link = 99; }},
+      {"share 0 of link", [](Forest& forest) { forest.trees[0].edges[0].routes[0].hops[0][0].share = 0; }},
+      {"hops of 0 -> 2 do not follow one another",
+       [](Forest& forest) { std::ranges::reverse(forest.trees[0].edges[1].routes[0].hops); }},
+      {"a route of 0 -> 2 ends elsewhere",
+       [](Forest& forest) { forest.trees[0].edges[1].routes[0].hops.pop_back(); }},
+      {"a route of 0 -> 2 leads through a GPU",
+       [](Forest& forest) {
+         GpuRoute& route = forest.trees[0].edges[1].routes[0];
+         route.hops = {{{6, 1}}, {{2, 1}}, {{5, 1}}};  // gpu0, gpu1, switch, gpu2
+       }},
+  };
+  for (const auto& [what, spoil] : faults) {
+    CAPTURE(what);
+    Forest forest = whole;
+    spoil(forest);
+    const auto load = forest_load(graph, forest);
+    CHECK(load.status().code() == Code::InternalError);
+    CHECK(load.status().message().find(what) != std::string::npos);
+  }
+}

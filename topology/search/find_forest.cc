@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/find_forest.h"
+
+#include <utility>
+
+#include "balance.h"
+#include "compact_graph.h"
+#include "forest_size.h"
+#include "limit/bound.h"
+#include "limit/usable_links.h"
+#include "pack_trees.h"
+#include "routes.h"
+#include "search/forest_load.h"
+#include "shortest_ways.h"
+#include "split_off.h"
+
+namespace rondo {
+namespace {
+
+class ForestSearch {
+ public:
+  ForestSearch(const TopologyGraph& graph, std::span<const int> gpus, const ForestOptions& options)
+      : graph_(graph), gpus_(gpus), max_k_(options.max_k), limit_(options.max_flows, options.max_time) {}
+
+  /// `bound`: bus bandwidth that no forest exceeds.
+  Result<Forest> run(const Rational& bound) {
+    usable_ = usable_links(graph_, gpus_);
+    RONDO_TRY_ASSIGN(best_, evaluated(1, shortest_ways(graph_, gpus_, usable_)));
+    for (const bool pool : {true, false}) {
+      const CompactGraph compact = compact_graph(graph_, gpus_, usable_, pool);
+      keep_better(search(compact, bound));
+      if (!compact.pooled) break;
+    }
+    best_.stopped = stopped_ || limit_.over();
+    return std::move(best_);
+  }
+
+ private:
+  void keep_better(std::optional<Forest> found) {
+    if (!found) return;
+    if (found->bus_kBps > best_.bus_kBps ||
+        (found->bus_kBps == best_.bus_kBps && found->depth() < best_.depth()))
+      best_ = std::move(*found);
+    searched_ = true;
+  }
+
+  std::optional<Forest> search(const CompactGraph& compact, const Rational& bound) {
+    const auto size = choose_size(compact, bound);
+    if (!size) return std::nullopt;
+    GatherNetwork network(compact, limit_);
+    network.set_scale(size->scale, size->k);
+    if (!balance(network)) return std::nullopt;
+    auto logical = split_off_switches(std::move(network));
+    if (!logical) return std::nullopt;
+    const auto packed = pack_trees(*logical, size->k, limit_);
+    if (!packed) return std::nullopt;
+    auto trees = with_routes(*packed, std::move(*logical), graph_, usable_, compact, size->scale);
+    if (!trees) return std::nullopt;
+    auto forest = evaluated(size->k, std::move(*trees));
+    return forest.ok() ? std::optional(forest.take()) : std::nullopt;
+  }
+
+  /// Leaves half of the limit to the trees.
+  std::optional<ForestSize> choose_size(const CompactGraph& compact, const Rational& bound) {
+    WorkLimit half = limit_.half();
+    const Rational known = searched_ ? per_root(best_.bus_kBps) : Rational();
+    const auto size = best_size(compact, per_root(bound), known, max_k_, half);
+    limit_.count(half);
+    stopped_ |= half.over();
+    return size;
+  }
+
+  Rational per_root(const Rational& bus) const {
+    const auto others = static_cast<int64_t>(gpus_.size()) - 1;
+    return Rational::of(bus.numerator(), WideInteger{bus.denominator()} * others).value();
+  }
+
+  Result<Forest> evaluated(int64_t k, std::vector<Tree> trees) const {
+    Forest forest{{gpus_.begin(), gpus_.end()}, k, std::move(trees), {}, {}, false};
+    RONDO_TRY_ASSIGN(const ForestLoad load, forest_load(graph_, forest));
+    forest.scale = load.scale;
+    forest.bus_kBps = load.bus_kBps;
+    return forest;
+  }
+
+  const TopologyGraph& graph_;
+  const std::span<const int> gpus_;
+  const int64_t max_k_;
+  WorkLimit limit_;
+  UsableLinks usable_;
+  Forest best_;
+  bool searched_ = false;  // best_ is more than the shortest ways
+  bool stopped_ = false;
+};
+
+/// The search multiplies bandwidths by up to 13 bits.
+Status check_speeds(const TopologyGraph& graph) {
+  constexpr WideInteger kMax = WideInteger{1} << 50;
+  WideInteger total = 0;
+  for (const TopologyLink& link : graph.links()) total += link.kBps;
+  if (total <= kMax) return {};
+  return error(Code::InvalidArgument, "the links have more than {} kB/s together",
+               static_cast<int64_t>(kMax));
+}
+
+}  // namespace
+
+Result<Forest> find_forest(const TopologyGraph& graph, std::span<const int> gpus,
+                           const ForestOptions& options) {
+  RONDO_TRY(check_speeds(graph));
+  RONDO_TRY_ASSIGN(const BandwidthBound bound, bandwidth_bound(graph, gpus, CollectiveKind::AllGather));
+  if (bound.ceiling == 0) return error(Code::Unsupported, "not all GPUs reach one another: {}", bound.limit);
+  return ForestSearch(graph, gpus, options).run(bound.ceiling);
+}
+
+}  // namespace rondo

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for the fastest Forest: k <= 8 trees a root at the exact bound of all-gather where such a k
+// exists, else as close as whole numbers allow. Pure functions: any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/status.h"
+#include "graph/topology_graph.h"
+#include "search/forest.h"
+
+namespace rondo {
+
+struct ForestOptions {
+  int64_t max_k = 8;
+  /// Where the search ends: it returns the best forest so far, at worst the shortest ways between GPUs. The
+  /// limit in flows is reached at the same point on every host; that in time is not.
+  int64_t max_flows = std::numeric_limits<int64_t>::max();
+  std::chrono::nanoseconds max_time = std::chrono::seconds(1);
+};
+
+/// A forest of the GPUs `gpus`, rank 0 first, over the links of the graph; other GPUs forward nothing.
+/// InvalidArgument if these are not different GPUs of the graph; Unsupported if one of them cannot reach
+/// another.
+Result<Forest> find_forest(const TopologyGraph& graph, std::span<const int> gpus,
+                           const ForestOptions& options = {});
+
+}  // namespace rondo
