@@ -40,15 +40,14 @@ std::mutex& issue_mutex() {
   return mutex;
 }
 
-std::vector<Turn> take_turns(std::span<const GroupOp> ops) {
-  std::vector<Turn> turns;
+/// `turns` must have room for one per op: a turn that was taken must be ended, so nothing may throw here.
+void take_turns(std::span<const GroupOp> ops, std::vector<Turn>& turns) noexcept {
   for (const GroupOp& one : ops) {
     Communicator* communicator = one.communicator;
     const bool has = std::any_of(turns.begin(), turns.end(),
                                  [&](const Turn& turn) { return turn.communicator == communicator; });
     if (!has) turns.push_back({communicator, communicator->take_turn()});
   }
-  return turns;
 }
 
 /// Bounded: earlier calls end at their deadlines.
@@ -80,7 +79,26 @@ Status issue_here(Communicator& communicator, What&& what) {
   return run_to_completion(communicator, what);
 }
 
-Status issue(std::vector<GroupOp> ops) {
+/// What queues keep of a group until its turns come.
+struct QueuedGroup {
+  std::vector<GroupOp> ops;
+  std::vector<Turn> turns;
+};
+
+Status issue_on_queues(const std::vector<Queue*>& queues, std::vector<GroupOp>& ops, bool waits) {
+  const auto group = std::make_shared<QueuedGroup>();
+  group->turns.reserve(ops.size());
+  QueueMeeting meeting(queues, [group] { return carry_out(group->ops, group->turns); });
+  {
+    std::lock_guard lock(issue_mutex());
+    take_turns(ops, group->turns);
+    group->ops = std::move(ops);
+    meeting.push();
+  }
+  return waits ? meeting.wait() : Status();
+}
+
+Status issue(std::vector<GroupOp> ops) try {
   std::vector<Queue*> queues;
   bool waits = false;
   for (const GroupOp& one : ops) {
@@ -89,23 +107,16 @@ Status issue(std::vector<GroupOp> ops) {
     else if (std::find(queues.begin(), queues.end(), one.queue) == queues.end())
       queues.push_back(one.queue);
   }
-  if (queues.empty()) return carry_out(ops, take_turns(ops));
-  auto shared = std::make_shared<std::vector<GroupOp>>(std::move(ops));
-  auto result = std::make_shared<Status>();
-  QueueEvent done;
-  {
-    std::lock_guard lock(issue_mutex());
-    push_together(queues, [shared, result, turns = take_turns(*shared)] {
-      return *result = carry_out(*shared, turns);
-    });
-    if (waits) done.record(*queues.front());
-  }
-  if (!waits) return {};
-  done.synchronize();
-  return *result;
+  if (!queues.empty()) return issue_on_queues(queues, ops, waits);
+  std::vector<Turn> turns;
+  turns.reserve(ops.size());
+  take_turns(ops, turns);
+  return carry_out(ops, turns);
+} catch (const std::bad_alloc&) {
+  return fail_all(ops);
 }
 
-Status issue(std::span<UserMessage> messages) {
+Status issue(std::span<UserMessage> messages) try {
   Communicator* communicator = messages.front().communicator;
   const bool is_of_one = std::all_of(messages.begin(), messages.end(), [&](const UserMessage& message) {
     return message.communicator == communicator;
@@ -114,6 +125,8 @@ Status issue(std::span<UserMessage> messages) {
   std::vector<GroupOp> ops;
   for (const UserMessage& message : messages) ops.push_back(message.op());
   return issue(std::move(ops));
+} catch (const std::bad_alloc&) {
+  return fail_all(messages);
 }
 
 /// Reuses the vector's memory for the next group.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/backoff.h"
-#include "base/limits.h"
 #include "comm_progress.h"
 #include "user_messages.h"
 
@@ -124,15 +123,13 @@ Status run_to_completion(Communicator& communicator, std::span<UserMessage> mess
   return all ? Status() : run_to_completion(left);
 }
 
-/// On queues and in groups the caller cannot tell which call ran out of memory, so all communicators fail.
 Status run_to_completion(std::span<const GroupOp> ops) try {
   RONDO_TRY(run_group(ops));
   for (const GroupOp& op : ops)
     if (op.finish) op.finish();
   return {};
 } catch (const std::bad_alloc&) {
-  for (const GroupOp& op : ops) static_cast<void>(op.communicator->membership().fail(out_of_memory()));
-  return ops.front().communicator->membership().cause();
+  return fail_all(ops);
 }
 
 }  // namespace rondo

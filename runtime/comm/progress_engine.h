@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "base/limits.h"
 #include "comm/group.h"
 
 namespace rondo {
@@ -17,5 +18,13 @@ Status run_to_completion(Communicator& communicator, std::span<UserMessage> mess
 /// The same for ops: carries out all that it can and returns the first error, if any; else calls each
 /// finish().
 Status run_to_completion(std::span<const GroupOp> ops);
+
+/// For a group or a queue's calls that ran out of memory: the caller cannot tell which of them did, so all
+/// their communicators fail. Returns the cause.
+template <typename Ops>
+Status fail_all(const Ops& ops) {
+  for (const auto& one : ops) static_cast<void>(one.communicator->membership().fail(out_of_memory()));
+  return ops.front().communicator->membership().cause();
+}
 
 }  // namespace rondo

@@ -17,9 +17,15 @@ Queue::~Queue() {
 }
 
 void Queue::push(std::function<Status()> work) {
+  QueueWork one;
+  one.push_back(std::move(work));
+  push(std::move(one));
+}
+
+void Queue::push(QueueWork&& work) noexcept {
   {
     std::lock_guard lock(mutex_);
-    work_.push_back(std::move(work));
+    work_.splice(work_.end(), work);
   }
   changed_.notify_all();
 }
@@ -55,13 +61,14 @@ void Queue::loop() {
 
 void QueueEvent::record(Queue& queue) {
   std::lock_guard lock(state_->mutex);
-  const uint64_t number = ++state_->recorded;
+  const uint64_t number = state_->recorded + 1;
   queue.push([state = state_, number] {
     std::lock_guard done(state->mutex);
     state->completed = std::max(state->completed, number);
     state->changed.notify_all();
     return Status();
   });
+  state_->recorded = number;  // only if the work that completes it was queued
 }
 
 void QueueEvent::wait(State& state, uint64_t number) {
@@ -91,31 +98,39 @@ void QueueEvent::synchronize() {
   wait(*state_, number);
 }
 
-void push_together(const std::vector<Queue*>& queues, const std::function<Status()>& work) {
-  struct QueueMeeting {
-    std::mutex mutex;
-    std::condition_variable changed;
-    size_t arrived = 0;
-    bool done = false;
-    Status status;
-  };
-  auto meeting = std::make_shared<QueueMeeting>();
-  const size_t expected = queues.size();
-  for (Queue* queue : queues) {
-    queue->push([meeting, expected, work] {
-      std::unique_lock lock(meeting->mutex);
-      if (++meeting->arrived == expected) {  // the last queue to arrive does the work
-        lock.unlock();
-        Status status = work();
-        lock.lock();
-        meeting->status = std::move(status);
-        meeting->done = true;
-        meeting->changed.notify_all();
-      }
-      meeting->changed.wait(lock, [&] { return meeting->done; });
-      return meeting->status;
-    });
-  }
+QueueMeeting::QueueMeeting(const std::vector<Queue*>& queues, std::function<Status()> work)
+    : state_(std::make_shared<MeetingState>()) {
+  state_->work = std::move(work);
+  state_->expected = queues.size();
+  arrivals_.reserve(queues.size());
+  for (Queue* queue : queues)
+    arrivals_.emplace_back(queue, QueueWork()).second.push_back([state = state_] { return arrive(*state); });
+}
+
+void QueueMeeting::push() noexcept {
+  for (auto& [queue, work] : arrivals_) queue->push(std::move(work));
+}
+
+Status QueueMeeting::wait() {
+  std::unique_lock lock(state_->mutex);
+  return await(*state_, lock);
+}
+
+Status QueueMeeting::await(MeetingState& state, std::unique_lock<std::mutex>& lock) {
+  state.changed.wait(lock, [&] { return state.done; });
+  return state.status;
+}
+
+Status QueueMeeting::arrive(MeetingState& state) {
+  std::unique_lock lock(state.mutex);
+  if (++state.arrived != state.expected) return await(state, lock);
+  lock.unlock();  // the last queue to arrive does the work
+  Status status = state.work();
+  lock.lock();
+  state.status = std::move(status);
+  state.done = true;
+  state.changed.notify_all();
+  return state.status;
 }
 
 }  // namespace rondo

@@ -5,8 +5,8 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,12 +17,17 @@
 
 namespace rondo {
 
+/// Pieces of work in order.
+using QueueWork = std::list<std::function<Status()>>;
+
 class Queue {
  public:
   Queue();
   ~Queue();  // completes all queued work
 
   void push(std::function<Status()> work);
+  /// The same, without allocating.
+  void push(QueueWork&& work) noexcept;
   /// Waits until the queue is empty; returns the first error since the last synchronization. Bounded, since
   /// each piece of work ends at its own deadline.
   Status synchronize();
@@ -34,7 +39,7 @@ class Queue {
   InUse in_use_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<Status()>> work_;
+  QueueWork work_;
   bool busy_ = false;
   bool stop_ = false;
   Status first_error_;
@@ -61,7 +66,30 @@ class QueueEvent {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the event if a queue still uses it
 };
 
-/// Runs `work` once, when all the queues have reached it; later work in each of them waits for it.
-void push_together(const std::vector<Queue*>& queues, const std::function<Status()>& work);
+/// Work that is done once, when several queues have reached it; later work in each of them waits for it.
+class QueueMeeting {
+ public:
+  /// Allocates all that push() needs.
+  QueueMeeting(const std::vector<Queue*>& queues, std::function<Status()> work);
+  /// Puts it into all the queues. Called once.
+  void push() noexcept;
+  /// Waits until the work is done, and returns its result.
+  Status wait();
+
+ private:
+  struct MeetingState {
+    std::function<Status()> work;
+    size_t expected = 0;
+    std::mutex mutex;
+    std::condition_variable changed;
+    size_t arrived = 0;
+    bool done = false;
+    Status status;
+  };
+  static Status await(MeetingState& state, std::unique_lock<std::mutex>& lock);
+  static Status arrive(MeetingState& state);
+  const std::shared_ptr<MeetingState> state_;  // outlives this object while a queue uses it
+  std::vector<std::pair<Queue*, QueueWork>> arrivals_;
+};
 
 }  // namespace rondo
