@@ -38,14 +38,14 @@ TEST_CASE("a refusal has the name of its communicator, exactly once") {
   }));
 }
 
-TEST_CASE("a failure has the name and the call's number on every rank, and later calls repeat them") {
+TEST_CASE("a mismatch has the communicator's name and each rank's call, and later calls repeat them") {
   for (const Way& way : kWays) {
     INFO(way.transport);
     expect_success(run_world(world_of(way, 2), [](Rank& rank) {
       Owned comm;
       name(rank, "grads", comm);
       check(sum(comm.get(), 1), comm.get());
-      const std::vector<std::string> words{": communicator 'grads', call 2: ranks disagree: rank "};
+      const std::vector<std::string> words{": communicator 'grads': ranks disagree: rank ", ", call 2"};
       check_fails(sum(comm.get(), rank.rank == 0 ? 3 : 4), RONDO_MISMATCH, words, comm.get());
       check_fails(rondo_barrier(comm.get(), nullptr), RONDO_MISMATCH, words, comm.get());
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -86,14 +86,13 @@ TEST_CASE("errors of a group, a queue and a request have the name") {
     check(rondo_group_start());
     check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[0].get(),
                            nullptr));
-    check_fails(rondo_group_end(), RONDO_MISMATCH,
-                {"rondo_group_end: communicator 'parts', call 1: ranks disagree"});
+    check_fails(rondo_group_end(), RONDO_MISMATCH, {"rondo_group_end: communicator 'parts': ranks disagree"});
 
     const OwnedQueue queue;
     check(rondo_all_reduce(values.data(), values.data(), count, RONDO_INT32, RONDO_SUM, comms[1].get(),
                            queue.get()));
     check_fails(rondo_queue_synchronize(queue.get()), RONDO_MISMATCH,
-                {"communicator 'parts', call 1: ranks disagree"});
+                {"communicator 'parts': ranks disagree"});
 
     rondo_request_t request = nullptr;
     check(rondo_irecv(values.data(), 1, RONDO_INT32, 1 - rank.rank, 0, comms[2].get(), nullptr, &request));

@@ -84,10 +84,12 @@ class FlightRecorder {
   /// "communicator 'world'"
   const std::string& title() const { return title_; }
   /// The same outcome, with the communicator and the current call, if any, prefixed to a failure's message. A
-  /// message that already has the prefix, such as a cause reported again, stays as it is.
+  /// message that already has the prefix, such as a cause reported again, stays as it is. A mismatch says
+  /// itself which call it was of each rank: their numbers may differ, and other ranks get the same message.
   Status named(const Status& status) const {
     if (status.message().starts_with(title_)) return status;
-    return status.within(inside() ? fmt::format("{}, call {}", title_, latest()) : title_);
+    const bool names_call = inside() && status.code() != Code::Mismatch;
+    return status.within(names_call ? fmt::format("{}, call {}", title_, latest()) : title_);
   }
 
  private:
