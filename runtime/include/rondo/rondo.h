@@ -299,7 +299,8 @@ enum {
 typedef int rondo_op_t;
 
 /** Reductions. Integer sums and products wrap. min and max return NaN if any operand is NaN, and
- * order -0 before +0. With a single rank nothing is combined: the input is copied unchanged. */
+ * order -0 before +0. A result of one operand is a copy of it, since nothing is combined: with a single rank,
+ * of a scan at rank 0, and of an exscan at rank 1. */
 enum {
   RONDO_SUM = 0,         /**< a + b; logical or on bool */
   RONDO_PROD = 1,        /**< a * b; logical and on bool */
@@ -310,9 +311,9 @@ enum {
   RONDO_BIT_AND = 5,     /**< integers and bool */
   RONDO_BIT_OR = 6,      /**< integers and bool */
   RONDO_BIT_XOR = 7,     /**< integers and bool */
-  RONDO_LOGICAL_AND = 8, /**< integers and bool; the result is 0 or 1 */
-  RONDO_LOGICAL_OR = 9,  /**< integers and bool; the result is 0 or 1 */
-  RONDO_LOGICAL_XOR = 10 /**< integers and bool; the result is 0 or 1 */
+  RONDO_LOGICAL_AND = 8, /**< integers and bool; a result of several operands is 0 or 1 */
+  RONDO_LOGICAL_OR = 9,  /**< integers and bool; a result of several operands is 0 or 1 */
+  RONDO_LOGICAL_XOR = 10 /**< integers and bool; a result of several operands is 0 or 1 */
 };
 
 /** The size of a type in bytes.
@@ -321,8 +322,9 @@ enum {
 RONDO_API rondo_status_t rondo_type_size(rondo_type_t type, size_t* bytes);
 
 /** Makes a type of any size: contiguous bytes that Rondo moves but never interprets. Its reductions
- * need a user-defined operation, and an element must then fit in a slot (RONDO_SLOT_BYTES, 64 KiB by
- * default).
+ * need a user-defined operation, and are refused with ::RONDO_UNSUPPORTED if an element is longer than a slot
+ * (RONDO_SLOT_BYTES, by default 64 KiB, between hosts 256 KiB), unless all ranks are on one host and the
+ * whole vector is at most RONDO_EXCHANGE_BYTES long.
  * @param bytes size, at least 1 and at most 1 GiB
  * @param[out] type the new type */
 RONDO_API rondo_status_t rondo_type_create(size_t bytes, rondo_type_t* type);
