@@ -272,6 +272,11 @@ void ControlPlane::finish(uint64_t communicator) {
   note_ends();
 }
 
+void ControlPlane::leave(uint64_t communicator, uint32_t latest) {
+  const std::lock_guard lock(mutex_);
+  left_[communicator] = latest;
+}
+
 bool ControlPlane::is_last(uint64_t communicator) {
   std::lock_guard lock(mutex_);
   return std::all_of(attachments_.begin(), attachments_.end(),
@@ -295,6 +300,11 @@ void ControlPlane::answer_inquiry(const ConnectRequest& purpose, const Fd& fd) {
         known.other = id;
         known.there = activity;
       }
+    }
+    if (const auto left = left_.find(purpose.communicator); left != left_.end()) {
+      known.here = {};
+      known.here.left = 1;
+      known.here.latest = left->second;
     }
   }
   known.here.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;

@@ -54,6 +54,7 @@ class ControlPlane {
   std::shared_ptr<FlightRecorder> recorder_of(uint64_t communicator);
   int first_gone(std::span<const int> ranks);
   void finish(uint64_t communicator);
+  void leave(uint64_t communicator, uint32_t latest);
   bool is_last(uint64_t communicator);
   void notify(const FailureNotice& notice);
   void await_news(int64_t at_most_ms, const CommState& health);
@@ -170,6 +171,7 @@ class ControlPlane {
   };
   std::map<std::tuple<uint64_t, int, uint32_t, uint32_t>, WaitingSocket> arrivals_;
   std::map<uint64_t, Attachment> attachments_;
+  std::map<uint64_t, uint32_t> left_;  // communicators that this rank left, with its last call on each
   std::vector<FailureNotice> heard_;
   uint64_t next_sounding_ = 0;
   std::set<uint64_t> sounded_;  // numbers of this rank's soundings that have completed

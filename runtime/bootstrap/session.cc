@@ -49,6 +49,8 @@ int Session::first_gone(std::span<const int> ranks) { return control_->first_gon
 
 void Session::finish(uint64_t communicator) { control_->finish(communicator); }
 
+void Session::leave(uint64_t communicator, uint32_t latest) { control_->leave(communicator, latest); }
+
 bool Session::is_last(uint64_t communicator) { return control_->is_last(communicator); }
 
 void Session::notify(const FailureNotice& notice) { control_->notify(notice); }

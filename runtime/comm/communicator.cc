@@ -295,6 +295,9 @@ Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
     if (leaving.membership().session()->is_last(leaving.membership().id())) {
       leaving.left_early_ = leaving.init_siblings_ != nullptr && !leaving.init_siblings_->leave();
       leaving.membership().session()->depart();
+    } else {
+      leaving.membership().session()->leave(leaving.membership().id(),
+                                            leaving.membership().recorder().latest());
     }
     leaving.gpu_calls_->disconnect();
   }

@@ -27,6 +27,7 @@ std::string wait_text(const PeerState& does) {
 
 /// `sequence`: of the call that waits for the rank; 0: the wait is for a message.
 std::string activity_text(const PeerState& does, uint32_t sequence) {
+  if (does.left != 0) return "has called rondo_leave()";
   if (does.known == 0) return "has no such communicator any more";
   if (does.waits()) return wait_text(does) + describe_unexpected(does.messages);
   if (does.finished != 0) return "has called rondo_finalize()";
@@ -86,6 +87,7 @@ class Pursuit {
       if (!answer.ok()) return without_answer(rank, answer.status());
       found.mismatch = disagreement(rank, answer.value().here);
       if (!found.mismatch.ok()) return found;
+      if (is_lost(answer.value().here)) return without(rank);
       rank = take(rank, answer.value(), found);
     }
     return found;
@@ -112,6 +114,19 @@ class Pursuit {
                              membership_.rank_text(rank), membership_.rank());
     found.cause =
         why.code() == Code::Timeout ? membership_.rank_text(rank) + " did not answer" : why.message();
+    return found;
+  }
+
+  /// True if the rank has left the communicator and took no part in what this rank waits for.
+  bool is_lost(const PeerState& does) const {
+    return does.left != 0 && (sequence_ == 0 || does.latest < sequence_);
+  }
+
+  DesyncReport without(int rank) const {
+    DesyncReport found;
+    found.cause = membership_.rank_text(rank) + " has called rondo_leave()";
+    found.departed =
+        error(Code::RemoteError, "{}, and rank {} waits for it", found.cause, membership_.rank());
     return found;
   }
 

@@ -119,6 +119,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("calls that need a rank that has left the communicator fail within seconds, and no others") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 3, .transport = transport}, [](Rank& rank) {
+      Owned kept;
+      check(rondo_duplicate(rank.comm, kept.out()), rank.comm);
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      int sum = 0;
+      if (rank.rank == 1) ::usleep(2'500'000);  // rank 2 has left by then, but took part in the call
+      check(rondo_reduce(&rank.rank, &sum, 1, RONDO_INT32, RONDO_SUM, 0, rank.comm, nullptr), rank.comm);
+      const auto begin = Clock::now();
+      if (rank.rank == 2) {
+        check(rondo_leave(std::exchange(rank.comm, nullptr)));
+      } else {
+        check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 2 "}, rank.comm);
+        require(Clock::now() - begin < std::chrono::seconds(15), "the loss was noticed late");
+        check(rondo_destroy(std::exchange(rank.comm, nullptr)));
+      }
+      check(rondo_barrier(kept.get(), nullptr), kept.get());
+    }));
+  }
+}
+
 TEST_CASE("ranks that leave together, lowest first, do not look dead to the ranks that work on") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);

@@ -65,6 +65,9 @@ class Session {
   bool is_gone(int rank) { return first_gone({&rank, 1}) >= 0; }
   /// This rank makes no more calls on the communicator.
   void finish(uint64_t communicator);
+  /// This rank called rondo_leave() on the communicator, which it had finished. Ranks that ask about it are
+  /// told, also after detach(). `latest`: the sequence number of its last call.
+  void leave(uint64_t communicator, uint32_t latest);
   /// True if every other attached communicator has finished.
   bool is_last(uint64_t communicator);
 

@@ -13,6 +13,7 @@ class Session;
 /// A rank's answer about a communicator, from its FlightRecorder.
 struct PeerState {
   uint32_t known = 0;        // 0: it has no such communicator (yet, or any more)
+  uint32_t left = 0;         // 1: it had such a communicator, and called rondo_leave()
   uint32_t latest = 0;       // the sequence number of its latest call
   uint32_t inside = 0;       // 1: still in it
   int32_t waiting_for = -1;  // rank of the communicator
