@@ -46,6 +46,9 @@ Result<ConnectionParams> params_from_settings() {
   return params;
 }
 
+/// Whether its plan serves every call with the same key.
+bool is_like_others(const Call& call) { return !call.varying && !call.is_internal; }
+
 void warn_of_unknown_variables() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -201,7 +204,7 @@ Task* Communicator::start(Plan& plan, const CallBuffers& buffers) {
 }
 
 Result<Task*> Communicator::prepare(const Call& call) {
-  Plan* plan = call.varying ? nullptr : plans_.find(PlanKey::of(call));
+  Plan* plan = is_like_others(call) ? plans_.find(PlanKey::of(call)) : nullptr;
   if (plan == nullptr) {
     RONDO_TRY_ASSIGN(plan, make_plan(call));
   }
@@ -215,7 +218,7 @@ Result<Plan*> Communicator::make_plan(const Call& call) {
   RONDO_TRY_ASSIGN(const Candidate chosen, options_.selector.select(call, shape, executors_));
   RONDO_TRY_ASSIGN(auto made, chosen.executor->prepare(call, chosen.algorithm));
   if (chosen.algorithm != nullptr) made->set_hash(options_.selector.marked(made->signature().plan));
-  if (!call.varying) return plans_.keep(PlanKey::of(call), std::move(made));
+  if (is_like_others(call)) return plans_.keep(PlanKey::of(call), std::move(made));
   plan_of_one_call_ = std::move(made);
   return plan_of_one_call_.get();
 }

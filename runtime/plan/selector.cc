@@ -71,11 +71,12 @@ uint64_t Selector::marked(uint64_t hash) const {
   return reproducible_ ? mix_plan(hash, kReproducible) : hash;
 }
 
-Selector::ForcedChoice Selector::forced(CollectiveKind kind, bool on_gpu) const {
-  const auto found = forced_.find(kind);
-  if (found == forced_.end()) return {};
+Selector::ForcedChoice Selector::forced(const Call& call) const {
+  const auto found = forced_.find(call.kind);
+  if (found == forced_.end() || call.is_internal) return {};
   const ForcedChoice& forced = found->second;
-  const bool is_of_other_memory = !forced.executor.empty() && is_of_gpus(forced.executor) != on_gpu;
+  const bool is_of_other_memory =
+      !forced.executor.empty() && is_of_gpus(forced.executor) != call.place.on_gpu;
   return is_of_other_memory ? ForcedChoice() : forced;
 }
 
@@ -123,7 +124,7 @@ void Selector::add_candidates(const ForcedChoice& forced, const Executor& execut
 
 std::vector<Candidate> Selector::candidates(const Call& call, const Shape& shape,
                                             std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  const ForcedChoice forced = this->forced(call);
   std::vector<Candidate> made;
   for (const Executor& executor : executors) add_candidates(forced, executor, call, shape, made);
   return made;
@@ -162,7 +163,7 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
 
 Result<Candidate> Selector::select(const Call& call, const Shape& shape,
                                    std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call.kind, call.place.on_gpu);
+  const ForcedChoice forced = this->forced(call);
   std::vector<Candidate> all;
   for (const Executor& executor : executors) {
     const auto first = static_cast<ptrdiff_t>(all.size());

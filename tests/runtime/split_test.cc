@@ -57,6 +57,19 @@ TEST_CASE("a rank without a color gets no communicator, and the others do") {
   }));
 }
 
+TEST_CASE("a requested algorithm is not that of the all_gather within a split") {
+  expect_success(run_world({.nranks = 3, .algorithm = "all_gather=hierarchical"}, [](Rank& rank) {
+    Owned same;
+    check(rondo_duplicate(rank.comm, same.out()), rank.comm);
+    Owned turned;
+    check(rondo_split(rank.comm, 0, -rank.rank, turned.out(), nullptr), rank.comm);
+    const std::array<int32_t, 2> own{};
+    std::array<int32_t, 6> all{};
+    check_fails(rondo_all_gather(own.data(), all.data(), 2, RONDO_INT32, rank.comm, nullptr),
+                RONDO_UNSUPPORTED, {"all_gather by hierarchical was requested"}, rank.comm);
+  }));
+}
+
 TEST_CASE("splits of splits, down to single ranks") {
   for (const Way& way : kWays) {
     INFO(way.transport);

@@ -159,7 +159,7 @@ class Communicator {
   std::unique_ptr<ShmExecutor> shm_executor_;  // null: the ranks do not all share memory
   std::vector<Executor> executors_;
   PlanCache plans_;
-  std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's
+  std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's, or internal call's
   PointToPoint messages_;
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;

@@ -45,8 +45,9 @@ class Selector {
     const Algorithm* algorithm = nullptr;  // null: any
     std::string executor;                  // empty: any
   };
-  /// What was requested, as far as it applies to calls on such memory.
-  ForcedChoice forced(CollectiveKind kind, bool on_gpu) const;
+  /// What was requested, as far as it applies to the call: nothing for the runtime's own calls, and nothing
+  /// if the requested executor is for the other kind of memory.
+  ForcedChoice forced(const Call& call) const;
   bool keeps_bits(const Algorithm& row, const Call& call) const;
   std::string_view obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                             const Shape& shape) const;
