@@ -51,7 +51,12 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
                    kind ? "" : "; " + no_collective(rule.substr(0, equals)));
     const std::string_view choice = rule.substr(equals + 1);
     const size_t at = std::min(choice.find('@'), choice.size());
-    ForcedChoice& forced = selector.forced_[*kind] = {};
+    const auto [entry, is_first] = selector.forced_.try_emplace(*kind);
+    if (!is_first)
+      return error(Code::InvalidArgument,
+                   "algorithm '{}': {} is named twice; each collective may have one rule", text,
+                   collective_name(*kind));
+    ForcedChoice& forced = entry->second;
     if (at != choice.size()) {
       RONDO_TRY_ASSIGN(forced.executor, executor_by_name(choice.substr(at + 1)));
     }

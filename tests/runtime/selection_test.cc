@@ -163,4 +163,13 @@ TEST_CASE("a rule for an executor on one kind of memory leaves calls on the othe
   CHECK(chosen("all_reduce=ring@gpu_connections", true) == "ring@gpu_connections");
 }
 
+TEST_CASE("two rules for one collective are refused, with its name") {
+  for (const char* rules :
+       {"all_reduce=ring;barrier=flat;all_reduce=ring", "all_reduce=ring;all_reduce=@connections"}) {
+    const Status refused = Selector::parse(rules).status();
+    CHECK(refused.code() == Code::InvalidArgument);
+    CHECK(refused.message().find("all_reduce is named twice") != std::string::npos);
+  }
+}
+
 }  // namespace
