@@ -43,6 +43,10 @@ Status why_not_live(rondo_comm_t comm) {
   if (comm->mark != kCommMark)
     return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
   if (comm->communicator->membership().failed()) return comm->communicator->membership().cause();
+  if (comm->communicator->only_quiesced())
+    return Status(Code::InvalidUsage,
+                  "rondo_quiesce() has ended the calls on comm; only rondo_leave(), rondo_destroy() and the "
+                  "queries are allowed now");
   return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
 }
 

@@ -163,8 +163,9 @@ TEST_CASE("a quiesced communicator makes no calls, and can be left or destroyed"
     check(rondo_init_all(comms.data(), 2, nullptr));
     for (const rondo_comm_t comm : comms) {
       check(rondo_quiesce(comm));
-      check_fails(rondo_barrier(comm, nullptr), RONDO_INVALID_USAGE, {"finalized"}, comm);
-      check_fails(rondo_quiesce(comm), RONDO_INVALID_USAGE, {"finalized"}, comm);
+      check_fails(rondo_barrier(comm, nullptr), RONDO_INVALID_USAGE, {"rondo_quiesce() has ended the calls"},
+                  comm);
+      check_fails(rondo_quiesce(comm), RONDO_INVALID_USAGE, {"rondo_quiesce() has ended the calls"}, comm);
     }
     for (const rondo_comm_t comm : comms) check(leave ? rondo_leave(comm) : rondo_destroy(comm));
   }

@@ -132,6 +132,8 @@ class Communicator {
   /// The part of finalize() that waits for no other rank.
   Status quiesce();
   bool finalized() const { return finalized_; }
+  /// Whether only quiesce() was called.
+  bool only_quiesced() const { return finalized_ && !ended_; }
   /// Ends and frees it without waiting for other ranks; their calls that need this rank fail from now on.
   static Status leave(std::unique_ptr<Communicator> communicator);
 
