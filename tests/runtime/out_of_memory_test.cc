@@ -30,7 +30,8 @@ namespace {
 
 constexpr int kMaxAllocations = 1000;
 
-/// The result of `call`, in which the allocation after `allocations` others fails, if it comes to that one.
+/// The result of `call`, in which the allocation after `allocations` others fails, if the call makes that
+/// one.
 template <typename Call>
 rondo_status_t limited(int allocations, Call&& call) {
   has_failed = false;

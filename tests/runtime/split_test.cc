@@ -58,7 +58,7 @@ TEST_CASE("a rank without a color gets no communicator, and the others do") {
 }
 
 TEST_CASE("a requested algorithm is not that of the all_gather within a split") {
-  expect_success(run_world({.nranks = 3, .algorithm = "all_gather=recursive_doubling"}, [](Rank& rank) {
+  expect_success(run_world({.nranks = 3, .algorithm = "all_gather=hierarchical"}, [](Rank& rank) {
     Owned same;
     check(rondo_duplicate(rank.comm, same.out()), rank.comm);
     Owned turned;
@@ -66,7 +66,7 @@ TEST_CASE("a requested algorithm is not that of the all_gather within a split") 
     const std::array<int32_t, 2> own{};
     std::array<int32_t, 6> all{};
     check_fails(rondo_all_gather(own.data(), all.data(), 2, RONDO_INT32, rank.comm, nullptr),
-                RONDO_UNSUPPORTED, {"all_gather by recursive_doubling was requested"}, rank.comm);
+                RONDO_UNSUPPORTED, {"all_gather by hierarchical was requested"}, rank.comm);
   }));
 }
 
