@@ -15,7 +15,7 @@ import sys
 
 import commands
 
-MAX_BYTES = 50_000_000
+MAX_BYTES = 60_000_000
 GLIBC = (2, 36)  # Debian 12's
 # Provided by the target machine: the parts of the C library, and the driver, which is loaded by name.
 OF_THE_MACHINE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec)|libcuda|libnvidia-.*)\.so\b")

@@ -43,6 +43,7 @@ CHOSEN = {
     "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
     "tools/nccl_path": ("nccl-words",),
     "tools/run": ("tools-run_parts", "tools-run"),
+    "tools/topo": ("tools-topo",),
 }
 NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
 
