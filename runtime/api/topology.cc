@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "formats/machine_file.h"
@@ -23,15 +24,15 @@ constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
 
 struct rondo_topology {
   rondo_topology(rondo::Machine description, rondo::TopologyGraph made)
-      : machine(std::move(description)), graph(std::move(made)), paths(graph) {}
+      : machine(std::move(description)), graph(std::move(made)) {}
   rondo_topology(const rondo_topology&) = delete;
   rondo_topology& operator=(const rondo_topology&) = delete;
 
   uint64_t mark = kTopologyMark;
   rondo::Machine machine;
   rondo::TopologyGraph graph;
-  rondo::Paths paths;
-  std::mutex mutex;  // guards limits
+  std::mutex mutex;                   // guards what follows
+  std::optional<rondo::Paths> paths;  // when first needed
   std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
 };
 
@@ -207,7 +208,9 @@ rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to, 
     if (topology->graph.node(from).kind != NodeKind::Gpu)
       return error(Code::InvalidArgument, "from is {}, which is {}: expected a GPU", from,
                    topology->graph.node(from).name);
-    const PathSummary best = topology->paths.between(from, to);
+    const std::lock_guard lock(topology->mutex);
+    if (!topology->paths) topology->paths.emplace(topology->graph);
+    const PathSummary best = topology->paths->between(from, to);
     path->path_class = path_class_name(best.cls).data();
     path->bandwidth = best.hops > 0 ? gigabytes(best.kBps) : 0;
     path->hops = best.hops;

@@ -223,3 +223,11 @@ TEST_CASE("every known machine has a graph without repairs, in which all GPUs ha
         "mi250, "
         "mi300x, pcie-8gpu; did you mean hgx-h100?");
 }
+
+TEST_CASE("a description of more GPUs than any machine has is refused") {
+  std::vector<PciDevice> gpus;
+  for (int dev = 0; dev != 1025; ++dev) gpus.push_back(gpu(dev, fmt::format("{:04x}:00:00.0", dev)));
+  const auto graph = TopologyGraph::build(machine({gpus}));
+  REQUIRE_FALSE(graph.ok());
+  CHECK(graph.status().message() == "box.xml: more than 1024 GPUs");
+}

@@ -11,6 +11,7 @@
 namespace rondo {
 namespace {
 
+constexpr ptrdiff_t kMaxGpus = 1024;             // paths between all of them take a gigabyte
 constexpr int64_t kOnChip_kBps = 5'000'000'000;  // from a CPU to interfaces that are software; as NCCL's LOC
 
 bool is_bridge(const PciDevice& device) {
@@ -49,6 +50,8 @@ class GraphBuilder {
     }
     join_sockets(numa_nodes);
     RONDO_TRY(check_devs());
+    if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
+      return error(Code::InvalidArgument, "{}: more than {} GPUs", machine.source, kMaxGpus);
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
     report_one_way_links();
