@@ -196,7 +196,7 @@ class Rooms(unittest.TestCase):
         self.assertLessEqual({"topology-hwloc_xml", "topology-nccl_xml", "topology-nvidia_smi"},
                              set(self.names_in("topology/formats")))
         self.assertEqual(self.names_in("runtime/net"), ["start"])
-        self.assertEqual(self.names_in("runtime/plan/"), ["runtime-plan_cache", "runtime-selection"])
+        self.assertEqual(self.names_in("runtime/plan/"), ["runtime-plan_cache", "runtime-selection", "start"])
         self.assertEqual(self.names_in("tools"), self.names_in("tools/nccl_path", "tools/run", "tools/topo"))
 
 

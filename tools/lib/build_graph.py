@@ -44,6 +44,7 @@ CHOSEN = {
     "tools/nccl_path": ("nccl-words",),
     "tools/run": ("tools-run_parts", "tools-run"),
     "tools/topo": ("tools-topo",),
+    "topology/search": ("topology-forest",),
 }
 NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
 

@@ -139,6 +139,12 @@ std::string limit_table(rondo_topology_t topology) {
                         gigabytes(all.bandwidth), limit.limit,
                         limit.exact != 0 ? "" : " (plans may not reach it)");
   }
+  rondo_topology_plan_t plan = {};
+  plan.size = sizeof(plan);
+  require(rondo_topology_plan(topology, 0, &plan));
+  text += fmt::format("plan for all_gather: {} GB/s by {} trees, {} part{} of each block, depth {}\n",
+                      gigabytes(plan.bandwidth), plan.trees, plan.parts_per_root,
+                      plan.parts_per_root == 1 ? "" : "s", plan.depth);
   return text;
 }
 
