@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "machine_view.h"
@@ -13,6 +15,7 @@ namespace {
 
 using namespace rondo::topo;
 
+constexpr int kException = 1;
 constexpr int kBadOptions = 2;
 
 struct TopoOptions {
@@ -88,7 +91,7 @@ int run(const TopoOptions& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   TopoOptions options;
   CLI::App app("What joins the GPUs and NICs of a machine, and how fast collectives can be on it.",
                "rondo-topo");
@@ -99,4 +102,7 @@ int main(int argc, char** argv) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }
   return run(options);
+} catch (const std::exception& failure) {
+  std::fprintf(stderr, "rondo-topo: %s\n", failure.what());
+  return kException;
 }

@@ -95,7 +95,7 @@ class RouteBuilder {
     }
     for (std::vector<int>* nodes : {&pool.neighbours, &pool.switches}) {
       std::ranges::sort(*nodes);
-      nodes->erase(std::ranges::unique(*nodes).begin(), nodes->end());
+      nodes->erase(std::unique(nodes->begin(), nodes->end()), nodes->end());
     }
     if (pool.switches.size() == 1) return;
     const size_t around = pool.neighbours.size();
