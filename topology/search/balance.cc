@@ -2,65 +2,78 @@
 #include "balance.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace rondo {
 namespace {
 
-/// From a switch to a GPU or another switch, whose capacity for what enters is lowered.
+/// Lowers a capacity to `most`; whether it was more.
+bool limit_capacity(GatherNetwork& network, int from, int to, int64_t most) {
+  const int64_t excess = network.capacity(from, to) - most;
+  if (excess > 0) network.add_capacity(from, to, -excess);
+  return excess > 0;
+}
+
+/// Nothing turns around in a switch: what enters from one neighbour leaves to the others.
+void drop_turns(GatherNetwork& network) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int node = network.gpus(); node != network.nodes(); ++node) {
+      for (const int other : network.before(node))
+        changed |=
+            limit_capacity(network, other, node, network.leaving(node) - network.capacity(node, other));
+      for (const int other : network.after(node))
+        changed |=
+            limit_capacity(network, node, other, network.entering(node) - network.capacity(other, node));
+    }
+  }
+}
+
+/// What a switch can send beyond what it receives.
+int64_t excess(const GatherNetwork& network, int node) {
+  return network.leaving(node) - network.entering(node);
+}
+
+bool is_balanced(const GatherNetwork& network) {
+  for (int node = network.gpus(); node != network.nodes(); ++node)
+    if (excess(network, node) != 0) return false;
+  return true;
+}
+
+/// From a switch with excess through switches to a GPU or a switch that receives too much.
 using Path = std::vector<int>;
 
 class Balancer {
  public:
-  /// If `careful`, nothing is lowered that costs a GPU something; else it is lowered evenly whatever it
-  /// costs.
+  /// Unless `careful`, capacity is lowered evenly without asking what that costs.
   Balancer(GatherNetwork& network, bool careful) : network_(network), careful_(careful) {}
 
   bool run() {
     for (int node = network_.gpus(); node != network_.nodes(); ++node)
-      while (excess(node) > 0)
+      while (excess(network_, node) > 0)
         if (!lower_leaving(node)) return false;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (int node = network_.gpus(); node != network_.nodes(); ++node) {
-        if (excess(node) == 0) continue;
-        lower_entering(node);
-        if (excess(node) != 0) return false;
-        changed = true;
-      }
-    }
+    while (!is_balanced(network_))
+      for (int node = network_.gpus(); node != network_.nodes(); ++node)
+        if (!lower_entering(node)) return false;
     return true;
   }
 
  private:
-  /// What a switch can send beyond what it receives.
-  int64_t excess(int node) const { return network_.leaving(node) - network_.entering(node); }
-
-  bool absorbs(int node) const { return node < network_.gpus() || excess(node) < 0; }
-
-  /// Lowers paths that begin at the switch: the other switches stay as they are. False: none could be
-  /// lowered.
+  /// False: nothing could be lowered.
   bool lower_leaving(int node) {
-    const int64_t before = excess(node);
+    const int64_t before = excess(network_, node);
     const std::vector<Path> paths = shortest_paths(node);
     const GatherNetwork unlowered = network_;
     lower_evenly(first_by_neighbour(paths));
     if (careful_ && network_.shortfall(1) != 0) {
       network_ = unlowered;
-      for (const Path& path : paths) lower_freely(path, excess(node));
+      for (const Path& path : paths) lower_freely(path);
     }
-    return excess(node) < before;
+    return excess(network_, node) < before;
   }
 
-  static std::vector<Path> first_by_neighbour(const std::vector<Path>& paths) {
-    std::vector<Path> first;
-    for (const Path& path : paths)
-      if (std::ranges::none_of(first, [&](const Path& other) { return other[1] == path[1]; }))
-        first.push_back(path);
-    return first;
-  }
-
-  /// One to each GPU or switch that absorbs capacity, the nearest first.
+  /// One to each GPU and switch that they may end at, the shortest first.
   std::vector<Path> shortest_paths(int node) const {
     std::vector<Path> found, queue{{node}};
     std::vector<bool> seen(static_cast<size_t>(network_.nodes()));
@@ -71,85 +84,75 @@ class Balancer {
         seen[static_cast<size_t>(other)] = true;
         Path path = queue[next];
         path.push_back(other);
-        (absorbs(other) ? found : queue).push_back(std::move(path));
+        const bool ends = other < network_.gpus() || excess(network_, other) < 0;
+        (ends ? found : queue).push_back(std::move(path));
       }
     }
     return found;
   }
 
-  int64_t most(const Path& path) const {
-    int64_t least = path.back() < network_.gpus() ? FlowNetwork::kUnlimited : -excess(path.back());
+  static std::vector<Path> first_by_neighbour(std::span<const Path> paths) {
+    std::vector<Path> first;
+    for (const Path& path : paths)
+      if (std::ranges::none_of(first, [&](const Path& other) { return other[1] == path[1]; }))
+        first.push_back(path);
+    return first;
+  }
+
+  /// The most that a path can be lowered by.
+  int64_t room(const Path& path) const {
+    int64_t least = excess(network_, path.front());
+    if (path.back() >= network_.gpus()) least = std::min(least, -excess(network_, path.back()));
     for (size_t i = 1; i != path.size(); ++i)
       least = std::min(least, network_.capacity(path[i - 1], path[i]));
-    return least;
+    return std::max<int64_t>(least, 0);
   }
 
   void lower(const Path& path, int64_t amount) {
     for (size_t i = 1; i != path.size(); ++i) network_.add_capacity(path[i - 1], path[i], -amount);
   }
 
-  /// Shares the excess among paths of the same switch; sums of shares are rounded, so that they add up.
-  void lower_evenly(const std::vector<Path>& paths) {
-    if (paths.empty()) return;
+  /// Shares the excess of the switch at which they begin among paths. Sums of shares are rounded, so that
+  /// they add up.
+  void lower_evenly(std::span<const Path> paths) {
+    std::vector<int64_t> rooms;
     int64_t all = 0, seen = 0;
-    for (const Path& path : paths) all += most(path);
-    const int64_t wanted = std::min(all, excess(paths[0][0]));
-    for (const Path& path : paths) {
-      const int64_t share_before = wanted * seen / all;
-      seen += most(path);
-      lower(path, std::min(wanted * seen / all - share_before, most(path)));
+    for (const Path& path : paths) all += rooms.emplace_back(room(path));
+    if (all == 0) return;
+    const int64_t wanted = std::min(all, excess(network_, paths[0].front()));
+    for (size_t i = 0; i != paths.size(); ++i) {
+      const int64_t before = wanted * seen / all;
+      seen += rooms[i];
+      lower(paths[i], std::min(wanted * seen / all - before, room(paths[i])));
     }
   }
 
-  void lower_freely(const Path& path, int64_t wanted) {
-    const int64_t amount = std::min(wanted, most(path));
-    if (amount <= 0) return;
+  void lower_freely(const Path& path) {
+    const int64_t amount = room(path);
+    if (amount == 0) return;
     lower(path, amount);
     lower(path, -network_.shortfall(amount));
   }
 
-  /// What enters a switch beyond what it can send is of no use: it can be lowered at no cost.
-  void lower_entering(int node) {
+  /// Takes what a switch receives too much from where it costs nothing. False: the limit was reached.
+  bool lower_entering(int node) {
     for (const int other : network_.before(node)) {
-      const int64_t amount = std::min(-excess(node), network_.capacity(other, node));
+      const int64_t amount = std::min(-excess(network_, node), network_.capacity(other, node));
+      if (amount <= 0) break;
       network_.add_capacity(other, node, -amount);
       network_.add_capacity(other, node, network_.shortfall(amount));
     }
+    return excess(network_, node) >= 0;
   }
 
   GatherNetwork& network_;
   const bool careful_;
 };
 
-/// Nothing turns around in a switch: what enters from one neighbour leaves to the others.
-void drop_dead_ends(GatherNetwork& network) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int node = network.gpus(); node != network.nodes(); ++node) {
-      for (const int other : network.before(node)) {
-        const int64_t others = network.leaving(node) - network.capacity(node, other);
-        const int64_t excess = network.capacity(other, node) - others;
-        if (excess > 0) network.add_capacity(other, node, -excess), changed = true;
-      }
-      for (const int other : network.after(node)) {
-        const int64_t others = network.entering(node) - network.capacity(other, node);
-        const int64_t excess = network.capacity(node, other) - others;
-        if (excess > 0) network.add_capacity(node, other, -excess), changed = true;
-      }
-    }
-  }
-}
-
-bool is_balanced(const GatherNetwork& network) {
-  for (int node = network.gpus(); node != network.nodes(); ++node)
-    if (network.leaving(node) != network.entering(node)) return false;
-  return true;
-}
-
 }  // namespace
 
 bool balance(GatherNetwork& network) {
-  drop_dead_ends(network);
+  drop_turns(network);
   if (network.shortfall(1) != 0) return false;
   if (is_balanced(network)) return true;
   const GatherNetwork unbalanced = network;
