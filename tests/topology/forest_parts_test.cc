@@ -131,11 +131,10 @@ TEST_CASE("splitting a switch off deals its capacity out evenly") {
   const CompactGraph graph = star(5, 4);
   GatherNetwork network(graph, limit);
   network.set_scale(1, 1);
-  auto logical = split_off_switches(network);
-  REQUIRE(logical);
+  LogicalGraph logical = split_off_switches(network);
   for (int from = 0; from != 5; ++from)
-    for (int to = 0; to != 5; ++to) CHECK(logical->capacity(from, to) == (from == to ? 0 : 1));
-  CHECK(logical->strands(0, 1)[0].nodes == std::vector<int>{0, 5, 1});
+    for (int to = 0; to != 5; ++to) CHECK(logical.capacity(from, to) == (from == to ? 0 : 1));
+  CHECK(logical.strands(0, 1)[0].nodes == std::vector<int>{0, 5, 1});
 }
 
 TEST_CASE("what is split off suffices for all trees, and trees take no more than there is") {
@@ -150,9 +149,8 @@ TEST_CASE("what is split off suffices for all trees, and trees take no more than
   GatherNetwork network(graph, limit);
   network.set_scale(1, 1);
   REQUIRE(network.shortfall() == 0);
-  const auto logical = split_off_switches(network);
-  REQUIRE(logical);
-  const auto trees = pack_trees(*logical, 1, limit);
+  const LogicalGraph logical = split_off_switches(network);
+  const auto trees = pack_trees(logical, 1, limit);
   REQUIRE(trees);
   CHECK(trees->size() == 6);
   std::vector<std::vector<int64_t>> used(6, std::vector<int64_t>(6));
@@ -165,10 +163,10 @@ TEST_CASE("what is split off suffices for all trees, and trees take no more than
   }
   for (int from = 0; from != 6; ++from)
     for (int to = 0; to != 6; ++to)
-      CHECK(used[static_cast<size_t>(from)][static_cast<size_t>(to)] <= logical->capacity(from, to));
+      CHECK(used[static_cast<size_t>(from)][static_cast<size_t>(to)] <= logical.capacity(from, to));
 }
 
-TEST_CASE("a limit in flows is over after that many, and stays over") {
+TEST_CASE("a limit of three flows is over after three, and stays over") {
   WorkLimit limit(3, std::chrono::hours(1));
   CHECK(limit.allows_flow());
   WorkLimit half = limit.half();
@@ -201,4 +199,25 @@ TEST_CASE("switches with the same neighbours are one node, unless they are joine
   links.push_back({0, 2, LinkClass::NvLink, 1, 20});
   CHECK(compacted(true).nodes == 4);
   CHECK_FALSE(compacted(true).pooled);
+}
+
+TEST_CASE("of two layers of equal switches one is a single node") {
+  std::vector<TopologyNode> nodes;
+  for (int dev = 0; dev != 4; ++dev) nodes.push_back(gpu_node(dev));
+  for (const char* name : {"a", "b", "c", "d"}) nodes.push_back(other_node(NodeKind::NvSwitch, name));
+  std::vector<TopologyLink> links;
+  const auto join_all = [&](std::vector<int> here, std::vector<int> there) {
+    for (const int from : here)
+      for (const int to : there) {
+        links.push_back({from, to, LinkClass::NvLink, 1, 20});
+        links.push_back({to, from, LinkClass::NvLink, 1, 20});
+      }
+  };
+  join_all({0, 1}, {4, 5});
+  join_all({4, 5}, {6, 7});
+  join_all({6, 7}, {2, 3});
+  const TopologyGraph graph(nodes, links);
+  const CompactGraph compact = compact_graph(graph, graph.gpus(), usable_links(graph, graph.gpus()), true);
+  CHECK(compact.pooled);
+  CHECK(compact.nodes == 7);
 }

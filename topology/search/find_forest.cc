@@ -50,11 +50,10 @@ class ForestSearch {
     GatherNetwork network(compact, limit_);
     network.set_scale(size->scale, size->k);
     if (!balance(network)) return std::nullopt;
-    auto logical = split_off_switches(std::move(network));
-    if (!logical) return std::nullopt;
-    const auto packed = pack_trees(*logical, size->k, limit_);
+    LogicalGraph logical = split_off_switches(std::move(network));
+    const auto packed = pack_trees(logical, size->k, limit_);
     if (!packed) return std::nullopt;
-    auto trees = with_routes(*packed, std::move(*logical), graph_, usable_, compact, size->scale);
+    auto trees = with_routes(*packed, std::move(logical), graph_, usable_, compact, size->scale);
     if (!trees) return std::nullopt;
     auto forest = evaluated(size->k, std::move(*trees));
     return forest.ok() ? std::optional(forest.take()) : std::nullopt;

@@ -29,18 +29,18 @@ class GatherNetwork {
   /// Capacities are 0 until set_scale().
   GatherNetwork(const CompactGraph& graph, WorkLimit& limit);
 
-  /// What the edges carry in `scale` seconds, in whole kB, for k trees a root.
+  /// Capacities for k trees a root: what the edges carry in `scale` seconds, in whole kB.
   void set_scale(const Rational& scale, int64_t k);
 
   int gpus() const { return graph_->gpus; }
   int nodes() const { return graph_->nodes; }
-  int64_t k() const { return k_; }
   int64_t capacity(int from, int to) const;
   void add_capacity(int from, int to, int64_t amount);
 
+  /// Makes flows faster. set_scale() must not follow.
   void forget_edges_without_capacity();
 
-  /// Nodes with capacity to or from a node, ascending, and the sum.
+  /// Nodes with capacity to or from a node, ascending, and the sum of these capacities.
   std::vector<int> before(int node) const;
   std::vector<int> after(int node) const;
   int64_t entering(int node) const;
@@ -48,9 +48,10 @@ class GatherNetwork {
 
   /// What the worst GPU lacks of n k, or `most` if that is less. `most` if the limit was reached.
   int64_t shortfall(int64_t most = FlowNetwork::kUnlimited);
-  int64_t shortfall_of(int gpu);
 
  private:
+  int64_t shortfall_of(int gpu);
+
   const CompactGraph* graph_;
   WorkLimit* limit_;
   int64_t k_ = 0;

@@ -104,8 +104,7 @@ class Packing {
   int64_t most(Growing& tree, int from, int to) {
     int64_t& known = tree.takes[index(from, to)];
     known = std::min({known, tree.packed.weight, capacity_[index(from, to)]});
-    if (known == 0) return 0;
-    if (!limit_.allows_flow()) return 0;
+    if (known <= 0 || !limit_.allows_flow()) return 0;
     const int64_t others = incomplete_weight_ - tree.packed.weight;
     flows_.set_capacity(tree.weight_edge, 0);
     flows_.set_capacity(giver_edges_[static_cast<size_t>(from)], FlowNetwork::kUnlimited);

@@ -70,8 +70,8 @@ class RouteBuilder {
       const int from = strand.nodes[i - 1], to = strand.nodes[i];
       if (const auto pool = pools_.find(to); pool != pools_.end())
         route.hops.push_back(pool_hop(from, to, pool->second, from, strand.nodes[i + 1]));
-      else if (const auto left = pools_.find(from); left != pools_.end())
-        route.hops.push_back(pool_hop(from, to, left->second, strand.nodes[i - 2], to));
+      else if (const auto pool_before = pools_.find(from); pool_before != pools_.end())
+        route.hops.push_back(pool_hop(from, to, pool_before->second, strand.nodes[i - 2], to));
       else
         route.hops.push_back(by_bandwidth(edges_.at({from, to})->links));
     }

@@ -24,13 +24,13 @@ class SplitOff {
         strands_[{from, to}] = {{network_.capacity(from, to), {from, to}}};
   }
 
-  std::optional<LogicalGraph> run() {
+  LogicalGraph run() {
     std::vector<int> switches;
     for (int node = network_.gpus(); node != network_.nodes(); ++node) switches.push_back(node);
     while (!switches.empty()) {
       const auto next =
           std::ranges::min_element(switches, {}, [this](int node) { return switches_beside(node); });
-      if (!remove(*next)) return std::nullopt;
+      remove(*next);
       switches.erase(next);
     }
     LogicalGraph logical(network_.gpus());
@@ -48,9 +48,9 @@ class SplitOff {
            std::ranges::count_if(network_.after(node), is_switch);
   }
 
-  bool remove(int node) {
+  void remove(int node) {
     std::vector<Detour> pairs = pairs_around(node);
-    const int64_t most = half_share(node, pairs);
+    const int64_t most = half_share(node);
     while (!pairs.empty()) {
       plan_round(node, most, pairs);
       const std::vector<Detour> planned = pairs;
@@ -61,11 +61,10 @@ class SplitOff {
       pairs = std::move(left);
     }
     close(node);
-    return network_.shortfall(1) == 0;
   }
 
-  /// Neighbours side by side in the list of all first, then those at distance 2, and so on: what does not
-  /// divide evenly is spread as well.
+  /// GPUs before switches. Neighbours side by side in the list of all first, then those at distance 2, and so
+  /// on: what does not divide evenly is spread as well.
   std::vector<Detour> pairs_around(int node) const {
     const std::vector<int> before = network_.before(node), after = network_.after(node);
     std::vector<Detour> pairs;
@@ -84,14 +83,15 @@ class SplitOff {
   }
 
   /// Half of the largest even share of a pair, so that a few rounds deal out everything.
-  int64_t half_share(int node, const std::vector<Detour>& pairs) const {
-    int64_t share = 0;
-    for (const Detour& pair : pairs)
-      share = std::max(
-          share,
-          std::min(network_.capacity(pair.from, node) / std::ranges::count(pairs, pair.from, &Detour::from),
-                   network_.capacity(node, pair.to) / std::ranges::count(pairs, pair.to, &Detour::to)));
-    return std::max<int64_t>(share / 2, 1);
+  int64_t half_share(int node) const {
+    const std::vector<int> before = network_.before(node), after = network_.after(node);
+    int64_t widest = 0;
+    for (const int other : before)
+      widest = std::max(widest, network_.capacity(other, node) / std::max<int64_t>(std::ssize(after) - 1, 1));
+    for (const int other : after)
+      widest =
+          std::max(widest, network_.capacity(node, other) / std::max<int64_t>(std::ssize(before) - 1, 1));
+    return std::max<int64_t>(widest / 2, 1);
   }
 
   void plan_round(int node, int64_t most, std::vector<Detour>& pairs) const {
@@ -111,14 +111,14 @@ class SplitOff {
   /// once, then halves of them.
   void split(int node, std::span<Detour> detours) {
     for (const Detour& detour : detours) bypass(node, detour, detour.amount);
-    int64_t too_much = network_.shortfall(detours.size() == 1 ? detours[0].amount : 1);
+    const int64_t too_much = network_.shortfall(detours.size() == 1 ? detours[0].amount : 1);
     if (too_much > 0 && detours.size() > 1) {
       for (const Detour& detour : detours) bypass(node, detour, -detour.amount);
       split(node, detours.first(detours.size() / 2));
       split(node, detours.subspan(detours.size() / 2));
       return;
     }
-    if (too_much > 0) bypass(node, detours[0], -too_much);
+    bypass(node, detours[0], -too_much);
     detours[0].amount -= too_much;
     for (const Detour& detour : detours) lay_strands(node, detour);
   }
@@ -171,8 +171,6 @@ int64_t LogicalGraph::capacity(int from, int to) const {
   return sum;
 }
 
-std::optional<LogicalGraph> split_off_switches(GatherNetwork network) {
-  return SplitOff(std::move(network)).run();
-}
+LogicalGraph split_off_switches(GatherNetwork network) { return SplitOff(std::move(network)).run(); }
 
 }  // namespace rondo

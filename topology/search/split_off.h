@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "gather_network.h"
@@ -45,7 +44,7 @@ class LogicalGraph {
   std::vector<std::vector<Strand>> strands_;
 };
 
-/// The network is balanced and has no shortfall. Nothing: the limit was reached.
-std::optional<LogicalGraph> split_off_switches(GatherNetwork network);
+/// Of a network that is balanced and has no shortfall. Once the limit is reached, capacity is lost.
+LogicalGraph split_off_switches(GatherNetwork network);
 
 }  // namespace rondo

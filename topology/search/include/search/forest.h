@@ -59,7 +59,7 @@ struct Forest {
   std::vector<int> gpus;    // the node of each rank
   int64_t k = 1;            // sum of the weights of each root's trees
   std::vector<Tree> trees;  // by root
-  Rational scale;           // U, in s/kB: the links need so long for trees that carry 1 kB a unit of weight
+  Rational scale;           // U, in s/kB: what the busiest link takes if trees carry 1 kB a unit of weight
   Rational bus_kBps;        // bus bandwidth: (n - 1) k / U
   bool stopped = false;     // the search reached its limit; it might have found a faster forest
 
