@@ -133,7 +133,7 @@ TEST_CASE("bytes spread over parallel links by their bandwidths") {
 }
 
 TEST_CASE("with an NVLink down the bytes of its GPU spread over what is left of each NVSwitch") {
-  for (const size_t lost : {0, 1, 2, 3}) {
+  for (size_t lost = 0; lost != 4; ++lost) {
     CAPTURE(lost);
     Machine machine = known("hgx-h200");
     --find_gpu(machine, 3)->links[lost].count;
