@@ -238,14 +238,19 @@ void check_bounds(const TopologyGraph& graph, std::vector<int> gpus, int root) {
     const BandwidthBound& bound = result.value();
     const bool trees = is_by_trees(collective);
     const int64_t blocks = is_by_blocks(collective) ? std::ssize(gpus) - 1 : 1;
-    CHECK(bound.x == (trees ? std::min(by_shares.at(collective), x) : x));  // either may be rounded up
+    const bool nothing_left = trees && by_shares.at(collective) == 0;  // of equal shares
+    CHECK(bound.x ==
+          (trees && !nothing_left ? std::min(by_shares.at(collective), x) : x));  // rounded up, perhaps
     CHECK(bound.bus == times(bound.x, blocks));
     if (collective == CollectiveKind::AllReduce)
       CHECK(bound.ceiling <= times(*Rational::of(all_cuts.any().numerator() * 2, std::ssize(gpus)), blocks));
     else
       CHECK(bound.ceiling == times(trees ? x : bound.x, blocks));
     CHECK(bound.bus <= bound.ceiling);
-    if (trees) CHECK((bound.kind == BoundKind::Exact) == (bound.bus == bound.ceiling));
+    if (nothing_left && x > 0)
+      CHECK(bound.kind == BoundKind::Cuts);
+    else if (trees)
+      CHECK(bound.kind == (bound.bus == bound.ceiling ? BoundKind::Exact : BoundKind::EqualShares));
     check_cut(graph, gpus, bound);
     if (bound.bus == bound.ceiling) check_ratio(graph, gpus, bound, collective);
   }

@@ -107,16 +107,18 @@ class Bounder {
     const CollectiveLimits limits(network_of(graph_, gpus_, links_), root_);
     Limit limit = limits.of(collective_);
     Rational ceiling = limit.x;
+    bool by_cuts = collective_ == CollectiveKind::AllToAll || traits(collective_).is_scan();
     UsableLinks links = links_;
     if (is_by_trees(collective_) && trim_switches(graph_, links)) {
       Limit trimmed = CollectiveLimits(network_of(graph_, gpus_, links), root_).of(collective_);
-      if (trimmed.x < limit.x)
+      // Even shares may leave nothing where links go one way only; what plans reach is then not known.
+      by_cuts = trimmed.x == 0 && limit.x > 0;
+      if (trimmed.x < limit.x && !by_cuts)
         limit = std::move(trimmed);
       else
         links = links_;
     }
     if (collective_ == CollectiveKind::AllReduce) ceiling = limits.all_reduce_ceiling(limit);
-    const bool by_cuts = collective_ == CollectiveKind::AllToAll || traits(collective_).is_scan();
     const BoundKind kind = by_cuts              ? BoundKind::Cuts
                            : ceiling == limit.x ? BoundKind::Exact
                                                 : BoundKind::EqualShares;

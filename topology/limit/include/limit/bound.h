@@ -35,12 +35,12 @@ namespace rondo {
 enum class BoundKind : uint8_t {
   /// Plans reach it; none exceeds it.
   Exact,
-  /// Plans reach it; those with other shares may exceed it, up to `ceiling`. Where switches do not send as
-  /// much
+  /// Plans reach it; those with other shares may exceed it, up to `ceiling`. If switches do not send as much
   /// as they receive, links on the wider side have equal shares of the narrower (see trim_switches()). In
   /// all_reduce every GPU combines a block of its own, of equal size, though some have less bandwidth.
   EqualShares,
-  /// No plan exceeds it. Whether one reaches it is not known: the exact limit is a linear program. For
+  /// Whether plans reach it is not known: of all_to_all and scans the exact limit is a linear program, and
+  /// with links that go one way only equal shares may leave nothing. No plan exceeds `ceiling`. For
   /// all_to_all cuts are tried, all of them up to 12 GPUs.
   Cuts,
 };
@@ -48,7 +48,7 @@ enum class BoundKind : uint8_t {
 struct BandwidthBound {
   Rational x;        // kB/s; of all_reduce rounded up to a whole number if 64 bits do not hold the fraction
   Rational bus;      // bus bandwidth in kB/s, likewise
-  Rational ceiling;  // bus bandwidth that no plan exceeds; above `bus` for EqualShares, equal to it otherwise
+  Rational ceiling;  // bus bandwidth that no plan exceeds; equal to `bus` if Exact
   BoundKind kind = BoundKind::Exact;
 
   /// The cut: the GPUs in S, in the order given, and the links of the graph that leave S, ascending. Of
