@@ -249,7 +249,7 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     const BandwidthBound& bound = known->second;
     limit->bandwidth = bound.bus.approximate() / 1e6;
     limit->ceiling = bound.ceiling.approximate() / 1e6;
-    limit->exact = bound.kind == BoundKind::Cuts ? 0 : 1;
+    limit->reached = bound.kind == BoundKind::Cuts ? 0 : 1;
     limit->limit = bound.limit.c_str();
     return {};
   });
@@ -267,6 +267,7 @@ rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, ron
     plan->trees = static_cast<int>(forest.trees.size());
     plan->parts_per_root = static_cast<int>(forest.k);
     plan->depth = forest.depth();
+    plan->complete = forest.stopped ? 0 : 1;
     return {};
   });
 }

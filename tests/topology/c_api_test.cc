@@ -153,7 +153,7 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     REQUIRE(rondo_topology_limit(box.topology, "all_reduce", 0, 0, &limit) == RONDO_OK);
     CHECK(limit.bandwidth == Approx(bandwidth));
     CHECK(limit.ceiling == limit.bandwidth);
-    CHECK(limit.exact == 1);
+    CHECK(limit.reached == 1);
     CHECK_THAT(limit.limit, Catch::Contains("into gpu0"));
     REQUIRE(rondo_topology_limit(box.topology, "all_reduce", 0, 1, &limit) == RONDO_OK);
     CHECK(limit.bandwidth == Approx(all));
@@ -162,6 +162,7 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     REQUIRE(rondo_topology_plan(box.topology, 0, &plan) == RONDO_OK);
     CHECK(plan.bandwidth == Approx(bandwidth));
     CHECK(plan.trees >= 8);
+    CHECK(plan.complete == 1);
     refused(rondo_topology_limit(box.topology, "all_reduces", 0, 0, &limit), RONDO_INVALID_ARGUMENT,
             "did you mean all_reduce?");
     refused(rondo_topology_limit(box.topology, "barrier", 0, 0, &limit), RONDO_INVALID_ARGUMENT, "barrier");

@@ -85,7 +85,7 @@ int check_nearly_at_bound(const TopologyGraph& graph, std::span<const int> gpus)
   return 1;
 }
 
-/// The graph without a link, or with one physical link less of several, in one direction or in both.
+/// The graph without a link, or with one physical link of it less, in one direction or in both.
 TopologyGraph broken(const TopologyGraph& graph, const TopologyLink& link, bool whole, bool both) {
   std::vector<TopologyLink> left;
   for (TopologyLink other : graph.links()) {

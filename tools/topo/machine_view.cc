@@ -5,18 +5,20 @@
 
 #include <cstdlib>
 #include <deque>
+#include <map>
 
 namespace rondo::topo {
-namespace {
-
-constexpr int kFailed = 1;
-
-}  // namespace
-
 void require(rondo_status_t status) {
   if (status == RONDO_OK) return;
   fmt::print(stderr, "rondo-topo: {}\n", rondo_last_error(nullptr));
   std::exit(kFailed);
+}
+
+const char* colour_of(const std::string& link_class) {
+  static const std::map<std::string, const char*> kColours = {{"NVLink", "#2e7d32"}, {"xGMI", "#2e7d32"},
+                                                              {"C2C", "#00838f"},    {"PCIe", "#546e7a"},
+                                                              {"socket", "#c62828"}, {"network", "#6a1b9a"}};
+  return kColours.at(link_class);
 }
 
 std::string gigabytes(double bandwidth) { return fmt::format("{:.1f}", bandwidth); }

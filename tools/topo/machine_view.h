@@ -37,6 +37,12 @@ struct MachineView {
   std::vector<int> of_kind(const std::string& kind) const;
 };
 
+/// The exit code of a program that could not do what was requested.
+inline constexpr int kFailed = 1;
+
+/// The colour of links of a class in pictures: "#2e7d32".
+const char* colour_of(const std::string& link_class);
+
 /// "48.0"
 std::string gigabytes(double bandwidth);
 

@@ -15,7 +15,6 @@ namespace {
 
 using namespace rondo::topo;
 
-constexpr int kException = 1;
 constexpr int kBadOptions = 2;
 
 struct TopoOptions {
@@ -35,7 +34,7 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
-               "the bandwidth that no plan of a collective exceeds, and what limits it");
+               "the highest bandwidth of each collective, what limits it, and a plan");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
@@ -104,5 +103,5 @@ int main(int argc, char** argv) try {
   return run(options);
 } catch (const std::exception& failure) {
   std::fprintf(stderr, "rondo-topo: %s\n", failure.what());
-  return kException;
+  return kFailed;
 }

@@ -134,15 +134,8 @@ class Picture {
     }
   }
 
-  static const char* colour(const std::string& cls) {
-    static const std::map<std::string, const char*> kColours = {
-        {"NVLink", "#2e7d32"}, {"xGMI", "#2e7d32"},   {"C2C", "#00838f"},
-        {"PCIe", "#546e7a"},   {"socket", "#c62828"}, {"network", "#6a1b9a"}};
-    return kColours.at(cls);
-  }
-
   std::string stroke(const std::string& cls, double bandwidth) const {
-    return fmt::format("stroke=\"{}\" stroke-width=\"{:.1f}\"", colour(cls),
+    return fmt::format("stroke=\"{}\" stroke-width=\"{:.1f}\"", colour_of(cls),
                        kNarrowest + (kWidest - kNarrowest) * std::min(1.0, bandwidth / widest_));
   }
 

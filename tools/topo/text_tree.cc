@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 namespace rondo::topo {
 namespace {
@@ -79,11 +78,12 @@ std::string short_name(const ViewedNode& node) {
   return node.kind == "NIC" ? node.name.substr(node.name.find("nic ") + 4) : node.name;
 }
 
-std::string_view dot_colour(const std::string& cls) {
-  static const std::map<std::string, std::string_view> kColours = {
-      {"NVLink", "#2e7d32"}, {"xGMI", "#2e7d32"},   {"C2C", "#00838f"},
-      {"PCIe", "#546e7a"},   {"socket", "#c62828"}, {"network", "#6a1b9a"}};
-  return kColours.at(cls);
+/// What the figure of a limit does not say.
+std::string reservation(const rondo_topology_limit_t& limit) {
+  if (limit.reached == 0) return " (plans may not reach it)";
+  return limit.ceiling > limit.bandwidth
+             ? fmt::format(" (other plans may reach up to {})", gigabytes(limit.ceiling))
+             : "";
 }
 
 }  // namespace
@@ -136,15 +136,15 @@ std::string limit_table(rondo_topology_t topology) {
     require(rondo_topology_limit(topology, collective, 0, 0, &limit));
     require(rondo_topology_limit(topology, collective, 0, 1, &all));
     text += fmt::format("{:<16}{:>10}{:>16}  {}{}\n", collective, gigabytes(limit.bandwidth),
-                        gigabytes(all.bandwidth), limit.limit,
-                        limit.exact != 0 ? "" : " (plans may not reach it)");
+                        gigabytes(all.bandwidth), limit.limit, reservation(limit));
   }
   rondo_topology_plan_t plan = {};
   plan.size = sizeof(plan);
   require(rondo_topology_plan(topology, 0, &plan));
-  text += fmt::format("plan for all_gather: {} GB/s by {} trees, {} part{} of each block, depth {}\n",
+  text += fmt::format("plan for all_gather: {} GB/s by {} trees, {} part{} of each block, depth {}{}\n",
                       gigabytes(plan.bandwidth), plan.trees, plan.parts_per_root,
-                      plan.parts_per_root == 1 ? "" : "s", plan.depth);
+                      plan.parts_per_root == 1 ? "" : "s", plan.depth,
+                      plan.complete != 0 ? "" : " (the search ran out of time)");
   return text;
 }
 
@@ -160,7 +160,7 @@ std::string dot_graph(const MachineView& machine) {
       });
       if (both && link.to < static_cast<int>(i)) continue;
       text += fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\"{}];\n", i, link.to,
-                          gigabytes(link.bandwidth), dot_colour(link.cls), both ? "" : ", dir=forward");
+                          gigabytes(link.bandwidth), colour_of(link.cls), both ? "" : ", dir=forward");
     }
   return text + "}\n";
 }

@@ -13,7 +13,7 @@ std::string text_tree(const MachineView& machine);
 /// The class and bandwidth of the best path from each GPU to each GPU and NIC, as a table.
 std::string path_table(const MachineView& machine, rondo_topology_t topology);
 
-/// The bandwidth that no plan exceeds, for each collective that moves data, and what limits it.
+/// The bandwidth that plans reach, for each collective that moves data, and what limits it.
 std::string limit_table(rondo_topology_t topology);
 
 /// For Graphviz: one edge for links both ways, colours by class.

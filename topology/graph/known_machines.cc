@@ -47,8 +47,8 @@ struct MachineRow {
   int gpus_of_switch;
   int nics_of_switch;
   int64_t nic_Mbps;
-  int sm;           // as GpuInfo has it
-  const char* gfx;  // of AMD's GPUs, else empty
+  int sm;                // as GpuInfo has it
+  const char* gfx = "";  // of AMD's GPUs
   std::span<const LinkedPair> pairs = {};
   bool all_pairs = false;               // a link between any two GPUs
   std::array<int, 6> nvswitch_links{};  // of each GPU, to each NVSwitch
@@ -63,7 +63,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 1,
      .nic_Mbps = 100'000,
      .sm = 70,
-     .gfx = "",
      .pairs = kHybridCubeMesh},
     {.known = {"dgx-2", "DGX-2: 16 V100, NVLink 2 through NVSwitches, PCIe 3.0, 8 x 100 Gbit/s"},
      .processor = kSkylake,
@@ -73,7 +72,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 1,
      .nic_Mbps = 100'000,
      .sm = 70,
-     .gfx = "",
      .nvswitch_links = {1, 1, 1, 1, 1, 1}},
     {.known = {"hgx-a100", "HGX A100: 8 A100, NVLink 3 through NVSwitches, PCIe 4.0, 8 x 200 Gbit/s"},
      .processor = kRome,
@@ -83,7 +81,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 2,
      .nic_Mbps = 200'000,
      .sm = 80,
-     .gfx = "",
      .nvswitch_links = {2, 2, 2, 2, 2, 2}},
     {.known = {"hgx-h100", "HGX H100: 8 H100, NVLink 4 through NVSwitches, PCIe 5.0, 8 x 400 Gbit/s"},
      .processor = kSapphireRapids,
@@ -93,7 +90,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 2,
      .nic_Mbps = 400'000,
      .sm = 90,
-     .gfx = "",
      .nvswitch_links = {4, 5, 5, 4}},
     {.known = {"hgx-h200", "HGX H200: 8 H200, NVLink 4 through NVSwitches, PCIe 5.0, 8 x 400 Gbit/s"},
      .processor = kSapphireRapids,
@@ -103,7 +99,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 2,
      .nic_Mbps = 400'000,
      .sm = 90,
-     .gfx = "",
      .nvswitch_links = {4, 5, 5, 4}},
     {.known = {"hgx-b200", "HGX B200: 8 B200, NVLink 5 through NVSwitches, PCIe 5.0, 8 x 400 Gbit/s"},
      .processor = kEmeraldRapids,
@@ -113,7 +108,6 @@ constexpr MachineRow kRows[] = {
      .nics_of_switch = 2,
      .nic_Mbps = 400'000,
      .sm = 100,
-     .gfx = "",
      .nvswitch_links = {9, 9}},
     {.known = {"mi250", "4 MI250 of 2 dies each, xGMI, PCIe 4.0, 4 x 200 Gbit/s"},
      .processor = kMilan,
@@ -142,8 +136,7 @@ constexpr MachineRow kRows[] = {
      .gpus_of_switch = 4,
      .nics_of_switch = 1,
      .nic_Mbps = 100'000,
-     .sm = 89,
-     .gfx = ""},
+     .sm = 89},
 };
 
 constexpr int kSockets = 2;

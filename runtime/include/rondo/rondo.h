@@ -311,9 +311,9 @@ enum {
   RONDO_BIT_AND = 5,     /**< integers and bool */
   RONDO_BIT_OR = 6,      /**< integers and bool */
   RONDO_BIT_XOR = 7,     /**< integers and bool */
-  RONDO_LOGICAL_AND = 8, /**< integers and bool; a result of several operands is 0 or 1 */
-  RONDO_LOGICAL_OR = 9,  /**< integers and bool; a result of several operands is 0 or 1 */
-  RONDO_LOGICAL_XOR = 10 /**< integers and bool; a result of several operands is 0 or 1 */
+  RONDO_LOGICAL_AND = 8, /**< integers and bool; combining two or more operands gives 0 or 1 */
+  RONDO_LOGICAL_OR = 9,  /**< integers and bool; combining two or more operands gives 0 or 1 */
+  RONDO_LOGICAL_XOR = 10 /**< integers and bool; combining two or more operands gives 0 or 1 */
 };
 
 /** The size of a type in bytes.

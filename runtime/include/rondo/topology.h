@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** The links of a host, or of several that a network joins. */
+/** The links of one host, or of several hosts joined by a network. */
 typedef struct rondo_topology* rondo_topology_t;
 
 /** @name Making topologies
@@ -74,7 +74,7 @@ RONDO_API rondo_status_t rondo_topology_free(rondo_topology_t topology);
 typedef struct {
   size_t size;        /**< sizeof(rondo_topology_node_t) in the caller's version of this header. */
   const char* kind;   /**< "GPU", "NUMA", "PCI switch", "NVSwitch", "NIC" or "network". */
-  const char* name;   /**< Unique: "gpu0", "nic mlx5_0"; of several hosts "host1/gpu0". */
+  const char* name;   /**< Unique: "gpu0", "nic mlx5_0"; if there are several hosts, "host1/gpu0". */
   const char* bus_id; /**< "0000:3b:00.0"; "" if it is no PCI function. */
   int host;           /**< From 0. */
   int dev;            /**< A GPU's number on its host, else -1. */
@@ -139,12 +139,14 @@ RONDO_API rondo_status_t rondo_topology_remark(rondo_topology_t topology, int in
 /** @name Limits
  * @{ */
 
-/** What no plan for a collective exceeds. Set size before use. */
+/** The limit of a collective. Set size before use. */
 typedef struct {
   size_t size;       /**< sizeof(rondo_topology_limit_t) in the caller's version of this header. */
-  double bandwidth;  /**< Bus bandwidth in GB/s, the highest that is known to be reached. */
-  double ceiling;    /**< Bus bandwidth in GB/s that no plan exceeds; equal to bandwidth for most machines. */
-  int exact;         /**< 1: plans reach bandwidth; 0: whether they do is not known (all_to_all). */
+  double bandwidth;  /**< Bus bandwidth in GB/s that plans reach. */
+  double ceiling;    /**< Bus bandwidth in GB/s that no plan exceeds: bandwidth itself on most machines, more
+                          if bandwidth supposes that switches without P2P share their links evenly or, in
+                          all_reduce, that all GPUs combine blocks of equal size. */
+  int reached;       /**< 1: plans reach bandwidth; 0: whether they do is not known (all_to_all). */
   const char* limit; /**< What limits it: "6 NVLinks into gpu0, 120.0 GB/s, as for each of 8 GPUs". */
 } rondo_topology_limit_t;
 
@@ -164,9 +166,12 @@ typedef struct {
   int trees;          /**< Spanning trees, each of which carries a part of its root's block. */
   int parts_per_root; /**< Equal parts that a block is divided into; a tree carries one or several. */
   int depth;          /**< Most edges from a root to another GPU. */
+  int complete;       /**< 1: the search was completed; 0: it ran out of time, and the plan may be far from
+                           the limit. */
 } rondo_topology_plan_t;
 
-/** Searches for the fastest plan of all GPUs, for a second at most. Nothing carries plans out yet.
+/** Searches for the fastest plan of all GPUs, for a second at most, which 16 GPUs do not need and 64 may
+ * exceed. Nothing carries plans out yet.
  * @param topology the topology
  * @param all_links as in rondo_topology_limit()
  * @param[in,out] plan the plan */

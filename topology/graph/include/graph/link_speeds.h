@@ -31,8 +31,8 @@ struct PcieLink {
   int lanes = 0;
 };
 
-/// The link whose lanes carry this after their line code, in kB/s, as hwloc states it: of several, that of
-/// the oldest generation, with up to 16 lanes; they have the same bandwidth. Nothing: there is none.
+/// The link whose lanes carry this after their line code, in kB/s, as hwloc states it. If several
+/// do, the one of the oldest generation with up to 16 lanes: their bandwidth is the same. Nothing: none does.
 std::optional<PcieLink> pcie_link_of(int64_t kBps);
 
 /// Between the NUMA nodes of a host.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best path from each GPU to every GPU, NIC and NUMA node: its class, as NCCL and nvidia-smi name it, and
-// what it carries. Of several paths the best class wins, then the highest bandwidth, then the fewest links.
+// what it carries. The path of the best class wins, then the one with the highest bandwidth, then the one
+// with the fewest links.
 //
 // Immutable; any thread. The graph has to outlive it.
 #pragma once

@@ -37,7 +37,8 @@ constexpr bool is_fabric(LinkClass cls) { return cls == LinkClass::NvLink || cls
 struct TopologyNode {
   NodeKind kind = NodeKind::Gpu;
   int host = 0;
-  std::string name;  // unique: "gpu0", "numa1", "switch 0000:0c:00.0", "nic mlx5_0"; "host1/gpu0" of several
+  std::string
+      name;  // unique: "gpu0", "numa1", "switch 0000:0c:00.0", "nic mlx5_0"; if several hosts: "host1/gpu0"
   std::string bus_id;  // empty: not a PCI function
   int dev = -1;        // of a GPU: its number on its host
   int rank = -1;       // of a GPU: as GpuInfo has it
