@@ -19,6 +19,7 @@
 #define RONDO_KERNELS_FOLD_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -147,14 +148,37 @@ HWY_INLINE typename Lanes::Accumulator fold_step(const Sources& sources, size_t 
   return extra.template result<Lanes>(result);
 }
 
+/// Copies `bytes` bytes of less than a step to `room`, followed by zeros up to the step's end. With one
+/// vector store per register if the target can: loading a vector that narrower stores wrote has to wait until
+/// these and all stores before them, such as those to lines in a peer's cache, are in the cache.
+template <class Lanes>
+HWY_INLINE void copy_padded(const uint8_t* from, size_t bytes, uint8_t* room) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  // What masks of loads can select.
+  using Word = std::conditional_t<HWY_TARGET <= HWY_AVX3, uint8_t, uint32_t>;
+  const hn::ScalableTag<Word> d;
+  if (bytes % sizeof(Word) == 0) {
+    for (size_t at = 0; at < Lanes::step_bytes(); at += hn::Lanes(d) * sizeof(Word)) {
+      const size_t left = at < bytes ? (bytes - at) / sizeof(Word) : 0;
+      const auto mask = hn::FirstN(d, std::min(left, hn::Lanes(d)));
+      hn::Store(hn::MaskedLoad(mask, d, reinterpret_cast<const Word*>(from + at)), d,
+                reinterpret_cast<Word*>(room + at));
+    }
+    return;
+  }
+#endif
+  std::memset(room, 0, Lanes::step_bytes());
+  std::memcpy(room, from, bytes);
+}
+
 /// Handles less than one step, by way of padded copies.
 template <class Lanes, class Op, class Sources, class Extra>
 HWY_INLINE void fold_scrap(const Sources& sources, uint8_t* out, size_t bytes, const Extra& extra) {
-  HWY_ALIGN uint8_t room[4 * HWY_MAX_BYTES] = {};
-  std::memcpy(room, sources.at(0), bytes);
+  HWY_ALIGN uint8_t room[4 * HWY_MAX_BYTES];
+  copy_padded<Lanes>(sources.at(0), bytes, room);
   auto result = extra.template source<Lanes>(0, Lanes::load(room));
   for (size_t k = 1; k < sources.count(); ++k) {
-    std::memcpy(room, sources.at(k), bytes);
+    copy_padded<Lanes>(sources.at(k), bytes, room);
     result = combine(Op(), result, extra.template source<Lanes>(k, Lanes::load(room)));
   }
   Lanes::store(extra.template result<Lanes>(result), room);

@@ -199,6 +199,9 @@ void ShmPull::post() {
     wake(table_.asleep(self_));
   } while (offset < call_->posted_bytes);
   used_[slot_] = round_;
+  // A peer in step with this rank is about to post. A poll that starts earlier than need be takes the line
+  // from it just before it writes; then the line moves twice in each round, and ranks stay out of step.
+  if (call_->mutual) delay_loads();
   if (slot_ < MailboxTable::kFirstShort) return;
   if (const int next = short_slot(short_rounds_); used_[next] <= all_done_) fetch_to_post(next);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches of cache lines that move between cores, to hide the transfer latency.
+// Control over when cache lines move between cores: a transfer takes longer than a short call's instructions.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,13 @@ inline void fetch_to_write(const void* line) {
                : "m"(*static_cast<const char*>(line)));  // the builtin would prefetch for reading
 #else
   __builtin_prefetch(line, 1);
+#endif
+}
+
+/// Delays later loads until all earlier instructions have finished, if the processor has such an instruction.
+inline void delay_loads() {
+#if defined(__x86_64__)
+  __builtin_ia32_lfence();
 #endif
 }
 
