@@ -10,6 +10,7 @@ LAYERS = [
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
     ("topology/graph", "graph", ("base",)),
+    ("topology/detect", "detect", ("base", "graph")),
     ("topology/formats", "formats", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
     ("topology/search", "search", ("base", "graph", "limit")),
