@@ -19,7 +19,7 @@ using namespace rondo;
 using test::FakeSysfs;
 
 Machine detected(const FakeSysfs& sysfs) {
-  auto machine = detect_machine({.sysfs = sysfs.path()});
+  auto machine = detect_machine({.sysfs = sysfs.path(), .nvml = "libno-such-library.so.1"});
   REQUIRE(machine.status().message() == "");
   return machine.take();
 }
@@ -237,6 +237,16 @@ TEST_CASE("a device of no NUMA node is at the only one, or at the first, which i
   CHECK(guessed.numa.front().devices.size() == 2);
   has_repair(guessed,
              "0000:12:00.0/numa_node: -1, which is no NUMA node with CPUs: 0000:12:00.0 is taken to be");
+}
+
+TEST_CASE("without NVML there are no GPUs of NVIDIA, which are counted") {
+  PciDevice gpu{.bus_id = "0000:13:00.0", .pci_class = "0x030200"};
+  gpu.gpu = GpuInfo{.dev = 0, .sm = 90};
+  const Machine machine = detected(FakeSysfs(host({gpu})));
+  CHECK(machine.numa.front().devices.empty());
+  REQUIRE(machine.repairs.size() == 1);
+  has_repair(machine, "libno-such-library.so.1: cannot open shared object file");
+  has_repair(machine, ": 1 GPU of NVIDIA is left out");
 }
 
 TEST_CASE("a folder that is no /sys is an error, and an empty one a host that shows nothing") {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detect/detect_machine.h"
 
-#include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
 #include "network_ports.h"
 #include "numa_nodes.h"
+#include "nvidia_gpus.h"
 #include "pci_tree.h"
 #include "sysfs.h"
 
@@ -55,12 +57,23 @@ void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node
 
 }  // namespace
 
+std::optional<std::string> cuda_visible_devices() {
+  const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+bool cuda_counts_by_bus_id() {
+  const char* const value = std::getenv("CUDA_DEVICE_ORDER");
+  return value != nullptr && std::string_view(value) == "PCI_BUS_ID";
+}
+
 Result<Machine> detect_machine(const DetectOptions& options) {
   Machine machine{.source = "this host"};
   RONDO_TRY_ASSIGN(Sysfs sysfs, Sysfs::open(options.sysfs, machine.repairs));
   RONDO_TRY_ASSIGN(machine.numa, read_numa_nodes(sysfs));
   PciTree tree(sysfs);
   add_amd_gpus(sysfs, tree);
+  add_nvidia_gpus(options, sysfs, tree, machine);
   add_ports(find_ports(sysfs), tree, machine.numa.front());
   tree.move_into(machine.numa);
   return machine;
