@@ -4,88 +4,23 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 
 #include "catch.h"
-#include "fake_sysfs.h"
+#include "detected.h"
 #include "graph_lines.h"
 #include "nccl_host.h"
 
 namespace {
 
 using namespace rondo;
-using test::FakeSysfs;
-
-Machine detected(const FakeSysfs& sysfs) {
-  auto machine = detect_machine({.sysfs = sysfs.path(), .nvml = "libno-such-library.so.1"});
-  REQUIRE(machine.status().message() == "");
-  return machine.take();
-}
-
-bool has_repair(const Machine& machine, const std::string& words) {
-  INFO(words);
-  for (const std::string& repair : machine.repairs) UNSCOPED_INFO(repair);
-  const bool has = std::ranges::any_of(
-      machine.repairs, [&](const std::string& repair) { return repair.find(words) != std::string::npos; });
-  CHECK(has);
-  return has;
-}
-
-PciDevice nic(const std::string& bus_id, const std::string& port, const std::string& number) {
-  PciDevice device{
-      .bus_id = bus_id, .pci_class = "0x020700", .link_speed = "16.0 GT/s PCIe", .link_width = 16};
-  device.ports = {NetPort{.name = port, .speed_Mbps = 200'000, .extra = {{"port", number}}}};
-  return device;
-}
-
-PciDevice pci_switch(const std::string& bus_id, std::vector<PciDevice> below) {
-  PciDevice device{
-      .bus_id = bus_id, .pci_class = "0x060400", .link_speed = "16.0 GT/s PCIe", .link_width = 16};
-  device.below = std::move(below);
-  return device;
-}
-
-Machine host(std::vector<PciDevice> devices) {
-  NumaNode numa{.id = 0,
-                .affinity = "00000000,ffffffff",
-                .arch = "x86_64",
-                .vendor = "GenuineIntel",
-                .family = 6,
-                .model = 143};
-  numa.devices = std::move(devices);
-  return {.numa = {std::move(numa)}};
-}
+using namespace rondo::test;
 
 /// With a Mellanox card on two functions and an Ethernet card, below a switch and beside it.
 Machine small_host() {
   return host(
       {pci_switch("0000:10:00.0", {nic("0000:11:00.0", "mlx5_0", "1")}), nic("0000:12:00.0", "eth0", "0")});
-}
-
-template <typename Visit>
-void visit_devices(std::vector<PciDevice>& devices, const Visit& visit) {
-  for (PciDevice& device : devices) {
-    visit(device);
-    visit_devices(device.below, visit);
-  }
-}
-
-template <typename Visit>
-void visit_devices(Machine& machine, const Visit& visit) {
-  for (NumaNode& numa : machine.numa) visit_devices(numa.devices, visit);
-}
-
-/// Interfaces without a PCI device count if there are no others, and then belong to the first NUMA node.
-void move_virtual_interfaces(Machine& machine) {
-  std::vector<NetPort> ports;
-  for (NumaNode& numa : machine.numa)
-    for (const NetPort& port : std::exchange(numa.ports, {}))
-      if (std::ranges::find(ports, port.name, &NetPort::name) == ports.end()) ports.push_back(port);
-  bool has_others = false;
-  visit_devices(machine, [&](const PciDevice& device) { has_others |= !device.ports.empty(); });
-  if (!has_others) std::ranges::min_element(machine.numa, {}, &NumaNode::id)->ports = std::move(ports);
 }
 
 /// Of AMD's GPUs, sysfs alone shows the PCI device. Numbers them by bus id.
@@ -102,7 +37,7 @@ void reduce_amd_gpus(Machine& machine) {
 }  // namespace
 
 TEST_CASE("recorded machines of AMD are detected as far as sysfs shows them") {
-  for (const std::string& path : test::recorded_topologies()) {
+  for (const std::string& path : recorded_topologies()) {
     auto read = machine_from_nccl_xml_file(path);
     REQUIRE(read.status().message() == "");
     Machine expected = read.take();
@@ -112,7 +47,7 @@ TEST_CASE("recorded machines of AMD are detected as far as sysfs shows them") {
     reduce_amd_gpus(machine);
     reduce_amd_gpus(expected);
     move_virtual_interfaces(expected);
-    CHECK(test::graph_lines(test::graph_of(machine)) == test::graph_lines(test::graph_of(expected)));
+    CHECK(graph_lines(graph_of(machine)) == graph_lines(graph_of(expected)));
   }
 }
 
@@ -169,8 +104,8 @@ TEST_CASE("ports that are not in use are left out, and named") {
   sysfs.file("class/net/eth0/operstate", "down");
   const Machine machine = detected(sysfs);
   CHECK(machine.numa.front().devices.empty());
-  has_repair(machine, "/class/infiniband: not in use: mlx5_0: left out");
-  has_repair(machine, "/class/net: not in use: eth0: left out");
+  check_repair(machine, "/class/infiniband: not in use: mlx5_0: left out");
+  check_repair(machine, "/class/net: not in use: eth0: left out");
 }
 
 TEST_CASE("a virtual interface counts if there is no other") {
@@ -187,7 +122,7 @@ TEST_CASE("a virtual interface counts if there is no other") {
   const Machine alone = detected(sysfs);
   REQUIRE(alone.numa.front().ports.size() == 1);
   CHECK(alone.numa.front().ports.front().name == "eth0");
-  has_repair(alone, "/class/net/eth0: virtual, but the host shows no other interface");
+  check_repair(alone, "/class/net/eth0: virtual, but the host shows no other interface");
   sysfs.write(host({nic("0000:11:00.0", "mlx5_0", "1")}));
   CHECK(detected(sysfs).numa.front().ports.empty());
 }
@@ -197,7 +132,7 @@ TEST_CASE("a link that has lost lanes is described as it is") {
   sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_width", "4");
   const Machine machine = detected(sysfs);
   CHECK(machine.numa.front().devices[1].link_width == 4);
-  has_repair(machine, "0000:12:00.0/current_link_width: the link uses 4 of its 16 lanes");
+  check_repair(machine, "0000:12:00.0/current_link_width: the link uses 4 of its 16 lanes");
 }
 
 TEST_CASE("the slower end of a link counts, unless the link runs faster") {
@@ -208,7 +143,7 @@ TEST_CASE("the slower end of a link counts, unless the link runs faster") {
   sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_speed", "16.0 GT/s PCIe");
   const Machine machine = detected(sysfs);
   CHECK(machine.numa.front().devices[1].link_speed == "16.0 GT/s PCIe");
-  has_repair(machine, "8.0 GT/s PCIe, but the link to 0000:12:00.0 has 16.0 GT/s PCIe: taken to be a port");
+  check_repair(machine, "8.0 GT/s PCIe, but the link to 0000:12:00.0 has 16.0 GT/s PCIe: taken to be a port");
 }
 
 TEST_CASE("links that are not known have no speed and no lanes") {
@@ -235,8 +170,8 @@ TEST_CASE("a device of no NUMA node is at the only one, or at the first, which i
   const Machine guessed = detected(sysfs);
   REQUIRE(guessed.numa.size() == 2);
   CHECK(guessed.numa.front().devices.size() == 2);
-  has_repair(guessed,
-             "0000:12:00.0/numa_node: -1, which is no NUMA node with CPUs: 0000:12:00.0 is taken to be");
+  check_repair(guessed,
+               "0000:12:00.0/numa_node: -1, which is no NUMA node with CPUs: 0000:12:00.0 is taken to be");
 }
 
 TEST_CASE("without NVML there are no GPUs of NVIDIA, which are counted") {
@@ -245,8 +180,8 @@ TEST_CASE("without NVML there are no GPUs of NVIDIA, which are counted") {
   const Machine machine = detected(FakeSysfs(host({gpu})));
   CHECK(machine.numa.front().devices.empty());
   REQUIRE(machine.repairs.size() == 1);
-  has_repair(machine, "libno-such-library.so.1: cannot open shared object file");
-  has_repair(machine, ": 1 GPU of NVIDIA is left out");
+  check_repair(machine, "libno-such-library.so.1: cannot open shared object file");
+  check_repair(machine, ": 1 GPU of NVIDIA is left out");
 }
 
 TEST_CASE("a folder that is no /sys is an error, and an empty one a host that shows nothing") {
@@ -257,9 +192,9 @@ TEST_CASE("a folder that is no /sys is an error, and an empty one a host that sh
   const Machine machine = detected(empty);
   REQUIRE(machine.numa.size() == 1);
   CHECK(machine.numa.front().id == -1);
-  has_repair(machine, "/devices/system/node: no NUMA node with CPUs: the host is taken to have one");
-  has_repair(machine, "/devices/system/cpu/modalias: missing or empty");
-  has_repair(machine, "/bus/pci/devices: no PCI devices");
+  check_repair(machine, "/devices/system/node: no NUMA node with CPUs: the host is taken to have one");
+  check_repair(machine, "/devices/system/cpu/modalias: missing or empty");
+  check_repair(machine, "/bus/pci/devices: no PCI devices");
 }
 
 TEST_CASE("whatever files contain is an absent value, which names the file") {
@@ -276,12 +211,12 @@ TEST_CASE("whatever files contain is an absent value, which names the file") {
   REQUIRE(::mkfifo((sysfs / function + "/vendor").c_str(), 0600) == 0);
   const Machine machine = detected(sysfs);
   CHECK(machine.numa.front().devices.size() == 2);
-  has_repair(machine, "0000:12:00.0/numa_node: '99999999999999999999' is not a number from -1 to 65535");
-  has_repair(machine, "0000:12:00.0/current_link_width: '-4' is not a number");
-  has_repair(machine, "0000:12:00.0/max_link_speed: Is a directory: taken as absent");
-  has_repair(machine, "class/net/eth0/speed: '4294967295' is not a number");
-  has_repair(machine, "mlx5_0/ports/1/rate: '1e99 Gb/sec' is not a rate");
-  has_repair(machine, "modalias: '????");
+  check_repair(machine, "0000:12:00.0/numa_node: '99999999999999999999' is not a number from -1 to 65535");
+  check_repair(machine, "0000:12:00.0/current_link_width: '-4' is not a number");
+  check_repair(machine, "0000:12:00.0/max_link_speed: Is a directory: taken as absent");
+  check_repair(machine, "class/net/eth0/speed: '4294967295' is not a number");
+  check_repair(machine, "mlx5_0/ports/1/rate: '1e99 Gb/sec' is not a rate");
+  check_repair(machine, "modalias: '????");
 }
 
 TEST_CASE("links that lead round or elsewhere are left out, and named") {
@@ -293,7 +228,7 @@ TEST_CASE("links that lead round or elsewhere are left out, and named") {
   const Machine machine = detected(sysfs);
   CHECK(machine.numa.front().devices.size() == 2);
   CHECK(machine.repairs.size() == 3);
-  has_repair(machine, "class/net/round: Too many levels of symbolic links: left out");
-  has_repair(machine, "class/net/away: leads to /etc, which is no device: left out");
-  has_repair(machine, "class/infiniband/gone: No such file or directory: left out");
+  check_repair(machine, "class/net/round: Too many levels of symbolic links: left out");
+  check_repair(machine, "class/net/away: leads to /etc, which is no device: left out");
+  check_repair(machine, "class/infiniband/gone: No such file or directory: left out");
 }

@@ -11,8 +11,9 @@ namespace rondo::test {
 
 class FakeSysfs : public Folder {
  public:
-  FakeSysfs() = default;
-  explicit FakeSysfs(const Machine& machine) { write(machine); }
+  /// In memory: some hundred files a machine take seconds on a disk.
+  FakeSysfs() : Folder("/dev/shm") {}
+  explicit FakeSysfs(const Machine& machine) : FakeSysfs() { write(machine); }
 
   /// Writes a file with a line, and the folders above it.
   void file(const std::string& path, const std::string& line) const;

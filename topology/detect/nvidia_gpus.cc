@@ -80,7 +80,7 @@ class GpuFinder {
       const auto known = std::ranges::find(result, link.bus_id, &FabricLinks::target_bus_id);
       if (known != result.end())
         ++known->count;
-      else if (is_visible(link))
+      else if (is_usable(link))
         result.push_back(
             {.target = link.target, .target_bus_id = link.bus_id, .target_class = class_of(link)});
     }
@@ -95,9 +95,11 @@ class GpuFinder {
     return cls.empty() ? "0x030200" : cls;
   }
 
-  bool is_visible(const NvmlLink& link) const {
-    return link.target != FabricTarget::Gpu ||
-           std::ranges::any_of(visible_, [&](size_t gpu) { return host_.gpus[gpu].bus_id == link.bus_id; });
+  /// Whether it leads to a switch, or to a GPU that can use it.
+  bool is_usable(const NvmlLink& link) const {
+    return link.target != FabricTarget::Gpu || std::ranges::any_of(visible_, [&](size_t gpu) {
+             return host_.gpus[gpu].bus_id == link.bus_id && !host_.gpus[gpu].has_mig;
+           });
   }
 
   /// NVLinks can be up and still carry nothing: P2P is turned off, or nothing has set up the NVSwitches.
