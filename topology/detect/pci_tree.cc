@@ -56,6 +56,7 @@ PciDevice& PciTree::add(const PciPath& path) {
 }
 
 PciDevice& PciTree::add_hidden(const std::string& bus_id) {
+  has_hidden_ = true;
   const auto at = std::ranges::lower_bound(roots_, bus_id, {}, &PciDevice::bus_id);
   if (at != roots_.end() && at->bus_id == bus_id) return *at;
   return *roots_.insert(at, PciDevice{.bus_id = bus_id});
@@ -132,7 +133,7 @@ void PciTree::report_hidden_bridges() {
   const bool has_bridges = std::ranges::any_of(roots_, [&](const PciDevice& root) {
     return below_ports_.contains(root.bus_id) || !root.below.empty();
   });
-  if (gpus > 1 && !has_bridges)
+  if (gpus > 1 && !has_bridges && !has_hidden_)
     sysfs_.repair(kPciDevices, fmt::format("no bridges above {} GPUs, as virtual machines hide them: each is "
                                            "taken to have a link of its own to its NUMA node",
                                            gpus));

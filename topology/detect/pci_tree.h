@@ -67,6 +67,7 @@ class PciTree {
   std::vector<PciDevice> roots_;       // ascending by bus id, as those below each device
   std::set<std::string> single_lane_;  // bus ids of devices that can use one lane at most
   std::set<std::string> below_ports_;  // bus ids of roots that have a port above them
+  bool has_hidden_ = false;
 };
 
 }  // namespace rondo
