@@ -184,6 +184,23 @@ TEST_CASE("without NVML there are no GPUs of NVIDIA, which are counted") {
   check_repair(machine, ": 1 GPU of NVIDIA is left out");
 }
 
+TEST_CASE("masks of CPUs that files cannot hold lose the CPUs that could be added, or are left out") {
+  FakeSysfs sysfs(small_host());
+  std::string possible;
+  for (int i = 0; i != 40; ++i) possible += "00000000,";
+  sysfs.file("devices/system/node/node0/cpumap", possible + "0000000f");
+  const Machine shorter = detected(sysfs);
+  CHECK(shorter.numa.front().affinity.size() <= 254);
+  CHECK(shorter.numa.front().affinity.ends_with("00000000,0000000f"));
+  CHECK(shorter.repairs.empty());
+  std::ranges::replace(possible, '0', 'f');
+  sysfs.file("devices/system/node/node0/cpumap", possible + "0000000f");
+  const Machine without = detected(sysfs);
+  REQUIRE(without.numa.size() == 1);
+  CHECK(without.numa.front().affinity.empty());
+  check_repair(without, "/node0/cpumap: a mask that no file holds: left out");
+}
+
 TEST_CASE("a folder that is no /sys is an error, and an empty one a host that shows nothing") {
   const auto missing = detect_machine({.sysfs = "/nowhere/at/all"});
   CHECK(missing.status().code() == Code::SystemError);

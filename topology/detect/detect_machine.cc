@@ -14,19 +14,12 @@
 namespace rondo {
 namespace {
 
-constexpr const char* kPciFunctions = "bus/pci/devices";
 constexpr const char* kAmd = "0x1002";
 
-/// AMD's GPUs as PCI devices: sysfs alone does not say what they are.
+/// As PCI devices.
 void add_amd_gpus(Sysfs& sysfs, PciTree& tree) {
-  const std::vector<std::string> names = sysfs.names(kPciFunctions);
-  if (names.empty()) sysfs.repair(kPciFunctions, "no PCI devices, as sandboxes hide them");
-  for (const std::string& name : names) {
-    const std::string folder = fmt::format("{}/{}", kPciFunctions, name);
-    const std::string cls = sysfs.text(folder + "/class");
-    if (!cls.starts_with("0x03") && !cls.starts_with("0x12")) continue;
-    if (sysfs.text(folder + "/vendor") != kAmd) continue;
-    const PciPath path = pci_path_of(sysfs.device_of(folder));
+  for (const std::string& bus_id : gpu_functions(sysfs, kAmd)) {
+    const PciPath path = pci_path_of_function(sysfs, bus_id);
     if (!path.bus_ids.empty()) tree.add(path);
   }
 }
@@ -71,6 +64,8 @@ Result<Machine> detect_machine(const DetectOptions& options) {
   Machine machine{.source = "this host"};
   RONDO_TRY_ASSIGN(Sysfs sysfs, Sysfs::open(options.sysfs, machine.repairs));
   RONDO_TRY_ASSIGN(machine.numa, read_numa_nodes(sysfs));
+  if (sysfs.names(kPciFunctions).empty())
+    sysfs.repair(kPciFunctions, "no PCI devices, as sandboxes hide them");
   PciTree tree(sysfs);
   add_amd_gpus(sysfs, tree);
   add_nvidia_gpus(options, sysfs, tree, machine);

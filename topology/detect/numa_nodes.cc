@@ -57,7 +57,7 @@ bool describe_processor(std::string_view modalias, NumaNode& numa) {
 
 NumaNode processor(Sysfs& sysfs) {
   NumaNode numa;
-  const std::string modalias = sysfs.text(kModalias);
+  const std::string modalias = sysfs.line(kModalias);
   if (!describe_processor(modalias, numa))
     sysfs.repair(kModalias, modalias.empty() ? "missing or empty: the processor is not known"
                                              : fmt::format("'{}' is a processor that is not known",
@@ -70,7 +70,14 @@ int node_number(const std::string& name) {
   constexpr std::string_view kNode = "node";
   int number = -1;
   if (name.starts_with(kNode)) std::from_chars(name.data() + kNode.size(), name.data() + name.size(), number);
-  return name == fmt::format("{}{}", kNode, number) ? number : -1;
+  return number <= kMaxNumaId && name == fmt::format("{}{}", kNode, number) ? number : -1;
+}
+
+/// Without the zeros of CPUs that could be added, if files cannot hold them. Empty: they still cannot.
+std::string shortened(std::string mask) {
+  constexpr std::string_view kNone = "00000000,";
+  while (mask.size() > Sysfs::kMaxText && mask.starts_with(kNone)) mask.erase(0, kNone.size());
+  return mask.size() > Sysfs::kMaxText ? std::string() : mask;
 }
 
 }  // namespace
@@ -81,8 +88,11 @@ Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs) {
   for (const std::string& name : sysfs.names(kNodes)) {
     numa.id = node_number(name);
     if (numa.id < 0) continue;
-    numa.affinity = sysfs.text(fmt::format("{}/{}/cpumap", kNodes, name));
-    if (numa.affinity.find_first_not_of("0,") == std::string::npos) continue;  // memory alone
+    const std::string file = fmt::format("{}/{}/cpumap", kNodes, name);
+    const std::string mask = sysfs.line(file);
+    if (mask.find_first_not_of("0,") == std::string::npos) continue;  // memory alone
+    numa.affinity = shortened(mask);
+    if (numa.affinity.empty()) sysfs.repair(file, "a mask that no file holds: left out");
     if (nodes.size() == kMaxNodes)
       return error(Code::SystemError, "{}: more than the {} NUMA nodes that a host may have",
                    sysfs.shown(kNodes), kMaxNodes);

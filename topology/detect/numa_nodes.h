@@ -9,6 +9,8 @@
 
 namespace rondo {
 
+constexpr int kMaxNumaId = 65'535;
+
 /// Ascending by their number; at least one. A host that shows none has one without a number.
 Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs);
 

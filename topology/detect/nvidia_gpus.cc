@@ -10,21 +10,10 @@ namespace rondo {
 namespace {
 
 constexpr const char* kNvidia = "0x10de";
+constexpr const char* kGpuClass = "0x030200";  // of those whose class is not shown
 constexpr const char* kSwitchClass = "0x068000";
 constexpr const char* kNpuClass = "0x068001";
 constexpr size_t kFirstSwitch = 1;  // position in a PciPath of a switch with devices below it
-
-/// NVIDIA's display and 3D controllers that sysfs shows.
-int count_nvidia_functions(Sysfs& sysfs) {
-  int count = 0;
-  for (const std::string& name : sysfs.names("bus/pci/devices")) {
-    const std::string folder = "bus/pci/devices/" + name;
-    const std::string cls = sysfs.text(folder + "/class");
-    if (!cls.starts_with("0x0300") && !cls.starts_with("0x0302")) continue;
-    if (sysfs.text(folder + "/vendor") == kNvidia) ++count;
-  }
-  return count;
-}
 
 class GpuFinder {
  public:
@@ -50,18 +39,14 @@ class GpuFinder {
           "CUDA_DEVICE_ORDER=PCI_BUS_ID");
   }
 
-  static PciPath path_of(Sysfs& sysfs, const std::string& bus_id) {
-    return pci_path_of(sysfs.device_of("bus/pci/devices/" + bus_id));
-  }
-
   void add_gpu(int dev, size_t index) {
     const NvmlGpu& gpu = host_.gpus[index];
-    PciPath path = path_of(sysfs_, gpu.bus_id);
+    PciPath path = pci_path_of_function(sysfs_, gpu.bus_id);
     if (path.bus_ids.empty())
-      sysfs_.repair("bus/pci/devices/" + gpu.bus_id,
+      sysfs_.repair(pci_function(gpu.bus_id),
                     "absent, though NVML shows this GPU: taken to have a link to its NUMA node");
     PciDevice& device = path.bus_ids.empty() ? tree_.add_hidden(gpu.bus_id) : tree_.add(path);
-    if (device.pci_class.empty()) device.pci_class = "0x030200";
+    if (device.pci_class.empty()) device.pci_class = kGpuClass;
     device.gpu = GpuInfo{.dev = dev, .sm = gpu.sm, .links = links_of(index)};
     paths_.push_back(std::move(path));
   }
@@ -91,8 +76,8 @@ class GpuFinder {
   std::string class_of(const NvmlLink& link) {
     if (link.target == FabricTarget::NvSwitch) return kSwitchClass;
     if (link.target == FabricTarget::Cpu) return kNpuClass;
-    std::string cls = sysfs_.text(fmt::format("bus/pci/devices/{}/class", link.bus_id));
-    return cls.empty() ? "0x030200" : cls;
+    std::string cls = sysfs_.text(pci_function(link.bus_id) + "/class");
+    return cls.empty() ? kGpuClass : cls;
   }
 
   /// Whether it leads to a switch, or to a GPU that can use it.
@@ -154,7 +139,7 @@ class GpuFinder {
 void add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine) {
   auto host = read_nvml(options.nvml);
   if (host.ok()) return GpuFinder(host.take(), options, sysfs, tree, machine).add();
-  if (const int count = count_nvidia_functions(sysfs); count > 0)
+  if (const size_t count = gpu_functions(sysfs, kNvidia).size(); count > 0)
     machine.repairs.push_back(
         fmt::format("{}: {} left out", host.status().message(),
                     count == 1 ? "1 GPU of NVIDIA is" : fmt::format("{} GPUs of NVIDIA are", count)));

@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include "graph/link_speeds.h"
+#include "numa_nodes.h"
 
 namespace rondo {
 namespace {
 
-constexpr const char* kPciDevices = "bus/pci/devices";
 constexpr int kMaxLanes = 32;       // that PCI Express has
 constexpr int kUnknownLanes = 255;  // as the kernel prints it
-constexpr int kMaxNumaId = 65'535;
-
-std::string folder_of(const std::string& bus_id) { return fmt::format("{}/{}", kPciDevices, bus_id); }
 
 int lesser_known(int a, int b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
@@ -22,11 +19,26 @@ int count_gpus(const std::vector<PciDevice>& devices) {
       std::ranges::count_if(devices, [](const PciDevice& device) { return device.gpu.has_value(); }));
 }
 
-}  // namespace
-
+/// In the form that the kernel gives it.
 bool is_bus_id(std::string_view name) {
   const auto bus_id = normalized_bus_id(name);
   return bus_id.ok() && bus_id.value() == name;
+}
+
+}  // namespace
+
+std::string pci_function(const std::string& bus_id) { return fmt::format("{}/{}", kPciFunctions, bus_id); }
+
+std::vector<std::string> gpu_functions(Sysfs& sysfs, std::string_view vendor) {
+  std::vector<std::string> found;
+  for (std::string& name : sysfs.names(kPciFunctions)) {
+    const std::string folder = pci_function(name);
+    const std::string cls = sysfs.text(folder + "/class");
+    const bool is_gpu = cls.starts_with("0x0300") || cls.starts_with("0x0302") || cls.starts_with("0x0380") ||
+                        cls.starts_with("0x1200");
+    if (is_gpu && sysfs.text(folder + "/vendor") == vendor) found.push_back(std::move(name));
+  }
+  return found;
 }
 
 PciPath pci_path_of(std::string_view device) {
@@ -45,6 +57,13 @@ PciPath pci_path_of(std::string_view device) {
     is_run = is_function;
   }
   return path;
+}
+
+PciPath pci_path_of_function(Sysfs& sysfs, const std::string& bus_id) {
+  PciPath path = pci_path_of(sysfs.device_of(pci_function(bus_id)));
+  if (path.bus_ids.empty() || path.bus_ids.back() == bus_id) return path;
+  sysfs.repair(pci_function(bus_id), fmt::format("leads to {}: left out", path.bus_ids.back()));
+  return {};
 }
 
 /// Ports, the upper ends of links, have even positions.
@@ -119,7 +138,7 @@ bool PciTree::forget_emulated_links(PciDevice& device) {
   bool leads_to_gpu = device.gpu.has_value();
   for (PciDevice& below : device.below) leads_to_gpu |= forget_emulated_links(below);
   if (leads_to_gpu && single_lane_.contains(device.bus_id)) {
-    sysfs_.repair(folder_of(device.bus_id) + "/max_link_width",
+    sysfs_.repair(pci_function(device.bus_id) + "/max_link_width",
                   "1 lane, as virtual machines show: the link is taken as not known");
     device.link_speed.clear();
     device.link_width = 0;
@@ -134,13 +153,14 @@ void PciTree::report_hidden_bridges() {
     return below_ports_.contains(root.bus_id) || !root.below.empty();
   });
   if (gpus > 1 && !has_bridges && !has_hidden_)
-    sysfs_.repair(kPciDevices, fmt::format("no bridges above {} GPUs, as virtual machines hide them: each is "
-                                           "taken to have a link of its own to its NUMA node",
-                                           gpus));
+    sysfs_.repair(kPciFunctions,
+                  fmt::format("no bridges above {} GPUs, as virtual machines hide them: each is "
+                              "taken to have a link of its own to its NUMA node",
+                              gpus));
 }
 
 NumaNode& PciTree::node_of(const PciDevice& root, std::vector<NumaNode>& nodes) {
-  const std::string file = folder_of(root.bus_id) + "/numa_node";
+  const std::string file = pci_function(root.bus_id) + "/numa_node";
   const auto id = sysfs_.number(file, -1, kMaxNumaId);
   const auto known = std::ranges::find(nodes, id.value_or(-1), &NumaNode::id);
   if (known != nodes.end()) return *known;

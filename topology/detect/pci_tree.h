@@ -30,8 +30,15 @@ struct PciPath {
 /// From "devices/pci0000:10/0000:10:00.0/0000:11:00.0/net/eth0".
 PciPath pci_path_of(std::string_view device);
 
-/// Whether it is a PCI address in the form that the kernel gives it.
-bool is_bus_id(std::string_view name);
+/// Of a function. Empty: sysfs does not show it.
+PciPath pci_path_of_function(Sysfs& sysfs, const std::string& bus_id);
+
+/// The folder of all PCI functions, and that of one.
+constexpr const char* kPciFunctions = "bus/pci/devices";
+std::string pci_function(const std::string& bus_id);
+
+/// The bus ids of one maker's GPUs: display controllers, 3D controllers and accelerators.
+std::vector<std::string> gpu_functions(Sysfs& sysfs, std::string_view vendor);
 
 class PciTree {
  public:

@@ -81,7 +81,7 @@ void Sysfs::repair(const std::string& path, const std::string& sentence) {
 }
 
 /// Not blocking, since a folder that takes the place of /sys may contain anything, as pipes.
-std::string Sysfs::text(const std::string& path) {
+std::string Sysfs::line(const std::string& path) {
   const Fd file(::open(shown(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   char bytes[kMaxLine];
   ssize_t count = -1;
@@ -95,10 +95,17 @@ std::string Sysfs::text(const std::string& path) {
   return {};
 }
 
+std::string Sysfs::text(const std::string& path) {
+  std::string found = line(path);
+  if (found.size() <= kMaxText) return found;
+  repair(path, fmt::format("longer than {} characters: taken as absent", kMaxText));
+  return {};
+}
+
 std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int64_t most) {
-  const std::string line = text(path);
-  if (line.empty()) return std::nullopt;
-  std::string_view digits = line;
+  const std::string value_text = text(path);
+  if (value_text.empty()) return std::nullopt;
+  std::string_view digits = value_text;
   const bool is_hex = digits.starts_with("0x");
   if (is_hex) digits.remove_prefix(2);
   int64_t value = 0;
@@ -106,8 +113,8 @@ std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int
       std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hex ? 16 : 10);
   if (failure == std::errc() && end == digits.data() + digits.size() && value >= least && value <= most)
     return value;
-  repair(path,
-         fmt::format("'{}' is not a number from {} to {}: taken as absent", line.substr(0, 64), least, most));
+  repair(path, fmt::format("'{}' is not a number from {} to {}: taken as absent", value_text.substr(0, 64),
+                           least, most));
   return std::nullopt;
 }
 

@@ -16,10 +16,15 @@ namespace rondo {
 
 class Sysfs {
  public:
+  static constexpr size_t kMaxText = 254;  // characters of a value in NCCL's files
+
   /// SystemError if `root` is not a folder that can be read. `repairs` outlives the object.
   static Result<Sysfs> open(const std::string& root, std::vector<std::string>& repairs);
 
-  /// The first line of a file, of printable characters. Empty: there is none.
+  /// The first line of a file, of printable characters; at most a page. Empty: there is none.
+  std::string line(const std::string& path);
+
+  /// The same, if it is no longer than kMaxText.
   std::string text(const std::string& path);
 
   /// The number that is all of this line: decimal, or hexadecimal with 0x.
