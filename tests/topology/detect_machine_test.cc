@@ -11,6 +11,7 @@
 #include "detected.h"
 #include "graph_lines.h"
 #include "nccl_host.h"
+#include "pci_tree.h"
 
 namespace {
 
@@ -87,6 +88,31 @@ TEST_CASE("functions of a card are one device, whose link they share") {
   CHECK(device.bus_id == "0000:11:00.0");
   REQUIRE(device.ports.size() == 2);
   CHECK(device.ports[1].name == "mlx5_1");
+}
+
+TEST_CASE("functions of a card are the one of the lowest number, however their ports are named") {
+  FakeSysfs sysfs(host({nic("0000:11:00.0", "mlx5_9", "1"), nic("0000:11:00.1", "mlx5_0", "1")}));
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 1);
+  CHECK(machine.numa.front().devices.front().bus_id == "0000:11:00.0");
+  CHECK(machine.numa.front().devices.front().ports.size() == 2);
+}
+
+TEST_CASE("a verbs device that is software is no port of its own") {
+  FakeSysfs sysfs(host({nic("0000:11:00.0", "eth0", "0")}));
+  sysfs.file("devices/virtual/infiniband/rxe0/ports/1/state", "4: ACTIVE");
+  sysfs.link("class/infiniband/rxe0", "devices/virtual/infiniband/rxe0");
+  const Machine machine = detected(sysfs);
+  CHECK(machine.numa.front().ports.empty());
+  CHECK(machine.numa.front().devices.front().ports.front().name == "eth0");
+}
+
+TEST_CASE("a PCI tree may begin at a host bridge below another one") {
+  const PciPath path =
+      pci_path_of("devices/pci0000:80/0000:80:0e.0/pci10000:00/10000:00:02.0/10000:01:00.0/nvme/nvme0");
+  CHECK(path.bus_ids == std::vector<std::string>{"10000:00:02.0", "10000:01:00.0"});
+  CHECK(path.folders.back() == "devices/pci0000:80/0000:80:0e.0/pci10000:00/10000:00:02.0/10000:01:00.0");
+  CHECK(pci_path_of("devices/virtual/net/lo").bus_ids.empty());
 }
 
 TEST_CASE("an interface of a verbs device is the same port") {
@@ -167,6 +193,7 @@ TEST_CASE("a device of no NUMA node is at the only one, or at the first, which i
   CHECK(alone.repairs.empty());
   sysfs.file("devices/system/node/node1/cpumap", "ffffffff,00000000");
   sysfs.file("devices/system/node/node2/cpumap", "00000000,00000000");  // memory alone
+  sysfs.file("devices/system/node/node03/cpumap", "f");                 // no name of the kernel's
   const Machine guessed = detected(sysfs);
   REQUIRE(guessed.numa.size() == 2);
   CHECK(guessed.numa.front().devices.size() == 2);

@@ -146,6 +146,9 @@ TEST_CASE("P2P below switches is what NVML says of GPUs that share one") {
   CHECK(detected_by_nvml(pair_below_switch(true)).p2p_below_switches == true);
   CHECK(detected_by_nvml(pair_below_switch(false)).p2p_below_switches == false);
   CHECK(!detected_by_nvml(pair()).p2p_below_switches);
+  Machine linked = host({pci_switch("0000:10:00.0", pair().numa.front().devices)});
+  linked.p2p_below_switches = false;
+  CHECK(!detected_by_nvml(linked).p2p_below_switches);  // NVLinks hide it
 }
 
 TEST_CASE("NVLinks that P2P may not use are left out, and named") {
