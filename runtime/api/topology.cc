@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "detect/complete_template.h"
 #include "detect/detect_machine.h"
 #include "formats/machine_file.h"
 #include "formats/nccl_xml.h"
@@ -80,6 +81,14 @@ Status check_struct(const char* name, const Struct* given) {
                name, sizeof(Struct));
 }
 
+/// A template is completed if it is one of this host.
+Result<Machine> read_machine(const char* path) {
+  RONDO_TRY_ASSIGN(Machine machine, machine_from_file(path));
+  if (missing_parts(machine).empty()) return machine;
+  if (const auto host = detect_machine({}); host.ok()) complete_template(machine, host.value());
+  return machine;
+}
+
 /// `missing` is said between the machine's name and what it lacks.
 Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given,
             const char* missing = ": a template, which has") {
@@ -110,7 +119,7 @@ rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (path == nullptr) return api::null_argument("path");
-    return make(topology, machine_from_file(path), config);
+    return make(topology, read_machine(path), config);
   });
 }
 

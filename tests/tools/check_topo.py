@@ -70,6 +70,21 @@ class Topo(unittest.TestCase):
                          {"gpu0": bus_ids["gpu3"], "gpu1": bus_ids["gpu1"]})
         self.assertRegex(limit, r"(?m)^all_gather +370\.8 ")
 
+    def test_a_template_of_this_host_is_completed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, template = (os.path.join(folder, name) for name in ("host.xml", "template.xml"))
+            output("--machine", "pcie-8gpu", "--save", path)
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r"(?s)<nic>.*?</nic>|<gpu [^>]*/>", "", file.read())
+            with open(template, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn("a template, which has 8 PCI devices of class", output("--load", template))
+            completed = output("--load", template, LD_LIBRARY_PATH=os.path.dirname(NVML),
+                               RONDO_STANDIN_TOPOLOGY=path, CUDA_VISIBLE_DEVICES="0,1,2,3,4,5,6,7")
+        gpus, expected = (re.findall(r"─ (gpu\d.*)", tree) for tree in (completed, output("--machine", "pcie-8gpu")))
+        self.assertEqual(gpus, expected)
+        self.assertIn("a template; 8 GPUs of this host", completed)
+
     def test_known_machines_have_trees(self):
         self.assertIn("hgx-h100", known())
         for name in known():

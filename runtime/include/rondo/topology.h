@@ -36,7 +36,8 @@ typedef struct {
   { sizeof(rondo_topology_config_t), -1, 1 }
 
 /** Reads a description of a host: NCCL's topology XML (NCCL_TOPO_DUMP_FILE), hwloc's XML (lstopo), or the
- * output of `nvidia-smi topo -m`; the content decides which.
+ * output of `nvidia-smi topo -m`; the content decides which. A template, which leaves out GPUs and network
+ * ports, gets this host's if the bus ids agree.
  * @param[out] topology the topology; NULL on failure
  * @param path the file
  * @param config settings, or NULL
