@@ -8,6 +8,8 @@
 #include <optional>
 #include <tuple>
 
+#include "detect/complete_template.h"
+#include "detect/detect_machine.h"
 #include "formats/machine_file.h"
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
@@ -79,7 +81,17 @@ Status check_struct(const char* name, const Struct* given) {
                name, sizeof(Struct));
 }
 
-Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given) {
+/// A template is completed if it is one of this host.
+Result<Machine> read_machine(const char* path) {
+  RONDO_TRY_ASSIGN(Machine machine, machine_from_file(path));
+  if (missing_parts(machine).empty()) return machine;
+  if (const auto host = detect_machine({}); host.ok()) complete_template(machine, host.value());
+  return machine;
+}
+
+/// `missing` is said between the machine's name and what it lacks.
+Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given,
+            const char* missing = ": a template, which has") {
   constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
@@ -89,9 +101,8 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
   if (config.hosts < 1 || config.hosts > kMaxHosts)
     return error(Code::InvalidArgument, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
   RONDO_TRY(machine.status());
-  for (const std::string& missing : missing_parts(machine.value()))
-    machine.value().repairs.push_back(
-        fmt::format("{}: a template, which has {}", machine.value().source, missing));
+  for (const std::string& part : missing_parts(machine.value()))
+    machine.value().repairs.push_back(fmt::format("{}{} {}", machine.value().source, missing, part));
   GraphOptions options;
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
   const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
@@ -108,7 +119,15 @@ rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (path == nullptr) return api::null_argument("path");
-    return make(topology, machine_from_file(path), config);
+    return make(topology, read_machine(path), config);
+  });
+}
+
+rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_topology_config_t* config) {
+  return guarded("rondo_topology_detect", nullptr, [&]() -> Status {
+    if (topology == nullptr) return api::null_argument("topology");
+    *topology = nullptr;
+    return make(topology, detect_machine({}), config, " has");
   });
 }
 

@@ -10,6 +10,7 @@ LAYERS = [
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
     ("topology/graph", "graph", ("base",)),
+    ("topology/detect", "detect", ("base", "graph")),
     ("topology/formats", "formats", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
     ("topology/search", "search", ("base", "graph", "limit")),
@@ -39,7 +40,8 @@ LAYERS = [
      ("base", "gpu", "topology", "net", "health", "bootstrap", "diagnosis", "call", "plan", "exec",
       "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
     ("runtime/api", "api",
-     ("base", "graph", "formats", "limit", "search", "algorithms", "bootstrap", "call", "plan", "comm", "rondo")),
+     ("base", "graph", "detect", "formats", "limit", "search", "algorithms", "bootstrap", "call", "plan", "comm",
+      "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API

@@ -12,8 +12,8 @@ namespace rondo::test {
 /// A new folder, removed with all that is in it at the end of the scope.
 class Folder {
  public:
-  Folder() {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder can be made in /tmp");
+  explicit Folder(const std::string& parent = "/tmp") : path_(parent + "/rondo-test-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder can be made in " + parent);
   }
   ~Folder() {
     std::error_code ignored;
@@ -25,7 +25,7 @@ class Folder {
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::string path_ = "/tmp/rondo-test-XXXXXX";
+  std::string path_;
 };
 
 }  // namespace rondo::test

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""rondo-topo as a user runs it: trees, paths, pictures, files written and read again, and what it refuses.
+"""rondo-topo as a user runs it: this host, trees, paths, pictures, files written and read again, and what it refuses.
 
-Usage: check_topo.py RONDO_TOPO
+Usage: check_topo.py RONDO_TOPO STANDIN_NVML
 """
 import glob
 import os
@@ -14,16 +14,18 @@ import unittest
 import xml.etree.ElementTree
 
 TOPO = sys.argv.pop(1)
+NVML = sys.argv.pop(1)
 DATA = os.environ.get("RONDO_TEST_DATA")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def topo(*arguments):
-    return subprocess.run([TOPO, *arguments], capture_output=True, text=True, timeout=60)
+def topo(*arguments, **variables):
+    return subprocess.run([TOPO, *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **variables})
 
 
-def output(*arguments):
-    result = topo(*arguments)
+def output(*arguments, **variables):
+    result = topo(*arguments, **variables)
     if result.returncode != 0:
         raise AssertionError(f"rondo-topo {' '.join(arguments)}: exit code {result.returncode}\n{result.stderr}")
     return result.stdout
@@ -45,6 +47,44 @@ def boxes(svg):
 
 
 class Topo(unittest.TestCase):
+    def test_this_host_is_described_and_saved(self):
+        tree = output()
+        self.assertRegex(tree, r"^\d+ GPUs?, \d+ NICs?, \d+ NUMA nodes?; GB/s each way\nnuma")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "host.xml")
+            output("--save", path)
+            saved = output("--load", path)
+        self.assertEqual(*(re.sub(r"(?m)^note: .*\n", "", text) for text in (tree, saved)))
+
+    def test_gpus_of_this_host_are_those_that_nvml_lists_and_cuda_shows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "host.xml")
+            output("--machine", "hgx-h100", "--save", path)
+            nvml = {"LD_LIBRARY_PATH": os.path.dirname(NVML), "RONDO_STANDIN_TOPOLOGY": path}
+            all_gpus = output(**nvml, CUDA_VISIBLE_DEVICES="0,1,2,3,4,5,6,7")
+            two_gpus = output(**nvml, CUDA_VISIBLE_DEVICES="3,1")
+            limit = output("--limit", **nvml, CUDA_VISIBLE_DEVICES="3,1")
+        self.assertEqual(len(re.findall(r"─ gpu\d \S+ +PCIe .*, NVLink x18 370\.8 to nvswitch", all_gpus)), 8)
+        bus_ids = dict(re.findall(r"─ (gpu\d) (\S+)", all_gpus))
+        self.assertEqual(dict(re.findall(r"─ (gpu\d) (\S+)", two_gpus)),
+                         {"gpu0": bus_ids["gpu3"], "gpu1": bus_ids["gpu1"]})
+        self.assertRegex(limit, r"(?m)^all_gather +370\.8 ")
+
+    def test_a_template_of_this_host_is_completed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, template = (os.path.join(folder, name) for name in ("host.xml", "template.xml"))
+            output("--machine", "pcie-8gpu", "--save", path)
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r"(?s)<nic>.*?</nic>|<gpu [^>]*/>", "", file.read())
+            with open(template, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn("a template, which has 8 PCI devices of class", output("--load", template))
+            completed = output("--load", template, LD_LIBRARY_PATH=os.path.dirname(NVML),
+                               RONDO_STANDIN_TOPOLOGY=path, CUDA_VISIBLE_DEVICES="0,1,2,3,4,5,6,7")
+        gpus, expected = (re.findall(r"─ (gpu\d.*)", tree) for tree in (completed, output("--machine", "pcie-8gpu")))
+        self.assertEqual(gpus, expected)
+        self.assertIn("a template; 8 GPUs of this host", completed)
+
     def test_known_machines_have_trees(self):
         self.assertIn("hgx-h100", known())
         for name in known():
@@ -129,7 +169,6 @@ class Topo(unittest.TestCase):
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
-                ([], 2, "name a machine: --load FILE or --machine NAME"),
                 (["--machine", "hgx-h10"], 1, "did you mean hgx-h100?"),
                 (["--load", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file or directory"),
                 (["--load", "/dev/null"], 1, "/dev/null"),

@@ -38,6 +38,23 @@ void refused(rondo_status_t status, rondo_status_t expected, const std::string& 
 
 }  // namespace
 
+TEST_CASE("this host is a topology, of as many hosts as one likes") {
+  Owned host, hosts;
+  REQUIRE(rondo_topology_detect(&host.topology, nullptr) == RONDO_OK);
+  int nodes = 0, nodes_of_two = 0;
+  REQUIRE(rondo_topology_counts(host.topology, &nodes, nullptr, nullptr) == RONDO_OK);
+  CHECK(node(host.topology, 0).kind == std::string("NUMA"));
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  REQUIRE(rondo_topology_detect(&hosts.topology, &config) == RONDO_OK);
+  REQUIRE(rondo_topology_counts(hosts.topology, &nodes_of_two, nullptr, nullptr) == RONDO_OK);
+  CHECK(nodes_of_two > nodes);
+  refused(rondo_topology_detect(nullptr, nullptr), RONDO_INVALID_ARGUMENT, "topology");
+  config.hosts = 0;
+  Owned none;
+  refused(rondo_topology_detect(&none.topology, &config), RONDO_INVALID_ARGUMENT, "config->hosts is 0");
+}
+
 TEST_CASE("a topology has the nodes, links and paths of the machine") {
   Owned dgx;
   named(dgx, "dgx-1v");

@@ -60,6 +60,8 @@ rondo_topology_t made(const TopoOptions& options) {
   rondo_topology_t topology = nullptr;
   if (!options.load.empty())
     require(rondo_topology_load(&topology, options.load.c_str(), &config));
+  else if (options.machine.empty())
+    require(rondo_topology_detect(&topology, &config));
   else
     require(rondo_topology_named(&topology, options.machine.c_str(), &config));
   return topology;
@@ -70,10 +72,6 @@ int run(const TopoOptions& options) {
     list_machines();
     return 0;
   }
-  if (options.load.empty() && options.machine.empty()) {
-    fmt::print(stderr, "rondo-topo: name a machine: --load FILE or --machine NAME\n");
-    return kBadOptions;
-  }
   const std::unique_ptr<rondo_topology, rondo_status_t (*)(rondo_topology_t)> topology(made(options),
                                                                                        rondo_topology_free);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
@@ -81,7 +79,9 @@ int run(const TopoOptions& options) {
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
-  const std::string& name = options.load.empty() ? options.machine : options.load;
+  const std::string name = !options.load.empty()     ? options.load
+                           : options.machine.empty() ? "this host"
+                                                     : options.machine;
   if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
   if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
     fmt::print("{}", text_tree(machine));
@@ -92,8 +92,10 @@ int run(const TopoOptions& options) {
 
 int main(int argc, char** argv) try {
   TopoOptions options;
-  CLI::App app("What joins the GPUs and NICs of a machine, and how fast collectives can be on it.",
-               "rondo-topo");
+  CLI::App app(
+      "What joins the GPUs and NICs of a machine, by default this host, and how fast collectives can be on "
+      "it.",
+      "rondo-topo");
   declare(app, options);
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);

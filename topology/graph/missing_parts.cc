@@ -57,7 +57,7 @@ std::vector<std::string> missing_parts(const Machine& machine) {
     missing.push_back(fmt::format("{} GPU{} with links but without a compute capability",
                                   census.gpus_of_no_generation,
                                   census.gpus_of_no_generation == 1 ? "" : "s"));
-  if (census.gpus == 0 && missing.empty()) missing.push_back("GPUs");
+  if (census.gpus == 0 && missing.empty()) missing.push_back("no GPUs");
   return missing;
 }
 

@@ -36,13 +36,24 @@ typedef struct {
   { sizeof(rondo_topology_config_t), -1, 1 }
 
 /** Reads a description of a host: NCCL's topology XML (NCCL_TOPO_DUMP_FILE), hwloc's XML (lstopo), or the
- * output of `nvidia-smi topo -m`; the content decides which.
+ * output of `nvidia-smi topo -m`; the content decides which. A template, which leaves out GPUs and network
+ * ports, gets this host's if the bus ids agree.
  * @param[out] topology the topology; NULL on failure
  * @param path the file
  * @param config settings, or NULL
  * @return ::RONDO_INVALID_ARGUMENT, with file, line and what was expected, if it is none of these */
 RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
                                              const rondo_topology_config_t* config);
+
+/** Detects this host as the process can use it: processors, PCI devices and network ports by /sys, NVIDIA's
+ * GPUs and their NVLinks by NVML, if there is libnvidia-ml.so.1. GPUs are those that CUDA shows to the
+ * process, with its numbers. What the host hides, as virtual machines and containers do, is guessed, and
+ * rondo_topology_remark() says so. Communicators never call it.
+ * @param[out] topology the topology; NULL on failure
+ * @param config settings, or NULL
+ * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read */
+RONDO_API rondo_status_t rondo_topology_detect(rondo_topology_t* topology,
+                                               const rondo_topology_config_t* config);
 
 /** A well-known machine, such as "hgx-h100".
  * @param[out] topology the topology; NULL on failure
@@ -128,8 +139,8 @@ RONDO_API rondo_status_t rondo_topology_link(rondo_topology_t topology, int inde
 RONDO_API rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to,
                                              rondo_topology_path_t* path);
 
-/** What the description lacked or contradicted itself in, and what was made of it: a sentence with file and
- * line.
+/** What the description or the host lacked or contradicted itself in, and what was made of it: a sentence
+ * with file and line.
  * @param topology the topology
  * @param index from 0
  * @param[out] text the sentence */

@@ -10,7 +10,8 @@
 
 namespace rondo {
 
-/// A phrase for each thing: "8 PCI devices of class 0x0302 without a GPU". Empty: nothing.
+/// A phrase for each thing, of what the machine has instead: "8 PCI devices of class 0x0302 without a GPU",
+/// "no GPUs". Empty: nothing.
 std::vector<std::string> missing_parts(const Machine& machine);
 
 }  // namespace rondo

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/detect_machine.h"
+
+#include <cstdlib>
+#include <map>
+#include <string_view>
+
+#include "network_ports.h"
+#include "numa_nodes.h"
+#include "nvidia_gpus.h"
+#include "pci_tree.h"
+#include "sysfs.h"
+
+namespace rondo {
+namespace {
+
+constexpr const char* kAmd = "0x1002";
+
+/// As PCI devices.
+void add_amd_gpus(Sysfs& sysfs, PciTree& tree) {
+  for (const std::string& bus_id : gpu_functions(sysfs, kAmd)) {
+    const PciPath path = pci_path_of_function(sysfs, bus_id);
+    if (!path.bus_ids.empty()) tree.add(path);
+  }
+}
+
+/// Functions of one device share its link: their ports become those of the first.
+void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node) {
+  std::map<std::string, PciPath> devices;  // by the bus id without the function
+  const auto slot_of = [](const PciPath& path) {
+    const std::string& bus_id = path.bus_ids.back();
+    return bus_id.substr(0, bus_id.rfind('.'));
+  };
+  for (const FoundPort& found : ports) {
+    if (found.path.bus_ids.empty()) continue;
+    const auto [device, is_new] = devices.emplace(slot_of(found.path), found.path);
+    if (!is_new && found.path.bus_ids < device->second.bus_ids) device->second = found.path;
+  }
+  for (FoundPort& found : ports) {
+    if (found.path.bus_ids.empty()) {
+      first_node.has_nic = true;
+      first_node.ports.push_back(std::move(found.port));
+      continue;
+    }
+    PciDevice& device = tree.add(devices.at(slot_of(found.path)));
+    device.has_nic = true;
+    device.ports.push_back(std::move(found.port));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> cuda_visible_devices() {
+  const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+bool cuda_counts_by_bus_id() {
+  const char* const value = std::getenv("CUDA_DEVICE_ORDER");
+  return value != nullptr && std::string_view(value) == "PCI_BUS_ID";
+}
+
+Result<Machine> detect_machine(const DetectOptions& options) {
+  Machine machine{.source = "this host"};
+  RONDO_TRY_ASSIGN(Sysfs sysfs, Sysfs::open(options.sysfs, machine.repairs));
+  RONDO_TRY_ASSIGN(machine.numa, read_numa_nodes(sysfs));
+  if (sysfs.names(kPciFunctions).empty())
+    sysfs.repair(kPciFunctions, "no PCI devices, as sandboxes hide them");
+  PciTree tree(sysfs);
+  add_amd_gpus(sysfs, tree);
+  add_nvidia_gpus(options, sysfs, tree, machine);
+  add_ports(find_ports(sysfs), tree, machine.numa.front());
+  tree.move_into(machine.numa);
+  return machine;
+}
+
+}  // namespace rondo

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NUMA nodes of a host that have CPUs, and what processors these are.
+#pragma once
+
+#include <vector>
+
+#include "graph/machine.h"
+#include "sysfs.h"
+
+namespace rondo {
+
+constexpr int kMaxNumaId = 65'535;
+
+/// Ascending by their number; at least one. A host that shows none has one without a number.
+Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs);
+
+}  // namespace rondo

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's GPUs that a process can use, with the NVLinks between them.
+#pragma once
+
+#include <string>
+
+#include "detect/detect_machine.h"
+#include "pci_tree.h"
+#include "sysfs.h"
+
+namespace rondo {
+
+/// Adds them to the tree, and to the machine whether they reach one another below its switches.
+void add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine);
+
+}  // namespace rondo
