@@ -12,6 +12,7 @@ LAYERS = [
     ("topology/graph", "graph", ("base",)),
     ("topology/formats", "formats", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
+    ("topology/review", "review", ("base", "graph", "limit")),
     ("topology/search", "search", ("base", "graph", "limit")),
     ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),
@@ -39,7 +40,8 @@ LAYERS = [
      ("base", "gpu", "topology", "net", "health", "bootstrap", "diagnosis", "call", "plan", "exec",
       "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
     ("runtime/api", "api",
-     ("base", "graph", "formats", "limit", "search", "algorithms", "bootstrap", "call", "plan", "comm", "rondo")),
+     ("base", "graph", "formats", "limit", "review", "search", "algorithms", "bootstrap", "call", "plan", "comm",
+      "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
