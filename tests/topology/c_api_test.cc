@@ -169,3 +169,74 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     refused(rondo_topology_limit(box.topology, "broadcast", 8, 0, &limit), RONDO_INVALID_ARGUMENT, "root");
   }
 }
+
+TEST_CASE("a review says what two topologies differ in, with the limits of each difference alone") {
+  Owned dgx, eight, sixteen;
+  named(dgx, "dgx-1v");
+  named(eight, "hgx-h100");
+  named(sixteen, "dgx-2");
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_compare(&review, dgx.topology, dgx.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  REQUIRE(rondo_topology_review_free(review) == RONDO_OK);
+
+  REQUIRE(rondo_topology_compare(&review, eight.topology, sixteen.topology) == RONDO_OK);
+  int narrower = 0, additional = 0;
+  for (int i = 0; rondo_topology_finding(review, i, &finding) == RONDO_OK && finding.text != nullptr; ++i) {
+    CHECK(finding.advice == std::string());
+    if (std::strstr(finding.text, "6 NVLinks instead of 18") != nullptr) {
+      ++narrower;
+      CHECK(finding.all_gather == Approx(123.6));
+      CHECK(finding.all_reduce == Approx(123.6));
+    }
+    additional +=
+        std::strncmp(finding.text, "gpu", 3) == 0 && std::strstr(finding.text, "additional") ? 1 : 0;
+  }
+  CHECK(narrower == 8);
+  CHECK(additional == 8);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  CHECK(rondo_topology_review_free(nullptr) == RONDO_OK);
+}
+
+TEST_CASE("the limits of a review are those of the first topology's settings") {
+  Owned box, boxes;
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  named(box, "hgx-h100");
+  named(boxes, "dgx-1v", &config);
+  rondo_topology_review_t review = nullptr;
+  REQUIRE(rondo_topology_compare(&review, boxes.topology, box.topology) == RONDO_OK);
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  bool found = false;
+  for (int i = 0; rondo_topology_finding(review, i, &finding) == RONDO_OK && finding.text != nullptr; ++i) {
+    if (std::strstr(finding.text, "nic mlx5_0: PCIe") == nullptr) continue;
+    found = true;
+    // Of four NICs with ports of 12.5 GB/s, three keep PCIe links of 12 GB/s.
+    CHECK(finding.all_gather == Approx((12.5 + 3 * 12) * 15 / 8));
+  }
+  CHECK(found);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("reviews of what is no topology are refused by name") {
+  Owned box;
+  named(box, "hgx-a100");
+  rondo_topology_review_t review = nullptr;
+  refused(rondo_topology_compare(nullptr, box.topology, box.topology), RONDO_INVALID_ARGUMENT,
+          "review is NULL");
+  refused(rondo_topology_compare(&review, nullptr, box.topology), RONDO_INVALID_ARGUMENT, "a is NULL");
+  refused(rondo_topology_compare(&review, box.topology, nullptr), RONDO_INVALID_ARGUMENT, "b is NULL");
+  CHECK(review == nullptr);
+  rondo_topology_finding_t finding = {};
+  refused(rondo_topology_finding(nullptr, 0, &finding), RONDO_INVALID_ARGUMENT, "review is NULL");
+  REQUIRE(rondo_topology_compare(&review, box.topology, box.topology) == RONDO_OK);
+  refused(rondo_topology_finding(review, 0, &finding), RONDO_INVALID_ARGUMENT, "finding->size is 0");
+  finding.size = sizeof(finding);
+  CHECK(rondo_topology_finding(review, -1, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}

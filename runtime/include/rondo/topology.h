@@ -179,6 +179,46 @@ RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_
                                              rondo_topology_plan_t* plan);
 /** @} */
 
+/** @name Reviews
+ * @{ */
+
+/** What two topologies differ in. It does not need them any more. */
+typedef struct rondo_topology_review* rondo_topology_review_t;
+
+/** A finding of a review, and the limits (of NVLink or xGMI alone, if it joins all GPUs) of the machine with
+ * this one change. Set size before use. */
+typedef struct {
+  size_t size;        /**< sizeof(rondo_topology_finding_t) in the caller's version of this header. */
+  const char* text;   /**< "1 NVLink instead of 2 between gpu0 and gpu3". */
+  const char* advice; /**< What to do; "" if it is a mere difference. */
+  double all_gather;  /**< Limit of all_gather's bus bandwidth in GB/s; 0: fewer than two GPUs are left; -1:
+                           not known, since descriptions cannot state the change, or the limits of the
+                           findings before took more than a second. */
+  double all_reduce;  /**< The same of all_reduce. */
+} rondo_topology_finding_t;
+
+/** What a second topology has otherwise than a first: devices, places and speeds of PCIe links, NVLinks and
+ * xGMI links, ports. Devices of equal bus ids are the same, then those of equal names. The limit of a
+ * finding is that of the first topology, with its settings, with this difference alone; if it has several
+ * hosts, each of them is changed.
+ * @param[out] review the review; NULL on failure
+ * @param a the first topology
+ * @param b the second topology */
+RONDO_API rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_topology_t a,
+                                                rondo_topology_t b);
+
+/** A finding of a review.
+ * @param review the review, to which the strings belong
+ * @param index from 0
+ * @param[in,out] finding the finding; its text is NULL from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_finding(rondo_topology_review_t review, int index,
+                                                rondo_topology_finding_t* finding);
+
+/** Frees a review.
+ * @param review the review, or NULL */
+RONDO_API rondo_status_t rondo_topology_review_free(rondo_topology_review_t review);
+/** @} */
+
 #ifdef __cplusplus
 }
 #endif
