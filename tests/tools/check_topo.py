@@ -44,6 +44,24 @@ def boxes(svg):
     return found
 
 
+def recorded(name, test):
+    """The path of a recorded machine; without RONDO_TEST_DATA the test is skipped, and says so."""
+    if DATA is None:
+        print(f"skipped: {test}, since RONDO_TEST_DATA is not set")
+        raise unittest.SkipTest("RONDO_TEST_DATA is not set")
+    return f"{DATA}/topologies/{name}.xml"
+
+
+def fewer(text, gpu, links, target):
+    """A description in which a GPU, by its number, has one link less in an element of that number of links."""
+    start = text.index(f'<gpu dev="{gpu}"')
+    end = text.index("</gpu>", start)
+    changed, number = re.subn(rf'(<nvlink [^>]*target="{target}"[^>]*count=")({links})(")',
+                              lambda found: found[1] + str(links - 1) + found[3], text[start:end], count=1)
+    assert number == 1
+    return text[:start] + changed + text[end:]
+
+
 class Topo(unittest.TestCase):
     def test_known_machines_have_trees(self):
         self.assertIn("hgx-h100", known())
@@ -127,6 +145,49 @@ class Topo(unittest.TestCase):
             self.assertIn(f"note: {file.name}:2: the speed of the PCIe link of 0000:3b:00.0 is not known",
                           output("--load", file.name))
 
+    def check_broken(self, path, text, before, difference, after):
+        """A description with a broken link: --diff says what is lost, and the new plan reaches its own bound."""
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as broken:
+            broken.write(text)
+            broken.flush()
+            lines = output("--diff", path, broken.name).splitlines()
+            self.assertRegex(lines[1], rf"^ +{before} +{before}  {os.path.basename(path)}: ")
+            self.assertRegex(lines[2], rf"^ +-{before - after:.1f} +-{before - after:.1f}  {difference}$")
+            self.assertRegex(lines[3], rf"^ +{after} +{after}  {os.path.basename(broken.name)}: \d+ NVLinks into gpu")
+            self.assertEqual(len(lines), 4)
+            self.assertIn(f"plan for all_gather: {after} GB/s", output("--load", broken.name, "--limit"))
+
+    def test_a_link_that_is_down_costs_what_it_carried(self):
+        path = recorded("nvidia-dgx1v-8xv100", "a DGX-1V without one of its NVLinks")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        text = fewer(fewer(text, 0, 2, "0000:0b:00.0"), 3, 2, "0000:06:00.0")
+        self.check_broken(path, text, 120.0, "1 NVLink instead of 2 between gpu0 and gpu3", 100.0)
+
+    def test_a_link_to_a_switch_that_is_down_costs_what_it_carried(self):
+        path = recorded("vastai-hgx-h200-8gpu", "H200s without one of 18 NVLinks")
+        with open(path, encoding="utf-8") as file:
+            text = fewer(file.read(), 3, 5, "[^\"]*")
+        self.check_broken(path, text, 370.8, "17 NVLinks instead of 18 between gpu3 and the NVSwitches", 350.2)
+
+    def test_equal_machines_do_not_differ(self):
+        self.assertIn("no difference\n", output("--diff", "hgx-h100", "hgx-h200"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "saved.xml")
+            for name in known():
+                output("--machine", name, "--save", path)
+                self.assertIn("  no difference\n", output("--diff", name, path))
+
+    def test_a_nic_at_half_width_costs_between_hosts(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            text = output("--machine", "dgx-1v", "--save", "-")
+            at = text.rindex("<pci ", 0, text.index('name="mlx5_1"'))
+            file.write(text[:at] + text[at:].replace('link_width="16"', 'link_width="8"', 1))
+            file.flush()
+            said = "nic mlx5_1: PCIe x8 at 8.0 GT/s instead of x16 at 8.0 GT/s"
+            self.assertRegex(output("--diff", "dgx-1v", file.name), rf"(?m)^ +0\.0 +0\.0  {said}$")
+            self.assertRegex(output("--diff", "dgx-1v", file.name, "--hosts", "2"), rf"(?m)^ +-11\.2 +-11\.2  {said}$")
+
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
                 ([], 2, "name a machine: --load FILE or --machine NAME"),
@@ -136,6 +197,10 @@ class Topo(unittest.TestCase):
                 (["--machine", "dgx-2", "--hosts", "0"], 2, "--hosts"),
                 (["--machine", "dgx-2", "--load", "x"], 2, "--machine"),
                 (["--machine", "dgx-2", "--save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
+                (["--diff", "dgx-2"], 2, "--diff"),
+                (["--diff", "dgx-2", "dgx-3"], 1, "no machine is called 'dgx-3'"),
+                (["--diff", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
+                (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

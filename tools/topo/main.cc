@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <memory>
+#include <vector>
 
 #include "machine_view.h"
+#include "owned_topology.h"
 #include "picture.h"
+#include "review_table.h"
 #include "text_tree.h"
 
 namespace {
@@ -19,6 +21,7 @@ constexpr int kBadOptions = 2;
 
 struct TopoOptions {
   std::string load, machine, save;
+  std::vector<std::string> diff;
   bool list = false, paths = false, dot = false, svg = false, limit = false;
   int hosts = 1;
   bool no_p2p = false;
@@ -35,6 +38,12 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
+  app.add_option("--diff", options.diff,
+                 "what machine B has less or more than machine A, and what that costs; files or well-known "
+                 "machines")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes("--load", "--machine");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
@@ -45,24 +54,21 @@ void declare(CLI::App& app, TopoOptions& options) {
 }
 
 void list_machines() {
-  const char *name = nullptr, *summary = nullptr;
-  for (int i = 0;; ++i) {
-    require(rondo_topology_known(i, &name, &summary));
-    if (name == nullptr) return;
-    fmt::print("{:<10}  {}\n", name, summary);
-  }
+  for (const auto& [name, summary] : known_machines()) fmt::print("{:<10}  {}\n", name, summary);
 }
 
-rondo_topology_t made(const TopoOptions& options) {
+rondo_topology_config_t config_of(const TopoOptions& options) {
   rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   if (options.no_p2p) config.p2p_below_switches = 0;
   config.hosts = options.hosts;
-  rondo_topology_t topology = nullptr;
-  if (!options.load.empty())
-    require(rondo_topology_load(&topology, options.load.c_str(), &config));
-  else
-    require(rondo_topology_named(&topology, options.machine.c_str(), &config));
-  return topology;
+  return config;
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void print_differences(const std::string& a, const std::string& b, const rondo_topology_config_t& config) {
+  const OwnedTopology first = topology_from(a, config), second = topology_from(b, config);
+  fmt::print("{}", difference_table({file_name(a), first.get()}, {file_name(b), second.get()}));
 }
 
 int run(const TopoOptions& options) {
@@ -70,19 +76,24 @@ int run(const TopoOptions& options) {
     list_machines();
     return 0;
   }
+  const rondo_topology_config_t config = config_of(options);
+  if (!options.diff.empty()) {
+    print_differences(options.diff[0], options.diff[1], config);
+    return 0;
+  }
   if (options.load.empty() && options.machine.empty()) {
     fmt::print(stderr, "rondo-topo: name a machine: --load FILE or --machine NAME\n");
     return kBadOptions;
   }
-  const std::unique_ptr<rondo_topology, rondo_status_t (*)(rondo_topology_t)> topology(made(options),
-                                                                                       rondo_topology_free);
+  const OwnedTopology topology = options.load.empty() ? topology_by_name(options.machine, config)
+                                                      : topology_from_file(options.load, config);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
   const std::string& name = options.load.empty() ? options.machine : options.load;
-  if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
+  if (options.svg) fmt::print("{}", svg_picture(machine, file_name(name)));
   if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;
