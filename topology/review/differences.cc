@@ -148,11 +148,7 @@ class MachineComparison {
     add(fmt::format("{}: below {} instead of {}", a.name, place_text(above_b, b.numa->id),
                     place_text(above_a, a.numa->id)),
         [bus_id = a.device->bus_id, above_b, numa = b.numa->id](Machine& machine) {
-          PciDevice* const device = find_device(machine, bus_id);
-          if (device == nullptr) return;
-          const PciDevice moved = *device;
-          for (NumaNode& node : machine.numa) take_out(node.devices, bus_id);
-          place(machine, moved, above_b, numa);
+          if (const auto moved = take_out(machine, bus_id)) place(machine, *moved, above_b, numa);
         });
   }
 
@@ -161,11 +157,6 @@ class MachineComparison {
   }
 
   bool numa_known(int id) const { return std::ranges::find(a_.numa, id, &NumaNode::id) != a_.numa.end(); }
-
-  static void take_out(std::vector<PciDevice>& devices, const std::string& bus_id) {
-    std::erase_if(devices, [&](const PciDevice& device) { return device.bus_id == bus_id; });
-    for (PciDevice& device : devices) take_out(device.below, bus_id);
-  }
 
   /// The GPUs of a machine are of one generation, so this is one difference.
   void compare_generations() {

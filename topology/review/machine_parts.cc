@@ -43,6 +43,18 @@ PciDevice* find_device(std::vector<PciDevice>& devices, const std::string& bus_i
   return nullptr;
 }
 
+std::optional<PciDevice> take_out(std::vector<PciDevice>& devices, const std::string& bus_id) {
+  for (auto device = devices.begin(); device != devices.end(); ++device) {
+    if (device->bus_id == bus_id) {
+      PciDevice taken = std::move(*device);
+      devices.erase(device);
+      return taken;
+    }
+    if (auto taken = take_out(device->below, bus_id)) return taken;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<MachinePart> parts_of(const Machine& machine) {
@@ -62,6 +74,17 @@ PciDevice* find_device(Machine& machine, const std::string& bus_id) {
   for (NumaNode& numa : machine.numa)
     if (PciDevice* const device = find_device(numa.devices, bus_id)) return device;
   return nullptr;
+}
+
+std::optional<PciDevice> take_out(Machine& machine, const std::string& bus_id) {
+  for (NumaNode& numa : machine.numa)
+    if (auto taken = take_out(numa.devices, bus_id)) return taken;
+  return std::nullopt;
+}
+
+std::string attribute(const PciDevice& device, std::string_view name) {
+  const auto found = std::ranges::find(device.extra, name, &Attributes::value_type::first);
+  return found != device.extra.end() ? found->second : "";
 }
 
 int pcie_lanes_of(const PciDevice& device) {

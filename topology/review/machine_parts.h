@@ -2,8 +2,10 @@
 // The PCI devices of a Machine in one list, and how reviews name and find them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/machine.h"
@@ -28,6 +30,12 @@ std::vector<MachinePart> parts_of(const Machine& machine, PartKind kind);
 
 /// Null if there is none.
 PciDevice* find_device(Machine& machine, const std::string& bus_id);
+
+/// Takes a device, with what is below it, out of the machine. Nothing if there is none.
+std::optional<PciDevice> take_out(Machine& machine, const std::string& bus_id);
+
+/// The value of an attribute that no reader interprets; empty: there is none.
+std::string attribute(const PciDevice& device, std::string_view name);
 
 /// "x16 at 16.0 GT/s"; of what the description does not say, what is taken instead.
 std::string pcie_text(const PciDevice& device);

@@ -1,61 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What machines differ in: each difference alone makes the first machine's limit what it should be, and all
 // together make the first machine the second.
-#include <algorithm>
-
-#include "catch.h"
-#include "graph/known_machines.h"
-#include "limit_machines.h"
-#include "nccl_host.h"
 #include "review/differences.h"
+#include "catch.h"
+#include "limit_machines.h"
+#include "review_machines.h"
 
 using namespace rondo;
 using namespace rondo::test;
 
 namespace {
 
-Machine known(std::string_view name) {
-  auto machine = known_machine(name);
-  REQUIRE(machine.ok());
-  return machine.take();
-}
-
-/// Bus bandwidth of all_gather in GB/s, to the tenth that reports show.
-std::string limit(const Machine& machine, int hosts = 1) {
-  const auto limits = machine_limits(machine, hosts, {});
-  REQUIRE(limits.status().message() == "");
-  return fmt::format("{:.1f}", limits.value().all_gather.approximate() / 1e6);
-}
-
-/// "text: limit" of each difference; limits as `hosts` such machines have them.
-std::vector<std::string> said(const Machine& a, const Machine& b, int hosts = 1) {
-  std::vector<std::string> result;
-  for (const MachineFinding& finding : differences(a, b)) {
-    Machine changed = a;
-    if (finding.change) finding.change(changed);
-    result.push_back(finding.text + ": " + (finding.change ? limit(changed, hosts) : "?"));
-  }
-  return result;
-}
-
-using Texts = std::vector<std::string>;
-
-PciDevice& nic(Machine& machine, size_t pci_switch) {
-  for (PciDevice& device : machine.numa[0].devices[pci_switch].below)
-    if (!device.ports.empty()) return device;
-  FAIL("no NIC");
-  return machine.numa[0].devices[0];
-}
-
-std::vector<Machine> all_machines() {
-  std::vector<Machine> machines;
-  for (const KnownMachine& known_one : known_machines()) machines.push_back(known(known_one.name));
-  for (const std::string& path : recorded_topologies()) {
-    auto machine = machine_from_nccl_xml_file(path);
-    REQUIRE(machine.ok());
-    machines.push_back(machine.take());
-  }
-  return machines;
+Texts said(const Machine& a, const Machine& b, int hosts = 1) {
+  return test::said(a, differences(a, b), hosts);
 }
 
 }  // namespace
@@ -84,13 +41,13 @@ TEST_CASE("a link that is down in one direction is said to be of that direction"
 TEST_CASE("a NIC at half width costs what it is missed for: between hosts") {
   const Machine whole = known("dgx-1v");
   Machine narrow = whole;
-  nic(narrow, 1).link_width = 8;
+  nic_below(narrow, 1).link_width = 8;
   const std::string text = "nic mlx5_1: PCIe x8 at 8.0 GT/s instead of x16 at 8.0 GT/s: ";
   CHECK(limit(whole, 2) == "90.0");
   CHECK(said(whole, narrow) == Texts{text + "120.0"});
   CHECK(said(whole, narrow, 2) == Texts{text + "78.8"});
-  nic(narrow, 1).link_width = 16;
-  nic(narrow, 1).ports[0].speed_Mbps = 25'000;
+  nic_below(narrow, 1).link_width = 16;
+  nic_below(narrow, 1).ports[0].speed_Mbps = 25'000;
   CHECK(said(whole, narrow, 2) ==
         Texts{"nic mlx5_1: 1 port of 25 Gbit/s instead of 1 port of 100 Gbit/s: 73.4"});
 }
