@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API's reviews: what two topologies differ in, with the limits that each difference alone leads to.
+// The C API's reviews: what two topologies differ in, or what is wrong with one, with the limits that each
+// difference alone, or each fault mended alone, leads to.
+#include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <vector>
 
 #include "review/differences.h"
+#include "review/faults.h"
 #include "review/machine_finding.h"
 #include "topology_handle.h"
 
@@ -39,8 +43,8 @@ Status check_review(rondo_topology_review_t review) {
 
 double gigabytes(const Rational& kBps) { return kBps.approximate() / 1e6; }
 
-/// Each change is made to a copy of the topology's machine.
-std::unique_ptr<rondo_topology_review> priced(const rondo_topology& topology,
+/// Each change is made to a copy of the machine.
+std::unique_ptr<rondo_topology_review> priced(const Machine& machine, int hosts,
                                               const std::vector<MachineFinding>& findings) {
   auto review = std::make_unique<rondo_topology_review>();
   const auto deadline = Clock::now() + kMaxTime;
@@ -48,14 +52,21 @@ std::unique_ptr<rondo_topology_review> priced(const rondo_topology& topology,
     auto& entry = review->entries.emplace_back();
     entry = {finding.text, finding.advice, kNoLimit, kNoLimit};
     if (!finding.change || Clock::now() > deadline) continue;
-    Machine changed = topology.machine;
+    Machine changed = machine;
     finding.change(changed);
-    const auto limits = machine_limits(changed, topology.hosts, topology.options);
+    const auto limits = machine_limits(changed, hosts, {});
     if (!limits.ok()) continue;
     entry.all_gather = gigabytes(limits.value().all_gather);
     entry.all_reduce = gigabytes(limits.value().all_reduce);
   }
   return review;
+}
+
+/// The machine as its graph was built, so that changes may concern P2P too.
+Machine machine_of(const rondo_topology& topology) {
+  Machine machine = topology.machine;
+  if (topology.options.p2p_below_switches) machine.p2p_below_switches = topology.options.p2p_below_switches;
+  return machine;
 }
 
 }  // namespace
@@ -67,7 +78,23 @@ rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_top
     *review = nullptr;
     RONDO_TRY(check_topology(a, "a"));
     RONDO_TRY(check_topology(b, "b"));
-    *review = priced(*a, differences(a->machine, b->machine)).release();
+    const Machine first = machine_of(*a), second = machine_of(*b);
+    *review = priced(first, a->hosts, differences(first, second)).release();
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_topology_t topology) {
+  return guarded("rondo_topology_diagnose", nullptr, [&]() -> Status {
+    if (review == nullptr) return api::null_argument("review");
+    *review = nullptr;
+    RONDO_TRY(check_topology(topology));
+    const Machine machine = machine_of(*topology);
+    auto found = priced(machine, topology->hosts, faults(machine));
+    std::ranges::stable_sort(found->entries, std::greater<>(), [](const auto& entry) {
+      return std::tuple(entry.all_gather, entry.all_reduce);
+    });
+    *review = found.release();
     return {};
   });
 }

@@ -222,6 +222,45 @@ TEST_CASE("the limits of a review are those of the first topology's settings") {
   CHECK(rondo_topology_review_free(review) == RONDO_OK);
 }
 
+TEST_CASE("a diagnosis has what is wrong, worst first, with what to do and the limits once it is mended") {
+  const Folder folder;
+  const std::string path = folder.path() + "/box.xml";
+  Owned box, broken;
+  rondo_topology_config_t no_p2p = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  no_p2p.p2p_below_switches = 0;
+  named(box, "pcie-8gpu", &no_p2p);
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_diagnose(&review, box.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK_THAT(finding.text, Catch::StartsWith("no P2P"));
+  CHECK_THAT(finding.advice, Catch::Contains("ACS"));
+  CHECK(finding.all_gather == Approx(17.5));
+  CHECK(finding.all_reduce == Approx(17.5));
+  REQUIRE(rondo_topology_finding(review, 1, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+
+  std::ofstream(path) << R"(<system version="1"><cpu numaid="-1">
+    <pci busid="0000:01:00.0" class="0x030200" link_width="0"><gpu dev="0" sm="80">
+      <nvlink target="0000:02:00.0" count="4" tclass="0x030200"/></gpu></pci>
+    <pci busid="0000:02:00.0" class="0x030200" link_width="0"><gpu dev="1" sm="80">
+      <nvlink target="0000:01:00.0" count="3" tclass="0x030200"/></gpu></pci></cpu></system>)";
+  REQUIRE(rondo_topology_load(&broken.topology, path.c_str(), nullptr) == RONDO_OK);
+  REQUIRE(rondo_topology_diagnose(&review, broken.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK(finding.text == std::string("gpu0 has 4 NVLinks to gpu1, which has 3 back"));
+  CHECK(finding.all_gather == Approx(80));
+  for (int i = 1; i != 3; ++i) {  // the hidden tree, the unknown NUMA node
+    REQUIRE(rondo_topology_finding(review, i, &finding) == RONDO_OK);
+    REQUIRE(finding.text != nullptr);
+    CHECK(finding.all_gather == -1);
+    CHECK(finding.advice != std::string());
+  }
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
 TEST_CASE("reviews of what is no topology are refused by name") {
   Owned box;
   named(box, "hgx-a100");
@@ -230,6 +269,7 @@ TEST_CASE("reviews of what is no topology are refused by name") {
           "review is NULL");
   refused(rondo_topology_compare(&review, nullptr, box.topology), RONDO_INVALID_ARGUMENT, "a is NULL");
   refused(rondo_topology_compare(&review, box.topology, nullptr), RONDO_INVALID_ARGUMENT, "b is NULL");
+  refused(rondo_topology_diagnose(&review, nullptr), RONDO_INVALID_ARGUMENT, "topology is NULL");
   CHECK(review == nullptr);
   rondo_topology_finding_t finding = {};
   refused(rondo_topology_finding(nullptr, 0, &finding), RONDO_INVALID_ARGUMENT, "review is NULL");

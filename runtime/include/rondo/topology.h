@@ -182,11 +182,11 @@ RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_
 /** @name Reviews
  * @{ */
 
-/** What two topologies differ in. It does not need them any more. */
+/** What two topologies differ in, or what is wrong with one. It does not need them any more. */
 typedef struct rondo_topology_review* rondo_topology_review_t;
 
 /** A finding of a review, and the limits (of NVLink or xGMI alone, if it joins all GPUs) of the machine with
- * this one change. Set size before use. */
+ * this one change, or this fault mended. Set size before use. */
 typedef struct {
   size_t size;        /**< sizeof(rondo_topology_finding_t) in the caller's version of this header. */
   const char* text;   /**< "1 NVLink instead of 2 between gpu0 and gpu3". */
@@ -206,6 +206,13 @@ typedef struct {
  * @param b the second topology */
 RONDO_API rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_topology_t a,
                                                 rondo_topology_t b);
+
+/** What is wrong with a machine, as far as its description shows it, worst first: links that equal devices
+ * have faster or more of, links that go one way, hidden PCI trees and the like, with what to do. The limit of
+ * a finding is that of the topology with this fault mended; if it has several hosts, on each of them.
+ * @param[out] review the review; NULL on failure
+ * @param topology the topology */
+RONDO_API rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_topology_t topology);
 
 /** A finding of a review.
  * @param review the review, to which the strings belong
