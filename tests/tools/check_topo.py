@@ -188,6 +188,39 @@ class Topo(unittest.TestCase):
             self.assertRegex(output("--diff", "dgx-1v", file.name), rf"(?m)^ +0\.0 +0\.0  {said}$")
             self.assertRegex(output("--diff", "dgx-1v", file.name, "--hosts", "2"), rf"(?m)^ +-11\.2 +-11\.2  {said}$")
 
+    def test_well_known_machines_have_no_faults(self):
+        for name in known():
+            self.assertRegex(output("--machine", name, "--doctor"), r"(?m)^ +no fault found$")
+
+    def test_the_doctor_says_what_a_fault_costs_and_what_to_do(self):
+        lines = output("--machine", "pcie-8gpu", "--no-p2p", "--doctor").splitlines()
+        self.assertRegex(lines[1], r"^ +5\.0 +5\.0  pcie-8gpu: 1 PCIe link into gpu0")
+        self.assertRegex(lines[2], r"^ +\+12\.5 +\+12\.5  no P2P: .*0000:10:00\.0 and 0000:20:00\.0")
+        self.assertRegex(lines[3], r"^ +-> .*ACS")
+        self.assertEqual(len(lines), 4)
+
+    def test_the_doctor_finds_the_faults_of_recorded_machines(self):
+        vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  gpu0, gpu1, gpu2 and gpu3: their NUMA node is not known$")
+        azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
+        self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
+        self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")
+        self.assertTrue(any(re.match(r"note: .*has links to itself", line) for line in azure))
+        slow = output("--load", recorded("issue2397-2xa100pcie-node-a", ""), "--doctor")
+        self.assertRegex(slow, r"(?m)^ +0\.0 +0\.0  nic mlx5_0: PCIe x8 at 16\.0 GT/s, 12\.0 GB/s, below ports of 25")
+
+    def test_the_doctor_finds_what_was_broken(self):
+        path = recorded("nvidia-dgx1v-8xv100", "faults of a DGX-1V")
+        with open(path, encoding="utf-8") as file:
+            text = fewer(fewer(file.read(), 0, 2, "0000:0b:00.0"), 3, 2, "0000:06:00.0")
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as broken:
+            broken.write(text)
+            broken.flush()
+            lines = output("--load", broken.name, "--doctor").splitlines()
+        self.assertRegex(lines[2], r"^ +\+20\.0 +\+20\.0  gpu0 and gpu3: 5 NVLinks; most GPUs have 6$")
+        self.assertRegex(lines[4], r"gpu4, gpu5, gpu6 and gpu7: no NIC on their NUMA node")
+
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
                 ([], 2, "name a machine: --load FILE or --machine NAME"),

@@ -22,7 +22,7 @@ constexpr int kBadOptions = 2;
 struct TopoOptions {
   std::string load, machine, save;
   std::vector<std::string> diff;
-  bool list = false, paths = false, dot = false, svg = false, limit = false;
+  bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false;
   int hosts = 1;
   bool no_p2p = false;
 };
@@ -38,6 +38,7 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
+  app.add_flag("--doctor", options.doctor, "what is wrong with the machine, what that costs, and what to do");
   app.add_option("--diff", options.diff,
                  "what machine B has less or more than machine A, and what that costs; files or well-known "
                  "machines")
@@ -92,9 +93,11 @@ int run(const TopoOptions& options) {
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
-  const std::string& name = options.load.empty() ? options.machine : options.load;
-  if (options.svg) fmt::print("{}", svg_picture(machine, file_name(name)));
-  if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
+  const std::string name = file_name(options.load.empty() ? options.machine : options.load);
+  if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));
+  if (options.svg) fmt::print("{}", svg_picture(machine, name));
+  if (!options.paths && !options.limit && !options.dot && !options.svg && !options.doctor &&
+      options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;
 }

@@ -31,6 +31,8 @@ struct FreeReview {
   void operator()(rondo_topology_review_t review) const { rondo_topology_review_free(review); }
 };
 
+using OwnedReview = std::unique_ptr<rondo_topology_review, FreeReview>;
+
 std::vector<rondo_topology_finding_t> findings_of(rondo_topology_review_t review) {
   std::vector<rondo_topology_finding_t> findings;
   for (int i = 0;; ++i) {
@@ -60,21 +62,39 @@ std::string machine_row(const NamedTopology& machine, const ReviewedLimits& limi
              fmt::format("{}: {}", machine.name, limits.limit));
 }
 
+std::string finding_row(const ReviewedLimits& limits, const rondo_topology_finding_t& finding) {
+  return row(change_text(limits.all_gather, finding.all_gather),
+             change_text(limits.all_reduce, finding.all_reduce), finding.text);
+}
+
 }  // namespace
 
 std::string difference_table(const NamedTopology& a, const NamedTopology& b) {
   rondo_topology_review_t review = nullptr;
   require(rondo_topology_compare(&review, a.topology, b.topology));
-  const std::unique_ptr<rondo_topology_review, FreeReview> owner(review);
+  const OwnedReview owner(review);
   const ReviewedLimits limits = limits_of(a.topology);
   std::string text = row("all_gather", "all_reduce", "GB/s of bus bandwidth; each difference alone");
   text += machine_row(a, limits);
   const std::vector<rondo_topology_finding_t> findings = findings_of(review);
-  for (const rondo_topology_finding_t& finding : findings)
-    text += row(change_text(limits.all_gather, finding.all_gather),
-                change_text(limits.all_reduce, finding.all_reduce), finding.text);
+  for (const rondo_topology_finding_t& finding : findings) text += finding_row(limits, finding);
   if (findings.empty()) text += row("", "", "no difference");
   return text + machine_row(b, limits_of(b.topology));
+}
+
+std::string fault_table(const NamedTopology& machine, const std::vector<std::string>& remarks) {
+  rondo_topology_review_t review = nullptr;
+  require(rondo_topology_diagnose(&review, machine.topology));
+  const OwnedReview owner(review);
+  const ReviewedLimits limits = limits_of(machine.topology);
+  std::string text = row("all_gather", "all_reduce", "GB/s of bus bandwidth; each fault mended alone");
+  text += machine_row(machine, limits);
+  const std::vector<rondo_topology_finding_t> findings = findings_of(review);
+  for (const rondo_topology_finding_t& finding : findings)
+    text += finding_row(limits, finding) + row("", "", fmt::format("-> {}", finding.advice));
+  if (findings.empty()) text += row("", "", "no fault found");
+  for (const std::string& remark : remarks) text += fmt::format("note: {}\n", remark);
+  return text;
 }
 
 }  // namespace rondo::topo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "rondo/topology.h"
 
@@ -16,5 +17,9 @@ struct NamedTopology {
 /// What the second machine has less or more than the first, what each difference alone makes of the limits
 /// of all_gather and all_reduce, and the limits of both machines.
 std::string difference_table(const NamedTopology& a, const NamedTopology& b);
+
+/// What is wrong with a machine, worst first, what each finding costs, and what to do; then what the
+/// description left to guess.
+std::string fault_table(const NamedTopology& machine, const std::vector<std::string>& remarks);
 
 }  // namespace rondo::topo
