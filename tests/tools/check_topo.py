@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rondo-topo as a user runs it: trees, paths, pictures, files written and read again, and what it refuses.
 
-Usage: check_topo.py RONDO_TOPO
+Usage: check_topo.py RONDO_TOPO SOURCE-ROOT
 """
 import glob
 import os
@@ -14,6 +14,7 @@ import unittest
 import xml.etree.ElementTree
 
 TOPO = sys.argv.pop(1)
+SOURCE = sys.argv.pop(1)
 DATA = os.environ.get("RONDO_TEST_DATA")
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -60,6 +61,32 @@ def fewer(text, gpu, links, target):
                               lambda found: found[1] + str(links - 1) + found[3], text[start:end], count=1)
     assert number == 1
     return text[:start] + changed + text[end:]
+
+
+def rows_of(table):
+    """The cells of a table in Markdown, without its heading and its last column, which is a time."""
+    lines = table.splitlines()
+    assert all(re.fullmatch(r"\| .* \|", line) for line in lines[:1] + lines[2:]), table
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-2]] for line in lines[2:]]
+
+
+def documented(command):
+    """The table that follows a command in docs/topology.md."""
+    with open(os.path.join(SOURCE, "docs", "topology.md"), encoding="utf-8") as file:
+        after = file.read().split(f"\n    {command}\n")[1]
+    return re.search(r"(?m)(^\|.*\n)+", after)[0]
+
+
+# Machine: GB/s of NVLink or xGMI alone, if it joins all GPUs; equal parts of a block; most trees; GB/s of all links.
+RECORDED = {
+    "nvidia-dgx1v-8xv100": (120.0, 6, 32, 132.0), "simai-hgx-a100-8gpu-4cx6": (240.0, 1, 8, 264.0),
+    "oci-bm-gpu4-8xa100-40g": (240.0, 1, 8, 264.0), "vastai-hgx-h200-8gpu": (370.8, 1, 8, 418.8),
+    "oci-bm-gpu-h100-8gpu": (370.8, 1, 8, 376.8), "vastai-hgx-b200-8gpu": (721.8, 1, 8, 769.8),
+    "lab-hgx-h800-8gpu-8x400g": (164.8, 1, 8, 212.8), "lab-2xa100pcie-nvbridge": (240.0, 1, 2, 264.0),
+    "oneflow-8xrtx3090-pcie-1ib": (17.5, 1, 8, 17.5), "lab-8xrtx4000ada-pcie": (24.0, 1, 8, 24.0),
+    "amd-mi100-2hive-8gpu": (96.0, 4, 25, 96.0), "amd-rome-8gpu-4x200g": (84.0, 1, 8, 84.0),
+    "amd-mi250-8gcd-4x200g": (210.0, 5, 20, 228.0), "amd-mi250-16gcd-8x200g": (231.4, 3, 32, 257.1),
+    "amd-mi300x-8gpu-8x400g": (336.0, 1, 8, 384.0)}
 
 
 class Topo(unittest.TestCase):
@@ -144,6 +171,32 @@ class Topo(unittest.TestCase):
             file.flush()
             self.assertIn(f"note: {file.name}:2: the speed of the PCIe link of 0000:3b:00.0 is not known",
                           output("--load", file.name))
+
+    def test_the_documented_table_is_what_the_command_prints(self):
+        printed = rows_of(output("--limits"))
+        self.assertEqual([row[0] for row in printed], known())
+        self.assertEqual(rows_of(documented("rondo-topo --limits")), printed)
+
+    def test_plans_of_recorded_machines_reach_their_limits_with_few_trees(self):
+        paths = {name: recorded(name, "the limits of recorded machines") for name in RECORDED}
+        rows = rows_of(output("--limits", *paths.values()))
+        self.assertEqual([row[0] for row in rows], [f"{name}.xml" for name in RECORDED])
+        for name, row in zip(RECORDED, rows):
+            limit, parts, trees, all_links = RECORDED[name]
+            self.assertEqual([row[2], row[3], row[5], row[7]], [str(limit), str(limit), str(parts), str(all_links)])
+            self.assertLessEqual(int(row[4]), trees, row)
+        without_p2p = output("--limits", paths["oneflow-8xrtx3090-pcie-1ib"], "--no-p2p")
+        self.assertEqual(rows_of(without_p2p)[0][2:4], ["5.0", "5.0"])
+
+    def test_every_recorded_machine_has_a_row_and_a_plan_at_its_limit(self):
+        folder = os.path.dirname(recorded("all", "a table of all recorded machines"))
+        paths = sorted(path for path in glob.glob(f"{folder}/*.xml") if "graph" not in path)
+        rows = rows_of(output("--limits", *paths))
+        self.assertEqual([row[0] for row in rows], [os.path.basename(path) for path in paths])
+        self.assertGreater(len([row for row in rows if row[2] == row[3] != "-"]), 27)
+        for row in rows:
+            self.assertEqual(row[2], row[3], row)
+            self.assertEqual(row[2] == "-", int(row[1]) < 2, row)
 
     def check_broken(self, path, text, before, difference, after):
         """A description with a broken link: --diff says what is lost, and the new plan reaches its own bound."""
@@ -234,6 +287,8 @@ class Topo(unittest.TestCase):
                 (["--diff", "dgx-2", "dgx-3"], 1, "no machine is called 'dgx-3'"),
                 (["--diff", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
                 (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
+                (["--limits", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
+                (["--limits", "--machine", "dgx-2"], 2, "--machine"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

@@ -7,6 +7,7 @@
 #include <exception>
 #include <vector>
 
+#include "limit_summary.h"
 #include "machine_view.h"
 #include "owned_topology.h"
 #include "picture.h"
@@ -18,10 +19,12 @@ namespace {
 using namespace rondo::topo;
 
 constexpr int kBadOptions = 2;
+constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
   std::string load, machine, save;
-  std::vector<std::string> diff;
+  std::vector<std::string> diff, limits;
+  bool is_limits = false;
   bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false;
   int hosts = 1;
   bool no_p2p = false;
@@ -45,6 +48,12 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->type_name("A B")
       ->expected(2)
       ->excludes("--load", "--machine");
+  app.add_option("--limits", options.limits,
+                 "limits and plans of several machines as a table in Markdown: files or well-known machines; "
+                 "without names all of the latter")
+      ->type_name("NAME...")
+      ->expected(0, kMaxNames)
+      ->excludes("--load", "--machine", "--diff");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
@@ -72,6 +81,15 @@ void print_differences(const std::string& a, const std::string& b, const rondo_t
   fmt::print("{}", difference_table({file_name(a), first.get()}, {file_name(b), second.get()}));
 }
 
+void print_limits(std::vector<std::string> names, const rondo_topology_config_t& config) {
+  std::erase(names, "");  // which CLI11 makes of none
+  if (names.empty())
+    for (const auto& [name, summary] : known_machines()) names.push_back(name);
+  fmt::print("{}", limit_summary_heading());
+  for (const std::string& name : names)
+    fmt::print("{}", limit_summary_row(file_name(name), topology_from(name, config).get()));
+}
+
 int run(const TopoOptions& options) {
   if (options.list) {
     list_machines();
@@ -80,6 +98,10 @@ int run(const TopoOptions& options) {
   const rondo_topology_config_t config = config_of(options);
   if (!options.diff.empty()) {
     print_differences(options.diff[0], options.diff[1], config);
+    return 0;
+  }
+  if (options.is_limits) {
+    print_limits(options.limits, config);
     return 0;
   }
   if (options.load.empty() && options.machine.empty()) {
@@ -111,6 +133,7 @@ int main(int argc, char** argv) try {
   declare(app, options);
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
+    options.is_limits = app.count("--limits") > 0;
   } catch (const CLI::ParseError& parsed) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }
