@@ -8,8 +8,6 @@
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
 #include "graph/missing_parts.h"
-#include "search/find_forest.h"
-#include "search/forest.h"
 #include "topology_handle.h"
 
 namespace {
@@ -214,23 +212,6 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     limit->ceiling = bound.ceiling.approximate() / 1e6;
     limit->reached = bound.kind == BoundKind::Cuts ? 0 : 1;
     limit->limit = bound.limit.c_str();
-    return {};
-  });
-}
-
-rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, rondo_topology_plan_t* plan) {
-  return guarded("rondo_topology_plan", nullptr, [&]() -> Status {
-    RONDO_TRY(check_topology(topology));
-    RONDO_TRY(check_struct("plan", plan));
-    const TopologyGraph& graph = topology->graph;
-    if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
-    const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
-    RONDO_TRY_ASSIGN(const Forest forest, find_forest(links, graph.gpus()));
-    plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
-    plan->trees = static_cast<int>(forest.trees.size());
-    plan->parts_per_root = static_cast<int>(forest.k);
-    plan->depth = forest.depth();
-    plan->complete = forest.stopped ? 0 : 1;
     return {};
   });
 }

@@ -6,12 +6,20 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "graph/paths.h"
 #include "graph/topology_graph.h"
 #include "handles.h"
 #include "limit/bound.h"
 #include "rondo/topology.h"
+#include "search/forest.h"
+
+/// A plan, and the links that it crosses as the C API lists them.
+struct FoundPlan {
+  rondo::Forest forest;
+  std::vector<rondo_topology_plan_hop_t> hops;
+};
 
 struct rondo_topology {
   rondo_topology(rondo::Machine description, rondo::TopologyGraph made, int number_of_hosts,
@@ -32,6 +40,7 @@ struct rondo_topology {
   std::mutex mutex;                   // guards what follows
   std::optional<rondo::Paths> paths;  // when first needed
   std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
+  std::map<bool, FoundPlan> plans;  // by whether they are of all links
 };
 
 namespace rondo::api {

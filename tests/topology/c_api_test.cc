@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rondo/topology.h as a program uses it.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -168,6 +171,64 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     refused(rondo_topology_limit(box.topology, "barrier", 0, 0, &limit), RONDO_INVALID_ARGUMENT, "barrier");
     refused(rondo_topology_limit(box.topology, "broadcast", 8, 0, &limit), RONDO_INVALID_ARGUMENT, "root");
   }
+}
+
+TEST_CASE("the hops of a plan are trees from every GPU, within the links and at the plan's bandwidth") {
+  for (const char* name : {"dgx-1v", "hgx-h100", "mi250", "pcie-8gpu"}) {
+    for (const int all_links : {0, 1}) {
+      CAPTURE(name, all_links);
+      Owned box;
+      named(box, name);
+      rondo_topology_plan_t plan = {};
+      plan.size = sizeof(plan);
+      REQUIRE(rondo_topology_plan(box.topology, all_links, &plan) == RONDO_OK);
+      std::map<int, double> loads;                    // by link
+      std::map<int, std::set<int>> reached;           // GPUs, by tree
+      std::map<std::tuple<int, int, int>, int> ends;  // where an edge has come to
+      std::map<int, std::pair<int, int>> roots;       // and parts, by tree
+      rondo_topology_plan_hop_t hop = {};
+      hop.size = sizeof(hop);
+      for (int i = 0; rondo_topology_plan_hop(box.topology, all_links, i, &hop) == RONDO_OK && hop.tree >= 0;
+           ++i) {
+        rondo_topology_link_t link = {};
+        link.size = sizeof(link);
+        REQUIRE(rondo_topology_link(box.topology, hop.link, &link) == RONDO_OK);
+        const bool known_parent = hop.parent == hop.root || reached[hop.tree].count(hop.parent) == 1;
+        CHECK(known_parent);
+        int& end = ends.emplace(std::tuple(hop.tree, hop.parent, hop.child), hop.parent).first->second;
+        if (end == hop.child) end = hop.parent;  // the next route
+        CHECK(link.from == end);
+        end = link.to;
+        if (end == hop.child) reached[hop.tree].insert(hop.child);
+        CHECK(hop.depth <= plan.depth);
+        loads[hop.link] += hop.bandwidth;
+        CHECK(loads[hop.link] <= link.bandwidth * (1 + 1e-9));
+        roots[hop.tree] = {hop.root, hop.parts};
+      }
+      CHECK(hop.tree == -1);
+      CHECK(hop.link == -1);
+      CHECK(hop.size == sizeof(hop));
+      CHECK(static_cast<int>(reached.size()) == plan.trees);
+      for (const auto& [tree, gpus] : reached) CHECK(gpus.size() == 7);
+      std::map<int, int> parts;
+      for (const auto& [tree, root] : roots) parts[root.first] += root.second;
+      CHECK(parts.size() == 8);
+      for (const auto& [root, sum] : parts) CHECK(sum == plan.parts_per_root);
+      double fullest = 0;
+      for (const auto& [index, load] : loads) {
+        rondo_topology_link_t link = {};
+        link.size = sizeof(link);
+        REQUIRE(rondo_topology_link(box.topology, index, &link) == RONDO_OK);
+        fullest = std::max(fullest, load / link.bandwidth);
+      }
+      CHECK(fullest == Approx(1));
+    }
+  }
+  Owned box;
+  named(box, "dgx-1v");
+  rondo_topology_plan_hop_t hop = {};
+  refused(rondo_topology_plan_hop(box.topology, 0, 0, &hop), RONDO_INVALID_ARGUMENT, "hop->size is 0");
+  refused(rondo_topology_plan_hop(nullptr, 0, 0, &hop), RONDO_INVALID_ARGUMENT, "topology is NULL");
 }
 
 TEST_CASE("a review says what two topologies differ in, with the limits of each difference alone") {

@@ -177,6 +177,27 @@ typedef struct {
  * @param[in,out] plan the plan */
 RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links,
                                              rondo_topology_plan_t* plan);
+
+/** A link that an edge of a plan's tree crosses. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_plan_hop_t) in the caller's version of this header. */
+  int tree;         /**< From 0; trees are sorted by root. -1: there is no such hop. */
+  int parts;        /**< Parts of the root's block that the tree carries, of the plan's parts_per_root. */
+  int root;         /**< Node: the GPU whose block it is. */
+  int parent;       /**< Node: the GPU that the edge leaves. */
+  int child;        /**< Node: the GPU that it leads to. */
+  int depth;        /**< Edges from the root to the child. */
+  int link;         /**< The link. Of an edge that crosses switches they follow one another. */
+  double bandwidth; /**< What it carries of this edge, GB/s. */
+} rondo_topology_plan_hop_t;
+
+/** A link that the plan of rondo_topology_plan() crosses. The plan is searched for once and kept.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] hop the hop; its tree is -1 from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links, int index,
+                                                 rondo_topology_plan_hop_t* hop);
 /** @} */
 
 /** @name Reviews
