@@ -1,56 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""rondo-topo as a user runs it: trees, paths, pictures, files written and read again, and what it refuses.
+"""rondo-topo as a user runs it: trees, paths, limits, reviews, files written and read again, and what it refuses.
 
 Usage: check_topo.py RONDO_TOPO SOURCE-ROOT
 """
 import glob
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
-TOPO = sys.argv.pop(1)
-SOURCE = sys.argv.pop(1)
-DATA = os.environ.get("RONDO_TEST_DATA")
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def topo(*arguments):
-    return subprocess.run([TOPO, *arguments], capture_output=True, text=True, timeout=60)
-
-
-def output(*arguments):
-    result = topo(*arguments)
-    if result.returncode != 0:
-        raise AssertionError(f"rondo-topo {' '.join(arguments)}: exit code {result.returncode}\n{result.stderr}")
-    return result.stdout
-
-
-def known():
-    return [line.split()[0] for line in output("--list").splitlines()]
-
-
-def boxes(svg):
-    """The rectangles of a picture, by their text."""
-    elements = list(xml.etree.ElementTree.fromstring(svg))
-    found = {}
-    for rect, text in zip(elements, elements[1:]):
-        if rect.tag == SVG + "rect" and rect.get("rx") and text.tag == SVG + "text":
-            x, y, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
-            found[text.text, x, y] = (x, y, x + width, y + height)
-    return found
-
-
-def recorded(name, test):
-    """The path of a recorded machine; without RONDO_TEST_DATA the test is skipped, and says so."""
-    if DATA is None:
-        print(f"skipped: {test}, since RONDO_TEST_DATA is not set")
-        raise unittest.SkipTest("RONDO_TEST_DATA is not set")
-    return f"{DATA}/topologies/{name}.xml"
+from topo_command import SOURCE, known, output, recorded, topo
 
 
 def fewer(text, gpu, links, target):
@@ -137,31 +97,6 @@ class Topo(unittest.TestCase):
         without = output("--machine", "pcie-8gpu", "--no-p2p", "--paths")
         self.assertNotIn("PIX", without)
         self.assertIn("PHB 20.0", without)
-
-    def test_pictures_have_a_box_for_each_device_and_none_overlap(self):
-        machines = [["--machine", name] for name in known()]
-        if DATA is None:
-            print("skipped: pictures of recorded machines, since RONDO_TEST_DATA is not set")
-        else:
-            machines += [["--load", path] for path in sorted(glob.glob(f"{DATA}/topologies/*.xml"))
-                         if "graph" not in path]
-        self.assertTrue(DATA is None or len(machines) > 30)
-        for machine in machines:
-            found = boxes(output(*machine, "--svg"))
-            tree = output(*machine)
-            for kind in ("gpu", "nic"):
-                names = re.findall(rf"(?m)─ ({kind} ?\S+)", tree)
-                self.assertLessEqual(set(names), {text for text, _, _ in found}, machine)
-            edges = sorted(found.values())
-            for i, a in enumerate(edges):
-                for b in edges[i + 1:]:
-                    apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-                    self.assertTrue(apart, f"{machine}: boxes {a} and {b} overlap")
-
-    def test_dot_has_each_link_once(self):
-        edges = re.findall(r"(?m)^  (n\d+) -- (n\d+) ", output("--machine", "dgx-1v", "--dot"))
-        self.assertEqual(len(edges), len({frozenset(edge) for edge in edges}))
-        self.assertEqual(len(edges), 16 + 12 + 4 + 1 + 4)  # NVLink, PCIe of devices and of switches, sockets, network
 
     def test_what_was_guessed_is_said(self):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
@@ -289,6 +224,10 @@ class Topo(unittest.TestCase):
                 (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
                 (["--limits", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
                 (["--limits", "--machine", "dgx-2"], 2, "--machine"),
+                (["--machine", "dgx-2", "--plan"], 2, "--plan: it needs --svg or --dot"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--root", "16"], 2, "--root is 16: expected 0 to 15"),
+                (["--machine", "dgx-2", "--svg", "--root", "1"], 2, "--plan"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--hosts", "2"], 2, "pictures of plans have one host"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

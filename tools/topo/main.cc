@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "limit_summary.h"
@@ -25,8 +27,8 @@ struct TopoOptions {
   std::string load, machine, save;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
-  bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false;
-  int hosts = 1;
+  bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
+  int hosts = 1, root = 0;
   bool no_p2p = false;
 };
 
@@ -56,6 +58,10 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->excludes("--load", "--machine", "--diff");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
+  auto* plan =
+      app.add_flag("--plan", options.plan, "with --svg or --dot: the trees of a GPU in the plan, in colours");
+  app.add_option("--root", options.root, "with --plan: the number of that GPU among all GPUs (0)")
+      ->needs(plan);
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64));
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
@@ -90,6 +96,28 @@ void print_limits(std::vector<std::string> names, const rondo_topology_config_t&
     fmt::print("{}", limit_summary_row(file_name(name), topology_from(name, config).get()));
 }
 
+/// What is wrong with the options of a plan, or empty.
+std::string plan_problem(const TopoOptions& options) {
+  if (!options.plan) return "";
+  if (!options.svg && !options.dot) return "--plan: it needs --svg or --dot";
+  if (options.svg && options.hosts > 1)
+    return "--plan: pictures of plans have one host; use --dot for several";
+  return "";
+}
+
+/// If one is to be drawn.
+std::optional<PlanView> plan_of(const TopoOptions& options, rondo_topology_t topology,
+                                const MachineView& machine) {
+  if (!options.plan) return std::nullopt;
+  const auto gpus = static_cast<int>(machine.of_kind("GPU").size());
+  if (options.root < 0 || options.root >= gpus) {
+    fmt::print(stderr, "rondo-topo: --root is {}: {}\n", options.root,
+               gpus == 0 ? "there are no GPUs" : fmt::format("expected 0 to {}", gpus - 1));
+    std::exit(kBadOptions);
+  }
+  return PlanView(topology, machine, options.root);
+}
+
 int run(const TopoOptions& options) {
   if (options.list) {
     list_machines();
@@ -108,16 +136,21 @@ int run(const TopoOptions& options) {
     fmt::print(stderr, "rondo-topo: name a machine: --load FILE or --machine NAME\n");
     return kBadOptions;
   }
+  if (const std::string problem = plan_problem(options); !problem.empty()) {
+    fmt::print(stderr, "rondo-topo: {}\n", problem);
+    return kBadOptions;
+  }
   const OwnedTopology topology = options.load.empty() ? topology_by_name(options.machine, config)
                                                       : topology_from_file(options.load, config);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
-  if (options.dot) fmt::print("{}", dot_graph(machine));
+  const std::optional<PlanView> plan = plan_of(options, topology.get(), machine);
+  if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
   const std::string name = file_name(options.load.empty() ? options.machine : options.load);
   if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));
-  if (options.svg) fmt::print("{}", svg_picture(machine, name));
+  if (options.svg) fmt::print("{}", svg_picture(machine, name, plan ? &*plan : nullptr));
   if (!options.paths && !options.limit && !options.dot && !options.svg && !options.doctor &&
       options.save.empty())
     fmt::print("{}", text_tree(machine));
