@@ -3,10 +3,6 @@
 #include "rondo/topology.h"
 
 #include <cstdio>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <tuple>
 
 #include "detect/complete_template.h"
 #include "detect/detect_machine.h"
@@ -14,33 +10,13 @@
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
 #include "graph/missing_parts.h"
-#include "graph/paths.h"
-#include "handles.h"
-#include "limit/bound.h"
-#include "search/find_forest.h"
-#include "search/forest.h"
-
-namespace {
-constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
-}
-
-struct rondo_topology {
-  rondo_topology(rondo::Machine description, rondo::TopologyGraph made)
-      : machine(std::move(description)), graph(std::move(made)) {}
-  rondo_topology(const rondo_topology&) = delete;
-  rondo_topology& operator=(const rondo_topology&) = delete;
-
-  uint64_t mark = kTopologyMark;
-  rondo::Machine machine;
-  rondo::TopologyGraph graph;
-  std::mutex mutex;                   // guards what follows
-  std::optional<rondo::Paths> paths;  // when first needed
-  std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
-};
+#include "topology_handle.h"
 
 namespace {
 
 using namespace rondo;
+using api::check_struct;
+using api::check_topology;
 using api::guarded;
 
 constexpr int kMaxHosts = 64;
@@ -59,26 +35,11 @@ const char* kind_name(NodeKind kind) {
   return "?";
 }
 
-Status check_topology(rondo_topology_t topology) {
-  if (topology == nullptr) return api::null_argument("topology");
-  if (topology->mark != kTopologyMark) return error(Code::InvalidArgument, "topology: not one, or freed");
-  return {};
-}
-
 Status check_index(const char* name, int index, size_t count) {
   if (index >= 0 && static_cast<size_t>(index) < count) return {};
   if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
   return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
                static_cast<int64_t>(count) - 1);
-}
-
-/// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
-template <typename Struct>
-Status check_struct(const char* name, const Struct* given) {
-  if (given == nullptr) return api::null_argument(name);
-  if (given->size >= sizeof(Struct)) return {};
-  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
-               name, sizeof(Struct));
 }
 
 /// A template is completed if it is one of this host.
@@ -107,7 +68,7 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
   const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
   RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(hosts, options));
-  *topology = new rondo_topology(machine.take(), std::move(graph));
+  *topology = new rondo_topology(machine.take(), std::move(graph), config.hosts, options);
   return {};
 }
 
@@ -270,23 +231,6 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     limit->ceiling = bound.ceiling.approximate() / 1e6;
     limit->reached = bound.kind == BoundKind::Cuts ? 0 : 1;
     limit->limit = bound.limit.c_str();
-    return {};
-  });
-}
-
-rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, rondo_topology_plan_t* plan) {
-  return guarded("rondo_topology_plan", nullptr, [&]() -> Status {
-    RONDO_TRY(check_topology(topology));
-    RONDO_TRY(check_struct("plan", plan));
-    const TopologyGraph& graph = topology->graph;
-    if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
-    const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
-    RONDO_TRY_ASSIGN(const Forest forest, find_forest(links, graph.gpus()));
-    plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
-    plan->trees = static_cast<int>(forest.trees.size());
-    plan->parts_per_root = static_cast<int>(forest.k);
-    plan->depth = forest.depth();
-    plan->complete = forest.stopped ? 0 : 1;
     return {};
   });
 }

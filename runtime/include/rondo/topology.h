@@ -188,6 +188,74 @@ typedef struct {
  * @param[in,out] plan the plan */
 RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links,
                                              rondo_topology_plan_t* plan);
+
+/** A link that an edge of a plan's tree crosses. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_plan_hop_t) in the caller's version of this header. */
+  int tree;         /**< From 0; trees are sorted by root. -1: there is no such hop. */
+  int parts;        /**< Parts of the root's block that the tree carries, of the plan's parts_per_root. */
+  int root;         /**< Node: the GPU whose block it is. */
+  int parent;       /**< Node: the GPU that the edge leaves. */
+  int child;        /**< Node: the GPU that it leads to. */
+  int depth;        /**< Edges from the root to the child. */
+  int link;         /**< The link. Of an edge that crosses switches they follow one another. */
+  double bandwidth; /**< What it carries of this edge, GB/s. */
+} rondo_topology_plan_hop_t;
+
+/** A link that the plan of rondo_topology_plan() crosses. The plan is searched for once and kept.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] hop the hop; its tree is -1 from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links, int index,
+                                                 rondo_topology_plan_hop_t* hop);
+/** @} */
+
+/** @name Reviews
+ * @{ */
+
+/** What two topologies differ in, or what is wrong with one. It does not need them any more. */
+typedef struct rondo_topology_review* rondo_topology_review_t;
+
+/** A finding of a review, and the limits (of NVLink or xGMI alone, if it joins all GPUs) of the machine with
+ * this one change, or this fault mended. Set size before use. */
+typedef struct {
+  size_t size;        /**< sizeof(rondo_topology_finding_t) in the caller's version of this header. */
+  const char* text;   /**< "1 NVLink instead of 2 between gpu0 and gpu3". */
+  const char* advice; /**< What to do; "" if it is a mere difference. */
+  double all_gather;  /**< Limit of all_gather's bus bandwidth in GB/s; 0: fewer than two GPUs are left; -1:
+                           not known, since descriptions cannot state the change, or the limits of the
+                           findings before took more than a second. */
+  double all_reduce;  /**< The same of all_reduce. */
+} rondo_topology_finding_t;
+
+/** What a second topology has otherwise than a first: devices, places and speeds of PCIe links, NVLinks and
+ * xGMI links, ports. Devices of equal bus ids are the same, then those of equal names. The limit of a
+ * finding is that of the first topology, with its settings, with this difference alone; if it has several
+ * hosts, each of them is changed.
+ * @param[out] review the review; NULL on failure
+ * @param a the first topology
+ * @param b the second topology */
+RONDO_API rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_topology_t a,
+                                                rondo_topology_t b);
+
+/** What is wrong with a machine, as far as its description shows it, worst first: links that equal devices
+ * have faster or more of, links that go one way, hidden PCI trees and the like, with what to do. The limit of
+ * a finding is that of the topology with this fault mended; if it has several hosts, on each of them.
+ * @param[out] review the review; NULL on failure
+ * @param topology the topology */
+RONDO_API rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_topology_t topology);
+
+/** A finding of a review.
+ * @param review the review, to which the strings belong
+ * @param index from 0
+ * @param[in,out] finding the finding; its text is NULL from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_finding(rondo_topology_review_t review, int index,
+                                                rondo_topology_finding_t* finding);
+
+/** Frees a review.
+ * @param review the review, or NULL */
+RONDO_API rondo_status_t rondo_topology_review_free(rondo_topology_review_t review);
 /** @} */
 
 #ifdef __cplusplus
