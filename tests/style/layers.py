@@ -41,8 +41,8 @@ LAYERS = [
      ("base", "gpu", "topology", "net", "health", "bootstrap", "diagnosis", "call", "plan", "exec",
       "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
     ("runtime/api", "api",
-     ("base", "graph", "detect", "formats", "limit", "review", "search", "algorithms", "bootstrap", "call", "plan", "comm",
-      "rondo")),
+     ("base", "graph", "detect", "formats", "limit", "review", "search", "algorithms", "bootstrap", "call",
+      "plan", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
