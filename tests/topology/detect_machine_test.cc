@@ -98,6 +98,17 @@ TEST_CASE("functions of a card are the one of the lowest number, however their p
   CHECK(machine.numa.front().devices.front().ports.size() == 2);
 }
 
+TEST_CASE("a virtual function is no port of its own beside its physical function") {
+  FakeSysfs sysfs(host({nic("0000:11:00.0", "mlx5_0", "1"), nic("0000:11:04.1", "mlx5_1", "1"),
+                        nic("0000:11:04.2", "eth7", "0")}));
+  for (const std::string bus_id : {"0000:11:04.1", "0000:11:04.2"})
+    sysfs.link(sysfs.function(bus_id) + "/physfn", sysfs.function("0000:11:00.0"));
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 1);
+  CHECK(machine.numa.front().devices.front().bus_id == "0000:11:00.0");
+  CHECK(machine.repairs.empty());
+}
+
 TEST_CASE("a verbs device that is software is no port of its own") {
   FakeSysfs sysfs(host({nic("0000:11:00.0", "eth0", "0")}));
   sysfs.file("devices/virtual/infiniband/rxe0/ports/1/state", "4: ACTIVE");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 namespace rondo {
@@ -22,7 +23,7 @@ int64_t megabits_of(const std::string& rate) {
   const std::string_view unit(end, static_cast<size_t>(rate.data() + rate.size() - end));
   if (failure != std::errc() || !unit.starts_with(" Gb/sec")) return 0;
   if (!(gigabits > 0) || gigabits * 1000 > static_cast<double>(kMaxPort_Mbps)) return 0;
-  return static_cast<int64_t>(gigabits * 1000 + 0.5);
+  return std::llround(gigabits * 1000);
 }
 
 class PortFinder {
@@ -45,7 +46,7 @@ class PortFinder {
     const std::string device = sysfs_.device_of(folder);
     if (device.empty() || is_virtual(device)) return;
     const PciPath path = pci_path_of(device);
-    if (!path.bus_ids.empty()) verbs_functions_.insert(path.bus_ids.back());
+    if (is_virtual_function(path)) return;
     std::string guid = sysfs_.text(folder + "/sys_image_guid");
     std::erase(guid, ':');
     for (const std::string& number : sysfs_.names(folder + "/ports")) {
@@ -64,6 +65,7 @@ class PortFinder {
                                                          "taken as not known",
                                                          rate.substr(0, 64)));
       found_.push_back({std::move(port), path});
+      if (!path.bus_ids.empty()) verbs_cards_.insert(path.slot());
     }
   }
 
@@ -75,7 +77,7 @@ class PortFinder {
       return;
     }
     PciPath path = pci_path_of(device);
-    if (!path.bus_ids.empty() && verbs_functions_.contains(path.bus_ids.back())) return;
+    if (is_virtual_function(path) || (!path.bus_ids.empty() && verbs_cards_.contains(path.slot()))) return;
     if (is_up(name))
       add_ethernet(name, std::move(path));
     else
@@ -109,6 +111,11 @@ class PortFinder {
     return state == "up" || state == "unknown";
   }
 
+  /// Of a card whose physical function is here too. In a virtual machine it is not, and the port counts.
+  bool is_virtual_function(const PciPath& path) {
+    return !path.bus_ids.empty() && !sysfs_.device_of(path.folders.back() + "/physfn").empty();
+  }
+
   static bool is_virtual(const std::string& device) { return device.starts_with("devices/virtual/"); }
 
   void say_unused(const char* folder) {
@@ -120,7 +127,7 @@ class PortFinder {
   Sysfs& sysfs_;
   std::vector<FoundPort> found_;
   std::vector<std::string> unused_, virtual_interfaces_;
-  std::set<std::string> verbs_functions_;  // bus ids
+  std::set<std::string> verbs_cards_;  // slots
 };
 
 }  // namespace
