@@ -98,7 +98,7 @@ TEST_CASE("functions of a card are the one of the lowest number, however their p
   CHECK(machine.numa.front().devices.front().ports.size() == 2);
 }
 
-TEST_CASE("a virtual function is no port of its own beside its physical function") {
+TEST_CASE("ports of virtual functions count if those of the physical function are not shown") {
   FakeSysfs sysfs(host({nic("0000:11:00.0", "mlx5_0", "1"), nic("0000:11:04.1", "mlx5_1", "1"),
                         nic("0000:11:04.2", "eth7", "0")}));
   for (const std::string bus_id : {"0000:11:04.1", "0000:11:04.2"})
@@ -107,6 +107,11 @@ TEST_CASE("a virtual function is no port of its own beside its physical function
   REQUIRE(machine.numa.front().devices.size() == 1);
   CHECK(machine.numa.front().devices.front().bus_id == "0000:11:00.0");
   CHECK(machine.repairs.empty());
+  std::filesystem::remove(sysfs / "class/infiniband/mlx5_0");
+  const Machine container = detected(sysfs);
+  REQUIRE(container.numa.front().devices.size() == 1);
+  CHECK(container.numa.front().devices.front().bus_id == "0000:11:04.1");
+  CHECK(container.numa.front().devices.front().ports.size() == 1);
 }
 
 TEST_CASE("a verbs device that is software is no port of its own") {

@@ -35,6 +35,7 @@ class PortFinder {
     say_unused(kVerbs);
     for (const std::string& name : sysfs_.names(kInterfaces)) add_interface(name);
     say_unused(kInterfaces);
+    leave_out_virtual_functions();
     if (found_.empty()) add_virtual_interfaces();
     for (size_t i = 0; i != found_.size(); ++i) found_[i].port.dev = static_cast<int>(i);
     return std::move(found_);
@@ -46,7 +47,6 @@ class PortFinder {
     const std::string device = sysfs_.device_of(folder);
     if (device.empty() || is_virtual(device)) return;
     const PciPath path = pci_path_of(device);
-    if (is_virtual_function(path)) return;
     std::string guid = sysfs_.text(folder + "/sys_image_guid");
     std::erase(guid, ':');
     for (const std::string& number : sysfs_.names(folder + "/ports")) {
@@ -77,7 +77,7 @@ class PortFinder {
       return;
     }
     PciPath path = pci_path_of(device);
-    if (is_virtual_function(path) || (!path.bus_ids.empty() && verbs_cards_.contains(path.slot()))) return;
+    if (!path.bus_ids.empty() && verbs_cards_.contains(path.slot())) return;
     if (is_up(name))
       add_ethernet(name, std::move(path));
     else
@@ -111,9 +111,17 @@ class PortFinder {
     return state == "up" || state == "unknown";
   }
 
-  /// Of a card whose physical function is here too. In a virtual machine it is not, and the port counts.
-  bool is_virtual_function(const PciPath& path) {
-    return !path.bus_ids.empty() && !sysfs_.device_of(path.folders.back() + "/physfn").empty();
+  /// Of cards whose physical functions were found too. A virtual machine or container may have the virtual
+  /// one alone, and its port counts.
+  void leave_out_virtual_functions() {
+    std::set<std::string> functions;
+    for (const FoundPort& found : found_)
+      if (!found.path.bus_ids.empty()) functions.insert(found.path.bus_ids.back());
+    std::erase_if(found_, [&](const FoundPort& found) {
+      if (found.path.bus_ids.empty()) return false;
+      const PciPath physical = pci_path_of(sysfs_.device_of(found.path.folders.back() + "/physfn"));
+      return !physical.bus_ids.empty() && functions.contains(physical.bus_ids.back());
+    });
   }
 
   static bool is_virtual(const std::string& device) { return device.starts_with("devices/virtual/"); }
