@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -98,6 +99,22 @@ TEST_CASE("functions of a card are the one of the lowest number, however their p
   CHECK(machine.numa.front().devices.front().ports.size() == 2);
 }
 
+TEST_CASE("ports of virtual functions count if those of the physical function are not shown") {
+  FakeSysfs sysfs(host({nic("0000:11:00.0", "mlx5_0", "1"), nic("0000:11:04.1", "mlx5_1", "1"),
+                        nic("0000:11:04.2", "eth7", "0")}));
+  for (const std::string bus_id : {"0000:11:04.1", "0000:11:04.2"})
+    sysfs.link(sysfs.function(bus_id) + "/physfn", sysfs.function("0000:11:00.0"));
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 1);
+  CHECK(machine.numa.front().devices.front().bus_id == "0000:11:00.0");
+  CHECK(machine.repairs.empty());
+  std::filesystem::remove(sysfs / "class/infiniband/mlx5_0");
+  const Machine container = detected(sysfs);
+  REQUIRE(container.numa.front().devices.size() == 1);
+  CHECK(container.numa.front().devices.front().bus_id == "0000:11:04.1");
+  CHECK(container.numa.front().devices.front().ports.size() == 1);
+}
+
 TEST_CASE("a verbs device that is software is no port of its own") {
   FakeSysfs sysfs(host({nic("0000:11:00.0", "eth0", "0")}));
   sysfs.file("devices/virtual/infiniband/rxe0/ports/1/state", "4: ACTIVE");
@@ -161,15 +178,26 @@ TEST_CASE("a link that has lost lanes is described as it is") {
   check_repair(machine, "0000:12:00.0/current_link_width: the link uses 4 of its 16 lanes");
 }
 
-TEST_CASE("the slower end of a link counts, unless the link runs faster") {
+TEST_CASE("the slower end of a link counts") {
   FakeSysfs sysfs(small_host());
-  const std::string port = sysfs.function("0000:12:00.0") + "/../max_link_speed";
-  sysfs.file(port, "8.0 GT/s PCIe");
-  CHECK(detected(sysfs).numa.front().devices[1].link_speed == "8.0 GT/s PCIe");
-  sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_speed", "16.0 GT/s PCIe");
+  sysfs.file(sysfs.function("0000:12:00.0") + "/../max_link_speed", "8.0 GT/s PCIe");
   const Machine machine = detected(sysfs);
-  CHECK(machine.numa.front().devices[1].link_speed == "16.0 GT/s PCIe");
-  check_repair(machine, "8.0 GT/s PCIe, but the link to 0000:12:00.0 has 16.0 GT/s PCIe: taken to be a port");
+  CHECK(machine.numa.front().devices[1].link_speed == "8.0 GT/s PCIe");
+  CHECK(machine.repairs.empty());
+}
+
+TEST_CASE("a port that states less than its link has is emulated, and does not count") {
+  for (const auto& [file, line, words] : {std::array{"max_link_speed", "8.0 GT/s PCIe", "8.0 GT/s PCIe x16"},
+                                          std::array{"max_link_width", "1", "16.0 GT/s PCIe x1"}}) {
+    FakeSysfs sysfs(small_host());
+    sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_speed", "16.0 GT/s PCIe");
+    sysfs.file(sysfs.function("0000:12:00.0") + "/../" + file, line);
+    const Machine machine = detected(sysfs);
+    CHECK(machine.numa.front().devices[1].link_speed == "16.0 GT/s PCIe");
+    CHECK(machine.numa.front().devices[1].link_width == 16);
+    check_repair(machine, std::string(": its maximum is ") + words +
+                              ", but the link to 0000:12:00.0 has 16.0 GT/s PCIe x16: taken to be a port");
+  }
 }
 
 TEST_CASE("links that are not known have no speed and no lanes") {

@@ -77,8 +77,9 @@ void FakeSysfs::write_tree(const PciDevice& device, const std::string& above, in
   write_function(device, device.bus_id, folder, numa_id);
   const std::string slot = device.bus_id.substr(0, device.bus_id.size() - 1);
   for (size_t i = 0; i != device.ports.size(); ++i) {  // each on a function of its own
-    const std::string function = port + "/" + slot + std::to_string(i);
-    if (i > 0) write_function(device, slot + std::to_string(i), function, numa_id);
+    const std::string bus_id = i == 0 ? device.bus_id : fmt::format("{}{}", slot, i);
+    const std::string function = fmt::format("{}/{}", port, bus_id);
+    if (i > 0) write_function(device, bus_id, function, numa_id);
     write_port(device.ports[i], function);
   }
   for (const PciDevice& below : device.below) write_tree(below, folder, numa_id);

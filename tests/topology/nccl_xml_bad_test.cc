@@ -245,7 +245,7 @@ TEST_CASE("a description says what it lacks before plans can be searched for") {
         Missing{"2 PCI devices without a class, a GPU or a network port"});
   CHECK(missing_parts(read(changed(" sm=\"80\"", ""))) ==
         Missing{"2 GPUs with links but without a compute capability"});
-  CHECK(missing_parts(read(in_cpu(""))) == Missing{"GPUs"});
+  CHECK(missing_parts(read(in_cpu(""))) == Missing{"no GPUs"});
 }
 
 TEST_CASE("no text takes more than a second or 64 MiB") {

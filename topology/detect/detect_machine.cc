@@ -27,13 +27,9 @@ void add_amd_gpus(Sysfs& sysfs, PciTree& tree) {
 /// Functions of one device share its link: their ports become those of the first.
 void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node) {
   std::map<std::string, PciPath> devices;  // by the bus id without the function
-  const auto slot_of = [](const PciPath& path) {
-    const std::string& bus_id = path.bus_ids.back();
-    return bus_id.substr(0, bus_id.rfind('.'));
-  };
   for (const FoundPort& found : ports) {
     if (found.path.bus_ids.empty()) continue;
-    const auto [device, is_new] = devices.emplace(slot_of(found.path), found.path);
+    const auto [device, is_new] = devices.emplace(found.path.slot(), found.path);
     if (!is_new && found.path.bus_ids < device->second.bus_ids) device->second = found.path;
   }
   for (FoundPort& found : ports) {
@@ -42,7 +38,7 @@ void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node
       first_node.ports.push_back(std::move(found.port));
       continue;
     }
-    PciDevice& device = tree.add(devices.at(slot_of(found.path)));
+    PciDevice& device = tree.add(devices.at(found.path.slot()));
     device.has_nic = true;
     device.ports.push_back(std::move(found.port));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 namespace rondo {
@@ -22,7 +23,7 @@ int64_t megabits_of(const std::string& rate) {
   const std::string_view unit(end, static_cast<size_t>(rate.data() + rate.size() - end));
   if (failure != std::errc() || !unit.starts_with(" Gb/sec")) return 0;
   if (!(gigabits > 0) || gigabits * 1000 > static_cast<double>(kMaxPort_Mbps)) return 0;
-  return static_cast<int64_t>(gigabits * 1000 + 0.5);
+  return std::llround(gigabits * 1000);
 }
 
 class PortFinder {
@@ -34,6 +35,7 @@ class PortFinder {
     say_unused(kVerbs);
     for (const std::string& name : sysfs_.names(kInterfaces)) add_interface(name);
     say_unused(kInterfaces);
+    leave_out_virtual_functions();
     if (found_.empty()) add_virtual_interfaces();
     for (size_t i = 0; i != found_.size(); ++i) found_[i].port.dev = static_cast<int>(i);
     return std::move(found_);
@@ -45,7 +47,6 @@ class PortFinder {
     const std::string device = sysfs_.device_of(folder);
     if (device.empty() || is_virtual(device)) return;
     const PciPath path = pci_path_of(device);
-    if (!path.bus_ids.empty()) verbs_functions_.insert(path.bus_ids.back());
     std::string guid = sysfs_.text(folder + "/sys_image_guid");
     std::erase(guid, ':');
     for (const std::string& number : sysfs_.names(folder + "/ports")) {
@@ -64,6 +65,7 @@ class PortFinder {
                                                          "taken as not known",
                                                          rate.substr(0, 64)));
       found_.push_back({std::move(port), path});
+      if (!path.bus_ids.empty()) verbs_cards_.insert(path.slot());
     }
   }
 
@@ -75,7 +77,7 @@ class PortFinder {
       return;
     }
     PciPath path = pci_path_of(device);
-    if (!path.bus_ids.empty() && verbs_functions_.contains(path.bus_ids.back())) return;
+    if (!path.bus_ids.empty() && verbs_cards_.contains(path.slot())) return;
     if (is_up(name))
       add_ethernet(name, std::move(path));
     else
@@ -109,6 +111,19 @@ class PortFinder {
     return state == "up" || state == "unknown";
   }
 
+  /// Of cards whose physical functions were found too. A virtual machine or container may have the virtual
+  /// one alone, and its port counts.
+  void leave_out_virtual_functions() {
+    std::set<std::string> functions;
+    for (const FoundPort& found : found_)
+      if (!found.path.bus_ids.empty()) functions.insert(found.path.bus_ids.back());
+    std::erase_if(found_, [&](const FoundPort& found) {
+      if (found.path.bus_ids.empty()) return false;
+      const PciPath physical = pci_path_of(sysfs_.device_of(found.path.folders.back() + "/physfn"));
+      return !physical.bus_ids.empty() && functions.contains(physical.bus_ids.back());
+    });
+  }
+
   static bool is_virtual(const std::string& device) { return device.starts_with("devices/virtual/"); }
 
   void say_unused(const char* folder) {
@@ -120,7 +135,7 @@ class PortFinder {
   Sysfs& sysfs_;
   std::vector<FoundPort> found_;
   std::vector<std::string> unused_, virtual_interfaces_;
-  std::set<std::string> verbs_functions_;  // bus ids
+  std::set<std::string> verbs_cards_;  // slots
 };
 
 }  // namespace

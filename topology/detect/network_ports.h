@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ports of a host's network interfaces that are in use: those of verbs devices, and Ethernet interfaces
-// that are not the same ports.
+// of cards without one, since the interfaces of a card with one are the same ports.
 #pragma once
 
 #include <string>

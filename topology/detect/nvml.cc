@@ -14,12 +14,13 @@ struct nvmlDevice;
 using NvmlDevice = nvmlDevice*;
 using NvmlReturn = int;
 
-constexpr NvmlReturn kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kFunctionNotFound = 13;
+constexpr NvmlReturn kSuccess = 0, kInvalidArgument = 2, kFunctionNotFound = 13;
 constexpr unsigned kMaxNvLinks = 64;                              // of a GPU; today's have 18
 constexpr unsigned kMaxNvmlGpus = 1024;                           // more than any host has
 constexpr unsigned kUuidBytes = 96;                               // NVML_DEVICE_UUID_V2_BUFFER_SIZE
 constexpr unsigned kCarriesPeerBytes = 0;                         // NVML_NVLINK_CAP_P2P_SUPPORTED
 constexpr int kPeerReads = 0, kPeerWrites = 1, kPeerNvLinks = 2;  // nvmlGpuP2PCapsIndex_t
+constexpr int kP2pOk = 0, kP2pUnknown = 6;                        // nvmlGpuP2PStatus_t
 constexpr int kRemoteGpu = 0, kRemoteNpu = 1, kRemoteSwitch = 2;  // nvmlIntNvLinkDeviceType_t
 
 struct NvmlPciInfo {  // nvmlPciInfo_t
@@ -174,14 +175,17 @@ class NvmlReader {
     }
   }
 
+  /// In this order: drivers train idle links when asked what they carry.
   void read_links(NvmlDevice device, NvmlGpu& gpu) {
     for (unsigned link = 0; link != kMaxNvLinks; ++link) {
+      unsigned carries = 0;
       int is_up = 0;
-      const NvmlReturn result = nvml_.nvmlDeviceGetNvLinkState(device, link, &is_up);
-      if (result == kInvalidArgument || result == kNotSupported || result == kFunctionNotFound) return;
-      unsigned carries = 1;
-      nvml_.nvmlDeviceGetNvLinkCapability(device, link, kCarriesPeerBytes, &carries);
-      if (result == kSuccess && is_up == 1 && carries != 0) read_remote(device, link, gpu);
+      const NvmlReturn result =
+          nvml_.nvmlDeviceGetNvLinkCapability(device, link, kCarriesPeerBytes, &carries);
+      if (result == kInvalidArgument || result == kFunctionNotFound) return;
+      if (result != kSuccess || carries == 0) continue;
+      if (nvml_.nvmlDeviceGetNvLinkState(device, link, &is_up) == kSuccess && is_up == 1)
+        read_remote(device, link, gpu);
     }
   }
 
@@ -207,9 +211,11 @@ class NvmlReader {
       added.target = FabricTarget::NvSwitch;
   }
 
+  /// If NVML does not know, they may.
   bool may(NvmlDevice from, NvmlDevice to, int what) const {
-    int status = 0;  // NVML_P2P_STATUS_OK
-    return nvml_.nvmlDeviceGetP2PStatus(from, to, what, &status) != kSuccess || status == 0;
+    int status = kP2pUnknown;
+    return nvml_.nvmlDeviceGetP2PStatus(from, to, what, &status) != kSuccess || status == kP2pOk ||
+           status == kP2pUnknown;
   }
 
   NvmlPeer read_peer(NvmlDevice from, NvmlDevice to) const {

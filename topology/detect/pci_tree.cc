@@ -116,10 +116,13 @@ void PciTree::read_link(PciDevice& device, const std::string& below, const std::
   const LinkEnd own = read_end(below, "max"), now = read_end(below, "current");
   LinkEnd port;
   if (!above.empty()) port = read_end(above, "max");
-  if (now.lane_kBps > port.lane_kBps && port.lane_kBps > 0) {
-    sysfs_.repair(above + "/max_link_speed",
-                  fmt::format("{}, but the link to {} has {}: taken to be a port that is emulated",
-                              port.speed, device.bus_id, now.speed));
+  const bool is_emulated =
+      (port.lane_kBps > 0 && now.lane_kBps > port.lane_kBps) || (port.lanes > 0 && now.lanes > port.lanes);
+  if (is_emulated) {
+    sysfs_.repair(
+        above, fmt::format("its maximum is {} x{}, but the link to {} has {} x{}: taken to be a port that is "
+                           "emulated",
+                           port.speed, port.lanes, device.bus_id, now.speed, now.lanes));
     port = {};
   }
   const bool is_port_slower = port.lane_kBps > 0 && (own.speed.empty() || port.lane_kBps < own.lane_kBps);

@@ -25,6 +25,9 @@ namespace rondo {
 struct PciPath {
   std::vector<std::string> bus_ids;
   std::vector<std::string> folders;
+
+  /// The last bus id without the function: functions of one card share it, and the link.
+  std::string slot() const { return bus_ids.back().substr(0, bus_ids.back().rfind('.')); }
 };
 
 /// From "devices/pci0000:10/0000:10:00.0/0000:11:00.0/net/eth0".

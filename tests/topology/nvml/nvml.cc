@@ -183,6 +183,7 @@ EXPORTED int nvmlDeviceGetNvLinkState(nvmlDevice* device, unsigned link, int* is
 EXPORTED int nvmlDeviceGetNvLinkCapability(nvmlDevice* device, unsigned link, unsigned capability,
                                            unsigned* result) {
   const Link* const found = link_of(device, link);
+  if (device->links.empty()) return kNotSupported;
   if (found == nullptr || capability > 5) return kInvalidArgument;
   *result = found->carries ? 1 : 0;
   return kSuccess;
