@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/settings.h"
 #include "detect/complete_template.h"
 #include "detect/detect_machine.h"
 #include "formats/machine_file.h"
@@ -50,9 +51,36 @@ Result<Machine> read_machine(const char* path) {
   return machine;
 }
 
-/// `missing` is said between the machine's name and what it lacks.
+/// Writes it as NCCL's XML; "-": to standard output.
+Status write_machine(const Machine& machine, const std::string& path) {
+  const std::string text = nccl_xml(machine);
+  const bool to_output = path == "-";
+  const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path.c_str(), "we"),
+                                                     std::fclose);
+  FILE* const file = to_output ? stdout : opened.get();
+  if (file == nullptr) return system_error(path, errno);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  return whole ? Status() : system_error(path, errno);
+}
+
+/// The variable that names a description of this host, if one does.
+std::optional<Setting> variable_of_this_host() {
+  for (const Setting which : {Setting::TopoFile, Setting::NcclTopoFile})
+    if (setting(which)) return which;
+  return std::nullopt;
+}
+
+Result<Machine> machine_of_variable(Setting which) {
+  auto machine = read_machine(setting(which)->c_str());
+  if (machine.ok()) return machine;
+  return error(machine.status().code(), "{}: {}", setting_info(which).variable, machine.status().message());
+}
+
+// Said between a machine's name and what it lacks.
+constexpr const char *kTemplateHas = ": a template, which has", *kHostHas = " has";
+
 Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given,
-            const char* missing = ": a template, which has") {
+            const char* missing = kTemplateHas) {
   constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
@@ -88,7 +116,11 @@ rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_top
   return guarded("rondo_topology_detect", nullptr, [&]() -> Status {
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
-    return make(topology, detect_machine({}), config, " has");
+    const auto variable = variable_of_this_host();
+    auto machine = variable ? machine_of_variable(*variable) : detect_machine({});
+    const auto dump = setting(Setting::NcclTopoDumpFile);
+    if (machine.ok() && dump) RONDO_TRY(write_machine(machine.value(), *dump));
+    return make(topology, std::move(machine), config, variable ? kTemplateHas : kHostHas);
   });
 }
 
@@ -117,15 +149,7 @@ rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) 
   return guarded("rondo_topology_save", nullptr, [&]() -> Status {
     RONDO_TRY(check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    const std::string text = nccl_xml(topology->machine);
-    const bool to_output = std::string_view(path) == "-";
-    const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
-                                                       std::fclose);
-    FILE* const file = to_output ? stdout : opened.get();
-    if (file == nullptr) return system_error(path, errno);
-    const bool whole =
-        std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-    return whole ? Status() : system_error(path, errno);
+    return write_machine(topology->machine, path);
   });
 }
 

@@ -89,6 +89,23 @@ class Topo(unittest.TestCase):
         self.assertEqual(gpus, expected)
         self.assertIn("a template; 8 GPUs of this host", completed)
 
+    def test_a_file_can_describe_this_host(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, other, dump = (os.path.join(folder, name) for name in ("a.xml", "b.xml", "dump.xml"))
+            output("--machine", "dgx-1v", "--save", path)
+            output("--machine", "mi300x", "--save", other)
+            expected = output("--machine", "dgx-1v")
+            self.assertEqual(output(NCCL_TOPO_FILE=path), expected)
+            self.assertEqual(output(RONDO_TOPO_FILE=path, NCCL_TOPO_FILE=other, NCCL_TOPO_DUMP_FILE=dump), expected)
+            self.assertEqual(output("--load", dump), expected)
+            self.assertEqual(output("--load", path, RONDO_TOPO_FILE=other), expected)
+            missing = topo(RONDO_TOPO_FILE=os.path.join(folder, "none.xml"))
+            self.assertEqual(missing.returncode, 1)
+            self.assertIn(f"RONDO_TOPO_FILE: {folder}/none.xml: No such file or directory", missing.stderr)
+            unwritable = topo(RONDO_TOPO_FILE=path, NCCL_TOPO_DUMP_FILE=folder)
+            self.assertEqual(unwritable.returncode, 1)
+            self.assertIn(f"{folder}: Is a directory", unwritable.stderr)
+
     def test_known_machines_have_trees(self):
         self.assertIn("hgx-h100", known())
         for name in known():

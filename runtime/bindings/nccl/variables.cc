@@ -60,7 +60,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_COLLNET_ENABLE", false, "there is no reduction in the network"},
     {"NCCL_MNNVL_ENABLE", false, "NVLink between hosts is not used"},
     {"NCCL_TOPO_FILE", false, "calls are not planned by topologies yet; rondo-topo --load reads such files"},
-    {"NCCL_TOPO_DUMP_FILE", false, "GPUs and their links are not detected yet"},
+    {"NCCL_TOPO_DUMP_FILE", false, "rondo-topo --save writes such files"},
     {"NCCL_GRAPH_FILE", false, "calls are not planned by topologies yet"},
     {"NCCL_GRAPH_DUMP_FILE", false, "calls are not planned by topologies yet"},
     {"NCCL_MIN_NCHANNELS", false, "RONDO_CHANNELS sets the maximum; calls use what they need"},
