@@ -24,7 +24,7 @@ constexpr int kBadOptions = 2;
 constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
-  std::string load, machine, save;
+  std::string load, machine, save, host_root;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
   bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
@@ -43,7 +43,14 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
-  app.add_flag("--doctor", options.doctor, "what is wrong with the machine, what that costs, and what to do");
+  auto* doctor = app.add_flag("--doctor", options.doctor,
+                              "what is wrong with the machine, what that costs, and what to do; without a "
+                              "machine: with this host's settings");
+  app.add_option("--host-root", options.host_root,
+                 "with --doctor, without a machine: a folder with sys and proc of another host")
+      ->check(CLI::ExistingDirectory)
+      ->needs(doctor)
+      ->excludes("--load", "--machine");
   app.add_option("--diff", options.diff,
                  "what machine B has less or more than machine A, and what that costs; files or well-known "
                  "machines")
@@ -130,6 +137,10 @@ int run(const TopoOptions& options) {
   }
   if (options.is_limits) {
     print_limits(options.limits, config);
+    return 0;
+  }
+  if (options.doctor && options.load.empty() && options.machine.empty()) {
+    fmt::print("{}", host_fault_list(options.host_root));
     return 0;
   }
   if (options.load.empty() && options.machine.empty()) {
