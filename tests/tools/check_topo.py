@@ -190,7 +190,7 @@ class Topo(unittest.TestCase):
     def test_the_doctor_finds_the_faults_of_recorded_machines(self):
         vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
         self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  gpu0, gpu1, gpu2 and gpu3: their NUMA node is not known$")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the NUMA node of gpu0, gpu1, gpu2 and gpu3 is not known$")
         azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
         self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
         self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")
@@ -207,7 +207,7 @@ class Topo(unittest.TestCase):
             broken.flush()
             lines = output("--load", broken.name, "--doctor").splitlines()
         self.assertRegex(lines[2], r"^ +\+20\.0 +\+20\.0  gpu0 and gpu3: 5 NVLinks; most GPUs have 6$")
-        self.assertRegex(lines[4], r"gpu4, gpu5, gpu6 and gpu7: no NIC on their NUMA node")
+        self.assertRegex(lines[4], r"no NIC on the NUMA node of gpu4, gpu5, gpu6 and gpu7; on others: nic enp1s0f0$")
 
     def test_the_doctor_looks_at_the_settings_of_a_host(self):
         with tempfile.TemporaryDirectory() as root:
