@@ -8,6 +8,7 @@
 
 #include "review/differences.h"
 #include "review/faults.h"
+#include "review/host_faults.h"
 #include "review/machine_finding.h"
 #include "topology_handle.h"
 
@@ -95,6 +96,15 @@ rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_to
       return std::tuple(entry.all_gather, entry.all_reduce);
     });
     *review = found.release();
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_diagnose_host(rondo_topology_review_t* review, const char* root) {
+  return guarded("rondo_topology_diagnose_host", nullptr, [&]() -> Status {
+    if (review == nullptr) return api::null_argument("review");
+    *review = nullptr;
+    *review = priced({}, 1, host_faults(root != nullptr ? root : "")).release();
     return {};
   });
 }

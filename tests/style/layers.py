@@ -13,7 +13,7 @@ LAYERS = [
     ("topology/detect", "detect", ("base", "graph")),
     ("topology/formats", "formats", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
-    ("topology/review", "review", ("base", "graph", "limit")),
+    ("topology/review", "review", ("base", "graph", "limit", "topology")),
     ("topology/search", "search", ("base", "graph", "limit")),
     ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),

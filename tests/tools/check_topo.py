@@ -246,7 +246,7 @@ class Topo(unittest.TestCase):
     def test_the_doctor_finds_the_faults_of_recorded_machines(self):
         vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
         self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  gpu0, gpu1, gpu2 and gpu3: their NUMA node is not known$")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the NUMA node of gpu0, gpu1, gpu2 and gpu3 is not known$")
         azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
         self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
         self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")
@@ -263,7 +263,17 @@ class Topo(unittest.TestCase):
             broken.flush()
             lines = output("--load", broken.name, "--doctor").splitlines()
         self.assertRegex(lines[2], r"^ +\+20\.0 +\+20\.0  gpu0 and gpu3: 5 NVLinks; most GPUs have 6$")
-        self.assertRegex(lines[4], r"gpu4, gpu5, gpu6 and gpu7: no NIC on their NUMA node")
+        self.assertRegex(lines[4], r"no NIC on the NUMA node of gpu4, gpu5, gpu6 and gpu7; on others: nic enp1s0f0$")
+
+    def test_the_doctor_looks_at_the_settings_of_a_host(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the settings of this host\n")
+            os.makedirs(os.path.join(root, "proc", "self"))
+            os.makedirs(os.path.join(root, "sys", "class", "infiniband", "mlx5_0"))
+            with open(os.path.join(root, "proc", "self", "limits"), "w", encoding="utf-8") as file:
+                file.write("Max locked memory  8388608  8388608  bytes\n")
+            self.assertRegex(output("--doctor", "--host-root", root), r"^this process may lock 8192 KiB.*\n-> ulimit ")
+        self.assertTrue(output("--doctor"))  # this host, whatever it is
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
@@ -283,6 +293,9 @@ class Topo(unittest.TestCase):
                 (["--machine", "dgx-2", "--svg", "--plan", "--root", "16"], 2, "--root is 16: expected 0 to 15"),
                 (["--machine", "dgx-2", "--svg", "--root", "1"], 2, "--plan"),
                 (["--machine", "dgx-2", "--svg", "--plan", "--hosts", "2"], 2, "pictures of plans have one host"),
+                (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
+                (["--host-root", "/"], 2, "--doctor"),
+                (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

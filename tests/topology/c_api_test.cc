@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -337,6 +338,25 @@ TEST_CASE("a diagnosis has what is wrong, worst first, with what to do and the l
     CHECK(finding.advice != std::string());
   }
   CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("a diagnosis of a host has what to do, and no limits") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() + "/proc/self");
+  std::filesystem::create_directories(folder.path() + "/sys/class/infiniband/mlx5_0");
+  std::ofstream(folder.path() + "/proc/self/limits") << "Max locked memory  65536  65536  bytes\n";
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_diagnose_host(&review, folder.path().c_str()) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK_THAT(finding.text, Catch::StartsWith("this process may lock 64 KiB"));
+  CHECK_THAT(finding.advice, Catch::StartsWith("ulimit -l unlimited"));
+  CHECK(finding.all_gather == -1);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  REQUIRE(rondo_topology_diagnose_host(&review, nullptr) == RONDO_OK);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  refused(rondo_topology_diagnose_host(nullptr, nullptr), RONDO_INVALID_ARGUMENT, "review is NULL");
 }
 
 TEST_CASE("reviews of what is no topology are refused by name") {

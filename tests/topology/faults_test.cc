@@ -120,7 +120,7 @@ TEST_CASE("GPUs far from all NICs are told") {
   const Texts found = said(box, 2);
   REQUIRE(found.size() == 1);
   CHECK_THAT(found[0], Catch::StartsWith(
-                           "gpu0, gpu1, gpu2 and gpu3: no NIC on their NUMA node; on others: nic mlx5_1: "));
+                           "no NIC on the NUMA node of gpu0, gpu1, gpu2 and gpu3; on others: nic mlx5_1: "));
   CHECK(found[0] != found[0].substr(0, found[0].rfind(' ') + 1) + limit(box, 2));
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("virtual machines hide what they are made of") {
               "the speeds of their links are not known: ?"});
   numa.id = -1;
   CHECK(said(box).size() == 2);
-  CHECK(said(box)[1] == "gpu0, gpu1, gpu2, gpu3, gpu4 and 3 others: their NUMA node is not known: ?");
+  CHECK(said(box)[1] == "the NUMA node of gpu0, gpu1, gpu2, gpu3, gpu4 and 3 others is not known: ?");
 }
 
 TEST_CASE("switches without P2P cost what their GPUs could exchange there") {

@@ -24,7 +24,7 @@ constexpr int kBadOptions = 2;
 constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
-  std::string load, machine, save;
+  std::string load, machine, save, host_root;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
   bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
@@ -43,7 +43,14 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
-  app.add_flag("--doctor", options.doctor, "what is wrong with the machine, what that costs, and what to do");
+  auto* doctor = app.add_flag("--doctor", options.doctor,
+                              "what is wrong with the machine and, if that is this host, with its settings; "
+                              "what that costs, and what to do");
+  app.add_option("--host-root", options.host_root,
+                 "with --doctor: a folder with sys and proc of another host, whose settings alone are judged")
+      ->check(CLI::ExistingDirectory)
+      ->needs(doctor)
+      ->excludes("--load", "--machine");
   app.add_option("--diff", options.diff,
                  "what machine B has less or more than machine A, and what that costs; files or well-known "
                  "machines")
@@ -132,6 +139,10 @@ int run(const TopoOptions& options) {
     print_limits(options.limits, config);
     return 0;
   }
+  if (!options.host_root.empty()) {
+    fmt::print("{}", host_fault_list(options.host_root));
+    return 0;
+  }
   if (const std::string problem = plan_problem(options); !problem.empty()) {
     fmt::print(stderr, "rondo-topo: {}\n", problem);
     return kBadOptions;
@@ -149,6 +160,8 @@ int run(const TopoOptions& options) {
                            : !options.machine.empty() ? options.machine
                                                       : "this host";
   if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));
+  if (options.doctor && options.load.empty() && options.machine.empty())
+    fmt::print("{}", host_fault_list(options.host_root));
   if (options.svg) fmt::print("{}", svg_picture(machine, name, plan ? &*plan : nullptr));
   if (!options.paths && !options.limit && !options.dot && !options.svg && !options.doctor &&
       options.save.empty())

@@ -97,4 +97,14 @@ std::string fault_table(const NamedTopology& machine, const std::vector<std::str
   return text;
 }
 
+std::string host_fault_list(const std::string& root) {
+  rondo_topology_review_t review = nullptr;
+  require(rondo_topology_diagnose_host(&review, root.empty() ? nullptr : root.c_str()));
+  const OwnedReview owner(review);
+  std::string text;
+  for (const rondo_topology_finding_t& finding : findings_of(review))
+    text += fmt::format("{}\n-> {}\n", finding.text, finding.advice);
+  return text.empty() ? "no fault found in the settings of this host\n" : text;
+}
+
 }  // namespace rondo::topo

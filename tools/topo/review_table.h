@@ -22,4 +22,7 @@ std::string difference_table(const NamedTopology& a, const NamedTopology& b);
 /// description left to guess.
 std::string fault_table(const NamedTopology& machine, const std::vector<std::string>& remarks);
 
+/// What on this host, or on one with its sys and proc below `root`, slows collectives down, and what to do.
+std::string host_fault_list(const std::string& root);
+
 }  // namespace rondo::topo

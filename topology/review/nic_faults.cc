@@ -87,8 +87,8 @@ void find_nodes_without_nic(const Machine& machine, Faults& faults) {
   }
   if (far.empty()) return;
   for (const MachinePart& nic : nics) bus_ids.push_back(nic.device->bus_id);
-  faults.push_back({fmt::format("{}: no NIC on their NUMA node{}; on others: {}", names_of(far),
-                                numa.size() == 1 ? "" : "s", names_of(nics)),
+  faults.push_back({fmt::format("no NIC on the NUMA node{} of {}; on others: {}", numa.size() == 1 ? "" : "s",
+                                names_of(far), names_of(nics)),
                     nics.size() > 1
                         ? "if traffic between hosts matters, move some NICs to slots of that processor"
                         : "if traffic between hosts matters, add a NIC to a slot of that processor",

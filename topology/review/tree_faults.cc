@@ -33,7 +33,7 @@ void find_unknown_numa(const Machine& machine, Faults& faults) {
   std::erase_if(gpus, [](const MachinePart& gpu) { return gpu.numa->id >= 0; });
   if (gpus.empty()) return;
   faults.push_back(
-      {fmt::format("{}: their NUMA node is not known", names_of(gpus)),
+      {fmt::format("the NUMA node of {} is not known", names_of(gpus)),
        "have the hypervisor show NUMA nodes and place devices and memory on them; on a physical machine "
        "look at the firmware's NUMA settings",
        {}});
