@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rings make the links of a machine carry, from their orders and the graph alone: how the search's own
+// figures are checked, and how orders of others, such as NCCL's, are compared with them. Pure functions: any
+// thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "graph/topology_graph.h"
+#include "limit/rational.h"
+#include "search/rings.h"
+
+namespace rondo {
+
+struct RingLoad {
+  std::vector<Rational> link_kBps;  // by link: of the hops that cross it, at the speeds of the channels
+  Rational scale;                   // the largest link_kBps / kBps of a link: at most 1 if the links suffice
+  Rational bus_kBps;                // of the channels if all are sped up or slowed down until that is 1
+  std::vector<int> busiest;         // links with that largest quotient
+};
+
+/// InvalidArgument, with what is wrong, if these are not rings of the GPUs: orders that do not have every
+/// rank once, GPUs without a path from one to the next, hops between hosts without a NIC of each.
+Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus,
+                           std::span<const RingChannel> channels);
+
+}  // namespace rondo
