@@ -23,7 +23,7 @@ class CycleSearch {
  public:
   /// Ends after `max_hops` have been entered, or when the limit is reached.
   CycleSearch(int nodes, Goal& goal, WorkLimit& limit, int64_t max_hops)
-      : goal_(goal), limit_(limit), hops_left_(max_hops) {
+      : goal_(goal), limit_(limit), max_hops_(max_hops) {
     for (int node = 1; node != nodes; ++node) left_.push_back(node);
   }
 
@@ -58,13 +58,15 @@ class CycleSearch {
   }
 
   bool has_time() {
-    if (--hops_left_ < 0 || (hops_left_ % kHopsAStep == 0 && !limit_.allows(1))) is_cut_short_ = true;
+    if (hops_ == max_hops_ || (hops_ % kHopsAStep == 0 && !limit_.allows(1))) is_cut_short_ = true;
+    ++hops_;
     return !is_cut_short_;
   }
 
   Goal& goal_;
   WorkLimit& limit_;
-  int64_t hops_left_;
+  const int64_t max_hops_;
+  int64_t hops_ = 0;
   std::vector<int> order_, left_;
   bool ended_ = false, is_cut_short_ = false;
 };

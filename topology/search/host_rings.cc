@@ -16,8 +16,10 @@ namespace {
 // Of one depth-first search: enough for all rings through 8 nodes.
 constexpr int64_t kMaxHops = 16'000;
 
-// Of taking the widest rings: on a machine where it can succeed, it does so within the first few.
+// Of taking the widest rings: where it can reach the bound, it does so within the first few, and further ones
+// may need fewer rings.
 constexpr int kAttempts = 48;
+constexpr int kAttemptsAtBound = 12;
 constexpr int kMaxEqualRings = 8;
 
 class HostSearch {
@@ -46,9 +48,15 @@ class HostSearch {
     WorkLimit half = limit_.half();
     HostRings best;
     std::minstd_rand random;  // the same numbers on every host
-    for (int attempt = 0; attempt != kAttempts && !best.is_optimal && !half.over(); ++attempt)
+    size_t fewest = 1;        // rings that can reach the bound
+    for (int attempt = 0; attempt != kAttempts && !half.over(); ++attempt) {
+      if (best.is_optimal && (best.rings.size() <= fewest || attempt >= kAttemptsAtBound)) break;
       keep_better(
           best, take_widest(attempt == 0 ? nullptr : &random, bound_ / (attempt % kMaxEqualRings + 1), half));
+      if (attempt > 0 || best.rings.empty()) continue;
+      const int64_t widest = best.rings[0].kBps;
+      fewest = static_cast<size_t>((bound_ + widest - 1) / widest);
+    }
     limit_.count(half);
     return best;
   }

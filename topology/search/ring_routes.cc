@@ -2,8 +2,10 @@
 #include "ring_routes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "limit/rational.h"
 #include "limit/usable_links.h"
 
 namespace rondo {
@@ -23,6 +25,27 @@ TopologyGraph with_links(const TopologyGraph& graph, const std::vector<int>& lin
   std::vector<TopologyLink> kept;
   for (const int link : links) kept.push_back(graph.link(link));
   return {{graph.nodes().begin(), graph.nodes().end()}, std::move(kept)};
+}
+
+// Shares of ways add up to kMaxExact at most, or to kRounded, so that sums of many of them stay fractions of
+// 64 bits. Machines have up to 18 NVLinks a GPU.
+constexpr int64_t kMaxExact = 24;
+constexpr int64_t kRounded = 1024;
+
+/// As wide as the ways, exactly if that takes few parts, else in 1024ths: differences of rounded sums.
+std::vector<int64_t> small_shares(std::vector<int64_t> widths) {
+  const int64_t divisor =
+      std::accumulate(widths.begin(), widths.end(), int64_t{0}, std::gcd<int64_t, int64_t>);
+  for (int64_t& width : widths) width /= divisor;
+  const WideInteger all = std::accumulate(widths.begin(), widths.end(), WideInteger{0});
+  if (all <= kMaxExact) return widths;
+  WideInteger before = 0;
+  for (int64_t& width : widths) {
+    const WideInteger upto = before + width;
+    width = static_cast<int64_t>(upto * kRounded / all - before * kRounded / all);
+    before = upto;
+  }
+  return widths;
 }
 
 }  // namespace
@@ -61,20 +84,24 @@ std::optional<RingRoutes::NetworkLinks> RingRoutes::network_of(int nic) const {
 /// leads from a to s and t, the second from both to b.
 std::vector<Hop> RingRoutes::spread(const std::vector<int>& links) const {
   const auto at = [&](size_t i) -> const TopologyLink& { return there_.link(links[i]); };
+  const auto link = [&](size_t i) { return links_[static_cast<size_t>(links[i])]; };
   std::vector<Hop> hops;
   for (size_t i = 0; i != links.size();) {
-    const int start = at(i).from;
     size_t end = i + 2;
-    while (end + 1 < links.size() && at(end).from == start && at(end + 1).to == at(i + 1).to) end += 2;
+    while (end + 1 < links.size() && at(end).from == at(i).from && at(end + 1).to == at(i + 1).to) end += 2;
     if (end == i + 2) {
-      hops.push_back({{links_[static_cast<size_t>(links[i++])], 1}});
+      hops.push_back({{link(i++), 1}});
       continue;
     }
+    std::vector<int64_t> widths;
+    for (size_t way = i; way != end; way += 2) widths.push_back(std::min(at(way).kBps, at(way + 1).kBps));
     Hop first, second;
-    for (; i != end; i += 2) {
-      const int64_t share = std::min(at(i).kBps, at(i + 1).kBps);
-      first.push_back({links_[static_cast<size_t>(links[i])], share});
-      second.push_back({links_[static_cast<size_t>(links[i + 1])], share});
+    for (const int64_t share : small_shares(widths)) {
+      if (share > 0) {
+        first.push_back({link(i), share});
+        second.push_back({link(i + 1), share});
+      }
+      i += 2;
     }
     hops.push_back(std::move(first));
     hops.push_back(std::move(second));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RingRoutes: the links that a hop of a ring crosses: those of the best path from a GPU to another of its
 // host, to a NIC, or from a NIC. GPUs that take no part forward nothing. Through several NVSwitches bytes
-// spread by the bandwidth that leads through each. One thread at a time; the graph has to outlive it.
+// spread by the bandwidth that leads through each, to a thousandth. One thread at a time; the graph has to
+// outlive it.
 #pragma once
 
 #include <optional>
