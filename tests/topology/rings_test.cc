@@ -147,6 +147,21 @@ TEST_CASE("the busiest links say how far rings can be sped up") {
   CHECK(load.busiest.size() == 3);
 }
 
+TEST_CASE("chains leave the last hop out, and may use links both ways") {
+  const TopologyGraph graph = in_a_row(3, LinkClass::Pcie);
+  const RingChannel chain{{0, 1, 2}, {}, 1'000'000};
+  const auto load = [&](OrderUse use) { return ring_load(graph, graph.gpus(), {&chain, 1}, use); };
+  CHECK_FALSE(load(OrderUse::Ring).ok());
+  CHECK(load(OrderUse::Chain).value().busiest == std::vector{0, 2});
+  CHECK(load(OrderUse::ChainBothWays).value().busiest == std::vector{0, 1, 2, 3});
+
+  const TopologyGraph hosts = known("hgx-h100", 2);
+  RingChannel channel = rings_of(hosts).channels[0];
+  CHECK_FALSE(ring_load(hosts, hosts.gpus(), {&channel, 1}, OrderUse::ChainBothWays).ok());
+  channel.nics.pop_back();
+  CHECK(ring_load(hosts, hosts.gpus(), {&channel, 1}, OrderUse::ChainBothWays).status().message() == "");
+}
+
 TEST_CASE("channels of equal speed carry as much as the whole where speeds divide") {
   const TopologyGraph graph = known("dgx-1v");
   const RingPlan plan = rings_of(graph);

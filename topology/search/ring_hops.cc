@@ -114,11 +114,11 @@ void add_ways_out(const TopologyGraph& graph, std::span<const int> gpus, const R
       const auto node = static_cast<int>(i) + 1;
       const RingHop hop{{}, nic, network->network};
       if (auto out = routes.from_gpu(gpus[i], nic)) {
-        out->push_back({{network->to, 1}});
+        out->push_back(network->to);
         hops.push_back({node, 0, hop, std::move(*out)});
       }
       if (auto in = routes.from_nic(nic, gpus[i])) {
-        in->insert(in->begin(), {{network->from, 1}});
+        in->insert(in->begin(), network->from);
         hops.push_back({0, node, hop, std::move(*in)});
       }
     }

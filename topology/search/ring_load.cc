@@ -20,20 +20,24 @@ class RingLoadCount {
   RingLoadCount(const TopologyGraph& graph, std::span<const int> gpus)
       : graph_(graph), gpus_(gpus), routes_(graph, gpus), load_(graph) {}
 
-  Status add(const RingChannel& channel) {
+  Status add(const RingChannel& channel, OrderUse use) {
     if (channel.kBps < 1) return no_ring("it carries {} kB/s", channel.kBps);
     RONDO_TRY(check_order(channel.order));
+    const size_t hops = channel.order.size() - (use == OrderUse::Ring ? 0 : 1);
     auto nics = channel.nics.begin();
-    for (size_t i = 0; i != channel.order.size(); ++i) {
+    for (size_t i = 0; i != hops; ++i) {
       const int from = gpu(channel.order[i]), to = gpu(channel.order[(i + 1) % channel.order.size()]);
-      if (graph_.node(from).host == graph_.node(to).host) {
-        RONDO_TRY(add_route(channel.kBps, routes_.from_gpu(from, to), from, to));
-      } else {
+      std::optional<NicPair> between;
+      if (graph_.node(from).host != graph_.node(to).host) {
         if (nics == channel.nics.end())
           return no_ring("there is no pair of NICs for {} -> {}", graph_.node(from).name,
                          graph_.node(to).name);
-        RONDO_TRY(add_crossing(channel.kBps, from, *nics++, to));
+        between = *nics++;
       }
+      RONDO_TRY(add_hop(channel.kBps, from, between, to));
+      if (use != OrderUse::ChainBothWays) continue;
+      if (between) std::swap(between->leaves, between->enters);
+      RONDO_TRY(add_hop(channel.kBps, to, between, from));
     }
     if (nics != channel.nics.end())
       return no_ring("{} pairs of NICs are too many for the hops between hosts", channel.nics.size());
@@ -66,16 +70,17 @@ class RingLoadCount {
     return {};
   }
 
-  Status add_crossing(int64_t kBps, int from, const NicPair& nics, int to) {
-    RONDO_TRY(check_nic(nics.leaves, from));
-    RONDO_TRY(check_nic(nics.enters, to));
-    const auto out = routes_.network_of(nics.leaves), in = routes_.network_of(nics.enters);
+  Status add_hop(int64_t kBps, int from, const std::optional<NicPair>& nics, int to) {
+    if (!nics) return add_route(kBps, routes_.from_gpu(from, to), from, to);
+    RONDO_TRY(check_nic(nics->leaves, from));
+    RONDO_TRY(check_nic(nics->enters, to));
+    const auto out = routes_.network_of(nics->leaves), in = routes_.network_of(nics->enters);
     if (!out || !in || out->network != in->network)
-      return no_ring("no network joins {} and {}", graph_.node(nics.leaves).name,
-                     graph_.node(nics.enters).name);
-    RONDO_TRY(add_route(kBps, routes_.from_gpu(from, nics.leaves), from, nics.leaves));
-    RONDO_TRY(add_route(kBps, {{{{out->to, 1}}, {{in->from, 1}}}}, nics.leaves, nics.enters));
-    return add_route(kBps, routes_.from_nic(nics.enters, to), nics.enters, to);
+      return no_ring("no network joins {} and {}", graph_.node(nics->leaves).name,
+                     graph_.node(nics->enters).name);
+    RONDO_TRY(add_route(kBps, routes_.from_gpu(from, nics->leaves), from, nics->leaves));
+    RONDO_TRY(add_route(kBps, {{out->to, in->from}}, nics->leaves, nics->enters));
+    return add_route(kBps, routes_.from_nic(nics->enters, to), nics->enters, to);
   }
 
   Status check_nic(int nic, int gpu) const {
@@ -99,7 +104,7 @@ class RingLoadCount {
 }  // namespace
 
 Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus,
-                           std::span<const RingChannel> channels) {
+                           std::span<const RingChannel> channels, OrderUse use) {
   std::vector<bool> seen(graph.nodes().size());
   for (const int gpu : gpus) {
     if (gpu < 0 || static_cast<size_t>(gpu) >= seen.size() || graph.node(gpu).kind != NodeKind::Gpu ||
@@ -111,7 +116,7 @@ Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus
   RingLoadCount count(graph, gpus);
   WideInteger total = 0;
   for (size_t i = 0; i != channels.size(); ++i) {
-    const Status added = count.add(channels[i]);
+    const Status added = count.add(channels[i], use);
     if (!added.ok()) return Status(added.code(), fmt::format("channel {}: {}", i, added.message()));
     total += channels[i].kBps;
   }

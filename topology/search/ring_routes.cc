@@ -34,6 +34,7 @@ constexpr int64_t kRounded = 1024;
 
 /// As wide as the ways, exactly if that takes few parts, else in 1024ths: differences of rounded sums.
 std::vector<int64_t> small_shares(std::vector<int64_t> widths) {
+  if (widths.empty()) return widths;
   const int64_t divisor =
       std::accumulate(widths.begin(), widths.end(), int64_t{0}, std::gcd<int64_t, int64_t>);
   for (int64_t& width : widths) width /= divisor;
@@ -71,13 +72,28 @@ std::optional<std::vector<Hop>> RingRoutes::from_nic(int nic, int gpu) const {
 }
 
 std::optional<RingRoutes::NetworkLinks> RingRoutes::network_of(int nic) const {
-  for (const int to : graph_.links_from(nic)) {
-    const int network = graph_.link(to).to;
+  for (const int link : graph_.links_from(nic)) {
+    const int network = graph_.link(link).to;
     if (graph_.node(network).kind != NodeKind::Network) continue;
-    for (const int from : graph_.links_from(network))
-      if (graph_.link(from).to == nic) return NetworkLinks{network, to, from};
+    NetworkLinks links{network, between(nic, network), between(network, nic)};
+    if (!links.from.empty()) return links;
   }
   return std::nullopt;
+}
+
+/// All links from one node to another.
+Hop RingRoutes::between(int from, int to) const {
+  Hop hop;
+  std::vector<int64_t> widths;
+  for (const int link : graph_.links_from(from)) {
+    if (graph_.link(link).to != to) continue;
+    hop.push_back({link, 1});
+    widths.push_back(graph_.link(link).kBps);
+  }
+  const std::vector<int64_t> shares = small_shares(widths);
+  for (size_t i = 0; i != hop.size(); ++i) hop[i].share = shares[i];
+  std::erase_if(hop, [](const LinkShare& part) { return part.share == 0; });
+  return hop;
 }
 
 /// Paths have the ways through NVSwitches one after the other: of a -> s -> b, a -> t -> b the first hop

@@ -23,15 +23,15 @@ class RingRoutes {
   std::optional<std::vector<Hop>> from_gpu(int gpu, int to) const;
   std::optional<std::vector<Hop>> from_nic(int nic, int gpu) const;
 
-  /// The network that a NIC is joined to, with the links to and from it. Nothing: there is none.
+  /// The network that a NIC is joined to, by all of its ports at once. Nothing: there is none.
   struct NetworkLinks {
     int network = 0;
-    int to = 0;
-    int from = 0;
+    Hop to, from;
   };
   std::optional<NetworkLinks> network_of(int nic) const;
 
  private:
+  Hop between(int from, int to) const;
   std::vector<Hop> spread(const std::vector<int>& links) const;
 
   const TopologyGraph& graph_;
