@@ -3,10 +3,6 @@
 #include "rondo/topology.h"
 
 #include <cstdio>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <tuple>
 
 #include "detect/complete_template.h"
 #include "detect/detect_machine.h"
@@ -19,33 +15,18 @@
 #include "limit/bound.h"
 #include "search/find_forest.h"
 #include "search/forest.h"
-
-namespace {
-constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
-}
-
-struct rondo_topology {
-  rondo_topology(rondo::Machine description, rondo::TopologyGraph made)
-      : machine(std::move(description)), graph(std::move(made)) {}
-  rondo_topology(const rondo_topology&) = delete;
-  rondo_topology& operator=(const rondo_topology&) = delete;
-
-  uint64_t mark = kTopologyMark;
-  rondo::Machine machine;
-  rondo::TopologyGraph graph;
-  std::mutex mutex;                   // guards what follows
-  std::optional<rondo::Paths> paths;  // when first needed
-  std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
-};
+#include "topology_handle.h"
 
 namespace {
 
 using namespace rondo;
+using api::check_index;
+using api::check_struct;
+using api::check_topology;
+using api::gigabytes;
 using api::guarded;
 
 constexpr int kMaxHosts = 64;
-
-double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
 
 const char* kind_name(NodeKind kind) {
   switch (kind) {
@@ -57,28 +38,6 @@ const char* kind_name(NodeKind kind) {
     case NodeKind::Network: return "network";
   }
   return "?";
-}
-
-Status check_topology(rondo_topology_t topology) {
-  if (topology == nullptr) return api::null_argument("topology");
-  if (topology->mark != kTopologyMark) return error(Code::InvalidArgument, "topology: not one, or freed");
-  return {};
-}
-
-Status check_index(const char* name, int index, size_t count) {
-  if (index >= 0 && static_cast<size_t>(index) < count) return {};
-  if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
-  return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
-               static_cast<int64_t>(count) - 1);
-}
-
-/// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
-template <typename Struct>
-Status check_struct(const char* name, const Struct* given) {
-  if (given == nullptr) return api::null_argument(name);
-  if (given->size >= sizeof(Struct)) return {};
-  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
-               name, sizeof(Struct));
 }
 
 /// A template is completed if it is one of this host.
@@ -156,15 +115,7 @@ rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) 
   return guarded("rondo_topology_save", nullptr, [&]() -> Status {
     RONDO_TRY(check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    const std::string text = nccl_xml(topology->machine);
-    const bool to_output = std::string_view(path) == "-";
-    const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
-                                                       std::fclose);
-    FILE* const file = to_output ? stdout : opened.get();
-    if (file == nullptr) return system_error(path, errno);
-    const bool whole =
-        std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-    return whole ? Status() : system_error(path, errno);
+    return api::write_text(nccl_xml(topology->machine), path);
   });
 }
 
@@ -261,7 +212,7 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     const auto key = std::tuple(*kind, root, all_links != 0);
     auto known = topology->limits.find(key);
     if (known == topology->limits.end()) {
-      const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
+      const TopologyGraph links = api::usual_links(*topology, all_links);
       RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
       known = topology->limits.emplace(key, std::move(bound)).first;
     }
@@ -280,7 +231,7 @@ rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, ron
     RONDO_TRY(check_struct("plan", plan));
     const TopologyGraph& graph = topology->graph;
     if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
-    const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
+    const TopologyGraph links = api::usual_links(*topology, all_links);
     RONDO_TRY_ASSIGN(const Forest forest, find_forest(links, graph.gpus()));
     plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
     plan->trees = static_cast<int>(forest.trees.size());

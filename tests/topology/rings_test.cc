@@ -154,6 +154,8 @@ TEST_CASE("chains leave the last hop out, and may use links both ways") {
   CHECK_FALSE(load(OrderUse::Ring).ok());
   CHECK(load(OrderUse::Chain).value().busiest == std::vector{0, 2});
   CHECK(load(OrderUse::ChainBothWays).value().busiest == std::vector{0, 1, 2, 3});
+  CHECK(load(OrderUse::Chain).value().bus_kBps == 1'000'000);
+  CHECK(load(OrderUse::ChainBothWays).value().bus_kBps == Rational::of(4'000'000, 3));
 
   const TopologyGraph hosts = known("hgx-h100", 2);
   RingChannel channel = rings_of(hosts).channels[0];

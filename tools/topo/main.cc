@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 
+#include "graph_report.h"
 #include "machine_view.h"
 #include "picture.h"
 #include "text_tree.h"
@@ -18,8 +19,8 @@ using namespace rondo::topo;
 constexpr int kBadOptions = 2;
 
 struct TopoOptions {
-  std::string load, machine, save;
-  bool list = false, paths = false, dot = false, svg = false, limit = false;
+  std::string load, machine, save, graph_save, graph_load;
+  bool list = false, paths = false, dot = false, svg = false, limit = false, graph = false;
   int hosts = 1;
   bool no_p2p = false;
 };
@@ -35,6 +36,11 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
+  app.add_flag("--graph", options.graph, "the fastest rings, and the limits beside them");
+  app.add_option("--graph-save", options.graph_save,
+                 "write these rings as NCCL's graph XML (NCCL_GRAPH_FILE); -: to standard output");
+  app.add_option("--graph-load", options.graph_load,
+                 "read NCCL's graph XML (NCCL_GRAPH_DUMP_FILE), and say what it gives on this machine");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
@@ -78,12 +84,17 @@ int run(const TopoOptions& options) {
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
+  if (options.graph) fmt::print("{}", ring_table(machine, topology.get()));
+  if (!options.graph_load.empty()) fmt::print("{}", loaded_graphs(topology.get(), options.graph_load));
+  if (!options.graph_save.empty())
+    require(rondo_topology_save_graph(topology.get(), 0, options.graph_save.c_str()));
   if (options.dot) fmt::print("{}", dot_graph(machine));
   const std::string name = !options.load.empty()     ? options.load
                            : options.machine.empty() ? "this host"
                                                      : options.machine;
   if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
-  if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
+  const bool graph = options.graph || !options.graph_load.empty() || !options.graph_save.empty();
+  if (!options.paths && !options.limit && !graph && !options.dot && !options.svg && options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;
 }

@@ -44,11 +44,18 @@ class RingLoadCount {
     return {};
   }
 
-  Result<RingLoad> finish(int64_t kBps) const {
+  Result<RingLoad> finish(int64_t kBps, OrderUse use) const {
     RONDO_TRY_ASSIGN(BusiestLinks busiest, load_.busiest());
     RingLoad load{load_.weights(), busiest.scale, {}, std::move(busiest.links)};
     if (load.busiest.empty()) return load;
-    const auto bus = Rational::of(WideInteger{kBps} * load.scale.denominator(), load.scale.numerator());
+    // nccl-tests counts 2 (n - 1) / n of the vector for all-reduce; a chain moves all of it, there and back.
+    const auto ranks = static_cast<int64_t>(gpus_.size());
+    const bool both = use == OrderUse::ChainBothWays;
+    const auto factor = Rational::of(both ? 2 * (ranks - 1) : 1, both ? ranks : 1).value();
+    const auto carried = Rational::of(WideInteger{kBps} * factor.numerator(), factor.denominator());
+    const auto bus = !carried ? carried
+                              : Rational::of(WideInteger{carried->numerator()} * load.scale.denominator(),
+                                             WideInteger{carried->denominator()} * load.scale.numerator());
     if (!bus) return no_ring("their bandwidth is no fraction of 64 bits");
     load.bus_kBps = *bus;
     return load;
@@ -121,7 +128,7 @@ Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus
     total += channels[i].kBps;
   }
   if (total > std::numeric_limits<int64_t>::max()) return no_ring("the channels are too fast for 64 bits");
-  return count.finish(static_cast<int64_t>(total));
+  return count.finish(static_cast<int64_t>(total), use);
 }
 
 }  // namespace rondo

@@ -18,7 +18,7 @@ namespace rondo {
 struct RingLoad {
   std::vector<Rational> link_kBps;  // by link: of the hops that cross it, at the speeds of the channels
   Rational scale;                   // the largest link_kBps / kBps of a link: at most 1 if the links suffice
-  Rational bus_kBps;                // of the channels if all are sped up or slowed down until that is 1
+  Rational bus_kBps;                // bus bandwidth, all channels sped up or slowed down until that is 1
   std::vector<int> busiest;         // links with that largest quotient
 };
 
