@@ -118,8 +118,9 @@ class Topo(unittest.TestCase):
         self.assertEqual(lines[-2:], ["rings: 120.0 GB/s by 4 channels",
                                       "limit of rings: 120.0 GB/s; of any plan for all_gather: 120.0 GB/s"])
         hosts = output("--machine", "hgx-h100", "--hosts", "2", "--graph")
-        self.assertRegex(hosts, r"(?m)^channel 0: host0/gpu\d( host0/gpu\d){7} \(host0/nic mlx5_\d, host1/nic mlx5_\d\) "
-                                r"host1/gpu\d( host1/gpu\d){7} \(host1/nic mlx5_\d, host0/nic mlx5_\d\), 48\.0 GB/s$")
+        self.assertRegex(hosts, r"(?m)^channel 0: host0/gpu\d( host0/gpu\d){7} "
+                                r"\(host0/nic mlx5_\d, host1/nic mlx5_\d\) host1/gpu\d( host1/gpu\d){7} "
+                                r"\(host1/nic mlx5_\d, host0/nic mlx5_\d\), 48\.0 GB/s$")
 
     def test_graphs_are_written_for_nccl_and_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -129,8 +130,9 @@ class Topo(unittest.TestCase):
                     machine = ["--machine", name, "--hosts", hosts]
                     self.assertEqual(output(*machine, "--graph-save", path), "")
                     rings = re.search(r"(?m)^rings: (\S+) GB/s", output(*machine, "--graph")).group(1)
-                    self.assertRegex(output(*machine, "--graph-load", path),
-                                     rf"^graph 0, ring: \d+ channels?, stated {rings} GB/s; here {rings} GB/s, limited by")
+                    self.assertRegex(
+                        output(*machine, "--graph-load", path),
+                        rf"^graph 0, ring: \d+ channels?, stated {rings} GB/s; here {rings} GB/s, limited by")
 
     def test_graphs_of_nccl_are_evaluated(self):
         if DATA is None:

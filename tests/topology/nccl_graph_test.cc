@@ -16,7 +16,8 @@ using namespace rondo::test;
 namespace {
 
 const std::string kGraphs = R"(<graphs version="1">
-  <graph id="0" pattern="4" crossnic="0" nchannels="2" speedintra="20.6" speedinter="12" latencyinter="0" typeintra="NVL" typeinter="PIX" samechannels="0">
+  <graph id="0" pattern="4" crossnic="0" nchannels="2" speedintra="20.6" speedinter="12" )"
+                            R"(latencyinter="0" typeintra="NVL" typeinter="PIX" samechannels="0">
     <channel>
       <net dev="0"/>
       <gpu dev="0"/>
@@ -28,7 +29,8 @@ const std::string kGraphs = R"(<graphs version="1">
       <gpu dev="0"/>
     </channel>
   </graph>
-  <graph id="3" pattern="5" crossnic="0" nchannels="0" speedintra="0" speedinter="0" typeintra="LOC" typeinter="LOC" samechannels="0"/>
+  <graph id="3" pattern="5" crossnic="0" nchannels="0" speedintra="0" speedinter="0" )"
+                            R"(typeintra="LOC" typeinter="LOC" samechannels="0"/>
 </graphs>
 )";
 

@@ -9,7 +9,7 @@ namespace rondo {
 namespace {
 
 /// The way of a channel through every host.
-struct Stretch {
+struct PortStretch {
   std::vector<int64_t> devs;
   std::optional<int64_t> enters, leaves;  // ports
 };
@@ -36,7 +36,7 @@ class OrderReader {
                    source_, graph_.line, nccl_pattern_name(graph_.pattern));
     NcclOrders orders{{}, graph_.pattern == kNcclRing ? OrderUse::Ring : OrderUse::ChainBothWays};
     for (const NcclChannel& channel : graph_.channels) {
-      RONDO_TRY_ASSIGN(const Stretch stretch, stretch_of(channel));
+      RONDO_TRY_ASSIGN(const PortStretch stretch, stretch_of(channel));
       RONDO_TRY_ASSIGN(RingChannel order, order_of(channel, stretch));
       if (orders.use != OrderUse::Ring && !order.nics.empty()) order.nics.pop_back();
       orders.channels.push_back(std::move(order));
@@ -52,8 +52,8 @@ class OrderReader {
   }
 
   /// Ports come first and last.
-  Result<Stretch> stretch_of(const NcclChannel& channel) const {
-    Stretch stretch;
+  Result<PortStretch> stretch_of(const NcclChannel& channel) const {
+    PortStretch stretch;
     for (size_t i = 0; i != channel.stops.size(); ++i) {
       const NcclStop& stop = channel.stops[i];
       if (!stop.is_port)
@@ -70,7 +70,7 @@ class OrderReader {
     return stretch;
   }
 
-  Result<RingChannel> order_of(const NcclChannel& channel, const Stretch& stretch) const {
+  Result<RingChannel> order_of(const NcclChannel& channel, const PortStretch& stretch) const {
     RingChannel order;
     order.kBps = hosts_.size() > 1 ? std::min(graph_.intra_kBps, graph_.inter_kBps) : graph_.intra_kBps;
     if (order.kBps == 0) return wrong(channel, "a channel of speed 0: expected GB/s");

@@ -15,7 +15,7 @@ namespace rondo {
 namespace {
 
 /// The way of a channel through one host.
-struct Stretch {
+struct HostStretch {
   std::vector<int> order;  // ranks
   int enters = -1;         // NICs; -1: the ring stays on the host
   int leaves = -1;
@@ -23,7 +23,7 @@ struct Stretch {
 };
 
 /// The stretches of a host that follow one another in time, all of one network.
-using Stretches = std::vector<Stretch>;
+using Stretches = std::vector<HostStretch>;
 
 class RingSearch {
  public:
@@ -68,7 +68,7 @@ class RingSearch {
     plan.is_optimal &= found.is_optimal;
     std::map<int, Stretches> stretches;
     for (const HostRing& ring : found.rings) {
-      Stretch stretch{{}, -1, -1, ring.kBps};
+      HostStretch stretch{{}, -1, -1, ring.kBps};
       for (const int node : ring.order)
         if (!leads_on || node > 0)
           stretch.order.push_back(ranks[static_cast<size_t>(node - (leads_on ? 1 : 0))]);
@@ -92,7 +92,7 @@ class RingSearch {
         channel.kBps = host == 0 ? kBps : std::min(channel.kBps, kBps);
       }
       for (size_t host = 0; host != hosts.size(); ++host) {
-        Stretch& stretch = hosts[host][at[host]];
+        HostStretch& stretch = hosts[host][at[host]];
         channel.order.insert(channel.order.end(), stretch.order.begin(), stretch.order.end());
         const size_t next = (host + 1) % hosts.size();
         if (stretch.leaves >= 0) channel.nics.push_back({stretch.leaves, hosts[next][at[next]].enters});

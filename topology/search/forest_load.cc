@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "link_load.h"
+#include "link_weights.h"
 
 namespace rondo {
 namespace {
@@ -78,7 +78,7 @@ class LoadCount {
 
   const TopologyGraph& graph_;
   const Forest& forest_;
-  LinkLoad load_;
+  LinkWeights load_;
 };
 
 }  // namespace

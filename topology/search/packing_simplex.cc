@@ -99,12 +99,12 @@ bool PackingSimplex::is_before(int a, int b, const std::vector<int64_t>& directi
   return false;
 }
 
-std::vector<PackingSimplex::Value> PackingSimplex::values() const {
-  std::vector<Value> values;
+std::vector<PackingSimplex::PackedColumn> PackingSimplex::values() const {
+  std::vector<PackedColumn> values;
   for (int row = 1; row <= rows_; ++row)
     if (const int id = basis_[static_cast<size_t>(row) - 1]; id >= 0)
       if (const int64_t x = at(row, rows_) / denominator_; x > 0) values.push_back({id, x});
-  std::ranges::sort(values, {}, &Value::id);
+  std::ranges::sort(values, {}, &PackedColumn::id);
   return values;
 }
 

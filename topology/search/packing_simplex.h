@@ -36,11 +36,11 @@ class PackingSimplex {
   bool add(const std::vector<int64_t>& amounts, int id);
 
   /// The x of each column with x > 0, rounded down.
-  struct Value {
+  struct PackedColumn {
     int id;
     int64_t x;
   };
-  std::vector<Value> values() const;
+  std::vector<PackedColumn> values() const;
 
  private:
   // Row 0 has the prices and the sum; row i the inverse of the basis, and in its last place x.

@@ -13,20 +13,20 @@ namespace {
 bool is_open(const RingHop& hop, int network) { return hop.network < 0 || hop.network == network; }
 
 /// A node and what it is worth: of equal worth, the lower place comes first.
-struct Candidate {
+struct NodeWorth {
   int64_t worth;
   int place;
   int node;
 };
 
 template <typename Compare>
-std::vector<int> in_order(std::vector<Candidate> candidates, Compare is_better) {
-  std::ranges::sort(candidates, [&](const Candidate& a, const Candidate& b) {
+std::vector<int> in_order(std::vector<NodeWorth> candidates, Compare is_better) {
+  std::ranges::sort(candidates, [&](const NodeWorth& a, const NodeWorth& b) {
     return a.worth != b.worth ? is_better(a.worth, b.worth) : a.place < b.place;
   });
   std::vector<int> nodes;
   nodes.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) nodes.push_back(candidate.node);
+  for (const NodeWorth& candidate : candidates) nodes.push_back(candidate.node);
   return nodes;
 }
 
@@ -36,8 +36,8 @@ WidestRing::WidestRing(const RingHops& hops, const std::vector<int64_t>& left, c
                        int network, int64_t enough)
     : hops_(hops), left_(left), places_(places), network_(network), enough_(enough), taken_(left.size()) {}
 
-WidestRing::Way WidestRing::widest_way(int from, int to) const {
-  Way widest;
+WidestRing::WideWay WidestRing::widest_way(int from, int to) const {
+  WideWay widest;
   const std::vector<RingHop>& ways = hops_.between(from, to);
   for (size_t i = 0; i != ways.size(); ++i) {
     if (!is_open(ways[i], network_)) continue;
@@ -52,7 +52,7 @@ WidestRing::Way WidestRing::widest_way(int from, int to) const {
 }
 
 std::vector<int> WidestRing::nodes_after(int from, const std::vector<int>& left) {
-  std::vector<Candidate> candidates;
+  std::vector<NodeWorth> candidates;
   for (const int to : left)
     if (const int64_t kBps = widest_way(from, to).kBps; kBps > found_.kBps)
       candidates.push_back({kBps, places_[static_cast<size_t>(to)], to});
@@ -60,7 +60,7 @@ std::vector<int> WidestRing::nodes_after(int from, const std::vector<int>& left)
 }
 
 bool WidestRing::enter(int from, int to) {
-  const Way way = widest_way(from, to);
+  const WideWay way = widest_way(from, to);
   if (way.kBps <= found_.kBps) return false;
   const RingHop& hop = hops_.between(from, to)[static_cast<size_t>(way.index)];
   for (const RowUse& use : hop.uses) taken_[static_cast<size_t>(use.row)] += use.amount;
@@ -93,9 +93,9 @@ CheapestRing::CheapestRing(const RingHops& hops, const std::vector<int64_t>& pri
 }
 
 /// None costs `limit` or more.
-CheapestRing::Way CheapestRing::cheapest_way(const RingHops& hops, const std::vector<int64_t>& prices,
-                                             int from, int to) const {
-  Way cheapest{-1, limit_};
+CheapestRing::CheapWay CheapestRing::cheapest_way(const RingHops& hops, const std::vector<int64_t>& prices,
+                                                  int from, int to) const {
+  CheapWay cheapest{-1, limit_};
   const std::vector<RingHop>& ways = hops.between(from, to);
   for (size_t i = 0; i != ways.size(); ++i) {
     if (!is_open(ways[i], network_)) continue;
@@ -108,14 +108,14 @@ CheapestRing::Way CheapestRing::cheapest_way(const RingHops& hops, const std::ve
 }
 
 std::vector<int> CheapestRing::nodes_after(int from, const std::vector<int>& left) const {
-  std::vector<Candidate> candidates;
+  std::vector<NodeWorth> candidates;
   for (const int to : left)
     if (way(from, to).index >= 0) candidates.push_back({way(from, to).cost, to, to});
   return in_order(std::move(candidates), std::less());
 }
 
 bool CheapestRing::enter(int from, int to) {
-  const Way& hop = way(from, to);
+  const CheapWay& hop = way(from, to);
   const int64_t rest = rest_ - cheapest_into_[static_cast<size_t>(to)];
   if (hop.index < 0 || cost_ + hop.cost + rest >= limit_) return false;
   cost_ += hop.cost;

@@ -28,7 +28,7 @@ class WidestRing {
   const HostRing& found() const { return found_; }
 
  private:
-  struct Way {
+  struct WideWay {
     int index = -1;
     int64_t kBps = 0;
   };
@@ -38,7 +38,7 @@ class WidestRing {
     int64_t kBps;  // of the ring so far
   };
 
-  Way widest_way(int from, int to) const;
+  WideWay widest_way(int from, int to) const;
   int64_t so_far() const { return entered_.empty() ? enough_ : entered_.back().kBps; }
 
   const RingHops& hops_;
@@ -67,20 +67,20 @@ class CheapestRing {
   int64_t cost() const { return limit_; }
 
  private:
-  struct Way {
+  struct CheapWay {
     int index = -1;
     int64_t cost = 0;
   };
-  const Way& way(int from, int to) const { return ways_[index(from, to)]; }
+  const CheapWay& way(int from, int to) const { return ways_[index(from, to)]; }
   size_t index(int from, int to) const {
     return static_cast<size_t>(from) * static_cast<size_t>(nodes_) + static_cast<size_t>(to);
   }
-  Way cheapest_way(const RingHops& hops, const std::vector<int64_t>& prices, int from, int to) const;
+  CheapWay cheapest_way(const RingHops& hops, const std::vector<int64_t>& prices, int from, int to) const;
 
   const int nodes_;
   const int network_;
   int64_t limit_;
-  std::vector<Way> ways_;
+  std::vector<CheapWay> ways_;
   std::vector<int64_t> cheapest_into_;  // by node
   std::vector<std::pair<int, int>> entered_;
   int64_t cost_ = 0;  // of the hops entered

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "graph/topology_graph.h"
-#include "link_load.h"
+#include "link_weights.h"
 #include "ring_routes.h"
 
 namespace rondo {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "link_load.h"
+#include "link_weights.h"
 #include "ring_routes.h"
 
 namespace rondo {
@@ -105,7 +105,7 @@ class RingLoadCount {
   const TopologyGraph& graph_;
   const std::span<const int> gpus_;
   const RingRoutes routes_;
-  LinkLoad load_;
+  LinkWeights load_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinkLoad: what routes make the links of a machine carry, summed up exactly, and what that says of the time
-// that they take. Forests and rings are evaluated by it. One thread at a time.
+// LinkWeights: what routes make the links of a machine carry, summed up exactly, and what that says of the
+// time that they take. Forests and rings are evaluated by it. One thread at a time.
 #pragma once
 
 #include <map>
@@ -24,9 +24,9 @@ struct BusiestLinks {
   std::vector<int> links;
 };
 
-class LinkLoad {
+class LinkWeights {
  public:
-  explicit LinkLoad(const TopologyGraph& graph) : graph_(graph), weights_(graph.links().size()) {}
+  explicit LinkWeights(const TopologyGraph& graph) : graph_(graph), weights_(graph.links().size()) {}
 
   /// Follows a route by the share of its bytes at each node. InternalError, with what is wrong, if it does
   /// not consist of joined links of the graph that lead from node `start` to node `end`.

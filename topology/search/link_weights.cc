@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link_load.h"
+#include "link_weights.h"
 
 #include <algorithm>
 #include <numeric>
@@ -26,7 +26,7 @@ bool add_to(Rational& sum, const Rational& value) {
 
 }  // namespace
 
-Status LinkLoad::add(const GpuRoute& route, int start, int end, ThroughGpus through_gpus) {
+Status LinkWeights::add(const GpuRoute& route, int start, int end, ThroughGpus through_gpus) {
   if (route.weight < 1) return bad_route("a route of weight {}", route.weight);
   Shares at{{start, 1}};
   for (const Hop& hop : route.hops) {
@@ -39,7 +39,7 @@ Status LinkLoad::add(const GpuRoute& route, int start, int end, ThroughGpus thro
 }
 
 /// The shares of the nodes that the hop leads to.
-Result<LinkLoad::Shares> LinkLoad::follow(const GpuRoute& route, const Hop& hop, const Shares& at) {
+Result<LinkWeights::Shares> LinkWeights::follow(const GpuRoute& route, const Hop& hop, const Shares& at) {
   WideInteger all = 0;
   for (const LinkShare& part : hop) all += part.share;
   Shares leaving, arriving;
@@ -57,12 +57,12 @@ Result<LinkLoad::Shares> LinkLoad::follow(const GpuRoute& route, const Hop& hop,
   return arriving;
 }
 
-bool LinkLoad::passes_gpu(const Shares& at) const {
+bool LinkWeights::passes_gpu(const Shares& at) const {
   return std::ranges::any_of(
       at, [this](const auto& share) { return graph_.node(share.first).kind == NodeKind::Gpu; });
 }
 
-Result<BusiestLinks> LinkLoad::busiest() const {
+Result<BusiestLinks> LinkWeights::busiest() const {
   BusiestLinks busiest;
   for (size_t link = 0; link != weights_.size(); ++link) {
     const Rational& weight = weights_[link];
