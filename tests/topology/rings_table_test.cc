@@ -135,6 +135,14 @@ TEST_CASE("rings of several hosts use all of their NICs") {
   }
 }
 
+TEST_CASE("rings of several hosts use both ports of a NIC") {
+  const auto machine = recorded_machine("oci-bm-gpu-h100-8gpu");
+  if (!machine) return;
+  auto graph = TopologyGraph::build(std::vector<Machine>(2, *machine));
+  REQUIRE(graph.ok());
+  check(graph.value(), {"two hosts of eight NICs with two ports each", 360, 8});
+}
+
 TEST_CASE("rings are never slower than the orders that NCCL found") {
   const char* data = std::getenv("RONDO_TEST_DATA");
   if (data == nullptr) return;

@@ -69,9 +69,9 @@ class RingSearch {
     std::map<int, Stretches> stretches;
     for (const HostRing& ring : found.rings) {
       HostStretch stretch{{}, -1, -1, ring.kBps};
+      const int first = leads_on ? 1 : 0;  // GPU
       for (const int node : ring.order)
-        if (!leads_on || node > 0)
-          stretch.order.push_back(ranks[static_cast<size_t>(node - (leads_on ? 1 : 0))]);
+        if (node >= first) stretch.order.push_back(ranks[static_cast<size_t>(node - first)]);
       if (leads_on) {
         stretch.enters = hops.between(0, ring.order[1])[static_cast<size_t>(ring.ways[0])].nic;
         stretch.leaves = hops.between(ring.order.back(), 0)[static_cast<size_t>(ring.ways.back())].nic;

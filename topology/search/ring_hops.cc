@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "limit/rational.h"
+#include "packing_simplex.h"
 
 namespace rondo {
 namespace {
@@ -68,7 +69,8 @@ std::pair<Amounts, int64_t> row_of(int64_t kBps, const std::vector<LinkUser>& us
   }
   for (const auto& [hop, amount] : amounts) divisor = std::gcd(divisor, amount);
   for (auto& [hop, amount] : amounts) amount /= divisor;
-  return {std::move(amounts), static_cast<int64_t>(WideInteger{kBps} * denominator / divisor)};
+  const WideInteger capacity = WideInteger{kBps} * denominator / divisor;
+  return {std::move(amounts), static_cast<int64_t>(std::min(capacity, WideInteger{PackingSimplex::kMax}))};
 }
 
 /// Whether each amount of `b` is at most that of `a`.
