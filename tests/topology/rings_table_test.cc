@@ -9,6 +9,7 @@
 #include "broken_links.h"
 #include "catch.h"
 #include "counted_memory.h"
+#include "graph/known_machines.h"
 #include "limit_machines.h"
 #include "nccl_host.h"
 #include "ring_checks.h"
@@ -163,6 +164,30 @@ TEST_CASE("rings are never slower than the orders that NCCL found") {
     }
   }
   CHECK(compared >= 5);
+}
+
+TEST_CASE("rings of some GPUs of a machine are as fast as users of NCCL have reported") {
+  struct {
+    std::string_view machine;
+    size_t gpus;  // the first ones
+    double bus;   // GB/s: NCCL's channels times its bandwidth, at our speed of a link
+  } const kReports[] = {
+      {"dgx-1v", 4, 4 * 20},  // NCCL issue 671: 8 channels, doubled, with the ring 0 3 2 1
+      {"dgx-2", 8, 6 * 20},   // issue 506: 12 channels, doubled
+      {"hgx-a100", 8, 240},   // nccl-tests issue 100: 24 channels, doubled
+      {"mi300x", 4, 3 * 48},  // rccl issue 1210: 144 GB/s in all
+      {"pcie-8gpu", 8, 5},    // nccl-tests issue 307: one channel of 5 GB/s
+  };
+  for (const auto& [name, gpus, bus] : kReports) {
+    CAPTURE(name);
+    const auto machine = known_machine(name);
+    REQUIRE(machine.ok());
+    const TopologyGraph graph = graph_of(machine.value());
+    const auto some = graph.gpus().first(gpus);
+    const RingPlan plan = rings_of(fabric_or_all(graph, some), some);
+    CHECK(plan.is_optimal);
+    CHECK(static_cast<double>(plan.bus_kBps) >= bus * 1e6 - static_cast<double>(plan.channels.size()));
+  }
 }
 
 TEST_CASE("every recorded machine has optimal rings, in little time and memory") {
