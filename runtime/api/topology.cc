@@ -16,13 +16,13 @@
 namespace {
 
 using namespace rondo;
+using api::check_index;
 using api::check_struct;
 using api::check_topology;
+using api::gigabytes;
 using api::guarded;
 
 constexpr int kMaxHosts = 64;
-
-double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
 
 const char* kind_name(NodeKind kind) {
   switch (kind) {
@@ -36,31 +36,12 @@ const char* kind_name(NodeKind kind) {
   return "?";
 }
 
-Status check_index(const char* name, int index, size_t count) {
-  if (index >= 0 && static_cast<size_t>(index) < count) return {};
-  if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
-  return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
-               static_cast<int64_t>(count) - 1);
-}
-
 /// A template is completed if it is one of this host.
 Result<Machine> read_machine(const char* path) {
   RONDO_TRY_ASSIGN(Machine machine, machine_from_file(path));
   if (missing_parts(machine).empty()) return machine;
   if (const auto host = detect_machine({}); host.ok()) complete_template(machine, host.value());
   return machine;
-}
-
-/// Writes it as NCCL's XML; "-": to standard output.
-Status write_machine(const Machine& machine, const std::string& path) {
-  const std::string text = nccl_xml(machine);
-  const bool to_output = path == "-";
-  const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path.c_str(), "we"),
-                                                     std::fclose);
-  FILE* const file = to_output ? stdout : opened.get();
-  if (file == nullptr) return system_error(path, errno);
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  return whole ? Status() : system_error(path, errno);
 }
 
 /// The variable that names a description of this host, if one does.
@@ -102,6 +83,16 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
 
 }  // namespace
 
+Status rondo::api::write_text(const std::string& text, const char* path) {
+  const bool to_output = std::string_view(path) == "-";
+  const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
+                                                     std::fclose);
+  FILE* const file = to_output ? stdout : opened.get();
+  if (file == nullptr) return system_error(path, errno);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  return whole ? Status() : system_error(path, errno);
+}
+
 rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
                                    const rondo_topology_config_t* config) {
   return guarded("rondo_topology_load", nullptr, [&]() -> Status {
@@ -119,7 +110,7 @@ rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_top
     const auto variable = variable_of_this_host();
     auto machine = variable ? machine_of_variable(*variable) : detect_machine({});
     const auto dump = setting(Setting::NcclTopoDumpFile);
-    if (machine.ok() && dump) RONDO_TRY(write_machine(machine.value(), *dump));
+    if (machine.ok() && dump) RONDO_TRY(api::write_text(nccl_xml(machine.value()), dump->c_str()));
     return make(topology, std::move(machine), config, variable ? kTemplateHas : kHostHas);
   });
 }
@@ -149,7 +140,7 @@ rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) 
   return guarded("rondo_topology_save", nullptr, [&]() -> Status {
     RONDO_TRY(check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    return write_machine(topology->machine, path);
+    return api::write_text(nccl_xml(topology->machine), path);
   });
 }
 
@@ -246,7 +237,7 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     const auto key = std::tuple(*kind, root, all_links != 0);
     auto known = topology->limits.find(key);
     if (known == topology->limits.end()) {
-      const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
+      const TopologyGraph links = api::usual_links(*topology, all_links);
       RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
       known = topology->limits.emplace(key, std::move(bound)).first;
     }

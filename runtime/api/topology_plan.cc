@@ -50,15 +50,15 @@ void add_hops(const Forest& forest, const Tree& tree, const TreeEdge& edge, cons
 }
 
 /// Searched for once; under the topology's mutex.
-Result<const FoundPlan*> found_plan(rondo_topology& topology, bool all_links) {
+Result<const api::FoundPlan*> found_plan(rondo_topology& topology, bool all_links) {
   const auto known = topology.plans.find(all_links);
   if (known != topology.plans.end()) return &known->second;
   const TopologyGraph& graph = topology.graph;
   if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
-  const TopologyGraph some = all_links ? graph : fabric_or_all(graph, graph.gpus());
+  const TopologyGraph some = api::usual_links(topology, all_links ? 1 : 0);
   RONDO_TRY_ASSIGN(Forest forest, find_forest(some, graph.gpus()));
   const std::vector<int> links = indices_in(graph, some);
-  FoundPlan& plan = topology.plans[all_links];
+  api::FoundPlan& plan = topology.plans[all_links];
   plan.forest = std::move(forest);
   int index = 0;
   for (const Tree& tree : plan.forest.trees) {
@@ -75,7 +75,7 @@ rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, ron
     RONDO_TRY(check_topology(topology));
     RONDO_TRY(check_struct("plan", plan));
     const std::lock_guard lock(topology->mutex);
-    RONDO_TRY_ASSIGN(const FoundPlan* const found, found_plan(*topology, all_links != 0));
+    RONDO_TRY_ASSIGN(const api::FoundPlan* const found, found_plan(*topology, all_links != 0));
     const Forest& forest = found->forest;
     plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
     plan->trees = static_cast<int>(forest.trees.size());
@@ -92,7 +92,7 @@ rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links,
     RONDO_TRY(check_topology(topology));
     RONDO_TRY(check_struct("hop", hop));
     const std::lock_guard lock(topology->mutex);
-    RONDO_TRY_ASSIGN(const FoundPlan* const found, found_plan(*topology, all_links != 0));
+    RONDO_TRY_ASSIGN(const api::FoundPlan* const found, found_plan(*topology, all_links != 0));
     const size_t size = hop->size;
     const bool exists = index >= 0 && static_cast<size_t>(index) < found->hops.size();
     *hop = exists ? found->hops[static_cast<size_t>(index)]

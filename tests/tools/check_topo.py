@@ -133,6 +133,36 @@ class Topo(unittest.TestCase):
                       output("--machine", "hgx-h100", "--limit"))
         self.assertRegex(table, r"(?m)^all_to_all .*\(plans may not reach it\)$")
 
+    def test_rings_have_a_line_for_each_channel(self):
+        lines = output("--machine", "dgx-1v", "--graph").splitlines()
+        self.assertEqual(lines[0], "channel 0: 0 3 2 1 5 6 7 4, 40.0 GB/s")
+        self.assertEqual(lines[-2:], ["rings: 120.0 GB/s by 4 channels",
+                                      "limit of rings: 120.0 GB/s; of any plan for all_gather: 120.0 GB/s"])
+        hosts = output("--machine", "hgx-h100", "--hosts", "2", "--graph")
+        self.assertRegex(hosts, r"(?m)^channel 0: host0/gpu\d( host0/gpu\d){7} "
+                                r"\(host0/nic mlx5_\d, host1/nic mlx5_\d\) host1/gpu\d( host1/gpu\d){7} "
+                                r"\(host1/nic mlx5_\d, host0/nic mlx5_\d\), 48\.0 GB/s$")
+
+    def test_graphs_are_written_for_nccl_and_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph.xml")
+            for name in known():
+                for hosts in "1", "2":
+                    machine = ["--machine", name, "--hosts", hosts]
+                    self.assertEqual(output(*machine, "--graph-save", path), "")
+                    rings = re.search(r"(?m)^rings: (\S+) GB/s", output(*machine, "--graph")).group(1)
+                    self.assertRegex(
+                        output(*machine, "--graph-load", path),
+                        rf"^graph 0, ring: \d+ channels?, stated {rings} GB/s; here {rings} GB/s, limited by")
+
+    def test_graphs_of_nccl_are_evaluated(self):
+        if DATA is None:
+            self.skipTest("RONDO_TEST_DATA is not set")
+        file = f"{DATA}/topologies/nvidia-dgx1v-8xv100"
+        report = output("--load", file + ".xml", "--graph-load", file + ".expected-graph.xml")
+        self.assertTrue(report.startswith("graph 0, ring: 6 channels, stated 132.0 GB/s; here 120.0 GB/s, limited by "
+                                          "NVLink from gpu0 to gpu1, 20.0 GB/s, and 31 more links\n"), report)
+
     def test_what_is_saved_is_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "saved.xml")
@@ -296,6 +326,8 @@ class Topo(unittest.TestCase):
                 (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
                 (["--host-root", "/"], 2, "--doctor"),
                 (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),
+                (["--machine", "dgx-2", "--graph-load", "/dev/null"], 1, "/dev/null:1: not well-formed XML"),
+                (["--machine", "dgx-2", "--graph-save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

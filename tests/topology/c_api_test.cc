@@ -378,3 +378,78 @@ TEST_CASE("reviews of what is no topology are refused by name") {
   CHECK(finding.text == nullptr);
   CHECK(rondo_topology_review_free(review) == RONDO_OK);
 }
+
+TEST_CASE("rings have an order of nodes each, and their limit") {
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  rondo_topology_rings_t rings = {};
+  rings.size = sizeof(rings);
+  REQUIRE(rondo_topology_rings(dgx.topology, 0, &rings) == RONDO_OK);
+  CHECK(rings.bandwidth == Approx(120));
+  CHECK(rings.ceiling == Approx(120));
+  CHECK(rings.optimal == 1);
+  double sum = 0;
+  for (int i = 0; i != rings.channels; ++i) {
+    rondo_topology_ring_t ring = {};
+    ring.size = sizeof(ring);
+    REQUIRE(rondo_topology_ring(dgx.topology, 0, i, &ring) == RONDO_OK);
+    CHECK(ring.length == 8);
+    std::set<int> nodes(ring.nodes, ring.nodes + ring.length);
+    CHECK(nodes.size() == 8);
+    for (const int index : nodes) CHECK(node(dgx.topology, index).kind == std::string("GPU"));
+    sum += ring.bandwidth;
+  }
+  CHECK(sum == Approx(rings.bandwidth));
+  rondo_topology_ring_t ring = {};
+  ring.size = sizeof(ring);
+  refused(rondo_topology_ring(dgx.topology, 0, rings.channels, &ring), RONDO_INVALID_ARGUMENT, "index is");
+  refused(rondo_topology_rings(dgx.topology, 0, nullptr), RONDO_INVALID_ARGUMENT, "rings");
+}
+
+TEST_CASE("rings of several hosts name the NICs between them") {
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  Owned hosts;
+  named(hosts, "hgx-h100", &config);
+  rondo_topology_ring_t ring = {};
+  ring.size = sizeof(ring);
+  REQUIRE(rondo_topology_ring(hosts.topology, 0, 0, &ring) == RONDO_OK);
+  REQUIRE(ring.length == 20);
+  int nics = 0;
+  for (int i = 0; i != ring.length; ++i)
+    if (node(hosts.topology, ring.nodes[i]).kind == std::string("NIC")) ++nics;
+  CHECK(nics == 4);
+  CHECK(node(hosts.topology, ring.nodes[8]).host == 0);
+  CHECK(node(hosts.topology, ring.nodes[9]).host == 1);
+}
+
+TEST_CASE("NCCL's graphs are written, read and evaluated") {
+  const Folder folder;
+  const std::string path = folder / "graph.xml";
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  REQUIRE(rondo_topology_save_graph(dgx.topology, 0, path.c_str()) == RONDO_OK);
+  int first = -1, count = 0;
+  REQUIRE(rondo_topology_load_graphs(dgx.topology, path.c_str(), 0, &first, &count) == RONDO_OK);
+  CHECK(first == 0);
+  REQUIRE(count == 1);
+  rondo_topology_graph_t graph = {};
+  graph.size = sizeof(graph);
+  REQUIRE(rondo_topology_graph(dgx.topology, 0, &graph) == RONDO_OK);
+  CHECK(graph.pattern == std::string("ring"));
+  CHECK(graph.channels == 6);
+  CHECK(graph.stated == Approx(120));
+  CHECK(graph.bandwidth == Approx(120));
+  CHECK_THAT(graph.limit, Catch::Contains("NVLink from gpu0 to gpu1, 20.0 GB/s, and 31 more links"));
+  REQUIRE(rondo_topology_load_graphs(dgx.topology, path.c_str(), 0, &first, &count) == RONDO_OK);
+  CHECK(first == 1);
+
+  Owned pcie;
+  named(pcie, "dgx-2");
+  refused(rondo_topology_load_graphs(pcie.topology, path.c_str(), 0, &first, &count), RONDO_INVALID_ARGUMENT,
+          "/graph.xml:2: channel 0: it has 8 GPUs: expected all 16");
+  refused(rondo_topology_load_graphs(dgx.topology, "/nowhere.xml", 0, &first, &count), RONDO_SYSTEM_ERROR,
+          "/nowhere.xml");
+  refused(rondo_topology_save_graph(dgx.topology, 0, "/nowhere/graph.xml"), RONDO_SYSTEM_ERROR,
+          "/nowhere/graph.xml");
+}

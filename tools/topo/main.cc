@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph_report.h"
 #include "limit_summary.h"
 #include "machine_view.h"
 #include "owned_topology.h"
@@ -24,10 +25,11 @@ constexpr int kBadOptions = 2;
 constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
-  std::string load, machine, save, host_root;
+  std::string load, machine, save, host_root, graph_save, graph_load;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
   bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
+  bool graph = false;
   int hosts = 1, root = 0;
   bool no_p2p = false;
 };
@@ -63,6 +65,11 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->type_name("NAME...")
       ->expected(0, kMaxNames)
       ->excludes("--load", "--machine", "--diff");
+  app.add_flag("--graph", options.graph, "the fastest rings, and the limits beside them");
+  app.add_option("--graph-save", options.graph_save,
+                 "write these rings as NCCL's graph XML (NCCL_GRAPH_FILE); -: to standard output");
+  app.add_option("--graph-load", options.graph_load,
+                 "read NCCL's graph XML (NCCL_GRAPH_DUMP_FILE), and say what it gives on this machine");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
   auto* plan =
@@ -154,6 +161,10 @@ int run(const TopoOptions& options) {
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
+  if (options.graph) fmt::print("{}", ring_table(machine, topology.get()));
+  if (!options.graph_load.empty()) fmt::print("{}", loaded_graphs(topology.get(), options.graph_load));
+  if (!options.graph_save.empty())
+    require(rondo_topology_save_graph(topology.get(), 0, options.graph_save.c_str()));
   const std::optional<PlanView> plan = plan_of(options, topology.get(), machine);
   if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
   const std::string name = !options.load.empty()      ? file_name(options.load)
@@ -163,7 +174,8 @@ int run(const TopoOptions& options) {
   if (options.doctor && options.load.empty() && options.machine.empty())
     fmt::print("{}", host_fault_list(options.host_root));
   if (options.svg) fmt::print("{}", svg_picture(machine, name, plan ? &*plan : nullptr));
-  if (!options.paths && !options.limit && !options.dot && !options.svg && !options.doctor &&
+  const bool graph = options.graph || !options.graph_load.empty() || !options.graph_save.empty();
+  if (!options.paths && !options.limit && !graph && !options.dot && !options.svg && !options.doctor &&
       options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;

@@ -267,6 +267,83 @@ RONDO_API rondo_status_t rondo_topology_finding(rondo_topology_review_t review, 
 RONDO_API rondo_status_t rondo_topology_review_free(rondo_topology_review_t review);
 /** @} */
 
+/** @name Rings
+ * @{ */
+
+/** The fastest rings that were found. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_rings_t) in the caller's version of this header. */
+  double bandwidth; /**< Bus bandwidth of all channels in GB/s. */
+  double ceiling;   /**< Bus bandwidth in GB/s that no rings exceed, by the narrowest cut; they need not reach
+                       it. */
+  int channels;     /**< Rings side by side. */
+  int optimal;      /**< 1: no rings over the best paths are faster; 0: faster ones may exist. */
+} rondo_topology_rings_t;
+
+/** One ring. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_ring_t) in the caller's version of this header. */
+  double bandwidth; /**< Of each hop, GB/s. */
+  const int* nodes; /**< In the order of the ring, each GPU, and between hosts the NICs by which it leaves one
+                       and enters the next; the last leads to the first. Belongs to the topology. */
+  int length;       /**< Number of nodes. */
+} rondo_topology_ring_t;
+
+/** Searches for the fastest rings through all GPUs, as rondo_topology_plan() does for trees.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param[in,out] rings the rings */
+RONDO_API rondo_status_t rondo_topology_rings(rondo_topology_t topology, int all_links,
+                                              rondo_topology_rings_t* rings);
+
+/** One of these rings.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] ring the ring */
+RONDO_API rondo_status_t rondo_topology_ring(rondo_topology_t topology, int all_links, int index,
+                                             rondo_topology_ring_t* ring);
+
+/** Writes the part of these rings on the first host as NCCL's graph XML, which NCCL_GRAPH_FILE names: as
+ * channels of equal speed, of one NVLink or xGMI link at most.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param path the file; "-": standard output */
+RONDO_API rondo_status_t rondo_topology_save_graph(rondo_topology_t topology, int all_links,
+                                                   const char* path);
+
+/** What a graph of NCCL gives on the machine. Set size before use. */
+typedef struct {
+  size_t size;         /**< sizeof(rondo_topology_graph_t) in the caller's version of this header. */
+  int id;              /**< NCCL's number. */
+  const char* pattern; /**< "ring", "tree", "balanced tree", "split tree", "NVLS" or "collnet". */
+  int channels;        /**< Number of channels. */
+  double stated;       /**< GB/s of all channels as the file states them. */
+  double bandwidth;  /**< Bus bandwidth in GB/s that the links allow for these orders, channels as fast as the
+                          file has them in proportion; 0: see limit. */
+  const char* limit; /**< The busiest link, or why there is no bandwidth. */
+} rondo_topology_graph_t;
+
+/** Reads NCCL's graph XML (NCCL_GRAPH_DUMP_FILE) and evaluates each graph on the machine. If that has several
+ * hosts, data goes through each host as the file has it.
+ * @param topology the topology
+ * @param path the file
+ * @param all_links as in rondo_topology_limit()
+ * @param[out] first index of its first graph, for rondo_topology_graph()
+ * @param[out] count number of its graphs
+ * @return ::RONDO_INVALID_ARGUMENT, with file, line and what was expected, if it is not such a file, or has
+ * GPUs or ports that the machine does not have */
+RONDO_API rondo_status_t rondo_topology_load_graphs(rondo_topology_t topology, const char* path,
+                                                    int all_links, int* first, int* count);
+
+/** A graph that was read.
+ * @param topology the topology
+ * @param index from rondo_topology_load_graphs()
+ * @param[in,out] graph the graph */
+RONDO_API rondo_status_t rondo_topology_graph(rondo_topology_t topology, int index,
+                                              rondo_topology_graph_t* graph);
+/** @} */
+
 #ifdef __cplusplus
 }
 #endif
