@@ -23,29 +23,34 @@ int gpu_count(rondo_topology_t topology) {
 }  // namespace
 
 std::string limit_summary_heading() {
-  return "| machine | GPUs | limit, GB/s | plan, GB/s | trees | parts of a block | limited by | limit with "
-         "all links, "
-         "GB/s | ms |\n"
-         "|---|---|---|---|---|---|---|---|---|\n";
+  return "| machine | GPUs | best rings, GB/s | plan, GB/s | limit, GB/s | trees | parts of a block | "
+         "limited by "
+         "| limit with all links, GB/s | ms |\n"
+         "|---|---|---|---|---|---|---|---|---|---|\n";
 }
 
 std::string limit_summary_row(const std::string& name, rondo_topology_t topology) {
   const int gpus = gpu_count(topology);
   if (gpus < 2)
-    return fmt::format("| {} | {} | - | - | - | - | fewer than two GPUs | - | - |\n", cell(name), gpus);
+    return fmt::format("| {} | {} | - | - | - | - | - | fewer than two GPUs | - | - |\n", cell(name), gpus);
   rondo_topology_limit_t limit = {}, all = {};
   rondo_topology_plan_t plan = {};
+  rondo_topology_rings_t rings = {};
   limit.size = all.size = sizeof(limit);
   plan.size = sizeof(plan);
+  rings.size = sizeof(rings);
   const std::clock_t start = std::clock();  // of this process alone: other programs do not count
   require(rondo_topology_limit(topology, "all_gather", 0, 0, &limit));
   require(rondo_topology_plan(topology, 0, &plan));
   const double cpu_ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   require(rondo_topology_limit(topology, "all_gather", 0, 1, &all));
-  return fmt::format("| {} | {} | {} | {}{} | {} | {} | {} | {} | {:.1f} |\n", cell(name), gpus,
-                     gigabytes(limit.bandwidth), gigabytes(plan.bandwidth),
-                     plan.complete != 0 ? "" : " (the search ran out of time)", plan.trees,
-                     plan.parts_per_root, cell(limit.limit), gigabytes(all.bandwidth), cpu_ms);
+  require(rondo_topology_rings(topology, 0, &rings));
+  constexpr const char* kStopped = " (the search ran out of time)";
+  return fmt::format("| {} | {} | {}{} | {}{} | {} | {} | {} | {} | {} | {:.1f} |\n", cell(name), gpus,
+                     gigabytes(rings.bandwidth), rings.optimal != 0 ? "" : kStopped,
+                     gigabytes(plan.bandwidth), plan.complete != 0 ? "" : kStopped,
+                     gigabytes(limit.bandwidth), plan.trees, plan.parts_per_root, cell(limit.limit),
+                     gigabytes(all.bandwidth), cpu_ms);
 }
 
 }  // namespace rondo::topo
