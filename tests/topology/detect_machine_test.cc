@@ -10,6 +10,7 @@
 
 #include "catch.h"
 #include "detected.h"
+#include "graph/known_machines.h"
 #include "graph_lines.h"
 #include "nccl_host.h"
 #include "pci_tree.h"
@@ -25,32 +26,51 @@ Machine small_host() {
       {pci_switch("0000:10:00.0", {nic("0000:11:00.0", "mlx5_0", "1")}), nic("0000:12:00.0", "eth0", "0")});
 }
 
-/// Of AMD's GPUs, sysfs alone shows the PCI device. Numbers them by bus id.
-void reduce_amd_gpus(Machine& machine) {
-  std::map<std::string, PciDevice*> gpus;
-  visit_devices(machine, [&](PciDevice& device) {
-    if (device.pci_class.starts_with("0x03") || device.pci_class.starts_with("0x12"))
-      gpus[device.bus_id] = &device;
-  });
-  int dev = 0;
-  for (const auto& [bus_id, device] : gpus) device->gpu = GpuInfo{.dev = dev++};
-}
-
 }  // namespace
 
-TEST_CASE("recorded machines of AMD are detected as far as sysfs shows them") {
+TEST_CASE("recorded machines of AMD are detected with the graphs of their files") {
   for (const std::string& path : recorded_topologies()) {
     auto read = machine_from_nccl_xml_file(path);
     REQUIRE(read.status().message() == "");
     Machine expected = read.take();
     if (expected.version != 2) continue;
     INFO(path);
-    Machine machine = detected(FakeSysfs(expected));
-    reduce_amd_gpus(machine);
-    reduce_amd_gpus(expected);
+    const Machine machine = detected(FakeSysfs(expected));
     move_virtual_interfaces(expected);
     CHECK(graph_lines(graph_of(machine)) == graph_lines(graph_of(expected)));
   }
+}
+
+TEST_CASE("well-known machines of AMD are detected with their graphs") {
+  int count = 0;
+  for (const KnownMachine& known : known_machines()) {
+    auto expected = known_machine(known.name);
+    REQUIRE(expected.ok());
+    bool is_amd = false;
+    visit_devices(expected.value(),
+                  [&](const PciDevice& device) { is_amd |= device.gpu && !device.gpu->gfx.empty(); });
+    if (!is_amd) continue;
+    ++count;
+    INFO(known.name);
+    CHECK(graph_lines(graph_of(detected(FakeSysfs(expected.value())))) ==
+          graph_lines(graph_of(expected.value())));
+  }
+  CHECK(count > 0);
+}
+
+TEST_CASE("AMD's GPUs are those that its driver shows, and without it PCI devices") {
+  PciDevice gpu{
+      .bus_id = "0000:0c:00.0", .pci_class = "0x120000", .link_speed = "32.0 GT/s PCIe", .link_width = 16};
+  gpu.gpu = GpuInfo{.dev = 0, .sm = 304, .gfx = "gfx942"};
+  const FakeSysfs sysfs(host({gpu}));
+  CHECK(detected(sysfs).numa.front().devices.front().gpu->gfx == "gfx942");
+  CHECK(detected(sysfs).numa.front().devices.front().gpu->sm == 304);
+  std::filesystem::remove(sysfs / "class/kfd/kfd/topology/nodes/1/properties");  // as a cgroup hides it
+  CHECK(detected(sysfs).numa.front().devices.empty());
+  std::filesystem::remove_all(sysfs / "class/kfd");
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 1);
+  CHECK(!machine.numa.front().devices.front().gpu);
 }
 
 TEST_CASE("this host is detected, and has a graph") {

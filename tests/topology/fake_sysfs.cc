@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -23,6 +24,24 @@ bool is_verbs(const NetPort& port) {
   return !number.empty() && number != "0";
 }
 
+/// Files have "908", "910" for gfx90a, or "gfx942".
+int gfx_version_of(std::string gfx) {
+  if (gfx.starts_with("gfx")) gfx.erase(0, 3);
+  if (gfx == "910") gfx = "90a";
+  return std::stoi(gfx.substr(0, 1)) * 10'000 + std::stoi(gfx.substr(1, 1)) * 100 +
+         std::stoi(gfx.substr(2), nullptr, 16);
+}
+
+constexpr const char* kKfdNodes = "class/kfd/kfd/topology/nodes";
+
+void collect_amd_gpus(const std::vector<PciDevice>& devices,
+                      std::map<int, std::pair<std::string, const GpuInfo*>>& gpus) {
+  for (const PciDevice& device : devices) {
+    if (device.gpu && !device.gpu->gfx.empty()) gpus[device.gpu->dev] = {device.bus_id, &*device.gpu};
+    collect_amd_gpus(device.below, gpus);
+  }
+}
+
 }  // namespace
 
 void FakeSysfs::file(const std::string& path, const std::string& line) const {
@@ -39,6 +58,7 @@ void FakeSysfs::link(const std::string& path, const std::string& target) const {
 
 void FakeSysfs::write(const Machine& machine) {
   write_processor(machine.numa.front());
+  write_kfd(machine);
   for (const NumaNode& numa : machine.numa) {
     if (numa.id >= 0)
       file(fmt::format("devices/system/node/node{}/cpumap", numa.id),
@@ -47,6 +67,50 @@ void FakeSysfs::write(const Machine& machine) {
       write_tree(device, fmt::format("devices/pci{}", device.bus_id.substr(0, device.bus_id.rfind(':'))),
                  numa.id);
     for (const NetPort& port : numa.ports) write_port(port, "devices/virtual");
+  }
+}
+
+/// CPUs have the first nodes, GPUs the next ones by their numbers.
+void FakeSysfs::write_kfd(const Machine& machine) {
+  std::map<int, std::pair<std::string, const GpuInfo*>> gpus;
+  for (const NumaNode& numa : machine.numa) collect_amd_gpus(numa.devices, gpus);
+  if (gpus.empty()) return;
+  for (const auto& [dev, gpu] : gpus)
+    kfd_nodes_.emplace(gpu.first, static_cast<int>(machine.numa.size() + kfd_nodes_.size()));
+  for (size_t i = 0; i != machine.numa.size(); ++i)
+    file(fmt::format("{}/{}/properties", kKfdNodes, i),
+         "cpu_cores_count 64\nsimd_count 0\ngfx_target_version 0");
+  for (const auto& [dev, found] : gpus) {
+    const auto& [bus_id, gpu] = found;
+    const std::string folder = fmt::format("{}/{}", kKfdNodes, kfd_nodes_.at(bus_id));
+    const auto number = [text = bus_id](size_t at, size_t digits) {
+      return std::stol(text.substr(at, digits), nullptr, 16);
+    };
+    const size_t bus = bus_id.size() - 7;
+    file(folder + "/properties",
+         fmt::format("cpu_cores_count 0\nsimd_count {}\nsimd_per_cu 4\ngfx_target_version {}\ndomain "
+                     "{}\nlocation_id {}",
+                     gpu->sm * 4, gfx_version_of(gpu->gfx), number(0, bus - 1),
+                     number(bus, 2) << 8 | number(bus + 3, 2) << 3 | number(bus + 6, 1)));
+    write_kfd_links(*gpu, folder + "/io_links");
+  }
+}
+
+/// PCIe to a CPU, links as described, and two of them in a row to GPUs that have none.
+void FakeSysfs::write_kfd_links(const GpuInfo& gpu, const std::string& folder) const {
+  int next = 0;
+  const auto add = [&](int type, int node, int weight, int count) {
+    file(fmt::format("{}/{}/properties", folder, next++),
+         fmt::format("type {}\nnode_to {}\nweight {}\nmin_bandwidth 50000\nmax_bandwidth {}", type, node,
+                     weight, 50'000 * count));
+  };
+  add(2, 0, 20, 1);
+  for (const auto& [bus_id, node] : kfd_nodes_) {
+    const auto links = std::ranges::find(gpu.links, bus_id, &FabricLinks::target_bus_id);
+    if (links != gpu.links.end())
+      add(11, node, 15, links->count);
+    else
+      add(11, node, 30, 1);
   }
 }
 
@@ -65,8 +129,9 @@ std::string FakeSysfs::new_port(const PciDevice& below, const std::string& above
                  .pci_class = "0x060400",
                  .link_speed = below.link_speed,
                  .link_width = below.link_width};
-  write_function(port, bus_id, above + "/" + bus_id, numa_id);
-  return above + "/" + bus_id;
+  std::string folder = fmt::format("{}/{}", above, bus_id);
+  write_function(port, bus_id, folder, numa_id);
+  return folder;
 }
 
 /// What has no link, and nothing below, is written as virtual machines show it: without a port above.

@@ -2,6 +2,7 @@
 // A folder that looks like the /sys of a Machine, as far as detect_machine() reads it.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "folder.h"
@@ -31,10 +32,13 @@ class FakeSysfs : public Folder {
   void write_tree(const PciDevice& device, const std::string& above, int numa_id);
   void write_function(const PciDevice& device, const std::string& bus_id, const std::string& folder,
                       int numa_id) const;
+  void write_kfd(const Machine& machine);
+  void write_kfd_links(const GpuInfo& gpu, const std::string& folder) const;
   void write_port(const NetPort& port, const std::string& function) const;
   std::string new_port(const PciDevice& below, const std::string& above, int numa_id);
 
-  int next_port_ = 0;  // of bridges that a Machine does not have
+  std::map<std::string, int> kfd_nodes_;  // of AMD's GPUs, by bus id
+  int next_port_ = 0;                     // of bridges that a Machine does not have
 };
 
 }  // namespace rondo::test

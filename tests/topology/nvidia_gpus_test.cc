@@ -187,7 +187,7 @@ TEST_CASE("without a driver the GPUs that sysfs shows are left out, and counted"
 TEST_CASE("GPUs whose PCI device is hidden have a link to their NUMA node") {
   const Machine machine = detected_by_nvml(host({}), pair());
   CHECK(gpus_of(machine).size() == 2);
-  check_repair(machine, "/bus/pci/devices/0000:01:00.0: absent, though NVML shows this GPU");
+  check_repair(machine, "/bus/pci/devices/0000:01:00.0: absent, though its driver shows this GPU");
   CHECK(graph_of(machine).gpus().size() == 2);
 }
 

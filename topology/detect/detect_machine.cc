@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "amd_gpus.h"
 #include "network_ports.h"
 #include "numa_nodes.h"
 #include "nvidia_gpus.h"
@@ -13,16 +14,6 @@
 
 namespace rondo {
 namespace {
-
-constexpr const char* kAmd = "0x1002";
-
-/// As PCI devices.
-void add_amd_gpus(Sysfs& sysfs, PciTree& tree) {
-  for (const std::string& bus_id : gpu_functions(sysfs, kAmd)) {
-    const PciPath path = pci_path_of_function(sysfs, bus_id);
-    if (!path.bus_ids.empty()) tree.add(path);
-  }
-}
 
 /// Functions of one device share its link: their ports become those of the first.
 void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node) {
@@ -63,8 +54,8 @@ Result<Machine> detect_machine(const DetectOptions& options) {
   if (sysfs.names(kPciFunctions).empty())
     sysfs.repair(kPciFunctions, "no PCI devices, as sandboxes hide them");
   PciTree tree(sysfs);
-  add_amd_gpus(sysfs, tree);
-  add_nvidia_gpus(options, sysfs, tree, machine);
+  const int count = add_nvidia_gpus(options, sysfs, tree, machine);
+  add_amd_gpus(sysfs, tree, count);
   add_ports(find_ports(sysfs), tree, machine.numa.front());
   tree.move_into(machine.numa);
   return machine;

@@ -10,7 +10,6 @@ namespace rondo {
 namespace {
 
 constexpr const char* kNvidia = "0x10de";
-constexpr const char* kGpuClass = "0x030200";  // of those whose class is not shown
 constexpr const char* kSwitchClass = "0x068000";
 constexpr const char* kNpuClass = "0x068001";
 constexpr size_t kFirstSwitch = 1;  // position in a PciPath of a switch with devices below it
@@ -20,12 +19,13 @@ class GpuFinder {
   GpuFinder(NvmlHost host, const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine)
       : host_(std::move(host)), options_(options), sysfs_(sysfs), tree_(tree), machine_(machine) {}
 
-  void add() {
+  int add() {
     for (const std::string& sentence : host_.repairs) repair(sentence);
     visible_ = visible_gpus(host_.gpus, options_.visible_devices, machine_.repairs);
     warn_of_order();
     for (size_t dev = 0; dev != visible_.size(); ++dev) add_gpu(static_cast<int>(dev), visible_[dev]);
     find_p2p_below_switches();
+    return static_cast<int>(visible_.size());
   }
 
  private:
@@ -42,11 +42,7 @@ class GpuFinder {
   void add_gpu(int dev, size_t index) {
     const NvmlGpu& gpu = host_.gpus[index];
     PciPath path = pci_path_of_function(sysfs_, gpu.bus_id);
-    if (path.bus_ids.empty())
-      sysfs_.repair(pci_function(gpu.bus_id),
-                    "absent, though NVML shows this GPU: taken to have a link to its NUMA node");
-    PciDevice& device = path.bus_ids.empty() ? tree_.add_hidden(gpu.bus_id) : tree_.add(path);
-    if (device.pci_class.empty()) device.pci_class = kGpuClass;
+    PciDevice& device = tree_.add_gpu(path, gpu.bus_id);
     device.gpu = GpuInfo{.dev = dev, .sm = gpu.sm, .links = links_of(index)};
     paths_.push_back(std::move(path));
   }
@@ -76,8 +72,7 @@ class GpuFinder {
   std::string class_of(const NvmlLink& link) {
     if (link.target == FabricTarget::NvSwitch) return kSwitchClass;
     if (link.target == FabricTarget::Cpu) return kNpuClass;
-    std::string cls = sysfs_.text(pci_function(link.bus_id) + "/class");
-    return cls.empty() ? kGpuClass : cls;
+    return sysfs_.text(pci_function(link.bus_id) + "/class");
   }
 
   /// Whether it leads to a switch, or to a GPU that can use it.
@@ -136,13 +131,14 @@ class GpuFinder {
 
 }  // namespace
 
-void add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine) {
+int add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine) {
   auto host = read_nvml(options.nvml);
   if (host.ok()) return GpuFinder(host.take(), options, sysfs, tree, machine).add();
   if (const size_t count = gpu_functions(sysfs, kNvidia).size(); count > 0)
     machine.repairs.push_back(
         fmt::format("{}: {} left out", host.status().message(),
                     count == 1 ? "1 GPU of NVIDIA is" : fmt::format("{} GPUs of NVIDIA are", count)));
+  return 0;
 }
 
 }  // namespace rondo

@@ -11,6 +11,7 @@
 namespace rondo {
 
 /// Adds them to the tree, and to the machine whether they reach one another below its switches.
-void add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine);
+/// Returns how many there are.
+int add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine);
 
 }  // namespace rondo

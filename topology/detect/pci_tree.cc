@@ -12,6 +12,8 @@ namespace {
 constexpr int kMaxLanes = 32;       // that PCI Express has
 constexpr int kUnknownLanes = 255;  // as the kernel prints it
 
+constexpr const char* kGpuClass = "0x030200";  // of those whose class is not shown
+
 int lesser_known(int a, int b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
 int count_gpus(const std::vector<PciDevice>& devices) {
@@ -72,6 +74,15 @@ PciDevice& PciTree::add(const PciPath& path) {
   std::vector<PciDevice>* level = &roots_;
   for (size_t i = 1; i < last; i += 2) level = &find_or_read(*level, path, i).below;
   return find_or_read(*level, path, last);
+}
+
+PciDevice& PciTree::add_gpu(const PciPath& path, const std::string& bus_id) {
+  if (path.bus_ids.empty())
+    sysfs_.repair(pci_function(bus_id),
+                  "absent, though its driver shows this GPU: taken to have a link to its NUMA node");
+  PciDevice& device = path.bus_ids.empty() ? add_hidden(bus_id) : add(path);
+  if (device.pci_class.empty()) device.pci_class = kGpuClass;
+  return device;
 }
 
 PciDevice& PciTree::add_hidden(const std::string& bus_id) {

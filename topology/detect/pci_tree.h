@@ -51,8 +51,8 @@ class PciTree {
   /// reference is valid until the next one is added.
   PciDevice& add(const PciPath& path);
 
-  /// Adds a device of which sysfs shows nothing.
-  PciDevice& add_hidden(const std::string& bus_id);
+  /// The same for a GPU that its driver shows, which sysfs may hide: the path is empty then.
+  PciDevice& add_gpu(const PciPath& path, const std::string& bus_id);
 
   /// Moves the tree into the NUMA nodes. Call it once, after all devices were added.
   void move_into(std::vector<NumaNode>& nodes);
@@ -65,6 +65,7 @@ class PciTree {
     int lanes = 0;
   };
 
+  PciDevice& add_hidden(const std::string& bus_id);
   PciDevice& find_or_read(std::vector<PciDevice>& level, const PciPath& path, size_t index);
   PciDevice read(const PciPath& path, size_t index);
   void read_link(PciDevice& device, const std::string& below, const std::string& above);

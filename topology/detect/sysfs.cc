@@ -23,10 +23,10 @@ namespace {
 constexpr size_t kMaxLine = 4096;      // bytes of an attribute: a page
 constexpr size_t kMaxNames = 1 << 16;  // in a folder
 
-/// Errors by which the kernel says that there is no such value.
+/// Errors by which the kernel says that there is no such value, or that a cgroup hides the device.
 bool means_absent(int error_number) {
   return error_number == ENOENT || error_number == ENOTDIR || error_number == EINVAL ||
-         error_number == EOPNOTSUPP;
+         error_number == EOPNOTSUPP || error_number == EPERM;
 }
 
 std::string printable_line(std::string_view text) {
@@ -81,7 +81,7 @@ void Sysfs::repair(const std::string& path, const std::string& sentence) {
 }
 
 /// Not blocking, since a folder that takes the place of /sys may contain anything, as pipes.
-std::string Sysfs::line(const std::string& path) {
+std::string Sysfs::contents(const std::string& path) {
   const Fd file(::open(shown(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   char bytes[kMaxLine];
   ssize_t count = -1;
@@ -90,9 +90,27 @@ std::string Sysfs::line(const std::string& path) {
       count = ::read(file.get(), bytes, sizeof(bytes));
     } while (count < 0 && errno == EINTR);
   }
-  if (count >= 0) return printable_line({bytes, static_cast<size_t>(count)});
+  if (count >= 0) return {bytes, static_cast<size_t>(count)};
   if (!means_absent(errno)) repair(path, std::string(std::strerror(errno)) + ": taken as absent");
   return {};
+}
+
+std::string Sysfs::line(const std::string& path) { return printable_line(contents(path)); }
+
+std::map<std::string, int64_t> Sysfs::table(const std::string& path) {
+  std::map<std::string, int64_t> values;
+  const std::string text = contents(path);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view row = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), row.size() + 1));
+    const size_t space = std::min(row.find(' '), row.size());
+    int64_t value = 0;
+    const auto [end, failure] =
+        std::from_chars(row.data() + std::min(space + 1, row.size()), row.data() + row.size(), value);
+    if (failure == std::errc() && end == row.data() + row.size()) values.emplace(row.substr(0, space), value);
+  }
+  return values;
 }
 
 std::string Sysfs::text(const std::string& path) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ class Sysfs {
   /// The same, if it is no longer than kMaxText.
   std::string text(const std::string& path);
 
+  /// The lines of a file that are a name and a number: "simd_count 912".
+  std::map<std::string, int64_t> table(const std::string& path);
+
   /// The number that is all of this line: decimal, or hexadecimal with 0x.
   std::optional<int64_t> number(const std::string& path, int64_t least, int64_t most);
 
@@ -45,6 +49,8 @@ class Sysfs {
  private:
   Sysfs(std::string root, std::string real_root, std::vector<std::string>& repairs)
       : root_(std::move(root)), real_root_(std::move(real_root)), repairs_(&repairs) {}
+
+  std::string contents(const std::string& path);
 
   std::string root_;
   std::string real_root_;  // without symbolic links

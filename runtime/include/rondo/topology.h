@@ -45,12 +45,12 @@ typedef struct {
 RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
                                              const rondo_topology_config_t* config);
 
-/** Detects this host as the process can use it: processors, PCI devices and network ports by /sys, NVIDIA's
- * GPUs and their NVLinks by NVML, if there is libnvidia-ml.so.1. GPUs are those that CUDA shows to the
- * process, with its numbers. What the host hides, as virtual machines and containers do, is guessed, and
- * rondo_topology_remark() says so. If RONDO_TOPO_FILE or else NCCL_TOPO_FILE names a description, that is
- * read instead, as by rondo_topology_load(); if NCCL_TOPO_DUMP_FILE names a file, the host's description is
- * written there. Communicators never call it.
+/** Detects this host as the process can use it: processors, PCI devices, network ports and AMD's GPUs by
+ * /sys, NVIDIA's GPUs and their NVLinks by NVML, if there is libnvidia-ml.so.1. GPUs are those that CUDA
+ * shows to the process, with its numbers. What the host hides, as virtual machines and containers do, is
+ * guessed, and rondo_topology_remark() says so. If RONDO_TOPO_FILE or else NCCL_TOPO_FILE names a
+ * description, that is read instead, as by rondo_topology_load(); if NCCL_TOPO_DUMP_FILE names a file, the
+ * host's description is written there. Communicators never call it.
  * @param[out] topology the topology; NULL on failure
  * @param config settings, or NULL
  * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read or a file cannot be written;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// This host as a Machine: processors, PCI tree and network ports, read from /sys, and NVIDIA's GPUs with
-// their NVLinks, by NVML. Plain sysfs rather than hwloc: sysfs has the rates of ports and both ends of a
-// link, which hwloc lacks, and any folder can take its place. Reads tens of files for each device, so it is
-// for programs that ask, never for the start of a communicator. Any thread.
+// This host as a Machine: processors, PCI tree, network ports and AMD's GPUs with their xGMI links, read from
+// /sys, and NVIDIA's GPUs with their NVLinks, by NVML. Plain sysfs rather than hwloc: sysfs has the rates of
+// ports and both ends of a link, which hwloc lacks, and any folder can take its place. Reads tens of files
+// for each device, so it is for programs that ask, never for the start of a communicator. Any thread.
 #pragma once
 
 #include <optional>
