@@ -3,49 +3,26 @@
 #include "rondo/topology.h"
 
 #include <cstdio>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <tuple>
 
+#include "base/settings.h"
 #include "detect/complete_template.h"
 #include "detect/detect_machine.h"
 #include "formats/machine_file.h"
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
 #include "graph/missing_parts.h"
-#include "graph/paths.h"
-#include "handles.h"
-#include "limit/bound.h"
-#include "search/find_forest.h"
-#include "search/forest.h"
-
-namespace {
-constexpr uint64_t kTopologyMark = 0x6f706f74646e6f72;
-}
-
-struct rondo_topology {
-  rondo_topology(rondo::Machine description, rondo::TopologyGraph made)
-      : machine(std::move(description)), graph(std::move(made)) {}
-  rondo_topology(const rondo_topology&) = delete;
-  rondo_topology& operator=(const rondo_topology&) = delete;
-
-  uint64_t mark = kTopologyMark;
-  rondo::Machine machine;
-  rondo::TopologyGraph graph;
-  std::mutex mutex;                   // guards what follows
-  std::optional<rondo::Paths> paths;  // when first needed
-  std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
-};
+#include "topology_handle.h"
 
 namespace {
 
 using namespace rondo;
+using api::check_index;
+using api::check_struct;
+using api::check_topology;
+using api::gigabytes;
 using api::guarded;
 
 constexpr int kMaxHosts = 64;
-
-double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
 
 const char* kind_name(NodeKind kind) {
   switch (kind) {
@@ -59,28 +36,6 @@ const char* kind_name(NodeKind kind) {
   return "?";
 }
 
-Status check_topology(rondo_topology_t topology) {
-  if (topology == nullptr) return api::null_argument("topology");
-  if (topology->mark != kTopologyMark) return error(Code::InvalidArgument, "topology: not one, or freed");
-  return {};
-}
-
-Status check_index(const char* name, int index, size_t count) {
-  if (index >= 0 && static_cast<size_t>(index) < count) return {};
-  if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
-  return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
-               static_cast<int64_t>(count) - 1);
-}
-
-/// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
-template <typename Struct>
-Status check_struct(const char* name, const Struct* given) {
-  if (given == nullptr) return api::null_argument(name);
-  if (given->size >= sizeof(Struct)) return {};
-  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
-               name, sizeof(Struct));
-}
-
 /// A template is completed if it is one of this host.
 Result<Machine> read_machine(const char* path) {
   RONDO_TRY_ASSIGN(Machine machine, machine_from_file(path));
@@ -89,9 +44,24 @@ Result<Machine> read_machine(const char* path) {
   return machine;
 }
 
-/// `missing` is said between the machine's name and what it lacks.
+/// The variable that names a description of this host, if one does.
+std::optional<Setting> variable_of_this_host() {
+  for (const Setting which : {Setting::TopoFile, Setting::NcclTopoFile})
+    if (setting(which)) return which;
+  return std::nullopt;
+}
+
+Result<Machine> machine_of_variable(Setting which) {
+  auto machine = read_machine(setting(which)->c_str());
+  if (machine.ok()) return machine;
+  return error(machine.status().code(), "{}: {}", setting_info(which).variable, machine.status().message());
+}
+
+// Said between a machine's name and what it lacks.
+constexpr const char *kTemplateHas = ": a template, which has", *kHostHas = " has";
+
 Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given,
-            const char* missing = ": a template, which has") {
+            const char* missing = kTemplateHas) {
   constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
@@ -107,11 +77,21 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
   const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
   RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(hosts, options));
-  *topology = new rondo_topology(machine.take(), std::move(graph));
+  *topology = new rondo_topology(machine.take(), std::move(graph), config.hosts, options);
   return {};
 }
 
 }  // namespace
+
+Status rondo::api::write_text(const std::string& text, const char* path) {
+  const bool to_output = std::string_view(path) == "-";
+  const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
+                                                     std::fclose);
+  FILE* const file = to_output ? stdout : opened.get();
+  if (file == nullptr) return system_error(path, errno);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  return whole ? Status() : system_error(path, errno);
+}
 
 rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
                                    const rondo_topology_config_t* config) {
@@ -127,7 +107,11 @@ rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_top
   return guarded("rondo_topology_detect", nullptr, [&]() -> Status {
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
-    return make(topology, detect_machine({}), config, " has");
+    const auto variable = variable_of_this_host();
+    auto machine = variable ? machine_of_variable(*variable) : detect_machine({});
+    const auto dump = setting(Setting::NcclTopoDumpFile);
+    if (machine.ok() && dump) RONDO_TRY(api::write_text(nccl_xml(machine.value()), dump->c_str()));
+    return make(topology, std::move(machine), config, variable ? kTemplateHas : kHostHas);
   });
 }
 
@@ -156,15 +140,7 @@ rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) 
   return guarded("rondo_topology_save", nullptr, [&]() -> Status {
     RONDO_TRY(check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    const std::string text = nccl_xml(topology->machine);
-    const bool to_output = std::string_view(path) == "-";
-    const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
-                                                       std::fclose);
-    FILE* const file = to_output ? stdout : opened.get();
-    if (file == nullptr) return system_error(path, errno);
-    const bool whole =
-        std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-    return whole ? Status() : system_error(path, errno);
+    return api::write_text(nccl_xml(topology->machine), path);
   });
 }
 
@@ -261,7 +237,7 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     const auto key = std::tuple(*kind, root, all_links != 0);
     auto known = topology->limits.find(key);
     if (known == topology->limits.end()) {
-      const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
+      const TopologyGraph links = api::usual_links(*topology, all_links);
       RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
       known = topology->limits.emplace(key, std::move(bound)).first;
     }
@@ -270,23 +246,6 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     limit->ceiling = bound.ceiling.approximate() / 1e6;
     limit->reached = bound.kind == BoundKind::Cuts ? 0 : 1;
     limit->limit = bound.limit.c_str();
-    return {};
-  });
-}
-
-rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, rondo_topology_plan_t* plan) {
-  return guarded("rondo_topology_plan", nullptr, [&]() -> Status {
-    RONDO_TRY(check_topology(topology));
-    RONDO_TRY(check_struct("plan", plan));
-    const TopologyGraph& graph = topology->graph;
-    if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
-    const TopologyGraph links = all_links != 0 ? graph : fabric_or_all(graph, graph.gpus());
-    RONDO_TRY_ASSIGN(const Forest forest, find_forest(links, graph.gpus()));
-    plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
-    plan->trees = static_cast<int>(forest.trees.size());
-    plan->parts_per_root = static_cast<int>(forest.k);
-    plan->depth = forest.depth();
-    plan->complete = forest.stopped ? 0 : 1;
     return {};
   });
 }

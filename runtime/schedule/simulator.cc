@@ -4,79 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <queue>
+#include <tuple>
 #include <vector>
 
+#include "simulated_wire.h"
 #include "structure.h"
 
 namespace rondo {
 namespace {
-
-struct SimulatedMessage {
-  size_t from = 0;
-  size_t to = 0;
-  uint16_t port = 0;
-  double bytes = 0;
-};
-
-/// The network: each rank sends one message at a time and receives one at a time.
-class SimulatedWire {
- public:
-  SimulatedWire(size_t nranks, const SimulatedNetwork& network)
-      : network_(network), sending_(nranks), receiving_(nranks), waiting_(nranks) {}
-
-  /// Queues a message behind all those of its sender.
-  void queue(const SimulatedMessage& message) {
-    waiting_[message.from].push_back({message, next_++});
-    ready_.push_back(message.from);
-  }
-
-  struct Transfer {
-    SimulatedMessage message;
-    double left_at = 0;  // when both ends are free again: the caller then calls finish()
-    double arrives_at = 0;
-  };
-  /// Starts all transfers that can start now.
-  std::vector<Transfer> start(double now) {
-    std::sort(ready_.begin(), ready_.end());
-    ready_.erase(std::unique(ready_.begin(), ready_.end()), ready_.end());
-    std::erase_if(ready_, [&](size_t rank) { return sending_[rank] || waiting_[rank].empty(); });
-    // The longest waiting first, so that no sender is starved by others with the same destination.
-    std::sort(ready_.begin(), ready_.end(),
-              [&](size_t a, size_t b) { return waiting_[a].front().order < waiting_[b].front().order; });
-    std::vector<Transfer> started;
-    for (size_t rank : ready_) {
-      const SimulatedMessage message = waiting_[rank].front().message;
-      if (receiving_[message.to]) continue;
-      waiting_[rank].pop_front();
-      sending_[rank] = receiving_[message.to] = true;
-      const double left_at = now + message.bytes / network_.bandwidth_bytes_per_s;
-      started.push_back({message, left_at, left_at + network_.latency_s});
-    }
-    return started;
-  }
-
-  void finish(const SimulatedMessage& message) {
-    sending_[message.from] = receiving_[message.to] = false;
-    ready_.push_back(message.from);
-  }
-
- private:
-  struct Waiting {
-    SimulatedMessage message;
-    uint64_t order = 0;
-  };
-
-  SimulatedNetwork network_;
-  std::vector<bool> sending_;
-  std::vector<bool> receiving_;
-  std::vector<std::deque<Waiting>> waiting_;  // for each sender
-  std::vector<size_t> ready_;                 // superset of the senders that can start a transfer
-  uint64_t next_ = 0;
-};
 
 class Simulation {
  public:
@@ -86,7 +25,7 @@ class Simulation {
         chunk_bytes_(chunk_bytes),
         tiles_(tiles),
         network_(network),
-        wire_(ranks.size(), network),
+        wire_(make_wire(ranks.size(), network)),
         lanes_(ranks.size()) {
     for (size_t rank = 0; rank < ranks.size(); ++rank) {
       for (size_t lane = 0; lane < ranks[rank].lanes.size(); ++lane) lanes_[rank].push_back({rank, lane});
@@ -101,9 +40,10 @@ class Simulation {
         awake_.pop_back();
         advance_rank(rank);
       }
-      // All events of one instant are processed before the messages they enable compete for the ports.
-      if (events_.empty() || events_.top().time > now_) start_messages();
-      if (events_.empty()) break;
+      RONDO_TRY(failure_);
+      // All events of one instant are processed before the messages they enable compete for the network.
+      if (next_event() > now_) wire_->start(now_);
+      if (next_event() == kNoEvent) break;
       take_event();
     }
     for (const auto& lanes : lanes_)
@@ -125,13 +65,12 @@ class Simulation {
     int in_use = 0;   // slots that are filled but not received yet
     int arrived = 0;  // messages that can be received
   };
-  struct SimulatedEvent {
+  struct SimulatedArrival {
     double time = 0;
     uint64_t order = 0;
-    bool arrival = false;  // false: the message has left its ports
     SimulatedMessage message;
-    bool operator>(const SimulatedEvent& other) const {
-      return time != other.time ? time > other.time : order > other.order;
+    bool operator>(const SimulatedArrival& other) const {
+      return std::tie(time, order) > std::tie(other.time, other.order);
     }
   };
 
@@ -182,7 +121,8 @@ class Simulation {
     }
     for (size_t peer : peers(at, step.send_set)) {
       ++link(at.rank, peer, port).in_use;
-      wire_.queue({at.rank, peer, port, step.count * chunk_bytes_});
+      const Status queued = wire_->queue({at.rank, peer, port, step.count * chunk_bytes_});
+      if (!queued.ok()) failure_ = queued;
     }
     last_step_ = now_;
     if (++at.step == lane(at).steps.size()) {
@@ -191,23 +131,21 @@ class Simulation {
     }
   }
 
-  void take_event() {
-    const SimulatedEvent event = events_.top();
-    events_.pop();
-    now_ = event.time;
-    if (!event.arrival) {
-      wire_.finish(event.message);
-      return;
-    }
-    ++link(event.message.from, event.message.to, event.message.port).arrived;
-    wake(event.message.to);
+  double next_event() const {
+    return std::min(arrivals_.empty() ? kNoEvent : arrivals_.top().time, wire_->next_end());
   }
 
-  void start_messages() {
-    for (const SimulatedWire::Transfer& transfer : wire_.start(now_)) {
-      events_.push({transfer.left_at, next_event_++, false, transfer.message});
-      events_.push({transfer.arrives_at, next_event_++, true, transfer.message});
+  void take_event() {
+    now_ = next_event();
+    if (wire_->next_end() <= now_) {
+      for (const SimulatedMessage& message : wire_->end(now_))
+        arrivals_.push({now_ + network_.latency_s, next_arrival_++, message});
+      return;
     }
+    const SimulatedMessage message = arrivals_.top().message;
+    arrivals_.pop();
+    ++link(message.from, message.to, message.port).arrived;
+    wake(message.to);
   }
 
   void wake(size_t rank) { awake_.push_back(rank); }
@@ -215,13 +153,14 @@ class Simulation {
   const std::vector<Schedule>& ranks_;
   double chunk_bytes_;
   int tiles_;
-  SimulatedNetwork network_;
-  SimulatedWire wire_;
+  const SimulatedNetwork& network_;
+  std::unique_ptr<SimulatedWire> wire_;
   std::vector<std::vector<SimulatedLane>> lanes_;  // [rank]
   std::map<std::pair<size_t, uint16_t>, SimulatedLink> links_;
-  std::priority_queue<SimulatedEvent, std::vector<SimulatedEvent>, std::greater<>> events_;
+  std::priority_queue<SimulatedArrival, std::vector<SimulatedArrival>, std::greater<>> arrivals_;
   std::vector<size_t> awake_;  // ranks whose lanes may be able to advance
-  uint64_t next_event_ = 0;
+  uint64_t next_arrival_ = 0;
+  Status failure_;
   double now_ = 0;
   double last_step_ = 0;
 };

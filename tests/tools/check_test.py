@@ -17,10 +17,11 @@ PROGRAMS = {
     # Makes a build folder as far as the tools look at it, and runs tests.
     "meson": """#!/bin/sh
 [ "$1" = --version ] && { echo 1.0.1; exit; }
-[ "$1" = test ] && { echo "meson $*" >> calls; cp ../log.json build-test/meson-logs/testlog.json; exit; }
-mkdir -p build-test/meson-info build-test/meson-logs && touch build-test/build.ninja
-for file in ../intro/*; do sed "s|ROOT|$(pwd -P)|g" "$file" > build-test/meson-info/"${file##*/}"; done
-printf '{"directories": {"build": "%s/build-test"}}' "$(pwd -P)" > build-test/meson-info/meson-info.json
+[ "$1" = test ] && { echo "meson $*" >> calls; cp ../log.json "$3"/meson-logs/testlog.json; exit; }
+for build; do case $build in build*) break ;; esac; done
+mkdir -p $build/meson-info $build/meson-logs && touch $build/build.ninja
+for file in ../intro/*; do sed "s|ROOT|$(pwd -P)|g" "$file" > $build/meson-info/"${file##*/}"; done
+printf '{"directories": {"build": "%s/%s"}}' "$(pwd -P)" "$build" > $build/meson-info/meson-info.json
 """,
     "ninja": '#!/bin/sh\necho "ninja $*" >> calls\n',
     "apt-get": '#!/bin/sh\necho "apt-get $*" >> calls\nexit 100\n',
@@ -124,6 +125,18 @@ class Test(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("there is no suite 'strat': the suites are fuzz, hosts, install, start, style, tools", run.stderr)
         self.assertFalse([call for call in calls if call.startswith("meson test")])
+
+    def test_sanitizers_omit_what_they_cannot_check_unless_it_is_requested_by_name(self):
+        for words, omitted, run_too in ((["--sanitize", "address"], {"style", "fuzz"}, {"schedule", "topology"}),
+                                        (["--sanitize=thread"], {"style", "fuzz", "schedule", "topology"}, {"start"}),
+                                        (["--sanitize=thread", "--suite", "start"], set(), {"schedule"})):
+            with self.subTest(words):
+                run, calls = self.run_it(*words)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                tested = next(call for call in calls if call.startswith("meson test")).split()
+                found = {suite for option, suite in zip(tested, tested[1:]) if option == "--no-suite"}
+                self.assertLessEqual(omitted, found)
+                self.assertFalse(run_too & found)
 
     def test_packages_that_only_some_suites_need_are_requested_only_with_them_and_are_optional(self):
         for words, wanted in ((["--suite", "start"], set()), (["--suite", "style"], {"shellcheck"}),

@@ -1,49 +1,53 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""rondo-topo as a user runs it: this host, trees, paths, pictures, files written and read again, and what it refuses.
+"""rondo-topo as a user runs it: this host, trees, paths, limits, reviews, files written and read again, and what it
+refuses.
 
-Usage: check_topo.py RONDO_TOPO STANDIN_NVML
+Usage: check_topo.py RONDO_TOPO SOURCE-ROOT STANDIN_NVML
 """
 import glob
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
-TOPO = sys.argv.pop(1)
-NVML = sys.argv.pop(1)
-DATA = os.environ.get("RONDO_TEST_DATA")
-SVG = "{http://www.w3.org/2000/svg}"
+from topo_command import DATA, NVML, SOURCE, known, output, recorded, topo
 
 
-def topo(*arguments, **variables):
-    return subprocess.run([TOPO, *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **variables})
+def fewer(text, gpu, links, target):
+    """A description in which a GPU, by its number, has one link less in an element of that number of links."""
+    start = text.index(f'<gpu dev="{gpu}"')
+    end = text.index("</gpu>", start)
+    changed, number = re.subn(rf'(<nvlink [^>]*target="{target}"[^>]*count=")({links})(")',
+                              lambda found: found[1] + str(links - 1) + found[3], text[start:end], count=1)
+    assert number == 1
+    return text[:start] + changed + text[end:]
 
 
-def output(*arguments, **variables):
-    result = topo(*arguments, **variables)
-    if result.returncode != 0:
-        raise AssertionError(f"rondo-topo {' '.join(arguments)}: exit code {result.returncode}\n{result.stderr}")
-    return result.stdout
+def rows_of(table):
+    """The cells of a table in Markdown, without its heading and its last column, which is a time."""
+    lines = table.splitlines()
+    assert all(re.fullmatch(r"\| .* \|", line) for line in lines[:1] + lines[2:]), table
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-2]] for line in lines[2:]]
 
 
-def known():
-    return [line.split()[0] for line in output("--list").splitlines()]
+def documented(command):
+    """The table that follows a command in docs/topology.md."""
+    with open(os.path.join(SOURCE, "docs", "topology.md"), encoding="utf-8") as file:
+        after = file.read().split(f"\n    {command}\n")[1]
+    return re.search(r"(?m)(^\|.*\n)+", after)[0]
 
 
-def boxes(svg):
-    """The rectangles of a picture, by their text."""
-    elements = list(xml.etree.ElementTree.fromstring(svg))
-    found = {}
-    for rect, text in zip(elements, elements[1:]):
-        if rect.tag == SVG + "rect" and rect.get("rx") and text.tag == SVG + "text":
-            x, y, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
-            found[text.text, x, y] = (x, y, x + width, y + height)
-    return found
+# Machine: GB/s of NVLink or xGMI alone, if it joins all GPUs; equal parts of a block; most trees; GB/s of all links.
+RECORDED = {
+    "nvidia-dgx1v-8xv100": (120.0, 6, 32, 132.0), "simai-hgx-a100-8gpu-4cx6": (240.0, 1, 8, 264.0),
+    "oci-bm-gpu4-8xa100-40g": (240.0, 1, 8, 264.0), "vastai-hgx-h200-8gpu": (370.8, 1, 8, 418.8),
+    "oci-bm-gpu-h100-8gpu": (370.8, 1, 8, 376.8), "vastai-hgx-b200-8gpu": (721.8, 1, 8, 769.8),
+    "lab-hgx-h800-8gpu-8x400g": (164.8, 1, 8, 212.8), "lab-2xa100pcie-nvbridge": (240.0, 1, 2, 264.0),
+    "oneflow-8xrtx3090-pcie-1ib": (17.5, 1, 8, 17.5), "lab-8xrtx4000ada-pcie": (24.0, 1, 8, 24.0),
+    "amd-mi100-2hive-8gpu": (96.0, 4, 25, 96.0), "amd-rome-8gpu-4x200g": (84.0, 1, 8, 84.0),
+    "amd-mi250-8gcd-4x200g": (210.0, 5, 20, 228.0), "amd-mi250-16gcd-8x200g": (231.4, 3, 32, 257.1),
+    "amd-mi300x-8gpu-8x400g": (336.0, 1, 8, 384.0)}
 
 
 class Topo(unittest.TestCase):
@@ -85,6 +89,23 @@ class Topo(unittest.TestCase):
         self.assertEqual(gpus, expected)
         self.assertIn("a template; 8 GPUs of this host", completed)
 
+    def test_a_file_can_describe_this_host(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, other, dump = (os.path.join(folder, name) for name in ("a.xml", "b.xml", "dump.xml"))
+            output("--machine", "dgx-1v", "--save", path)
+            output("--machine", "mi300x", "--save", other)
+            expected = output("--machine", "dgx-1v")
+            self.assertEqual(output(NCCL_TOPO_FILE=path), expected)
+            self.assertEqual(output(RONDO_TOPO_FILE=path, NCCL_TOPO_FILE=other, NCCL_TOPO_DUMP_FILE=dump), expected)
+            self.assertEqual(output("--load", dump), expected)
+            self.assertEqual(output("--load", path, RONDO_TOPO_FILE=other), expected)
+            missing = topo(RONDO_TOPO_FILE=os.path.join(folder, "none.xml"))
+            self.assertEqual(missing.returncode, 1)
+            self.assertIn(f"RONDO_TOPO_FILE: {folder}/none.xml: No such file or directory", missing.stderr)
+            unwritable = topo(RONDO_TOPO_FILE=path, NCCL_TOPO_DUMP_FILE=folder)
+            self.assertEqual(unwritable.returncode, 1)
+            self.assertIn(f"{folder}: Is a directory", unwritable.stderr)
+
     def test_known_machines_have_trees(self):
         self.assertIn("hgx-h100", known())
         for name in known():
@@ -112,6 +133,36 @@ class Topo(unittest.TestCase):
                       output("--machine", "hgx-h100", "--limit"))
         self.assertRegex(table, r"(?m)^all_to_all .*\(plans may not reach it\)$")
 
+    def test_rings_have_a_line_for_each_channel(self):
+        lines = output("--machine", "dgx-1v", "--graph").splitlines()
+        self.assertEqual(lines[0], "channel 0: 0 3 2 1 5 6 7 4, 40.0 GB/s")
+        self.assertEqual(lines[-2:], ["rings: 120.0 GB/s by 4 channels",
+                                      "limit of rings: 120.0 GB/s; of any plan for all_gather: 120.0 GB/s"])
+        hosts = output("--machine", "hgx-h100", "--hosts", "2", "--graph")
+        self.assertRegex(hosts, r"(?m)^channel 0: host0/gpu\d( host0/gpu\d){7} "
+                                r"\(host0/nic mlx5_\d, host1/nic mlx5_\d\) host1/gpu\d( host1/gpu\d){7} "
+                                r"\(host1/nic mlx5_\d, host0/nic mlx5_\d\), 48\.0 GB/s$")
+
+    def test_graphs_are_written_for_nccl_and_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph.xml")
+            for name in known():
+                for hosts in "1", "2":
+                    machine = ["--machine", name, "--hosts", hosts]
+                    self.assertEqual(output(*machine, "--graph-save", path), "")
+                    rings = re.search(r"(?m)^rings: (\S+) GB/s", output(*machine, "--graph")).group(1)
+                    self.assertRegex(
+                        output(*machine, "--graph-load", path),
+                        rf"^graph 0, ring: \d+ channels?, stated {rings} GB/s; here {rings} GB/s, limited by")
+
+    def test_graphs_of_nccl_are_evaluated(self):
+        if DATA is None:
+            self.skipTest("RONDO_TEST_DATA is not set")
+        file = f"{DATA}/topologies/nvidia-dgx1v-8xv100"
+        report = output("--load", file + ".xml", "--graph-load", file + ".expected-graph.xml")
+        self.assertTrue(report.startswith("graph 0, ring: 6 channels, stated 132.0 GB/s; here 120.0 GB/s, limited by "
+                                          "NVLink from gpu0 to gpu1, 20.0 GB/s, and 31 more links\n"), report)
+
     def test_what_is_saved_is_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "saved.xml")
@@ -133,31 +184,6 @@ class Topo(unittest.TestCase):
         self.assertNotIn("PIX", without)
         self.assertIn("PHB 20.0", without)
 
-    def test_pictures_have_a_box_for_each_device_and_none_overlap(self):
-        machines = [["--machine", name] for name in known()]
-        if DATA is None:
-            print("skipped: pictures of recorded machines, since RONDO_TEST_DATA is not set")
-        else:
-            machines += [["--load", path] for path in sorted(glob.glob(f"{DATA}/topologies/*.xml"))
-                         if "graph" not in path]
-        self.assertTrue(DATA is None or len(machines) > 30)
-        for machine in machines:
-            found = boxes(output(*machine, "--svg"))
-            tree = output(*machine)
-            for kind in ("gpu", "nic"):
-                names = re.findall(rf"(?m)─ ({kind} ?\S+)", tree)
-                self.assertLessEqual(set(names), {text for text, _, _ in found}, machine)
-            edges = sorted(found.values())
-            for i, a in enumerate(edges):
-                for b in edges[i + 1:]:
-                    apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-                    self.assertTrue(apart, f"{machine}: boxes {a} and {b} overlap")
-
-    def test_dot_has_each_link_once(self):
-        edges = re.findall(r"(?m)^  (n\d+) -- (n\d+) ", output("--machine", "dgx-1v", "--dot"))
-        self.assertEqual(len(edges), len({frozenset(edge) for edge in edges}))
-        self.assertEqual(len(edges), 16 + 12 + 4 + 1 + 4)  # NVLink, PCIe of devices and of switches, sockets, network
-
     def test_what_was_guessed_is_said(self):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
             file.write('<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="'
@@ -167,6 +193,118 @@ class Topo(unittest.TestCase):
             self.assertIn(f"note: {file.name}:2: the speed of the PCIe link of 0000:3b:00.0 is not known",
                           output("--load", file.name))
 
+    def test_the_documented_table_is_what_the_command_prints(self):
+        printed = rows_of(output("--limits"))
+        self.assertEqual([row[0] for row in printed], known())
+        self.assertEqual(rows_of(documented("rondo-topo --limits")), printed)
+
+    def test_plans_of_recorded_machines_reach_their_limits_with_few_trees(self):
+        paths = {name: recorded(name, "the limits of recorded machines") for name in RECORDED}
+        rows = rows_of(output("--limits", *paths.values()))
+        self.assertEqual([row[0] for row in rows], [f"{name}.xml" for name in RECORDED])
+        for name, row in zip(RECORDED, rows):
+            limit, parts, trees, all_links = RECORDED[name]
+            self.assertEqual([row[2], row[3], row[5], row[7]], [str(limit), str(limit), str(parts), str(all_links)])
+            self.assertLessEqual(int(row[4]), trees, row)
+        without_p2p = output("--limits", paths["oneflow-8xrtx3090-pcie-1ib"], "--no-p2p")
+        self.assertEqual(rows_of(without_p2p)[0][2:4], ["5.0", "5.0"])
+
+    def test_every_recorded_machine_has_a_row_and_a_plan_at_its_limit(self):
+        folder = os.path.dirname(recorded("all", "a table of all recorded machines"))
+        paths = sorted(path for path in glob.glob(f"{folder}/*.xml") if "graph" not in path)
+        rows = rows_of(output("--limits", *paths))
+        self.assertEqual([row[0] for row in rows], [os.path.basename(path) for path in paths])
+        self.assertGreater(len([row for row in rows if row[2] == row[3] != "-"]), 27)
+        for row in rows:
+            self.assertEqual(row[2], row[3], row)
+            self.assertEqual(row[2] == "-", int(row[1]) < 2, row)
+
+    def check_broken(self, path, text, before, difference, after):
+        """A description with a broken link: --diff says what is lost, and the new plan reaches its own bound."""
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as broken:
+            broken.write(text)
+            broken.flush()
+            lines = output("--diff", path, broken.name).splitlines()
+            self.assertRegex(lines[1], rf"^ +{before} +{before}  {os.path.basename(path)}: ")
+            self.assertRegex(lines[2], rf"^ +-{before - after:.1f} +-{before - after:.1f}  {difference}$")
+            self.assertRegex(lines[3], rf"^ +{after} +{after}  {os.path.basename(broken.name)}: \d+ NVLinks into gpu")
+            self.assertEqual(len(lines), 4)
+            self.assertIn(f"plan for all_gather: {after} GB/s", output("--load", broken.name, "--limit"))
+
+    def test_a_link_that_is_down_costs_what_it_carried(self):
+        path = recorded("nvidia-dgx1v-8xv100", "a DGX-1V without one of its NVLinks")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        text = fewer(fewer(text, 0, 2, "0000:0b:00.0"), 3, 2, "0000:06:00.0")
+        self.check_broken(path, text, 120.0, "1 NVLink instead of 2 between gpu0 and gpu3", 100.0)
+
+    def test_a_link_to_a_switch_that_is_down_costs_what_it_carried(self):
+        path = recorded("vastai-hgx-h200-8gpu", "H200s without one of 18 NVLinks")
+        with open(path, encoding="utf-8") as file:
+            text = fewer(file.read(), 3, 5, "[^\"]*")
+        self.check_broken(path, text, 370.8, "17 NVLinks instead of 18 between gpu3 and the NVSwitches", 350.2)
+
+    def test_equal_machines_do_not_differ(self):
+        self.assertIn("no difference\n", output("--diff", "hgx-h100", "hgx-h200"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "saved.xml")
+            for name in known():
+                output("--machine", name, "--save", path)
+                self.assertIn("  no difference\n", output("--diff", name, path))
+
+    def test_a_nic_at_half_width_costs_between_hosts(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            text = output("--machine", "dgx-1v", "--save", "-")
+            at = text.rindex("<pci ", 0, text.index('name="mlx5_1"'))
+            file.write(text[:at] + text[at:].replace('link_width="16"', 'link_width="8"', 1))
+            file.flush()
+            said = "nic mlx5_1: PCIe x8 at 8.0 GT/s instead of x16 at 8.0 GT/s"
+            self.assertRegex(output("--diff", "dgx-1v", file.name), rf"(?m)^ +0\.0 +0\.0  {said}$")
+            self.assertRegex(output("--diff", "dgx-1v", file.name, "--hosts", "2"), rf"(?m)^ +-11\.2 +-11\.2  {said}$")
+
+    def test_well_known_machines_have_no_faults(self):
+        for name in known():
+            self.assertRegex(output("--machine", name, "--doctor"), r"(?m)^ +no fault found$")
+
+    def test_the_doctor_says_what_a_fault_costs_and_what_to_do(self):
+        lines = output("--machine", "pcie-8gpu", "--no-p2p", "--doctor").splitlines()
+        self.assertRegex(lines[1], r"^ +5\.0 +5\.0  pcie-8gpu: 1 PCIe link into gpu0")
+        self.assertRegex(lines[2], r"^ +\+12\.5 +\+12\.5  no P2P: .*0000:10:00\.0 and 0000:20:00\.0")
+        self.assertRegex(lines[3], r"^ +-> .*ACS")
+        self.assertEqual(len(lines), 4)
+
+    def test_the_doctor_finds_the_faults_of_recorded_machines(self):
+        vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the NUMA node of gpu0, gpu1, gpu2 and gpu3 is not known$")
+        azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
+        self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
+        self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")
+        self.assertTrue(any(re.match(r"note: .*has links to itself", line) for line in azure))
+        slow = output("--load", recorded("issue2397-2xa100pcie-node-a", ""), "--doctor")
+        self.assertRegex(slow, r"(?m)^ +0\.0 +0\.0  nic mlx5_0: PCIe x8 at 16\.0 GT/s, 12\.0 GB/s, below ports of 25")
+
+    def test_the_doctor_finds_what_was_broken(self):
+        path = recorded("nvidia-dgx1v-8xv100", "faults of a DGX-1V")
+        with open(path, encoding="utf-8") as file:
+            text = fewer(fewer(file.read(), 0, 2, "0000:0b:00.0"), 3, 2, "0000:06:00.0")
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as broken:
+            broken.write(text)
+            broken.flush()
+            lines = output("--load", broken.name, "--doctor").splitlines()
+        self.assertRegex(lines[2], r"^ +\+20\.0 +\+20\.0  gpu0 and gpu3: 5 NVLinks; most GPUs have 6$")
+        self.assertRegex(lines[4], r"no NIC on the NUMA node of gpu4, gpu5, gpu6 and gpu7; on others: nic enp1s0f0$")
+
+    def test_the_doctor_looks_at_the_settings_of_a_host(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the settings of this host\n")
+            os.makedirs(os.path.join(root, "proc", "self"))
+            os.makedirs(os.path.join(root, "sys", "class", "infiniband", "mlx5_0"))
+            with open(os.path.join(root, "proc", "self", "limits"), "w", encoding="utf-8") as file:
+                file.write("Max locked memory  8388608  8388608  bytes\n")
+            self.assertRegex(output("--doctor", "--host-root", root), r"^this process may lock 8192 KiB.*\n-> ulimit ")
+        self.assertTrue(output("--doctor"))  # this host, whatever it is
+
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
                 (["--machine", "hgx-h10"], 1, "did you mean hgx-h100?"),
@@ -175,6 +313,21 @@ class Topo(unittest.TestCase):
                 (["--machine", "dgx-2", "--hosts", "0"], 2, "--hosts"),
                 (["--machine", "dgx-2", "--load", "x"], 2, "--machine"),
                 (["--machine", "dgx-2", "--save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
+                (["--diff", "dgx-2"], 2, "--diff"),
+                (["--diff", "dgx-2", "dgx-3"], 1, "no machine is called 'dgx-3'"),
+                (["--diff", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
+                (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
+                (["--limits", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
+                (["--limits", "--machine", "dgx-2"], 2, "--machine"),
+                (["--machine", "dgx-2", "--plan"], 2, "--plan: it needs --svg or --dot"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--root", "16"], 2, "--root is 16: expected 0 to 15"),
+                (["--machine", "dgx-2", "--svg", "--root", "1"], 2, "--plan"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--hosts", "2"], 2, "pictures of plans have one host"),
+                (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
+                (["--host-root", "/"], 2, "--doctor"),
+                (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),
+                (["--machine", "dgx-2", "--graph-load", "/dev/null"], 1, "/dev/null:1: not well-formed XML"),
+                (["--machine", "dgx-2", "--graph-save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
                 (["--nonsense"], 2, "--nonsense")):
             result = topo(*arguments)
             self.assertEqual(result.returncode, code, arguments)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // rondo/topology.h as a program uses it.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -185,4 +189,267 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
     refused(rondo_topology_limit(box.topology, "barrier", 0, 0, &limit), RONDO_INVALID_ARGUMENT, "barrier");
     refused(rondo_topology_limit(box.topology, "broadcast", 8, 0, &limit), RONDO_INVALID_ARGUMENT, "root");
   }
+}
+
+TEST_CASE("the hops of a plan are trees from every GPU, within the links and at the plan's bandwidth") {
+  for (const char* name : {"dgx-1v", "hgx-h100", "mi250", "pcie-8gpu"}) {
+    for (const int all_links : {0, 1}) {
+      CAPTURE(name, all_links);
+      Owned box;
+      named(box, name);
+      rondo_topology_plan_t plan = {};
+      plan.size = sizeof(plan);
+      REQUIRE(rondo_topology_plan(box.topology, all_links, &plan) == RONDO_OK);
+      std::map<int, double> loads;                    // by link
+      std::map<int, std::set<int>> reached;           // GPUs, by tree
+      std::map<std::tuple<int, int, int>, int> ends;  // where an edge has come to
+      std::map<int, std::pair<int, int>> roots;       // and parts, by tree
+      rondo_topology_plan_hop_t hop = {};
+      hop.size = sizeof(hop);
+      for (int i = 0; rondo_topology_plan_hop(box.topology, all_links, i, &hop) == RONDO_OK && hop.tree >= 0;
+           ++i) {
+        rondo_topology_link_t link = {};
+        link.size = sizeof(link);
+        REQUIRE(rondo_topology_link(box.topology, hop.link, &link) == RONDO_OK);
+        const bool known_parent = hop.parent == hop.root || reached[hop.tree].count(hop.parent) == 1;
+        CHECK(known_parent);
+        int& end = ends.emplace(std::tuple(hop.tree, hop.parent, hop.child), hop.parent).first->second;
+        if (end == hop.child) end = hop.parent;  // the next route
+        CHECK(link.from == end);
+        end = link.to;
+        if (end == hop.child) reached[hop.tree].insert(hop.child);
+        CHECK(hop.depth <= plan.depth);
+        loads[hop.link] += hop.bandwidth;
+        CHECK(loads[hop.link] <= link.bandwidth * (1 + 1e-9));
+        roots[hop.tree] = {hop.root, hop.parts};
+      }
+      CHECK(hop.tree == -1);
+      CHECK(hop.link == -1);
+      CHECK(hop.size == sizeof(hop));
+      CHECK(static_cast<int>(reached.size()) == plan.trees);
+      for (const auto& [tree, gpus] : reached) CHECK(gpus.size() == 7);
+      std::map<int, int> parts;
+      for (const auto& [tree, root] : roots) parts[root.first] += root.second;
+      CHECK(parts.size() == 8);
+      for (const auto& [root, sum] : parts) CHECK(sum == plan.parts_per_root);
+      double fullest = 0;
+      for (const auto& [index, load] : loads) {
+        rondo_topology_link_t link = {};
+        link.size = sizeof(link);
+        REQUIRE(rondo_topology_link(box.topology, index, &link) == RONDO_OK);
+        fullest = std::max(fullest, load / link.bandwidth);
+      }
+      CHECK(fullest == Approx(1));
+    }
+  }
+  Owned box;
+  named(box, "dgx-1v");
+  rondo_topology_plan_hop_t hop = {};
+  refused(rondo_topology_plan_hop(box.topology, 0, 0, &hop), RONDO_INVALID_ARGUMENT, "hop->size is 0");
+  refused(rondo_topology_plan_hop(nullptr, 0, 0, &hop), RONDO_INVALID_ARGUMENT, "topology is NULL");
+}
+
+TEST_CASE("a review says what two topologies differ in, with the limits of each difference alone") {
+  Owned dgx, eight, sixteen;
+  named(dgx, "dgx-1v");
+  named(eight, "hgx-h100");
+  named(sixteen, "dgx-2");
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_compare(&review, dgx.topology, dgx.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  REQUIRE(rondo_topology_review_free(review) == RONDO_OK);
+
+  REQUIRE(rondo_topology_compare(&review, eight.topology, sixteen.topology) == RONDO_OK);
+  int narrower = 0, additional = 0;
+  for (int i = 0; rondo_topology_finding(review, i, &finding) == RONDO_OK && finding.text != nullptr; ++i) {
+    CHECK(finding.advice == std::string());
+    if (std::strstr(finding.text, "6 NVLinks instead of 18") != nullptr) {
+      ++narrower;
+      CHECK(finding.all_gather == Approx(123.6));
+      CHECK(finding.all_reduce == Approx(123.6));
+    }
+    additional +=
+        std::strncmp(finding.text, "gpu", 3) == 0 && std::strstr(finding.text, "additional") ? 1 : 0;
+  }
+  CHECK(narrower == 8);
+  CHECK(additional == 8);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  CHECK(rondo_topology_review_free(nullptr) == RONDO_OK);
+}
+
+TEST_CASE("the limits of a review are those of the first topology's settings") {
+  Owned box, boxes;
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  named(box, "hgx-h100");
+  named(boxes, "dgx-1v", &config);
+  rondo_topology_review_t review = nullptr;
+  REQUIRE(rondo_topology_compare(&review, boxes.topology, box.topology) == RONDO_OK);
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  bool found = false;
+  for (int i = 0; rondo_topology_finding(review, i, &finding) == RONDO_OK && finding.text != nullptr; ++i) {
+    if (std::strstr(finding.text, "nic mlx5_0: PCIe") == nullptr) continue;
+    found = true;
+    // Of four NICs with ports of 12.5 GB/s, three keep PCIe links of 12 GB/s.
+    CHECK(finding.all_gather == Approx((12.5 + 3 * 12) * 15 / 8));
+  }
+  CHECK(found);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("a diagnosis has what is wrong, worst first, with what to do and the limits once it is mended") {
+  const Folder folder;
+  const std::string path = folder.path() + "/box.xml";
+  Owned box, broken;
+  rondo_topology_config_t no_p2p = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  no_p2p.p2p_below_switches = 0;
+  named(box, "pcie-8gpu", &no_p2p);
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_diagnose(&review, box.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK_THAT(finding.text, Catch::StartsWith("no P2P"));
+  CHECK_THAT(finding.advice, Catch::Contains("ACS"));
+  CHECK(finding.all_gather == Approx(17.5));
+  CHECK(finding.all_reduce == Approx(17.5));
+  REQUIRE(rondo_topology_finding(review, 1, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+
+  std::ofstream(path) << R"(<system version="1"><cpu numaid="-1">
+    <pci busid="0000:01:00.0" class="0x030200" link_width="0"><gpu dev="0" sm="80">
+      <nvlink target="0000:02:00.0" count="4" tclass="0x030200"/></gpu></pci>
+    <pci busid="0000:02:00.0" class="0x030200" link_width="0"><gpu dev="1" sm="80">
+      <nvlink target="0000:01:00.0" count="3" tclass="0x030200"/></gpu></pci></cpu></system>)";
+  REQUIRE(rondo_topology_load(&broken.topology, path.c_str(), nullptr) == RONDO_OK);
+  REQUIRE(rondo_topology_diagnose(&review, broken.topology) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK(finding.text == std::string("gpu0 has 4 NVLinks to gpu1, which has 3 back"));
+  CHECK(finding.all_gather == Approx(80));
+  for (int i = 1; i != 3; ++i) {  // the hidden tree, the unknown NUMA node
+    REQUIRE(rondo_topology_finding(review, i, &finding) == RONDO_OK);
+    REQUIRE(finding.text != nullptr);
+    CHECK(finding.all_gather == -1);
+    CHECK(finding.advice != std::string());
+  }
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("a diagnosis of a host has what to do, and no limits") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() + "/proc/self");
+  std::filesystem::create_directories(folder.path() + "/sys/class/infiniband/mlx5_0");
+  std::ofstream(folder.path() + "/proc/self/limits") << "Max locked memory  65536  65536  bytes\n";
+  rondo_topology_review_t review = nullptr;
+  rondo_topology_finding_t finding = {};
+  finding.size = sizeof(finding);
+  REQUIRE(rondo_topology_diagnose_host(&review, folder.path().c_str()) == RONDO_OK);
+  REQUIRE(rondo_topology_finding(review, 0, &finding) == RONDO_OK);
+  CHECK_THAT(finding.text, Catch::StartsWith("this process may lock 64 KiB"));
+  CHECK_THAT(finding.advice, Catch::StartsWith("ulimit -l unlimited"));
+  CHECK(finding.all_gather == -1);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  REQUIRE(rondo_topology_diagnose_host(&review, nullptr) == RONDO_OK);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+  refused(rondo_topology_diagnose_host(nullptr, nullptr), RONDO_INVALID_ARGUMENT, "review is NULL");
+}
+
+TEST_CASE("reviews of what is no topology are refused by name") {
+  Owned box;
+  named(box, "hgx-a100");
+  rondo_topology_review_t review = nullptr;
+  refused(rondo_topology_compare(nullptr, box.topology, box.topology), RONDO_INVALID_ARGUMENT,
+          "review is NULL");
+  refused(rondo_topology_compare(&review, nullptr, box.topology), RONDO_INVALID_ARGUMENT, "a is NULL");
+  refused(rondo_topology_compare(&review, box.topology, nullptr), RONDO_INVALID_ARGUMENT, "b is NULL");
+  refused(rondo_topology_diagnose(&review, nullptr), RONDO_INVALID_ARGUMENT, "topology is NULL");
+  CHECK(review == nullptr);
+  rondo_topology_finding_t finding = {};
+  refused(rondo_topology_finding(nullptr, 0, &finding), RONDO_INVALID_ARGUMENT, "review is NULL");
+  REQUIRE(rondo_topology_compare(&review, box.topology, box.topology) == RONDO_OK);
+  refused(rondo_topology_finding(review, 0, &finding), RONDO_INVALID_ARGUMENT, "finding->size is 0");
+  finding.size = sizeof(finding);
+  CHECK(rondo_topology_finding(review, -1, &finding) == RONDO_OK);
+  CHECK(finding.text == nullptr);
+  CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("rings have an order of nodes each, and their limit") {
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  rondo_topology_rings_t rings = {};
+  rings.size = sizeof(rings);
+  REQUIRE(rondo_topology_rings(dgx.topology, 0, &rings) == RONDO_OK);
+  CHECK(rings.bandwidth == Approx(120));
+  CHECK(rings.ceiling == Approx(120));
+  CHECK(rings.optimal == 1);
+  double sum = 0;
+  for (int i = 0; i != rings.channels; ++i) {
+    rondo_topology_ring_t ring = {};
+    ring.size = sizeof(ring);
+    REQUIRE(rondo_topology_ring(dgx.topology, 0, i, &ring) == RONDO_OK);
+    CHECK(ring.length == 8);
+    std::set<int> nodes(ring.nodes, ring.nodes + ring.length);
+    CHECK(nodes.size() == 8);
+    for (const int index : nodes) CHECK(node(dgx.topology, index).kind == std::string("GPU"));
+    sum += ring.bandwidth;
+  }
+  CHECK(sum == Approx(rings.bandwidth));
+  rondo_topology_ring_t ring = {};
+  ring.size = sizeof(ring);
+  refused(rondo_topology_ring(dgx.topology, 0, rings.channels, &ring), RONDO_INVALID_ARGUMENT, "index is");
+  refused(rondo_topology_rings(dgx.topology, 0, nullptr), RONDO_INVALID_ARGUMENT, "rings");
+}
+
+TEST_CASE("rings of several hosts name the NICs between them") {
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  Owned hosts;
+  named(hosts, "hgx-h100", &config);
+  rondo_topology_ring_t ring = {};
+  ring.size = sizeof(ring);
+  REQUIRE(rondo_topology_ring(hosts.topology, 0, 0, &ring) == RONDO_OK);
+  REQUIRE(ring.length == 20);
+  int nics = 0;
+  for (int i = 0; i != ring.length; ++i)
+    if (node(hosts.topology, ring.nodes[i]).kind == std::string("NIC")) ++nics;
+  CHECK(nics == 4);
+  CHECK(node(hosts.topology, ring.nodes[8]).host == 0);
+  CHECK(node(hosts.topology, ring.nodes[9]).host == 1);
+}
+
+TEST_CASE("NCCL's graphs are written, read and evaluated") {
+  const Folder folder;
+  const std::string path = folder / "graph.xml";
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  REQUIRE(rondo_topology_save_graph(dgx.topology, 0, path.c_str()) == RONDO_OK);
+  int first = -1, count = 0;
+  REQUIRE(rondo_topology_load_graphs(dgx.topology, path.c_str(), 0, &first, &count) == RONDO_OK);
+  CHECK(first == 0);
+  REQUIRE(count == 1);
+  rondo_topology_graph_t graph = {};
+  graph.size = sizeof(graph);
+  REQUIRE(rondo_topology_graph(dgx.topology, 0, &graph) == RONDO_OK);
+  CHECK(graph.pattern == std::string("ring"));
+  CHECK(graph.channels == 6);
+  CHECK(graph.stated == Approx(120));
+  CHECK(graph.bandwidth == Approx(120));
+  CHECK_THAT(graph.limit, Catch::Contains("NVLink from gpu0 to gpu1, 20.0 GB/s, and 31 more links"));
+  REQUIRE(rondo_topology_load_graphs(dgx.topology, path.c_str(), 0, &first, &count) == RONDO_OK);
+  CHECK(first == 1);
+
+  Owned pcie;
+  named(pcie, "dgx-2");
+  refused(rondo_topology_load_graphs(pcie.topology, path.c_str(), 0, &first, &count), RONDO_INVALID_ARGUMENT,
+          "/graph.xml:2: channel 0: it has 8 GPUs: expected all 16");
+  refused(rondo_topology_load_graphs(dgx.topology, "/nowhere.xml", 0, &first, &count), RONDO_SYSTEM_ERROR,
+          "/nowhere.xml");
+  refused(rondo_topology_save_graph(dgx.topology, 0, "/nowhere/graph.xml"), RONDO_SYSTEM_ERROR,
+          "/nowhere/graph.xml");
 }

@@ -3,8 +3,8 @@
 // broken and among some of the GPUs.
 #include <bit>
 #include <ctime>
-#include <set>
 
+#include "broken_links.h"
 #include "catch.h"
 #include "counted_memory.h"
 #include "forest_checks.h"
@@ -83,33 +83,6 @@ int check_nearly_at_bound(const TopologyGraph& graph, std::span<const int> gpus)
   if (bound.ceiling == 0) return 0;
   CHECK(reaches(forest_of(links, gpus, kNoHurry).bus_kBps, bound.bus, 950));
   return 1;
-}
-
-/// The graph without a link, or with one physical link of it less, in one direction or in both.
-TopologyGraph broken(const TopologyGraph& graph, const TopologyLink& link, bool whole, bool both) {
-  std::vector<TopologyLink> left;
-  for (TopologyLink other : graph.links()) {
-    const bool there = other.from == link.from && other.to == link.to;
-    const bool back = other.from == link.to && other.to == link.from;
-    if (other.cls == link.cls && (there || (back && both))) {
-      if (whole || other.count == 1) continue;
-      other.kBps -= other.kBps / other.count;
-      --other.count;
-    }
-    left.push_back(other);
-  }
-  return {{graph.nodes().begin(), graph.nodes().end()}, std::move(left)};
-}
-
-/// A link of each class, count, bandwidth and kind of ends.
-std::vector<TopologyLink> one_of_each_kind(const TopologyGraph& graph) {
-  std::set<std::tuple<LinkClass, int, int64_t, NodeKind, NodeKind>> seen;
-  std::vector<TopologyLink> links;
-  for (const TopologyLink& link : graph.links())
-    if (seen.emplace(link.cls, link.count, link.kBps, graph.node(link.from).kind, graph.node(link.to).kind)
-            .second)
-      links.push_back(link);
-  return links;
 }
 
 double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

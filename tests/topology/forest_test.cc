@@ -261,11 +261,11 @@ TEST_CASE("what is not a forest of the graph is named") {
       {"a route of weight 0", [](Forest& forest) { forest.trees[0].edges[0].routes[0].weight = 0; }},
       {"share 1 of link 99", [](Forest& forest) { forest.trees[0].edges[0].routes[0].hops[0][0].link = 99; }},
       {"share 0 of link", [](Forest& forest) { forest.trees[0].edges[0].routes[0].hops[0][0].share = 0; }},
-      {"hops of 0 -> 2 do not follow one another",
+      {"a route of 0 -> 2: hops do not follow one another",
        [](Forest& forest) { std::ranges::reverse(forest.trees[0].edges[1].routes[0].hops); }},
-      {"a route of 0 -> 2 ends elsewhere",
+      {"a route of 0 -> 2: it ends elsewhere",
        [](Forest& forest) { forest.trees[0].edges[1].routes[0].hops.pop_back(); }},
-      {"a route of 0 -> 2 leads through a GPU",
+      {"a route of 0 -> 2: it leads through a GPU",
        [](Forest& forest) {
          GpuRoute& route = forest.trees[0].edges[1].routes[0];
          route.hops = {{{6, 1}}, {{2, 1}}, {{5, 1}}};  // gpu0, gpu1, switch, gpu2

@@ -57,12 +57,25 @@ NIC Legend:
 TEST_CASE("a table without NVLinks becomes switches and sockets with the paths that it names") {
   const Machine machine = read(kFour);
   REQUIRE(machine.numa.size() == 2);
-  CHECK(machine.numa[0].affinity == "0-7");
+  CHECK(machine.numa[0].affinity == "000000ff");
+  CHECK(machine.numa[1].affinity == "0000ff00");
   const TopologyGraph graph = graph_of(machine);
   CHECK(classes(graph, 0) == "LOC PIX PXB SYS PHB ");
   CHECK(classes(graph, 2) == "PXB PXB LOC SYS PHB ");
   CHECK(classes(graph, 3) == "SYS SYS SYS LOC SYS ");
   CHECK(graph.node(graph.nics()[0]).name == "nic mlx5_0");
+}
+
+TEST_CASE("CPUs become the mask that the kernel prints; what is not a list of CPUs is left out") {
+  const auto mask = [](const std::string& cpus) {
+    return read("GPU0 CPU Affinity\nGPU0 X " + cpus + " 0\n").numa.front().affinity;
+  };
+  CHECK(mask("0-3,32") == "00000001,0000000f");
+  CHECK(mask("64") == "00000001,00000000,00000000");
+  for (const char* bad : {"3-0", "0-", "-1", "0,,1", "0-3x", "0-16384", "99999999999", "N/A"}) {
+    CAPTURE(bad);
+    CHECK(mask(bad).empty());
+  }
 }
 
 TEST_CASE("NVLinks are between two GPUs, or to switches if no GPU has that many") {
@@ -100,6 +113,10 @@ TEST_CASE("what is not such a table is refused with line and what was expected")
             "smi.txt:2: 'X' under GPU1: expected NV#, PIX, PXB, PHB, NODE or SYS"},
            {"GPU0 GPU1 CPU\nGPU0 SYS SYS\n", "smi.txt:2: 'SYS' under GPU0: expected X"},
            {"GPU0 GPU0 CPU\n", "smi.txt:1: the column GPU0 appears twice"},
+           {"GPU0 CPU Affinity NUMA Affinity\nGPU0 X 0-3 65536\n",
+            "smi.txt:2: NUMA node 65536: expected at most 65535"},
+           {"GPU0 CPU Affinity NUMA Affinity\nGPU0 X 0-3 99999999999\n",
+            "smi.txt:2: NUMA node 99999999999: expected at most 65535"},
            {"GPU0 NIC0 GPU1 CPU\n", "smi.txt:1: expected the columns of GPUs before those of NICs"},
            {"GPU0 NIC0 CPU\nGPU0 X NV1\n",
             "smi.txt:2: 'NV1' under NIC0: expected NV1 to NV64, between two GPUs"},

@@ -23,6 +23,17 @@ const char* colour_of(const std::string& link_class) {
 
 std::string gigabytes(double bandwidth) { return fmt::format("{:.1f}", bandwidth); }
 
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    result += c == '&'   ? "&amp;"
+              : c == '<' ? "&lt;"
+              : c == '>' ? "&gt;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, c);
+  return result;
+}
+
 MachineView::MachineView(rondo_topology_t topology) {
   int node_count = 0, link_count = 0, remark_count = 0;
   require(rondo_topology_counts(topology, &node_count, &link_count, &remark_count));

@@ -46,4 +46,7 @@ const char* colour_of(const std::string& link_class);
 /// "48.0"
 std::string gigabytes(double bandwidth);
 
+/// As text or an attribute of XML.
+std::string escaped(const std::string& text);
+
 }  // namespace rondo::topo

@@ -4,11 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <memory>
+#include <optional>
+#include <vector>
 
+#include "graph_report.h"
+#include "limit_summary.h"
 #include "machine_view.h"
+#include "owned_topology.h"
 #include "picture.h"
+#include "review_table.h"
 #include "text_tree.h"
 
 namespace {
@@ -16,11 +22,15 @@ namespace {
 using namespace rondo::topo;
 
 constexpr int kBadOptions = 2;
+constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
-  std::string load, machine, save;
-  bool list = false, paths = false, dot = false, svg = false, limit = false;
-  int hosts = 1;
+  std::string load, machine, save, host_root, graph_save, graph_load;
+  std::vector<std::string> diff, limits;
+  bool is_limits = false;
+  bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
+  bool graph = false;
+  int hosts = 1, root = 0;
   bool no_p2p = false;
 };
 
@@ -35,8 +45,37 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
                "the highest bandwidth of each collective, what limits it, and a plan");
+  auto* doctor = app.add_flag("--doctor", options.doctor,
+                              "what is wrong with the machine and, if that is this host, with its settings; "
+                              "what that costs, and what to do");
+  app.add_option("--host-root", options.host_root,
+                 "with --doctor: a folder with sys and proc of another host, whose settings alone are judged")
+      ->check(CLI::ExistingDirectory)
+      ->needs(doctor)
+      ->excludes("--load", "--machine");
+  app.add_option("--diff", options.diff,
+                 "what machine B has less or more than machine A, and what that costs; files or well-known "
+                 "machines")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes("--load", "--machine");
+  app.add_option("--limits", options.limits,
+                 "limits and plans of several machines as a table in Markdown: files or well-known machines; "
+                 "without names all of the latter")
+      ->type_name("NAME...")
+      ->expected(0, kMaxNames)
+      ->excludes("--load", "--machine", "--diff");
+  app.add_flag("--graph", options.graph, "the fastest rings, and the limits beside them");
+  app.add_option("--graph-save", options.graph_save,
+                 "write these rings as NCCL's graph XML (NCCL_GRAPH_FILE); -: to standard output");
+  app.add_option("--graph-load", options.graph_load,
+                 "read NCCL's graph XML (NCCL_GRAPH_DUMP_FILE), and say what it gives on this machine");
   app.add_flag("--svg", options.svg, "a picture of the machine");
   app.add_flag("--dot", options.dot, "the graph for Graphviz");
+  auto* plan =
+      app.add_flag("--plan", options.plan, "with --svg or --dot: the trees of a GPU in the plan, in colours");
+  app.add_option("--root", options.root, "with --plan: the number of that GPU among all GPUs (0)")
+      ->needs(plan);
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64));
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
@@ -45,26 +84,52 @@ void declare(CLI::App& app, TopoOptions& options) {
 }
 
 void list_machines() {
-  const char *name = nullptr, *summary = nullptr;
-  for (int i = 0;; ++i) {
-    require(rondo_topology_known(i, &name, &summary));
-    if (name == nullptr) return;
-    fmt::print("{:<10}  {}\n", name, summary);
-  }
+  for (const auto& [name, summary] : known_machines()) fmt::print("{:<10}  {}\n", name, summary);
 }
 
-rondo_topology_t made(const TopoOptions& options) {
+rondo_topology_config_t config_of(const TopoOptions& options) {
   rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
   if (options.no_p2p) config.p2p_below_switches = 0;
   config.hosts = options.hosts;
-  rondo_topology_t topology = nullptr;
-  if (!options.load.empty())
-    require(rondo_topology_load(&topology, options.load.c_str(), &config));
-  else if (options.machine.empty())
-    require(rondo_topology_detect(&topology, &config));
-  else
-    require(rondo_topology_named(&topology, options.machine.c_str(), &config));
-  return topology;
+  return config;
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void print_differences(const std::string& a, const std::string& b, const rondo_topology_config_t& config) {
+  const OwnedTopology first = topology_from(a, config), second = topology_from(b, config);
+  fmt::print("{}", difference_table({file_name(a), first.get()}, {file_name(b), second.get()}));
+}
+
+void print_limits(std::vector<std::string> names, const rondo_topology_config_t& config) {
+  std::erase(names, "");  // which CLI11 makes of none
+  if (names.empty())
+    for (const auto& [name, summary] : known_machines()) names.push_back(name);
+  fmt::print("{}", limit_summary_heading());
+  for (const std::string& name : names)
+    fmt::print("{}", limit_summary_row(file_name(name), topology_from(name, config).get()));
+}
+
+/// What is wrong with the options of a plan, or empty.
+std::string plan_problem(const TopoOptions& options) {
+  if (!options.plan) return "";
+  if (!options.svg && !options.dot) return "--plan: it needs --svg or --dot";
+  if (options.svg && options.hosts > 1)
+    return "--plan: pictures of plans have one host; use --dot for several";
+  return "";
+}
+
+/// If one is to be drawn.
+std::optional<PlanView> plan_of(const TopoOptions& options, rondo_topology_t topology,
+                                const MachineView& machine) {
+  if (!options.plan) return std::nullopt;
+  const auto gpus = static_cast<int>(machine.of_kind("GPU").size());
+  if (options.root < 0 || options.root >= gpus) {
+    fmt::print(stderr, "rondo-topo: --root is {}: {}\n", options.root,
+               gpus == 0 ? "there are no GPUs" : fmt::format("expected 0 to {}", gpus - 1));
+    std::exit(kBadOptions);
+  }
+  return PlanView(topology, machine, options.root);
 }
 
 int run(const TopoOptions& options) {
@@ -72,18 +137,46 @@ int run(const TopoOptions& options) {
     list_machines();
     return 0;
   }
-  const std::unique_ptr<rondo_topology, rondo_status_t (*)(rondo_topology_t)> topology(made(options),
-                                                                                       rondo_topology_free);
+  const rondo_topology_config_t config = config_of(options);
+  if (!options.diff.empty()) {
+    print_differences(options.diff[0], options.diff[1], config);
+    return 0;
+  }
+  if (options.is_limits) {
+    print_limits(options.limits, config);
+    return 0;
+  }
+  if (!options.host_root.empty()) {
+    fmt::print("{}", host_fault_list(options.host_root));
+    return 0;
+  }
+  if (const std::string problem = plan_problem(options); !problem.empty()) {
+    fmt::print(stderr, "rondo-topo: {}\n", problem);
+    return kBadOptions;
+  }
+  const OwnedTopology topology = !options.load.empty()      ? topology_from_file(options.load, config)
+                                 : !options.machine.empty() ? topology_by_name(options.machine, config)
+                                                            : topology_of_this_host(config);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   const MachineView machine(topology.get());
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
-  if (options.dot) fmt::print("{}", dot_graph(machine));
-  const std::string name = !options.load.empty()     ? options.load
-                           : options.machine.empty() ? "this host"
-                                                     : options.machine;
-  if (options.svg) fmt::print("{}", svg_picture(machine, name.substr(name.rfind('/') + 1)));
-  if (!options.paths && !options.limit && !options.dot && !options.svg && options.save.empty())
+  if (options.graph) fmt::print("{}", ring_table(machine, topology.get()));
+  if (!options.graph_load.empty()) fmt::print("{}", loaded_graphs(topology.get(), options.graph_load));
+  if (!options.graph_save.empty())
+    require(rondo_topology_save_graph(topology.get(), 0, options.graph_save.c_str()));
+  const std::optional<PlanView> plan = plan_of(options, topology.get(), machine);
+  if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
+  const std::string name = !options.load.empty()      ? file_name(options.load)
+                           : !options.machine.empty() ? options.machine
+                                                      : "this host";
+  if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));
+  if (options.doctor && options.load.empty() && options.machine.empty())
+    fmt::print("{}", host_fault_list(options.host_root));
+  if (options.svg) fmt::print("{}", svg_picture(machine, name, plan ? &*plan : nullptr));
+  const bool graph = options.graph || !options.graph_load.empty() || !options.graph_save.empty();
+  if (!options.paths && !options.limit && !graph && !options.dot && !options.svg && !options.doctor &&
+      options.save.empty())
     fmt::print("{}", text_tree(machine));
   return 0;
 }
@@ -99,6 +192,7 @@ int main(int argc, char** argv) try {
   declare(app, options);
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
+    options.is_limits = app.count("--limits") > 0;
   } catch (const CLI::ParseError& parsed) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }

@@ -5,41 +5,39 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "picture_layout.h"
+#include "plan_routes.h"
 
 namespace rondo::topo {
 namespace {
 
-constexpr double kLeafWidth = 84, kLeafGap = 14, kGroupGap = 36, kBoxHeight = 30, kLevel = 78, kMargin = 28;
-constexpr double kTitle = 40, kArcBase = 34, kArcStep = 15, kSwitchBelow = 96, kLegendRow = 22;
-constexpr double kNarrowest = 1.5, kWidest = 7;
-
-struct BoxPlace {
-  double x = 0, y = 0, width = kLeafWidth;  // of the middle of the upper edge, and the box
-};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text)
-    result += c == '&'   ? "&amp;"
-              : c == '<' ? "&lt;"
-              : c == '>' ? "&gt;"
-              : c == '"' ? "&quot;"
-                         : std::string(1, c);
-  return result;
-}
+constexpr double kBoxDistance = 98, kArcBase = 34, kArcStep = 15, kLegendRow = 22;
+constexpr double kNarrowest = 1.5, kWidest = 7, kWidestBesidePlan = 4;
+constexpr const char* kPale = " stroke-opacity=\"0.2\"";
 
 class Picture {
  public:
-  Picture(const MachineView& machine, const std::string& title)
-      : machine_(machine), places_(machine.nodes.size()) {
+  Picture(const MachineView& machine, const std::string& title, const PlanView* plan)
+      : machine_(machine), plan_(plan) {
     for (const ViewedNode& node : machine.nodes)
       for (const ViewedLink& link : node.links)
         if (link.cls != "network") widest_ = std::max(widest_, link.bandwidth);
-    place_trees();
-    place_halves();
-    place_nvswitches();
-    title_ = fmt::format("<text x=\"{}\" y=\"26\" class=\"title\">{}</text>\n", kMargin, escaped(title));
-    for (size_t i = 0; i != machine.nodes.size(); ++i) draw_links(static_cast<int>(i));
+    if (plan != nullptr)
+      routes_.emplace(machine, *plan, idle_lines());
+    else
+      own_layout_.emplace(machine);
+    bottom_ = routes_ ? routes_->bottom() : layout().bottom();
+    const std::string text = plan != nullptr ? title + ": " + plan->text() : title;
+    title_ =
+        fmt::format("<text x=\"{}\" y=\"26\" class=\"title\">{}</text>\n", kPictureMargin, escaped(text));
+    if (routes_)
+      lines_ = routes_->svg();
+    else
+      draw_links();
     for (size_t i = 0; i != machine.nodes.size(); ++i) draw_box(static_cast<int>(i));
   }
 
@@ -51,114 +49,72 @@ class Picture {
         "<style>.title{{font-size:16px;font-weight:bold}} text{{fill:#222}} path,line{{fill:none}} "
         ".small{{font-size:10px;fill:#555}}</style>\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}{3}{4}{5}</svg>\n",
-        right_ + kMargin, bottom_ + kMargin, title_, lines_, boxes_, legend);
+        layout().right() + kPictureMargin, bottom_ + kPictureMargin, title_, lines_, boxes_, legend);
   }
 
  private:
   const ViewedNode& node(int index) const { return machine_.nodes[static_cast<size_t>(index)]; }
-  BoxPlace& place(int index) { return places_[static_cast<size_t>(index)]; }
+  const PictureLayout& layout() const { return routes_ ? routes_->layout() : *own_layout_; }
+  const BoxPlace& place(int index) const { return layout().place(index); }
 
-  static bool is_leaf(const ViewedNode& node) { return node.kind == "GPU" || node.kind == "NIC"; }
-
-  int depth_below(int index) const {
-    int depth = 0;
-    for (const int below : node(index).below) depth = std::max(depth, 1 + depth_below(below));
-    return depth;
-  }
-
-  /// Leaves side by side, in one row of all trees; the rest in the middle above what is below it.
-  void place_trees() {
-    int depth = 0;
-    const std::vector<int> roots = machine_.of_kind("NUMA");
-    for (const int root : roots) depth = std::max(depth, depth_below(root));
-    top_ = kTitle + (roots.size() > 2 ? kArcStep * static_cast<double>(roots.size()) : 0) + kMargin;
-    leaves_y_ = top_ + kLevel * depth;
-    right_ = kMargin;
-    for (const int root : roots) {
-      place_tree(root, 0, right_);
-      right_ += span(root) + kGroupGap;
-    }
-    right_ -= kGroupGap + kLeafGap;
-    bottom_ = leaves_y_ + kBoxHeight;
-  }
-
-  /// A box shows a switch by its address alone.
-  static const std::string& label(const ViewedNode& node) {
-    return node.kind == "PCI switch" ? node.bus_id : node.name;
-  }
-
-  double box_width(int index) const {
-    return std::max(kLeafWidth, 7.0 * static_cast<double>(label(node(index)).size()) + 12);
-  }
-
-  /// What a node and all below it take of the picture's width.
-  double span(int index) const {
-    double below = 0;
-    for (const int child : node(index).below) below += span(child);
-    return std::max(below, box_width(index) + kLeafGap);
-  }
-
-  void place_tree(int index, int level, double left) {
-    const double own_span = span(index);
-    place(index) = {left + own_span / 2, is_leaf(node(index)) ? leaves_y_ : top_ + kLevel * level,
-                    box_width(index)};
-    double below = 0;
-    for (const int child : node(index).below) below += span(child);
-    left += (own_span - below) / 2;
-    for (const int child : node(index).below) {
-      place_tree(child, level + 1, left);
-      left += span(child);
-    }
-  }
-
-  /// A switch in which nothing turns around has two nodes, one of which is in the tree: they share a box.
-  void place_halves() {
-    for (const int half : machine_.of_kind("PCI switch"))
-      for (const int other : machine_.of_kind("PCI switch"))
-        if (node(half).above < 0 && other != half && node(other).bus_id == node(half).bus_id &&
-            node(other).host == node(half).host)
-          place(half) = place(other);
-  }
-
-  void place_nvswitches() {
-    int row = 0;
-    for (const int index : machine_.of_kind("NVSwitch")) {
-      double first = 1e9, last = 0;
-      for (const ViewedLink& link : node(index).links) {
-        first = std::min(first, place(link.to).x);
-        last = std::max(last, place(link.to).x);
+  /// Calls `draw` with both ends and the style of each link, once for both directions, and notes the style
+  /// for the legend. Links of the network are no lines.
+  template <typename Draw>
+  void for_links(Draw draw) {
+    for (int from = 0; from != static_cast<int>(machine_.nodes.size()); ++from)
+      for (const ViewedLink& link : node(from).links) {
+        const ViewedNode& other = node(link.to);
+        const bool back = std::ranges::any_of(
+            other.links, [&](const ViewedLink& it) { return it.to == from && it.cls == link.cls; });
+        if ((back && link.to < from) || other.kind == "network" || node(from).kind == "network") continue;
+        const std::string style = stroke(link.cls, link.bandwidth);
+        if (draw(from, link.to, style)) legend_[{link.cls, link.count, gigabytes(link.bandwidth)}] = style;
       }
-      place(index) = {(first + last) / 2, leaves_y_ + kSwitchBelow + kLevel * row++,
-                      last - first + kLeafWidth};
-      bottom_ = std::max(bottom_, place(index).y + kBoxHeight);
-    }
+  }
+
+  /// Boxes, since a switch in which nothing turns around has two nodes in one.
+  std::vector<IdleLine> idle_lines() {
+    const PictureLayout places(machine_);
+    using Point = std::pair<double, double>;
+    const auto ends = [&](int from, int to) -> std::pair<Point, Point> {
+      const BoxPlace &a = places.place(from), &b = places.place(to);
+      return std::minmax({Point(a.x, a.y), Point(b.x, b.y)});
+    };
+    std::set<std::pair<Point, Point>> drawn;
+    for (const PlanTree& tree : plan_->trees)
+      for (const PlanLine& line : tree.lines) drawn.insert(ends(line.from, line.to));
+    std::vector<IdleLine> idle;
+    for_links([&](int from, int to, const std::string& style) {
+      if (!drawn.insert(ends(from, to)).second) return false;
+      idle.push_back({from, to, style});
+      return true;
+    });
+    return idle;
   }
 
   std::string stroke(const std::string& cls, double bandwidth) const {
-    return fmt::format("stroke=\"{}\" stroke-width=\"{:.1f}\"", colour_of(cls),
-                       kNarrowest + (kWidest - kNarrowest) * std::min(1.0, bandwidth / widest_));
+    const double width = plan_ != nullptr ? kWidestBesidePlan : kWidest;
+    return fmt::format("stroke=\"{}\" stroke-width=\"{:.1f}\"{}", colour_of(cls),
+                       kNarrowest + (width - kNarrowest) * std::min(1.0, bandwidth / widest_),
+                       plan_ != nullptr ? kPale : "");
   }
 
-  void draw_links(int from) {
-    for (const ViewedLink& link : node(from).links) {
-      const ViewedNode& other = node(link.to);
-      const bool back = std::ranges::any_of(
-          other.links, [&](const ViewedLink& it) { return it.to == from && it.cls == link.cls; });
-      if ((back && link.to < from) || other.kind == "network" || node(from).kind == "network") continue;
-      legend_[{link.cls, link.count, gigabytes(link.bandwidth)}] = stroke(link.cls, link.bandwidth);
-      const BoxPlace &a = place(from), &b = place(link.to);
+  void draw_links() {
+    for_links([&](int from, int to, const std::string& style) {
+      const BoxPlace &a = place(from), &b = place(to);
       if (a.y == b.y)
-        draw_arc(a, b, node(from).kind == "NUMA", stroke(link.cls, link.bandwidth));
+        draw_arc(a, b, node(from).kind == "NUMA", style);
       else
-        draw_line(a, b, stroke(link.cls, link.bandwidth));
-    }
+        draw_line(a, b, style);
+      return true;
+    });
   }
 
   /// Between two of one row: above NUMA nodes, below GPUs; further apart, further away.
   void draw_arc(const BoxPlace& a, const BoxPlace& b, bool above, const std::string& style) {
-    const double distance = std::abs(a.x - b.x) / (kLeafWidth + kLeafGap);
+    const double distance = std::abs(a.x - b.x) / kBoxDistance;
     const double reach = kArcBase + kArcStep * distance, y = above ? a.y : a.y + kBoxHeight;
-    const double peak = above ? std::max(kTitle, y - reach) : y + reach;
+    const double peak = above ? std::max(kTitleHeight, y - reach) : y + reach;
     lines_ += fmt::format("<path d=\"M{:.1f} {:.1f} C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\" {}/>\n", a.x,
                           y, a.x, peak, b.x, peak, b.x, y, style);
     if (!above) bottom_ = std::max(bottom_, y + reach * 0.75);
@@ -174,7 +130,7 @@ class Picture {
 
   void draw_box(int index) {
     const ViewedNode& here = node(index);
-    if (here.kind == "network" || (here.kind == "PCI switch" && here.above < 0)) return;
+    if (!layout().has_box(index)) return;
     static const std::map<std::string, const char*> kFill = {{"GPU", "#c8e6c9"},
                                                              {"NIC", "#e1bee7"},
                                                              {"NUMA", "#ffe0b2"},
@@ -186,7 +142,7 @@ class Picture {
         "stroke=\"#455a64\"/>\n"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
         at.x - at.width / 2, at.y, at.width, kBoxHeight, kFill.at(here.kind), at.x, at.y + 19,
-        escaped(label(here)));
+        escaped(PictureLayout::label(here)));
     for (const ViewedLink& link : here.links)
       if (link.cls == "network")
         boxes_ += fmt::format(
@@ -194,33 +150,46 @@ class Picture {
             at.y + kBoxHeight + 13, gigabytes(link.bandwidth));
   }
 
+  std::string legend_row(const std::string& style, const std::string& text) const {
+    return fmt::format(
+        "<line x1=\"{0}\" y1=\"{2:.0f}\" x2=\"{1}\" y2=\"{2:.0f}\" {3}/><text x=\"{4}\" "
+        "y=\"{5:.0f}\">{6}</text>\n",
+        kPictureMargin, kPictureMargin + 40, bottom_, style, kPictureMargin + 50, bottom_ + 4, escaped(text));
+  }
+
   std::string draw_legend() {
     std::string text;
     bottom_ += kLegendRow;
+    for (size_t tree = 0; plan_ != nullptr && tree != plan_->trees.size(); ++tree) {
+      bottom_ += kLegendRow;
+      text += legend_row(fmt::format("stroke=\"{0}\" stroke-width=\"3\" marker-end=\"url(#arrow{1})\"",
+                                     tree_colour(tree), tree + 1),
+                         plan_->tree_text(tree));
+    }
     for (const auto& [what, style] : legend_) {
       const auto& [cls, count, bandwidth] = what;
       bottom_ += kLegendRow;
       const bool counted = cls != "socket";
-      text += fmt::format(
-          "<line x1=\"{0}\" y1=\"{2:.0f}\" x2=\"{1}\" y2=\"{2:.0f}\" {3}/><text x=\"{4}\" y=\"{5:.0f}\">"
-          "{6}{7}: {8} GB/s each way</text>\n",
-          kMargin, kMargin + 40, bottom_, style, kMargin + 50, bottom_ + 4, cls,
-          counted ? fmt::format(" x{}", count) : "", bandwidth);
+      text += legend_row(
+          style, fmt::format("{}{}: {} GB/s each way{}", cls, counted ? fmt::format(" x{}", count) : "",
+                             bandwidth, plan_ != nullptr ? ", crossed by no tree of " + plan_->root : ""));
     }
     return text;
   }
 
   const MachineView& machine_;
-  std::vector<BoxPlace> places_;
-  double widest_ = 1, top_ = 0, leaves_y_ = 0, right_ = 0, bottom_ = 0;
+  const PlanView* const plan_;
+  std::optional<PlanRoutes> routes_;
+  std::optional<PictureLayout> own_layout_;
+  double widest_ = 1, bottom_ = 0;
   std::string title_, lines_, boxes_;
   std::map<std::tuple<std::string, int, std::string>, std::string> legend_;
 };
 
 }  // namespace
 
-std::string svg_picture(const MachineView& machine, const std::string& title) {
-  return Picture(machine, title).text();
+std::string svg_picture(const MachineView& machine, const std::string& title, const PlanView* plan) {
+  return Picture(machine, title, plan).text();
 }
 
 }  // namespace rondo::topo

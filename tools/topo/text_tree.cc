@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace rondo::topo {
 namespace {
@@ -148,19 +149,29 @@ std::string limit_table(rondo_topology_t topology) {
   return text;
 }
 
-std::string dot_graph(const MachineView& machine) {
+std::string dot_graph(const MachineView& machine, const PlanView* plan) {
   std::string text = "graph machine {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  if (plan != nullptr) text += fmt::format("  label=\"{}\";\n", plan->text());
   for (size_t i = 0; i != machine.nodes.size(); ++i)
     text += fmt::format("  n{} [label=\"{}\"];\n", i, machine.nodes[i].name);
-  for (size_t i = 0; i != machine.nodes.size(); ++i)
-    for (const ViewedLink& link : machine.nodes[i].links) {
+  std::set<std::pair<int, int>> crossed;
+  for (size_t tree = 0; plan != nullptr && tree != plan->trees.size(); ++tree)
+    for (const PlanLine& line : plan->trees[tree].lines) {
+      crossed.insert(std::minmax(line.from, line.to));
+      text +=
+          fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\", dir=forward, tooltip=\"{}\"];\n", line.from,
+                      line.to, gigabytes(line.bandwidth), tree_colour(tree), plan->tree_text(tree));
+    }
+  for (int i = 0; i != static_cast<int>(machine.nodes.size()); ++i)
+    for (const ViewedLink& link : machine.nodes[static_cast<size_t>(i)].links) {
       const auto& back = machine.nodes[static_cast<size_t>(link.to)].links;
       const bool both = std::ranges::any_of(back, [&](const ViewedLink& other) {
-        return other.to == static_cast<int>(i) && other.cls == link.cls && other.bandwidth == link.bandwidth;
+        return other.to == i && other.cls == link.cls && other.bandwidth == link.bandwidth;
       });
-      if (both && link.to < static_cast<int>(i)) continue;
-      text += fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\"{}];\n", i, link.to,
-                          gigabytes(link.bandwidth), colour_of(link.cls), both ? "" : ", dir=forward");
+      if ((both && link.to < i) || crossed.contains(std::minmax(i, link.to))) continue;
+      text +=
+          fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\"{}];\n", i, link.to, gigabytes(link.bandwidth),
+                      plan != nullptr ? "#bdbdbd" : colour_of(link.cls), both ? "" : ", dir=forward");
     }
   return text + "}\n";
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "machine_view.h"
+#include "plan_view.h"
 
 namespace rondo::topo {
 
@@ -16,7 +17,8 @@ std::string path_table(const MachineView& machine, rondo_topology_t topology);
 /// The bandwidth that plans reach, for each collective that moves data, and what limits it.
 std::string limit_table(rondo_topology_t topology);
 
-/// For Graphviz: one edge for links both ways, colours by class.
-std::string dot_graph(const MachineView& machine);
+/// For Graphviz: one edge for links both ways, colours by class. With a plan an edge for each link that a
+/// tree crosses, in the colour of the tree, and grey ones for links that no tree crosses.
+std::string dot_graph(const MachineView& machine, const PlanView* plan = nullptr);
 
 }  // namespace rondo::topo

@@ -6,6 +6,7 @@
 
 #include "formats/nccl_xml.h"
 #include "nccl_xml_names.h"
+#include "xml_document.h"
 
 namespace rondo {
 namespace {
@@ -20,25 +21,6 @@ constexpr std::string_view kGpuOrder[] = {"dev", "sm", "gcn", "arch", "rank", "g
 constexpr std::string_view kLinksOrder[] = {"bw", "target", "count", "tclass"};
 constexpr std::string_view kNetOrder[] = {"name", "dev",     "speed", "port", "latency",
                                           "guid", "maxconn", "gdr",   "coll"};
-
-std::string escaped(std::string_view value) {
-  std::string result;
-  result.reserve(value.size());
-  for (const char c : value) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          result += fmt::format("&#{};", static_cast<int>(c));
-        else
-          result += c;
-    }
-  }
-  return result;
-}
 
 class MachineWriter {
  public:

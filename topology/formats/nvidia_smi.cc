@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/nvidia_smi.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,6 +15,8 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxColumns = 256;
+constexpr int kMaxNumaId = 65'535;
+constexpr int kMaxCpu = 16'383;
 constexpr int kMaxLinksOfPair = 64;  // of a GPU to another; today's have 18
 
 // How near two devices are, nearest first; NV# is a row of its own.
@@ -65,6 +69,29 @@ std::vector<Line> lines_of(std::string& text) {
 
 bool is_gpu(std::string_view word) {
   return word.starts_with("GPU") && word.size() > 3 && std::isdigit(static_cast<unsigned char>(word[3])) != 0;
+}
+
+/// CPUs "0-3,32" as a mask that the kernel prints: "00000001,0000000f". Empty if they are not a list of CPUs.
+std::string mask_of(std::string_view list) {
+  constexpr int kWordBits = 32;
+  std::vector<uint32_t> words;
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  while (at != end) {
+    int first = -1;
+    std::from_chars_result read = std::from_chars(at, end, first);
+    int last = first;
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    if (read.ec != std::errc() || first < 0 || last < first || last > kMaxCpu) return {};
+    at = read.ptr;
+    if (at != end && *at++ != ',') return {};
+    words.resize(std::max(words.size(), static_cast<size_t>(last / kWordBits) + 1));
+    for (int cpu = first; cpu <= last; ++cpu)
+      words[static_cast<size_t>(cpu / kWordBits)] |= 1U << (cpu % kWordBits);
+  }
+  std::ranges::reverse(words);
+  return fmt::format("{:08x}", fmt::join(words, ","));
 }
 
 class SmiTable {
@@ -136,8 +163,11 @@ class SmiTable {
     for (size_t i = 0; i != names_.size(); ++i) RONDO_TRY(read_entry(row, line, i, index));
     const auto rest = std::span(line.words).subspan(names_.size() + 1);
     if (index < gpus_ && !rest.empty() && rest[0] != "N/A") row.affinity = rest[0];
-    if (index < gpus_ && rest.size() > 1)
-      std::from_chars(rest[1].data(), rest[1].data() + rest[1].size(), row.numa);
+    if (index < gpus_ && rest.size() > 1) {
+      const auto [end, problem] = std::from_chars(rest[1].data(), rest[1].data() + rest[1].size(), row.numa);
+      if (problem == std::errc::result_out_of_range || row.numa > kMaxNumaId)
+        return wrong(line.number, "NUMA node {}: expected at most {}", rest[1].substr(0, 32), kMaxNumaId);
+    }
     return {};
   }
 
@@ -254,7 +284,7 @@ class SmiTable {
     for (auto& [first, of_switch] : devices) {
       NumaNode& numa = nodes[numa_[first]];
       numa.id = numa_[first];
-      if (first < gpus_) numa.affinity = rows_[first].affinity;
+      if (first < gpus_) numa.affinity = mask_of(rows_[first].affinity);
       std::vector<PciDevice> here;
       for (auto& [_, below] : of_switch)
         here.push_back(below.size() + of_switch.size() > 2 ? bridge(std::move(below))

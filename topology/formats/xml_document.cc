@@ -73,6 +73,25 @@ std::string shown(std::string_view text) {
   return text.size() > 64 ? result + "..." : result;
 }
 
+std::string escaped(std::string_view value) {
+  std::string result;
+  result.reserve(value.size());
+  for (const char c : value) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          result += fmt::format("&#{};", static_cast<int>(c));
+        else
+          result += c;
+    }
+  }
+  return result;
+}
+
 Status XmlDocument::failure(int line, const std::string& what) const {
   return error(Code::InvalidArgument, "{}:{}: {}", source_, line, what);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // XmlDocument: text that may come from a stranger, parsed within limits of size and depth, with the lines of
-// its elements. Entities are never defined nor expanded. Used by the readers of this room; one thread.
+// its elements. Entities are never defined nor expanded. Used by the readers and writers of this room; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,9 @@ std::string_view xml_root_name(std::string_view text);
 
 /// A piece of a stranger's text, fit for a message: at most 64 bytes, all of them printable.
 std::string shown(std::string_view text);
+
+/// The value of an attribute, fit to be written between quotes.
+std::string escaped(std::string_view value);
 
 class XmlDocument {
  public:

@@ -185,6 +185,7 @@ class GraphBuilder {
     }
     if (added.empty()) return;
     const int nic = add_node(NodeKind::Nic, named("nic " + added.front()->name), bus_id);
+    for (const NetPort* port : added) nodes_.back().port_devs.push_back(port->dev);
     add_link(nic, above.up, LinkClass::Pcie, lanes, kBps);
     add_link(above.down, nic, LinkClass::Pcie, lanes, kBps);
     for (const NetPort* port : added) {

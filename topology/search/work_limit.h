@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkLimit: when a search has to end. It is asked before every flow, which takes microseconds; once over, it
-// stays over. A limit in flows ends a search at the same point on every host, one in time does not.
+// WorkLimit: when a search has to end. It is asked before every flow, or step that takes as long:
+// microseconds. Once over, it stays over. A limit in steps ends a search at the same point on every host, one
+// in time does not.
 #pragma once
 
 #include <chrono>
@@ -13,12 +14,13 @@ class WorkLimit {
   WorkLimit(int64_t max_flows, std::chrono::nanoseconds max_time)
       : flows_left_(max_flows), start_(Clock::now()), max_time_(max_time) {}
 
-  /// Counts a flow, and says whether there is time for it.
-  bool allows_flow() {
-    over_ = over_ || flows_left_ <= 0 || Clock::now() - start_ >= max_time_;
-    if (!over_) --flows_left_;
+  /// Counts steps, and says whether there is time for them.
+  bool allows(int64_t steps) {
+    over_ = over_ || flows_left_ < steps || Clock::now() - start_ >= max_time_;
+    if (!over_) flows_left_ -= steps;
     return !over_;
   }
+  bool allows_flow() { return allows(1); }
   bool over() const { return over_; }
 
   /// A limit of half of what is left, for a step that must leave time for the next.

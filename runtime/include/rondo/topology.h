@@ -48,10 +48,13 @@ RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const c
 /** Detects this host as the process can use it: processors, PCI devices, network ports and AMD's GPUs by
  * /sys, NVIDIA's GPUs and their NVLinks by NVML, if there is libnvidia-ml.so.1. GPUs are those that CUDA
  * shows to the process, with its numbers. What the host hides, as virtual machines and containers do, is
- * guessed, and rondo_topology_remark() says so. Communicators never call it.
+ * guessed, and rondo_topology_remark() says so. If RONDO_TOPO_FILE or else NCCL_TOPO_FILE names a
+ * description, that is read instead, as by rondo_topology_load(); if NCCL_TOPO_DUMP_FILE names a file, the
+ * host's description is written there. Communicators never call it.
  * @param[out] topology the topology; NULL on failure
  * @param config settings, or NULL
- * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read */
+ * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read or a file cannot be written;
+ * ::RONDO_INVALID_ARGUMENT, with the variable, if it names what is no description */
 RONDO_API rondo_status_t rondo_topology_detect(rondo_topology_t* topology,
                                                const rondo_topology_config_t* config);
 
@@ -188,6 +191,157 @@ typedef struct {
  * @param[in,out] plan the plan */
 RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links,
                                              rondo_topology_plan_t* plan);
+
+/** A link that an edge of a plan's tree crosses. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_plan_hop_t) in the caller's version of this header. */
+  int tree;         /**< From 0; trees are sorted by root. -1: there is no such hop. */
+  int parts;        /**< Parts of the root's block that the tree carries, of the plan's parts_per_root. */
+  int root;         /**< Node: the GPU whose block it is. */
+  int parent;       /**< Node: the GPU that the edge leaves. */
+  int child;        /**< Node: the GPU that it leads to. */
+  int depth;        /**< Edges from the root to the child. */
+  int link;         /**< The link. Of an edge that crosses switches they follow one another. */
+  double bandwidth; /**< What it carries of this edge, GB/s. */
+} rondo_topology_plan_hop_t;
+
+/** A link that the plan of rondo_topology_plan() crosses. The plan is searched for once and kept.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] hop the hop; its tree is -1 from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links, int index,
+                                                 rondo_topology_plan_hop_t* hop);
+/** @} */
+
+/** @name Reviews
+ * @{ */
+
+/** What two topologies differ in, or what is wrong with one. It does not need them any more. */
+typedef struct rondo_topology_review* rondo_topology_review_t;
+
+/** A finding of a review, and the limits (of NVLink or xGMI alone, if it joins all GPUs) of the machine with
+ * this one change, or this fault mended. Set size before use. */
+typedef struct {
+  size_t size;        /**< sizeof(rondo_topology_finding_t) in the caller's version of this header. */
+  const char* text;   /**< "1 NVLink instead of 2 between gpu0 and gpu3". */
+  const char* advice; /**< What to do; "" if it is a mere difference. */
+  double all_gather;  /**< Limit of all_gather's bus bandwidth in GB/s; 0: fewer than two GPUs are left; -1:
+                           not known, since descriptions cannot state the change, or the limits of the
+                           findings before took more than a second. */
+  double all_reduce;  /**< The same of all_reduce. */
+} rondo_topology_finding_t;
+
+/** What a second topology has otherwise than a first: devices, places and speeds of PCIe links, NVLinks and
+ * xGMI links, ports. Devices of equal bus ids are the same, then those of equal names. The limit of a
+ * finding is that of the first topology, with its settings, with this difference alone; if it has several
+ * hosts, each of them is changed.
+ * @param[out] review the review; NULL on failure
+ * @param a the first topology
+ * @param b the second topology */
+RONDO_API rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_topology_t a,
+                                                rondo_topology_t b);
+
+/** What is wrong with a machine, as far as its description shows it, worst first: links that equal devices
+ * have faster or more of, links that go one way, hidden PCI trees and the like, with what to do. The limit of
+ * a finding is that of the topology with this fault mended; if it has several hosts, on each of them.
+ * @param[out] review the review; NULL on failure
+ * @param topology the topology */
+RONDO_API rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_topology_t topology);
+
+/** What on a running host slows collectives down and no description shows: ACS of PCI switches, IOMMU, limits
+ * of this process and its control group. No limits are known of these findings.
+ * @param[out] review the review; NULL on failure
+ * @param root a folder with sys and proc of another host; NULL: this host */
+RONDO_API rondo_status_t rondo_topology_diagnose_host(rondo_topology_review_t* review, const char* root);
+
+/** A finding of a review.
+ * @param review the review, to which the strings belong
+ * @param index from 0
+ * @param[in,out] finding the finding; its text is NULL from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_finding(rondo_topology_review_t review, int index,
+                                                rondo_topology_finding_t* finding);
+
+/** Frees a review.
+ * @param review the review, or NULL */
+RONDO_API rondo_status_t rondo_topology_review_free(rondo_topology_review_t review);
+/** @} */
+
+/** @name Rings
+ * @{ */
+
+/** The fastest rings that were found. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_rings_t) in the caller's version of this header. */
+  double bandwidth; /**< Bus bandwidth of all channels in GB/s. */
+  double ceiling;   /**< Bus bandwidth in GB/s that no rings exceed, by the narrowest cut; they need not reach
+                       it. */
+  int channels;     /**< Rings side by side. */
+  int optimal;      /**< 1: no rings over the best paths are faster; 0: faster ones may exist. */
+} rondo_topology_rings_t;
+
+/** One ring. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_ring_t) in the caller's version of this header. */
+  double bandwidth; /**< Of each hop, GB/s. */
+  const int* nodes; /**< In the order of the ring, each GPU, and between hosts the NICs by which it leaves one
+                       and enters the next; the last leads to the first. Belongs to the topology. */
+  int length;       /**< Number of nodes. */
+} rondo_topology_ring_t;
+
+/** Searches for the fastest rings through all GPUs, as rondo_topology_plan() does for trees.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param[in,out] rings the rings */
+RONDO_API rondo_status_t rondo_topology_rings(rondo_topology_t topology, int all_links,
+                                              rondo_topology_rings_t* rings);
+
+/** One of these rings.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] ring the ring */
+RONDO_API rondo_status_t rondo_topology_ring(rondo_topology_t topology, int all_links, int index,
+                                             rondo_topology_ring_t* ring);
+
+/** Writes the part of these rings on the first host as NCCL's graph XML, which NCCL_GRAPH_FILE names: as
+ * channels of equal speed, of one NVLink or xGMI link at most.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param path the file; "-": standard output */
+RONDO_API rondo_status_t rondo_topology_save_graph(rondo_topology_t topology, int all_links,
+                                                   const char* path);
+
+/** What a graph of NCCL gives on the machine. Set size before use. */
+typedef struct {
+  size_t size;         /**< sizeof(rondo_topology_graph_t) in the caller's version of this header. */
+  int id;              /**< NCCL's number. */
+  const char* pattern; /**< "ring", "tree", "balanced tree", "split tree", "NVLS" or "collnet". */
+  int channels;        /**< Number of channels. */
+  double stated;       /**< GB/s of all channels as the file states them. */
+  double bandwidth;  /**< Bus bandwidth in GB/s that the links allow for these orders, channels as fast as the
+                          file has them in proportion; 0: see limit. */
+  const char* limit; /**< The busiest link, or why there is no bandwidth. */
+} rondo_topology_graph_t;
+
+/** Reads NCCL's graph XML (NCCL_GRAPH_DUMP_FILE) and evaluates each graph on the machine. If that has several
+ * hosts, data goes through each host as the file has it.
+ * @param topology the topology
+ * @param path the file
+ * @param all_links as in rondo_topology_limit()
+ * @param[out] first index of its first graph, for rondo_topology_graph()
+ * @param[out] count number of its graphs
+ * @return ::RONDO_INVALID_ARGUMENT, with file, line and what was expected, if it is not such a file, or has
+ * GPUs or ports that the machine does not have */
+RONDO_API rondo_status_t rondo_topology_load_graphs(rondo_topology_t topology, const char* path,
+                                                    int all_links, int* first, int* count);
+
+/** A graph that was read.
+ * @param topology the topology
+ * @param index from rondo_topology_load_graphs()
+ * @param[in,out] graph the graph */
+RONDO_API rondo_status_t rondo_topology_graph(rondo_topology_t topology, int index,
+                                              rondo_topology_graph_t* graph);
 /** @} */
 
 #ifdef __cplusplus

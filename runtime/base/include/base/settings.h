@@ -40,6 +40,9 @@ namespace rondo {
   X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                                 \
   X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")       \
   X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same if RONDO_SOCKET_IFNAME is not set")                  \
+  X(TopoFile, "RONDO_TOPO_FILE", "a description of this host, read instead of detecting it")               \
+  X(NcclTopoFile, "NCCL_TOPO_FILE", "the same if RONDO_TOPO_FILE is not set")                              \
+  X(NcclTopoDumpFile, "NCCL_TOPO_DUMP_FILE", "where to write this host's description once it is detected") \
   X(SimSeed, "RONDO_SIM_SEED", "seed of the sim transport's delays")                                       \
   X(SimDelay, "RONDO_SIM_DELAY_US", "longest delay of a message on the sim transport, microseconds")       \
   X(Rank, "RANK", "this process's rank, as torchrun and rondo-run set it")                                 \

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator: runs an algorithm over all ranks in simulated time, with the same bandwidth and latency for
-// every link.
+// The simulator: runs an algorithm over all ranks in simulated time, on one of two kinds of network.
 //
-// Each rank has one port out and one port in; a message occupies both for bytes / bandwidth and arrives one
-// latency later. Arithmetic takes no time. With the whole vector as one tile this gives the textbook costs.
-// Pure: any thread.
+// Ports: each rank has one port out and one port in, all of equal bandwidth; a message occupies both for
+// bytes / bandwidth. With the whole vector as one tile this gives the textbook costs.
+// Links: connections share the links that their messages cross, each link's bandwidth max-min fairly.
+//
+// A message arrives one latency after its last byte was sent. Arithmetic takes no time. Pure: any thread.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/status.h"
@@ -14,14 +16,23 @@
 
 namespace rondo {
 
+/// A link that messages of a connection cross, with the share of their bytes that does.
+struct SimulatedLinkUse {
+  int link = 0;
+  double share = 1;
+};
+
 struct SimulatedNetwork {
   double latency_s = 0;
-  double bandwidth_bytes_per_s = 1e9;
-  int slots = 2;
+  double bandwidth_bytes_per_s = 1e9;  // of a port; not used if there are links
+  int slots = 2;                       // of a connection
+  std::vector<double> links = {};      // bandwidths in bytes per second; empty: the network is one of ports
+  /// What the connection from one rank to another by a port crosses. Called once for each connection.
+  std::function<std::vector<SimulatedLinkUse>(int from, int to, int port)> route = {};
 };
 
 /// Seconds from the start to the last rank's last Step, for a vector of `bytes` bytes (the longer of a rank's
-/// input and output) in `tiles` tiles; an error if the schedule deadlocks.
+/// input and output) in `tiles` tiles; an error if the schedule deadlocks, or a connection has no route.
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
                         const SimulatedNetwork& network);
 

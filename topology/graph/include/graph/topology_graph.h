@@ -39,9 +39,10 @@ struct TopologyNode {
   int host = 0;
   std::string
       name;  // unique: "gpu0", "numa1", "switch 0000:0c:00.0", "nic mlx5_0"; if several hosts: "host1/gpu0"
-  std::string bus_id;  // empty: not a PCI function
-  int dev = -1;        // of a GPU: its number on its host
-  int rank = -1;       // of a GPU: as GpuInfo has it
+  std::string bus_id;          // empty: not a PCI function
+  int dev = -1;                // of a GPU: its number on its host
+  int rank = -1;               // of a GPU: as GpuInfo has it
+  std::vector<int> port_devs;  // of a NIC: the numbers of its ports on its host; -1: unknown
 };
 
 struct TopologyLink {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rondo_topology_t is, and what functions that take one share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/machine.h"
+#include "graph/paths.h"
+#include "graph/topology_graph.h"
+#include "handles.h"
+#include "limit/bound.h"
+#include "rondo/topology.h"
+#include "search/forest.h"
+#include "search/rings.h"
+
+namespace rondo::api {
+
+/// A plan, and the links that it crosses as the C API lists them.
+struct FoundPlan {
+  Forest forest;
+  std::vector<rondo_topology_plan_hop_t> hops;
+};
+
+/// Rings, and the nodes of each.
+struct FoundRings {
+  RingPlan plan;
+  std::vector<std::vector<int>> nodes;
+};
+
+/// A graph of NCCL's on the machine.
+struct EvaluatedGraph {
+  int id = 0;
+  std::string_view pattern;
+  int channels = 0;
+  double stated = 0, bandwidth = 0;  // GB/s
+  std::string limit;
+};
+
+}  // namespace rondo::api
+
+struct rondo_topology {
+  rondo_topology(rondo::Machine description, rondo::TopologyGraph made, int number_of_hosts,
+                 const rondo::GraphOptions& graph_options)
+      : machine(std::move(description)),
+        graph(std::move(made)),
+        hosts(number_of_hosts),
+        options(graph_options) {}
+  rondo_topology(const rondo_topology&) = delete;
+  rondo_topology& operator=(const rondo_topology&) = delete;
+
+  static constexpr uint64_t kMark = 0x6f706f74646e6f72;
+  uint64_t mark = kMark;
+  rondo::Machine machine;  // of each host
+  rondo::TopologyGraph graph;
+  int hosts;
+  rondo::GraphOptions options;
+  std::mutex mutex;                   // guards what follows
+  std::optional<rondo::Paths> paths;  // when first needed
+  std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
+  // By whether they are of all links:
+  std::map<bool, rondo::api::FoundPlan> plans;
+  std::map<bool, rondo::api::FoundRings> rings;
+  std::vector<std::unique_ptr<const rondo::api::EvaluatedGraph>> graphs;  // in the order of being read
+};
+
+namespace rondo::api {
+
+inline double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
+
+inline Status check_topology(rondo_topology_t topology, const char* name = "topology") {
+  if (topology == nullptr) return null_argument(name);
+  if (topology->mark != rondo_topology::kMark)
+    return error(Code::InvalidArgument, "{}: not one, or freed", name);
+  return {};
+}
+
+inline Status check_index(const char* name, int index, size_t count) {
+  if (index >= 0 && static_cast<size_t>(index) < count) return {};
+  if (count == 0) return error(Code::InvalidArgument, "{} is {}: there are none", name, index);
+  return error(Code::InvalidArgument, "{} is {}: expected 0 to {}", name, index,
+               static_cast<int64_t>(count) - 1);
+}
+
+/// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
+template <typename Struct>
+Status check_struct(const char* name, const Struct* given) {
+  if (given == nullptr) return null_argument(name);
+  if (given->size >= sizeof(Struct)) return {};
+  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
+               name, sizeof(Struct));
+}
+
+/// As most functions of the header have it.
+inline TopologyGraph usual_links(const rondo_topology& topology, int all_links) {
+  return all_links != 0 ? topology.graph : fabric_or_all(topology.graph, topology.graph.gpus());
+}
+
+/// "-": to standard output.
+Status write_text(const std::string& text, const char* path);
+
+}  // namespace rondo::api

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C API's plans for topologies: what was found, and the links that its trees cross.
+#include "search/find_forest.h"
+#include "topology_handle.h"
+
+namespace {
+
+using namespace rondo;
+using api::check_struct;
+using api::check_topology;
+using api::guarded;
+
+/// The index in `graph` of each link of `some`, the same graph with the links of some classes.
+std::vector<int> indices_in(const TopologyGraph& graph, const TopologyGraph& some) {
+  std::vector<int> indices;
+  int index = 0;
+  for (const TopologyLink& link : some.links()) {
+    const auto is_same = [&](const TopologyLink& other) {
+      return other.from == link.from && other.to == link.to && other.cls == link.cls;
+    };
+    while (!is_same(graph.link(index))) ++index;
+    indices.push_back(index++);
+  }
+  return indices;
+}
+
+void add_hops(const Forest& forest, const Tree& tree, const TreeEdge& edge, const std::vector<int>& links,
+              int tree_index, std::vector<rondo_topology_plan_hop_t>& hops) {
+  // What a unit of weight carries: 1 / scale.
+  const double unit_GBps = 1 / forest.scale.approximate() / 1e6;
+  const auto node_of = [&](int rank) { return forest.gpus[static_cast<size_t>(rank)]; };
+  for (const GpuRoute& route : edge.routes)
+    for (const Hop& side_by_side : route.hops) {
+      int64_t shares = 0;
+      for (const LinkShare& share : side_by_side) shares += share.share;
+      for (const LinkShare& share : side_by_side) {
+        const double part = static_cast<double>(share.share) / static_cast<double>(shares);
+        rondo_topology_plan_hop_t hop = {};
+        hop.tree = tree_index;
+        hop.parts = static_cast<int>(tree.weight);
+        hop.root = node_of(tree.root);
+        hop.parent = node_of(edge.parent);
+        hop.child = node_of(edge.child);
+        hop.depth = edge.depth;
+        hop.link = links[static_cast<size_t>(share.link)];
+        hop.bandwidth = static_cast<double>(route.weight) * part * unit_GBps;
+        hops.push_back(hop);
+      }
+    }
+}
+
+/// Searched for once; under the topology's mutex.
+Result<const api::FoundPlan*> found_plan(rondo_topology& topology, bool all_links) {
+  const auto known = topology.plans.find(all_links);
+  if (known != topology.plans.end()) return &known->second;
+  const TopologyGraph& graph = topology.graph;
+  if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
+  const TopologyGraph some = api::usual_links(topology, all_links ? 1 : 0);
+  RONDO_TRY_ASSIGN(Forest forest, find_forest(some, graph.gpus()));
+  const std::vector<int> links = indices_in(graph, some);
+  api::FoundPlan& plan = topology.plans[all_links];
+  plan.forest = std::move(forest);
+  int index = 0;
+  for (const Tree& tree : plan.forest.trees) {
+    for (const TreeEdge& edge : tree.edges) add_hops(plan.forest, tree, edge, links, index, plan.hops);
+    ++index;
+  }
+  return &plan;
+}
+
+}  // namespace
+
+rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, rondo_topology_plan_t* plan) {
+  return guarded("rondo_topology_plan", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_struct("plan", plan));
+    const std::lock_guard lock(topology->mutex);
+    RONDO_TRY_ASSIGN(const api::FoundPlan* const found, found_plan(*topology, all_links != 0));
+    const Forest& forest = found->forest;
+    plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
+    plan->trees = static_cast<int>(forest.trees.size());
+    plan->parts_per_root = static_cast<int>(forest.k);
+    plan->depth = forest.depth();
+    plan->complete = forest.stopped ? 0 : 1;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links, int index,
+                                       rondo_topology_plan_hop_t* hop) {
+  return guarded("rondo_topology_plan_hop", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_struct("hop", hop));
+    const std::lock_guard lock(topology->mutex);
+    RONDO_TRY_ASSIGN(const api::FoundPlan* const found, found_plan(*topology, all_links != 0));
+    const size_t size = hop->size;
+    const bool exists = index >= 0 && static_cast<size_t>(index) < found->hops.size();
+    *hop = exists ? found->hops[static_cast<size_t>(index)]
+                  : rondo_topology_plan_hop_t{size, -1, 0, -1, -1, -1, 0, -1, 0};
+    hop->size = size;
+    return {};
+  });
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of rondo-topo: what they show, and that nothing in them covers anything else.
+
+Usage: check_topo_pictures.py RONDO_TOPO SOURCE-ROOT STANDIN_NVML
+"""
+import glob
+import itertools
+import os
+import re
+import unittest
+import xml.etree.ElementTree
+
+from topo_command import DATA, SOURCE, known, output
+
+SVG = "{http://www.w3.org/2000/svg}"
+TITLE = re.compile(r"tree (\d+): (.+) to (.+), [\d.]+ GB/s")
+CLOSEST = 3  # pixels between the ends of two lines
+
+
+def boxes(svg):
+    """The rectangles of a picture, by their text."""
+    elements = list(xml.etree.ElementTree.fromstring(svg))
+    found = {}
+    for rect, text in zip(elements, elements[1:]):
+        if rect.tag == SVG + "rect" and rect.get("rx") and text.tag == SVG + "text":
+            x, y, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+            found[text.text, x, y] = (x, y, x + width, y + height)
+    return found
+
+
+class Line:
+    """A line of a plan's picture, as points; and what its title says."""
+
+    def __init__(self, path):
+        x = y = None
+        self.points = []
+        for command, numbers in re.findall(r"([MLHVQ])([-\d. ]+)", path.get("d")):
+            numbers = [float(number) for number in numbers.split()]
+            x, y = (numbers[0], y) if command == "H" else (x, numbers[0]) if command == "V" else numbers[-2:]
+            self.points.append((x, y))
+        title = path.find(SVG + "title")
+        self.tree, self.start, self.end = TITLE.fullmatch(title.text).groups() if title is not None else [None] * 3
+
+    def horizontals(self):
+        """Height, left and right of each, without the rounded corners."""
+        return [(a[1], min(a[0], b[0]), max(a[0], b[0])) for a, b in zip(self.points, self.points[1:]) if a[1] == b[1]]
+
+
+def lines(svg):
+    found = [Line(path) for path in xml.etree.ElementTree.fromstring(svg).findall(SVG + "path")]
+    assert found, svg
+    return found
+
+
+def machines():
+    """Options of every known machine, and of every recorded one with GPUs that reach one another."""
+    found = [["--machine", name] for name in known()] + [["--machine", "pcie-8gpu", "--no-p2p"]]
+    if DATA is None:
+        print("skipped: pictures of recorded machines, since RONDO_TEST_DATA is not set")
+    else:
+        found += [["--load", path] for path in sorted(glob.glob(f"{DATA}/topologies/*.xml")) if "graph" not in path]
+    assert DATA is None or len(found) > 30
+    return found
+
+
+def gpus(machine):
+    return int(output(*machine).split()[0])
+
+
+class Pictures(unittest.TestCase):
+    def test_pictures_have_a_box_for_each_device_and_none_overlap(self):
+        for machine in machines():
+            found = boxes(output(*machine, "--svg"))
+            tree = output(*machine)
+            for kind in ("gpu", "nic"):
+                names = re.findall(rf"(?m)─ ({kind} ?\S+)", tree)
+                self.assertLessEqual(set(names), {text for text, _, _ in found}, machine)
+            edges = sorted(found.values())
+            for i, a in enumerate(edges):
+                for b in edges[i + 1:]:
+                    apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+                    self.assertTrue(apart, f"{machine}: boxes {a} and {b} overlap")
+
+    def test_dot_has_each_link_once(self):
+        edges = re.findall(r"(?m)^  (n\d+) -- (n\d+) ", output("--machine", "dgx-1v", "--dot"))
+        self.assertEqual(len(edges), len({frozenset(edge) for edge in edges}))
+        self.assertEqual(len(edges), 16 + 12 + 4 + 1 + 4)  # NVLink, PCIe of devices and of switches, sockets, network
+
+    def plans(self):
+        """Machine, and the picture of the trees of its first and of its last GPU."""
+        for machine in machines():
+            count = gpus(machine)
+            for root in {0, count - 1} if count > 1 else ():
+                yield machine, root, output(*machine, "--svg", "--plan", "--root", str(root))
+
+    def test_trees_reach_every_gpu(self):
+        for machine, root, svg in self.plans():
+            trees = {}
+            for line in lines(svg):
+                if line.tree is not None:
+                    trees.setdefault(line.tree, []).append(line)
+            self.assertTrue(trees, machine)
+            for tree in trees.values():
+                starts = {line.start for line in tree}
+                reached = {f"gpu{root}"} if f"gpu{root}" in starts else starts - {line.end for line in tree}
+                self.assertEqual(len(reached), 1, machine)
+                for _ in tree:
+                    reached |= {line.end for line in tree if line.start in reached}
+                reached = [node for node in reached if re.fullmatch(r"gpu\d+", node)]
+                self.assertEqual(len(reached), gpus(machine), machine)
+            share = r"(?:all|\d of \d parts)"
+            legend = re.findall(rf"tree (\d+): {share} of gpu\d+'s block, [\d.]+ GB/s, depth \d+</text>", svg)
+            self.assertEqual(set(legend), set(trees), machine)
+
+    def test_lines_of_plans_do_not_cover_one_another(self):
+        for machine, _, svg in self.plans():
+            found = lines(svg)
+            ends = sorted(end for line in found for end in (line.points[0], line.points[-1]))
+            for a, b in itertools.pairwise(sorted(ends, key=lambda end: (end[1], end[0]))):
+                self.assertTrue(a[1] != b[1] or b[0] - a[0] >= CLOSEST, f"{machine}: lines end at {a} and {b}")
+            runs = sorted(run for line in found for run in line.horizontals())
+            for a, b in itertools.pairwise(runs):
+                self.assertTrue(a[0] != b[0] or a[2] < b[1], f"{machine}: {a} covers {b}")
+
+    def test_lines_of_plans_end_at_boxes_and_cross_none_in_their_row(self):
+        for machine, _, svg in self.plans():
+            edges = list(boxes(svg).values())
+            for line in lines(svg):
+                for x, y in (line.points[0], line.points[-1]):
+                    self.assertTrue(any(left <= x <= right and min(abs(y - top), abs(y - bottom)) < 0.2
+                                        for left, top, right, bottom in edges), f"{machine}: {x} {y} is at no box")
+                for height, left, right in line.horizontals():
+                    self.assertFalse(any(top < height < bottom and left < box_right and box_left < right
+                                         for box_left, top, box_right, bottom in edges), f"{machine}: {height}")
+
+    def test_every_link_of_a_machine_is_in_the_picture_of_a_plan(self):
+        for machine, links in (("dgx-1v", 16 + 12 + 4 + 1), ("pcie-8gpu", 10 + 2 + 1), ("hgx-h100", 8 + 16 + 4 + 1)):
+            svg = output("--machine", machine, "--svg", "--plan")
+            found = lines(svg)
+            pale = [line for line in found if line.tree is None]
+            crossed = {frozenset((line.start, line.end)) for line in found if line.tree is not None}
+            self.assertEqual(len(pale) + len(crossed), links, machine)
+            self.assertIn("crossed by no tree of gpu0", svg)
+
+    def test_the_documented_picture_is_what_the_command_prints(self):
+        with open(os.path.join(SOURCE, "docs", "dgx_1v_plan.svg"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), output("--machine", "dgx-1v", "--svg", "--plan"))
+
+    def test_dot_has_an_edge_for_each_link_of_a_tree(self):
+        for machine in (["--machine", "dgx-1v"], ["--machine", "hgx-h100", "--hosts", "2"]):
+            graph = output(*machine, "--dot", "--plan")
+            trees = set(re.findall(r'dir=forward, tooltip="tree (\d+): ', graph))
+            self.assertEqual(trees, set(str(tree) for tree in range(1, len(trees) + 1)))
+            self.assertIn(f'label="{len(trees)} tree', graph)
+            self.assertIn('color="#bdbdbd"', graph)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "host_parts.h"
+#include "topology/cgroup.h"
+
+namespace rondo {
+namespace {
+
+/// What follows a word at the start of a line; empty: there is no such line.
+std::string line_after(const std::string& text, std::string_view word) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(word)) return line.substr(word.size());
+  return "";
+}
+
+/// InfiniBand verbs lock the memory that they transfer.
+void find_memlock(const std::string& root, Faults& faults) {
+  std::error_code missing;
+  if (std::filesystem::is_empty(root + "/sys/class/infiniband", missing) || missing) return;
+  uint64_t bytes = 0;
+  std::istringstream soft(line_after(file_contents(root + "/proc/self/limits"), "Max locked memory"));
+  if (!(soft >> bytes)) return;  // "unlimited"
+  faults.push_back(
+      {fmt::format("this process may lock {} KiB of memory, and InfiniBand needs all that it transfers",
+                   bytes / 1024),
+       "ulimit -l unlimited; for services LimitMEMLOCK=infinity, for containers --ulimit memlock=-1",
+       {}});
+}
+
+void find_cpu_time(const std::string& root, size_t allowed, Faults& faults) {
+  const CgroupLimits limits =
+      cgroup_limits(file_contents(root + "/proc/self/cgroup"), root + "/sys/fs/cgroup");
+  if (limits.cpus <= 0 || limits.cpus >= static_cast<double>(allowed)) return;
+  faults.push_back(
+      {fmt::format("the control group allows the time of {:.1f} of {}: beyond it, all threads stop until "
+                   "the next period",
+                   limits.cpus, counted(allowed, "CPU")),
+       "raise the limit (docker --cpus, Kubernetes limits.cpu), or bind to as many CPUs as it allows",
+       {}});
+}
+
+void find_far_cpus(const std::string& root, const std::set<int>& allowed, const std::string& list,
+                   Faults& faults) {
+  std::vector<std::string> far;
+  for (const SysPciDevice& device : sys_pci_devices(root)) {
+    if (!device.is_gpu) continue;
+    const std::set<int> near = cpus_of_list(file_contents(device.folder + "/local_cpulist"));
+    if (!near.empty() && std::ranges::none_of(near, [&](int cpu) { return allowed.contains(cpu); }))
+      far.push_back(device.bus_id);
+  }
+  if (far.empty()) return;
+  faults.push_back({fmt::format("none of the CPUs that this process may use ({}) is near {}: {}", list,
+                                counted(far.size(), "GPU"), listed(far)),
+                    "let the process use CPUs of that NUMA node: cpuset of the container, taskset, numactl",
+                    {}});
+}
+
+}  // namespace
+
+void find_process_faults(const std::string& root, Faults& faults) {
+  find_memlock(root, faults);
+  std::string list;
+  std::istringstream(line_after(file_contents(root + "/proc/self/status"), "Cpus_allowed_list:")) >> list;
+  const std::set<int> allowed = cpus_of_list(list);
+  if (allowed.empty()) return;
+  find_cpu_time(root, allowed.size(), faults);
+  find_far_cpus(root, allowed, list, faults);
+}
+
+}  // namespace rondo

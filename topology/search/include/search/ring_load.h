@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rings make the links of a machine carry, from their orders and the graph alone: how the search's own
+// figures are checked, and how orders of others, such as NCCL's, are compared with them. Pure functions: any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "graph/topology_graph.h"
+#include "limit/rational.h"
+#include "search/rings.h"
+
+namespace rondo {
+
+struct RingLoad {
+  std::vector<Rational> link_kBps;  // by link: of the hops that cross it, at the speeds of the channels
+  Rational scale;                   // the largest link_kBps / kBps of a link: at most 1 if the links suffice
+  Rational bus_kBps;                // bus bandwidth, all channels sped up or slowed down until that is 1
+  std::vector<int> busiest;         // links with that largest quotient
+};
+
+/// How data moves along an order.
+enum class OrderUse : uint8_t {
+  Ring,           // each GPU sends to the next, the last to the first: all-gather, reduce-scatter, all-reduce
+  Chain,          // each but the last sends to the next: broadcast from the first, reduce to the last
+  ChainBothWays,  // there and back, as in NCCL's trees on a host: all-reduce
+};
+
+/// InvalidArgument, with what is wrong, if these are not orders of the GPUs: they do not have every rank
+/// once, there is no path from one to the next, hops between hosts lack a NIC of each.
+Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus,
+                           std::span<const RingChannel> channels, OrderUse use = OrderUse::Ring);
+
+}  // namespace rondo
