@@ -19,7 +19,7 @@ class OrderReader {
  public:
   OrderReader(const NcclGraph& graph, const std::string& source, const TopologyGraph& topology,
               std::span<const int> gpus)
-      : graph_(graph), source_(source), topology_(topology) {
+      : graph_(graph), source_(source) {
     for (size_t rank = 0; rank != gpus.size(); ++rank) {
       const TopologyNode& node = topology.node(gpus[rank]);
       ranks_[{node.host, node.dev}] = static_cast<int>(rank);
@@ -99,7 +99,6 @@ class OrderReader {
 
   const NcclGraph& graph_;
   const std::string& source_;
-  const TopologyGraph& topology_;
   std::vector<int> hosts_;                               // in the order of their first ranks
   std::map<std::pair<int, int64_t>, int> ranks_, nics_;  // by host and number
 };
