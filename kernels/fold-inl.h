@@ -149,8 +149,8 @@ HWY_INLINE typename Lanes::Accumulator fold_step(const Sources& sources, size_t 
 }
 
 /// Copies `bytes` bytes of less than a step to `room`, followed by zeros up to the step's end. With one
-/// vector store per register if the target can: loading a vector that narrower stores wrote has to wait until
-/// these and all stores before them, such as those to lines in a peer's cache, are in the cache.
+/// vector store per register if the target can: narrower stores cannot be forwarded to a vector load, which
+/// stalls until all earlier stores have drained, those to a peer's lines included.
 template <class Lanes>
 HWY_INLINE void copy_padded(const uint8_t* from, size_t bytes, uint8_t* room) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2

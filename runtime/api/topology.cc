@@ -2,6 +2,7 @@
 // The C API's topologies.
 #include "rondo/topology.h"
 
+#include <cerrno>
 #include <cstdio>
 
 #include "base/settings.h"
@@ -57,12 +58,9 @@ Result<Machine> machine_of_variable(Setting which) {
   return error(machine.status().code(), "{}: {}", setting_info(which).variable, machine.status().message());
 }
 
-// Said between a machine's name and what it lacks.
-constexpr const char *kTemplateHas = ": a template, which has", *kHostHas = " has";
+constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
 
-Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t* given,
-            const char* missing = kTemplateHas) {
-  constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+Result<rondo_topology_config_t> checked(const rondo_topology_config_t* given) {
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
   if (config.p2p_below_switches < -1 || config.p2p_below_switches > 1)
@@ -70,6 +68,14 @@ Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_top
                  config.p2p_below_switches);
   if (config.hosts < 1 || config.hosts > kMaxHosts)
     return error(Code::InvalidArgument, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
+  return config;
+}
+
+// Said between a machine's name and what it lacks.
+constexpr const char *kTemplateHas = ": a template, which has", *kHostHas = " has";
+
+Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t& config,
+            const char* missing = kTemplateHas) {
   RONDO_TRY(machine.status());
   for (const std::string& part : missing_parts(machine.value()))
     machine.value().repairs.push_back(fmt::format("{}{} {}", machine.value().source, missing, part));
@@ -99,7 +105,8 @@ rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (path == nullptr) return api::null_argument("path");
-    return make(topology, read_machine(path), config);
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
+    return make(topology, read_machine(path), known);
   });
 }
 
@@ -107,11 +114,12 @@ rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_top
   return guarded("rondo_topology_detect", nullptr, [&]() -> Status {
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
     const auto variable = variable_of_this_host();
     auto machine = variable ? machine_of_variable(*variable) : detect_machine({});
     const auto dump = setting(Setting::NcclTopoDumpFile);
     if (machine.ok() && dump) RONDO_TRY(api::write_text(nccl_xml(machine.value()), dump->c_str()));
-    return make(topology, std::move(machine), config, variable ? kTemplateHas : kHostHas);
+    return make(topology, std::move(machine), known, variable ? kTemplateHas : kHostHas);
   });
 }
 
@@ -121,7 +129,8 @@ rondo_status_t rondo_topology_named(rondo_topology_t* topology, const char* name
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (name == nullptr) return api::null_argument("name");
-    return make(topology, known_machine(name), config);
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
+    return make(topology, known_machine(name), known);
   });
 }
 
@@ -242,8 +251,8 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
       known = topology->limits.emplace(key, std::move(bound)).first;
     }
     const BandwidthBound& bound = known->second;
-    limit->bandwidth = bound.bus.approximate() / 1e6;
-    limit->ceiling = bound.ceiling.approximate() / 1e6;
+    limit->bandwidth = gigabytes(bound.bus);
+    limit->ceiling = gigabytes(bound.ceiling);
     limit->reached = bound.kind == BoundKind::Cuts ? 0 : 1;
     limit->limit = bound.limit.c_str();
     return {};

@@ -72,6 +72,7 @@ struct rondo_topology {
 namespace rondo::api {
 
 inline double gigabytes(int64_t kBps) { return static_cast<double>(kBps) / 1e6; }
+inline double gigabytes(const Rational& kBps) { return kBps.approximate() / 1e6; }
 
 inline Status check_topology(rondo_topology_t topology, const char* name = "topology") {
   if (topology == nullptr) return null_argument(name);

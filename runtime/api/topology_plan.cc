@@ -77,7 +77,7 @@ rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links, ron
     const std::lock_guard lock(topology->mutex);
     RONDO_TRY_ASSIGN(const api::FoundPlan* const found, found_plan(*topology, all_links != 0));
     const Forest& forest = found->forest;
-    plan->bandwidth = forest.bus_kBps.approximate() / 1e6;
+    plan->bandwidth = api::gigabytes(forest.bus_kBps);
     plan->trees = static_cast<int>(forest.trees.size());
     plan->parts_per_root = static_cast<int>(forest.k);
     plan->depth = forest.depth();

@@ -31,7 +31,7 @@ using api::guarded;
 
 using Clock = std::chrono::steady_clock;
 
-// Descriptions may come from strangers, with thousands of GPUs: those after this time have no limits.
+// Descriptions may come from strangers, with up to 1,024 GPUs: after this time no further limit is computed.
 constexpr auto kMaxTime = std::chrono::seconds(1);
 constexpr double kNoLimit = -1;
 
@@ -41,8 +41,6 @@ Status check_review(rondo_topology_review_t review) {
     return error(Code::InvalidArgument, "review: not one, or freed");
   return {};
 }
-
-double gigabytes(const Rational& kBps) { return kBps.approximate() / 1e6; }
 
 /// Each change is made to a copy of the machine.
 std::unique_ptr<rondo_topology_review> priced(const Machine& machine, int hosts,
@@ -57,8 +55,8 @@ std::unique_ptr<rondo_topology_review> priced(const Machine& machine, int hosts,
     finding.change(changed);
     const auto limits = machine_limits(changed, hosts, {});
     if (!limits.ok()) continue;
-    entry.all_gather = gigabytes(limits.value().all_gather);
-    entry.all_reduce = gigabytes(limits.value().all_reduce);
+    entry.all_gather = api::gigabytes(limits.value().all_gather);
+    entry.all_reduce = api::gigabytes(limits.value().all_reduce);
   }
   return review;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's rings of topologies, and NCCL's graphs.
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <iterator>
 
 #include "formats/nccl_graph.h"
@@ -69,14 +67,14 @@ Result<api::EvaluatedGraph> evaluated(const NcclGraph& graph, const std::string&
   result.id = graph.id;
   result.pattern = nccl_pattern_name(graph.pattern);
   result.channels = static_cast<int>(graph.channels.size());
-  result.stated = api::gigabytes(graph.intra_kBps) * result.channels;
+  result.stated = api::gigabytes(graph.channel_kBps(links.hosts())) * result.channels;
   if (graph.channels.empty()) {
     result.limit = "it has no channels";
     return result;
   }
   const auto orders = orders_of(graph, source, links, links.gpus());
   if (orders.status().code() == Code::Unsupported) {
-    result.limit = "kept as data: nothing carries such graphs out";
+    result.limit = fmt::format("{} graphs are not evaluated", result.pattern);
     return result;
   }
   RONDO_TRY(orders.status());
@@ -84,7 +82,7 @@ Result<api::EvaluatedGraph> evaluated(const NcclGraph& graph, const std::string&
   if (!load.ok())
     return Status(load.status().code(),
                   fmt::format("{}:{}: {}", source, graph.line, load.status().message()));
-  result.bandwidth = load.value().bus_kBps.approximate() / 1e6;
+  result.bandwidth = api::gigabytes(load.value().bus_kBps);
   result.limit = describe_busiest(links, load.value());
   return result;
 }
@@ -98,7 +96,7 @@ rondo_status_t rondo_topology_rings(rondo_topology_t topology, int all_links, ro
     const std::lock_guard lock(topology->mutex);
     RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
     rings->bandwidth = api::gigabytes(found->plan.bus_kBps);
-    rings->ceiling = found->plan.bound_kBps.approximate() / 1e6;
+    rings->ceiling = api::gigabytes(found->plan.bound_kBps);
     rings->channels = static_cast<int>(found->plan.channels.size());
     rings->optimal = found->plan.is_optimal ? 1 : 0;
     return {};
@@ -125,11 +123,14 @@ rondo_status_t rondo_topology_save_graph(rondo_topology_t topology, int all_link
   return guarded("rondo_topology_save_graph", nullptr, [&]() -> Status {
     RONDO_TRY(api::check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    const std::lock_guard lock(topology->mutex);
-    RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
+    std::vector<RingChannel> channels;
+    {
+      const std::lock_guard lock(topology->mutex);
+      RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
+      channels = found->plan.channels;
+    }
     const TopologyGraph links = api::usual_links(*topology, all_links);
-    const std::vector<RingChannel> channels =
-        equal_channels(found->plan.channels, kMaxNcclChannels, usual_channel_kBps(links));
+    channels = equal_channels(channels, kMaxNcclChannels, usual_channel_kBps(links));
     RONDO_TRY_ASSIGN(const NcclGraphs graphs, nccl_graphs_of(links, links.gpus(), channels));
     return api::write_text(nccl_graph_xml(graphs), path);
   });

@@ -170,6 +170,12 @@ class Simulation {
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
                         const SimulatedNetwork& network) {
   RONDO_TRY(check_structure(shape, ranks));
+  if (!network.links.empty() && !network.route)
+    return error(Code::InvalidArgument, "network.links is set, network.route is not");
+  for (const double bytes_per_s : network.links)
+    if (!(bytes_per_s > 0))
+      return error(Code::InvalidArgument, "network.links has {} bytes per second: expected more than 0",
+                   bytes_per_s);
   const int chunks = std::max(ranks.front().input_chunks, ranks.front().output_chunks);
   const bool empty = shape.kind == CollectiveKind::Barrier;
   return Simulation(ranks, empty ? 0 : bytes / chunks / tiles, tiles, network).run();

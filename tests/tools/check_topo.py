@@ -125,6 +125,10 @@ class Topo(unittest.TestCase):
         self.assertEqual(rows[1][:6], ["gpu0", "LOC", "NVL 20.0", "NVL 20.0", "NVL 40.0", "NVL 40.0"])
         self.assertEqual(rows[1][9:], ["PIX 12.0", "PXN 12.0", "PXN 12.0", "SYS 6.0"])
 
+    def test_a_wrong_root_is_refused_before_anything_is_printed(self):
+        refused = topo("--machine", "dgx-2", "--limit", "--svg", "--plan", "--root", "99")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+
     def test_limits_name_what_they_are_due_to(self):
         table = output("--machine", "pcie-8gpu", "--limit")
         self.assertRegex(table, r"(?m)^all_reduce +17\.5 +17\.5  1 socket link from numa1 to numa0, 10\.0 GB/s$")
@@ -321,6 +325,10 @@ class Topo(unittest.TestCase):
                 (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
                 (["--limits", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
                 (["--limits", "--machine", "dgx-2"], 2, "--machine"),
+                (["--diff", "dgx-2", "dgx-2", "--svg"], 2, "--svg"),
+                (["--limits", "dgx-2", "--doctor"], 2, "--doctor"),
+                (["--list", "--save", "x.xml"], 2, "--save"),
+                (["--doctor", "--host-root", "/", "--paths"], 2, "--paths"),
                 (["--machine", "dgx-2", "--plan"], 2, "--plan: it needs --svg or --dot"),
                 (["--machine", "dgx-2", "--svg", "--plan", "--root", "16"], 2, "--root is 16: expected 0 to 15"),
                 (["--machine", "dgx-2", "--svg", "--root", "1"], 2, "--plan"),

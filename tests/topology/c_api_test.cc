@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rondo/topology.h as a program uses it.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -377,6 +379,35 @@ TEST_CASE("reviews of what is no topology are refused by name") {
   CHECK(rondo_topology_finding(review, -1, &finding) == RONDO_OK);
   CHECK(finding.text == nullptr);
   CHECK(rondo_topology_review_free(review) == RONDO_OK);
+}
+
+TEST_CASE("threads use one topology at once") {
+  const Folder folder;
+  const std::string path = folder / "graph.xml";
+  Owned dgx;
+  named(dgx, "dgx-1v");
+  REQUIRE(rondo_topology_save_graph(dgx.topology, 0, path.c_str()) == RONDO_OK);
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  constexpr int kThreads = 4;
+  for (int i = 0; i != kThreads; ++i)
+    threads.emplace_back([&] {
+      rondo_topology_rings_t rings = {};
+      rings.size = sizeof(rings);
+      rondo_topology_plan_t plan = {};
+      plan.size = sizeof(plan);
+      rondo_topology_limit_t limit = {};
+      limit.size = sizeof(limit);
+      int first = -1, count = 0;
+      const bool all = rondo_topology_plan(dgx.topology, 0, &plan) == RONDO_OK &&
+                       rondo_topology_rings(dgx.topology, 0, &rings) == RONDO_OK &&
+                       rondo_topology_limit(dgx.topology, "all_gather", 0, 0, &limit) == RONDO_OK &&
+                       rondo_topology_load_graphs(dgx.topology, path.c_str(), 0, &first, &count) == RONDO_OK;
+      if (all && plan.bandwidth == limit.bandwidth && rings.bandwidth <= limit.bandwidth && count == 1)
+        ++good;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(good == kThreads);
 }
 
 TEST_CASE("rings have an order of nodes each, and their limit") {

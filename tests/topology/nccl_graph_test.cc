@@ -191,7 +191,8 @@ TEST_CASE("orders that the machine does not have are refused with file and line"
         "graph.xml:3: <gpu dev=\"8\">: the machine has no such GPU");
   CHECK(refusal_of_orders(with("<gpu dev=\"0\"/>", "<net dev=\"0\"/>"), one) ==
         "graph.xml:3: <net> between <gpu>: expected it first or last");
-  CHECK(refusal_of_orders(with("20.6", "0"), one) == "graph.xml:3: a channel of speed 0: expected GB/s");
+  CHECK(refusal_of_orders(with("20.6", "0"), one) ==
+        "graph.xml:3: speedintra is 0: expected more than 0 GB/s");
   CHECK(refusal_of_orders(kGraphs, two) ==
         "graph.xml:9: there is no <net>: expected one first and last, as the machine has 2 hosts");
   CHECK(refusal_of_orders(with("<net dev=\"0\"/>", "<net dev=\"99\"/>"), two) ==

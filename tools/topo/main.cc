@@ -51,20 +51,19 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_option("--host-root", options.host_root,
                  "with --doctor: a folder with sys and proc of another host, whose settings alone are judged")
       ->check(CLI::ExistingDirectory)
-      ->needs(doctor)
-      ->excludes("--load", "--machine");
+      ->needs(doctor);
   app.add_option("--diff", options.diff,
                  "what machine B has less or more than machine A, and what that costs; files or well-known "
                  "machines")
       ->type_name("A B")
       ->expected(2)
-      ->excludes("--load", "--machine");
+      ->excludes(doctor);
   app.add_option("--limits", options.limits,
                  "limits and plans of several machines as a table in Markdown: files or well-known machines; "
                  "without names all of the latter")
       ->type_name("NAME...")
       ->expected(0, kMaxNames)
-      ->excludes("--load", "--machine", "--diff");
+      ->excludes(doctor, "--diff");
   app.add_flag("--graph", options.graph, "the fastest rings, and the limits beside them");
   app.add_option("--graph-save", options.graph_save,
                  "write these rings as NCCL's graph XML (NCCL_GRAPH_FILE); -: to standard output");
@@ -79,6 +78,10 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64));
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
+  for (const char* alone : {"--list", "--host-root", "--diff", "--limits"})
+    for (const char* of_one_machine : {"--load", "--machine", "--save", "--paths", "--limit", "--graph",
+                                       "--graph-save", "--graph-load", "--svg", "--dot"})
+      app.get_option(alone)->excludes(app.get_option(of_one_machine));
   app.set_version_flag("--version", fmt::format("rondo-topo {}.{}.{}", RONDO_VERSION / 10000,
                                                 RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
 }
@@ -119,17 +122,17 @@ std::string plan_problem(const TopoOptions& options) {
   return "";
 }
 
-/// If one is to be drawn.
-std::optional<PlanView> plan_of(const TopoOptions& options, rondo_topology_t topology,
-                                const MachineView& machine) {
-  if (!options.plan) return std::nullopt;
+/// What is wrong with the root of a plan, or empty.
+std::string root_problem(const TopoOptions& options, const MachineView& machine) {
   const auto gpus = static_cast<int>(machine.of_kind("GPU").size());
-  if (options.root < 0 || options.root >= gpus) {
-    fmt::print(stderr, "rondo-topo: --root is {}: {}\n", options.root,
-               gpus == 0 ? "there are no GPUs" : fmt::format("expected 0 to {}", gpus - 1));
-    std::exit(kBadOptions);
-  }
-  return PlanView(topology, machine, options.root);
+  if (!options.plan || (options.root >= 0 && options.root < gpus)) return "";
+  return fmt::format("--root is {}: {}", options.root,
+                     gpus == 0 ? "there are no GPUs" : fmt::format("expected 0 to {}", gpus - 1));
+}
+
+int refuse(const std::string& problem) {
+  fmt::print(stderr, "rondo-topo: {}\n", problem);
+  return kBadOptions;
 }
 
 int run(const TopoOptions& options) {
@@ -150,22 +153,21 @@ int run(const TopoOptions& options) {
     fmt::print("{}", host_fault_list(options.host_root));
     return 0;
   }
-  if (const std::string problem = plan_problem(options); !problem.empty()) {
-    fmt::print(stderr, "rondo-topo: {}\n", problem);
-    return kBadOptions;
-  }
+  if (const std::string problem = plan_problem(options); !problem.empty()) return refuse(problem);
   const OwnedTopology topology = !options.load.empty()      ? topology_from_file(options.load, config)
                                  : !options.machine.empty() ? topology_by_name(options.machine, config)
                                                             : topology_of_this_host(config);
-  if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   const MachineView machine(topology.get());
+  if (const std::string problem = root_problem(options, machine); !problem.empty()) return refuse(problem);
+  if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
   if (options.graph) fmt::print("{}", ring_table(machine, topology.get()));
   if (!options.graph_load.empty()) fmt::print("{}", loaded_graphs(topology.get(), options.graph_load));
   if (!options.graph_save.empty())
     require(rondo_topology_save_graph(topology.get(), 0, options.graph_save.c_str()));
-  const std::optional<PlanView> plan = plan_of(options, topology.get(), machine);
+  std::optional<PlanView> plan;
+  if (options.plan) plan.emplace(topology.get(), machine, options.root);
   if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
   const std::string name = !options.load.empty()      ? file_name(options.load)
                            : !options.machine.empty() ? options.machine

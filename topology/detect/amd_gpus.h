@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AMD's GPUs that a process can use, with the xGMI links between them, as the kernel's driver for compute
+// AMD's GPUs that the control group shows, with the xGMI links between them, as the kernel's driver for compute
 // (KFD) shows them in sysfs: those that a cgroup hides are absent. Without that driver they are PCI devices.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// Adds them to the tree, with numbers from `first_dev` in the order of the driver, which is that of HIP.
+/// Adds them to the tree, with numbers from `first_dev` in the order of the driver.
 void add_amd_gpus(Sysfs& sysfs, PciTree& tree, int first_dev);
 
 }  // namespace rondo

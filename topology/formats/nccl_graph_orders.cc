@@ -72,8 +72,10 @@ class OrderReader {
 
   Result<RingChannel> order_of(const NcclChannel& channel, const PortStretch& stretch) const {
     RingChannel order;
-    order.kBps = hosts_.size() > 1 ? std::min(graph_.intra_kBps, graph_.inter_kBps) : graph_.intra_kBps;
-    if (order.kBps == 0) return wrong(channel, "a channel of speed 0: expected GB/s");
+    order.kBps = graph_.channel_kBps(static_cast<int>(hosts_.size()));
+    if (order.kBps == 0)
+      return wrong(channel, "{} is 0: expected more than 0 GB/s",
+                   graph_.intra_kBps == 0 ? "speedintra" : "speedinter");
     for (size_t host = 0; host != hosts_.size(); ++host) {
       for (const int64_t dev : stretch.devs) {
         const auto rank = ranks_.find({hosts_[host], dev});

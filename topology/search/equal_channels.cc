@@ -15,10 +15,12 @@ int64_t count_at(std::span<const RingChannel> channels, int64_t kBps) {
   return count;
 }
 
-/// A channel's speed divided by a whole number is the best speed: any other can be raised to such a one.
+/// The best speed is a channel's divided by a whole number, or the cap: any other can be raised to one of
+/// them.
 std::set<int64_t, std::greater<>> speeds_worth_a_try(std::span<const RingChannel> channels, int max_channels,
                                                      int64_t max_kBps) {
   std::set<int64_t, std::greater<>> speeds;
+  if (max_kBps > 0) speeds.insert(max_kBps);
   for (const RingChannel& channel : channels)
     for (int parts = 1; parts <= max_channels; ++parts)
       if (const int64_t kBps = channel.kBps / parts; kBps > 0 && kBps <= max_kBps) speeds.insert(kBps);

@@ -36,6 +36,7 @@ class RingSearch {
     const std::vector<std::vector<int>> ranks = ranks_by_host();
     for (const std::vector<int>& of_host : ranks)
       hosts.push_back(search_host(of_host, ranks.size() > 1, through_gpus, plan));
+    plan.is_optimal &= hosts.size() == 1 || are_alike(hosts);
     for (const auto& [network, stretches] : hosts[0]) {
       std::vector<Stretches> joined;
       for (auto& host : hosts) joined.push_back(host[network]);
@@ -56,6 +57,17 @@ class RingSearch {
       ranks[place->second].push_back(static_cast<int>(rank));
     }
     return ranks;
+  }
+
+  /// Whether each host's rings carry the same in each network.
+  static bool are_alike(const std::vector<std::map<int, Stretches>>& hosts) {
+    const auto totals = [](const std::map<int, Stretches>& host) {
+      std::map<int, int64_t> kBps;
+      for (const auto& [network, stretches] : host)
+        for (const HostStretch& stretch : stretches) kBps[network] += stretch.kBps;
+      return kBps;
+    };
+    return std::ranges::all_of(hosts, [&](const auto& host) { return totals(host) == totals(hosts[0]); });
   }
 
   std::map<int, Stretches> search_host(const std::vector<int>& ranks, bool leads_on, ThroughGpus through_gpus,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/ring_load.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 

@@ -3,10 +3,10 @@
  * @file topology.h
  * @brief Rondo's C API for machines: what joins their GPUs and NICs, and how fast collectives can be on them.
  *
- * Conventions are those of rondo.h. A topology does not change after it was made: any number of threads may
- * read it at once. Strings belong to the topology and live as long as it does. Bandwidths are GB/s, 10^9
- * bytes a second in one direction; those of collectives are bus bandwidths, as nccl-tests defines them.
- * Errors are in rondo_last_error(NULL).
+ * Conventions are those of rondo.h. Any number of threads may use one topology at once; only
+ * rondo_topology_load_graphs() adds to it. Strings belong to the topology and live as long as it does.
+ * Bandwidths are GB/s, 10^9 bytes a second in one direction; those of collectives are bus bandwidths, as
+ * nccl-tests defines them. Errors are in rondo_last_error(NULL).
  */
 #ifndef RONDO_TOPOLOGY_H
 #define RONDO_TOPOLOGY_H
@@ -54,7 +54,7 @@ RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const c
  * @param[out] topology the topology; NULL on failure
  * @param config settings, or NULL
  * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read or a file cannot be written;
- * ::RONDO_INVALID_ARGUMENT, with the variable, if it names what is no description */
+ * ::RONDO_INVALID_ARGUMENT, with the variable, if its file is not a description */
 RONDO_API rondo_status_t rondo_topology_detect(rondo_topology_t* topology,
                                                const rondo_topology_config_t* config);
 
@@ -217,11 +217,11 @@ RONDO_API rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int 
 /** @name Reviews
  * @{ */
 
-/** What two topologies differ in, or what is wrong with one. It does not need them any more. */
+/** What two topologies differ in, or what is wrong with one. The topologies may be freed before. */
 typedef struct rondo_topology_review* rondo_topology_review_t;
 
 /** A finding of a review, and the limits (of NVLink or xGMI alone, if it joins all GPUs) of the machine with
- * this one change, or this fault mended. Set size before use. */
+ * this one change, or this fault repaired. Set size before use. */
 typedef struct {
   size_t size;        /**< sizeof(rondo_topology_finding_t) in the caller's version of this header. */
   const char* text;   /**< "1 NVLink instead of 2 between gpu0 and gpu3". */
@@ -232,7 +232,7 @@ typedef struct {
   double all_reduce;  /**< The same of all_reduce. */
 } rondo_topology_finding_t;
 
-/** What a second topology has otherwise than a first: devices, places and speeds of PCIe links, NVLinks and
+/** How a second topology differs from a first: devices, places and speeds of PCIe links, NVLinks and
  * xGMI links, ports. Devices of equal bus ids are the same, then those of equal names. The limit of a
  * finding is that of the first topology, with its settings, with this difference alone; if it has several
  * hosts, each of them is changed.
@@ -244,7 +244,7 @@ RONDO_API rondo_status_t rondo_topology_compare(rondo_topology_review_t* review,
 
 /** What is wrong with a machine, as far as its description shows it, worst first: links that equal devices
  * have faster or more of, links that go one way, hidden PCI trees and the like, with what to do. The limit of
- * a finding is that of the topology with this fault mended; if it has several hosts, on each of them.
+ * a finding is that of the topology with this fault repaired; if it has several hosts, on each of them.
  * @param[out] review the review; NULL on failure
  * @param topology the topology */
 RONDO_API rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_topology_t topology);

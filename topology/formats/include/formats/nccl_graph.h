@@ -4,6 +4,7 @@
 // leaves. Files may come from strangers. Plain data, and pure functions: any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ struct NcclGraph {
   std::vector<NcclChannel> channels;
   Attributes extra;  // latencyinter, and what is not known
   int line = 0;
+
+  /// Of each channel, on this number of hosts.
+  int64_t channel_kBps(int hosts) const { return hosts > 1 ? std::min(intra_kBps, inter_kBps) : intra_kBps; }
 };
 
 struct NcclGraphs {
