@@ -15,7 +15,6 @@ inline constexpr double kBoxHeight = 30, kPictureMargin = 28, kTitleHeight = 40;
 
 struct BoxPlace {
   double x = 0, y = 0, width = 0;  // of the middle of the upper edge, and the box
-  friend bool operator==(const BoxPlace&, const BoxPlace&) = default;
 };
 
 /// What lines need, in pixels.

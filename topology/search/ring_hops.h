@@ -21,7 +21,6 @@ namespace rondo {
 struct RowUse {
   int row = 0;
   int64_t amount = 1;
-  friend auto operator<=>(const RowUse&, const RowUse&) = default;
 };
 
 /// A way to make a hop.
