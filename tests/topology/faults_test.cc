@@ -23,6 +23,16 @@ PciDevice& device_of(Machine& machine, int dev) {
   return machine.numa[0].devices[0];
 }
 
+/// Takes that many links of a GPU away.
+void take_links(Machine& machine, int dev, int count) {
+  for (FabricLinks& links : find_gpu(machine, dev)->links) {
+    const int taken = std::min(count, links.count);
+    links.count -= taken;
+    count -= taken;
+  }
+  std::erase_if(find_gpu(machine, dev)->links, [](const FabricLinks& links) { return links.count == 0; });
+}
+
 /// Gives all NICs a model, as descriptions of real hosts have it.
 void name_models(Machine& machine) {
   for (NumaNode& numa : machine.numa)
@@ -49,10 +59,18 @@ TEST_CASE("missing links are told by what most GPUs have") {
   CHECK(said(hgx) == Texts{"gpu3: 17 NVLinks; most GPUs have 18: 370.8"});
   find_gpu(hgx, 5)->links.clear();
   CHECK(said(hgx).size() == 2);
+  Machine uneven = known("hgx-h200");
+  take_links(uneven, 6, 1);
+  take_links(uneven, 7, 9);
+  CHECK(limit(uneven) == "185.4");
+  CHECK(said(uneven) ==
+        Texts{"gpu7: 9 NVLinks; most GPUs have 18: 350.2", "gpu6: 17 NVLinks; most GPUs have 18: 185.4"});
   Machine amd = known("mi300x");
   break_link(amd, 6, 7);
   CHECK(limit(amd) == "288.0");
   CHECK(said(amd) == Texts{"gpu6 and gpu7: 6 xGMI links; most GPUs have 7: 336.0"});
+  break_link(amd, 5, 7);
+  CHECK(said(amd) == Texts{"gpu7: 5 xGMI links; gpu5 and gpu6: 6 xGMI links; most GPUs have 7: 336.0"});
 }
 
 TEST_CASE("links that go one way, or to the GPU itself, are told with the limit that they would give") {
