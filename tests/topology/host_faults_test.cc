@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults in the settings of hosts that exist as folders alone.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -129,6 +131,27 @@ TEST_CASE("configurations that cannot be read, or whose lists run in circles, ar
   CHECK(host.said().empty());
   host.device(port, "0x060400", config(kDownstream, kRedirect).substr(0, 0x149));
   CHECK(host.said().empty());
+}
+
+TEST_CASE("folders and pipes in place of files read as files that are missing") {
+  FakeHost host;
+  host.write("sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
+  const std::string config = "sys/devices/pci0000:00/" + FakeHost::below_switch("0000:02:00.0") + "/config";
+  const Texts unknown = {
+      "whether ACS redirects what GPUs exchange is not known: the configuration of 1 bridge above GPUs "
+      "cannot "
+      "be read: 0000:02:00.0"};
+  for (const std::string& file : {config, std::string("proc/self/limits"), std::string("proc/self/cgroup"),
+                                  std::string("sys/fs/cgroup/job/cpu.max")}) {
+    CAPTURE(file);
+    const std::string path = host.root() + "/" + file;
+    fs::remove(path);
+    fs::create_directory(path);
+    CHECK(host.said() == unknown);
+    fs::remove(path);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK(host.said() == unknown);
+  }
 }
 
 TEST_CASE("an IOMMU that translates what GPUs address is a fault") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file_contents.h"
 #include "host_parts.h"
 
 namespace rondo {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/file_contents.h"
 #include "host_parts.h"
 #include "topology/cgroup.h"
 
