@@ -114,6 +114,16 @@ TEST_CASE("ACS is a fault at downstream ports of switches above GPUs") {
   CHECK(host.said().empty());
 }
 
+TEST_CASE("configurations of root ports, and of bridges without ACS, need not be read") {
+  FakeHost host;
+  host.device("0000:00:01.0", "0x060400", config(kRootPort, kRedirect).substr(0, 64));
+  CHECK(host.said().empty());
+  host.device("0000:00:01.0/0000:01:00.0", "0x060400", config(kUpstream, 0).substr(0, 256));
+  CHECK(host.said().empty());
+  host.device("0000:00:01.0/0000:01:00.0", "0x060400", config(kUpstream, 0).substr(0, 255));
+  CHECK(host.said().size() == 1);
+}
+
 TEST_CASE("configurations that cannot be read, or whose lists run in circles, are no faults by themselves") {
   FakeHost host;
   const std::string port = FakeHost::below_switch("0000:02:00.0");
