@@ -180,6 +180,10 @@ TEST_CASE("little lockable memory is a fault where there is InfiniBand") {
   host.write("sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
   CHECK(host.said() ==
         Texts{"this process may lock 64 KiB of memory, and InfiniBand needs all that it transfers"});
+  host.write("proc/self/status", "CapEff:\t000001ffffffbfff\n");  // all but CAP_IPC_LOCK
+  CHECK(host.said().size() == 1);
+  host.write("proc/self/status", "CapEff:\t0000000000004000\n");
+  CHECK(host.said().empty());
 }
 
 TEST_CASE("a control group with less CPU time than CPUs is a fault") {
