@@ -73,6 +73,41 @@ TEST_CASE("AMD's GPUs are those that its driver shows, and without it PCI device
   CHECK(!machine.numa.front().devices.front().gpu);
 }
 
+TEST_CASE("GPUs of AMD that are divided into parts are whole, with the links of one part") {
+  std::vector<PciDevice> gpus;
+  for (const auto& [bus_id, other] :
+       {std::pair("0000:0c:00.0", "0000:0d:00.0"), {"0000:0d:00.0", "0000:0c:00.0"}}) {
+    PciDevice& gpu = gpus.emplace_back(PciDevice{.bus_id = bus_id, .pci_class = "0x120000"});
+    gpu.gpu = GpuInfo{.dev = static_cast<int>(gpus.size()) - 1,
+                      .sm = 38,
+                      .gfx = "gfx942",
+                      .links = {{.kind = FabricKind::Xgmi, .target_bus_id = other}}};
+  }
+  const FakeSysfs sysfs(host(gpus));
+  // Nodes 1 and 3 are the parts of one GPU, 2 and 4 those of the other.
+  const std::string nodes = "class/kfd/kfd/topology/nodes/";
+  for (int node = 1; node != 5; ++node) {
+    const std::string folder = nodes + std::to_string(node);
+    std::filesystem::create_directory(sysfs / folder);
+    if (node > 2)
+      std::filesystem::copy_file(sysfs / nodes + std::to_string(node - 2) + "/properties",
+                                 sysfs / folder + "/properties");
+    std::filesystem::remove_all(sysfs / folder + "/io_links");
+    for (int other = 1; other != 5; ++other)
+      if (other != node)
+        sysfs.file(fmt::format("{}/io_links/{}/properties", folder, other),
+                   fmt::format("type 11\nnode_to {}\nweight {}\nmin_bandwidth 0\nmax_bandwidth 0", other,
+                               (other - node) % 2 == 0 ? 13 : 41));
+  }
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 2);
+  for (const PciDevice& device : machine.numa.front().devices) {
+    REQUIRE(device.gpu->links.size() == 1);
+    CHECK(device.gpu->links[0].target_bus_id == gpus[device.gpu->dev == 0 ? 1 : 0].bus_id);
+    CHECK(device.gpu->links[0].count == 1);
+  }
+}
+
 TEST_CASE("this host is detected, and has a graph") {
   const auto machine = detect_machine({});
   REQUIRE(machine.status().message() == "");
