@@ -31,9 +31,11 @@ class GpuFinder {
  private:
   void repair(const std::string& sentence) { machine_.repairs.push_back(options_.nvml + ": " + sentence); }
 
+  /// CUDA numbers all GPUs of the host, the fastest first, before it hides some.
   void warn_of_order() {
-    const auto is_other = [&](size_t gpu) { return host_.gpus[gpu].sm != host_.gpus[visible_.front()].sm; };
-    if (!options_.is_bus_order && std::ranges::any_of(visible_, is_other))
+    const auto is_other = [&](const NvmlGpu& gpu) { return gpu.sm != host_.gpus.front().sm; };
+    if (!options_.is_bus_order && depends_on_numbers(options_.visible_devices) &&
+        std::ranges::any_of(host_.gpus, is_other))
       repair(
           "GPUs of several generations are numbered by bus id; CUDA numbers them otherwise unless "
           "CUDA_DEVICE_ORDER=PCI_BUS_ID");
