@@ -299,7 +299,7 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_looks_at_the_settings_of_a_host(self):
         with tempfile.TemporaryDirectory() as root:
-            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the settings of this host\n")
+            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the host's settings\n")
             os.makedirs(os.path.join(root, "proc", "self"))
             os.makedirs(os.path.join(root, "sys", "class", "infiniband", "mlx5_0"))
             with open(os.path.join(root, "proc", "self", "limits"), "w", encoding="utf-8") as file:
