@@ -277,8 +277,8 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_finds_the_faults_of_recorded_machines(self):
         vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  the NUMA node of gpu0, gpu1, gpu2 and gpu3 is not known$")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, .*: the 4 GPUs hang .* their NUMA nodes are unknown$")
+        self.assertNotIn("the NUMA node of", vm)
         azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
         self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
         self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")

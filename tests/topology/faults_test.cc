@@ -158,11 +158,15 @@ TEST_CASE("virtual machines hide what they are made of") {
   CHECK(said(box).empty());
   for (PciDevice& device : numa.devices) device.link_width = 0;
   CHECK(said(box) ==
-        Texts{"the PCI tree is hidden, as in virtual machines: all 8 GPUs are right below one CPU, and "
-              "the speeds of their links are not known: ?"});
+        Texts{"the PCI tree is hidden, as in virtual machines: the 8 GPUs hang directly off the CPU, and "
+              "the speeds of their links are unknown: ?"});
   numa.id = -1;
-  CHECK(said(box).size() == 2);
-  CHECK(said(box)[1] == "the NUMA node of gpu0, gpu1, gpu2, gpu3, gpu4 and 3 others is not known: ?");
+  CHECK(said(box) ==
+        Texts{"the PCI tree is hidden, as in virtual machines: the 8 GPUs hang directly off the CPU, and "
+              "the speeds of their links and their NUMA nodes are unknown: ?"});
+  Machine nameless = known("pcie-8gpu");
+  nameless.numa[0].id = -1;
+  CHECK(said(nameless) == Texts{"the NUMA node of gpu0, gpu1, gpu2 and gpu3 is unknown: ?"});
 }
 
 TEST_CASE("switches without P2P cost what their GPUs could exchange there") {
