@@ -301,7 +301,7 @@ TEST_CASE("the limits of a review are those of the first topology's settings") {
   CHECK(rondo_topology_review_free(review) == RONDO_OK);
 }
 
-TEST_CASE("a diagnosis has what is wrong, worst first, with what to do and the limits once it is mended") {
+TEST_CASE("a diagnosis has what is wrong, worst first, with what to do and the limits once it is repaired") {
   const Folder folder;
   const std::string path = folder.path() + "/box.xml";
   Owned box, broken;

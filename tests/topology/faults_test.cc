@@ -183,7 +183,7 @@ TEST_CASE("switches without P2P cost what their GPUs could exchange there") {
   CHECK_THAT(found[0], Catch::StartsWith("no P2P: ") && Catch::EndsWith(": 370.8"));
 }
 
-TEST_CASE("mending a fault of any machine loses nothing, and leaves no second fault of its kind") {
+TEST_CASE("repairing a fault of any machine loses nothing, and leaves no second fault of its kind") {
   for (const Machine& machine : all_machines()) {
     CAPTURE(machine.source);
     const auto before = machine_limits(machine, 2, {});
@@ -192,13 +192,13 @@ TEST_CASE("mending a fault of any machine loses nothing, and leaves no second fa
       CAPTURE(fault.text);
       CHECK(!fault.advice.empty());
       if (!fault.change) continue;
-      Machine mended = machine;
-      fault.change(mended);
-      const auto after = machine_limits(mended, 2, {});
+      Machine repaired = machine;
+      fault.change(repaired);
+      const auto after = machine_limits(repaired, 2, {});
       REQUIRE(after.ok());
       CHECK(after.value().all_gather >= before.value().all_gather);
       CHECK(after.value().all_reduce >= before.value().all_reduce);
-      for (const MachineFinding& left : faults(mended)) CHECK(left.text != fault.text);
+      for (const MachineFinding& left : faults(repaired)) CHECK(left.text != fault.text);
     }
   }
 }

@@ -110,7 +110,7 @@ std::string Sysfs::text(const std::string& path) {
   return {};
 }
 
-std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int64_t most) {
+std::optional<int64_t> Sysfs::number(const std::string& path, int64_t min, int64_t max) {
   const std::string value_text = text(path);
   if (value_text.empty()) return std::nullopt;
   std::string_view digits = value_text;
@@ -119,10 +119,10 @@ std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int
   int64_t value = 0;
   const auto [end, failure] =
       std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hex ? 16 : 10);
-  if (failure == std::errc() && end == digits.data() + digits.size() && value >= least && value <= most)
+  if (failure == std::errc() && end == digits.data() + digits.size() && value >= min && value <= max)
     return value;
   repair(path, fmt::format("'{}' is not a number from {} to {}: taken as absent", value_text.substr(0, 64),
-                           least, most));
+                           min, max));
   return std::nullopt;
 }
 
