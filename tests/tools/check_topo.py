@@ -277,7 +277,7 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_finds_the_faults_of_recorded_machines(self):
         vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, .*: the 4 GPUs hang .* their NUMA nodes are unknown$")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, .* 4 GPUs hang .* their NUMA nodes are unknown$")
         self.assertNotIn("the NUMA node of", vm)
         azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
         self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
