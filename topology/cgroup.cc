@@ -2,17 +2,12 @@
 #include "topology/cgroup.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "base/file_contents.h"
 
 namespace rondo {
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 template <typename T>
 void tighten(T& limit, T found) {
@@ -22,7 +17,7 @@ void tighten(T& limit, T found) {
 /// The number in a file; 0 if the file is missing or contains a word such as "max".
 double number_in(const std::string& path) {
   double value = 0;
-  std::istringstream(contents(path)) >> value;
+  std::istringstream(file_contents(path)) >> value;
   return value;
 }
 
@@ -30,7 +25,7 @@ double number_in(const std::string& path) {
 double cpus_of_v2(const std::string& folder) {
   double quota = 0;
   double period = 0;
-  std::istringstream(contents(folder + "/cpu.max")) >> quota >> period;
+  std::istringstream(file_contents(folder + "/cpu.max")) >> quota >> period;
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
@@ -93,6 +88,8 @@ CgroupLimits cgroup_limits(std::string_view groups, const std::string& root) {
   return limits;
 }
 
-CgroupLimits own_cgroup_limits() { return cgroup_limits(contents("/proc/self/cgroup"), "/sys/fs/cgroup"); }
+CgroupLimits own_cgroup_limits() {
+  return cgroup_limits(file_contents("/proc/self/cgroup"), "/sys/fs/cgroup");
+}
 
 }  // namespace rondo

@@ -281,8 +281,8 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_finds_the_faults_of_recorded_machines(self):
         vm = output("--load", recorded("vm-4xh100-flat", "the faults of recorded machines"), "--doctor")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, as in virtual machines: all 4 GPUs")
-        self.assertRegex(vm, r"(?m)^ +\? +\?  the NUMA node of gpu0, gpu1, gpu2 and gpu3 is not known$")
+        self.assertRegex(vm, r"(?m)^ +\? +\?  the PCI tree is hidden, .* 4 GPUs hang .* their NUMA nodes are unknown$")
+        self.assertNotIn("the NUMA node of", vm)
         azure = output("--load", recorded("azure-ncv4-4xa100pcie", ""), "--doctor").splitlines()
         self.assertRegex(azure[1], r"^ +12\.0 +12\.0  azure-ncv4")
         self.assertRegex(azure[2], r"^ +\+24\.0 +\+24\.0  gpu0, .* to themselves, .* bridges of gpu0-gpu1, gpu2-gpu3$")
@@ -303,7 +303,7 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_looks_at_the_settings_of_a_host(self):
         with tempfile.TemporaryDirectory() as root:
-            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the settings of this host\n")
+            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the host's settings\n")
             os.makedirs(os.path.join(root, "proc", "self"))
             os.makedirs(os.path.join(root, "sys", "class", "infiniband", "mlx5_0"))
             with open(os.path.join(root, "proc", "self", "limits"), "w", encoding="utf-8") as file:

@@ -10,8 +10,10 @@
 
 #include "catch.h"
 #include "detected.h"
+#include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
 #include "graph_lines.h"
+#include "machine_content.h"
 #include "nccl_host.h"
 #include "pci_tree.h"
 
@@ -71,6 +73,41 @@ TEST_CASE("AMD's GPUs are those that its driver shows, and without it PCI device
   const Machine machine = detected(sysfs);
   REQUIRE(machine.numa.front().devices.size() == 1);
   CHECK(!machine.numa.front().devices.front().gpu);
+}
+
+TEST_CASE("GPUs of AMD that are divided into parts are whole, with the links of one part") {
+  std::vector<PciDevice> gpus;
+  for (const auto& [bus_id, other] :
+       {std::pair("0000:0c:00.0", "0000:0d:00.0"), {"0000:0d:00.0", "0000:0c:00.0"}}) {
+    PciDevice& gpu = gpus.emplace_back(PciDevice{.bus_id = bus_id, .pci_class = "0x120000"});
+    gpu.gpu = GpuInfo{.dev = static_cast<int>(gpus.size()) - 1,
+                      .sm = 38,
+                      .gfx = "gfx942",
+                      .links = {{.kind = FabricKind::Xgmi, .target_bus_id = other}}};
+  }
+  const FakeSysfs sysfs(host(gpus));
+  // Nodes 1 and 3 are the parts of one GPU, 2 and 4 those of the other.
+  const std::string nodes = "class/kfd/kfd/topology/nodes/";
+  for (int node = 1; node != 5; ++node) {
+    const std::string folder = nodes + std::to_string(node);
+    std::filesystem::create_directory(sysfs / folder);
+    if (node > 2)
+      std::filesystem::copy_file(sysfs / nodes + std::to_string(node - 2) + "/properties",
+                                 sysfs / folder + "/properties");
+    std::filesystem::remove_all(sysfs / folder + "/io_links");
+    for (int other = 1; other != 5; ++other)
+      if (other != node)
+        sysfs.file(fmt::format("{}/io_links/{}/properties", folder, other),
+                   fmt::format("type 11\nnode_to {}\nweight {}\nmin_bandwidth 0\nmax_bandwidth 0", other,
+                               (other - node) % 2 == 0 ? 13 : 41));
+  }
+  const Machine machine = detected(sysfs);
+  REQUIRE(machine.numa.front().devices.size() == 2);
+  for (const PciDevice& device : machine.numa.front().devices) {
+    REQUIRE(device.gpu->links.size() == 1);
+    CHECK(device.gpu->links[0].target_bus_id == gpus[device.gpu->dev == 0 ? 1 : 0].bus_id);
+    CHECK(device.gpu->links[0].count == 1);
+  }
 }
 
 TEST_CASE("this host is detected, and has a graph") {
@@ -194,7 +231,15 @@ TEST_CASE("a link that has lost lanes is described as it is") {
   FakeSysfs sysfs(small_host());
   sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_width", "4");
   const Machine machine = detected(sysfs);
-  CHECK(machine.numa.front().devices[1].link_width == 4);
+  const PciDevice& device = machine.numa.front().devices[1];
+  CHECK(device.link_width == 4);
+  const std::pair<std::string, std::string> speed("max_link_speed", "16.0 GT/s PCIe");
+  const std::pair<std::string, std::string> width("max_link_width", "16");
+  CHECK(std::ranges::count(device.extra, speed) == 1);
+  CHECK(std::ranges::count(device.extra, width) == 1);
+  const auto saved = machine_from_nccl_xml(nccl_xml(machine), "saved.xml");
+  REQUIRE(saved.status().message() == "");
+  CHECK(have_same_content(machine, saved.value()));
   check_repair(machine, "0000:12:00.0/current_link_width: the link uses 4 of its 16 lanes");
 }
 
@@ -216,8 +261,18 @@ TEST_CASE("a port that states less than its link has is emulated, and does not c
     CHECK(machine.numa.front().devices[1].link_speed == "16.0 GT/s PCIe");
     CHECK(machine.numa.front().devices[1].link_width == 16);
     check_repair(machine, std::string(": its maximum is ") + words +
-                              ", but the link to 0000:12:00.0 has 16.0 GT/s PCIe x16: taken to be a port");
+                              ", but the link to 0000:12:00.0 has 16.0 GT/s PCIe x16: assumed emulated");
   }
+}
+
+TEST_CASE("of a port that is emulated, what it does not state is not printed") {
+  FakeSysfs sysfs(small_host());
+  const std::string port = sysfs.function("0000:12:00.0") + "/..";
+  sysfs.file(port + "/max_link_speed", "Unknown");
+  sysfs.file(port + "/max_link_width", "1");
+  sysfs.file(sysfs.function("0000:12:00.0") + "/current_link_speed", "Unknown");
+  check_repair(detected(sysfs),
+               ": its maximum is x1, but the link to 0000:12:00.0 has x16: assumed emulated");
 }
 
 TEST_CASE("links that are not known have no speed and no lanes") {
@@ -273,7 +328,7 @@ TEST_CASE("masks of CPUs that files cannot hold lose the CPUs that could be adde
   const Machine without = detected(sysfs);
   REQUIRE(without.numa.size() == 1);
   CHECK(without.numa.front().affinity.empty());
-  check_repair(without, "/node0/cpumap: a mask that no file holds: left out");
+  check_repair(without, "/node0/cpumap: the CPU mask exceeds 254 characters: left out");
 }
 
 TEST_CASE("a folder that is no /sys is an error, and an empty one a host that shows nothing") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults in the settings of hosts that exist as folders alone.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -112,6 +114,16 @@ TEST_CASE("ACS is a fault at downstream ports of switches above GPUs") {
   CHECK(host.said().empty());
 }
 
+TEST_CASE("configurations of root ports, and of bridges without ACS, need not be read") {
+  FakeHost host;
+  host.device("0000:00:01.0", "0x060400", config(kRootPort, kRedirect).substr(0, 64));
+  CHECK(host.said().empty());
+  host.device("0000:00:01.0/0000:01:00.0", "0x060400", config(kUpstream, 0).substr(0, 256));
+  CHECK(host.said().empty());
+  host.device("0000:00:01.0/0000:01:00.0", "0x060400", config(kUpstream, 0).substr(0, 255));
+  CHECK(host.said().size() == 1);
+}
+
 TEST_CASE("configurations that cannot be read, or whose lists run in circles, are no faults by themselves") {
   FakeHost host;
   const std::string port = FakeHost::below_switch("0000:02:00.0");
@@ -131,6 +143,27 @@ TEST_CASE("configurations that cannot be read, or whose lists run in circles, ar
   CHECK(host.said().empty());
 }
 
+TEST_CASE("folders and pipes in place of files read as files that are missing") {
+  FakeHost host;
+  host.write("sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
+  const std::string config = "sys/devices/pci0000:00/" + FakeHost::below_switch("0000:02:00.0") + "/config";
+  const Texts unknown = {
+      "whether ACS redirects what GPUs exchange is not known: the configuration of 1 bridge above GPUs "
+      "cannot "
+      "be read: 0000:02:00.0"};
+  for (const std::string& file : {config, std::string("proc/self/limits"), std::string("proc/self/cgroup"),
+                                  std::string("sys/fs/cgroup/job/cpu.max")}) {
+    CAPTURE(file);
+    const std::string path = host.root() + "/" + file;
+    fs::remove(path);
+    fs::create_directory(path);
+    CHECK(host.said() == unknown);
+    fs::remove(path);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK(host.said() == unknown);
+  }
+}
+
 TEST_CASE("an IOMMU that translates what GPUs address is a fault") {
   FakeHost host;
   host.write_gpu("iommu_group/type", "identity\n");
@@ -147,6 +180,10 @@ TEST_CASE("little lockable memory is a fault where there is InfiniBand") {
   host.write("sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
   CHECK(host.said() ==
         Texts{"this process may lock 64 KiB of memory, and InfiniBand needs all that it transfers"});
+  host.write("proc/self/status", "CapEff:\t000001ffffffbfff\n");  // all but CAP_IPC_LOCK
+  CHECK(host.said().size() == 1);
+  host.write("proc/self/status", "CapEff:\t0000000000004000\n");
+  CHECK(host.said().empty());
 }
 
 TEST_CASE("a control group with less CPU time than CPUs is a fault") {

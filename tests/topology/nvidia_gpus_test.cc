@@ -215,5 +215,11 @@ TEST_CASE("a link of one lane to a GPU is that of a virtual machine, and not kno
 TEST_CASE("GPUs of several generations are numbered by bus id, which is said") {
   Machine machine = pair();
   machine.numa.front().devices.front().gpu->sm = 70;
-  check_repair(detected_by_nvml(machine), "CUDA numbers them otherwise unless CUDA_DEVICE_ORDER=PCI_BUS_ID");
+  const std::string warning = "CUDA numbers them otherwise unless CUDA_DEVICE_ORDER=PCI_BUS_ID";
+  for (const std::optional<std::string>& visible :
+       {std::optional<std::string>(), std::optional<std::string>("0"), std::optional<std::string>("1")})
+    check_repair(detected_by_nvml(machine, "", visible), warning);
+  for (const std::string visible : {"", "GPU-00000002"})
+    for (const std::string& repair : detected_by_nvml(machine, "", visible).repairs)
+      CHECK_THAT(repair, !Catch::Contains(warning));
 }

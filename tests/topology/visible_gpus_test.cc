@@ -37,6 +37,14 @@ TEST_CASE("without a value all GPUs are visible") {
   CHECK(visible(std::nullopt).numbers == Numbers{0, 1, 2, 3});
 }
 
+TEST_CASE("numbers matter unless the variable has none") {
+  CHECK(depends_on_numbers(std::nullopt));
+  for (const std::string variable : {"0", "GPU-11aa, 3", " 2", "NoDevFiles,1"})
+    CHECK(depends_on_numbers(variable));
+  for (const std::string variable : {"", "-1", "GPU-11aa", "GPU-11aa0000-0000, MIG-77000000-0000", ","})
+    CHECK(!depends_on_numbers(variable));
+}
+
 TEST_CASE("numbers, UUIDs and their beginnings name GPUs, in this order") {
   CHECK(visible("2,0").numbers == Numbers{2, 0});
   CHECK(visible(" 3 , 1 ").numbers == Numbers{3, 1});

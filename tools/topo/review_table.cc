@@ -104,7 +104,7 @@ std::string host_fault_list(const std::string& root) {
   std::string text;
   for (const rondo_topology_finding_t& finding : findings_of(review))
     text += fmt::format("{}\n-> {}\n", finding.text, finding.advice);
-  return text.empty() ? "no fault found in the settings of this host\n" : text;
+  return text.empty() ? "no fault found in the host's settings\n" : text;
 }
 
 }  // namespace rondo::topo

@@ -13,9 +13,9 @@ constexpr const char* kKfdNodes = "class/kfd/kfd/topology/nodes";
 constexpr int64_t kXgmiLink = 11;  // type of a link
 constexpr int kMaxParallelLinks = 64;
 
-// How the driver weighs a link that leads to its end without a GPU in between, by generation, as RCCL has it
-// (src/misc/rocm_smi_wrap.cc of RCCL 2.22).
-constexpr std::initializer_list<int64_t> kDirectWeights = {13, 15, 41};
+// How the kernel (drivers/gpu/drm/amd/amdkfd/kfd_crat.c) weighs a link that leads to another GPU without one
+// in between: 15 a hop, and 41 from a part of a GPU to one of another.
+constexpr std::initializer_list<int64_t> kDirectWeights = {15, 41};
 
 /// A GPU, or a part that it is divided into.
 struct KfdGpu {
@@ -87,7 +87,10 @@ class AmdFinder {
       const auto target =
           std::ranges::find(gpus_, std::to_string(value_of(properties, "node_to")), &KfdGpu::node);
       if (value_of(properties, "type") != kXgmiLink || !is_direct || target == gpus_.end()) continue;
-      if (target->bus_id == gpu.bus_id) continue;  // between parts of a GPU
+      // A divided GPU has a link to each part of another, all of them over the same wires.
+      if (target->bus_id == gpu.bus_id ||
+          std::ranges::find(result, target->bus_id, &FabricLinks::target_bus_id) != result.end())
+        continue;
       result.push_back({.kind = FabricKind::Xgmi,
                         .target_bus_id = target->bus_id,
                         .target_class = sysfs_.text(pci_function(target->bus_id) + "/class"),

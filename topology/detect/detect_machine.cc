@@ -37,12 +37,12 @@ void add_ports(std::vector<FoundPort> ports, PciTree& tree, NumaNode& first_node
 
 }  // namespace
 
-std::optional<std::string> cuda_visible_devices() {
+std::optional<std::string> DetectOptions::cuda_visible_devices() {
   const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-bool cuda_counts_by_bus_id() {
+bool DetectOptions::cuda_counts_by_bus_id() {
   const char* const value = std::getenv("CUDA_DEVICE_ORDER");
   return value != nullptr && std::string_view(value) == "PCI_BUS_ID";
 }

@@ -32,9 +32,9 @@ class PortFinder {
 
   std::vector<FoundPort> find() {
     for (const std::string& name : sysfs_.names(kVerbs)) add_verbs_device(name);
-    say_unused(kVerbs);
+    report_unused(kVerbs);
     for (const std::string& name : sysfs_.names(kInterfaces)) add_interface(name);
-    say_unused(kInterfaces);
+    report_unused(kInterfaces);
     leave_out_virtual_functions();
     if (found_.empty()) add_virtual_interfaces();
     for (size_t i = 0; i != found_.size(); ++i) found_[i].port.dev = static_cast<int>(i);
@@ -126,7 +126,7 @@ class PortFinder {
 
   static bool is_virtual(const std::string& device) { return device.starts_with("devices/virtual/"); }
 
-  void say_unused(const char* folder) {
+  void report_unused(const char* folder) {
     if (!unused_.empty())
       sysfs_.repair(folder, fmt::format("not in use: {}: left out", fmt::join(unused_, ", ")));
     unused_.clear();

@@ -92,7 +92,8 @@ Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs) {
     const std::string mask = sysfs.line(file);
     if (mask.find_first_not_of("0,") == std::string::npos) continue;  // memory alone
     numa.affinity = shortened(mask);
-    if (numa.affinity.empty()) sysfs.repair(file, "a mask that no file holds: left out");
+    if (numa.affinity.empty())
+      sysfs.repair(file, fmt::format("the CPU mask exceeds {} characters: left out", Sysfs::kMaxText));
     if (nodes.size() == kMaxNodes)
       return error(Code::SystemError, "{}: more than the {} NUMA nodes that a host may have",
                    sysfs.shown(kNodes), kMaxNodes);

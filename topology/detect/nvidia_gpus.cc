@@ -31,9 +31,11 @@ class GpuFinder {
  private:
   void repair(const std::string& sentence) { machine_.repairs.push_back(options_.nvml + ": " + sentence); }
 
+  /// CUDA numbers all GPUs of the host, the fastest first, before it hides some.
   void warn_of_order() {
-    const auto is_other = [&](size_t gpu) { return host_.gpus[gpu].sm != host_.gpus[visible_.front()].sm; };
-    if (!options_.is_bus_order && std::ranges::any_of(visible_, is_other))
+    const auto is_other = [&](const NvmlGpu& gpu) { return gpu.sm != host_.gpus.front().sm; };
+    if (!options_.is_bus_order && depends_on_numbers(options_.visible_devices) &&
+        std::ranges::any_of(host_.gpus, is_other))
       repair(
           "GPUs of several generations are numbered by bus id; CUDA numbers them otherwise unless "
           "CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -51,7 +53,7 @@ class GpuFinder {
   std::vector<FabricLinks> links_of(size_t index) {
     const NvmlGpu& gpu = host_.gpus[index];
     std::vector<FabricLinks> result;
-    if (gpu.has_mig) {
+    if (gpu.mig_enabled) {
       repair(fmt::format("MIG divides {}: {}", gpu.bus_id,
                          gpu.links.empty() ? "taken as one GPU"
                                            : "taken as one GPU without its NVLinks, which no instance has"));
@@ -78,7 +80,7 @@ class GpuFinder {
   /// Whether it leads to a switch, or to a GPU that can use it.
   bool is_usable(const NvmlLink& link) const {
     return link.target != FabricTarget::Gpu || std::ranges::any_of(visible_, [&](size_t gpu) {
-             return host_.gpus[gpu].bus_id == link.bus_id && !host_.gpus[gpu].has_mig;
+             return host_.gpus[gpu].bus_id == link.bus_id && !host_.gpus[gpu].mig_enabled;
            });
   }
 
@@ -101,7 +103,7 @@ class GpuFinder {
 
   /// Whether a GPU has links to the same switch.
   bool meets_at(size_t gpu, const FabricLinks& links) const {
-    return links.target == FabricTarget::NvSwitch && !host_.gpus[gpu].has_mig &&
+    return links.target == FabricTarget::NvSwitch && !host_.gpus[gpu].mig_enabled &&
            std::ranges::find(host_.gpus[gpu].links, links.target_bus_id, &NvmlLink::bus_id) !=
                host_.gpus[gpu].links.end();
   }

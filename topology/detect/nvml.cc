@@ -166,8 +166,8 @@ class NvmlReader {
 
   void read_instances(NvmlDevice device, NvmlGpu& gpu) const {
     unsigned now = 0, pending = 0, count = 0;
-    gpu.has_mig = nvml_.nvmlDeviceGetMigMode(device, &now, &pending) == kSuccess && now == 1;
-    if (!gpu.has_mig || nvml_.nvmlDeviceGetMaxMigDeviceCount(device, &count) != kSuccess) return;
+    gpu.mig_enabled = nvml_.nvmlDeviceGetMigMode(device, &now, &pending) == kSuccess && now == 1;
+    if (!gpu.mig_enabled || nvml_.nvmlDeviceGetMaxMigDeviceCount(device, &count) != kSuccess) return;
     for (unsigned i = 0; i < std::min(count, kMaxNvmlGpus); ++i) {
       NvmlDevice instance = nullptr;
       if (nvml_.nvmlDeviceGetMigDeviceHandleByIndex(device, i, &instance) != kSuccess) continue;

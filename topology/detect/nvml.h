@@ -24,9 +24,9 @@ struct NvmlGpu {
   std::string bus_id;
   std::string uuid;                    // "GPU-..."
   std::vector<std::string> instances;  // "MIG-...": what MIG divides it into
-  bool has_mig = false;                // is on
-  int sm = 0;                          // 0: unknown
-  std::vector<NvmlLink> links;         // NVLinks that are up and carry what GPUs exchange
+  bool mig_enabled = false;
+  int sm = 0;                   // 0: unknown
+  std::vector<NvmlLink> links;  // NVLinks that are up and carry what GPUs exchange
 };
 
 /// Of a GPU to another.

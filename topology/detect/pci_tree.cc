@@ -110,6 +110,12 @@ PciDevice PciTree::read(const PciPath& path, size_t index) {
   return device;
 }
 
+/// "16.0 GT/s PCIe x16", or what of it is known.
+std::string PciTree::text_of(const LinkEnd& end) {
+  const std::string lanes = end.lanes > 0 ? fmt::format("x{}", end.lanes) : "";
+  return end.speed + (end.speed.empty() || lanes.empty() ? "" : " ") + lanes;
+}
+
 PciTree::LinkEnd PciTree::read_end(const std::string& folder, const char* which) {
   LinkEnd end;
   end.speed = sysfs_.text(fmt::format("{}/{}_link_speed", folder, which));
@@ -130,10 +136,8 @@ void PciTree::read_link(PciDevice& device, const std::string& below, const std::
   const bool is_emulated =
       (port.lane_kBps > 0 && now.lane_kBps > port.lane_kBps) || (port.lanes > 0 && now.lanes > port.lanes);
   if (is_emulated) {
-    sysfs_.repair(
-        above, fmt::format("its maximum is {} x{}, but the link to {} has {} x{}: taken to be a port that is "
-                           "emulated",
-                           port.speed, port.lanes, device.bus_id, now.speed, now.lanes));
+    sysfs_.repair(above, fmt::format("its maximum is {}, but the link to {} has {}: assumed emulated",
+                                     text_of(port), device.bus_id, text_of(now)));
     port = {};
   }
   const bool is_port_slower = port.lane_kBps > 0 && (own.speed.empty() || port.lane_kBps < own.lane_kBps);
@@ -141,9 +145,12 @@ void PciTree::read_link(PciDevice& device, const std::string& below, const std::
   const int possible = lesser_known(own.lanes, port.lanes);
   device.link_width = now.lanes > 0 ? now.lanes : possible;
   if (own.lanes == 1) single_lane_.insert(device.bus_id);
-  if (now.lanes > 0 && now.lanes < possible)
+  if (now.lanes > 0 && now.lanes < possible) {
     sysfs_.repair(below + "/current_link_width",
                   fmt::format("the link uses {} of its {} lanes", now.lanes, possible));
+    if (!device.link_speed.empty()) device.extra.emplace_back("max_link_speed", device.link_speed);
+    device.extra.emplace_back("max_link_width", std::to_string(possible));
+  }
 }
 
 /// GPUs, and switches above them, are made for several lanes. Hypervisors that emulate a device say that it

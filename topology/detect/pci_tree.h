@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PCI tree above the devices that someone adds: switches with the links between them. A link has two ends
+// The PCI tree above the added devices: switches with the links between them. A link has two ends
 // in sysfs, the port above and the function below; the Machine, as NCCL's files, has one device for it:
 //
 //   sysfs                                    Machine
@@ -69,6 +69,7 @@ class PciTree {
   PciDevice& find_or_read(std::vector<PciDevice>& level, const PciPath& path, size_t index);
   PciDevice read(const PciPath& path, size_t index);
   void read_link(PciDevice& device, const std::string& below, const std::string& above);
+  static std::string text_of(const LinkEnd& end);
   LinkEnd read_end(const std::string& folder, const char* which);
   bool forget_emulated_links(PciDevice& device);
   NumaNode& node_of(const PciDevice& root, std::vector<NumaNode>& nodes);

@@ -2,9 +2,7 @@
 #include "sysfs.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -15,7 +13,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/fd.h"
+#include "base/file_contents.h"
 
 namespace rondo {
 namespace {
@@ -80,19 +78,11 @@ void Sysfs::repair(const std::string& path, const std::string& sentence) {
   repairs_->push_back(shown(path) + ": " + sentence);
 }
 
-/// Not blocking, since a folder that takes the place of /sys may contain anything, as pipes.
 std::string Sysfs::contents(const std::string& path) {
-  const Fd file(::open(shown(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  char bytes[kMaxLine];
-  ssize_t count = -1;
-  if (file.valid()) {
-    do {
-      count = ::read(file.get(), bytes, sizeof(bytes));
-    } while (count < 0 && errno == EINTR);
-  }
-  if (count >= 0) return {bytes, static_cast<size_t>(count)};
-  if (!means_absent(errno)) repair(path, std::string(std::strerror(errno)) + ": taken as absent");
-  return {};
+  std::string text = file_contents(shown(path), kMaxLine);
+  if (errno != 0 && !means_absent(errno))
+    repair(path, std::string(std::strerror(errno)) + ": taken as absent");
+  return text;
 }
 
 std::string Sysfs::line(const std::string& path) { return printable_line(contents(path)); }
@@ -120,7 +110,7 @@ std::string Sysfs::text(const std::string& path) {
   return {};
 }
 
-std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int64_t most) {
+std::optional<int64_t> Sysfs::number(const std::string& path, int64_t min, int64_t max) {
   const std::string value_text = text(path);
   if (value_text.empty()) return std::nullopt;
   std::string_view digits = value_text;
@@ -129,10 +119,10 @@ std::optional<int64_t> Sysfs::number(const std::string& path, int64_t least, int
   int64_t value = 0;
   const auto [end, failure] =
       std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hex ? 16 : 10);
-  if (failure == std::errc() && end == digits.data() + digits.size() && value >= least && value <= most)
+  if (failure == std::errc() && end == digits.data() + digits.size() && value >= min && value <= max)
     return value;
   repair(path, fmt::format("'{}' is not a number from {} to {}: taken as absent", value_text.substr(0, 64),
-                           least, most));
+                           min, max));
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of /sys, or of a folder like it. They may be missing, empty or unreadable, which sandboxes and
-// virtual machines do to them: all of that reads as an absent value, and what is no usual case is said in the
-// repairs, with the file. Paths are relative to the root.
+// The files of /sys, or of a folder like it. Missing, empty or unreadable files read as absent; anything
+// unusual is reported in `repairs` with its path. Paths are relative to the root.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +31,7 @@ class Sysfs {
   std::map<std::string, int64_t> table(const std::string& path);
 
   /// The number that is all of this line: decimal, or hexadecimal with 0x.
-  std::optional<int64_t> number(const std::string& path, int64_t least, int64_t most);
+  std::optional<int64_t> number(const std::string& path, int64_t min, int64_t max);
 
   /// What is in a folder, in natural order: mlx5_2 before mlx5_10.
   std::vector<std::string> names(const std::string& folder);

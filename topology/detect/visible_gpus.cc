@@ -77,4 +77,14 @@ std::vector<size_t> visible_gpus(std::span<const NvmlGpu> gpus, const std::optio
   }
 }
 
+bool depends_on_numbers(const std::optional<std::string>& variable) {
+  if (!variable) return true;
+  bool is_start = true;  // of a word
+  for (const char c : *variable) {
+    if (is_start && c >= '0' && c <= '9') return true;
+    is_start = c == ',' || (is_start && (c == ' ' || c == '\t'));
+  }
+  return false;
+}
+
 }  // namespace rondo

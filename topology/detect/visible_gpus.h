@@ -16,4 +16,8 @@ namespace rondo {
 std::vector<size_t> visible_gpus(std::span<const NvmlGpu> gpus, const std::optional<std::string>& variable,
                                  std::vector<std::string>& repairs);
 
+/// Whether what is visible depends on the numbers that CUDA gives GPUs: `variable` has no value, or has a
+/// number in it.
+bool depends_on_numbers(const std::optional<std::string>& variable);
+
 }  // namespace rondo

@@ -45,7 +45,7 @@ class MachineComparison {
     compare_generations();
     compare_processors();
     compare_p2p();
-    say_unmatched();
+    report_unmatched();
     return std::move(findings_);
   }
 
@@ -234,14 +234,14 @@ class MachineComparison {
   }
 
   /// Descriptions do not say what would become of the devices below, so these have no change.
-  void say_unmatched() {
-    say_switches(matching_.only_a, "missing");
-    say_switches(matching_.only_b, "additional");
+  void report_unmatched() {
+    report_switches(matching_.only_a, "missing");
+    report_switches(matching_.only_b, "additional");
     if (a_.numa.size() != b_.numa.size())
       add(fmt::format("{} instead of {}", counted(b_.numa.size(), "NUMA node"), a_.numa.size()), {});
   }
 
-  void say_switches(const std::vector<MachinePart>& parts, const char* what) {
+  void report_switches(const std::vector<MachinePart>& parts, const char* what) {
     std::vector<std::string> bus_ids;
     for (const MachinePart& part : parts)
       if (part.kind == PartKind::Switch) bus_ids.push_back(part.device->bus_id);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "fault_rules.h"
 
@@ -10,8 +11,7 @@ namespace {
 
 constexpr const char* kFabricAdvice =
     "nvidia-smi nvlink -s (rocm-smi --shownodesbw) shows the links that are up, nvidia-smi nvlink -e their "
-    "errors; "
-    "reset the GPUs, then have the board checked";
+    "errors; reset the GPUs, then have the board checked";
 
 class FabricRules {
  public:
@@ -112,20 +112,30 @@ class FabricRules {
   void find_missing(Faults& faults) const {
     const auto expected = usual<int>(gpus_, [this](const MachinePart& gpu) { return count_all(gpu); });
     if (!expected) return;
-    std::vector<MachinePart> less;
-    for (const MachinePart& gpu : gpus_)
-      if (count_all(gpu) < *expected) less.push_back(gpu);
     std::map<int, std::vector<MachinePart>> by_count;
-    for (const MachinePart& gpu : less) by_count[count_all(gpu)].push_back(gpu);
-    const auto change = mended(less, *expected);
-    for (const auto& [count, some] : by_count)
-      faults.push_back({fmt::format("{}: {}; most GPUs have {}", names_of(some),
-                                    links_text(count, kind_of(gpus_.front())), *expected),
-                        kFabricAdvice, change});
+    for (const MachinePart& gpu : gpus_)
+      if (const int count = count_all(gpu); count < *expected) by_count[count].push_back(gpu);
+    const auto fault = [&](const std::string& who, const std::vector<MachinePart>& less) {
+      return MachineFinding{fmt::format("{}; most GPUs have {}", who, *expected), kFabricAdvice,
+                            with_links(less, *expected)};
+    };
+    Faults by_group;
+    std::vector<std::string> names;
+    std::vector<MachinePart> all;
+    for (const auto& [count, some] : by_count) {
+      names.push_back(fmt::format("{}: {}", names_of(some), links_text(count, kind_of(gpus_.front()))));
+      by_group.push_back(fault(names.back(), some));
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    // What a group lacks may be links to another group: then they are one fault.
+    const bool is_shared =
+        std::ranges::any_of(by_group, [](const MachineFinding& finding) { return !finding.change; });
+    if (is_shared) by_group = {fault(fmt::format("{}", fmt::join(names, "; ")), all)};
+    std::ranges::move(by_group, std::back_inserter(faults));
   }
 
   /// Links to switches as an intact GPU has them; links between GPUs that both lack some.
-  std::function<void(Machine&)> mended(const std::vector<MachinePart>& less, int expected) const {
+  std::function<void(Machine&)> with_links(const std::vector<MachinePart>& less, int expected) const {
     const auto intact =
         std::ranges::find_if(gpus_, [&](const MachinePart& gpu) { return count_all(gpu) == expected; });
     std::vector<FabricLinks> to_switches;
@@ -148,7 +158,7 @@ class FabricRules {
     };
   }
 
-  /// Nothing if one of them would be left.
+  /// Nothing if one of them would still lack some.
   std::function<void(Machine&)> with_pairs_joined(const std::vector<MachinePart>& less, int expected) const {
     struct Join {
       std::string a, b;

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/file_contents.h"
 #include "review/host_faults.h"
 
 namespace rondo {
@@ -35,11 +34,6 @@ bool is_gpu(uint32_t pci_class, uint32_t vendor) {
 }
 
 }  // namespace
-
-std::string file_contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<SysPciDevice> sys_pci_devices(const std::string& root) {
   std::vector<SysPciDevice> devices;

@@ -21,9 +21,6 @@ struct SysPciDevice {
 
 std::vector<SysPciDevice> sys_pci_devices(const std::string& root);
 
-/// Empty if it cannot be read.
-std::string file_contents(const std::string& path);
-
 /// The numbers of "0-3,8".
 std::set<int> cpus_of_list(const std::string& list);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file_contents.h"
 #include "host_parts.h"
 
 namespace rondo {
@@ -17,7 +18,8 @@ class ConfigSpace {
  public:
   explicit ConfigSpace(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  bool is_whole() const { return bytes_.size() > kExtended; }
+  /// Bridges of conventional PCI have nothing beyond.
+  bool is_whole() const { return bytes_.size() >= kExtended; }
 
   bool is_downstream_port() const {
     const auto capability = find(kPcieCapability);
@@ -62,14 +64,27 @@ class ConfigSpace {
   std::string bytes_;
 };
 
-/// Only ports of switches: between root ports the CPU is on the way in any case.
+/// Bridges below another PCI function that lead to GPUs. Root ports are not below any: between them the CPU
+/// is on the way in any case.
+std::vector<SysPciDevice> inner_bridges_above_gpus(const std::vector<SysPciDevice>& devices) {
+  std::set<std::string> folders;
+  for (const SysPciDevice& device : devices) folders.insert(device.folder);
+  std::vector<SysPciDevice> bridges;
+  for (const SysPciDevice& bridge : devices) {
+    if (bridge.pci_class >> 8 != kBridge) continue;
+    if (!folders.contains(bridge.folder.substr(0, bridge.folder.rfind('/')))) continue;
+    const std::string below = bridge.folder + "/";
+    if (std::ranges::any_of(devices, [&](const SysPciDevice& device) {
+          return device.is_gpu && device.folder.starts_with(below);
+        }))
+      bridges.push_back(bridge);
+  }
+  return bridges;
+}
+
 void find_acs(const std::vector<SysPciDevice>& devices, Faults& faults) {
   std::vector<std::string> redirecting, unknown;
-  for (const SysPciDevice& bridge : devices) {
-    const bool has_gpu = std::ranges::any_of(devices, [&](const SysPciDevice& device) {
-      return device.is_gpu && device.folder.starts_with(bridge.folder + "/");
-    });
-    if (bridge.pci_class >> 8 != kBridge || !has_gpu) continue;
+  for (const SysPciDevice& bridge : inner_bridges_above_gpus(devices)) {
     const ConfigSpace config(file_contents(bridge.folder + "/config"));
     if (!config.is_whole())
       unknown.push_back(bridge.bus_id);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 
 #include "fault_rules.h"
@@ -13,8 +14,7 @@ namespace {
 
 constexpr const char* kPcieAdvice =
     "compare LnkCap and LnkSta of lspci -vv while the device is busy (idle links are slow); reseat the card "
-    "or "
-    "its riser; look at the firmware's settings of the slot";
+    "or its riser; look at the firmware's settings of the slot";
 
 bool knows_pcie(const PciDevice& device) {
   return device.link_width > 0 && !device.link_speed.empty() &&
@@ -48,8 +48,9 @@ std::function<void(Machine&)> with_link(std::vector<MachinePart> parts, const Pc
   };
 }
 
-/// One finding for all of a model that have the same lesser link.
-void compare_links(const Machine& machine, Faults& faults) {
+/// One finding for all of a model that have the same lesser link. Returns the bus ids of what it reports.
+std::set<std::string> compare_links(const Machine& machine, Faults& faults) {
+  std::set<std::string> reported;
   std::map<ModelKey, std::vector<MachinePart>> models;
   for (const MachinePart& part : parts_of(machine))
     if (part.kind != PartKind::Other && knows_pcie(*part.device)) models[model_of(part)].push_back(part);
@@ -60,16 +61,20 @@ void compare_links(const Machine& machine, Faults& faults) {
     for (const MachinePart& part : parts)
       if (pcie_kBps_of(*part.device) < pcie_kBps_of(*best.device))
         lesser[pcie_text(*part.device)].push_back(part);
-    for (const auto& [text, some] : lesser)
+    for (const auto& [text, some] : lesser) {
+      for (const MachinePart& part : some) reported.insert(part.device->bus_id);
       faults.push_back(
           {fmt::format("{}: PCIe {}; {} has {}", names_of(some), text, best.name, pcie_text(*best.device)),
            kPcieAdvice, with_link(some, {best.device->link_speed, best.device->link_width})});
+    }
   }
+  return reported;
 }
 
-/// The kernel's names of the files; NCCL's descriptions have no maximum.
-void compare_with_maximum(const Machine& machine, Faults& faults) {
+/// Attributes that detection adds, by the kernel's names of the files; NCCL's descriptions have no maximum.
+void compare_with_maximum(const Machine& machine, const std::set<std::string>& reported, Faults& faults) {
   for (const MachinePart& part : parts_of(machine)) {
+    if (reported.contains(part.device->bus_id)) continue;
     PciDevice best = *part.device;
     const std::string lanes = attribute(best, "max_link_width");
     best.link_speed = attribute(best, "max_link_speed");
@@ -104,8 +109,7 @@ void compare_with_ports(const Machine& machine, Faults& faults) {
 }  // namespace
 
 void find_pcie_faults(const Machine& machine, Faults& faults) {
-  compare_links(machine, faults);
-  compare_with_maximum(machine, faults);
+  compare_with_maximum(machine, compare_links(machine, faults), faults);
   compare_with_ports(machine, faults);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/file_contents.h"
 #include "host_parts.h"
 #include "topology/cgroup.h"
 
@@ -19,8 +20,17 @@ std::string line_after(const std::string& text, std::string_view word) {
   return "";
 }
 
+/// Whether the limit of locked memory does not hold: CapEff in /proc/self/status is a hexadecimal mask.
+bool may_lock_all(const std::string& status) {
+  constexpr uint64_t kIpcLock = 1 << 14;  // CAP_IPC_LOCK
+  uint64_t capabilities = 0;
+  std::istringstream(line_after(status, "CapEff:")) >> std::hex >> capabilities;
+  return (capabilities & kIpcLock) != 0;
+}
+
 /// InfiniBand verbs lock the memory that they transfer.
-void find_memlock(const std::string& root, Faults& faults) {
+void find_memlock(const std::string& root, const std::string& status, Faults& faults) {
+  if (may_lock_all(status)) return;
   std::error_code missing;
   if (std::filesystem::is_empty(root + "/sys/class/infiniband", missing) || missing) return;
   uint64_t bytes = 0;
@@ -64,9 +74,10 @@ void find_far_cpus(const std::string& root, const std::set<int>& allowed, const 
 }  // namespace
 
 void find_process_faults(const std::string& root, Faults& faults) {
-  find_memlock(root, faults);
+  const std::string status = file_contents(root + "/proc/self/status");
+  find_memlock(root, status, faults);
   std::string list;
-  std::istringstream(line_after(file_contents(root + "/proc/self/status"), "Cpus_allowed_list:")) >> list;
+  std::istringstream(line_after(status, "Cpus_allowed_list:")) >> list;
   const std::set<int> allowed = cpus_of_list(list);
   if (allowed.empty()) return;
   find_cpu_time(root, allowed.size(), faults);

@@ -13,22 +13,23 @@
 
 namespace rondo {
 
-/// CUDA_VISIBLE_DEVICES: without a value, if it is not set. An empty one hides all GPUs.
-std::optional<std::string> cuda_visible_devices();
-
-/// Whether CUDA_DEVICE_ORDER is PCI_BUS_ID.
-bool cuda_counts_by_bus_id();
-
 /// The defaults describe this host as this process can use it.
 struct DetectOptions {
   std::string sysfs = "/sys";              // a folder like it describes another host
   std::string nvml = "libnvidia-ml.so.1";  // opened as a program's libraries are
   std::optional<std::string> visible_devices = cuda_visible_devices();
   bool is_bus_order = cuda_counts_by_bus_id();
+
+ private:
+  /// CUDA_VISIBLE_DEVICES; nullopt if unset. An empty one hides all GPUs.
+  static std::optional<std::string> cuda_visible_devices();
+
+  /// Whether CUDA_DEVICE_ORDER is PCI_BUS_ID.
+  static bool cuda_counts_by_bus_id();
 };
 
-/// What the host shows. What it hides or contradicts itself in is guessed, and Machine::repairs says so with
-/// the file. SystemError, with the file, if there is no such folder, or if it cannot be that of a host.
+/// Guesses what the host hides or contradicts; each guess is in Machine::repairs, with its file. SystemError,
+/// with the file, if there is no such folder, or if it cannot be that of a host.
 Result<Machine> detect_machine(const DetectOptions& options);
 
 }  // namespace rondo

@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// Each with what to do; its change mends it. Machine::p2p_below_switches has to be what the graph is built
+/// Each with what to do; its change repairs it. Machine::p2p_below_switches has to be what the graph is built
 /// with.
 std::vector<MachineFinding> faults(const Machine& machine);
 
