@@ -38,8 +38,8 @@ def documented(command):
     return re.search(r"(?m)(^\|.*\n)+", after)[0]
 
 
-# Machine: GB/s of the best rings and of plans, by NVLink or xGMI alone, if it joins all GPUs; equal parts of a block; most
-# trees; GB/s of plans over all links.
+# Machine: GB/s of the best rings and of plans, by NVLink or xGMI alone, if it joins all GPUs; equal parts of a block;
+# the largest number of trees; GB/s of plans over all links.
 RECORDED = {
     "nvidia-dgx1v-8xv100": (120.0, 120.0, 6, 32, 132.0), "simai-hgx-a100-8gpu-4cx6": (240.0, 240.0, 1, 8, 264.0),
     "oci-bm-gpu4-8xa100-40g": (240.0, 240.0, 1, 8, 264.0), "vastai-hgx-h200-8gpu": (370.8, 370.8, 1, 8, 418.8),

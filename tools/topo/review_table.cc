@@ -87,7 +87,7 @@ std::string fault_table(const NamedTopology& machine, const std::vector<std::str
   require(rondo_topology_diagnose(&review, machine.topology));
   const OwnedReview owner(review);
   const ReviewedLimits limits = limits_of(machine.topology);
-  std::string text = row("all_gather", "all_reduce", "GB/s of bus bandwidth; each fault mended alone");
+  std::string text = row("all_gather", "all_reduce", "GB/s of bus bandwidth; each fault repaired alone");
   text += machine_row(machine, limits);
   const std::vector<rondo_topology_finding_t> findings = findings_of(review);
   for (const rondo_topology_finding_t& finding : findings)
