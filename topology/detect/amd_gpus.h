@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AMD's GPUs that the control group shows, with the xGMI links between them, as the kernel's driver for compute
-// (KFD) shows them in sysfs: those that a cgroup hides are absent. Without that driver they are PCI devices.
+// AMD's GPUs, with the xGMI links between them, as the kernel's driver for compute (KFD) shows them in sysfs:
+// those that a control group hides are absent. Without that driver they are PCI devices.
 #pragma once
 
 #include "pci_tree.h"

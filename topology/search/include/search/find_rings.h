@@ -24,8 +24,9 @@ struct RingOptions {
 /// plan with the highest bandwidth wins, then the one with the fewest channels; channels may differ in speed.
 /// Hops lead through switches alone; if there is no such ring, also through one GPU in between, as NCCL's
 /// path class NVB does. On several hosts a ring goes through all GPUs of one host before it moves on to the
-/// next. The rings of each host are found alone, so hosts that differ and have ports in several networks (planes) may
-/// have faster ones, or some although none is found. InvalidArgument if these are not different GPUs of the graph; Unsupported if no ring was found.
+/// next. The rings of each host are found alone, so hosts that differ and have ports in several networks
+/// (planes) may have faster ones, or some although none is found. InvalidArgument if these are not different
+/// GPUs of the graph; Unsupported if no ring was found.
 Result<RingPlan> find_rings(const TopologyGraph& graph, std::span<const int> gpus,
                             const RingOptions& options = {});
 
