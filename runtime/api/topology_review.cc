@@ -3,6 +3,7 @@
 // difference alone, or each fault mended alone, leads to.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <tuple>
 #include <vector>
 
@@ -102,7 +103,10 @@ rondo_status_t rondo_topology_diagnose_host(rondo_topology_review_t* review, con
   return guarded("rondo_topology_diagnose_host", nullptr, [&]() -> Status {
     if (review == nullptr) return api::null_argument("review");
     *review = nullptr;
-    *review = priced({}, 1, host_faults(root != nullptr ? root : "")).release();
+    const std::string folder = root != nullptr ? root : "";
+    if (!std::filesystem::exists(folder + "/sys") && !std::filesystem::exists(folder + "/proc"))
+      return error(Code::InvalidArgument, "root is '{}': it has neither sys nor proc", folder);
+    *review = priced({}, 1, host_faults(folder)).release();
     return {};
   });
 }

@@ -8,10 +8,12 @@ Usage: check_topo.py RONDO_TOPO SOURCE-ROOT STANDIN_NVML
 import glob
 import os
 import re
+import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
-from topo_command import DATA, NVML, SOURCE, known, output, recorded, topo
+from topo_command import DATA, NVML, SOURCE, TOPO, known, output, recorded, topo
 
 
 def fewer(text, gpu, links, target):
@@ -124,6 +126,34 @@ class Topo(unittest.TestCase):
         self.assertEqual(rows[0][1:9], [f"gpu{gpu}" for gpu in range(8)])
         self.assertEqual(rows[1][:6], ["gpu0", "LOC", "NVL 20.0", "NVL 20.0", "NVL 40.0", "NVL 40.0"])
         self.assertEqual(rows[1][9:], ["PIX 12.0", "PXN 12.0", "PXN 12.0", "SYS 6.0"])
+
+    def test_output_that_is_lost_is_an_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            lost = subprocess.run([TOPO, "--machine", "dgx-1v", "--limit"], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60, check=False)
+        self.assertEqual(lost.returncode, 1)
+        self.assertIn("standard output: No space left on device", lost.stderr)
+
+    def test_a_machine_without_limits_has_a_row(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write('<system version="1"><cpu numaid="0">'
+                       '<pci busid="0000:01:00.0" class="0x030200"><gpu dev="0" sm="80"/></pci></cpu></system>')
+            file.flush()
+            rows = rows_of(output("--limits", file.name, "dgx-1v", "--hosts", "2"))
+        self.assertIn("not all GPUs reach one another", rows[0][7])
+        self.assertEqual(rows[1][0], "dgx-1v")
+
+    def test_odd_names_are_legal_in_pictures_and_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'a "b" \\ <c>&|\n\x01.xml')
+            output("--machine", "dgx-1v", "--save", path)
+            xml.etree.ElementTree.fromstring(output("--load", path, "--svg"))
+            self.assertEqual(len(rows_of(output("--limits", path))), 1)
+            with open(path, encoding="utf-8") as file:
+                text = file.read().replace('"mlx5_0"', '"m&quot;\\"')
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn(r'[label="nic m\"\\"];', output("--load", path, "--dot"))
 
     def test_a_wrong_root_is_refused_before_anything_is_printed(self):
         refused = topo("--machine", "dgx-2", "--limit", "--svg", "--plan", "--root", "99")
@@ -303,8 +333,8 @@ class Topo(unittest.TestCase):
 
     def test_the_doctor_looks_at_the_settings_of_a_host(self):
         with tempfile.TemporaryDirectory() as root:
-            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the host's settings\n")
             os.makedirs(os.path.join(root, "proc", "self"))
+            self.assertEqual(output("--doctor", "--host-root", root), "no fault found in the host's settings\n")
             os.makedirs(os.path.join(root, "sys", "class", "infiniband", "mlx5_0"))
             with open(os.path.join(root, "proc", "self", "limits"), "w", encoding="utf-8") as file:
                 file.write("Max locked memory  8388608  8388608  bytes\n")
@@ -335,6 +365,8 @@ class Topo(unittest.TestCase):
                 (["--machine", "dgx-2", "--svg", "--plan", "--hosts", "2"], 2, "pictures of plans have one host"),
                 (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
                 (["--host-root", "/"], 2, "--doctor"),
+                (["--doctor", "--host-root", "/dev"], 1, "root is '/dev': it has neither sys nor proc"),
+                (["--load", ""], 2, "it names no file"),
                 (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),
                 (["--machine", "dgx-2", "--graph-load", "/dev/null"], 1, "/dev/null:1: not well-formed XML"),
                 (["--machine", "dgx-2", "--graph-save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),

@@ -48,5 +48,9 @@ std::string gigabytes(double bandwidth);
 
 /// As text or an attribute of XML.
 std::string escaped(const std::string& text);
+/// Within quotation marks of Graphviz.
+std::string quoted(const std::string& text);
+/// With a question mark for each byte that is no character in UTF-8, or a control character.
+std::string printable(const std::string& text);
 
 }  // namespace rondo::topo

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -35,10 +37,12 @@ struct TopoOptions {
 };
 
 void declare(CLI::App& app, TopoOptions& options) {
-  auto* load = app.add_option(
-      "--load", options.load,
-      "read this description: NCCL's topology XML, hwloc's XML (lstopo --of xml) or the output of "
-      "nvidia-smi topo -m");
+  auto* load =
+      app.add_option(
+             "--load", options.load,
+             "read this description: NCCL's topology XML, hwloc's XML (lstopo --of xml) or the output of "
+             "nvidia-smi topo -m")
+          ->check([](const std::string& path) { return path.empty() ? "it names no file" : ""; });
   app.add_option("--machine", options.machine, "a well-known machine (--list)")->excludes(load);
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
@@ -198,7 +202,10 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& parsed) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }
-  return run(options);
+  const int code = run(options);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "rondo-topo: standard output: %s\n", std::strerror(errno));
+  return kFailed;
 } catch (const std::exception& failure) {
   std::fprintf(stderr, "rondo-topo: %s\n", failure.what());
   return kFailed;

@@ -153,7 +153,7 @@ std::string dot_graph(const MachineView& machine, const PlanView* plan) {
   std::string text = "graph machine {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   if (plan != nullptr) text += fmt::format("  label=\"{}\";\n", plan->text());
   for (size_t i = 0; i != machine.nodes.size(); ++i)
-    text += fmt::format("  n{} [label=\"{}\"];\n", i, machine.nodes[i].name);
+    text += fmt::format("  n{} [label=\"{}\"];\n", i, quoted(machine.nodes[i].name));
   std::set<std::pair<int, int>> crossed;
   for (size_t tree = 0; plan != nullptr && tree != plan->trees.size(); ++tree)
     for (const PlanLine& line : plan->trees[tree].lines) {

@@ -133,9 +133,31 @@ Result<BandwidthBound> ring_bound(const TopologyGraph& graph, std::span<const in
 
 }  // namespace
 
+namespace {
+
+/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below some 300 MiB.
+Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
+  constexpr int64_t kMaxGpus = 96, kMaxWays = 150'000;  // of a host; NVL72 has 72 and 93,312
+  std::map<int, int64_t> of_host, switches;
+  for (const int gpu : gpus) ++of_host[graph.node(gpu).host];
+  for (const TopologyNode& node : graph.nodes())
+    if (node.kind == NodeKind::NvSwitch) ++switches[node.host];
+  for (const auto& [host, count] : of_host)
+    if (count > kMaxGpus || count * count * switches[host] > kMaxWays)
+      return error(
+          Code::Unsupported,
+          "rings are searched for up to {} GPUs of a host and {} paths by NVSwitches; it has {} GPUs and {} "
+          "NVSwitches",
+          kMaxGpus, kMaxWays, count, switches[host]);
+  return {};
+}
+
+}  // namespace
+
 Result<RingPlan> find_rings(const TopologyGraph& graph, std::span<const int> gpus,
                             const RingOptions& options) {
   RONDO_TRY_ASSIGN(const BandwidthBound bound, ring_bound(graph, gpus));
+  RONDO_TRY(check_size(graph, gpus));
   if (bound.ceiling == 0) return error(Code::Unsupported, "not all GPUs reach one another: {}", bound.limit);
   RingSearch search(graph, gpus, options);
   RingPlan plan = search.run(bound.ceiling, ThroughGpus::No);

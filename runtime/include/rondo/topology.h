@@ -252,7 +252,8 @@ RONDO_API rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review
 /** What on a running host slows collectives down and no description shows: ACS of PCI switches, IOMMU, limits
  * of this process and its control group. No limits are known of these findings.
  * @param[out] review the review; NULL on failure
- * @param root a folder with sys and proc of another host; NULL: this host */
+ * @param root a folder with sys and proc of another host; NULL: this host
+ * @return ::RONDO_INVALID_ARGUMENT if the folder has neither */
 RONDO_API rondo_status_t rondo_topology_diagnose_host(rondo_topology_review_t* review, const char* root);
 
 /** A finding of a review.

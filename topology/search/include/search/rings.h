@@ -36,7 +36,7 @@ struct RingPlan {
   std::vector<RingChannel> channels;
   int64_t bus_kBps = 0;     // bus bandwidth: the sum of the channels
   Rational bound_kBps;      // that no rings exceed, whatever paths they take
-  bool is_optimal = false;  // no rings over the best paths are faster, but for parts of a kB/s
+  bool is_optimal = false;  // no rings over the same kind of paths are faster, but for parts of a kB/s
   friend bool operator==(const RingPlan&, const RingPlan&) = default;
 };
 
