@@ -4,8 +4,8 @@
 namespace rondo::perf {
 namespace {
 
-// The operations that both the collective and the type support; a placeholder if the collective does not
-// reduce.
+// The operations that both the collective and the type support; sum, which is ignored, if the collective does
+// not reduce.
 std::vector<Op> ops_for(const PerfOptions& options, Collective collective, const TypeRow& type) {
   if (!traits(collective).reduces()) return {Op::Sum};
   std::vector<Op> ops;

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "limit/bound.h"
 #include "limit/usable_links.h"
-#include "limit_machines.h"
+#include "random_graphs.h"
 #include "seed.h"
 
 using namespace rondo;
@@ -19,14 +19,9 @@ namespace {
 
 constexpr int kMaxNodes = 12;
 
-class RandomGraphs {
+class CutGraphs : public RandomChoices {
  public:
-  explicit RandomGraphs(uint64_t seed) : random_(seed) {}
-
-  int between(int low, int high) {
-    return low + static_cast<int>(random_() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool chance(int percent) { return between(1, 100) <= percent; }
+  using RandomChoices::RandomChoices;
 
   /// GPUs and switches. If `balanced`, the switches send as much as they receive.
   TopologyGraph graph(bool balanced) {
@@ -75,7 +70,6 @@ class RandomGraphs {
     if (from != to && (!balanced || (is_gpu(from) && is_gpu(to)))) add_link(from, to, bandwidth());
   }
 
-  std::mt19937_64 random_;
   std::vector<TopologyNode> nodes_;
   std::vector<TopologyLink> links_;
 };
@@ -259,7 +253,7 @@ void check_bounds(const TopologyGraph& graph, std::vector<int> gpus, int root) {
 }  // namespace
 
 TEST_CASE("bounds of 1,000 random graphs equal the lowest of all cuts") {
-  RandomGraphs random(test_seed(20261122));
+  CutGraphs random(test_seed(20261122));
   for (int number = 0; number != 1000; ++number) {
     CAPTURE(number);
     const TopologyGraph graph = random.graph(number % 2 == 0);
@@ -269,7 +263,7 @@ TEST_CASE("bounds of 1,000 random graphs equal the lowest of all cuts") {
 }
 
 TEST_CASE("with switches that combine, the bounds of 500 random graphs are the lowest of all cuts") {
-  RandomGraphs random(test_seed(20261123));
+  CutGraphs random(test_seed(20261123));
   int with_nvswitch = 0;
   for (int number = 0; number != 500; ++number) {
     CAPTURE(number);
@@ -289,7 +283,7 @@ TEST_CASE("with switches that combine, the bounds of 500 random graphs are the l
 }
 
 TEST_CASE("trimming balances every switch, takes nothing from balanced ones, and adds nothing") {
-  RandomGraphs random(test_seed(20261124));
+  CutGraphs random(test_seed(20261124));
   for (int number = 0; number != 1000; ++number) {
     CAPTURE(number);
     const bool balanced = number % 2 == 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forests of recorded machines: at the bound, with few trees, in little time and memory; also with links
 // broken and among some of the GPUs.
-#include <bit>
 #include <ctime>
 
 #include "broken_links.h"
@@ -19,21 +18,6 @@ namespace {
 
 // Without a limit in time, since other programs may leave a test little of it.
 constexpr ForestOptions kNoHurry{.max_time = std::chrono::hours(1)};
-
-std::string name_of(const std::string& path) { return std::filesystem::path(path).stem(); }
-
-Machine recorded(const std::string& path) {
-  auto machine = machine_from_nccl_xml_file(path);
-  REQUIRE(machine.status().message() == "");
-  return machine.take();
-}
-
-/// By name; nothing without recorded topologies.
-std::optional<Machine> recorded_machine(const std::string& name) {
-  for (const std::string& path : recorded_topologies())
-    if (name_of(path) == name) return recorded(path);
-  return std::nullopt;
-}
 
 BandwidthBound bound_of(const TopologyGraph& graph, std::span<const int> gpus) {
   auto bound = bandwidth_bound(graph, gpus, CollectiveKind::AllGather);
@@ -168,13 +152,8 @@ TEST_CASE("between any two GPUs, and any four of eight, a forest reaches 95% of 
   for (const std::string& path : paths) {
     CAPTURE(path);
     const TopologyGraph graph = graph_of(recorded(path));
-    for (unsigned set = 0; set != 1U << graph.gpus().size(); ++set) {
-      const int size = std::popcount(set);
-      if (size != 2 && (size != 4 || graph.gpus().size() > 8)) continue;
-      std::vector<int> some;
-      for (size_t i = 0; i != graph.gpus().size(); ++i)
-        if ((set >> i & 1) != 0) some.push_back(graph.gpus()[i]);
-      CAPTURE(set);
+    for (const std::vector<int>& some : pairs_and_fours(graph)) {
+      CAPTURE(some);
       searched += check_nearly_at_bound(graph, some);
     }
   }

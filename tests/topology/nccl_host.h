@@ -2,7 +2,9 @@
 // Descriptions of hosts in NCCL's XML: a small one to change, and the recorded ones.
 #pragma once
 
+#include <bit>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -70,6 +72,32 @@ inline std::vector<std::string> recorded_topologies() {
   }
   CHECK(!found.empty());
   return {found.begin(), found.end()};
+}
+
+inline Machine recorded(const std::string& path) {
+  auto machine = machine_from_nccl_xml_file(path);
+  REQUIRE(machine.status().message() == "");
+  return machine.take();
+}
+
+/// By name; nothing without recorded topologies.
+inline std::optional<Machine> recorded_machine(const std::string& name) {
+  for (const std::string& path : recorded_topologies())
+    if (std::filesystem::path(path).stem() == name) return recorded(path);
+  return std::nullopt;
+}
+
+/// Any two of the graph's GPUs and, if it has eight at most, any four.
+inline std::vector<std::vector<int>> pairs_and_fours(const TopologyGraph& graph) {
+  std::vector<std::vector<int>> sets;
+  for (unsigned set = 0; set != 1U << graph.gpus().size(); ++set) {
+    const int size = std::popcount(set);
+    if (size != 2 && (size != 4 || graph.gpus().size() > 8)) continue;
+    std::vector<int>& some = sets.emplace_back();
+    for (size_t i = 0; i != graph.gpus().size(); ++i)
+      if ((set >> i & 1) != 0) some.push_back(graph.gpus()[i]);
+  }
+  return sets;
 }
 
 }  // namespace rondo::test

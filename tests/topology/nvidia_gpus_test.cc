@@ -212,7 +212,7 @@ TEST_CASE("a link of one lane to a GPU is that of a virtual machine, and not kno
       found, "0000:01:00.0/max_link_width: 1 lane, as virtual machines show: the link is taken as not known");
 }
 
-TEST_CASE("GPUs of several generations are numbered by bus id, which is said") {
+TEST_CASE("a note says that GPUs of different generations are numbered by bus id") {
   Machine machine = pair();
   machine.numa.front().devices.front().gpu->sm = 70;
   const std::string warning = "CUDA numbers them otherwise unless CUDA_DEVICE_ORDER=PCI_BUS_ID";

@@ -11,14 +11,23 @@
 
 namespace rondo::test {
 
-class RandomGraphs {
+/// The same numbers on every platform.
+class RandomChoices {
  public:
-  explicit RandomGraphs(uint64_t seed) : random_(seed) {}
+  explicit RandomChoices(uint64_t seed) : random_(seed) {}
 
   int between(int low, int high) {
     return low + static_cast<int>(random_() % static_cast<uint64_t>(high - low + 1));
   }
   bool chance(int percent) { return between(1, 100) <= percent; }
+
+ protected:
+  std::mt19937_64 random_;
+};
+
+class RandomGraphs : public RandomChoices {
+ public:
+  using RandomChoices::RandomChoices;
 
   /// GPUs below switches, as in machines, and links at random. Some links are missing one way or have another
   /// bandwidth.
@@ -64,7 +73,6 @@ class RandomGraphs {
     links_.push_back({b, a, LinkClass::Pcie, 1, kBps});
   }
 
-  std::mt19937_64 random_;
   int64_t unit_ = 1;
   std::vector<TopologyNode> nodes_;
   std::vector<TopologyLink> links_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings of recorded machines: as fast as they can be and as NCCL's orders at least, in little time and
 // memory; also with links broken and among some of the GPUs.
-#include <bit>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,19 +18,6 @@ using namespace rondo;
 using namespace rondo::test;
 
 namespace {
-
-Machine recorded(const std::string& path) {
-  auto machine = machine_from_nccl_xml_file(path);
-  REQUIRE(machine.status().message() == "");
-  return machine.take();
-}
-
-/// By name; nothing without recorded topologies.
-std::optional<Machine> recorded_machine(const std::string& name) {
-  for (const std::string& path : recorded_topologies())
-    if (std::filesystem::path(path).stem() == name) return recorded(path);
-  return std::nullopt;
-}
 
 TopologyGraph fabric_of(const TopologyGraph& graph) { return fabric_or_all(graph, graph.gpus()); }
 
@@ -121,7 +107,7 @@ TEST_CASE("with a broken NVLink rings use what is left") {
   check(fabric_of(graph_of(*machine)), {"without a link of GPU 3", 350.2, 1});
 }
 
-TEST_CASE("rings of several hosts use all of their NICs") {
+TEST_CASE("rings across hosts use all their NICs") {
   struct {
     HgxHost host;
     double bus;
@@ -235,13 +221,8 @@ TEST_CASE("between any two GPUs, and any four of eight, rings are found and veri
   for (const std::string& path : paths) {
     CAPTURE(path);
     const TopologyGraph graph = graph_of(recorded(path));
-    for (unsigned set = 0; set != 1U << graph.gpus().size(); ++set) {
-      const int size = std::popcount(set);
-      if (size != 2 && (size != 4 || graph.gpus().size() > 8)) continue;
-      std::vector<int> some;
-      for (size_t i = 0; i != graph.gpus().size(); ++i)
-        if ((set >> i & 1) != 0) some.push_back(graph.gpus()[i]);
-      CAPTURE(set);
+    for (const std::vector<int>& some : pairs_and_fours(graph)) {
+      CAPTURE(some);
       searched += check_ring(graph, some);
     }
   }

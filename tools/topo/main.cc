@@ -62,9 +62,10 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->type_name("A B")
       ->expected(2)
       ->excludes(doctor);
-  app.add_option("--limits", options.limits,
-                 "limits and plans of several machines as a table in Markdown: files or well-known machines; "
-                 "without names all of the latter")
+  app.add_option(
+         "--limits", options.limits,
+         "a Markdown table of the limits and plans of several machines: files or well-known machines; "
+         "without names all of the latter")
       ->type_name("NAME...")
       ->expected(0, kMaxNames)
       ->excludes(doctor, "--diff");

@@ -10,7 +10,6 @@ namespace rondo {
 namespace {
 
 constexpr const char* kNvidia = "0x10de";
-constexpr const char* kSwitchClass = "0x068000";
 constexpr const char* kNpuClass = "0x068001";
 constexpr size_t kFirstSwitch = 1;  // position in a PciPath of a switch with devices below it
 
@@ -72,7 +71,7 @@ class GpuFinder {
   }
 
   std::string class_of(const NvmlLink& link) {
-    if (link.target == FabricTarget::NvSwitch) return kSwitchClass;
+    if (link.target == FabricTarget::NvSwitch) return kNvSwitchClass;
     if (link.target == FabricTarget::Cpu) return kNpuClass;
     return sysfs_.text(pci_function(link.bus_id) + "/class");
   }

@@ -201,7 +201,8 @@ class NvmlReader {
       return repair(
           fmt::format("NVLink {} of {}: {}: left out", link, gpu.bus_id, bus_id.status().message()));
     NvmlLink& added = gpu.links.emplace_back();
-    added.bus_id = bus_id.ok() && !bus_id.value().starts_with("ffffffff:") ? bus_id.value() : kHiddenSwitch;
+    added.bus_id =
+        bus_id.ok() && !bus_id.value().starts_with("ffffffff:") ? bus_id.value() : kHiddenSwitchBusId;
     const bool is_gpu = std::ranges::find(host_.gpus, added.bus_id, &NvmlGpu::bus_id) != host_.gpus.end();
     if (type == kRemoteNpu)
       added.target = FabricTarget::Cpu;

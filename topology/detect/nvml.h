@@ -14,11 +14,10 @@ namespace rondo {
 
 struct NvmlLink {
   FabricTarget target = FabricTarget::Gpu;
-  std::string bus_id;  // of what is at the other end; kHiddenSwitch: a switch that is not visible
+  std::string bus_id;  // of what is at the other end; kHiddenSwitchBusId: a switch that is not visible
 };
 
 /// How NCCL's files name an NVSwitch that the host does not show.
-constexpr const char* kHiddenSwitch = "fffffff:ff:ff.0";
 
 struct NvmlGpu {
   std::string bus_id;

@@ -10,10 +10,9 @@
 namespace rondo {
 namespace {
 
-constexpr int kMaxObjects = 256;                         // of a matrix
-constexpr int64_t kMax_MBps = 1'000'000'000;             // between two objects
-constexpr int64_t kMaxLinksOfEnds = 1024;                // between two objects; a GPU has 18 today
-constexpr const char* kHiddenBusId = "fffffff:ff:ff.0";  // of what has no PCI address here, as NCCL has it
+constexpr int kMaxObjects = 256;              // of a matrix
+constexpr int64_t kMax_MBps = 1'000'000'000;  // between two objects
+constexpr int64_t kMaxLinksOfEnds = 1024;     // between two objects; a GPU has 18 today
 
 class NvLinkMatrix {
  public:
@@ -185,11 +184,11 @@ class NvLinkMatrix {
       case HwlocKind::NvSwitch:
         links.target = FabricTarget::NvSwitch;
         links.target_bus_id = joined_.empty() ? end.bus_id : joined_;
-        links.target_class = "0x068000";
+        links.target_class = kNvSwitchClass;
         break;
       case HwlocKind::Package:
         links.target = FabricTarget::Cpu;
-        links.target_bus_id = kHiddenBusId;
+        links.target_bus_id = kHiddenSwitchBusId;
         links.target_class = "0x068001";
         break;
     }

@@ -10,13 +10,14 @@
 #include <numeric>
 #include <span>
 
+#include "graph/cpu_list.h"
+
 namespace rondo {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxColumns = 256;
 constexpr int kMaxNumaId = 65'535;
-constexpr int kMaxCpu = 16'383;
 constexpr int kMaxLinksOfPair = 64;  // of a GPU to another; today's have 18
 
 // How near two devices are, nearest first; NV# is a row of its own.
@@ -74,22 +75,10 @@ bool is_gpu(std::string_view word) {
 /// CPUs "0-3,32" as a mask that the kernel prints: "00000001,0000000f". Empty if they are not a list of CPUs.
 std::string mask_of(std::string_view list) {
   constexpr int kWordBits = 32;
-  std::vector<uint32_t> words;
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  while (at != end) {
-    int first = -1;
-    std::from_chars_result read = std::from_chars(at, end, first);
-    int last = first;
-    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
-      read = std::from_chars(read.ptr + 1, end, last);
-    if (read.ec != std::errc() || first < 0 || last < first || last > kMaxCpu) return {};
-    at = read.ptr;
-    if (at != end && *at++ != ',') return {};
-    words.resize(std::max(words.size(), static_cast<size_t>(last / kWordBits) + 1));
-    for (int cpu = first; cpu <= last; ++cpu)
-      words[static_cast<size_t>(cpu / kWordBits)] |= 1U << (cpu % kWordBits);
-  }
+  const auto cpus = cpu_list(list);
+  if (!cpus || cpus->empty()) return {};
+  std::vector<uint32_t> words(static_cast<size_t>(*cpus->rbegin() / kWordBits) + 1);
+  for (const int cpu : *cpus) words[static_cast<size_t>(cpu / kWordBits)] |= 1U << (cpu % kWordBits);
   std::ranges::reverse(words);
   return fmt::format("{:08x}", fmt::join(words, ","));
 }
@@ -326,8 +315,8 @@ class SmiTable {
           const int count = *std::ranges::max_element(rows_[own].nvlinks);
           if (count > 0)
             gpu.links.push_back({.target = FabricTarget::NvSwitch,
-                                 .target_bus_id = "fffffff:ff:ff.0",
-                                 .target_class = "0x068000",
+                                 .target_bus_id = kHiddenSwitchBusId,
+                                 .target_class = kNvSwitchClass,
                                  .count = count,
                                  .line = gpu.line});
           return;

@@ -164,7 +164,8 @@ std::vector<FabricLinks> links_of(const MachineRow& row, int dev) {
     if (other != dev) add(FabricTarget::Gpu, gpu_bus_id(row, other), gpu_class, 1);
   for (size_t i = 0; i != row.nvswitch_links.size(); ++i)
     if (row.nvswitch_links[i] > 0)
-      add(FabricTarget::NvSwitch, nvswitch_bus_id(static_cast<int>(i)), "0x068000", row.nvswitch_links[i]);
+      add(FabricTarget::NvSwitch, nvswitch_bus_id(static_cast<int>(i)), kNvSwitchClass,
+          row.nvswitch_links[i]);
   return links;
 }
 

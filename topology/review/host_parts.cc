@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kDisplay = 0x03, kVga = 0x0300, kAccelerator = 0x12;
 constexpr uint32_t kNvidia = 0x10de, kAmd = 0x1002;
-constexpr int kMaxCpus = 65'536;
 
 uint32_t hex_in(const std::string& path) {
   const std::string text = file_contents(path);
@@ -51,25 +50,6 @@ std::vector<SysPciDevice> sys_pci_devices(const std::string& root) {
   }
   std::ranges::sort(devices, {}, &SysPciDevice::bus_id);
   return devices;
-}
-
-std::set<int> cpus_of_list(const std::string& list) {
-  std::set<int> cpus;
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  while (at != end) {
-    int first = 0;
-    auto parsed = std::from_chars(at, end, first);
-    if (parsed.ec != std::errc()) {
-      ++at;
-      continue;
-    }
-    int last = first;
-    if (parsed.ptr != end && *parsed.ptr == '-') parsed = std::from_chars(parsed.ptr + 1, end, last);
-    for (int cpu = std::max(first, 0); cpu <= std::min(last, kMaxCpus); ++cpu) cpus.insert(cpu);
-    at = parsed.ptr;
-  }
-  return cpus;
 }
 
 std::vector<MachineFinding> host_faults(const std::string& root) {

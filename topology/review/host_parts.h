@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,6 @@ struct SysPciDevice {
 };
 
 std::vector<SysPciDevice> sys_pci_devices(const std::string& root);
-
-/// The numbers of "0-3,8".
-std::set<int> cpus_of_list(const std::string& list);
 
 /// Switches that send what GPUs exchange up to the CPU (ACS), IOMMUs that translate addresses of GPUs.
 void find_host_pci_faults(const std::string& root, Faults& faults);

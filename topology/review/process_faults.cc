@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/file_contents.h"
+#include "graph/cpu_list.h"
 #include "host_parts.h"
 #include "topology/cgroup.h"
 
@@ -60,7 +62,9 @@ void find_far_cpus(const std::string& root, const std::set<int>& allowed, const 
   std::vector<std::string> far;
   for (const SysPciDevice& device : sys_pci_devices(root)) {
     if (!device.is_gpu) continue;
-    const std::set<int> near = cpus_of_list(file_contents(device.folder + "/local_cpulist"));
+    std::string local;
+    std::istringstream(file_contents(device.folder + "/local_cpulist")) >> local;
+    const std::set<int> near = cpu_list(local).value_or(std::set<int>());
     if (!near.empty() && std::ranges::none_of(near, [&](int cpu) { return allowed.contains(cpu); }))
       far.push_back(device.bus_id);
   }
@@ -78,7 +82,7 @@ void find_process_faults(const std::string& root, Faults& faults) {
   find_memlock(root, status, faults);
   std::string list;
   std::istringstream(line_after(status, "Cpus_allowed_list:")) >> list;
-  const std::set<int> allowed = cpus_of_list(list);
+  const std::set<int> allowed = cpu_list(list).value_or(std::set<int>());
   if (allowed.empty()) return;
   find_cpu_time(root, allowed.size(), faults);
   find_far_cpus(root, allowed, list, faults);

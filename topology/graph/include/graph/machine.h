@@ -31,6 +31,10 @@ struct OtherElement {
 /// four digits; switches that are not visible have "fffffff:ff:ff.0" in NCCL's files.
 Result<std::string> normalized_bus_id(std::string_view text);
 
+/// As NCCL's files have them: the PCI class of NVSwitches, and the address of those that are not visible.
+inline constexpr const char* kNvSwitchClass = "0x068000";
+inline constexpr const char* kHiddenSwitchBusId = "fffffff:ff:ff.0";
+
 enum class FabricKind : uint8_t { NvLink, Xgmi, C2C };
 
 /// What is at the other end of a GPU's links.
