@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API's plans for topologies: what was found, and the links that its trees cross.
+// The C API's plans for topologies: what was found, the links that its trees cross, and stars.
+#include "limit/bound.h"
 #include "search/find_forest.h"
+#include "search/stars.h"
 #include "topology_handle.h"
 
 namespace {
@@ -98,6 +100,21 @@ rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links,
     *hop = exists ? found->hops[static_cast<size_t>(index)]
                   : rondo_topology_plan_hop_t{size, -1, 0, -1, -1, -1, 0, -1, 0};
     hop->size = size;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_stars(rondo_topology_t topology, rondo_topology_stars_t* stars) {
+  return guarded("rondo_topology_stars", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_struct("stars", stars));
+    const TopologyGraph links = api::usual_links(*topology, 0);
+    RONDO_TRY_ASSIGN(const StarPlan plan, find_stars(links, links.gpus()));
+    RONDO_TRY_ASSIGN(const BandwidthBound bound,
+                     in_network_bound(links, links.gpus(), CollectiveKind::AllReduce));
+    stars->bandwidth = api::gigabytes(plan.bus_kBps);
+    stars->ceiling = api::gigabytes(bound.bus);
+    stars->heads = static_cast<int>(plan.stars.size());
     return {};
   });
 }

@@ -7,6 +7,7 @@
 #include "search/equal_channels.h"
 #include "search/find_rings.h"
 #include "search/ring_load.h"
+#include "search/stars.h"
 #include "topology_handle.h"
 
 namespace {
@@ -61,6 +62,29 @@ std::string describe_busiest(const TopologyGraph& graph, const RingLoad& load) {
   return text;
 }
 
+struct Evaluation {
+  Rational bus_kBps;
+  std::string limit;
+};
+
+Result<Evaluation> evaluated_orders(const NcclGraph& graph, const std::string& source,
+                                    const TopologyGraph& links) {
+  RONDO_TRY_ASSIGN(const NcclOrders orders, orders_of(graph, source, links, links.gpus()));
+  const auto load = ring_load(links, links.gpus(), orders.channels, orders.use);
+  if (!load.ok())
+    return Status(load.status().code(),
+                  fmt::format("{}:{}: {}", source, graph.line, load.status().message()));
+  return Evaluation{load.value().bus_kBps, describe_busiest(links, load.value())};
+}
+
+Result<Evaluation> evaluated_stars(const NcclGraph& graph, const std::string& source,
+                                   const TopologyGraph& links) {
+  RONDO_TRY_ASSIGN(std::vector<Star> stars, stars_of(graph, source, links, links.gpus()));
+  RONDO_TRY_ASSIGN(const StarPlan plan, star_plan(links, links.gpus(), std::move(stars)));
+  const int narrowest = links.gpus()[static_cast<size_t>(plan.narrowest)];
+  return Evaluation{plan.bus_kBps, fmt::format("the NVLinks of {} (a model)", links.node(narrowest).name)};
+}
+
 Result<api::EvaluatedGraph> evaluated(const NcclGraph& graph, const std::string& source,
                                       const TopologyGraph& links) {
   api::EvaluatedGraph result;
@@ -72,18 +96,16 @@ Result<api::EvaluatedGraph> evaluated(const NcclGraph& graph, const std::string&
     result.limit = "it has no channels";
     return result;
   }
-  const auto orders = orders_of(graph, source, links, links.gpus());
-  if (orders.status().code() == Code::Unsupported) {
-    result.limit = fmt::format("{} graphs are not evaluated", result.pattern);
-    return result;
+  auto evaluation = graph.pattern == kNcclNvls ? evaluated_stars(graph, source, links)
+                                               : evaluated_orders(graph, source, links);
+  if (evaluation.ok()) {
+    result.bandwidth = api::gigabytes(evaluation.value().bus_kBps);
+    result.limit = std::move(evaluation.value().limit);
+  } else if (evaluation.status().code() == Code::Unsupported) {
+    result.limit = evaluation.status().message();
+  } else {
+    return evaluation.status();
   }
-  RONDO_TRY(orders.status());
-  const auto load = ring_load(links, links.gpus(), orders.value().channels, orders.value().use);
-  if (!load.ok())
-    return Status(load.status().code(),
-                  fmt::format("{}:{}: {}", source, graph.line, load.status().message()));
-  result.bandwidth = api::gigabytes(load.value().bus_kBps);
-  result.limit = describe_busiest(links, load.value());
   return result;
 }
 

@@ -18,6 +18,12 @@ TopologyGraph machine(size_t hosts) {
 }
 
 void require_orders(const NcclGraph& graph, const TopologyGraph& topology) {
+  const auto stars = stars_of(graph, kSource, topology, topology.gpus());
+  if (stars.ok() && !stars.value().empty())
+    require(star_plan(topology, topology.gpus(), stars.value()).ok() == (topology.hosts() == 1),
+            "stars have a bandwidth on one host");
+  require(stars.ok() || stars.status().message().starts_with(kSource),
+          "an error begins with the name of the input");
   const auto orders = orders_of(graph, kSource, topology, topology.gpus());
   if (!orders.ok()) {
     require(orders.status().message().starts_with(kSource), "an error begins with the name of the input");

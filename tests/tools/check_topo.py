@@ -164,8 +164,10 @@ class Topo(unittest.TestCase):
         self.assertRegex(table, r"(?m)^all_reduce +17\.5 +17\.5  1 socket link from numa1 to numa0, 10\.0 GB/s$")
         self.assertRegex(output("--machine", "dgx-1v", "--limit"),
                          r"(?m)^all_gather +120\.0 +132\.0  6 NVLinks into gpu0, 120\.0 GB/s, as for each of 8 GPUs$")
-        self.assertIn("plan for all_gather: 370.8 GB/s by 8 trees, 1 part of each block, depth 1\n",
-                      output("--machine", "hgx-h100", "--limit"))
+        hopper = output("--machine", "hgx-h100", "--limit")
+        self.assertIn("plan for all_gather: 370.8 GB/s by 8 trees, 1 part of each block, depth 1\n", hopper)
+        self.assertIn("\nall_reduce combined by the NVSwitches: 576.8 GB/s by 8 heads, of at most 648.9 GB/s", hopper)
+        self.assertNotIn("NVSwitches", output("--machine", "hgx-a100", "--limit"))
         self.assertRegex(table, r"(?m)^all_to_all .*\(plans may not reach it\)$")
 
     def test_rings_have_a_line_for_each_channel(self):

@@ -166,6 +166,21 @@ TEST_CASE("the limit of a collective is the figure of the machine, and says what
   }
 }
 
+TEST_CASE("NVSwitches that combine have stars, others are refused with the reason") {
+  Owned hopper, ampere;
+  named(hopper, "hgx-h100");
+  named(ampere, "hgx-a100");
+  rondo_topology_stars_t stars = {};
+  refused(rondo_topology_stars(hopper.topology, &stars), RONDO_INVALID_ARGUMENT, "stars->size is 0");
+  stars.size = sizeof(stars);
+  REQUIRE(rondo_topology_stars(hopper.topology, &stars) == RONDO_OK);
+  CHECK(stars.bandwidth == Approx(370.8 * 14 / 9));
+  CHECK(stars.ceiling == Approx(370.8 * 14 / 8));
+  CHECK(stars.heads == 8);
+  refused(rondo_topology_stars(ampere.topology, &stars), RONDO_UNSUPPORTED, "no NVSwitch that combines");
+  refused(rondo_topology_stars(hopper.topology, nullptr), RONDO_INVALID_ARGUMENT, "stars is NULL");
+}
+
 TEST_CASE("the hops of a plan are trees from every GPU, within the links and at the plan's bandwidth") {
   for (const char* name : {"dgx-1v", "hgx-h100", "mi250", "pcie-8gpu"}) {
     for (const int all_links : {0, 1}) {

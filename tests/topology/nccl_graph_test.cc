@@ -73,6 +73,16 @@ TopologyGraph known(std::string_view name, size_t hosts = 1) {
   return fabric_or_all(graph.value(), graph.value().gpus());
 }
 
+void check_heads(const NcclGraph& graph, const std::string& path, const TopologyGraph& machine) {
+  const auto stars = stars_of(graph, path, machine, machine.gpus());
+  REQUIRE(stars.status().message() == "");
+  const auto theirs = star_plan(machine, machine.gpus(), stars.value());
+  const auto ours = find_stars(machine, machine.gpus());
+  REQUIRE(theirs.status().message() == "");
+  CHECK(theirs.value().stars.size() == ours.value().stars.size());
+  CHECK(theirs.value().bus_kBps == ours.value().bus_kBps);
+}
+
 std::string refusal_of_orders(const std::string& text, const TopologyGraph& machine) {
   const NcclGraphs graphs = graphs_of(text);
   return orders_of(graphs.graphs[0], graphs.source, machine, machine.gpus()).status().message();
@@ -163,7 +173,8 @@ TEST_CASE("graphs that are broken are refused with file, line and what was expec
   }
 }
 
-TEST_CASE("recorded rings and trees are orders of their machine") {
+TEST_CASE(
+    "recorded rings and trees are orders of their machine, and NVLS graphs have the heads that are found") {
   for (const auto& [path, topology] : recorded_graphs()) {
     CAPTURE(path);
     const TopologyGraph machine = fabric_of_file(topology);
@@ -174,6 +185,7 @@ TEST_CASE("recorded rings and trees are orders of their machine") {
       const auto orders = orders_of(graph, path, machine, machine.gpus());
       if (graph.pattern > kNcclRing) {
         CHECK(orders.status().code() == Code::Unsupported);
+        if (graph.pattern == kNcclNvls && !graph.channels.empty()) check_heads(graph, path, machine);
         continue;
       }
       REQUIRE(orders.status().message() == "");
@@ -198,7 +210,20 @@ TEST_CASE("orders that the machine does not have are refused with file and line"
   CHECK(refusal_of_orders(with("<net dev=\"0\"/>", "<net dev=\"99\"/>"), two) ==
         "graph.xml:3: <net dev=\"99\">: the machine has no such port");
   CHECK(refusal_of_orders(with("pattern=\"4\"", "pattern=\"6\""), one) ==
-        "graph.xml:2: collnet graphs are kept as they are: nothing carries them out");
+        "graph.xml:2: collnet graphs are not evaluated");
+  const auto refusal_of_stars = [&](const std::string& text) {
+    const NcclGraphs graphs = graphs_of(text);
+    return stars_of(graphs.graphs[0], graphs.source, one, one.gpus()).status().message();
+  };
+  CHECK(refusal_of_stars(kGraphs) == "graph.xml:2: ring graphs have no heads");
+  CHECK(refusal_of_stars(with("pattern=\"4\"", "pattern=\"5\"")) == "");
+  NcclGraphs nvls = graphs_of(with("pattern=\"4\"", "pattern=\"5\""));
+  nvls.graphs[0].channels[0].stops = {{false, 9}};
+  CHECK(stars_of(nvls.graphs[0], nvls.source, one, one.gpus()).status().message() ==
+        "graph.xml:3: <gpu dev=\"9\">: the machine has no such GPU");
+  nvls.graphs[0].channels[0].stops = {{true, 0}};
+  CHECK(stars_of(nvls.graphs[0], nvls.source, one, one.gpus()).status().message() ==
+        "graph.xml:3: <channel> has no <gpu>: expected its head");
 }
 
 TEST_CASE("rings that were found are the same after they were written for NCCL, on one host and on several") {

@@ -146,6 +146,13 @@ std::string limit_table(rondo_topology_t topology) {
                       gigabytes(plan.bandwidth), plan.trees, plan.parts_per_root,
                       plan.parts_per_root == 1 ? "" : "s", plan.depth,
                       plan.complete != 0 ? "" : " (the search ran out of time)");
+  rondo_topology_stars_t stars = {};
+  stars.size = sizeof(stars);
+  if (rondo_topology_stars(topology, &stars) == RONDO_OK)
+    text += fmt::format(
+        "all_reduce combined by the NVSwitches: {} GB/s by {} heads, of at most {} GB/s (a "
+        "model; nothing carries it out yet)\n",
+        gigabytes(stars.bandwidth), stars.heads, gigabytes(stars.ceiling));
   return text;
 }
 

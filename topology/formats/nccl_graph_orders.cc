@@ -30,10 +30,8 @@ class OrderReader {
         nics_.emplace(std::pair(topology.node(nic).host, dev), nic);
   }
 
-  Result<NcclOrders> read() const {
-    if (graph_.pattern > kNcclRing)
-      return error(Code::Unsupported, "{}:{}: {} graphs are kept as they are: nothing carries them out",
-                   source_, graph_.line, nccl_pattern_name(graph_.pattern));
+  Result<NcclOrders> orders() const {
+    if (graph_.pattern > kNcclRing) return unsupported("are not evaluated");
     NcclOrders orders{{}, graph_.pattern == kNcclRing ? OrderUse::Ring : OrderUse::ChainBothWays};
     for (const NcclChannel& channel : graph_.channels) {
       RONDO_TRY_ASSIGN(const PortStretch stretch, stretch_of(channel));
@@ -44,7 +42,24 @@ class OrderReader {
     return orders;
   }
 
+  Result<std::vector<Star>> stars() const {
+    if (graph_.pattern != kNcclNvls) return unsupported("have no heads");
+    std::vector<Star> stars;
+    for (const NcclChannel& channel : graph_.channels) {
+      RONDO_TRY_ASSIGN(const PortStretch stretch, stretch_of(channel));
+      if (stretch.devs.empty()) return wrong(channel, "<channel> has no <gpu>: expected its head");
+      RONDO_TRY_ASSIGN(const int head, rank(channel, hosts_[0], stretch.devs[0]));
+      stars.push_back({head, 1});
+    }
+    return stars;
+  }
+
  private:
+  Status unsupported(std::string_view why) const {
+    return error(Code::Unsupported, "{}:{}: {} graphs {}", source_, graph_.line,
+                 nccl_pattern_name(graph_.pattern), why);
+  }
+
   template <typename... Args>
   Status wrong(const NcclChannel& channel, fmt::format_string<Args...> format, Args&&... args) const {
     return error(Code::InvalidArgument, "{}:{}: {}", source_, channel.line,
@@ -78,9 +93,8 @@ class OrderReader {
                    graph_.intra_kBps == 0 ? "speedintra" : "speedinter");
     for (size_t host = 0; host != hosts_.size(); ++host) {
       for (const int64_t dev : stretch.devs) {
-        const auto rank = ranks_.find({hosts_[host], dev});
-        if (rank == ranks_.end()) return wrong(channel, "<gpu dev=\"{}\">: the machine has no such GPU", dev);
-        order.order.push_back(rank->second);
+        RONDO_TRY_ASSIGN(const int next, rank(channel, hosts_[host], dev));
+        order.order.push_back(next);
       }
       if (hosts_.size() == 1) break;
       if (!stretch.enters)
@@ -91,6 +105,12 @@ class OrderReader {
       order.nics.push_back({leaves, enters});
     }
     return order;
+  }
+
+  Result<int> rank(const NcclChannel& channel, int host, int64_t dev) const {
+    const auto found = ranks_.find({host, dev});
+    if (found == ranks_.end()) return wrong(channel, "<gpu dev=\"{}\">: the machine has no such GPU", dev);
+    return found->second;
   }
 
   Result<int> nic(const NcclChannel& channel, int host, int64_t dev) const {
@@ -177,7 +197,12 @@ class GraphMaker {
 
 Result<NcclOrders> orders_of(const NcclGraph& graph, const std::string& source, const TopologyGraph& topology,
                              std::span<const int> gpus) {
-  return OrderReader(graph, source, topology, gpus).read();
+  return OrderReader(graph, source, topology, gpus).orders();
+}
+
+Result<std::vector<Star>> stars_of(const NcclGraph& graph, const std::string& source,
+                                   const TopologyGraph& topology, std::span<const int> gpus) {
+  return OrderReader(graph, source, topology, gpus).stars();
 }
 
 Result<NcclGraphs> nccl_graphs_of(const TopologyGraph& topology, std::span<const int> gpus,

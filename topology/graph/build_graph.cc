@@ -41,6 +41,7 @@ class GraphBuilder {
     gpu_nodes_.clear();
     bus_ids_.clear();
     port_names_.clear();
+    nvswitches_combine_ = true;
     p2p_ = options_.p2p_below_switches.value_or(machine.p2p_below_switches.value_or(true));
     repairs_.insert(repairs_.end(), machine.repairs.begin(), machine.repairs.end());
     std::vector<int> numa_nodes;
@@ -235,6 +236,7 @@ class GraphBuilder {
         case FabricTarget::NvSwitch: {
           Width& width = nvswitches_[links.target_bus_id][gpu.node];
           width = {width.count + links.count, width.kBps + kBps};
+          nvswitches_combine_ &= nvswitches_combine(gpu.info->sm);
           break;
         }
         case FabricTarget::Cpu:
@@ -280,6 +282,7 @@ class GraphBuilder {
       const std::string& bus_id = switches.begin()->first;
       const int node =
           add_node(NodeKind::NvSwitch, named(alike.size() == 1 ? "nvswitch" : "nvswitch " + bus_id), bus_id);
+      nodes_.back().combines = nvswitches_combine_;
       for (const auto& [gpu, width] : sum) join(gpu, node, LinkClass::NvLink, width.count, width.kBps);
     }
   }
@@ -328,6 +331,7 @@ class GraphBuilder {
   std::map<std::string, int> bus_ids_;           // lines
   std::map<std::string, int> port_names_;        // lines
   std::map<std::string, GpuWidths> nvswitches_;  // by bus id
+  bool nvswitches_combine_ = true;               // as far as the generations of their GPUs tell
   std::map<std::pair<int, int>, Direction> directions_;
 };
 

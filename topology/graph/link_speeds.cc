@@ -24,6 +24,8 @@ constexpr NvLinkRow kNvLinks[] = {
 };
 constexpr NvLinkRow kUnknownNvLink = {0, 20 * kGBps, 25'000};
 
+constexpr int kFirstCombiningSm = 90;  // NVLink SHARP: "NVIDIA H100 Tensor Core GPU Architecture", 2022
+
 const NvLinkRow& nvlink_row(int sm) {
   for (const NvLinkRow& row : kNvLinks)
     if (sm >= row.sm) return row;
@@ -73,6 +75,8 @@ constexpr int64_t kOtherSocket = 6 * kGBps;  // Arm, and processors that it does
 }  // namespace
 
 int64_t nvlink_kBps(int sm) { return nvlink_row(sm).kBps; }
+
+bool nvswitches_combine(int sm) { return sm >= kFirstCombiningSm; }
 
 int64_t nvlink_hwloc_MBps(int sm) { return nvlink_row(sm).hwloc_MBps; }
 

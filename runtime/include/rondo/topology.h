@@ -173,6 +173,22 @@ typedef struct {
 RONDO_API rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* collective, int root,
                                               int all_links, rondo_topology_limit_t* limit);
 
+/** All_reduce by NVSwitches that combine and copy (NVLS). Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_stars_t) in the caller's version of this header. */
+  double bandwidth; /**< Bus bandwidth in GB/s: for every part of the vector there is a GPU, its head, that
+                         reads the sum and writes it to all. */
+  double ceiling;   /**< Bus bandwidth in GB/s that no plan exceeds on such switches. */
+  int heads;        /**< Number of GPUs that are heads. */
+} rondo_topology_stars_t;
+
+/** What all_reduce of all GPUs could have if NVSwitches combine and copy at the speed of their links: a model
+ * that has not been compared with hardware. Nothing carries it out yet.
+ * @param topology the topology
+ * @param[in,out] stars the model's figures
+ * @return ::RONDO_UNSUPPORTED if no NVSwitch of GPUs of compute capability 9.0 or later joins all GPUs */
+RONDO_API rondo_status_t rondo_topology_stars(rondo_topology_t topology, rondo_topology_stars_t* stars);
+
 /** A plan for all_gather (and, with the links turned around, reduce_scatter). Set size before use. */
 typedef struct {
   size_t size;        /**< sizeof(rondo_topology_plan_t) in the caller's version of this header. */

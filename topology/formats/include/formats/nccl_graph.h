@@ -17,6 +17,7 @@
 #include "graph/topology_graph.h"
 #include "search/ring_load.h"
 #include "search/rings.h"
+#include "search/stars.h"
 
 namespace rondo {
 
@@ -88,6 +89,10 @@ struct NcclOrders {
 /// patterns; InvalidArgument, with line, if there is no such GPU or port.
 Result<NcclOrders> orders_of(const NcclGraph& graph, const std::string& source, const TopologyGraph& topology,
                              std::span<const int> gpus);
+
+/// The heads of an NVLS graph, of which every channel has one: equal shares. Errors as above.
+Result<std::vector<Star>> stars_of(const NcclGraph& graph, const std::string& source,
+                                   const TopologyGraph& topology, std::span<const int> gpus);
 
 /// The stretch of rings on the host of rank 0, as NCCL's graph 0. Channels are of one speed and at least one;
 /// InvalidArgument if a port that they use has no number.

@@ -15,6 +15,9 @@ namespace rondo {
 /// An NVLink of GPUs of this compute capability (90 for 9.0), in kB/s.
 int64_t nvlink_kBps(int sm);
 
+/// Whether the NVSwitches of such GPUs sum what GPUs send, and copy to several of them (NVLS).
+bool nvswitches_combine(int sm);
+
 /// The same link in MB/s as hwloc's matrix NVLinkBandwidth has it: the rate of its NVLink version.
 int64_t nvlink_hwloc_MBps(int sm);
 

@@ -42,6 +42,7 @@ struct TopologyNode {
   std::string bus_id;          // empty: not a PCI function
   int dev = -1;                // of a GPU: its number on its host
   int rank = -1;               // of a GPU: as GpuInfo has it
+  bool combines = false;       // of an NVSwitch: sums what GPUs send, and copies to several of them (NVLS)
   std::vector<int> port_devs;  // of a NIC: the numbers of its ports on its host; -1: unknown
 };
 
