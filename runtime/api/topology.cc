@@ -52,15 +52,29 @@ std::optional<Setting> variable_of_this_host() {
   return std::nullopt;
 }
 
-Result<Machine> machine_of_variable(Setting which) {
-  auto machine = read_machine(setting(which)->c_str());
-  if (machine.ok()) return machine;
-  return error(machine.status().code(), "{}: {}", setting_info(which).variable, machine.status().message());
+/// Says what the machine lacks.
+Machine with_missing_parts(Machine machine, const char* missing) {
+  for (const std::string& part : missing_parts(machine))
+    machine.repairs.push_back(fmt::format("{}{} {}", machine.source, missing, part));
+  return machine;
+}
+
+Result<Machine> file_machine(const char* path) {
+  RONDO_TRY_ASSIGN(Machine machine, read_machine(path));
+  return with_missing_parts(std::move(machine), ": a template, which has");
 }
 
 constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
 
-Result<rondo_topology_config_t> checked(const rondo_topology_config_t* given) {
+Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t& config) {
+  RONDO_TRY(machine.status());
+  return api::make_topology(topology, {machine.take()},
+                            std::vector<size_t>(static_cast<size_t>(config.hosts)), config);
+}
+
+}  // namespace
+
+Result<rondo_topology_config_t> rondo::api::checked(const rondo_topology_config_t* given) {
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
   if (config.p2p_below_switches < -1 || config.p2p_below_switches > 1)
@@ -71,23 +85,38 @@ Result<rondo_topology_config_t> checked(const rondo_topology_config_t* given) {
   return config;
 }
 
-// Said between a machine's name and what it lacks.
-constexpr const char *kTemplateHas = ": a template, which has", *kHostHas = " has";
-
-Status make(rondo_topology_t* topology, Result<Machine> machine, const rondo_topology_config_t& config,
-            const char* missing = kTemplateHas) {
-  RONDO_TRY(machine.status());
-  for (const std::string& part : missing_parts(machine.value()))
-    machine.value().repairs.push_back(fmt::format("{}{} {}", machine.value().source, missing, part));
+Status rondo::api::make_topology(rondo_topology_t* topology, std::vector<Machine> kinds,
+                                 std::span<const size_t> kind_of_host,
+                                 const rondo_topology_config_t& config) {
   GraphOptions options;
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
-  const std::vector<Machine> hosts(static_cast<size_t>(config.hosts), machine.value());
+  std::vector<Machine> hosts;
+  for (const size_t kind : kind_of_host) hosts.push_back(kinds[kind]);
   RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(hosts, options));
-  *topology = new rondo_topology(machine.take(), std::move(graph), config.hosts, options);
+  *topology = new rondo_topology(std::move(kinds), std::move(graph), options);
   return {};
 }
 
-}  // namespace
+Result<Machine> rondo::api::described_host(const DetectOptions& options) {
+  const auto variable = variable_of_this_host();
+  auto machine = variable ? file_machine(setting(*variable)->c_str()) : detect_machine(options);
+  if (!machine.ok() && variable)
+    return error(machine.status().code(), "{}: {}", setting_info(*variable).variable,
+                 machine.status().message());
+  RONDO_TRY(machine.status());
+  if (const auto dump = setting(Setting::NcclTopoDumpFile))
+    RONDO_TRY(write_text(nccl_xml(machine.value()), dump->c_str()));
+  return variable ? machine.take() : with_missing_parts(machine.take(), " has");
+}
+
+Result<Machine> rondo::api::machine_of(const rondo_topology& topology) {
+  if (topology.kinds.size() > 1)
+    return error(Code::Unsupported, "topology: its hosts are of {} kinds: expected equal hosts",
+                 topology.kinds.size());
+  Machine machine = topology.kinds[0];
+  if (topology.options.p2p_below_switches) machine.p2p_below_switches = topology.options.p2p_below_switches;
+  return machine;
+}
 
 Status rondo::api::write_text(const std::string& text, const char* path) {
   const bool to_output = std::string_view(path) == "-";
@@ -105,8 +134,8 @@ rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (path == nullptr) return api::null_argument("path");
-    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
-    return make(topology, read_machine(path), known);
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
+    return make(topology, file_machine(path), known);
   });
 }
 
@@ -114,12 +143,8 @@ rondo_status_t rondo_topology_detect(rondo_topology_t* topology, const rondo_top
   return guarded("rondo_topology_detect", nullptr, [&]() -> Status {
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
-    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
-    const auto variable = variable_of_this_host();
-    auto machine = variable ? machine_of_variable(*variable) : detect_machine({});
-    const auto dump = setting(Setting::NcclTopoDumpFile);
-    if (machine.ok() && dump) RONDO_TRY(api::write_text(nccl_xml(machine.value()), dump->c_str()));
-    return make(topology, std::move(machine), known, variable ? kTemplateHas : kHostHas);
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
+    return make(topology, api::described_host({}), known);
   });
 }
 
@@ -129,7 +154,7 @@ rondo_status_t rondo_topology_named(rondo_topology_t* topology, const char* name
     if (topology == nullptr) return api::null_argument("topology");
     *topology = nullptr;
     if (name == nullptr) return api::null_argument("name");
-    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, checked(config));
+    RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
     return make(topology, known_machine(name), known);
   });
 }
@@ -149,7 +174,8 @@ rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path) 
   return guarded("rondo_topology_save", nullptr, [&]() -> Status {
     RONDO_TRY(check_topology(topology));
     if (path == nullptr) return api::null_argument("path");
-    return api::write_text(nccl_xml(topology->machine), path);
+    RONDO_TRY_ASSIGN(const Machine machine, api::machine_of(*topology));
+    return api::write_text(nccl_xml(machine), path);
   });
 }
 

@@ -6,10 +6,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "detect/detect_machine.h"
 #include "graph/machine.h"
 #include "graph/paths.h"
 #include "graph/topology_graph.h"
@@ -45,20 +47,16 @@ struct EvaluatedGraph {
 }  // namespace rondo::api
 
 struct rondo_topology {
-  rondo_topology(rondo::Machine description, rondo::TopologyGraph made, int number_of_hosts,
+  rondo_topology(std::vector<rondo::Machine> descriptions, rondo::TopologyGraph made,
                  const rondo::GraphOptions& graph_options)
-      : machine(std::move(description)),
-        graph(std::move(made)),
-        hosts(number_of_hosts),
-        options(graph_options) {}
+      : kinds(std::move(descriptions)), graph(std::move(made)), options(graph_options) {}
   rondo_topology(const rondo_topology&) = delete;
   rondo_topology& operator=(const rondo_topology&) = delete;
 
   static constexpr uint64_t kMark = 0x6f706f74646e6f72;
   uint64_t mark = kMark;
-  rondo::Machine machine;  // of each host
+  std::vector<rondo::Machine> kinds;  // of hosts: equal ones have one description
   rondo::TopologyGraph graph;
-  int hosts;
   rondo::GraphOptions options;
   std::mutex mutex;                   // guards what follows
   std::optional<rondo::Paths> paths;  // when first needed
@@ -101,6 +99,20 @@ Status check_struct(const char* name, const Struct* given) {
 inline TopologyGraph usual_links(const rondo_topology& topology, int all_links) {
   return all_links != 0 ? topology.graph : fabric_or_all(topology.graph, topology.graph.gpus());
 }
+
+/// The description that all hosts share, with the settings of the topology; Unsupported if they differ.
+Result<Machine> machine_of(const rondo_topology& topology);
+
+/// What rondo_topology_detect() finds: the description that a variable names or, with that of GPUs as
+/// `options` has them, this host's; written to the file that another variable names.
+Result<Machine> described_host(const DetectOptions& options);
+
+/// The settings, or the defaults for NULL.
+Result<rondo_topology_config_t> checked(const rondo_topology_config_t* config);
+
+/// Makes a topology of hosts, of which each is of one of the kinds.
+Status make_topology(rondo_topology_t* topology, std::vector<Machine> kinds,
+                     std::span<const size_t> kind_of_host, const rondo_topology_config_t& config);
 
 /// "-": to standard output.
 Status write_text(const std::string& text, const char* path);

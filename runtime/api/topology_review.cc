@@ -62,13 +62,6 @@ std::unique_ptr<rondo_topology_review> priced(const Machine& machine, int hosts,
   return review;
 }
 
-/// The machine as its graph was built, so that changes may concern P2P too.
-Machine machine_of(const rondo_topology& topology) {
-  Machine machine = topology.machine;
-  if (topology.options.p2p_below_switches) machine.p2p_below_switches = topology.options.p2p_below_switches;
-  return machine;
-}
-
 }  // namespace
 
 rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_topology_t a,
@@ -78,8 +71,9 @@ rondo_status_t rondo_topology_compare(rondo_topology_review_t* review, rondo_top
     *review = nullptr;
     RONDO_TRY(check_topology(a, "a"));
     RONDO_TRY(check_topology(b, "b"));
-    const Machine first = machine_of(*a), second = machine_of(*b);
-    *review = priced(first, a->hosts, differences(first, second)).release();
+    RONDO_TRY_ASSIGN(const Machine first, api::machine_of(*a));
+    RONDO_TRY_ASSIGN(const Machine second, api::machine_of(*b));
+    *review = priced(first, a->graph.hosts(), differences(first, second)).release();
     return {};
   });
 }
@@ -89,8 +83,8 @@ rondo_status_t rondo_topology_diagnose(rondo_topology_review_t* review, rondo_to
     if (review == nullptr) return api::null_argument("review");
     *review = nullptr;
     RONDO_TRY(check_topology(topology));
-    const Machine machine = machine_of(*topology);
-    auto found = priced(machine, topology->hosts, faults(machine));
+    RONDO_TRY_ASSIGN(const Machine machine, api::machine_of(*topology));
+    auto found = priced(machine, topology->graph.hosts(), faults(machine));
     std::ranges::stable_sort(found->entries, std::greater<>(), [](const auto& entry) {
       return std::tuple(entry.all_gather, entry.all_reduce);
     });

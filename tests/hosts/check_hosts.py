@@ -3,10 +3,12 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS [Hosts | GpuHosts]. Needs root and ip (iproute2), and exits 77 without them.
+usage: check_hosts.py RONDO_PERF PAIRS RONDO_TOPO [Hosts | GpuHosts]. Needs root and ip (iproute2), and exits 77
+without them.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-PERF, PAIRS = sys.argv.pop(1), sys.argv.pop(1)
+PERF, PAIRS, TOPO = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
 
@@ -54,15 +56,18 @@ class Network:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
-def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, program=PERF, **variables):
-    """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with rank 0. Returns the finished
-    processes with their output."""
+def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, program=PERF, of_hosts=None,
+          **variables):
+    """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with rank 0. `of_hosts`: further
+    variables by host. Returns the finished processes with their output."""
     size = len(hosts.names) * ranks_a_host
     processes = []
     for rank in range(size):
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank % ranks_a_host),
                            LOCAL_WORLD_SIZE=str(ranks_a_host), MASTER_ADDR="10.77.0.1", MASTER_PORT="29600",
                            RONDO_LOG="info", **variables)
+        if of_hosts is not None:
+            environment.update(of_hosts[rank // ranks_a_host])
         if own_gpus:
             environment["RONDO_DEVICE"] = f"cuda:{rank}"
         command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], program, *words]
@@ -115,6 +120,45 @@ class Hosts(unittest.TestCase):
 
     def test_every_algorithm_is_right_between_hosts(self):
         run_right(self, 2, ["all", "-b", "8", "-e", "1M", "-f", "512", "-n", "1", "-w", "0", "--algorithm", "all"])
+
+    def test_a_job_has_the_topology_of_all_its_hosts_and_equal_ones_are_described_once(self):
+        with tempfile.TemporaryDirectory() as folder, Network(3) as hosts:
+            for machine in ("hgx-h100", "hgx-a100"):
+                subprocess.run([TOPO, "--machine", machine, "--save", f"{folder}/{machine}.xml"], check=True)
+            # As on three hosts: NICs have numbers of their own.
+            files = [f"{folder}/{i}.xml" for i in range(3)]
+            for i, machine in enumerate(("hgx-h100", "hgx-a100", "hgx-h100")):
+                with open(f"{folder}/{machine}.xml", encoding="utf-8") as file:
+                    text = file.read()
+                text = re.sub(r'guid="[^"]*"', f'guid="0x{i + 7}"', text)
+                with open(files[i], "w", encoding="utf-8") as file:
+                    file.write(text.replace("<cpu ", f'<cpu host_hash="0x{i + 1}" '))
+            own_files = [{"RONDO_TOPO_FILE": path} for path in files]
+
+            def printed(*words):
+                ended = start(hosts, 2, ["--job", *words], program=TOPO, of_hosts=own_files,
+                              RONDO_SECRET="correct horse")
+                self.assertTrue(all(out == "" for (out, _), _ in ended[1:]), ended)
+                return ended[0][0][0], ended[0][0][1], {code for _, code in ended}
+
+            tree, log, codes = printed()
+            self.assertEqual(codes, {0}, log)
+            self.assertTrue(tree.startswith("24 GPUs, 24 NICs, 6 NUMA nodes; GB/s each way\n"), tree)
+            for host, links in enumerate((18, 12, 18)):
+                self.assertRegex(tree, rf"host{host}/gpu7 .* NVLink x{links} ")
+            _, log, codes = printed("--save", f"{folder}/saved.xml")
+            self.assertIn("its hosts are of 2 kinds: expected equal hosts", log)
+            own_files[1] = own_files[0]
+            tree, log, codes = printed("--limit")
+            self.assertEqual(codes, {0}, log)
+            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--limit"]
+            self.assertEqual(tree, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
+            own_files[1] = {"RONDO_TOPO_FILE": f"{folder}/none.xml"}
+            _, _, codes = printed()
+            self.assertEqual(codes, {1})
+            ended = start(hosts, 2, ["--job"], program=TOPO, of_hosts=own_files, RONDO_SECRET="correct horse")
+            for (_, log), _ in ended:
+                self.assertRegex(log, r"rank 2 \(.*\): RONDO_TOPO_FILE: .*/none.xml: No such file or directory")
 
     def test_a_filter_that_names_the_wrong_interface_is_told(self):
         with Network(2) as hosts:

@@ -34,6 +34,29 @@ TEST_CASE("this host is a topology, of as many hosts as one likes") {
   refused(rondo_topology_detect(&none.topology, &config), RONDO_INVALID_ARGUMENT, "config->hosts is 0");
 }
 
+TEST_CASE("the host of a communicator's ranks is this host, once") {
+  rondo_comm_t comm = nullptr;
+  REQUIRE(rondo_init_all(&comm, 1, nullptr) == RONDO_OK);
+  Owned host, all, none;
+  REQUIRE(rondo_topology_detect(&host.topology, nullptr) == RONDO_OK);
+  REQUIRE(rondo_topology_detect_all(&all.topology, comm, nullptr) == RONDO_OK);
+  int nodes = 0, nodes_of_all = 0;
+  REQUIRE(rondo_topology_counts(host.topology, &nodes, nullptr, nullptr) == RONDO_OK);
+  REQUIRE(rondo_topology_counts(all.topology, &nodes_of_all, nullptr, nullptr) == RONDO_OK);
+  CHECK(nodes_of_all == nodes);
+  refused(rondo_topology_detect_all(nullptr, comm, nullptr), RONDO_INVALID_ARGUMENT, "topology is NULL");
+  refused(rondo_topology_detect_all(&none.topology, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
+          "comm is NULL");
+  rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+  config.hosts = 2;
+  refused(rondo_topology_detect_all(&none.topology, comm, &config), RONDO_INVALID_ARGUMENT,
+          "config->hosts is 2: expected 1");
+  REQUIRE(rondo_group_start() == RONDO_OK);
+  refused(rondo_topology_detect_all(&none.topology, comm, nullptr), RONDO_INVALID_USAGE, "group");
+  REQUIRE(rondo_group_cancel() == RONDO_OK);
+  REQUIRE(rondo_destroy(comm) == RONDO_OK);
+}
+
 TEST_CASE("a topology has the nodes, links and paths of the machine") {
   Owned dgx;
   named(dgx, "dgx-1v");

@@ -30,7 +30,8 @@ struct TopoOptions {
   std::string load, machine, save, host_root, graph_save, graph_load;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
-  bool list = false, paths = false, dot = false, svg = false, limit = false, doctor = false, plan = false;
+  bool job = false, list = false, paths = false, dot = false, svg = false, limit = false, doctor = false,
+       plan = false;
   bool graph = false;
   int hosts = 1, root = 0;
   bool no_p2p = false;
@@ -44,6 +45,11 @@ void declare(CLI::App& app, TopoOptions& options) {
              "nvidia-smi topo -m")
           ->check([](const std::string& path) { return path.empty() ? "it names no file" : ""; });
   app.add_option("--machine", options.machine, "a well-known machine (--list)")->excludes(load);
+  auto* job =
+      app.add_flag(
+             "--job", options.job,
+             "the hosts of all ranks that a launcher (rondo-run, torchrun, mpirun) starts; the first prints")
+          ->excludes(load, "--machine");
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
@@ -81,11 +87,12 @@ void declare(CLI::App& app, TopoOptions& options) {
   app.add_option("--root", options.root, "with --plan: the number of that GPU among all GPUs (0)")
       ->needs(plan);
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
-      ->check(CLI::Range(1, 64));
+      ->check(CLI::Range(1, 64))
+      ->excludes(job);
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
   for (const char* alone : {"--list", "--host-root", "--diff", "--limits"})
-    for (const char* of_one_machine : {"--load", "--machine", "--save", "--paths", "--limit", "--graph",
-                                       "--graph-save", "--graph-load", "--svg", "--dot"})
+    for (const char* of_one_machine : {"--load", "--machine", "--job", "--save", "--paths", "--limit",
+                                       "--graph", "--graph-save", "--graph-load", "--svg", "--dot"})
       app.get_option(alone)->excludes(app.get_option(of_one_machine));
   app.set_version_flag("--version", fmt::format("rondo-topo {}.{}.{}", RONDO_VERSION / 10000,
                                                 RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
@@ -103,6 +110,23 @@ rondo_topology_config_t config_of(const TopoOptions& options) {
 }
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_this_host(const TopoOptions& options) {
+  return options.load.empty() && options.machine.empty() && !options.job;
+}
+
+/// Null: another rank of the job prints.
+OwnedTopology chosen_topology(const TopoOptions& options, const rondo_topology_config_t& config) {
+  if (!options.load.empty()) return topology_from_file(options.load, config);
+  if (!options.machine.empty()) return topology_by_name(options.machine, config);
+  return options.job ? topology_of_job(config) : topology_of_this_host(config);
+}
+
+std::string chosen_name(const TopoOptions& options) {
+  if (is_this_host(options)) return "this host";
+  if (options.job) return "this job";
+  return options.load.empty() ? options.machine : file_name(options.load);
+}
 
 void print_differences(const std::string& a, const std::string& b, const rondo_topology_config_t& config) {
   const OwnedTopology first = topology_from(a, config), second = topology_from(b, config);
@@ -159,9 +183,8 @@ int run(const TopoOptions& options) {
     return 0;
   }
   if (const std::string problem = plan_problem(options); !problem.empty()) return refuse(problem);
-  const OwnedTopology topology = !options.load.empty()      ? topology_from_file(options.load, config)
-                                 : !options.machine.empty() ? topology_by_name(options.machine, config)
-                                                            : topology_of_this_host(config);
+  const OwnedTopology topology = chosen_topology(options, config);
+  if (!topology) return 0;
   const MachineView machine(topology.get());
   if (const std::string problem = root_problem(options, machine); !problem.empty()) return refuse(problem);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
@@ -174,12 +197,9 @@ int run(const TopoOptions& options) {
   std::optional<PlanView> plan;
   if (options.plan) plan.emplace(topology.get(), machine, options.root);
   if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
-  const std::string name = !options.load.empty()      ? file_name(options.load)
-                           : !options.machine.empty() ? options.machine
-                                                      : "this host";
+  const std::string name = chosen_name(options);
   if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));
-  if (options.doctor && options.load.empty() && options.machine.empty())
-    fmt::print("{}", host_fault_list(options.host_root));
+  if (options.doctor && is_this_host(options)) fmt::print("{}", host_fault_list(options.host_root));
   if (options.svg) fmt::print("{}", svg_picture(machine, name, plan ? &*plan : nullptr));
   const bool graph = options.graph || !options.graph_load.empty() || !options.graph_save.empty();
   if (!options.paths && !options.limit && !graph && !options.dot && !options.svg && !options.doctor &&

@@ -30,6 +30,19 @@ OwnedTopology topology_of_this_host(const rondo_topology_config_t& config) {
   return OwnedTopology(topology);
 }
 
+OwnedTopology topology_of_job(const rondo_topology_config_t& config) {
+  rondo_comm_t comm = nullptr;
+  require(rondo_init(&comm, nullptr, nullptr));
+  rondo_topology_t topology = nullptr;
+  require(rondo_topology_detect_all(&topology, comm, &config));
+  OwnedTopology owned(topology);
+  int rank = 0;
+  require(rondo_rank(comm, &rank));
+  require(rondo_destroy(comm));
+  if (rank != 0) owned.reset();
+  return owned;
+}
+
 OwnedTopology topology_by_name(const std::string& name, const rondo_topology_config_t& config) {
   rondo_topology_t topology = nullptr;
   require(rondo_topology_named(&topology, name.c_str(), &config));

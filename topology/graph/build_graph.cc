@@ -43,7 +43,7 @@ class GraphBuilder {
     port_names_.clear();
     nvswitches_combine_ = true;
     p2p_ = options_.p2p_below_switches.value_or(machine.p2p_below_switches.value_or(true));
-    repairs_.insert(repairs_.end(), machine.repairs.begin(), machine.repairs.end());
+    for (const std::string& known : machine.repairs) add_repair(known);
     std::vector<int> numa_nodes;
     for (const NumaNode& numa : machine.numa) {
       RONDO_TRY_ASSIGN(const int node, add_numa(numa));
@@ -99,7 +99,12 @@ class GraphBuilder {
 
   template <typename... Args>
   void repair(int line, fmt::format_string<Args...> format, Args&&... args) {
-    repairs_.push_back(place(*machine_, line) + ": " + fmt::format(format, std::forward<Args>(args)...));
+    add_repair(place(*machine_, line) + ": " + fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  /// Once, if equal hosts have it.
+  void add_repair(const std::string& text) {
+    if (repairs_of_any_.insert(text).second) repairs_.push_back(text);
   }
 
   template <typename... Args>
@@ -321,6 +326,7 @@ class GraphBuilder {
   std::vector<TopologyNode> nodes_;
   std::vector<TopologyLink> links_;
   std::vector<std::string> repairs_;
+  std::set<std::string> repairs_of_any_;
   std::map<int, int> networks_;  // by plane
 
   // Of the host that is being added:

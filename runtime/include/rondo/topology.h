@@ -58,6 +58,18 @@ RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const c
 RONDO_API rondo_status_t rondo_topology_detect(rondo_topology_t* topology,
                                                const rondo_topology_config_t* config);
 
+/** Detects the hosts of a communicator's ranks; collective. The first rank of each host describes it as
+ * rondo_topology_detect() does, with all GPUs that its control group shows, whatever CUDA_VISIBLE_DEVICES
+ * says there; descriptions of equal hosts travel once. Hosts are in the order of their first ranks. Lines in
+ * remarks and errors are those of what rondo_topology_save() writes.
+ * @param[out] topology the topology, the same at every rank; NULL on failure
+ * @param comm the communicator; not within a group
+ * @param config settings, the same at every rank, or NULL; its hosts must be 1
+ * @return what rondo_topology_detect() returns on any of the hosts, with its first rank;
+ * ::RONDO_INVALID_ARGUMENT if there are more GPUs than a topology can have (1,024) */
+RONDO_API rondo_status_t rondo_topology_detect_all(rondo_topology_t* topology, rondo_comm_t comm,
+                                                   const rondo_topology_config_t* config);
+
 /** A well-known machine, such as "hgx-h100".
  * @param[out] topology the topology; NULL on failure
  * @param name one of rondo_topology_known()'s
@@ -72,7 +84,7 @@ RONDO_API rondo_status_t rondo_topology_named(rondo_topology_t* topology, const 
 RONDO_API rondo_status_t rondo_topology_known(int index, const char** name, const char** summary);
 
 /** Writes the description of one of the hosts as NCCL's topology XML.
- * @param topology the topology
+ * @param topology the topology; its hosts must be equal, as also for reviews
  * @param path the file; "-": standard output */
 RONDO_API rondo_status_t rondo_topology_save(rondo_topology_t topology, const char* path);
 
