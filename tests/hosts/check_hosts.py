@@ -130,7 +130,7 @@ class Hosts(unittest.TestCase):
             for i, machine in enumerate(("hgx-h100", "hgx-a100", "hgx-h100")):
                 with open(f"{folder}/{machine}.xml", encoding="utf-8") as file:
                     text = file.read()
-                text = re.sub(r'guid="[^"]*"', f'guid="0x{i + 7}"', text)
+                text = text.replace("<net ", f'<net guid="0x{i + 7}" ')
                 with open(files[i], "w", encoding="utf-8") as file:
                     file.write(text.replace("<cpu ", f'<cpu host_hash="0x{i + 1}" '))
             own_files = [{"RONDO_TOPO_FILE": path} for path in files]
@@ -149,10 +149,10 @@ class Hosts(unittest.TestCase):
             _, log, codes = printed("--save", f"{folder}/saved.xml")
             self.assertIn("its hosts are of 2 kinds: expected equal hosts", log)
             own_files[1] = own_files[0]
-            tree, log, codes = printed("--limit")
+            table, log, codes = printed("--paths")
             self.assertEqual(codes, {0}, log)
-            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--limit"]
-            self.assertEqual(tree, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
+            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--paths"]
+            self.assertEqual(table, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
             own_files[1] = {"RONDO_TOPO_FILE": f"{folder}/none.xml"}
             _, _, codes = printed()
             self.assertEqual(codes, {1})
