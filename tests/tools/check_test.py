@@ -120,6 +120,15 @@ class Test(unittest.TestCase):
         self.assertEqual(self.built("--suite", "install"), ["runtime/librondo.so.0", "tools/run/rondo-run"])
         self.assertEqual(self.built("--suite", "tools"), ["all"])
 
+    def test_with_sanitizers_nothing_is_built_for_suites_that_are_omitted(self):
+        self.write("intro/intro-tests.json", json.dumps(INTRO["tests"][:3] + [
+            test("forest", "topology", [B + "tests/topology/forest"], "api")]))
+        others = ["tests/hosts/pairs", "tests/start/test_start", "tools/run/rondo-run"]
+        for sanitizer, targets in (("thread", others), ("address", ["runtime/api/libapi.a", *others])):
+            _, calls = self.run_it("--sanitize", sanitizer)
+            built = [f"../build-test/{path}" for path in targets]  # as the data above has it
+            self.assertIn(f"ninja -C build-test-{sanitizer} " + " ".join(built), calls)
+
     def test_a_suite_that_is_none_is_refused_and_the_others_are_named(self):
         run, calls = self.run_it("--suite", "strat")
         self.assertEqual(run.returncode, 2)

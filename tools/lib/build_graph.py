@@ -2,6 +2,7 @@
 """Maps suites and rooms to the targets and tests of a build folder, from Meson's introspection data:
 
   build_graph.py BUILD suites NAME...   the targets that tests of these suites need, one per line, or 'all'
+  build_graph.py BUILD without NAME...  the targets that all other tests need
   build_graph.py BUILD python           the targets of the Python package
   build_graph.py BUILD tests ROOM...    the tests of these rooms, one per line; without ROOM the names of all rooms
   build_graph.py BUILD targets ROOM...  the targets that those tests need
@@ -94,6 +95,9 @@ class Build:
                 raise Refused(f"there is no suite '{name}': the suites are {', '.join(known)}")
         return self.needs_of([test for test in self.tests if self.suites_of(test).intersection(names)])
 
+    def targets_without_suites(self, names):
+        return self.needs_of([test for test in self.tests if not self.suites_of(test).intersection(names)])
+
     def targets_of_python(self):
         plan = self.introspection("install_plan").get("targets", {})
         return sorted(os.path.relpath(path, self.folder) for path, row in plan.items() if row["tag"] == "python")
@@ -148,6 +152,8 @@ def text_of(path):
 def lines(build, what, names):
     if what == "suites":
         return build.targets_of_suites(names)
+    if what == "without":
+        return build.targets_without_suites(names)
     if what == "python":
         return build.targets_of_python()
     if what == "targets":
