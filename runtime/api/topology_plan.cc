@@ -109,9 +109,9 @@ rondo_status_t rondo_topology_stars(rondo_topology_t topology, rondo_topology_st
     RONDO_TRY(check_topology(topology));
     RONDO_TRY(check_struct("stars", stars));
     const TopologyGraph links = api::usual_links(*topology, 0);
-    RONDO_TRY_ASSIGN(const StarPlan plan, find_stars(links, links.gpus()));
     RONDO_TRY_ASSIGN(const BandwidthBound bound,
                      in_network_bound(links, links.gpus(), CollectiveKind::AllReduce));
+    RONDO_TRY_ASSIGN(const StarPlan plan, find_stars(links, links.gpus()));
     stars->bandwidth = api::gigabytes(plan.bus_kBps);
     stars->ceiling = api::gigabytes(bound.bus);
     stars->heads = static_cast<int>(plan.stars.size());

@@ -13,7 +13,8 @@
 //            head                            head
 //
 // Hence a link from or to a GPU carries the whole vector once, and the part of which it is the head once
-// more. Several NVSwitches are used at once, each for as much as the narrowest links to it allow.
+// more. Several NVSwitches are used at once, each for as much as the narrowest links to it allow. Bandwidths
+// are as bandwidth_bound() takes them (limit/bound.h).
 #pragma once
 
 #include <span>
