@@ -2,7 +2,6 @@
 #include "ipc_handle_exchange.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.h"
 #include "bootstrap/membership.h"
@@ -12,29 +11,15 @@ namespace rondo {
 namespace {
 
 constexpr auto kStagingPort = static_cast<uint32_t>(Port::Staging);
-constexpr uint32_t kOfferMagic = 0x67747352;  // "Rstg"
 
 /// Bytes of the words and the window table that follows them.
 size_t words_bytes(int nranks) { return WordTable::bytes(nranks) + WindowTable::bytes(nranks); }
 
-template <class T>
-std::span<const std::byte> bytes_of(const T& message) {
-  return std::as_bytes(std::span(&message, 1));
-}
-
 }  // namespace
 
 struct IpcHandleExchange::Offer {
-  uint32_t magic = kOfferMagic;
-  uint32_t on_host = 0;
   uint64_t staging_bytes = 0;  // as configured
-  uint64_t size = 0;           // of the attached memory; 0: none
-};
-
-struct IpcHandleExchange::Verdict {
-  uint32_t magic = kOfferMagic;
-  uint32_t can = 0;
-  char objection[240] = "";
+  uint64_t size = 0;           // of the attached staging; 0: none
 };
 
 Progress IpcHandleExchange::advance() {
@@ -42,11 +27,11 @@ Progress IpcHandleExchange::advance() {
   const auto moved = step();
   if (!moved.ok()) {
     failure_ = moved.status();
-    sockets_.clear();
+    exchanges_.clear();
     return Progress::Failed;
   }
   if (!moved.value()) return Progress::Stuck;
-  return sockets_.empty() ? Progress::Done : Progress::Moved;
+  return exchanges_.empty() ? Progress::Done : Progress::Moved;
 }
 
 Result<bool> IpcHandleExchange::step() {
@@ -77,14 +62,14 @@ Result<bool> IpcHandleExchange::step() {
 int IpcHandleExchange::blocked_on() const {
   const bool meeting = stage_ == ExchangeStage::Offer;
   for (int rank = 0; rank < size(); ++rank)
-    if (rank != self() && !(meeting ? sockets_.contains(rank) : heard_.contains(rank))) return rank;
+    if (rank != self() && !(meeting ? exchanges_.contains(rank) : heard_.contains(rank))) return rank;
   return -1;
 }
 
 /// In each pair, the higher rank dials.
 Result<bool> IpcHandleExchange::find_sockets() {
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank == self() || sockets_.contains(rank)) continue;
+    if (rank == self() || exchanges_.contains(rank)) continue;
     ConnectRequest purpose{
         .kind = ConnectKind::Data, .communicator = membership_->id(), .port = kStagingPort};
     Fd fd;
@@ -96,46 +81,37 @@ Result<bool> IpcHandleExchange::find_sockets() {
       purpose.from_rank = membership_->session_rank(rank);
       fd = membership_->session()->arrived(purpose);
     }
-    if (fd.valid()) sockets_[rank] = std::move(fd);
+    if (fd.valid()) exchanges_.emplace(rank, HandleExchange(std::move(fd), membership_->peer(rank).text()));
   }
-  return static_cast<int>(sockets_.size()) + 1 == size();
+  return static_cast<int>(exchanges_.size()) + 1 == size();
 }
 
-/// Keeps the segment and maps its first `reached_bytes` for the device. `rank`: the owner if it is staging,
-/// else -1.
-void IpcHandleExchange::keep(int rank, SharedSegment segment, size_t reached_bytes) {
-  auto window = gpu::HostWindow::open(membership_->device(), segment.data(), reached_bytes);
-  if (!window.ok()) {
-    objection_ = window.status().message();
-    return;
-  }
-  if (rank >= 0) made_->staging[static_cast<size_t>(rank)] = window.value().data();
-  made_->windows.push_back(window.take());
-  made_->host_memory.push_back(std::move(segment));
+void IpcHandleExchange::keep(int rank, gpu::OfferedMemory staging) {
+  made_->staging[static_cast<size_t>(rank)] = staging.data();
+  made_->staging_memory.push_back(std::move(staging));
 }
 
+/// Maps the words for the device, but not the window table.
 void IpcHandleExchange::keep_words(SharedSegment segment) {
   const size_t bytes = WordTable::bytes(size());
   made_->host_words = WordTable(segment.data(), size());
   made_->window_table = WindowTable(segment.data() + bytes, size());
-  keep(-1, std::move(segment), bytes);
-  if (objection_.empty()) made_->words = WordTable(made_->windows.back().data(), size());
+  auto window = gpu::HostWindow::open(membership_->device(), segment.data(), bytes);
+  if (!window.ok()) {
+    objection_ = window.status().message();
+    return;
+  }
+  made_->words = WordTable(window.value().data(), size());
+  made_->words_memory = std::move(segment);
+  made_->words_window = window.take();
 }
 
 Status IpcHandleExchange::make_staging() {
-  const size_t bytes = made_->geometry.bytes();
-  if (on_host_) {
-    RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
-    staging_fd_ = std::move(made.memfd);
-    staging_size_ = bytes;
-    keep(self(), std::move(made.segment), bytes);
-    return {};
-  }
-  RONDO_TRY_ASSIGN(gpu::SharedMemory memory, gpu::SharedMemory::create(membership_->device(), bytes));
-  RONDO_TRY_ASSIGN(staging_fd_, memory.exported());
-  staging_size_ = memory.bytes();
-  made_->staging[static_cast<size_t>(self())] = memory.data();
-  made_->device_memory.push_back(std::move(memory));
+  RONDO_TRY_ASSIGN(gpu::OfferedMemory::Made made,
+                   gpu::OfferedMemory::make(on_host_, membership_->device(), made_->geometry.bytes()));
+  staging_fd_ = std::move(made.descriptor);
+  staging_size_ = made.memory.bytes();
+  keep(self(), std::move(made.memory));
   return {};
 }
 
@@ -164,23 +140,21 @@ Status IpcHandleExchange::make_own() {
 Status IpcHandleExchange::offer() {
   RONDO_TRY(make_own());
   heard_.clear();
-  const Offer own{.on_host = on_host_ ? 1u : 0u, .staging_bytes = staging_bytes_, .size = staging_size_};
+  const Offer own{.staging_bytes = staging_bytes_, .size = staging_size_};
   std::vector<int> descriptors;
   if (words_fd_.valid()) descriptors.push_back(words_fd_.get());
   if (staging_size_ != 0) descriptors.push_back(staging_fd_.get());
-  for (const auto& [rank, socket] : sockets_) RONDO_TRY(send_descriptors(socket, bytes_of(own), descriptors));
+  for (const auto& [rank, exchange] : exchanges_) RONDO_TRY(exchange.offer(own, descriptors));
   return {};
 }
 
 Result<bool> IpcHandleExchange::hear_offers() {
-  for (const auto& [rank, socket] : sockets_) {
+  for (const auto& [rank, exchange] : exchanges_) {
     if (heard_.contains(rank)) continue;
     Offer offer;
-    RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(std::span(&offer, 1))));
-    if (!arrived) continue;
-    if (arrived->bytes != sizeof offer || offer.magic != kOfferMagic)
-      return error(Code::RemoteError, "{} left while GPU memory was shared", membership_->peer(rank).text());
-    RONDO_TRY(believe(rank, offer, std::move(arrived->attached)));
+    RONDO_TRY_ASSIGN(auto attached, exchange.hear_offer(offer));
+    if (!attached) continue;
+    RONDO_TRY(believe(rank, offer, std::move(*attached)));
     heard_[rank] = "";
   }
   return all_heard();
@@ -200,19 +174,13 @@ Status IpcHandleExchange::believe(int rank, const Offer& offer, std::vector<Fd> 
     keep_words(std::move(words));
   }
   if (offer.size == 0) return {};
-  if (on_host_) {
-    RONDO_TRY_ASSIGN(SharedSegment staging, SharedSegment::map(attached.back(), made_->geometry.bytes()));
-    keep(rank, std::move(staging), made_->geometry.bytes());
-    return {};
-  }
-  auto opened = gpu::SharedMemory::open(attached.back(), offer.size, membership_->device());
-  if (!opened.ok()) {
-    objection_ = fmt::format("its GPU cannot reach that of {}: {}", membership_->peer(rank).text(),
+  auto opened = gpu::OfferedMemory::open(on_host_, membership_->device(), attached.back(), offer.size,
+                                         made_->geometry.bytes());
+  if (opened.ok())
+    keep(rank, opened.take());
+  else
+    objection_ = fmt::format("its GPU cannot reach memory of {}: {}", membership_->peer(rank).text(),
                              opened.status().message());
-    return {};
-  }
-  made_->staging[static_cast<size_t>(rank)] = opened.value().data();
-  made_->device_memory.push_back(opened.take());
   return {};
 }
 
@@ -220,24 +188,17 @@ Status IpcHandleExchange::judge() {
   heard_.clear();
   staging_fd_.close();
   words_fd_.close();
-  Verdict own{.can = objection_.empty() ? 1u : 0u};
-  std::strncpy(own.objection, objection_.c_str(), sizeof own.objection - 1);
-  for (const auto& [rank, socket] : sockets_) RONDO_TRY(send_descriptors(socket, bytes_of(own), {}));
+  for (const auto& [rank, exchange] : exchanges_) RONDO_TRY(exchange.judge(objection_));
   return {};
 }
 
 Result<bool> IpcHandleExchange::hear_verdicts() {
-  for (const auto& [rank, socket] : sockets_) {
+  for (const auto& [rank, exchange] : exchanges_) {
     if (heard_.contains(rank)) continue;
-    Verdict verdict;
-    RONDO_TRY_ASSIGN(auto arrived,
-                     receive_descriptors(socket, std::as_writable_bytes(std::span(&verdict, 1))));
-    if (!arrived) continue;
-    if (arrived->bytes != sizeof verdict || verdict.magic != kOfferMagic)
-      return error(Code::RemoteError, "{} left while GPU memory was shared", membership_->peer(rank).text());
-    verdict.objection[sizeof verdict.objection - 1] = 0;
+    RONDO_TRY_ASSIGN(const auto objection, exchange.hear_verdict());
+    if (!objection) continue;
     heard_[rank] =
-        verdict.can != 0 ? "" : fmt::format("{}: {}", membership_->peer(rank).text(), verdict.objection);
+        objection->empty() ? "" : fmt::format("{}: {}", membership_->peer(rank).text(), *objection);
   }
   return all_heard();
 }
@@ -249,7 +210,7 @@ Result<bool> IpcHandleExchange::conclude() {
   const auto objects =
       std::find_if(heard_.begin(), heard_.end(), [](const auto& one) { return !one.second.empty(); });
   if (objects == heard_.end()) {
-    sockets_.clear();
+    exchanges_.clear();
     return true;
   }
   made_.reset();

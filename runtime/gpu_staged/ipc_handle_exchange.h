@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/handle_exchange.h"
 #include "base/shared_segment.h"
 #include "bootstrap/membership.h"
 #include "exec/task.h"
+#include "gpu/offered_memory.h"
 #include "gpu/shared_memory.h"
 #include "staging.h"
 #include "window_table.h"
@@ -29,9 +31,9 @@ struct PeerMappings {
   WindowTable window_table;         // after the words; not mapped on any device
 
   // Owners of the memory above.
-  std::vector<gpu::SharedMemory> device_memory;
-  std::vector<SharedSegment> host_memory;
-  std::vector<gpu::HostWindow> windows;          // onto host_memory; destroyed before it
+  std::vector<gpu::OfferedMemory> staging_memory;
+  SharedSegment words_memory;                    // with the window table
+  gpu::HostWindow words_window;                  // onto words_memory; destroyed before it
   std::shared_ptr<const void> exported_windows;  // set if peers still have one open
 };
 
@@ -46,7 +48,7 @@ class IpcHandleExchange final : public Task {
   /// Whether all ranks failed alike, before anything was done.
   bool refused() const override { return failure_.code() == Code::Unsupported; }
   int blocked_on() const override;
-  void abandon() override { sockets_.clear(); }
+  void abandon() override { exchanges_.clear(); }
 
   /// The result, once Done.
   std::unique_ptr<PeerMappings> take() { return std::move(made_); }
@@ -54,7 +56,6 @@ class IpcHandleExchange final : public Task {
  private:
   enum class ExchangeStage { Offer, HearOffers, HearVerdicts };
   struct Offer;
-  struct Verdict;
 
   int self() const { return membership_->rank(); }
   int size() const { return membership_->size(); }
@@ -66,20 +67,19 @@ class IpcHandleExchange final : public Task {
   Status offer();
   Result<bool> hear_offers();
   Status believe(int rank, const Offer& offer, std::vector<Fd> attached);
-  void open_staging(int rank, const Fd& fd);
   Status judge();
   Result<bool> hear_verdicts();
   Result<bool> conclude();
-  void keep(int rank, SharedSegment segment, size_t reached_bytes);
+  void keep(int rank, gpu::OfferedMemory staging);
   void keep_words(SharedSegment segment);
   bool all_heard() const { return static_cast<int>(heard_.size()) + 1 == size(); }
 
   const MembershipPtr membership_;
   const size_t staging_bytes_;
   ExchangeStage stage_ = ExchangeStage::Offer;
-  bool on_host_ = false;              // second attempt, with staging in host memory
-  std::map<int, Fd> sockets_;         // by rank
-  std::map<int, std::string> heard_;  // objections heard in this stage, by rank; "": none
+  bool on_host_ = false;                     // second attempt, with staging in host memory
+  std::map<int, HandleExchange> exchanges_;  // by rank
+  std::map<int, std::string> heard_;         // objections heard in this stage, by rank; "": none
   std::unique_ptr<PeerMappings> made_;
   Fd staging_fd_;
   Fd words_fd_;

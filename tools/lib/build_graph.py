@@ -25,7 +25,8 @@ CHOSEN = {
     "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "kernels-device_execute"),
     "runtime/algorithms": ("schedule-association", "schedule-cost", "schedule-ordered", "schedule-pull_plan"),
     "runtime/api": ("runtime-arguments", "runtime-names"),
-    "runtime/base": ("schedule-association", "runtime-words", "runtime-settings", "runtime-log"),
+    "runtime/base": ("schedule-association", "runtime-words", "runtime-handle_exchange",
+                     "runtime-settings", "runtime-log"),
     "runtime/bindings/nccl": ("nccl-parts", "nccl-life", "nccl-symbols", "nccl-words"),
     "runtime/bindings/torch": (),  # tools/test --suite torch
     "runtime/call": ("runtime-arguments", "runtime-groups"),
