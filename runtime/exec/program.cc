@@ -97,8 +97,10 @@ std::vector<int> Program::peers_of(size_t lane) const {
 
 void Program::adopt(size_t lane, int peer, Connection* connection) {
   all_.push_back(connection);
-  if (posts(lane, peer, false)) posting_.push_back(connection);
-  if (posts(lane, peer, true)) posting_in_place_.push_back(connection);
+  if (ZeroCopy* const zero_copy = connection->zero_copy()) {
+    if (posts(lane, peer, false)) posting_.push_back(zero_copy);
+    if (posts(lane, peer, true)) posting_in_place_.push_back(zero_copy);
+  }
   for (size_t set = 0; set < schedule_.peer_sets.size(); ++set) {
     const auto& ranks = schedule_.peer_sets[set];
     for (size_t i = 0; i < ranks.size(); ++i)

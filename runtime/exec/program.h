@@ -7,6 +7,7 @@
 
 #include "schedule/schedule.h"
 #include "transports/connection.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 
@@ -48,8 +49,8 @@ class Program {
   }
   /// Whether a Step writes to the Output what no Step reads from there.
   bool settles(size_t lane, size_t step) const { return settled_[lane][step]; }
-  /// The connections that stable Steps send on.
-  const std::vector<Connection*>& posting_connections(bool in_place) const {
+  /// Of the connections that stable Steps send on, those that can post.
+  const std::vector<ZeroCopy*>& posting_connections(bool in_place) const {
     return in_place ? posting_in_place_ : posting_;
   }
 
@@ -65,8 +66,8 @@ class Program {
   std::vector<std::vector<bool>> stable_;
   std::vector<std::vector<bool>> stable_in_place_;
   std::vector<std::vector<bool>> settled_;
-  std::vector<Connection*> posting_;
-  std::vector<Connection*> posting_in_place_;
+  std::vector<ZeroCopy*> posting_;
+  std::vector<ZeroCopy*> posting_in_place_;
 };
 
 }  // namespace rondo

@@ -34,7 +34,7 @@ void StepExecutor::export_memory(const std::byte* buffer) {
   if (exporter.empty()) return;
   const auto memory = find_exportable(buffer, 1);
   if (!memory) return;
-  for (Connection* connection : exporter) connection->export_memory(*memory);
+  for (ZeroCopy* zero_copy : exporter) zero_copy->export_memory(*memory);
 }
 
 Progress StepExecutor::advance() {
@@ -130,7 +130,7 @@ StepExecutor::StepOutcome StepExecutor::gather_operands(size_t lane, const Step&
       continue;
     }
     if (std::byte* place = place_of_arrival(step, lanes_[lane].tile, bytes))
-      connections[i]->expect(place, bytes, message_);
+      if (ZeroCopy* const zero_copy = connections[i]->zero_copy()) zero_copy->expect(place, bytes, message_);
     const auto arrival = connections[i]->peek();
     if (!arrival) return block_on(ranks[i], *connections[i], Connection::Awaiting::Arrival);
     if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
@@ -172,10 +172,11 @@ bool StepExecutor::may_be_read(const Step& step) const {
 /// Whether a Step's value is posted to this peer rather than copied to a slot.
 bool StepExecutor::is_posted(const Connection& connection, const Step& step, const std::byte* value,
                              size_t bytes) const {
-  switch (connection.zero_copy(value, bytes)) {
-    case Connection::ZeroCopy::Mapped: return true;
-    case Connection::ZeroCopy::Read: return may_be_read(step);
-    case Connection::ZeroCopy::None: break;
+  if (connection.zero_copy() == nullptr) return false;
+  switch (connection.zero_copy()->post_mode(value, bytes)) {
+    case ZeroCopy::PostMode::Mapped: return true;
+    case ZeroCopy::PostMode::Read: return may_be_read(step);
+    case ZeroCopy::PostMode::None: break;
   }
   return false;
 }
@@ -200,7 +201,8 @@ StepExecutor::StepOutcome StepExecutor::reserve_targets(size_t lane, const Step&
       targets_.push_back({connections[i], nullptr});
     else
       targets_.push_back(
-          {connections[i], slot, connections[i]->filling(bytes, by_reference && may_be_read(step))});
+          {connections[i], slot,
+           filling_by(connections[i]->fill_hints(), bytes, by_reference && may_be_read(step))});
   }
   return StepOutcome::Done;
 }
@@ -303,7 +305,9 @@ void StepExecutor::fill(Target& target, FoldArgs args, const std::byte* value, s
 /// Whether the result was computed from the peers' messages, and not from what overwrote them.
 bool StepExecutor::read_intact() {
   const bool all = std::all_of(operands_.begin(), operands_.end(), [](const Operand& operand) {
-    return operand.connection == nullptr || operand.connection->intact();
+    const ZeroCopy* const zero_copy =
+        operand.connection != nullptr ? operand.connection->zero_copy() : nullptr;
+    return zero_copy == nullptr || zero_copy->intact();
   });
   if (!all) failure_ = error(Code::RemoteError, "a peer cancelled a message while it was being read");
   return all;
@@ -313,7 +317,8 @@ bool StepExecutor::read_intact() {
 bool StepExecutor::post(const Step& step, size_t tile, size_t bytes) {
   for (const Target& target : targets_) {
     if (target.slot != nullptr) continue;
-    if (target.connection->post(start_of(Program::value_place(step), tile), bytes, message_)) continue;
+    const std::byte* const value = start_of(Program::value_place(step), tile);
+    if (target.connection->zero_copy()->post(value, bytes, message_)) continue;
     failure_ = error(Code::InvalidUsage, "memory from rondo_mem_alloc() was freed while {} used it",
                      describe(message_));
     return false;
@@ -325,7 +330,7 @@ bool StepExecutor::post(const Step& step, size_t tile, size_t bytes) {
 void StepExecutor::hand_over(size_t bytes) {
   for (const Target& target : targets_) {
     if (target.slot == nullptr) continue;
-    if (target.filling.is_timed) target.connection->filled(target.fill_ns);
+    if (target.filling.is_timed) target.connection->fill_hints()->filled(target.fill_ns);
     target.connection->commit(bytes, message_);
   }
   for (const Operand& operand : operands_)
@@ -348,8 +353,10 @@ Awaited StepExecutor::awaited() {
 }
 
 void StepExecutor::abandon() {
-  for (Connection* connection : program_.all_connections()) connection->stop_reading();
-  for (Connection* connection : program_.all_connections()) connection->cancel();
+  for (const Connection* connection : program_.all_connections())
+    if (connection->zero_copy() != nullptr) connection->zero_copy()->stop_reading();
+  for (const Connection* connection : program_.all_connections())
+    if (connection->zero_copy() != nullptr) connection->zero_copy()->cancel();
 }
 
 bool StepExecutor::flush() {

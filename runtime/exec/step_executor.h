@@ -8,6 +8,7 @@
 #include "exec/call_args.h"
 #include "exec/task.h"
 #include "program.h"
+#include "transports/hints.h"
 
 namespace rondo {
 
@@ -38,7 +39,7 @@ class StepExecutor final : public Task {
   struct Target {
     Connection* connection;
     std::byte* slot;  // null: by reference
-    Connection::Filling filling = {};
+    FillHints::Filling filling = {};
     int64_t fill_ns = 0;
   };
   enum class StepOutcome { Done, Stuck, Failed };

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "kernels/stream_copy.h"
 #include "message.h"
+#include "transports/hints.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 namespace {
@@ -19,13 +21,36 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
 
 void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, size_t bytes,
                bool could_post) {
-  const Connection::Filling filling = connection.filling(bytes, could_post);
+  FillHints* const hints = connection.fill_hints();
+  const FillHints::Filling filling = filling_by(hints, bytes, could_post);
   const int64_t start_ns = filling.is_timed ? now_ns() : 0;
   if (filling.streams)
     stream_copy(slot, data, bytes);
   else
     std::memcpy(slot, data, bytes);
-  if (filling.is_timed) connection.filled(now_ns() - start_ns);
+  if (filling.is_timed) hints->filled(now_ns() - start_ns);
+}
+
+/// Whether the data was posted. Requires a free slot.
+bool post(const Connection& connection, const std::byte* data, size_t bytes, const Signature& signature) {
+  ZeroCopy* const zero_copy = connection.zero_copy();
+  if (zero_copy == nullptr) return false;
+  if (const auto memory = find_exportable(data, bytes)) zero_copy->export_memory(*memory);
+  return zero_copy->can_post(data, bytes) && zero_copy->post(data, bytes, signature);
+}
+
+/// Whether the arrival stayed valid while it was read.
+bool intact(const Connection& connection) {
+  return connection.zero_copy() == nullptr || connection.zero_copy()->intact();
+}
+
+void expect(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
+  if (connection.zero_copy() != nullptr) connection.zero_copy()->expect(place, bytes, signature);
+}
+
+/// Withdraws what was posted or expected there.
+void withdraw(const Connection* connection) {
+  if (connection != nullptr && connection->zero_copy() != nullptr) connection->zero_copy()->cancel();
 }
 
 }  // namespace
@@ -137,7 +162,7 @@ void PointToPoint::abandon(const SendRequest& request) {
   Outgoing& out = found->second;
   out.unannounced += std::erase_if(out.to_announce, is_it);
   // Data without a grant was copied to a slot or has not been sent.
-  if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) out.connection->cancel();
+  if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) withdraw(out.connection);
 }
 
 void PointToPoint::abandon(const RecvRequest& request) {
@@ -146,15 +171,13 @@ void PointToPoint::abandon(const RecvRequest& request) {
   for (auto& [source, in] : in_) {
     const bool had_begun = std::erase_if(in.receiving, is_it) != 0;
     const bool was_expected = was_posted && source == request.peer && request.capacity >= kMinPlaced;
-    if (in.connection != nullptr && (had_begun || was_expected)) in.connection->cancel();
+    if (had_begun || was_expected) withdraw(in.connection);
   }
 }
 
 void PointToPoint::cancel() {
-  for (const auto& [peer, out] : out_)
-    if (out.connection != nullptr) out.connection->cancel();
-  for (const auto& [source, in] : in_)
-    if (in.connection != nullptr) in.connection->cancel();
+  for (const auto& [peer, out] : out_) withdraw(out.connection);
+  for (const auto& [source, in] : in_) withdraw(in.connection);
 }
 
 void PointToPoint::note_unasked(PendingMessages& pending) const {
@@ -261,10 +284,7 @@ void PointToPoint::put(Connection& connection, Header header, const std::byte* d
   }
   const Signature signature = header.signature();
   const bool is_data = header.kind == Header::MessageKind::Data && bytes >= kMinPlaced;
-  if (is_data) {
-    if (const auto memory = find_exportable(data, bytes)) connection.export_memory(*memory);
-    if (connection.can_post(data, bytes) && connection.post(data, bytes, signature)) return;
-  }
+  if (is_data && post(connection, data, bytes, signature)) return;
   if (bytes != 0) fill_slot(connection, slot, data, bytes, is_data);
   connection.commit(bytes, signature);
 }
@@ -305,7 +325,8 @@ void PointToPoint::expect_next(int source, const Incoming& in) const {
     const size_t bytes = std::min(room, request.bytes - request.arrived);
     const Header header{Header::MessageKind::Data, request.got_tag, request.id, request.bytes,
                         request.type_bytes};
-    if (bytes >= kMinPlaced) in.connection->expect(request.data + request.arrived, bytes, header.signature());
+    if (bytes >= kMinPlaced)
+      expect(*in.connection, request.data + request.arrived, bytes, header.signature());
     return;
   }
   const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
@@ -316,7 +337,7 @@ void PointToPoint::expect_next(int source, const Incoming& in) const {
   const RecvRequest& request = **next;
   const Header header{Header::MessageKind::Eager, request.tag, 0, request.capacity, request.type_bytes};
   if (request.capacity >= kMinPlaced && request.capacity <= room)
-    in.connection->expect(request.data, request.capacity, header.signature());
+    expect(*in.connection, request.data, request.capacity, header.signature());
 }
 
 bool PointToPoint::progress_in(int source, Incoming& in) {
@@ -389,7 +410,7 @@ void PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   RecvRequest& request = **found;
   std::byte* place = request.data + request.arrived;
   if (data != place) std::memcpy(place, data, bytes);
-  if (!in.connection->intact()) {
+  if (!intact(*in.connection)) {
     failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
     return;
   }

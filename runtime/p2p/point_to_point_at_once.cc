@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "p2p/point_to_point.h"
+#include "transports/hints.h"
 
 namespace rondo {
 
@@ -11,7 +12,8 @@ namespace rondo {
 std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
   if (auto arrival = connection.peek()) return arrival;
   connection.flushed();  // credits must leave
-  if (!connection.poll_briefly()) return std::nullopt;
+  const WaitHints* const hints = connection.wait_hints();
+  if (hints == nullptr || !hints->poll_briefly()) return std::nullopt;
   return connection.peek();
 }
 
@@ -49,22 +51,24 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   return Progress::Done;
 }
 
-/// The connections to and from the peer; null if there is none.
-std::array<Connection*, 2> PointToPoint::connections_with(int peer) const {
-  const auto out = out_.find(peer);
-  const auto in = in_.find(peer);
-  return {out != out_.end() ? out->second.connection : nullptr,
-          in != in_.end() ? in->second.connection : nullptr};
+/// Of the connections to and from the peer; null: none.
+std::array<WaitHints*, 2> PointToPoint::wait_hints(int peer) const {
+  const auto hints_in = [peer](const auto& connections) -> WaitHints* {
+    const auto found = connections.find(peer);
+    if (found == connections.end() || found->second.connection == nullptr) return nullptr;
+    return found->second.connection->wait_hints();
+  };
+  return {hints_in(out_), hints_in(in_)};
 }
 
 void PointToPoint::set_yielding(int peer, bool is_yielding) {
-  for (Connection* connection : connections_with(peer))
-    if (connection != nullptr) connection->set_yielding(is_yielding);
+  for (WaitHints* hints : wait_hints(peer))
+    if (hints != nullptr) hints->set_yielding(is_yielding);
 }
 
 bool PointToPoint::is_yielding(int peer) const {
-  const auto says_so = [](const Connection* one) { return one != nullptr && one->is_peer_yielding(); };
-  return std::ranges::any_of(connections_with(peer), says_so);
+  const auto says_so = [](const WaitHints* hints) { return hints != nullptr && hints->is_peer_yielding(); };
+  return std::ranges::any_of(wait_hints(peer), says_so);
 }
 
 }  // namespace rondo

@@ -7,6 +7,7 @@
 #include "ends.h"
 #include "process.h"
 #include "seed.h"
+#include "transports/zero_copy.h"
 
 namespace rondo::test {
 namespace {
@@ -141,17 +142,19 @@ TEST_CASE("sent messages are eventually flushed, posted memory only once it has 
     ends.acceptor->peek();  // lets it arrive
     return ends.dialler->flushed();
   }));
+  ZeroCopy* const zero_copy = ends.dialler->zero_copy();
+  if (zero_copy == nullptr) return;
   const ExportedMemory mine(500);
-  ends.dialler->export_memory(mine.exportable());
+  zero_copy->export_memory(mine.exportable());
   ends.acceptor->peek();  // learns of the export
-  if (!ends.dialler->can_post(mine.data(), mine.size())) {
-    REQUIRE_FALSE(ends.dialler->post(mine.data(), mine.size(), {}));
+  if (!zero_copy->can_post(mine.data(), mine.size())) {
+    REQUIRE_FALSE(zero_copy->post(mine.data(), mine.size(), {}));
     return;
   }
   REQUIRE(eventually([&] { return ends.acceptor->peek().has_value(); }));
   ends.acceptor->release();
   fill(mine.data(), mine.size(), 1, 1);
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
+  REQUIRE(zero_copy->post(mine.data(), mine.size(), signature_of(1, 1)));
   REQUIRE(arrives(*ends.dialler, *ends.acceptor));
   const Arrival arrival = *ends.acceptor->peek();
   REQUIRE(fault(arrival, 500, 1, 1) == "");
@@ -163,12 +166,14 @@ TEST_CASE("sent messages are eventually flushed, posted memory only once it has 
 TEST_CASE("a post without credits is refused") {
   FOR_EACH_TRANSPORT();
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
+  ZeroCopy* const zero_copy = ends.dialler->zero_copy();
+  if (zero_copy == nullptr) return;
   const ExportedMemory mine(64 * 1024);
-  ends.dialler->export_memory(mine.exportable());
+  zero_copy->export_memory(mine.exportable());
   ends.acceptor->peek();  // lets its memory arrive, then learns of the export
-  if (!ends.dialler->can_post(mine.data(), mine.size())) return;
+  if (!zero_copy->can_post(mine.data(), mine.size())) return;
   int posted = 0;
-  while (posted < 10'000 && ends.dialler->post(mine.data(), mine.size(), {})) ++posted;
+  while (posted < 10'000 && zero_copy->post(mine.data(), mine.size(), {})) ++posted;
   REQUIRE(posted >= 2);
   REQUIRE(posted < 10'000);
   REQUIRE(ends.dialler->acquire() == nullptr);

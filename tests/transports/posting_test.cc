@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "ends.h"
+#include "transports/zero_copy.h"
 
 namespace rondo::test {
 namespace {
@@ -13,9 +14,9 @@ const Transport& local() { return *transport_by_name("local").value(); }
 /// Both ends of a transport that posts in shared memory, with memory that the dialler has exported.
 struct Posting {
   explicit Posting(size_t bytes) : mine(bytes) {
-    ends.dialler->export_memory(mine.exportable());
+    ends.dialler->zero_copy()->export_memory(mine.exportable());
     ends.acceptor->peek();  // lets its memory arrive, then learns of the export
-    REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
+    REQUIRE(ends.dialler->zero_copy()->can_post(mine.data(), mine.size()));
   }
   Ends ends = connect_ends(*transport_by_name(GENERATE("local", "shm")).value(), small_params());
   ExportedMemory mine;
@@ -24,7 +25,7 @@ struct Posting {
 TEST_CASE("the receiver sees the posted memory itself") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   const std::byte* const seen = ends.acceptor->peek()->data;
   mine.data()[999] = std::byte{77};
   REQUIRE(seen[999] == std::byte{77});
@@ -36,7 +37,7 @@ TEST_CASE("the receiver sees the posted memory itself") {
 TEST_CASE("a copied message after a posted one does not wait for its reader") {
   Posting posting(10);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   REQUIRE(send_one(*ends.dialler, 10, 1, 1));
   ends.acceptor->peek();
   ends.acceptor->release();
@@ -47,8 +48,8 @@ TEST_CASE("a copied message after a posted one does not wait for its reader") {
 TEST_CASE("a cancelled posted message is never read") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
-  ends.dialler->cancel();
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
+  ends.dialler->zero_copy()->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
 }
@@ -56,7 +57,7 @@ TEST_CASE("a cancelled posted message is never read") {
 TEST_CASE("destroying an end cancels its posted messages") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   ends.dialler.reset();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE_FALSE(ends.acceptor->status().ok());
@@ -65,33 +66,33 @@ TEST_CASE("destroying an end cancels its posted messages") {
 TEST_CASE("a reader that releases a message it could not use does not block the sender") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
-  ends.acceptor->stop_reading();
+  ends.acceptor->zero_copy()->stop_reading();
   const int64_t before_ns = now_ns();
-  ends.dialler->cancel();
-  REQUIRE(now_ns() - before_ns < Connection::kCancelMs * 1'000'000 / 2);
+  ends.dialler->zero_copy()->cancel();
+  REQUIRE(now_ns() - before_ns < ZeroCopy::kCancelMs * 1'000'000 / 2);
 }
 
 TEST_CASE("a message cancelled while it was read is known to be incomplete") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
-  REQUIRE(ends.acceptor->intact());
-  ends.dialler->cancel();
-  REQUIRE_FALSE(ends.acceptor->intact());
+  REQUIRE(ends.acceptor->zero_copy()->intact());
+  ends.dialler->zero_copy()->cancel();
+  REQUIRE_FALSE(ends.acceptor->zero_copy()->intact());
 }
 
 TEST_CASE("cancel waits for a peer that is reading, but not forever") {
   Posting posting(1000);
   auto& [ends, mine] = posting;
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), {}));
   REQUIRE(ends.acceptor->peek().has_value());
   const int64_t before_ns = now_ns();
   SECTION("a peer that never ends") {
-    ends.dialler->cancel();
-    REQUIRE(now_ns() - before_ns >= Connection::kCancelMs * 1'000'000);
+    ends.dialler->zero_copy()->cancel();
+    REQUIRE(now_ns() - before_ns >= ZeroCopy::kCancelMs * 1'000'000);
   }
   SECTION("a peer that ends soon") {
     std::atomic<bool> released = false;
@@ -100,7 +101,7 @@ TEST_CASE("cancel waits for a peer that is reading, but not forever") {
       released = true;
       ends.acceptor->release();
     });
-    ends.dialler->cancel();
+    ends.dialler->zero_copy()->cancel();
     REQUIRE(released);
     reader.join();
   }
@@ -113,7 +114,7 @@ TEST_CASE("after cancel, the memory belongs to its owner again") {
   Posting posting(64);
   auto& [ends, mine] = posting;
   fill(mine.data(), mine.size(), seed, 0);
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(seed, 0)));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), signature_of(seed, 0)));
   std::string seen;
   std::thread reader([&seen, &ends = posting.ends, seed] {
     for (int i = 0; i < 1000; ++i) {
@@ -124,7 +125,7 @@ TEST_CASE("after cancel, the memory belongs to its owner again") {
     }
   });
   for (uint64_t i = 0; i < mix(seed, 0) % 2000; ++i) ends.dialler->flushed();
-  ends.dialler->cancel();
+  ends.dialler->zero_copy()->cancel();
   fill(mine.data(), mine.size(), seed, 1);
   reader.join();
   REQUIRE(seen == "");

@@ -10,6 +10,8 @@
 
 #include "process.h"
 #include "shm/process_reader.h"
+#include "transports/hints.h"
+#include "transports/zero_copy.h"
 #include "watched.h"
 
 namespace rondo::test {
@@ -73,13 +75,13 @@ TEST_CASE("long messages are read in place, in both directions, and short ones a
   const bool dials = GENERATE(true, false);
   Connection& sender = dials ? *ends.dialler : *ends.acceptor;
   Connection& receiver = dials ? *ends.acceptor : *ends.dialler;
-  REQUIRE(sender.zero_copy(mine.data(), kBytes) == Connection::ZeroCopy::Read);
-  REQUIRE(sender.zero_copy(mine.data(), 1000) == Connection::ZeroCopy::None);
-  REQUIRE(sender.post(mine.data(), kBytes, signature_of(1, 0)));
+  REQUIRE(sender.zero_copy()->post_mode(mine.data(), kBytes) == ZeroCopy::PostMode::Read);
+  REQUIRE(sender.zero_copy()->post_mode(mine.data(), 1000) == ZeroCopy::PostMode::None);
+  REQUIRE(sender.zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
   REQUIRE(fault(*receiver.peek(), kBytes, 1, 0) == "");
   const std::byte* const seen = receiver.peek()->data;
   REQUIRE(receiver.peek()->data == seen);
-  REQUIRE(receiver.intact());
+  REQUIRE(receiver.zero_copy()->intact());
   REQUIRE_FALSE(sender.flushed());
   receiver.release();
   REQUIRE(sender.flushed());
@@ -91,8 +93,8 @@ TEST_CASE("a long message is read into the expected place only if it matches") {
   auto& [ends, mine] = both;
   const bool is_it = GENERATE(true, false);
   std::vector<std::byte> place(kBytes);
-  ends.acceptor->expect(place.data(), kBytes, signature_of(1, is_it ? 0 : 1));
-  REQUIRE(ends.dialler->post(mine.data(), kBytes, signature_of(1, 0)));
+  ends.acceptor->zero_copy()->expect(place.data(), kBytes, signature_of(1, is_it ? 0 : 1));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
   const auto arrival = ends.acceptor->peek();
   REQUIRE(fault(*arrival, kBytes, 1, 0) == "");
   REQUIRE((arrival->data == place.data()) == is_it);
@@ -103,27 +105,27 @@ TEST_CASE("nothing is read if either end forbids it") {
   const bool dialler = GENERATE(true, false);
   const Reading both(dialler ? ReadPeer::Never : ReadPeer::Always,
                      dialler ? ReadPeer::Always : ReadPeer::Never);
-  REQUIRE_FALSE(both.ends.dialler->can_post(both.mine.data(), kBytes));
-  REQUIRE_FALSE(both.ends.acceptor->can_post(both.mine.data(), kBytes));
+  REQUIRE_FALSE(both.ends.dialler->zero_copy()->can_post(both.mine.data(), kBytes));
+  REQUIRE_FALSE(both.ends.acceptor->zero_copy()->can_post(both.mine.data(), kBytes));
 }
 
 constexpr int64_t kLong_ns = 4'000'000'000;  // longer than any preemption of a receiver here
 
 /// Sends message `i` in the way that the connection chooses, and reports the given time for filling a slot.
-Connection::ZeroCopy send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
-                                  int64_t streaming_ns, int& streamed) {
+ZeroCopy::PostMode send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
+                                int64_t streaming_ns, int& streamed) {
   fill(data, kBytes, 1, i);
   std::byte* const slot = sender.acquire();
   REQUIRE(slot != nullptr);
-  const auto posting = sender.zero_copy(data, kBytes);
-  if (posting == Connection::ZeroCopy::Read) {
-    REQUIRE(sender.post(data, kBytes, signature_of(1, i)));
+  const auto posting = sender.zero_copy()->post_mode(data, kBytes);
+  if (posting == ZeroCopy::PostMode::Read) {
+    REQUIRE(sender.zero_copy()->post(data, kBytes, signature_of(1, i)));
     return posting;
   }
-  const Connection::Filling filling = sender.filling(kBytes, true);
+  const FillHints::Filling filling = sender.fill_hints()->filling(kBytes, true);
   std::memcpy(slot, data, kBytes);
   streamed += filling.streams ? 1 : 0;
-  if (filling.is_timed) sender.filled(filling.streams ? streaming_ns : plain_ns);
+  if (filling.is_timed) sender.fill_hints()->filled(filling.streams ? streaming_ns : plain_ns);
   sender.commit(kBytes, signature_of(1, i));
   return posting;
 }
@@ -138,7 +140,7 @@ TEST_CASE("messages take the way that was recently fastest, and the others are s
   int read = 0, streamed = 0;
   for (uint64_t i = 0; i < kMessages; ++i) {
     const auto posting = send_as_said(*ends.dialler, mine.data(), i, plain_ns, streaming_ns, streamed);
-    read += posting == Connection::ZeroCopy::Read ? 1 : 0;
+    read += posting == ZeroCopy::PostMode::Read ? 1 : 0;
     REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
     ends.acceptor->release();
     REQUIRE(ends.dialler->flushed());
@@ -153,8 +155,8 @@ TEST_CASE("a cancelled long message is not read") {
   if (!may_read()) return;
   Reading both;
   auto& [ends, mine] = both;
-  REQUIRE(ends.dialler->post(mine.data(), kBytes, {}));
-  ends.dialler->cancel();
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, {}));
+  ends.dialler->zero_copy()->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
 }
@@ -168,7 +170,7 @@ TEST_CASE("messages that cannot be read in place are copied instead, and so are 
   std::vector<std::byte> mine(2 * kBytes);
   for (uint64_t i = 0; i < 2; ++i) {
     fill(mine.data() + i * kBytes, kBytes, 1, i);
-    REQUIRE(ends.dialler->post(mine.data() + i * kBytes, kBytes, signature_of(1, i)));
+    REQUIRE(ends.dialler->zero_copy()->post(mine.data() + i * kBytes, kBytes, signature_of(1, i)));
     watched.segment.fifo(0, agreed(reading())).headers[i].note = shm::Note::of_address(nullptr);
   }
   for (uint64_t i = 0; i < 2; ++i) {
@@ -179,7 +181,7 @@ TEST_CASE("messages that cannot be read in place are copied instead, and so are 
     ends.acceptor->release();
   }
   REQUIRE(ends.dialler->flushed());
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), kBytes));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), kBytes));
   REQUIRE(send_one(*ends.dialler, kBytes, 1, 2));
   REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 2) == "");
 }
@@ -206,7 +208,7 @@ TEST_CASE("a peer that requests a copy of a message whose slot has held a posted
   const uint64_t slots = 3;
   std::vector<std::byte> mine(kBytes);
   fill(mine.data(), kBytes, 1, 0);
-  REQUIRE(ends.dialler->post(mine.data(), kBytes, signature_of(1, 0)));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->release();
   for (uint64_t i = 1; i <= slots; ++i) REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
@@ -256,8 +258,8 @@ TEST_CASE("a process reads its parent's long messages, or gets copies if reading
     std::byte* const place = mine.data() + i * kBytes;
     fill(place, kBytes, 1, i);
     REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
-    if (ends.dialler->can_post(place, kBytes))
-      has_posted = ends.dialler->post(place, kBytes, signature_of(1, i));
+    if (ends.dialler->zero_copy()->can_post(place, kBytes))
+      has_posted = ends.dialler->zero_copy()->post(place, kBytes, signature_of(1, i));
     else
       REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
     REQUIRE(eventually([&] { return ends.dialler->flushed(); }));

@@ -14,6 +14,7 @@
 
 #include "ends.h"
 #include "process.h"
+#include "transports/zero_copy.h"
 #include "watched.h"
 
 namespace rondo::test {
@@ -175,10 +176,10 @@ size_t mapped_memfds() {
 }
 
 void post_and_release(Ends& ends, const ExportedMemory& mine) {
-  ends.dialler->export_memory(mine.exportable());
+  ends.dialler->zero_copy()->export_memory(mine.exportable());
   ends.acceptor->peek();  // learns of the export
-  REQUIRE(ends.dialler->can_post(mine.data(), mine.size()));
-  REQUIRE(ends.dialler->post(mine.data(), mine.size(), signature_of(1, 1)));
+  REQUIRE(ends.dialler->zero_copy()->can_post(mine.data(), mine.size()));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), mine.size(), signature_of(1, 1)));
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->release();
   REQUIRE(ends.dialler->flushed());
@@ -214,16 +215,16 @@ TEST_CASE("shm: only exported memory can be posted, and only within its bounds")
   Ends ends = connect_ends(shm_transport(), small_params());
   ends.acceptor->peek();
   const ExportedMemory mine(100);
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
-  REQUIRE_FALSE(ends.dialler->post(mine.data(), 100, {}));
-  ends.dialler->export_memory(mine.exportable());
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));  // the peer has not mapped it yet
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), 100));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->post(mine.data(), 100, {}));
+  ends.dialler->zero_copy()->export_memory(mine.exportable());
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), 100));  // the peer has not mapped it yet
   ends.acceptor->peek();
-  REQUIRE(ends.dialler->can_post(mine.data() + 99, 1));
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data() + 1, 100));
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data() - 1, 1));
+  REQUIRE(ends.dialler->zero_copy()->can_post(mine.data() + 99, 1));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data() + 1, 100));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data() - 1, 1));
   const std::vector<std::byte> other(100);
-  REQUIRE_FALSE(ends.dialler->can_post(other.data(), 100));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(other.data(), 100));
 }
 
 TEST_CASE("shm: bytes are copied if a peer has no descriptor left to map memory") {
@@ -232,7 +233,7 @@ TEST_CASE("shm: bytes are copied if a peer has no descriptor left to map memory"
   const ExportedMemory before(100);
   post_and_release(ends, before);
   const ExportedMemory mine(100);
-  ends.dialler->export_memory(mine.exportable());
+  ends.dialler->zero_copy()->export_memory(mine.exportable());
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
   const rlimit none{static_cast<rlim_t>(Fd(::dup(0)).get()), usual.rlim_max};
@@ -240,8 +241,8 @@ TEST_CASE("shm: bytes are copied if a peer has no descriptor left to map memory"
   ends.acceptor->peek();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
   REQUIRE(ends.acceptor->status().ok());
-  REQUIRE_FALSE(ends.dialler->can_post(mine.data(), 100));
-  REQUIRE(ends.dialler->can_post(before.data(), 100));  // it keeps what it has mapped
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), 100));
+  REQUIRE(ends.dialler->zero_copy()->can_post(before.data(), 100));  // it keeps what it has mapped
   REQUIRE(send_one(*ends.dialler, 10, 1, 0));
   REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 0) == "");
 }
@@ -252,17 +253,17 @@ TEST_CASE("shm: freed memory is no longer exported, whatever is allocated there 
   std::byte* const place = mine->data();
   post_and_release(ends, *mine);
   mine.reset();
-  REQUIRE_FALSE(ends.dialler->can_post(place, 1000));
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(place, 1000));
 }
 
 TEST_CASE("shm: a note that leads outside exported memory is an error, not a read") {
   Watched watched = connect_watched(small_params(1000, 3));
   Ends& ends = watched.ends;
   const ExportedMemory mine(1000);
-  ends.dialler->export_memory(mine.exportable());
+  ends.dialler->zero_copy()->export_memory(mine.exportable());
   watched.pass_on();
   ends.acceptor->peek();  // learns of the export
-  REQUIRE(ends.dialler->post(mine.data(), 1000, signature_of(1, 1)));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), 1000, signature_of(1, 1)));
   uint64_t& note = watched.segment.fifo(0, agreed(small_params(1000, 3))).headers[0].note;
   SECTION("an offset") {
     note += 1;

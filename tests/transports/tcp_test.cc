@@ -10,6 +10,7 @@
 
 #include "ends.h"
 #include "tcp/frames.h"
+#include "transports/zero_copy.h"
 
 namespace rondo::test {
 namespace {
@@ -291,8 +292,8 @@ TEST_CASE("tcp: nothing posted is sent after it was cancelled") {
   ConnectionParams params = small_params(1 << 20, 16);
   Ends ends = connect_ends(tcp_transport(), params);
   auto memory = std::make_unique<std::vector<std::byte>>(1 << 20);
-  while (ends.dialler->post(memory->data(), memory->size(), {})) continue;
-  ends.dialler->cancel();
+  while (ends.dialler->zero_copy()->post(memory->data(), memory->size(), {})) continue;
+  ends.dialler->zero_copy()->cancel();
   memory.reset();
   for (int i = 0; i < 100; ++i) {
     REQUIRE_FALSE(ends.dialler->flushed());
@@ -313,7 +314,7 @@ TEST_CASE("tcp: an expected message is received directly in place, and no other 
     return std::count(place.begin(), place.end(), std::byte{0x5a}) == std::ssize(place);
   };
   SECTION("said before anything has come") {
-    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    raw.ends.acceptor->zero_copy()->expect(place.data(), 900, signature_of(3, 0));
     raw.write(whole);
     REQUIRE(arrives());
     REQUIRE(raw.ends.acceptor->peek()->data == place.data());
@@ -321,7 +322,7 @@ TEST_CASE("tcp: an expected message is received directly in place, and no other 
   SECTION("said when some of it has come") {
     raw.write(whole.substr(0, 300));
     for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
-    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    raw.ends.acceptor->zero_copy()->expect(place.data(), 900, signature_of(3, 0));
     raw.write(whole.substr(300));
     REQUIRE(arrives());
     REQUIRE(raw.ends.acceptor->peek()->data == place.data());
@@ -329,17 +330,17 @@ TEST_CASE("tcp: an expected message is received directly in place, and no other 
   SECTION("said too late") {
     raw.write(whole);
     REQUIRE(arrives());
-    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 0));
+    raw.ends.acceptor->zero_copy()->expect(place.data(), 900, signature_of(3, 0));
     REQUIRE(untouched());
   }
   SECTION("another length") {
-    raw.ends.acceptor->expect(place.data(), 901, signature_of(3, 0));
+    raw.ends.acceptor->zero_copy()->expect(place.data(), 901, signature_of(3, 0));
     raw.write(whole);
     REQUIRE(arrives());
     REQUIRE(untouched());
   }
   SECTION("another signature") {
-    raw.ends.acceptor->expect(place.data(), 900, signature_of(3, 1));
+    raw.ends.acceptor->zero_copy()->expect(place.data(), 900, signature_of(3, 1));
     raw.write(whole);
     REQUIRE(arrives());
     REQUIRE(untouched());
@@ -357,10 +358,10 @@ TEST_CASE("tcp: nothing is received into an expected place after it was cancelle
   raw.greet();
   const std::string whole = message(0, 900, 3);
   auto place = std::make_unique<std::vector<std::byte>>(900);
-  raw.ends.acceptor->expect(place->data(), 900, signature_of(3, 0));
+  raw.ends.acceptor->zero_copy()->expect(place->data(), 900, signature_of(3, 0));
   raw.write(whole.substr(0, 300));
   for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
-  raw.ends.acceptor->cancel();
+  raw.ends.acceptor->zero_copy()->cancel();
   place.reset();
   raw.write(whole.substr(300));
   for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(raw.ends.acceptor->peek().has_value());
@@ -411,14 +412,14 @@ TEST_CASE("tcp: sockets do not wait for more data, nor, from the first long mess
   ends.acceptor = require_connection(ends.connect(tcp_transport(), params, false));
   const std::vector<std::byte> data(params.slot_bytes);
 
-  REQUIRE(ends.acceptor->post(data.data(), 64, Signature()));
+  REQUIRE(ends.acceptor->zero_copy()->post(data.data(), 64, Signature()));
   int on = 0;
   socklen_t length = sizeof on;
   REQUIRE(::getsockopt(watched.get(), IPPROTO_TCP, TCP_NODELAY, &on, &length) == 0);
   REQUIRE(on != 0);
   REQUIRE(congestion_rule(watched) == usual);
 
-  REQUIRE(ends.acceptor->post(data.data(), data.size(), Signature()));
+  REQUIRE(ends.acceptor->zero_copy()->post(data.data(), data.size(), Signature()));
   REQUIRE(congestion_rule(watched) == "reno");  // nothing leaves the host, so pacing is unnecessary
 }
 

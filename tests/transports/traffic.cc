@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include "transports/zero_copy.h"
+
 namespace rondo::test {
 
 uint64_t mix(uint64_t a, uint64_t b) {
@@ -95,22 +97,26 @@ bool Talker::send() {
 }
 
 bool Talker::post(size_t bytes) {
+  ZeroCopy* const zero_copy = connection_.zero_copy();
+  if (zero_copy == nullptr) return false;
   std::byte* const place = posted_->data() + sent_ * connection_.slot_bytes();
-  connection_.export_memory(posted_->exportable());
-  if (!connection_.can_post(place, bytes)) return false;
+  zero_copy->export_memory(posted_->exportable());
+  if (!zero_copy->can_post(place, bytes)) return false;
   fill(place, bytes, out_seed_, sent_);
-  return connection_.post(place, bytes, signature_of(out_seed_, sent_));
+  return zero_copy->post(place, bytes, signature_of(out_seed_, sent_));
 }
 
 constexpr std::byte kUntouched{0xa5};
 
 /// One time in three, a message whose length or signature differs from the one that arrives.
 void Talker::expect() {
+  ZeroCopy* const zero_copy = connection_.zero_copy();
+  if (zero_copy == nullptr) return;
   const size_t bytes = length(in_seed_, received_);
   const uint64_t what = mix(in_seed_, received_) % 6;
   place_.resize(connection_.slot_bytes() + 1, kUntouched);
-  connection_.expect(place_.data(), bytes + (what == 0 ? 1 : 0),
-                     signature_of(in_seed_, received_ + (what == 1 ? 1 : 0)));
+  zero_copy->expect(place_.data(), bytes + (what == 0 ? 1 : 0),
+                    signature_of(in_seed_, received_ + (what == 1 ? 1 : 0)));
 }
 
 /// Whether nothing was written outside the expected message, or at all if another one arrived.

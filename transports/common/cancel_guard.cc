@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/backoff.h"
-#include "transports/connection.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 
@@ -18,7 +18,7 @@ void CancelGuard::cancel() {
   // Pairs with the release store in end_reading(): the receiver's reads happen before the buffer's reuse.
   static_cast<void>(
       wait_until([this] { return std::atomic_ref(words_->reading).load(std::memory_order_seq_cst) == 0; },
-                 Deadline::in_ms(Connection::kCancelMs)));
+                 Deadline::in_ms(ZeroCopy::kCancelMs)));
 }
 
 bool CancelGuard::begin_reading() {

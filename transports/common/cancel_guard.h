@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CancelGuard: lets a sender withdraw posted messages (see Connection::cancel()) while the receiver may be
+// CancelGuard: lets a sender withdraw posted messages (see ZeroCopy::cancel()) while the receiver may be
 // reading one of them. Two words shared by both ends; each end is used by one thread.
 #pragma once
 
@@ -19,7 +19,7 @@ class CancelGuard {
   explicit CancelGuard(CancelWords& words) : words_(&words) {}
 
   /// For the sender: afterwards the receiver starts no read of a posted message. The first call waits for a
-  /// read in progress, at most Connection::kCancelMs.
+  /// read in progress, at most ZeroCopy::kCancelMs.
   void cancel();
 
   /// For the receiver, before it reads; false: it must not. Permission lasts until end_reading().

@@ -2,15 +2,18 @@
 // The local transport: two ranks that are threads of one process. Messages are passed as addresses, so posted
 // buffers are read in place.
 #include "common/pair.h"
+#include "transports/hints.h"
 #include "transports/transport.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 namespace {
 
-class LocalConnection : public Connection {
+class LocalConnection final : public Connection, public ZeroCopy, public WaitHints {
  public:
   LocalConnection(std::shared_ptr<Pair> pair, bool dials)
-      : pair_(std::move(pair)),
+      : Connection(pair->params.slot_bytes, {.zero_copy = this, .wait_hints = this}),
+        pair_(std::move(pair)),
         out_(pair_->outgoing(dials)),
         in_(pair_->incoming(dials)),
         sender_(out_.layout(pair_->params)),
@@ -25,40 +28,39 @@ class LocalConnection : public Connection {
 
   std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { publish(slot(), bytes, signature); }
+  bool flushed() override {
+    if (sender_.sent() == 0) return true;
+    return pair_->both_here() && sender_.returned(posted_);
+  }
+  std::optional<Arrival> peek() override;
+  void release() override {
+    receiver_.release();
+    reading_.end_reading();
+  }
+  Status status() const override {
+    RONDO_TRY(pair_->status());
+    return cancelled_ ? error(Code::RemoteError, "the peer cancelled a posted message") : Status();
+  }
+  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
-  ZeroCopy zero_copy(const std::byte* /*data*/, size_t /*bytes*/) const override { return ZeroCopy::Mapped; }
+  // ZeroCopy:
+  PostMode post_mode(const std::byte* /*data*/, size_t /*bytes*/) const override { return PostMode::Mapped; }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
     if (!sender_.has_room()) return false;
     publish(data, bytes, signature);
     posted_ = sender_.sent();
     return true;
   }
-
-  bool flushed() override {
-    if (sender_.sent() == 0) return true;
-    return pair_->both_here() && sender_.returned(posted_);
-  }
+  bool intact() const override { return reading_.is_undisturbed(); }
   void stop_reading() override { reading_.end_reading(); }
   void cancel() override {
     if (!sender_.returned(posted_)) posting_.cancel();
   }
 
-  std::optional<Arrival> peek() override;
+  // WaitHints:
   bool poll_briefly() const override { return receiver_.poll_briefly(); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
   bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
-  bool intact() const override { return reading_.is_undisturbed(); }
-  void release() override {
-    receiver_.release();
-    reading_.end_reading();
-  }
-
-  Status status() const override {
-    RONDO_TRY(pair_->status());
-    return cancelled_ ? error(Code::RemoteError, "the peer cancelled a posted message") : Status();
-  }
-  size_t slot_bytes() const override { return pair_->params.slot_bytes; }
-  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
   std::byte* slot();
@@ -79,7 +81,7 @@ class LocalConnection : public Connection {
 };
 
 std::byte* LocalConnection::slot() {
-  const size_t stride = aligned_size(pair_->params.slot_bytes);
+  const size_t stride = aligned_size(slot_bytes());
   if (memory_ == nullptr) {
     out_.memory = allocate_aligned(stride * pair_->params.slots);
     memory_ = out_.memory.get();

@@ -10,21 +10,24 @@
 #include "shm/exports.h"
 #include "shm/segment.h"
 #include "shm/ways.h"
+#include "transports/hints.h"
 #include "transports/transport.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 namespace {
 
-class ShmConnection : public Connection {
+class ShmConnection final : public Connection, public ZeroCopy, public FillHints, public WaitHints {
  public:
   /// The dialling end, which already has its memory.
-  ShmConnection(const ConnectionParams& params, Fd socket, shm::Segment segment)
-      : params_(agreed(params)), read_peer_(params.read_peer), socket_(std::move(socket)) {
+  ShmConnection(const ConnectionParams& params, Fd socket, shm::Segment segment) : ShmConnection(params) {
+    socket_ = std::move(socket);
     use(std::move(segment), 0);
   }
   /// The accepting end, which waits for its memory.
-  ShmConnection(const ConnectionParams& params, std::unique_ptr<Link> link)
-      : params_(agreed(params)), read_peer_(params.read_peer), link_(std::move(link)) {}
+  ShmConnection(const ConnectionParams& params, std::unique_ptr<Link> link) : ShmConnection(params) {
+    link_ = std::move(link);
+  }
 
   ~ShmConnection() override {
     stop_reading();
@@ -37,27 +40,10 @@ class ShmConnection : public Connection {
     sent_ways_.hear(sender_.seen_returned());
     return sender_.slot();
   }
-  Filling filling(size_t bytes, bool could_post) override {
-    return sent_ways_.filling(sender_.sent() + 1, bytes, could_post);
-  }
-  void filled(int64_t ns) override { sent_ways_.filled(ns); }
   void commit(size_t bytes, const Signature& signature) override {
     sent_ways_.sent_by_slot(sender_.sent() + 1);
     sender_.publish(bytes, 0, signature);
   }
-
-  void export_memory(const ExportableMemory& memory) override {
-    if (link_ == nullptr) exporter_.export_memory(memory, socket_);
-  }
-  ZeroCopy zero_copy(const std::byte* data, size_t bytes) const override {
-    const uint64_t note = exporter_.note_for(data, bytes);
-    if (note == shm::Note::kNone) return ZeroCopy::None;
-    if (!shm::Note::is_address(note)) return ZeroCopy::Mapped;
-    const bool reads = read_peer_ == ReadPeer::Always || sent_ways_.reads(sender_.sent() + 1, bytes);
-    return reads ? ZeroCopy::Read : ZeroCopy::None;
-  }
-  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
-
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots.
   bool flushed() override {
     await_segment();
@@ -65,6 +51,32 @@ class ShmConnection : public Connection {
     if (const uint64_t unread = exporter_.unread()) copy_unread(unread);
     return sender_.returned(posted_);
   }
+  std::optional<Arrival> peek() override;
+  void release() override {
+    taken_time_.end(receiver_.index());
+    receiver_.release();
+    expected_.place = nullptr;
+    stop_reading();
+  }
+  Status status() const override;
+  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
+
+  // ZeroCopy:
+  void export_memory(const ExportableMemory& memory) override {
+    if (link_ == nullptr) exporter_.export_memory(memory, socket_);
+  }
+  PostMode post_mode(const std::byte* data, size_t bytes) const override {
+    const uint64_t note = exporter_.note_for(data, bytes);
+    if (note == shm::Note::kNone) return PostMode::None;
+    if (!shm::Note::is_address(note)) return PostMode::Mapped;
+    const bool reads = read_peer_ == ReadPeer::Always || sent_ways_.reads(sender_.sent() + 1, bytes);
+    return reads ? PostMode::Read : PostMode::None;
+  }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
+    expected_ = {place, bytes, signature};
+  }
+  bool intact() const override { return reading_.is_undisturbed(); }
   void stop_reading() override {
     reading_.end_reading();
     mapped_slot_ = nullptr;
@@ -76,26 +88,23 @@ class ShmConnection : public Connection {
     if (!sender_.returned(posted_)) posting_.cancel();
   }
 
-  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
-    expected_ = {place, bytes, signature};
+  // FillHints:
+  Filling filling(size_t bytes, bool could_post) override {
+    return sent_ways_.filling(sender_.sent() + 1, bytes, could_post);
   }
-  std::optional<Arrival> peek() override;
+  void filled(int64_t ns) override { sent_ways_.filled(ns); }
+
+  // WaitHints:
   bool poll_briefly() const override { return unread_ != receiver_.number() && receiver_.poll_briefly(); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
   bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
-  bool intact() const override { return reading_.is_undisturbed(); }
-  void release() override {
-    taken_time_.end(receiver_.index());
-    receiver_.release();
-    expected_.place = nullptr;
-    stop_reading();
-  }
-
-  Status status() const override;
-  size_t slot_bytes() const override { return params_.slot_bytes; }
-  Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:
+  explicit ShmConnection(const ConnectionParams& params)
+      : Connection(params.slot_bytes, {.zero_copy = this, .fill_hints = this, .wait_hints = this}),
+        params_(agreed(params)),
+        read_peer_(params.read_peer) {}
+
   /// Cheap once the memory has arrived, and after a failure.
   void await_segment() {
     if (link_ == nullptr) return;

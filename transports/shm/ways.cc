@@ -29,7 +29,7 @@ bool SentWays::reads(uint64_t message, size_t bytes) const {
   return is_timed(message, bytes) && choosers_[kind_of(bytes, true)].next(true) == Way::Read;
 }
 
-Connection::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post) {
+FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post) {
   filling_ = {};
   if (!is_timed(message, bytes)) return {};
   const size_t kind = kind_of(bytes, could_post);

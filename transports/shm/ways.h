@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "shm/way_chooser.h"
-#include "transports/connection.h"
+#include "transports/hints.h"
 
 namespace rondo::shm {
 
@@ -26,7 +26,7 @@ class SentWays {
   /// Whether a message that the receiver could read should be sent that way.
   bool reads(uint64_t message, size_t bytes) const;
   /// How to fill the slot of a message that is not posted.
-  Connection::Filling filling(uint64_t message, size_t bytes, bool could_post);
+  FillHints::Filling filling(uint64_t message, size_t bytes, bool could_post);
   void filled(int64_t ns) { filling_.fill_ns = ns; }
   /// A message went through its slot, filled as filling() said if it was asked.
   void sent_by_slot(uint64_t message);

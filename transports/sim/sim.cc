@@ -10,10 +10,11 @@ namespace rondo {
 namespace {
 
 /// Slots in the memory of a Pair; a header's note is the time at which its message arrives.
-class SimConnection : public Connection {
+class SimConnection final : public Connection {
  public:
   SimConnection(std::shared_ptr<Pair> pair, const Link& link, const ConnectionParams& params)
-      : pair_(std::move(pair)),
+      : Connection(pair->params.slot_bytes),
+        pair_(std::move(pair)),
         network_(sim::Network::of(link.key().session)),
         key_(link.key()),
         dials_(link.dials()),
@@ -33,7 +34,6 @@ class SimConnection : public Connection {
   void release() override { receiver_.release(); }
 
   Status status() const override { return pair_->status(); }
-  size_t slot_bytes() const override { return static_cast<size_t>(pair_->params.slot_bytes); }
   Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 
  private:

@@ -12,6 +12,7 @@
 #include "tcp/outbox.h"
 #include "tcp/tuning.h"
 #include "transports/transport.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 namespace {
@@ -36,10 +37,11 @@ LinkCost tcp_cost(const LinkLoad& load) {
           .runs_ahead = true};
 }
 
-class TcpConnection : public Connection {
+class TcpConnection final : public Connection, public ZeroCopy {
  public:
   TcpConnection(const tcp::Terms& terms, std::unique_ptr<Link> link)
-      : terms_(terms),
+      : Connection(terms.params.slot_bytes, {.zero_copy = this}),
+        terms_(terms),
         link_(std::move(link)),
         sockets_(terms.params.sockets),
         ended_(terms.params.sockets),
@@ -51,27 +53,24 @@ class TcpConnection : public Connection {
 
   std::byte* acquire() override { return make_room() ? outbox_.slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { send(outbox_.slot(), bytes, signature); }
-
-  /// The kernel copies from the posted memory, which serves as a slot until all of it has been sent.
-  ZeroCopy zero_copy(const std::byte* /*data*/, size_t /*bytes*/) const override { return ZeroCopy::Mapped; }
-  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
-
   bool flushed() override;
+  std::optional<Arrival> peek() override;
+  void release() override { inbox_.release(); }
+  Status status() const override { return failure_; }
+  bool has_left() const override { return has_left_; }
+  Awaited awaited(Awaiting what) const override;
+
+  // ZeroCopy:
+  /// The kernel copies from the posted memory, which serves as a slot until all of it has been sent.
+  PostMode post_mode(const std::byte* /*data*/, size_t /*bytes*/) const override { return PostMode::Mapped; }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
+    inbox_.expect(place, bytes, signature);
+  }
   void cancel() override {
     fail(error(Code::RemoteError, "messages posted to rank {} were cancelled", terms_.peer));
     inbox_.stop();
   }
-
-  void expect(std::byte* place, size_t bytes, const Signature& signature) override {
-    inbox_.expect(place, bytes, signature);
-  }
-  std::optional<Arrival> peek() override;
-  void release() override { inbox_.release(); }
-
-  Status status() const override { return failure_; }
-  bool has_left() const override { return has_left_; }
-  size_t slot_bytes() const override { return static_cast<size_t>(terms_.params.slot_bytes); }
-  Awaited awaited(Awaiting what) const override;
 
  private:
   /// Whether all sockets are connected.

@@ -6,9 +6,11 @@
 // accepts the pair: both ends reach the same decision because both hold the same two Endpoints.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
+#include "base/fd.h"
 #include "transports/connection.h"
 #include "transports/link_cost.h"
 

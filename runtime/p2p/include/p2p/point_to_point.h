@@ -87,7 +87,7 @@ class PointToPoint {
   Awaited awaited(const SendRequest& request) const;
   Awaited awaited(const RecvRequest& request) const;
 
-  /// Hints for waiting threads, between this rank and `peer`; see Connection.
+  /// Hints for waiting threads, between this rank and `peer`; see WaitHints.
   void set_yielding(int peer, bool is_yielding);
   bool is_yielding(int peer) const;
 
@@ -129,7 +129,7 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> receiving;
   };
 
-  std::array<Connection*, 2> connections_with(int peer) const;
+  std::array<WaitHints*, 2> wait_hints(int peer) const;
   static std::optional<Arrival> peek_patiently(Connection& connection);
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);

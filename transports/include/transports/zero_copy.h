@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZeroCopy: the optional part of a Connection that moves messages without a slot: from where they are (post)
+// and to where they go (expect). Posted and copied messages share the connection's one order and its credits.
+// Used by the connection's thread.
+//
+// A transport that has this part must implement post_mode(), post() and cancel(). The defaults of the others
+// are those of a connection that needs no preparation, brings bytes only to places of its own, and finishes
+// with the sender's memory before the receiver sees the message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/exportable.h"
+#include "base/signature.h"
+
+namespace rondo {
+
+class ZeroCopy {
+ public:
+  // The sending end:
+
+  /// Offers the peer memory to map; once mapped, post() works for data in it.
+  virtual void export_memory(const ExportableMemory& /*memory*/) {}
+  enum class PostMode {
+    None,    // post() does not work
+    Mapped,  // the peer accesses the bytes in place, or the kernel takes them from there
+    Read,    // the peer first copies them: to the address given to expect(), if any
+  };
+  /// How post() would bring these bytes to the peer; None if a slot is faster.
+  virtual PostMode post_mode(const std::byte* data, size_t bytes) const = 0;
+  bool can_post(const std::byte* data, size_t bytes) const {
+    return post_mode(data, bytes) != PostMode::None;
+  }
+  /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false if it cannot, or if
+  /// no slot is free now. The bytes must stay unchanged until flushed().
+  virtual bool post(const std::byte* data, size_t bytes, const Signature& signature) = 0;
+
+  // The receiving end:
+
+  /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
+  /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this
+  /// message only, and until cancel(); meanwhile the connection owns `place`.
+  virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
+  /// Whether the message that peek() returned stayed valid while it was read: a sender that has waited too
+  /// long may cancel it.
+  virtual bool intact() const { return true; }
+
+  // Both ends, because a call failed and its buffers return to their owner; the connection is unusable
+  // afterwards:
+
+  /// Gives up the arrival that peek() returned. Called on all of a call's connections before cancel() on any:
+  /// peers may be cancelling too.
+  virtual void stop_reading() {}
+  /// Withdraws posted messages that have not been read and the address given to expect(). The only call that
+  /// may wait: only for a peer that is reading a posted slot, and at most kCancelMs.
+  virtual void cancel() = 0;
+  static constexpr int64_t kCancelMs = 100;
+
+ protected:
+  ~ZeroCopy() = default;
+};
+
+}  // namespace rondo
