@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of each fault, at both ends.
+#include <algorithm>
+
+#include "catch.h"
+#include "clock.h"
+#include "ends.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+/// What a request with this change does: the sender's completion, and both ends in ERR with what they had
+/// flushed.
+void check_error(const Options& sender, const Options& receiver, ibv_wc_status status,
+                 const std::function<void(End& from, End& to, ibv_send_wr& wr)>& change,
+                 ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE) {
+  for (const char* const seed : {"0", "1"})
+    CHECK(in_process({{"_SEED", seed}}, [&] {
+            End from(sender), to(receiver);
+            connect(from, to);
+            ibv_send_wr wr = from.request(opcode, to.address(), 0, 4096, 1);
+            change(from, to, wr);
+            from.post(wr);
+            from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8, 2));
+            require(next_is(from.send_cq, status).wr_id == 1, "the request that fails");
+            require(next_is(from.send_cq, IBV_WC_WR_FLUSH_ERR).wr_id == 2, "the next one is flushed");
+            require(from.state() == IBV_QPS_ERR, "the sender is in ERR");
+            from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8, 3));
+            require(next_is(from.send_cq, IBV_WC_WR_FLUSH_ERR).wr_id == 3, "so is one that is posted later");
+          }) == "");
+}
+
+TEST_CASE("an access to memory that the peer does not give is a remote access error") {
+  check_error({}, {}, IBV_WC_REM_ACCESS_ERR, [](End&, End&, ibv_send_wr& wr) { wr.wr.rdma.rkey ^= 0x5500; });
+  check_error({}, {}, IBV_WC_REM_ACCESS_ERR,
+              [](End&, End& to, ibv_send_wr& wr) { wr.wr.rdma.remote_addr += to.memory.size() - 4095; });
+  check_error({}, {}, IBV_WC_REM_ACCESS_ERR,
+              [](End&, End&, ibv_send_wr& wr) { wr.wr.rdma.remote_addr -= 1; });
+  Options read_only;
+  read_only.region_access = IBV_ACCESS_REMOTE_READ;
+  check_error({}, read_only, IBV_WC_REM_ACCESS_ERR, [](End&, End&, ibv_send_wr&) {});
+  Options pair_read_only;
+  pair_read_only.access = IBV_ACCESS_REMOTE_READ;
+  check_error({}, pair_read_only, IBV_WC_REM_ACCESS_ERR, [](End&, End&, ibv_send_wr&) {});
+  Options unreadable;
+  unreadable.region_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  check_error(
+      {}, unreadable, IBV_WC_REM_ACCESS_ERR, [](End&, End&, ibv_send_wr&) {}, IBV_WR_RDMA_READ);
+}
+
+TEST_CASE("a key of another protection domain is worth nothing") {
+  check_error({}, {}, IBV_WC_REM_ACCESS_ERR, [](End&, End& to, ibv_send_wr& wr) {
+    ibv_pd* const other = ibv_alloc_pd(to.context);
+    wr.wr.rdma.rkey = ibv_reg_mr(other, to.memory.data(), to.memory.size(), to.options.region_access)->rkey;
+  });
+  check_error({}, {}, IBV_WC_LOC_PROT_ERR, [](End& from, End&, ibv_send_wr& wr) {
+    ibv_pd* const other = ibv_alloc_pd(from.context);
+    wr.sg_list->lkey =
+        ibv_reg_mr(other, from.memory.data(), from.memory.size(), IBV_ACCESS_LOCAL_WRITE)->lkey;
+  });
+}
+
+TEST_CASE("a source outside its own region is a local protection error") {
+  check_error({}, {}, IBV_WC_LOC_PROT_ERR, [](End&, End&, ibv_send_wr& wr) { wr.sg_list->lkey ^= 0x5500; });
+  check_error({}, {}, IBV_WC_LOC_PROT_ERR,
+              [](End& from, End&, ibv_send_wr& wr) { wr.sg_list->addr += from.memory.size() - 4095; });
+  check_error({}, {}, IBV_WC_LOC_PROT_ERR, [](End& from, End&, ibv_send_wr&) {
+    succeed(ibv_dereg_mr(from.region), "ibv_dereg_mr");
+    from.region = ibv_reg_mr(from.pd, from.memory.data(), 4096, IBV_ACCESS_LOCAL_WRITE);
+  });
+}
+
+TEST_CASE("the receiver's error events and flushed receives follow an access error") {
+  CHECK(in_process({}, [] {
+          End from, to;
+          connect(from, to);
+          to.receive(40);
+          to.receive(41);
+          ibv_send_wr wr = from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8);
+          wr.wr.rdma.rkey ^= 0x5500;
+          from.post(wr);
+          next_is(from.send_cq, IBV_WC_REM_ACCESS_ERR);
+          require(next_event(to) == IBV_EVENT_QP_ACCESS_ERR, "the event");
+          require(next_is(to.receive_cq, IBV_WC_WR_FLUSH_ERR).wr_id == 40, "the first receive");
+          require(next_is(to.receive_cq, IBV_WC_WR_FLUSH_ERR).wr_id == 41, "the second receive");
+        }) == "");
+}
+
+TEST_CASE("a send into a receive that is too short fails at both ends") {
+  CHECK(in_process({}, [] {
+          End from, to;
+          connect(from, to);
+          to.receive(1, 0, 100);
+          from.post(from.request(IBV_WR_SEND, to.address(), 0, 101));
+          next_is(from.send_cq, IBV_WC_REM_INV_REQ_ERR);
+          next_is(to.receive_cq, IBV_WC_LOC_LEN_ERR);
+        }) == "");
+}
+
+TEST_CASE("without a receive the sender tries rnr_retry times, and 7 means for ever") {
+  for (const uint8_t retry : {uint8_t{0}, uint8_t{2}})
+    CHECK(in_process({}, [&] {
+            Options options;
+            options.rnr_retry = retry;
+            options.rnr_timer = 14;  // of the receiver
+            End from(options), to(options);
+            connect(from, to);
+            const double begin = test::seconds_now();
+            from.post(from.request(IBV_WR_RDMA_WRITE_WITH_IMM, to.address(), 0, 8));
+            next_is(from.send_cq, IBV_WC_RNR_RETRY_EXC_ERR);
+            require(test::seconds_now() - begin >= retry * 1.28e-3, "it waits for the receiver's timer");
+          }) == "");
+  CHECK(in_process({}, [] {
+          End from, to;
+          connect(from, to);
+          from.post(from.request(IBV_WR_RDMA_WRITE_WITH_IMM, to.address(), 0, 8));
+          require(stays_empty(from.send_cq, 300), "it goes on");
+          to.receive();
+          next_is(to.receive_cq, IBV_WC_SUCCESS);
+          next_is(from.send_cq, IBV_WC_SUCCESS);
+        }) == "");
+}
+
+TEST_CASE("a peer that does not answer is given up after (retry + 1) time-outs") {
+  struct Case {
+    uint8_t timeout, retry;
+  };
+  for (const auto [timeout, retry] : {Case{14, 1}, Case{12, 3}, Case{16, 0}})
+    CHECK(in_process({}, [&] {
+            Options options;
+            options.timeout = timeout;
+            options.retry = retry;
+            End from(options), to;
+            connect(from, to);
+            to.to_error();
+            const double begin = test::seconds_now();
+            from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8));
+            next_is(from.send_cq, IBV_WC_RETRY_EXC_ERR);
+            const double took = test::seconds_now() - begin;
+            const double due = (retry + 1) * 4.096e-6 * (1 << timeout);
+            require(took >= 0.99 * due, "not before " + std::to_string(due) + " s: " + std::to_string(took));
+            require(took < 4 * due + 1, "soon after " + std::to_string(due) + " s: " + std::to_string(took));
+          }) == "");
+}
+
+TEST_CASE("packet numbers that differ connect and carry nothing") {
+  CHECK(in_process({}, [] {
+          Options options;
+          options.timeout = 10;
+          End from(options), to;
+          Address wrong = from.address();
+          wrong.psn ^= 1;
+          from.connect(to.address());
+          to.connect(wrong);
+          from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8));
+          next_is(from.send_cq, IBV_WC_RETRY_EXC_ERR);
+        }) == "");
+}
+
+TEST_CASE("path MTUs that differ fail with the first long message") {
+  CHECK(in_process({}, [] {
+          Options small;
+          small.mtu = IBV_MTU_512;
+          End from, to(small);
+          connect(from, to);
+          from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 512));
+          next_is(from.send_cq, IBV_WC_SUCCESS);
+          from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 1024));
+          next_is(from.send_cq, IBV_WC_REM_INV_REQ_ERR);
+          require(to.state() == IBV_QPS_ERR, "the receiver is in ERR");
+        }) == "");
+}
+
+TEST_CASE("no byte lands after the receiver has left RTS") {
+  for (const char* const seed : {"0", "3", "4", "5", "6"})
+    CHECK(in_process({{"_SEED", seed}}, [] {
+            Options options;
+            options.timeout = 12;
+            options.retry = 0;
+            End from(options), to;
+            connect(from, to);
+            std::ranges::fill(from.memory, 1);
+            to.receive();
+            for (int i = 0; i < 15; ++i) from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 1 << 20));
+            const volatile unsigned char* const bytes = to.memory.data();
+            while (bytes[0] == 0) {  // until the writes have begun
+            }
+            to.to_error();
+            std::ranges::fill(to.memory, 9);
+            from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 1 << 20));  // if all others were done
+            next_is(to.receive_cq, IBV_WC_WR_FLUSH_ERR);
+            ibv_wc wc{};
+            do wc = next(from.send_cq);
+            while (wc.status == IBV_WC_SUCCESS);
+            require(std::ranges::count(to.memory, 9) == static_cast<long>(to.memory.size()),
+                    "it is untouched");
+            require(wc.status == IBV_WC_RETRY_EXC_ERR, "the sender hears nothing");
+          }) == "");
+}
+
+TEST_CASE("what the sender's own ERR flushes completes in order, signaled or not") {
+  CHECK(in_process({{"_SEED", "2"}}, [] {
+          End from, to;
+          connect(from, to);
+          from.receive(90);
+          for (uint64_t id = 1; id <= 5; ++id) {
+            ibv_send_wr wr =
+                from.request(IBV_WR_RDMA_WRITE_WITH_IMM, to.address(), 0, 8, id);  // without receives
+            wr.send_flags = 0;
+            from.post(wr);
+          }
+          from.to_error();
+          for (uint64_t id = 1; id <= 5; ++id)
+            require(next_is(from.send_cq, IBV_WC_WR_FLUSH_ERR).wr_id == id, "in order");
+          require(next_is(from.receive_cq, IBV_WC_WR_FLUSH_ERR).wr_id == 90, "the receive");
+        }) == "");
+}
+
+TEST_CASE("completions of a queue pair that is destroyed or reset are gone") {
+  CHECK(in_process({}, [] {
+          End from, to;
+          connect(from, to);
+          from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8));
+          test::sleep_ms(50);
+          ibv_qp_attr attr{};
+          attr.qp_state = IBV_QPS_RESET;
+          succeed(ibv_modify_qp(from.pair, &attr, IBV_QP_STATE), "RESET");
+          require(stays_empty(from.send_cq, 20), "no completion");
+        }) == "");
+}
+
+TEST_CASE("a completion queue that overruns ends its queue pairs") {
+  CHECK(in_process({}, [] {
+          Options options;
+          options.completions = 4;
+          End from(options), to;
+          if (from.send_cq->cqe != 4) return;  // devices may round it up
+          connect(from, to);
+          for (uint64_t id = 0; id < 5; ++id)
+            from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8, id));
+          require(next_event(from) == IBV_EVENT_CQ_ERR, "the queue's event");
+          require(next_event(from) == IBV_EVENT_QP_FATAL, "the queue pair's event");
+          require(from.state() == IBV_QPS_ERR, "ERR");
+        }) == "");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test
