@@ -43,8 +43,10 @@ class Two {
   Meeting& meeting() { return *meeting_; }
   Process& first() { return *first_; }
   Process& second() { return *second_; }
-  void wait_until_connected() {
-    for (const double until = test::seconds_now() + 20; meeting_->arrived[1] < 2; sleep_ms(1))
+  void wait_until_connected() const { wait_for(1, 2); }
+  /// Until `count` processes have arrived at the step; at most 20 s, since they may have failed.
+  void wait_for(int step, int count) const {
+    for (const double until = test::seconds_now() + 20; meeting_->arrived[step] < count; sleep_ms(1))
       if (test::seconds_now() > until) return;
   }
 
@@ -149,7 +151,7 @@ TEST_CASE("a peer that is killed in the middle of writes ends them") {
         require(wc.status == IBV_WC_RETRY_EXC_ERR, "the retries are exhausted");
       },
       sleep_for_ever);
-  while (two.meeting().arrived[2] == 0) sleep_ms(1);
+  two.wait_for(2, 1);
   sleep_ms(20);
   ::kill(two.second().pid(), SIGKILL);
   CHECK(two.first().wait().failure() == "");
@@ -175,7 +177,7 @@ TEST_CASE("the device of a stopped process goes on until its receives are used u
         while (true) ::pause();
       });
   two.wait_until_connected();
-  while (two.meeting().arrived[2] == 0) sleep_ms(1);
+  two.wait_for(2, 1);
   sleep_ms(50);
   ::kill(two.second().pid(), SIGSTOP);
   sleep_ms(50);
@@ -197,20 +199,21 @@ TEST_CASE("while a forked child of a killed process lives, its device acknowledg
         end.post(end.request(IBV_WR_RDMA_WRITE, peer, 0, 8));
         next_is(end.send_cq, IBV_WC_RETRY_EXC_ERR);
       },
-      [&](End&, const Address&, Meeting&) {
+      [&](End&, const Address&, Meeting& meeting) {
         const pid_t forked = ::fork();
         if (forked == 0)
           while (true) ::pause();
         *child = forked;
+        ++meeting.arrived[3];
         while (true) ::pause();
       });
   two.wait_until_connected();
-  while (*child == 0) sleep_ms(1);
+  two.wait_for(3, 1);
   ::kill(two.second().pid(), SIGKILL);
   two.second().wait();
   ++two.meeting().arrived[2];
   CHECK(two.first().wait().failure() == "");
-  ::kill(*child, SIGKILL);
+  if (*child != 0) ::kill(*child, SIGKILL);
 }
 
 TEST_CASE("a forked child may open devices, but not use those of its parent") {

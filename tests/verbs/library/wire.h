@@ -62,7 +62,9 @@ struct WorkRing {
   uint32_t slot_bytes;
   std::atomic<uint32_t> is_flushing;  // set by the fabric: what is posted is flushed, so receives ring too
 
-  static uint32_t slot(uint32_t inline_bytes) { return (sizeof(WorkRequest) + inline_bytes + 7) / 8 * 8; }
+  static uint32_t slot(uint32_t inline_bytes) {
+    return static_cast<uint32_t>((sizeof(WorkRequest) + inline_bytes + 7) / 8 * 8);
+  }
   static size_t bytes(uint32_t capacity, uint32_t slot) { return sizeof(WorkRing) + size_t{capacity} * slot; }
   WorkRequest& at(uint32_t index) {
     std::byte* const slots = reinterpret_cast<std::byte*>(this + 1);
