@@ -97,6 +97,17 @@ TEST_CASE("a send into a receive that is too short fails at both ends") {
         }) == "");
 }
 
+TEST_CASE("a receive outside its region fails at both ends") {
+  CHECK(in_process({}, [] {
+          End from, to;
+          connect(from, to);
+          to.receive(1, to.memory.size() - 10, 100);
+          from.post(from.request(IBV_WR_SEND, to.address(), 0, 50));
+          next_is(from.send_cq, IBV_WC_REM_OP_ERR);
+          next_is(to.receive_cq, IBV_WC_LOC_PROT_ERR);
+        }) == "");
+}
+
 TEST_CASE("without a receive the sender tries rnr_retry times, and 7 means for ever") {
   for (const uint8_t retry : {uint8_t{0}, uint8_t{2}})
     CHECK(in_process({}, [&] {

@@ -21,7 +21,7 @@ struct UserCompletionQueue : ibv_cq {
 
 struct UserQueue {
   std::mutex mutex;  // guards posts
-  Descriptor fd;
+  Descriptor fd;     // of the memory, until the fabric has it
   SharedMemory memory;
   WorkRing* ring = nullptr;
   uint32_t max_requests = 0, max_sge = 0, max_inline = 0;

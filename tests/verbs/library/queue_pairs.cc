@@ -83,6 +83,8 @@ EXPORTED ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
   const auto reply =
       ask(context, *describe(*pair, *pd, *init), {pair->sends.fd.get(), pair->receives.fd.get()});
   if (reply->error != 0) return refuse(reply->error);
+  pair->sends.fd = Descriptor();
+  pair->receives.fd = Descriptor();
   pair->init = *init;
   pair->context = pd->context;
   pair->qp_context = init->qp_context;
