@@ -40,6 +40,21 @@ TEST_CASE("a queue pair takes only the transitions, with all attributes and no o
         }) == "");
 }
 
+TEST_CASE("a transition takes no attribute that is not its own") {
+  CHECK(
+      in_process({}, [] {
+        End end;
+        ibv_qp_attr attr{};
+        attr.qp_state = IBV_QPS_INIT;
+        attr.port_num = 1;
+        constexpr int kOwn = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+        succeed(ibv_modify_qp(end.pair, &attr, kOwn), "INIT to INIT");
+        require_error(ibv_modify_qp(end.pair, &attr, kOwn | IBV_QP_TIMEOUT), EINVAL, "INIT with a time-out");
+        attr.qp_state = IBV_QPS_ERR;
+        require_error(ibv_modify_qp(end.pair, &attr, IBV_QP_STATE | IBV_QP_PORT), EINVAL, "ERR with a port");
+      }) == "");
+}
+
 TEST_CASE("attributes have ranges") {
   CHECK(in_process({}, [] {
           Options options;
