@@ -105,6 +105,7 @@ void End::init() {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = options.port;
+  attr.pkey_index = options.partition;
   attr.qp_access_flags = options.access;
   succeed(ibv_modify_qp(pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
           "INIT");

@@ -40,6 +40,7 @@ struct Options {
   uint32_t device = 0;
   int gid = -1;  // index; -1: the last one, or none on InfiniBand
   uint8_t port = 1;
+  uint16_t partition = 0;  // index
 };
 
 /// What the peer must know.

@@ -167,6 +167,49 @@ TEST_CASE("packets are lost, and nothing is wrong") {
       options);
 }
 
+TEST_CASE("partitions must be one at both ends, with a full member") {
+  if (!is_standin()) return;
+  CHECK(in_process({{"_PKEYS", "0xffff,0x8001,0x0001"}}, [] {
+          const auto passes = [](uint16_t here, uint16_t there) {
+            Options options = brief();
+            options.partition = here;
+            End from(options);
+            options.partition = there;
+            End to(options);
+            connect(from, to);
+            write(from, to);
+            return next(from.send_cq).status == IBV_WC_SUCCESS;
+          };
+          require(passes(1, 1) && passes(1, 2) && passes(2, 1), "one partition");
+          require(!passes(2, 2), "two limited members");
+          require(!passes(0, 1), "two partitions");
+          End end;
+          __be16 pkey = 0;
+          succeed(ibv_query_pkey(end.context, 1, 1, &pkey), "ibv_query_pkey");
+          require(pkey == 0x0180, "in network order");
+          require(ibv_query_pkey(end.context, 1, 3, &pkey) != 0, "a fourth");
+        }) == "");
+}
+
+TEST_CASE("devices say what they are, or may not be opened") {
+  if (!is_standin()) return;
+  CHECK(in_process({{"_DEVICES", "roce:1:200,iwarp"}, {"_FAIL", "open:2"}}, [] {
+          const End end;
+          require(end.port.active_width == 2 && end.port.active_speed == 64, "200 Gbit/s");
+          int count = 0;
+          ibv_device** const list = ibv_get_device_list(&count);
+          require(count == 2 && list[1]->transport_type == IBV_TRANSPORT_IWARP, "an iWARP device");
+          require(ibv_open_device(list[0]) == nullptr && errno == EACCES, "no rights");
+          ibv_free_device_list(list);
+        }) == "");
+  CHECK(in_process({{"_DEVICES", "none"}}, [] {
+          int count = 1;
+          ibv_device** const list = ibv_get_device_list(&count);
+          require(list != nullptr && count == 0 && list[0] == nullptr, "an empty list");
+          ibv_free_device_list(list);
+        }) == "");
+}
+
 TEST_CASE("RTR takes its time, or fails") {
   if (!is_standin()) return;
   CHECK(in_process({{"_RTR_MS", "300"}, {"_FAIL", "rtr:1"}}, [] {

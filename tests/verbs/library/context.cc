@@ -162,6 +162,7 @@ using namespace rondo::fabric;
 
 EXPORTED ibv_context* ibv_open_device(ibv_device* handle) {
   auto& device = static_cast<ListedDevice&>(*handle);
+  if (process().settings.fails("open", ++process().opens)) return refuse(EACCES);
   auto context = std::make_unique<Context>();
   context->generation = process().generation;
   if (!context->events.open()) return refuse(errno);

@@ -29,7 +29,7 @@ struct Process {
 
   std::atomic<uint32_t> generation = 0;  // forks from the process that loaded the library down to this one
   std::atomic<bool> is_fork_safe = false;
-  std::atomic<uint64_t> registrations = 0, connects = 0, pinned_bytes = 0;
+  std::atomic<uint64_t> registrations = 0, connects = 0, opens = 0, pinned_bytes = 0;
   std::atomic<uint64_t> calls[static_cast<size_t>(Counted::Count)] = {};
 
   std::mutex mutex;  // guards `contexts`

@@ -14,8 +14,8 @@ ListedDevice* make_device(uint32_t index, const DeviceSetting& setting) {
   const std::string& sys = process().settings.sys;
   device->index = index;
   device->ports = setting.ports;
-  device->node_type = IBV_NODE_CA;
-  device->transport_type = IBV_TRANSPORT_IB;
+  device->node_type = setting.is_iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
+  device->transport_type = setting.is_iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   std::snprintf(device->name, sizeof device->name, "rondo_%u", index);
   std::snprintf(device->dev_name, sizeof device->dev_name, "uverbs%u", index);
   std::snprintf(device->dev_path, sizeof device->dev_path, "%s/class/infiniband_verbs/uverbs%u", sys.c_str(),

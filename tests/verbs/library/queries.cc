@@ -12,8 +12,16 @@
 namespace rondo::fabric {
 namespace {
 
-constexpr uint16_t kPkey = 0xFFFF;
-constexpr uint8_t kWidth4x = 2, kSpeedEdr = 32, kLinkUp = 5, kDisabled = 3;
+constexpr uint8_t kWidth4x = 2, kLinkUp = 5, kDisabled = 3;
+
+/// Of four lanes, by the codes of SDR to NDR.
+uint8_t speed_of(uint32_t gbps) {
+  if (gbps <= 10) return 1;
+  if (gbps <= 40) return 4;
+  if (gbps <= 56) return 16;
+  if (gbps <= 100) return 32;
+  return gbps <= 200 ? 64 : 128;
+}
 
 /// Empty with an errno.
 std::unique_ptr<Reply> ask_port(ibv_context* handle, uint32_t port, int& error) {
@@ -40,7 +48,7 @@ ibv_device_attr attributes_of(ListedDevice& device) {
   attr.max_res_rd_atom = 4096 * kMaxReads;
   attr.device_cap_flags =
       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID;
-  attr.max_pkeys = 1;
+  attr.max_pkeys = kMaxPkeys;
   attr.local_ca_ack_delay = 15;
   attr.phys_port_cnt = static_cast<uint8_t>(device.ports);
   return attr;
@@ -73,12 +81,12 @@ int query_port(ibv_context* handle, uint8_t number, ibv_port_attr* attr, size_t 
   found.port_cap_flags =
       IBV_PORT_CM_SUP | (port.link_layer == IBV_LINK_LAYER_ETHERNET ? IBV_PORT_IP_BASED_GIDS : 0);
   found.max_msg_sz = kMaxMessage;
-  found.pkey_tbl_len = 1;
+  found.pkey_tbl_len = static_cast<uint16_t>(port.pkey_count);
   found.lid = port.lid;
   found.sm_lid = port.lid != 0 ? 1 : 0;
   found.max_vl_num = 1;
   found.active_width = kWidth4x;
-  found.active_speed = kSpeedEdr;
+  found.active_speed = speed_of(port.gbps);
   found.phys_state = port.state == IBV_PORT_ACTIVE ? kLinkUp : kDisabled;
   found.link_layer = port.link_layer;
   std::memset(attr, 0, bytes);
@@ -161,14 +169,19 @@ EXPORTED ssize_t _ibv_query_gid_table(ibv_context* handle, ibv_gid_entry* entrie
 
 EXPORTED int ibv_query_pkey(ibv_context* handle, uint8_t number, int index, __be16* pkey) {
   int error = 0;
-  ask_port(handle, number, error);
-  if (error == 0 && index != 0) error = EINVAL;
-  errno = error;
-  *pkey = htons(kPkey);
-  return error == 0 ? 0 : -1;
+  const auto reply = ask_port(handle, number, error);
+  if (error == 0 && (index < 0 || static_cast<uint32_t>(index) >= reply->port.pkey_count)) error = EINVAL;
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  *pkey = htons(reply->port.pkeys[index]);
+  return 0;
 }
 
 EXPORTED int ibv_get_pkey_index(ibv_context* handle, uint8_t number, __be16 pkey) {
   __be16 own = 0;
-  return ibv_query_pkey(handle, number, 0, &own) == 0 && own == pkey ? 0 : -1;
+  for (int index = 0; ibv_query_pkey(handle, number, index, &own) == 0; ++index)
+    if (own == pkey) return index;
+  return -1;
 }

@@ -34,15 +34,27 @@ class Variables {
   const std::map<std::string, std::string>& values_;
 };
 
-/// "roce,ib:2": a RoCE device with one port, and an InfiniBand device with two.
+/// "roce:1:200,ib:2": a RoCE device with a port of 200 Gbit/s, and an InfiniBand device with two ports.
 std::vector<DeviceSetting> devices_of(const std::string& list) {
   std::vector<DeviceSetting> devices;
   for (const std::string& entry : split(list, ',')) {
     const auto parts = split(entry, ':');
-    if (parts.empty() || (parts[0] != "ib" && parts[0] != "roce")) continue;
-    devices.push_back({parts[0] == "ib", parts.size() > 1 ? static_cast<uint32_t>(std::stoul(parts[1])) : 1});
+    const auto number = [&](size_t part, uint32_t otherwise) {
+      return part < parts.size() ? static_cast<uint32_t>(std::strtoul(parts[part].c_str(), nullptr, 10))
+                                 : otherwise;
+    };
+    if (parts.empty() || (parts[0] != "ib" && parts[0] != "roce" && parts[0] != "iwarp")) continue;
+    devices.push_back({parts[0] == "ib", parts[0] == "iwarp", number(1, 1), number(2, 100)});
   }
   return devices;
+}
+
+/// "0xffff,0x8001"
+std::vector<uint16_t> pkeys_of(const std::string& list) {
+  std::vector<uint16_t> pkeys;
+  for (const std::string& entry : split(list, ','))
+    pkeys.push_back(static_cast<uint16_t>(std::strtoul(entry.c_str(), nullptr, 16)));
+  return pkeys;
 }
 
 /// "v1 fe80::%h%p lo;v2 10.9.%p.%h lo": type, address and interface of each entry.
@@ -91,6 +103,8 @@ Settings settings_from(std::map<std::string, std::string> values) {
   settings.mtu = mtu_of(variables.number("_MTU", 4096));
   settings.gids = gids_of(
       variables.text("_GIDS", "v1 fe80::%h:%p lo;v2 fe80::%h:%p lo;v1 10.9.%p.%h lo;v2 10.9.%p.%h lo"));
+  settings.pkeys = pkeys_of(variables.text("_PKEYS", "0xffff"));
+  settings.subnet = static_cast<uint16_t>(variables.number("_SUBNET", 0));
   settings.seed = variables.number("_SEED", 0);
   settings.commands = commands_of(variables.text("_AT"));
   settings.faults = faults_of(variables.text("_FAIL"));

@@ -15,7 +15,9 @@ namespace rondo::fabric {
 
 struct DeviceSetting {
   bool is_infiniband = false;
+  bool is_iwarp = false;
   uint32_t ports = 1;
+  uint32_t gbps = 100;
 };
 
 struct GidSetting {
@@ -37,6 +39,8 @@ struct Settings {
   uint32_t host = 0;
   ibv_mtu mtu = IBV_MTU_4096;
   std::vector<GidSetting> gids;  // of each RoCE port
+  std::vector<uint16_t> pkeys;   // of each port
+  uint16_t subnet = 0;           // the end of the prefix of InfiniBand ports
   uint64_t seed = 0;
   std::vector<TimedCommand> commands;
   std::multimap<std::string, uint64_t> faults;  // what fails, and its 1-based number in its context

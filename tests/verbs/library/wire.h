@@ -22,6 +22,7 @@ constexpr uint32_t kMaxCompletions = 65'536;
 constexpr uint32_t kMaxReads = 16;          // outstanding RDMA reads of a queue pair, at either end
 constexpr uint32_t kMaxMessage = 1U << 31;  // bytes
 constexpr size_t kMaxGids = 16;
+constexpr size_t kMaxPkeys = 8;
 
 struct Completion {
   uint64_t wr_id;
@@ -121,6 +122,9 @@ struct PortView {
   ibv_mtu mtu;
   uint16_t lid;
   uint8_t link_layer;
+  uint32_t gbps;
+  uint32_t pkey_count;
+  uint16_t pkeys[kMaxPkeys];  // in the order of this machine
   GidRow gids[kMaxGids];
 };
 

@@ -35,7 +35,7 @@ uint64_t big_endian(uint64_t value) {
 
 void fill_infiniband(Port& port, const Settings& settings, uint32_t ordinal) {
   port.lid = static_cast<uint16_t>(settings.host * 16 + ordinal + 1);
-  port.gids[0].gid.global.subnet_prefix = big_endian(kSubnetPrefix);
+  port.gids[0].gid.global.subnet_prefix = big_endian(kSubnetPrefix + settings.subnet);
   port.gids[0].gid.global.interface_id = big_endian(kGuid + settings.host * 16 + ordinal + 1);
   port.gids[0].type = IBV_GID_TYPE_IB;
 }
@@ -48,6 +48,9 @@ PortView Port::view() const {
   view.mtu = mtu;
   view.lid = lid;
   view.link_layer = is_infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+  view.gbps = gbps;
+  view.pkey_count = static_cast<uint32_t>(std::min(pkeys.size(), kMaxPkeys));
+  std::copy_n(pkeys.begin(), view.pkey_count, view.pkeys);
   std::copy(gids.begin(), gids.end(), view.gids);
   return view;
 }
@@ -69,6 +72,8 @@ std::unique_ptr<Host> make_host(const Settings& settings) {
       port.number = number;
       port.is_infiniband = setting.is_infiniband;
       port.mtu = settings.mtu;
+      port.gbps = setting.gbps;
+      port.pkeys = settings.pkeys;
       if (setting.is_infiniband)
         fill_infiniband(port, settings, ordinal);
       else

@@ -17,6 +17,8 @@ struct Port {
   bool is_up = true;
   uint16_t lid = 0;
   ibv_mtu mtu = IBV_MTU_4096;
+  uint32_t gbps = 100;
+  std::vector<uint16_t> pkeys;
   std::vector<GidRow> gids = std::vector<GidRow>(kMaxGids);
 
   PortView view() const;

@@ -13,7 +13,8 @@ bool addresses(const QueuePair& pair, const Port& target) {
   if (pair.port->is_infiniband != target.is_infiniband) return false;
   if (!pair.port->is_infiniband) return target.has(to.grh.dgid, pair.source_type);
   if (to.is_global != 0) return target.has(to.grh.dgid, IBV_GID_TYPE_IB);
-  return to.dlid == target.lid;
+  return to.dlid == target.lid &&
+         pair.port->gids[0].gid.global.subnet_prefix == target.gids[0].gid.global.subnet_prefix;
 }
 
 bool is_from(const ibv_ah_attr& expected, const QueuePair& sender) {
@@ -26,6 +27,13 @@ bool is_dropped(const Fabric& fabric, const ibv_gid& from, const ibv_gid& to) {
     return (is_same(pair.first, from) && is_same(pair.second, to)) ||
            (is_same(pair.first, to) && is_same(pair.second, from));
   });
+}
+
+/// Both ends are in one partition, and one of them is a full member (the highest bit).
+bool share_partition(const QueuePair& one, const QueuePair& other) {
+  constexpr uint16_t kFull = 0x8000;
+  const uint16_t a = one.port->pkeys[one.attr.pkey_index], b = other.port->pkeys[other.attr.pkey_index];
+  return ((a ^ b) & ~kFull) == 0 && ((a | b) & kFull) != 0;
 }
 
 /// Whether the port still has the address that the queue pair sends from.
@@ -45,6 +53,7 @@ QueuePair* route(Fabric& fabric, const QueuePair& pair, uint32_t packet_bytes) {
   QueuePair& peer = *found->second;
   if (peer.state != IBV_QPS_RTR && peer.state != IBV_QPS_RTS) return nullptr;
   if (peer.connection.device->is_dead || !peer.port->is_up || !has_source(peer)) return nullptr;
+  if (!share_partition(pair, peer)) return nullptr;
   if (peer.attr.dest_qp_num != pair.number || !addresses(pair, *peer.port)) return nullptr;
   if (!is_from(peer.attr.ah_attr, pair) || is_dropped(fabric, pair.source, peer.source)) return nullptr;
   return &peer;

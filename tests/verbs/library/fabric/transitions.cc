@@ -54,7 +54,7 @@ bool has_valid_values(QueuePair& pair, const ibv_qp_attr& attr, int mask) {
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   if (has(IBV_QP_CUR_STATE) && attr.cur_qp_state != pair.state) return false;
   if (has(IBV_QP_PORT) && port_of(pair, attr.port_num) == nullptr) return false;
-  if (has(IBV_QP_PKEY_INDEX) && attr.pkey_index != 0) return false;
+  if (has(IBV_QP_PKEY_INDEX) && attr.pkey_index >= pair.connection.settings.pkeys.size()) return false;
   if (has(IBV_QP_ACCESS_FLAGS) && (attr.qp_access_flags & ~kAccess) != 0) return false;
   if (has(IBV_QP_AV) && !is_valid_address(pair, attr.ah_attr)) return false;
   if (has(IBV_QP_PATH_MTU) && (attr.path_mtu < IBV_MTU_256 || attr.path_mtu > pair.port->mtu)) return false;
