@@ -24,8 +24,8 @@ enum class Counted { PostSend, PostRecv, PollCq, EmptyPoll, ReqNotify, Register,
 
 struct Process {
   const Settings settings = settings_from_environment();
-  std::string folder;  // where the fabric listens
-  bool owns_folder = false;
+  std::string folder;        // where the fabric listens
+  bool owns_folder = false;  // it is no other process's; the fabric makes and removes it
 
   std::atomic<uint32_t> generation = 0;  // forks from the process that loaded the library down to this one
   std::atomic<bool> is_fork_safe = false;

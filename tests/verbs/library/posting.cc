@@ -104,8 +104,9 @@ int post(UserQueue& queue, bool is_allowed, Wr* wr, Wr** bad) {
 int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad) {
   Context& context = context_of(handle->context);
   process().count(Counted::PostSend);
-  const bool is_allowed = handle->state == IBV_QPS_RTS || handle->state == IBV_QPS_ERR;
-  const int error = post(static_cast<UserQueuePair*>(handle)->sends, is_allowed, wr, bad);
+  auto& pair = static_cast<UserQueuePair&>(*handle);
+  const ibv_qp_state state = pair.known_state();
+  const int error = post(pair.sends, state == IBV_QPS_RTS || state == IBV_QPS_ERR, wr, bad);
   context.ring();
   return error;
 }
@@ -116,9 +117,9 @@ int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad) {
 int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   Context& context = context_of(handle->context);
   process().count(Counted::PostRecv);
-  UserQueue& queue = static_cast<UserQueuePair*>(handle)->receives;
-  const int error = post(queue, handle->state != IBV_QPS_RESET, wr, bad);
-  if (queue.ring->is_flushing.load() != 0) context.ring();
+  auto& pair = static_cast<UserQueuePair&>(*handle);
+  const int error = post(pair.receives, pair.known_state() != IBV_QPS_RESET, wr, bad);
+  if (pair.receives.ring->is_flushing.load() != 0) context.ring();
   return error;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process: what it and its forked children may do, and what a test may ask of the stand-in.
 #include <pthread.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "context.h"
@@ -35,8 +36,8 @@ Process* make_process() {
   if (named != made->settings.variables.end() && !named->second.empty()) {
     made->folder = named->second;
   } else {
-    std::string name = "/tmp/rondo-verbs-XXXXXX";
-    if (::mkdtemp(name.data()) != nullptr) made->folder = name;
+    made->folder = "/tmp/rondo-verbs-" + std::to_string(::getpid()) + "-" +
+                   std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
     made->owns_folder = true;
   }
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -35,6 +35,10 @@ struct UserQueuePair : ibv_qp {
   ibv_qp_init_attr init{};
   ibv_ece ece{};
   uint32_t async_delivered = 0;  // guarded by ibv_qp::mutex
+
+  /// ibv_qp::state, as last set or asked for. Any thread may ask while others post.
+  ibv_qp_state known_state() { return std::atomic_ref(state).load(std::memory_order_relaxed); }
+  void know(ibv_qp_state now) { std::atomic_ref(state).store(now, std::memory_order_relaxed); }
 };
 
 }  // namespace rondo::fabric

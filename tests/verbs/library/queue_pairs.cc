@@ -110,7 +110,7 @@ EXPORTED int ibv_modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) {
   request->attr_mask = mask;
   const auto reply = ask(context, *request);
   if (reply->error != 0) return reply->error;
-  if (has_state) handle->state = attr->qp_state;
+  if (has_state) pair.know(attr->qp_state);
   if (has_state && attr->qp_state == IBV_QPS_RESET) {
     remove_completions(pair);
     pair.sends.done = pair.receives.done = 0;
@@ -125,7 +125,7 @@ EXPORTED int ibv_query_qp(ibv_qp* handle, ibv_qp_attr* attr, int, ibv_qp_init_at
   *attr = reply->attr;
   attr->cap = pair.init.cap;
   *init = pair.init;
-  handle->state = attr->qp_state;
+  pair.know(attr->qp_state);
   return 0;
 }
 
@@ -148,19 +148,18 @@ EXPORTED int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) { retu
 
 EXPORTED int ibv_query_ece(ibv_qp* handle, ibv_ece* ece) {
   if (!process().settings.has_ece) return EOPNOTSUPP;
-  *ece = {kEceVendor,
-          kEceOptions & (static_cast<UserQueuePair*>(handle)->ece.vendor_id != 0
-                             ? static_cast<UserQueuePair*>(handle)->ece.options
-                             : ~0U),
-          0};
+  const ibv_ece& accepted = static_cast<UserQueuePair*>(handle)->ece;
+  *ece = {kEceVendor, accepted.vendor_id != 0 ? kEceOptions & accepted.options : kEceOptions, 0};
   return 0;
 }
 
 /// Accepted until RTR, and only what a peer of the same kind offers.
 EXPORTED int ibv_set_ece(ibv_qp* handle, ibv_ece* ece) {
   if (!process().settings.has_ece) return EOPNOTSUPP;
-  if (handle->state != IBV_QPS_RESET && handle->state != IBV_QPS_INIT) return EINVAL;
+  auto& pair = static_cast<UserQueuePair&>(*handle);
+  const ibv_qp_state state = pair.known_state();
+  if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) return EINVAL;
   if (ece->comp_mask != 0 || (ece->vendor_id != 0 && ece->vendor_id != kEceVendor)) return EINVAL;
-  static_cast<UserQueuePair*>(handle)->ece = *ece;
+  pair.ece = *ece;
   return 0;
 }

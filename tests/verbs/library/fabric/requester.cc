@@ -69,8 +69,8 @@ void restart(QueuePair& pair) {
 
 /// Whatever is posted while in ERR.
 bool flush(Fabric& fabric, QueuePair& pair) {
-  pair.seen = pair.sends->head.load(std::memory_order_acquire);
-  pair.seen_receives = pair.receives->head.load(std::memory_order_acquire);
+  pair.seen = pair.sends->head.load();
+  pair.seen_receives = pair.receives->head.load();
   const bool any = pair.sent != pair.seen || pair.received != pair.seen_receives;
   while (pair.sent != pair.seen) complete_send(fabric, pair, message_of(pair), IBV_WC_WR_FLUSH_ERR);
   while (pair.received != pair.seen_receives) complete_receive(fabric, pair, nullptr, IBV_WC_WR_FLUSH_ERR);
