@@ -216,36 +216,5 @@ TEST_CASE("while a forked child of a killed process lives, its device acknowledg
   if (*child != 0) ::kill(*child, SIGKILL);
 }
 
-TEST_CASE("a forked child may open devices, but not use those of its parent") {
-  CHECK(in_process({}, [] {
-          End end;
-          const std::string opens = in_process({}, [&] {
-            End own, other;
-            connect(own, other);
-            own.post(own.request(IBV_WR_RDMA_WRITE, other.address(), 0, 8));
-            next_is(own.send_cq, IBV_WC_SUCCESS);
-          });
-          require(opens.empty(), opens);
-          if (!is_standin()) return;
-          const std::string uses = in_process({}, [&] {
-            ::signal(SIGABRT, SIG_DFL);
-            ibv_destroy_qp(end.pair);
-          });
-          require(uses.find("Aborted") != std::string::npos, "the stand-in ends such a child: " + uses);
-          require(end.state() == IBV_QPS_INIT, "the parent's device goes on");
-        }) == "");
-}
-
-TEST_CASE("a process that closes its device and opens it again starts anew") {
-  CHECK(in_process({}, [] {
-          for (int round = 0; round < 3; ++round) {
-            End one, other;
-            connect(one, other);
-            one.post(one.request(IBV_WR_RDMA_WRITE, other.address(), 0, 8));
-            next_is(one.send_cq, IBV_WC_SUCCESS);
-          }
-        }) == "");
-}
-
 }  // namespace
 }  // namespace rondo::verbs_test
