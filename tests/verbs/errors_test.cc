@@ -77,7 +77,7 @@ TEST_CASE("a key of another protection domain is worth nothing") {
   check_error({}, {}, IBV_WC_LOC_PROT_ERR, [](End& from, End&, ibv_send_wr& wr) {
     ibv_pd* const other = ibv_alloc_pd(from.context);
     wr.sg_list->lkey =
-        ibv_reg_mr(other, from.memory.data(), from.memory.size(), IBV_ACCESS_LOCAL_WRITE)->lkey;
+        ibv_reg_mr(other, from.memory.data(), from.memory.size(), from.options.region_access)->lkey;
   });
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("a source outside its own region is a local protection error") {
               [](End& from, End&, ibv_send_wr& wr) { wr.sg_list->addr += from.memory.size() - 4095; });
   check_error({}, {}, IBV_WC_LOC_PROT_ERR, [](End& from, End&, ibv_send_wr&) {
     succeed(ibv_dereg_mr(from.region), "ibv_dereg_mr");
-    from.region = ibv_reg_mr(from.pd, from.memory.data(), 4096, IBV_ACCESS_LOCAL_WRITE);
+    from.region = ibv_reg_mr(from.pd, from.memory.data(), 4096, from.options.region_access);
   });
 }
 

@@ -25,16 +25,15 @@ TEST_CASE("the nth message fails as configured") {
     const char* fault;
     ibv_wc_status status;
   };
-  for (const auto& [fault, status] :
-       {Case{"rnr:2", IBV_WC_RNR_RETRY_EXC_ERR}, Case{"retry:2", IBV_WC_RETRY_EXC_ERR},
-        Case{"access:2", IBV_WC_REM_ACCESS_ERR}, Case{"flush:2", IBV_WC_WR_FLUSH_ERR}})
+  for (const Case& one : {Case{"rnr:2", IBV_WC_RNR_RETRY_EXC_ERR}, Case{"retry:2", IBV_WC_RETRY_EXC_ERR},
+                          Case{"access:2", IBV_WC_REM_ACCESS_ERR}, Case{"flush:2", IBV_WC_WR_FLUSH_ERR}})
     check_pair(
-        {{"_FAIL", fault}},
+        {{"_FAIL", one.fault}},
         [&](End& from, End& to) {
           for (int i = 0; i < 2; ++i) to.receive();
           for (int i = 0; i < 2; ++i) {
             from.post(from.request(IBV_WR_RDMA_WRITE_WITH_IMM, to.address(), 0, 8));
-            next_is(from.send_cq, i == 0 ? IBV_WC_SUCCESS : status);
+            next_is(from.send_cq, i == 0 ? IBV_WC_SUCCESS : one.status);
           }
           require(from.state() == IBV_QPS_ERR, "ERR");
         },

@@ -37,11 +37,11 @@ TEST_CASE("a peer that does not answer is given up after (retry + 1) time-outs")
   struct Case {
     uint8_t timeout, retry;
   };
-  for (const auto [timeout, retry] : {Case{14, 1}, Case{12, 3}, Case{16, 0}})
+  for (const Case one : {Case{14, 1}, Case{12, 3}, Case{16, 0}})
     CHECK(in_process({}, [&] {
             Options options;
-            options.timeout = timeout;
-            options.retry = retry;
+            options.timeout = one.timeout;
+            options.retry = one.retry;
             End from(options), to;
             connect(from, to);
             to.to_error();
@@ -49,7 +49,7 @@ TEST_CASE("a peer that does not answer is given up after (retry + 1) time-outs")
             from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8));
             next_is(from.send_cq, IBV_WC_RETRY_EXC_ERR);
             const double took = test::seconds_now() - begin;
-            const double due = (retry + 1) * 4.096e-6 * (1 << timeout);
+            const double due = (one.retry + 1) * 4.096e-6 * (1 << one.timeout);
             require(took >= 0.99 * due, "not before " + std::to_string(due) + " s: " + std::to_string(took));
             require(took < 4 * due + 1, "soon after " + std::to_string(due) + " s: " + std::to_string(took));
           }) == "");
