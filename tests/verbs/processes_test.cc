@@ -37,8 +37,10 @@ class Two {
  public:
   using Body = std::function<void(End& end, const Address& peer, Meeting& meeting)>;
 
-  Two(const Options& options, const std::string& seed, const Body& first, const Body& second)
-      : first_(run(options, seed, 0, first)), second_(run(options, seed, 1, second)) {}
+  /// Each process is a host of its own, in a subnet of its own.
+  Two(const Options& options, const std::string& seed, const Body& first, const Body& second,
+      const std::string& devices = "roce")
+      : devices_(devices), first_(run(options, seed, 0, first)), second_(run(options, seed, 1, second)) {}
 
   Meeting& meeting() { return *meeting_; }
   Process& first() { return *first_; }
@@ -55,6 +57,8 @@ class Two {
     return std::make_unique<Process>([&, me] {
       ::setenv("RONDO_STANDIN_VERBS", folder_.path().c_str(), 1);
       ::setenv("RONDO_STANDIN_VERBS_HOST", std::to_string(me).c_str(), 1);
+      ::setenv("RONDO_STANDIN_VERBS_SUBNET", std::to_string(me).c_str(), 1);
+      ::setenv("RONDO_STANDIN_VERBS_DEVICES", devices_.c_str(), 1);
       ::setenv("RONDO_STANDIN_VERBS_SEED", seed.c_str(), 1);
       End end(options);
       meeting_->addresses[me] = end.address();
@@ -67,6 +71,7 @@ class Two {
   }
 
   test::Folder folder_;
+  std::string devices_;
   Shared<Meeting> meeting_;
   std::unique_ptr<Process> first_, second_;
 };
@@ -115,6 +120,22 @@ Options short_time() {
   options.timeout = 14;
   options.retry = 1;
   return options;
+}
+
+TEST_CASE("LIDs reach their own subnet, global addresses reach others") {
+  if (!is_standin()) return;
+  for (const int gid : {-1, 0}) {
+    Options options = short_time();
+    options.gid = gid;
+    const Two::Body write = [&](End& end, const Address& peer, Meeting& meeting) {
+      end.post(end.request(IBV_WR_RDMA_WRITE, peer, 0, 8));
+      next_is(end.send_cq, gid < 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
+      meeting.wait(2);
+    };
+    Two two(options, "0", write, write, "ib");
+    CHECK(two.first().wait().failure() == "");
+    CHECK(two.second().wait().failure() == "");
+  }
 }
 
 TEST_CASE("a peer that is killed does not answer, which is silent while nothing is sent") {
