@@ -123,7 +123,7 @@ class Build:
         name = os.path.basename(room)
         if room in CHOSEN:
             return [test for test in self.tests if test["name"] in CHOSEN[room]]
-        header = re.compile(rf'^\s*#\s*include\s*["<]{name}/', re.M)
+        header = re.compile(rf'^\s*#\s*include\s*"{name}/', re.M)
         has_headers = os.path.isdir(os.path.join(self.root, room, "include", name))
         programs = {one for one, target in self.targets.items() if has_headers and target["type"] == "executable" and
                     self.folder_of(target).startswith("tests/") and self.includes(target, header)}
