@@ -90,19 +90,21 @@ TEST_CASE("an end that sleeps for a slot is woken when the peer frees one") {
   Ends ends = connect_ends(transport, small_params(64 * 1024, 2));
   REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
   uint64_t sent = 0;
-  uint64_t received = 0;
-  const auto receive_all = [&] {
+  // Not all that was sent: while its end sleeps, the rest of it may have no room in tcp's sockets.
+  const auto receive_some = [&] {
+    bool has_released = false;
     eventually([&] {
-      if (!ends.acceptor->peek()) return received == sent;
+      if (!ends.acceptor->peek()) return has_released;
       ends.acceptor->release();
-      return ++received == sent;
+      has_released = true;
+      return false;
     });
   };
   REQUIRE(eventually([&] {
     while (send_one(*ends.dialler, 64 * 1024, 3, sent)) ++sent;
     return is_woken(
         *ends.dialler, Connection::Awaiting::Room, [&] { return ends.dialler->acquire() != nullptr; },
-        receive_all);
+        receive_some);
   }));
 }
 
