@@ -114,9 +114,10 @@ Result<bool> HostSegment::take() {
   if (!arrived) return false;
   const std::string who = membership_->rank_text(0);
   if (arrived->lost) return system_error("taking the descriptor of memory that " + who + " shares", EMFILE);
+  if (arrived->bytes == 0) return error(Code::RemoteError, "{} left while memory was shared", who);
   if (arrived->bytes != sizeof description || description.magic != kDescriptionMagic ||
       arrived->attached.size() != 1)
-    return error(Code::RemoteError, "{} left while memory was shared", who);
+    return error(Code::RemoteError, "{} sent something else while memory was shared", who);
   if (description.bytes != bytes_)
     return error(Code::RemoteError, "{} shares {} bytes of memory instead of {}", who, description.bytes,
                  bytes_);
