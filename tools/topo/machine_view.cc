@@ -10,8 +10,11 @@
 
 namespace rondo::topo {
 void require(rondo_status_t status) {
-  if (status == RONDO_OK) return;
-  fmt::print(stderr, "rondo-topo: {}\n", rondo_last_error(nullptr));
+  if (status != RONDO_OK) fail(rondo_last_error(nullptr));
+}
+
+void fail(const std::string& cause) {
+  fmt::print(stderr, "rondo-topo: {}\n", cause);
   std::exit(kFailed);
 }
 

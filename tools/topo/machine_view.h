@@ -13,6 +13,9 @@ namespace rondo::topo {
 /// Ends the program with the library's error unless a call succeeded.
 void require(rondo_status_t status);
 
+/// Ends the program with that cause.
+[[noreturn]] void fail(const std::string& cause);
+
 struct ViewedLink {
   int to;
   std::string cls;

@@ -34,11 +34,15 @@ OwnedTopology topology_of_job(const rondo_topology_config_t& config) {
   rondo_comm_t comm = nullptr;
   require(rondo_init(&comm, nullptr, nullptr));
   rondo_topology_t topology = nullptr;
-  require(rondo_topology_detect_all(&topology, comm, &config));
+  const rondo_status_t detected = rondo_topology_detect_all(&topology, comm, &config);
+  const std::string failure = rondo_last_error(comm);
   OwnedTopology owned(topology);
   int rank = 0;
   require(rondo_rank(comm, &rank));
-  require(rondo_destroy(comm));
+  // After a failure too: to ranks that have not heard of it yet, an exit would be a death.
+  const rondo_status_t destroyed = rondo_destroy(comm);
+  if (detected != RONDO_OK) fail(failure);
+  require(destroyed);
   if (rank != 0) owned.reset();
   return owned;
 }
