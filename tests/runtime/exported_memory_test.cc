@@ -12,6 +12,7 @@
 #include "exchange.h"
 #include "guarded.h"
 #include "oracle.h"
+#include "sanitized.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -50,13 +51,14 @@ TEST_CASE("all algorithms are right on the same memory from rondo_mem_alloc() in
   const Environment groups = in_groups(4);
   expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
     constexpr size_t kCount = 50'000;
+    constexpr int kRounds = kSanitized ? 6 : 20;
     const auto memory = allocate(2 * kCount * sizeof(int));
     int* const send = reinterpret_cast<int*>(memory.get());
     int* const recv = send + kCount;
     for (const std::string& algorithm : algorithms_of("all_reduce", rank.size)) {
       const Child child(rank, "all_reduce=" + algorithm);
       const rondo_comm_t comm = child.rank.comm;
-      for (int round = 0; round < 20; ++round) {
+      for (int round = 0; round < kRounds; ++round) {
         for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<int>(i) * (rank.rank + 1) + round;
         int* const from = round % 2 == 0 ? send : recv;
         if (from == recv) std::memcpy(recv, send, kCount * sizeof(int));

@@ -4,6 +4,7 @@
 
 Usage: check_topo_pictures.py RONDO_TOPO SOURCE-ROOT STANDIN_NVML
 """
+import functools
 import glob
 import itertools
 import os
@@ -16,6 +17,8 @@ from topo_command import DATA, SOURCE, known, output
 SVG = "{http://www.w3.org/2000/svg}"
 TITLE = re.compile(r"tree (\d+): (.+) to (.+), [\d.]+ GB/s")
 CLOSEST = 3  # pixels between the ends of two lines
+
+printed = functools.cache(output)  # a machine's plans are found once, not by each test
 
 
 def boxes(svg):
@@ -65,14 +68,14 @@ def machines():
 
 
 def gpus(machine):
-    return int(output(*machine).split()[0])
+    return int(printed(*machine).split()[0])
 
 
 class Pictures(unittest.TestCase):
     def test_pictures_have_a_box_for_each_device_and_none_overlap(self):
         for machine in machines():
-            found = boxes(output(*machine, "--svg"))
-            tree = output(*machine)
+            found = boxes(printed(*machine, "--svg"))
+            tree = printed(*machine)
             for kind in ("gpu", "nic"):
                 names = re.findall(rf"(?m)─ ({kind} ?\S+)", tree)
                 self.assertLessEqual(set(names), {text for text, _, _ in found}, machine)
@@ -92,7 +95,7 @@ class Pictures(unittest.TestCase):
         for machine in machines():
             count = gpus(machine)
             for root in {0, count - 1} if count > 1 else ():
-                yield machine, root, output(*machine, "--svg", "--plan", "--root", str(root))
+                yield machine, root, printed(*machine, "--svg", "--plan", "--root", str(root))
 
     def test_trees_reach_every_gpu(self):
         for machine, root, svg in self.plans():
@@ -149,7 +152,7 @@ class Pictures(unittest.TestCase):
 
     def test_dot_has_an_edge_for_each_link_of_a_tree(self):
         for machine in (["--machine", "dgx-1v"], ["--machine", "hgx-h100", "--hosts", "2"]):
-            graph = output(*machine, "--dot", "--plan")
+            graph = printed(*machine, "--dot", "--plan")
             trees = set(re.findall(r'dir=forward, tooltip="tree (\d+): ', graph))
             self.assertEqual(trees, set(str(tree) for tree in range(1, len(trees) + 1)))
             self.assertIn(f'label="{len(trees)} tree', graph)

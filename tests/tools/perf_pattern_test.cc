@@ -9,7 +9,7 @@ namespace {
 
 using namespace rondo::perf;
 
-constexpr size_t kCount = 5000;  // several periods of the pattern
+constexpr size_t kElements = 5000;  // several periods of the pattern
 
 std::vector<std::byte> filled(const Pattern& pattern, const TypeRow& type, size_t first, size_t count,
                               uint64_t salt) {
@@ -23,11 +23,11 @@ std::vector<std::byte> filled(const Pattern& pattern, const TypeRow& type, size_
 TEST_CASE("A part of the sequence is the same from wherever it is filled") {
   for (const TypeRow& type : all_types()) {
     const Pattern pattern = moved_pattern(type, 1, 9);
-    const auto whole = filled(pattern, type, 0, kCount, 4);
+    const auto whole = filled(pattern, type, 0, kElements, 4);
     const auto part = filled(pattern, type, 1500, 2000, 4);
     CAPTURE(type.name);
     REQUIRE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<ptrdiff_t>(1500 * type.bytes)));
-    REQUIRE(pattern.count_wrong(whole.data(), 0, kCount, 4, true) == 0);
+    REQUIRE(pattern.count_wrong(whole.data(), 0, kElements, 4, true) == 0);
     REQUIRE(pattern.count_wrong(part.data(), 1500, 2000, 4, true) == 0);
   }
 }
@@ -35,11 +35,11 @@ TEST_CASE("A part of the sequence is the same from wherever it is filled") {
 TEST_CASE("Each changed element is counted once") {
   for (const TypeRow& type : all_types()) {
     const Pattern pattern = moved_pattern(type, 1, 9);
-    auto bytes = filled(pattern, type, 0, kCount, 4);
-    for (const size_t element : {size_t{0}, size_t{1020}, size_t{1021}, kCount - 1})
+    auto bytes = filled(pattern, type, 0, kElements, 4);
+    for (const size_t element : {size_t{0}, size_t{1020}, size_t{1021}, kElements - 1})
       bytes[element * type.bytes] ^= std::byte{0x10};
     CAPTURE(type.name);
-    REQUIRE(pattern.count_wrong(bytes.data(), 0, kCount, 4, true) == 4);
+    REQUIRE(pattern.count_wrong(bytes.data(), 0, kElements, 4, true) == 4);
   }
 }
 
@@ -47,24 +47,24 @@ TEST_CASE("Data of another rank, round or position does not pass") {
   const TypeRow& type = *type_by_name("float");
   const Pattern pattern = moved_pattern(type, 1, 9);
   const auto mostly_wrong = [&](const std::vector<std::byte>& bytes) {
-    return pattern.count_wrong(bytes.data(), 0, kCount, 4, true) > kCount / 2;
+    return pattern.count_wrong(bytes.data(), 0, kElements, 4, true) > kElements / 2;
   };
-  REQUIRE(mostly_wrong(filled(moved_pattern(type, 2, 9), type, 0, kCount, 4)));
-  REQUIRE(mostly_wrong(filled(pattern, type, 0, kCount, 5)));
+  REQUIRE(mostly_wrong(filled(moved_pattern(type, 2, 9), type, 0, kElements, 4)));
+  REQUIRE(mostly_wrong(filled(pattern, type, 0, kElements, 5)));
   for (const size_t shift : {size_t{1}, size_t{1021}, size_t{1024}, size_t{2042}, size_t{4096}}) {
     CAPTURE(shift);
-    REQUIRE(mostly_wrong(filled(pattern, type, shift, kCount, 4)));
+    REQUIRE(mostly_wrong(filled(pattern, type, shift, kElements, 4)));
   }
 }
 
 TEST_CASE("Zeros may differ in sign only if allowed") {
   const TypeRow& type = *type_by_name("float");
   const Pattern zeros(type, std::vector<std::byte>(Pattern::kPeriod * type.bytes));
-  std::vector<float> got(kCount, -0.0f);
-  REQUIRE(zeros.count_wrong(got.data(), 0, kCount, 0, false) == 0);
-  REQUIRE(zeros.count_wrong(got.data(), 0, kCount, 0, true) == kCount);
+  std::vector<float> got(kElements, -0.0f);
+  REQUIRE(zeros.count_wrong(got.data(), 0, kElements, 0, false) == 0);
+  REQUIRE(zeros.count_wrong(got.data(), 0, kElements, 0, true) == kElements);
   got[7] = 1e-30f;
-  REQUIRE(zeros.count_wrong(got.data(), 0, kCount, 0, false) == 1);
+  REQUIRE(zeros.count_wrong(got.data(), 0, kElements, 0, false) == 1);
 }
 
 TEST_CASE("The checker finds missing and excess writes of a call") {

@@ -153,9 +153,9 @@ class AllCuts {
   std::vector<int64_t> leaving_;
 };
 
-using Expected = std::map<CollectiveKind, Rational>;
+using Bounds = std::map<CollectiveKind, Rational>;
 
-Expected expected_of(const AllCuts& cuts, int root) {
+Bounds expected_of(const AllCuts& cuts, int root) {
   return {{CollectiveKind::AllGather, cuts.all_gather()},
           {CollectiveKind::ReduceScatter, cuts.reduce_scatter()},
           {CollectiveKind::AllReduce, cuts.all_reduce()},
@@ -223,8 +223,8 @@ void check_bounds(const TopologyGraph& graph, std::vector<int> gpus, int root) {
   std::vector<int64_t> raw;
   for (const TopologyLink& link : graph.links()) raw.push_back(link.kBps);
   const AllCuts all_cuts(graph, gpus, raw);
-  const Expected by_cuts = expected_of(all_cuts, root);
-  const Expected by_shares = expected_of(AllCuts(graph, gpus, trimmed.kBps), root);
+  const Bounds by_cuts = expected_of(all_cuts, root);
+  const Bounds by_shares = expected_of(AllCuts(graph, gpus, trimmed.kBps), root);
   for (const auto& [collective, x] : by_cuts) {
     CAPTURE(collective_name(collective));
     const auto result = bandwidth_bound(graph, gpus, collective, root);

@@ -53,7 +53,8 @@ TopologyGraph graph_of(const Machine& machine) { return graph_of(std::span(&mach
 
 TopologyGraph fabric_of(const TopologyGraph& graph) { return fabric_or_all(graph, graph.gpus()); }
 
-BandwidthBound bound_of(const TopologyGraph& graph, CollectiveKind collective = CollectiveKind::AllGather) {
+BandwidthBound bound_of_all(const TopologyGraph& graph,
+                            CollectiveKind collective = CollectiveKind::AllGather) {
   const auto bound = bandwidth_bound(graph, graph.gpus(), collective);
   REQUIRE(bound.status().message() == "");
   return bound.value();
@@ -66,13 +67,13 @@ std::string shown(double gigabytes) { return fmt::format("{:.1f}", gigabytes); }
 void check(const TopologyGraph& graph, const Expected& expected) {
   CAPTURE(expected.machine);
   const TopologyGraph fabric = fabric_of(graph);
-  const BandwidthBound bound = bound_of(fabric);
+  const BandwidthBound bound = bound_of_all(fabric);
   CHECK(shown(bound.bus) == shown(expected.fabric));
   CHECK(bound.limit == expected.limit);
   CHECK(bound.kind == BoundKind::Exact);
-  CHECK(shown(bound_of(graph).bus) == shown(expected.all));
+  CHECK(shown(bound_of_all(graph).bus) == shown(expected.all));
   for (const CollectiveKind collective : {CollectiveKind::ReduceScatter, CollectiveKind::AllReduce})
-    CHECK(bound_of(fabric, collective).bus == bound.bus);
+    CHECK(bound_of_all(fabric, collective).bus == bound.bus);
 }
 
 /// Nothing, with a warning, if there are no recorded machines.
@@ -101,7 +102,7 @@ double cpu_ms(const TopologyGraph& graph, CollectiveKind collective) {
   double lowest = 1e9;
   for (int run = 0; run != 5; ++run) {
     const std::clock_t start = std::clock();
-    (void)bound_of(graph, collective);
+    (void)bound_of_all(graph, collective);
     lowest = std::min(lowest, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   return lowest;
@@ -127,7 +128,7 @@ TEST_CASE("without peer-to-peer below switches their uplinks are the limit") {
   if (!folder) return;
   const Machine machine = machine_of(*folder, "oneflow-8xrtx3090-pcie-1ib");
   const TopologyGraph graph = graph_of(std::span(&machine, 1), {.p2p_below_switches = false});
-  const BandwidthBound bound = bound_of(graph);
+  const BandwidthBound bound = bound_of_all(graph);
   CHECK(shown(bound.bus) == "5.0");
   CHECK(shown(bound.ceiling) == "17.5");
   CHECK(bound.kind == BoundKind::EqualShares);
@@ -141,7 +142,7 @@ TEST_CASE("NVLinks that a file has from GPUs to themselves join pairs when they 
   if (!folder) return;
   Machine machine = machine_of(*folder, "azure-ncv4-4xa100pcie");
   const TopologyGraph as_it_is = graph_of(machine);
-  CHECK(shown(bound_of(as_it_is).bus) == "12.0");
+  CHECK(shown(bound_of_all(as_it_is).bus) == "12.0");
   for (int dev = 0; dev != 4; ++dev)
     for (FabricLinks& links : find_gpu(machine, dev)->links)
       links.target_bus_id = bus_id_of(machine, dev ^ 1);
@@ -155,13 +156,13 @@ TEST_CASE("a broken NVLink lowers the bound to what its GPUs have left") {
     CAPTURE(peer);
     Machine machine = machine_of(*folder, "nvidia-dgx1v-8xv100");
     break_link(machine, 0, peer);
-    const BandwidthBound bound = bound_of(fabric_of(graph_of(machine)));
+    const BandwidthBound bound = bound_of_all(fabric_of(graph_of(machine)));
     CHECK(shown(bound.bus) == "100.0");
     CHECK(bound.limit == "5 NVLinks into gpu0, 100.0 GB/s, as for each of 2 GPUs");
   }
   Machine machine = machine_of(*folder, "vastai-hgx-h200-8gpu");
   --find_gpu(machine, 3)->links[0].count;
-  const BandwidthBound bound = bound_of(fabric_of(graph_of(machine)));
+  const BandwidthBound bound = bound_of_all(fabric_of(graph_of(machine)));
   CHECK(shown(bound.bus) == "350.2");
   CHECK(bound.limit == "17 NVLinks into gpu3, 350.2 GB/s");
 }
@@ -171,7 +172,7 @@ TEST_CASE("an all_reduce of GPUs with unequal links may exceed the bound for equ
   if (!folder) return;
   Machine machine = machine_of(*folder, "nvidia-dgx1v-8xv100");
   break_link(machine, 0, 3);
-  const BandwidthBound bound = bound_of(fabric_of(graph_of(machine)), CollectiveKind::AllReduce);
+  const BandwidthBound bound = bound_of_all(fabric_of(graph_of(machine)), CollectiveKind::AllReduce);
   CHECK(bound.kind == BoundKind::EqualShares);
   CHECK(shown(bound.bus) == "100.0");
   CHECK(shown(bound.ceiling) == "115.0");  // the GPUs' average
@@ -197,11 +198,12 @@ TEST_CASE("hosts are limited by their NICs, more hosts more so") {
   for (const auto& row : rows) {
     const TopologyGraph graph = graph_of(equal_hosts(row.hosts, row.host));
     check(graph, {fmt::format("{} hosts", row.hosts), row.bus, row.bus, row.limit});
-    CHECK(bound_of(graph, CollectiveKind::AllReduce).kind == BoundKind::Exact);
+    CHECK(bound_of_all(graph, CollectiveKind::AllReduce).kind == BoundKind::Exact);
   }
   const TopologyGraph graph = graph_of(equal_hosts(4, kHostOfA100s));
-  CHECK(bound_of(graph, CollectiveKind::Broadcast).limit == "8 PCIe links of NICs out of host0, 192.0 GB/s");
-  CHECK(bound_of(graph, CollectiveKind::ReduceScatter).limit ==
+  CHECK(bound_of_all(graph, CollectiveKind::Broadcast).limit ==
+        "8 PCIe links of NICs out of host0, 192.0 GB/s");
+  CHECK(bound_of_all(graph, CollectiveKind::ReduceScatter).limit ==
         "8 PCIe links of NICs out of host0, 192.0 GB/s, as for each of 4 hosts");
 }
 
@@ -232,9 +234,9 @@ TEST_CASE("every recorded machine has bounds for every collective, in little tim
     ++machines;
     for (const CollectiveKind collective : kBounded) {
       CAPTURE(entry.path().filename().string(), collective_name(collective));
-      const BandwidthBound bound = bound_of(fabric_of(graph), collective);
+      const BandwidthBound bound = bound_of_all(fabric_of(graph), collective);
       CHECK(bound.bus > 0);
-      CHECK(bound.bus <= bound_of(graph, collective).bus);
+      CHECK(bound.bus <= bound_of_all(graph, collective).bus);
       CHECK(bound.bus <= bound.ceiling);
       if (!kSanitized) CHECK(cpu_ms(graph, collective) < 20);
     }

@@ -17,7 +17,7 @@
 namespace rondo::test {
 namespace {
 
-constexpr size_t kBytes = 20'000;
+constexpr size_t kLength = 20'000;
 
 ConnectionParams reading(ReadPeer read_peer = ReadPeer::Always) {
   ConnectionParams params = small_params(32 * 1024, 3);
@@ -32,10 +32,10 @@ struct Reading {
     ends.acceptor = require_connection(ends.connect(shm_transport(), reading(acceptor), false));
     ends.acceptor->peek();
     ends.dialler->peek();
-    fill(mine.data(), kBytes, 1, 0);
+    fill(mine.data(), kLength, 1, 0);
   }
   Ends ends;
-  std::vector<std::byte> mine = std::vector<std::byte>(kBytes);
+  std::vector<std::byte> mine = std::vector<std::byte>(kLength);
 };
 
 /// Whether the kernel lets this process read others; some containers forbid it.
@@ -52,11 +52,11 @@ TEST_CASE("a connected process can be read if it has the cookie") {
   const shm::PidCookie cookie = *shm::own_cookie();
   auto reader = shm::ProcessReader::open(near, cookie);
   REQUIRE(reader.ok());
-  const std::vector<std::byte> from(kBytes, std::byte{7});
-  std::vector<std::byte> to(kBytes);
-  REQUIRE(reader.value().read(reinterpret_cast<uint64_t>(from.data()), to.data(), kBytes));
+  const std::vector<std::byte> from(kLength, std::byte{7});
+  std::vector<std::byte> to(kLength);
+  REQUIRE(reader.value().read(reinterpret_cast<uint64_t>(from.data()), to.data(), kLength));
   REQUIRE(to == from);
-  REQUIRE_FALSE(reader.value().read(64, to.data(), kBytes));
+  REQUIRE_FALSE(reader.value().read(64, to.data(), kLength));
   REQUIRE_FALSE(shm::ProcessReader::open(near, {cookie.address, cookie.word + 1}).ok());
   REQUIRE_FALSE(shm::ProcessReader::open(near, {64, cookie.word}).ok());
 }
@@ -75,10 +75,10 @@ TEST_CASE("long messages are read in place, in both directions, and short ones a
   const bool dials = GENERATE(true, false);
   Connection& sender = dials ? *ends.dialler : *ends.acceptor;
   Connection& receiver = dials ? *ends.acceptor : *ends.dialler;
-  REQUIRE(sender.zero_copy()->post_mode(mine.data(), kBytes) == ZeroCopy::PostMode::Read);
+  REQUIRE(sender.zero_copy()->post_mode(mine.data(), kLength) == ZeroCopy::PostMode::Read);
   REQUIRE(sender.zero_copy()->post_mode(mine.data(), 1000) == ZeroCopy::PostMode::None);
-  REQUIRE(sender.zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
-  REQUIRE(fault(*receiver.peek(), kBytes, 1, 0) == "");
+  REQUIRE(sender.zero_copy()->post(mine.data(), kLength, signature_of(1, 0)));
+  REQUIRE(fault(*receiver.peek(), kLength, 1, 0) == "");
   const std::byte* const seen = receiver.peek()->data;
   REQUIRE(receiver.peek()->data == seen);
   REQUIRE(receiver.zero_copy()->intact());
@@ -92,21 +92,21 @@ TEST_CASE("a long message is read into the expected place only if it matches") {
   Reading both;
   auto& [ends, mine] = both;
   const bool is_it = GENERATE(true, false);
-  std::vector<std::byte> place(kBytes);
-  ends.acceptor->zero_copy()->expect(place.data(), kBytes, signature_of(1, is_it ? 0 : 1));
-  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
+  std::vector<std::byte> place(kLength);
+  ends.acceptor->zero_copy()->expect(place.data(), kLength, signature_of(1, is_it ? 0 : 1));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kLength, signature_of(1, 0)));
   const auto arrival = ends.acceptor->peek();
-  REQUIRE(fault(*arrival, kBytes, 1, 0) == "");
+  REQUIRE(fault(*arrival, kLength, 1, 0) == "");
   REQUIRE((arrival->data == place.data()) == is_it);
-  if (!is_it) REQUIRE(place == std::vector<std::byte>(kBytes));
+  if (!is_it) REQUIRE(place == std::vector<std::byte>(kLength));
 }
 
 TEST_CASE("nothing is read if either end forbids it") {
   const bool dialler = GENERATE(true, false);
   const Reading both(dialler ? ReadPeer::Never : ReadPeer::Always,
                      dialler ? ReadPeer::Always : ReadPeer::Never);
-  REQUIRE_FALSE(both.ends.dialler->zero_copy()->can_post(both.mine.data(), kBytes));
-  REQUIRE_FALSE(both.ends.acceptor->zero_copy()->can_post(both.mine.data(), kBytes));
+  REQUIRE_FALSE(both.ends.dialler->zero_copy()->can_post(both.mine.data(), kLength));
+  REQUIRE_FALSE(both.ends.acceptor->zero_copy()->can_post(both.mine.data(), kLength));
 }
 
 constexpr int64_t kLong_ns = 4'000'000'000;  // longer than any preemption of a receiver here
@@ -114,19 +114,19 @@ constexpr int64_t kLong_ns = 4'000'000'000;  // longer than any preemption of a 
 /// Sends message `i` in the way that the connection chooses, and reports the given time for filling a slot.
 ZeroCopy::PostMode send_as_said(Connection& sender, std::byte* data, uint64_t i, int64_t plain_ns,
                                 int64_t streaming_ns, int& streamed) {
-  fill(data, kBytes, 1, i);
+  fill(data, kLength, 1, i);
   std::byte* const slot = sender.acquire();
   REQUIRE(slot != nullptr);
-  const auto posting = sender.zero_copy()->post_mode(data, kBytes);
+  const auto posting = sender.zero_copy()->post_mode(data, kLength);
   if (posting == ZeroCopy::PostMode::Read) {
-    REQUIRE(sender.zero_copy()->post(data, kBytes, signature_of(1, i)));
+    REQUIRE(sender.zero_copy()->post(data, kLength, signature_of(1, i)));
     return posting;
   }
-  const FillHints::Filling filling = sender.fill_hints()->filling(kBytes, true);
-  std::memcpy(slot, data, kBytes);
+  const FillHints::Filling filling = sender.fill_hints()->filling(kLength, true);
+  std::memcpy(slot, data, kLength);
   streamed += filling.streams ? 1 : 0;
   if (filling.is_timed) sender.fill_hints()->filled(filling.streams ? streaming_ns : plain_ns);
-  sender.commit(kBytes, signature_of(1, i));
+  sender.commit(kLength, signature_of(1, i));
   return posting;
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("messages take the way that was recently fastest, and the others are s
   for (uint64_t i = 0; i < kMessages; ++i) {
     const auto posting = send_as_said(*ends.dialler, mine.data(), i, plain_ns, streaming_ns, streamed);
     read += posting == ZeroCopy::PostMode::Read ? 1 : 0;
-    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    REQUIRE(fault(*ends.acceptor->peek(), kLength, 1, i) == "");
     ends.acceptor->release();
     REQUIRE(ends.dialler->flushed());
   }
@@ -155,7 +155,7 @@ TEST_CASE("a cancelled long message is not read") {
   if (!may_read()) return;
   Reading both;
   auto& [ends, mine] = both;
-  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, {}));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kLength, {}));
   ends.dialler->zero_copy()->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
@@ -167,23 +167,23 @@ TEST_CASE("messages that cannot be read in place are copied instead, and so are 
   Ends& ends = watched.ends;
   watched.pass_on();
   ends.acceptor->peek();  // learns what it can read
-  std::vector<std::byte> mine(2 * kBytes);
+  std::vector<std::byte> mine(2 * kLength);
   for (uint64_t i = 0; i < 2; ++i) {
-    fill(mine.data() + i * kBytes, kBytes, 1, i);
-    REQUIRE(ends.dialler->zero_copy()->post(mine.data() + i * kBytes, kBytes, signature_of(1, i)));
+    fill(mine.data() + i * kLength, kLength, 1, i);
+    REQUIRE(ends.dialler->zero_copy()->post(mine.data() + i * kLength, kLength, signature_of(1, i)));
     watched.segment.fifo(0, agreed(reading())).headers[i].note = shm::Note::of_address(nullptr);
   }
   for (uint64_t i = 0; i < 2; ++i) {
     REQUIRE_FALSE(ends.acceptor->peek().has_value());
     REQUIRE(ends.acceptor->status().ok());
     REQUIRE_FALSE(ends.dialler->flushed());
-    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    REQUIRE(fault(*ends.acceptor->peek(), kLength, 1, i) == "");
     ends.acceptor->release();
   }
   REQUIRE(ends.dialler->flushed());
-  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), kBytes));
-  REQUIRE(send_one(*ends.dialler, kBytes, 1, 2));
-  REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 2) == "");
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), kLength));
+  REQUIRE(send_one(*ends.dialler, kLength, 1, 2));
+  REQUIRE(fault(*ends.acceptor->peek(), kLength, 1, 2) == "");
 }
 
 TEST_CASE("a peer that requests a copy of a message that was never posted gets none") {
@@ -206,16 +206,16 @@ TEST_CASE("a peer that requests a copy of a message whose slot has held a posted
   watched.pass_on();
   ends.acceptor->peek();  // learns what it can read
   const uint64_t slots = 3;
-  std::vector<std::byte> mine(kBytes);
-  fill(mine.data(), kBytes, 1, 0);
-  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kBytes, signature_of(1, 0)));
+  std::vector<std::byte> mine(kLength);
+  fill(mine.data(), kLength, 1, 0);
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), kLength, signature_of(1, 0)));
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->release();
-  for (uint64_t i = 1; i <= slots; ++i) REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
+  for (uint64_t i = 1; i <= slots; ++i) REQUIRE(send_one(*ends.dialler, kLength, 1, i));
   watched.segment.exports(0, agreed(reading())).unread = slots + 1;
   ends.dialler->flushed();
   for (uint64_t i = 1; i <= slots; ++i) {
-    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, i) == "");
+    REQUIRE(fault(*ends.acceptor->peek(), kLength, 1, i) == "");
     ends.acceptor->release();
   }
   REQUIRE(watched.segment.exports(0, agreed(reading())).copied == 0);
@@ -241,7 +241,7 @@ void accept_in_child(Ends& ends, bool allowed) {
   require(end.ok(), end.status().message());
   for (uint64_t i = 0; i < 20; ++i) {
     require(eventually([&] { return end.value()->peek().has_value(); }), "no message");
-    const std::string wrong = fault(*end.value()->peek(), kBytes, 1, i);
+    const std::string wrong = fault(*end.value()->peek(), kLength, 1, i);
     require(wrong.empty(), wrong);
     end.value()->release();
   }
@@ -253,15 +253,15 @@ TEST_CASE("a process reads its parent's long messages, or gets copies if reading
   ends.dialler = require_connection(ends.connect(shm_transport(), reading(), true));
   Process child([&] { accept_in_child(ends, allowed); });
   bool has_posted = false;
-  std::vector<std::byte> mine(20 * kBytes);
+  std::vector<std::byte> mine(20 * kLength);
   for (uint64_t i = 0; i < 20; ++i) {
-    std::byte* const place = mine.data() + i * kBytes;
-    fill(place, kBytes, 1, i);
+    std::byte* const place = mine.data() + i * kLength;
+    fill(place, kLength, 1, i);
     REQUIRE(eventually([&] { return ends.dialler->acquire() != nullptr; }));
-    if (ends.dialler->zero_copy()->can_post(place, kBytes))
-      has_posted = ends.dialler->zero_copy()->post(place, kBytes, signature_of(1, i));
+    if (ends.dialler->zero_copy()->can_post(place, kLength))
+      has_posted = ends.dialler->zero_copy()->post(place, kLength, signature_of(1, i));
     else
-      REQUIRE(send_one(*ends.dialler, kBytes, 1, i));
+      REQUIRE(send_one(*ends.dialler, kLength, 1, i));
     REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
   }
   REQUIRE(child.wait().failure() == "");

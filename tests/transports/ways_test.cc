@@ -14,7 +14,7 @@ using shm::kWays;
 using shm::Way;
 using Costs = std::array<double, kWays>;  // ns per byte
 
-constexpr size_t kBytes = 65536;
+constexpr size_t kTransferBytes = 65536;
 
 /// A connection whose messages take given times, of which the sender learns some messages later.
 class Simulated {
@@ -47,7 +47,7 @@ class Simulated {
     underway_.push_back({way, cost * (1 + noise_ * spread_(random_)) * (is_outlier() ? 1000 : 1)});
     if (underway_.size() < kBehind) return;
     const auto [heard, ns_per_byte] = underway_.front();
-    chooser_.took(heard, kBytes, static_cast<int64_t>(ns_per_byte * kBytes));
+    chooser_.took(heard, kTransferBytes, static_cast<int64_t>(ns_per_byte * kTransferBytes));
     underway_.pop_front();
   }
   bool is_outlier() { return one_in_ != 0 && random_() % one_in_ == 0; }

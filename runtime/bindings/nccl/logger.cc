@@ -61,18 +61,19 @@ struct LogState {
   bool looked_for_file = false;
 };
 
-LogState& state() {
+LogState& log_state() {
   static auto& one = *new LogState;
   return one;
 }
 
 void write(const std::string& text, FILE* otherwise) {
-  const std::lock_guard lock(state().mutex);
-  if (!state().looked_for_file) {
-    state().looked_for_file = true;
-    if (const std::string name = file_name(); !name.empty()) state().file = std::fopen(name.c_str(), "we");
+  const std::lock_guard lock(log_state().mutex);
+  if (!log_state().looked_for_file) {
+    log_state().looked_for_file = true;
+    if (const std::string name = file_name(); !name.empty())
+      log_state().file = std::fopen(name.c_str(), "we");
   }
-  FILE* to = state().file != nullptr ? state().file : otherwise;
+  FILE* to = log_state().file != nullptr ? log_state().file : otherwise;
   fmt::print(to, "{}\n", text);
   std::fflush(to);
 }
@@ -123,15 +124,15 @@ void name_variables() {
 }  // namespace
 
 bool Logger::shows(Level level) {
-  int now = state().level.load(std::memory_order_relaxed);
+  int now = log_state().level.load(std::memory_order_relaxed);
   if (now < 0) {
     now = static_cast<int>(wanted_level());
-    state().level.store(now, std::memory_order_relaxed);
+    log_state().level.store(now, std::memory_order_relaxed);
   }
   return now >= static_cast<int>(level);
 }
 
-void Logger::reopen() { state().level.store(-1, std::memory_order_relaxed); }
+void Logger::reopen() { log_state().level.store(-1, std::memory_order_relaxed); }
 
 void Logger::open() {
   static std::once_flag once;
