@@ -59,7 +59,7 @@ class ControlPlane {
   void leave(uint64_t communicator, uint32_t latest);
   bool is_last(uint64_t communicator);
   void notify(const FailureNotice& notice);
-  void await_news(int64_t at_most_ms, const CommState& health);
+  bool await_news(int64_t at_most_ms, const CommState& health);
   Result<bool> await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt);
   std::string interfaces_text() const;
   void depart();

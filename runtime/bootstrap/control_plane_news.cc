@@ -14,8 +14,8 @@
 
 namespace rondo {
 
-void ControlPlane::await_news(int64_t at_most_ms, const CommState& health) {
-  if (context_ == nullptr) return;
+bool ControlPlane::await_news(int64_t at_most_ms, const CommState& health) {
+  if (context_ == nullptr) return true;
   uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -26,6 +26,7 @@ void ControlPlane::await_news(int64_t at_most_ms, const CommState& health) {
   std::unique_lock lock(mutex_);
   while (!sounded_.contains(number) && !health.failed() && !deadline.passed())
     changed_.wait_for(lock, std::chrono::milliseconds(std::min(deadline.left_ms(), kInterruptEvery_ms)));
+  return sounded_.contains(number);
 }
 
 /// Forwards the sounding to all neighbours but the one that it came from.

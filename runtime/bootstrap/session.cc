@@ -55,8 +55,8 @@ bool Session::is_last(uint64_t communicator) { return control_->is_last(communic
 
 void Session::notify(const FailureNotice& notice) { control_->notify(notice); }
 
-void Session::await_news(int64_t at_most_ms, const CommState& health) {
-  control_->await_news(at_most_ms, health);
+bool Session::await_news(int64_t at_most_ms, const CommState& health) {
+  return control_->await_news(at_most_ms, health);
 }
 
 Result<bool> Session::await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt) {

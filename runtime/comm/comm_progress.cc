@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "bootstrap/state_query.h"
 
 namespace rondo {
 namespace {
@@ -115,14 +116,17 @@ Status CommProgress::where_ranks_disagree(const Status& cause) const {
 }
 
 /// A connection breaks if the peer has died, or has heard of a failure before this rank: waits for the
-/// failure notice, which names the first rank that failed.
+/// failure notice, which names the first rank that failed. A stopped rank may keep the notice from coming.
 Status CommProgress::first_cause(const Status& cause) {
-  const CommState& health = *communicator_.membership().state();
-  if (cause.code() != Code::RemoteError || health.failed()) return communicator_.membership().fail(cause);
+  Membership& membership = communicator_.membership();
+  const CommState& health = *membership.state();
+  if (cause.code() != Code::RemoteError || health.failed()) return membership.fail(cause);
   const Deadline told = Deadline::in_ms(kTellingMayTake_ms);
-  communicator_.membership().session()->await_news(kNewsMayTake_ms, health);
+  const int64_t patience_ms =
+      deadline_ ? std::clamp<int64_t>(deadline_->left_ms(), kAnswer_ms, kNewsMayTake_ms) : kNewsMayTake_ms;
+  const bool is_all_heard = membership.session()->await_news(patience_ms, health);
   wait_until([&] { return health.failed(); }, told);
-  return communicator_.membership().fail(cause);
+  return membership.fail(is_all_heard || health.failed() ? cause : behind_silent_rank(membership, cause));
 }
 
 Progress CommProgress::fail(const Status& cause) {
@@ -205,7 +209,9 @@ void CommProgress::look_into(const DesyncReport& diagnosis) {
 void CommProgress::give_up() {
   const FlightRecorder& recorder = communicator_.membership().recorder();
   const PendingWait lasts = wait();
-  const DesyncReport diagnosis = diagnose(communicator_.membership(), lasts);
+  DesyncReport diagnosis = diagnose(communicator_.membership(), lasts);
+  if (!diagnosis.departed.ok())
+    diagnosis.cause = behind_silent_rank(communicator_.membership(), diagnosis.departed).message();
   if (!diagnosis.mismatch.ok()) {
     fail(diagnosis.mismatch);
   } else if (!diagnosis.elsewhere.ok()) {

@@ -7,6 +7,7 @@
 #include "bootstrap/state_query.h"
 #include "comm/communicator.h"
 #include "comm/requests.h"
+#include "diagnosis/desync_report.h"
 #include "gpu_calls.h"
 #include "init_siblings.h"
 #include "shm_pull/shm_executor.h"
@@ -55,8 +56,10 @@ Status await_ends(const Membership& membership) {
     if (keeps.empty()) return {};
     membership.recorder().wait_for(rank);
     if (deadline.passed())
-      return error(Code::Timeout, "{} has not called rondo_finalize() within {} s: {}",
-                   membership.rank_text(rank), static_cast<double>(membership.timeout_ms()) / 1000, keeps);
+      return behind_silent_rank(
+          membership,
+          error(Code::Timeout, "{} has not called rondo_finalize() within {} s: {}",
+                membership.rank_text(rank), static_cast<double>(membership.timeout_ms()) / 1000, keeps));
   }
 }
 

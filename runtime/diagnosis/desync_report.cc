@@ -247,6 +247,14 @@ Status first_disagreement(const Membership& membership, int rank) {
   return answer.ok() ? first_difference(membership, rank, answer.value().here) : Status();
 }
 
+Status behind_silent_rank(const Membership& membership, const Status& cause) {
+  const Deadline deadline = Deadline::in_ms(kDiagnosis_ms);
+  for (int rank = 0; rank < membership.size() && !deadline.passed(); ++rank)
+    if (rank != membership.rank() && ask(membership, rank).status().code() == Code::Timeout)
+      return error(cause.code(), "{} did not answer; {}", membership.rank_text(rank), cause.message());
+  return cause;
+}
+
 Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis) {
   return error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
                static_cast<double>(membership.timeout_ms()) / 1000, membership.rank(),

@@ -3,8 +3,8 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS RONDO_TOPO [Hosts | GpuHosts]. Needs root and ip (iproute2), and exits 77
-without them.
+usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts]. Needs root and ip (iproute2),
+and exits 77 without them.
 """
 import json
 import os
@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-PERF, PAIRS, TOPO = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+PERF, PAIRS, FIRST_BROADCAST, TOPO = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
 
@@ -56,9 +56,9 @@ class Network:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
-def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: None, program=PERF, of_hosts=None,
+def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,
           **variables):
-    """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with rank 0. `of_hosts`: further
+    """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with them. `of_hosts`: further
     variables by host. Returns the finished processes with their output."""
     size = len(hosts.names) * ranks_a_host
     processes = []
@@ -74,7 +74,7 @@ def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda first: No
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     try:
-        meanwhile(processes[0])
+        meanwhile(processes)
         return [(one.communicate(timeout=TIMEOUT_S), one.returncode) for one in processes]
     finally:
         for one in processes:
@@ -169,8 +169,8 @@ class Hosts(unittest.TestCase):
     def test_a_cut_network_is_said_to_be_cut_after_the_time_that_is_set(self):
         cut_s = []
 
-        def cut(first):
-            while not first.stdout.readline().strip().startswith("8 "):  # by the first row all are connected
+        def cut(processes):
+            while not processes[0].stdout.readline().strip().startswith("8 "):  # by the first row all are connected
                 pass
             ip("-n", hosts.bridge, "link", "set", "port1", "down")
             cut_s.append(time.monotonic())
@@ -183,11 +183,30 @@ class Hosts(unittest.TestCase):
             self.assertNotEqual(code, 0)
             self.assertIn(") has been unreachable for 2 s (RONDO_UNREACHABLE)", log)
 
+    def test_a_stopped_rank_that_speaks_for_its_host_is_named_by_all(self):
+        took_s = []
+
+        def wait(processes):
+            began_s = time.monotonic()
+            for rank in (0, 1, 2, 4, 5):
+                processes[rank].wait(timeout=TIMEOUT_S)
+            took_s.append(time.monotonic() - began_s)
+            processes[3].kill()
+
+        with Network(2) as hosts:
+            ended = start(hosts, 3, ["3"], program=FIRST_BROADCAST, meanwhile=wait, RONDO_SECRET="correct horse",
+                          RONDO_TIMEOUT="1.5")
+        # It passes no news on: ranks 4 and 5 find that rank 0 has given up and left by its closed connections alone.
+        self.assertLess(took_s[0], 5)
+        for rank in (0, 1, 2, 4, 5):
+            (out, log), _ = ended[rank]
+            self.assertRegex(out, r"rank 3 \(.*\).* did not answer", log)
+
     def test_all_ranks_of_a_host_that_is_cut_off_are_lost_not_only_the_one_that_speaks_for_it(self):
         cut_s = []
 
-        def cut(first):
-            self.assertEqual(first.stdout.readline().strip(), "ready")
+        def cut(processes):
+            self.assertEqual(processes[0].stdout.readline().strip(), "ready")
             ip("-n", hosts.bridge, "link", "set", "port1", "down")
             cut_s.append(time.monotonic())
 

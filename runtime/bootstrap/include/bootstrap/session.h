@@ -77,8 +77,8 @@ class Session {
   void notify(const FailureNotice& notice);
 
   /// Waits until every notice that other ranks already know has arrived here, or `health` has failed, or the
-  /// time has run out: a stopped rank passes nothing on.
-  void await_news(int64_t at_most_ms, const CommState& health);
+  /// time has run out, which it answers with false: a stopped rank passes nothing on.
+  bool await_news(int64_t at_most_ms, const CommState& health);
 
   static constexpr uint64_t kWorld = 1;  // the communicator of all ranks
   /// Waits up to `for_ms` until all ranks have finished kWorld, if that is the communicator, or else all

@@ -30,6 +30,10 @@ DesyncReport diagnose(const Membership& membership, const PendingWait& wait);
 /// answer.
 Status first_disagreement(const Membership& membership, int rank);
 
+/// What another rank does or has done, as `cause` says, may come of one that it waited for: names the first
+/// rank that does not answer before it. Asks all ranks, for two seconds at most.
+Status behind_silent_rank(const Membership& membership, const Status& cause);
+
 /// The error of a call, named by `what`, whose deadline has passed.
 Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis);
 
