@@ -30,6 +30,15 @@ Result<Machine> machine_of_statement(std::string_view statement, const std::stri
   return machine_of_host_kind(statement, source);
 }
 
+/// What every rank says first: other calls are told apart by the mark, and lengths come only from this one.
+struct Opening {
+  static constexpr uint64_t kMark = 0x72'6e'64'74'6f'70'6f'31;
+
+  uint64_t mark = kMark;
+  uint64_t statement_bytes;
+  int64_t p2p_below_switches;
+};
+
 /// Which hosts a communicator's ranks are on, and the statements about them, each of which is sent once.
 class HostSurvey {
  public:
@@ -45,7 +54,8 @@ class HostSurvey {
   bool speaks() const { return std::ranges::binary_search(first_ranks_, communicator_.rank()); }
 
   /// Every rank that speaks gives its statement; all others an empty one.
-  Status exchange(const std::string& own) {
+  Status exchange(const std::string& own, const rondo_topology_config_t& config) {
+    RONDO_TRY(open({.statement_bytes = own.size(), .p2p_below_switches = config.p2p_below_switches}));
     for (auto host = unknown_host(); host != kind_of_host_.end(); host = unknown_host()) {
       const int speaker = first_ranks_[static_cast<size_t>(host - kind_of_host_.begin())];
       RONDO_TRY_ASSIGN(std::string statement, from(speaker, own));
@@ -73,30 +83,46 @@ class HostSurvey {
 
   std::vector<size_t>::iterator unknown_host() { return std::ranges::find(kind_of_host_, kUnknown); }
 
+  Status open(const Opening& own) {
+    openings_.resize(static_cast<size_t>(communicator_.size()));
+    RONDO_TRY(all_gather(&own, openings_.data(), sizeof(own)));
+    for (int rank = 0; rank != communicator_.size(); ++rank) {
+      const Opening& opening = openings_[static_cast<size_t>(rank)];
+      if (opening.mark != Opening::kMark)
+        return error(Code::Mismatch, "ranks disagree: rank {} called all_gather()", rank);
+      if (opening.p2p_below_switches != openings_[0].p2p_below_switches)
+        return error(Code::Mismatch,
+                     "ranks disagree: config->p2p_below_switches is {} at rank 0 and {} at rank {}",
+                     openings_[0].p2p_below_switches, opening.p2p_below_switches, rank);
+    }
+    return {};
+  }
+
   Result<std::string> from(int speaker, const std::string& own) {
-    uint64_t bytes = own.size();
-    RONDO_TRY(broadcast(&bytes, sizeof(bytes), speaker));
     std::string statement = own;
-    statement.resize(bytes);
-    RONDO_TRY(broadcast(statement.data(), bytes, speaker));
+    statement.resize(openings_[static_cast<size_t>(speaker)].statement_bytes);
+    RONDO_TRY(submit(communicator_,
+                     {Kind::Broadcast, statement.data(), statement.data(), statement.size(), RONDO_UINT8,
+                      CallRequest::kNoOp, speaker},
+                     nullptr));
     return statement;
   }
 
   Status find_equals(const std::string& statement, const std::string& own) {
     const auto is_equal = static_cast<uint8_t>(statement == own);
     std::vector<uint8_t> equal(static_cast<size_t>(communicator_.size()));
-    RONDO_TRY(submit(communicator_, {Kind::AllGather, &is_equal, equal.data(), 1, RONDO_UINT8}, nullptr));
+    RONDO_TRY(all_gather(&is_equal, equal.data(), sizeof(is_equal)));
     for (size_t host = 0; host != first_ranks_.size(); ++host)
       if (equal[static_cast<size_t>(first_ranks_[host])] != 0) kind_of_host_[host] = statements_.size();
     return {};
   }
 
-  Status broadcast(void* data, size_t bytes, int root) {
-    return submit(communicator_, {Kind::Broadcast, data, data, bytes, RONDO_UINT8, CallRequest::kNoOp, root},
-                  nullptr);
+  Status all_gather(const void* own, void* all, size_t bytes) {
+    return submit(communicator_, {Kind::AllGather, own, all, bytes, RONDO_UINT8}, nullptr);
   }
 
   Communicator& communicator_;
+  std::vector<Opening> openings_;     // by rank
   std::vector<int> first_ranks_;      // by host
   std::vector<size_t> kind_of_host_;  // indices of statements
   std::vector<std::string> statements_;
@@ -123,7 +149,7 @@ rondo_status_t rondo_topology_detect_all(rondo_topology_t* topology, rondo_comm_
       options.visible_devices.reset();
       own = statement_of(api::described_host(options), communicator->membership());
     }
-    RONDO_TRY(survey.exchange(own));
+    RONDO_TRY(survey.exchange(own, known));
     RONDO_TRY_ASSIGN(std::vector<Machine> kinds, survey.kinds());
     return api::make_topology(topology, std::move(kinds), survey.kind_of_host(), known);
   });

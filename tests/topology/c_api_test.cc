@@ -57,6 +57,37 @@ TEST_CASE("the host of a communicator's ranks is this host, once") {
   REQUIRE(rondo_destroy(comm) == RONDO_OK);
 }
 
+TEST_CASE("ranks that disagree about the topology of all hosts are told so") {
+  rondo_comm_t comms[2];
+  REQUIRE(rondo_init_all(comms, 2, nullptr) == RONDO_OK);
+  const auto detected = [&](int rank, int p2p_below_switches) {
+    rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
+    config.p2p_below_switches = p2p_below_switches;
+    rondo_topology_t topology = nullptr;
+    const rondo_status_t status = rondo_topology_detect_all(&topology, comms[rank], &config);
+    const std::string error = status == RONDO_OK ? "" : rondo_last_error(comms[rank]);
+    rondo_topology_free(topology);
+    return error;
+  };
+  const auto both = [&](const auto& other) {
+    std::string first;
+    std::thread rank([&] { first = detected(0, -1); });
+    other();
+    rank.join();
+    return first;
+  };
+  CHECK(both([&] { CHECK(detected(1, -1).empty()); }).empty());
+  const std::string config = "config->p2p_below_switches is -1 at rank 0 and 1 at rank 1";
+  CHECK(both([&] { CHECK(detected(1, 1).find(config) != std::string::npos); }).find(config) !=
+        std::string::npos);
+  // A gather of as many bytes: only what they say tells the calls apart.
+  char own[24] = {}, all[48];
+  CHECK(both([&] {
+          rondo_all_gather(own, all, sizeof(own), RONDO_UINT8, comms[1], nullptr);
+        }).find("rank 1 called all_gather()") != std::string::npos);
+  for (rondo_comm_t comm : comms) REQUIRE(rondo_leave(comm) == RONDO_OK);
+}
+
 TEST_CASE("a topology has the nodes, links and paths of the machine") {
   Owned dgx;
   named(dgx, "dgx-1v");

@@ -229,5 +229,5 @@ TEST_CASE("a description of more GPUs than any machine has is refused") {
   for (int dev = 0; dev != 1025; ++dev) gpus.push_back(gpu(dev, fmt::format("{:04x}:00:00.0", dev)));
   const auto graph = TopologyGraph::build(machine({gpus}));
   REQUIRE_FALSE(graph.ok());
-  CHECK(graph.status().message() == "box.xml: more than 1024 GPUs");
+  CHECK(graph.status().message() == "box.xml: with this host there are more than 1024 GPUs");
 }

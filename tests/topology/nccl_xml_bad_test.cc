@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topology files that are broken, contradict themselves or are made to do harm: each is refused with file,
 // line and what was expected, or repaired with a sentence, in bounded time and memory.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <thread>
 
+#include "base/fd.h"
 #include "counted_memory.h"
 #include "folder.h"
 #include "formats/nccl_xml.h"
@@ -233,6 +240,22 @@ TEST_CASE("a file that cannot be read is an error that names it") {
         "/dev/zero: larger than 4194304 bytes, which no description of a host is");
   std::ofstream(path) << kHost;
   CHECK(machine_from_nccl_xml_file(path).ok());
+}
+
+TEST_CASE("a pipe is read to its end, and one without a writer does not block") {
+  const Folder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK(machine_from_nccl_xml_file(path).status().code() == Code::InvalidArgument);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const Fd source(ends[0]);
+  std::thread writer([sink = Fd(ends[1])] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    static_cast<void>(::write(sink.get(), kHost.data(), kHost.size()));
+  });
+  CHECK(machine_from_nccl_xml_file(fmt::format("/proc/self/fd/{}", source.get())).ok());
+  writer.join();
 }
 
 TEST_CASE("a description says what it lacks before plans can be searched for") {

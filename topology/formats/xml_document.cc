@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "xml_document.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <limits>
+
+#include "base/fd.h"
 
 namespace rondo {
 namespace {
 
+constexpr int kMaxPause_ms = 5000;  // of what writes into a pipe
 constexpr uint64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -163,13 +169,21 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
 }
 
 Result<std::string> read_file(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  if (file == nullptr) return system_error(path, errno);
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return system_error(path, errno);
   std::string text;
   char part[16384];
-  while (text.size() <= kMaxXmlBytes && std::feof(file.get()) == 0) {
-    text.append(part, std::fread(part, 1, sizeof(part), file.get()));
-    if (std::ferror(file.get()) != 0) return system_error(path, errno);
+  for (ssize_t bytes = 1; bytes != 0 && text.size() <= kMaxXmlBytes;) {
+    bytes = ::read(file.get(), part, sizeof(part));
+    if (bytes > 0) {
+      text.append(part, static_cast<size_t>(bytes));
+    } else if (bytes < 0 && errno != EAGAIN && errno != EINTR) {
+      return system_error(path, errno);
+    } else if (bytes < 0) {
+      pollfd pipe{.fd = file.get(), .events = POLLIN, .revents = 0};
+      if (::poll(&pipe, 1, kMaxPause_ms) == 0)
+        return error(Code::Timeout, "{}: nothing was written to it for {} s", path, kMaxPause_ms / 1000);
+    }
   }
   if (text.size() > kMaxXmlBytes)
     return error(Code::InvalidArgument, "{}: larger than {} bytes, which no description of a host is", path,

@@ -52,7 +52,8 @@ class GraphBuilder {
     join_sockets(numa_nodes);
     RONDO_TRY(check_devs());
     if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
-      return error(Code::InvalidArgument, "{}: more than {} GPUs", machine.source, kMaxGpus);
+      return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", machine.source,
+                   kMaxGpus);
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
     report_one_way_links();

@@ -179,7 +179,7 @@ typedef struct {
 /** The limit of a collective of all GPUs.
  * @param topology the topology
  * @param collective "all_reduce", "broadcast", ...; not "barrier", which moves nothing
- * @param root a GPU's position among all GPUs, for collectives that have a root
+ * @param root a GPU's position among all GPUs, by host and then by dev, for collectives that have a root
  * @param all_links 0: NVLink or xGMI links alone, if they join all GPUs, as is usual; 1: always all links
  * @param[in,out] limit the limit */
 RONDO_API rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* collective, int root,
@@ -208,12 +208,12 @@ typedef struct {
   int trees;          /**< Spanning trees, each of which carries a part of its root's block. */
   int parts_per_root; /**< Equal parts that a block is divided into; a tree carries one or several. */
   int depth;          /**< Most edges from a root to another GPU. */
-  int complete;       /**< 1: the search was completed; 0: it ran out of time, and the plan may be far from
-                           the limit. */
+  int complete;       /**< 1: no plan of at most eight parts a block is faster by 0.1%; 0: the search ran out
+                           of time, and the plan may be far from the limit. */
 } rondo_topology_plan_t;
 
-/** Searches for the fastest plan of all GPUs, for a second at most, which 16 GPUs do not need and 64 may
- * exceed. Nothing carries plans out yet.
+/** Searches for the fastest plan of all GPUs, for about a second, which 16 GPUs do not need and 64 may
+ * exceed; with 300 GPUs and more, one step takes longer. Nothing carries plans out yet.
  * @param topology the topology
  * @param all_links as in rondo_topology_limit()
  * @param[in,out] plan the plan */
