@@ -63,7 +63,7 @@ struct BFloat16Lanes : FloatMath<float> {
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
     const auto nearest = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFU)));
     const V one_nan = hn::BitCast(D(), hn::Set(du, 0x7FC00000U));
-    return hn::BitCast(du, hn::IfThenElse(hn::IsNaN(v), one_nan, hn::BitCast(D(), nearest)));
+    return hn::BitCast(du, hn::IfThenElse(hn::IsNaN(v), in_register(one_nan), hn::BitCast(D(), nearest)));
   }
 };
 

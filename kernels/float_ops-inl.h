@@ -49,12 +49,23 @@ struct Maximum {
   }
 };
 
+/// A constant that g++ keeps in a register. It would load one that is used once under the mask of that use,
+/// and on Zen 4 a load under a mask without elements holds up all later loads (reduce of 8 to 32 B over shm,
+/// 2 ranks: 0.22 instead of 0.08 us, EPYC, 2026-11).
+template <class V>
+HWY_INLINE V in_register(V constant) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  asm("" : : "v"(constant.raw));
+#endif
+  return constant;
+}
+
 /// Replaces every NaN by one NaN, since CPUs differ in which operand's NaN an instruction propagates.
 template <class V>
 HWY_INLINE V with_one_nan(V v) {
   const hn::DFromV<V> d;
-  return hn::IfThenElse(hn::IsNaN(v), hn::Set(d, std::numeric_limits<hn::TFromD<decltype(d)>>::quiet_NaN()),
-                        v);
+  const V nan = hn::Set(d, std::numeric_limits<hn::TFromD<decltype(d)>>::quiet_NaN());
+  return hn::IfThenElse(hn::IsNaN(v), in_register(nan), v);
 }
 
 /// Runs the call's operation on floats in the layout of Lanes.

@@ -50,7 +50,7 @@ struct SmallFloatCodes {
       bits = hn::IfThenElse(hn::Lt(magnitude, special), bits, widened);
     } else {
       const auto nan = hn::Set(di, static_cast<int32_t>(kFormat.nan() << kDroppedBits));
-      bits = hn::IfThenElse(hn::Eq(magnitude, nan), hn::Set(di, 0x7FC00000), bits);
+      bits = hn::IfThenElse(hn::Eq(magnitude, nan), in_register(hn::Set(di, 0x7FC00000)), bits);
     }
     return hn::BitCast(D(), hn::Or(hn::BitCast(DU(), bits), sign));
   }

@@ -170,8 +170,10 @@ class Hosts(unittest.TestCase):
         cut_s = []
 
         def cut(processes):
-            while not processes[0].stdout.readline().strip().startswith("8 "):  # by the first row all are connected
-                pass
+            line = ""
+            while not line.strip().startswith("8 "):  # by the first row all are connected
+                line = processes[0].stdout.readline()
+                self.assertNotEqual(line, "", "rank 0 has ended")
             ip("-n", hosts.bridge, "link", "set", "port1", "down")
             cut_s.append(time.monotonic())
 
