@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ends.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <sched.h>
 
@@ -33,31 +32,7 @@ ibv_context* open_device(uint32_t index) {
   return context;
 }
 
-template <class Function>
-Function* standin_function(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
-}
-
 }  // namespace
-
-std::string in_process(const Variables& variables, const std::function<void()>& body) {
-  test::Process process([&] {
-    for (const auto& [name, value] : variables)
-      ::setenv(("RONDO_STANDIN_VERBS" + name).c_str(), value.c_str(), 1);
-    body();
-  });
-  return process.wait(60).failure();
-}
-
-bool is_standin() { return standin_function<int(const char*)>("rondo_standin_verbs_command") != nullptr; }
-
-void command(const std::string& text) {
-  succeed(standin_function<int(const char*)>("rondo_standin_verbs_command")(text.c_str()), text);
-}
-
-uint64_t calls(const std::string& name) {
-  return standin_function<uint64_t(const char*)>("rondo_standin_verbs_calls")(name.c_str());
-}
 
 void succeed(int error, const std::string& what) { require(error == 0, what + ": " + std::strerror(error)); }
 

@@ -6,25 +6,16 @@
 
 #include <infiniband/verbs.h>
 
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "in_process.h"
 #include "process.h"
 
 namespace rondo::verbs_test {
 
 using test::require;
 
-using Variables = std::map<std::string, std::string>;  // without RONDO_STANDIN_VERBS in front
-
-/// Runs the body in a process with these variables. Returns how it failed; empty if it did not.
-std::string in_process(const Variables& variables, const std::function<void()>& body);
-bool is_standin();
-/// Has the stand-in carry out a command.
-void command(const std::string& text);
-uint64_t calls(const std::string& name);
 /// An expression of a system call's kind: 0, or an error that is named in the exception.
 void succeed(int error, const std::string& what);
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/device.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace rondo::verbs {
+namespace {
+
+/// What the connections of one process share. A forked child leaves its parent's alone, lock included, and
+/// makes its own.
+struct OpenDevices {
+  const pid_t owner = ::getpid();
+  std::mutex mutex;
+  std::weak_ptr<Devices> devices;
+};
+
+OpenDevices& registry() {
+  static std::atomic<OpenDevices*> current = nullptr;
+  OpenDevices* found = current.load(std::memory_order_acquire);
+  if (found != nullptr && found->owner == ::getpid()) return *found;
+  auto made = std::make_unique<OpenDevices>();
+  // Pairs with the acquire loads: the registry is complete.
+  if (current.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return *made.release();
+  return *found;
+}
+
+Status nothing_usable(const std::vector<std::string>& refused) {
+  if (refused.empty())
+    return error(Code::Unsupported, "InfiniBand verbs cannot be used: this host has no device");
+  return error(Code::Unsupported, "InfiniBand verbs cannot be used: {}", fmt::join(refused, "; "));
+}
+
+}  // namespace
+
+Device::~Device() { verbs_.close_device(context_); }
+
+Result<std::shared_ptr<Domain>> Device::domain(uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(domains_, [](const auto& entry) { return entry.second.expired(); });
+  if (auto known = domains_[session].lock()) return known;
+  ibv_pd* const pd = verbs_.alloc_pd(context_);
+  if (pd == nullptr) return system_error(fmt::format("ibv_alloc_pd({})", name()), errno);
+  auto made = std::make_shared<Domain>(shared_from_this(), pd);
+  domains_[session] = made;
+  return made;
+}
+
+Domain::~Domain() { device_->verbs().dealloc_pd(pd_); }
+
+Status Devices::open_one(const Library& verbs, ibv_device* device) {
+  const char* const name = verbs.get_device_name(device);
+  if (device->transport_type == IBV_TRANSPORT_IWARP)
+    return error(Code::Unsupported, "{} is iWARP, which has no immediate data", name);
+  if (device->transport_type != IBV_TRANSPORT_IB)
+    return error(Code::Unsupported, "{} is neither InfiniBand nor RoCE", name);
+  ibv_context* const context = verbs.open_device(device);
+  if (context == nullptr)
+    return error(Code::Unsupported, "{} cannot be opened: {}", name, std::strerror(errno));
+  devices_.push_back(std::make_shared<Device>(verbs, context));
+  return {};
+}
+
+Status Devices::open_all(const Library& verbs) {
+  int count = 0;
+  ibv_device** const list = verbs.get_device_list(&count);
+  if (list == nullptr)
+    return error(Code::Unsupported, "InfiniBand verbs cannot be used: the kernel lists no devices: {}",
+                 std::strerror(errno));
+  for (int i = 0; i < count; ++i)
+    if (const Status opened = open_one(verbs, list[i]); !opened.ok()) refused_.push_back(opened.message());
+  verbs.free_device_list(list);
+  return devices_.empty() ? nothing_usable(refused_) : Status();
+}
+
+Result<std::shared_ptr<Devices>> Devices::open() {
+  RONDO_TRY_ASSIGN(const Library* verbs, library());
+  OpenDevices& shared = registry();
+  const std::lock_guard lock(shared.mutex);
+  if (auto known = shared.devices.lock()) return known;
+  // Before the first registration; without need where the kernel copies registered pages when it forks.
+  if (const int failed = verbs->fork_init(); failed != 0)
+    log().info("ibv_fork_init: {}: a fork may disturb memory of this process that is registered",
+               std::strerror(failed));
+  auto made = std::make_shared<Devices>();
+  RONDO_TRY(made->open_all(*verbs));
+  shared.devices = made;
+  return made;
+}
+
+Result<std::vector<VerbsPort>> Devices::ports() const {
+  PortList found{.usable = {}, .refused = refused_};
+  for (const auto& device : devices_)
+    if (const Status added = add_ports(device->verbs(), device->context(), found); !added.ok())
+      found.refused.push_back(added.message());
+  if (found.usable.empty()) return nothing_usable(found.refused);
+  return std::move(found.usable);
+}
+
+Result<std::shared_ptr<Device>> Devices::named(const std::string& name) const {
+  for (const auto& device : devices_)
+    if (device->name() == name) return device;
+  return error(Code::InternalError, "the device {} is not open", name);
+}
+
+}  // namespace rondo::verbs

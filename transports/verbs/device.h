@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: the network cards that this process has opened, and Domain, the protection domain of a session on
+// one of them: keys of one session are worth nothing in another. All connections of the process share them;
+// the last one closes them. A forked child opens devices of its own. Any thread; opening may take long in the
+// kernel, so only threads that connect do it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "verbs/ports.h"
+
+namespace rondo::verbs {
+
+class Domain;
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  Device(const Library& verbs, ibv_context* context) : verbs_(verbs), context_(context) {}
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const Library& verbs() const { return verbs_; }
+  ibv_context* context() const { return context_; }
+  std::string name() const { return verbs_.get_device_name(context_->device); }
+  /// The session's domain on this device.
+  Result<std::shared_ptr<Domain>> domain(uint64_t session);
+
+ private:
+  const Library& verbs_;
+  ibv_context* const context_;
+  std::mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<Domain>> domains_;
+};
+
+class Domain {
+ public:
+  Domain(std::shared_ptr<Device> device, ibv_pd* pd) : device_(std::move(device)), pd_(pd) {}
+  ~Domain();
+  Domain(const Domain&) = delete;
+  Domain& operator=(const Domain&) = delete;
+
+  Device& device() const { return *device_; }
+  ibv_pd* pd() const { return pd_; }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  ibv_pd* const pd_;
+};
+
+/// All devices of the host.
+class Devices {
+ public:
+  /// Opens them, unless a connection has; Unsupported, with every reason, if there is none.
+  static Result<std::shared_ptr<Devices>> open();
+
+  /// The ports as they are now; Unsupported, with every reason, if none can be used.
+  Result<std::vector<VerbsPort>> ports() const;
+  Result<std::shared_ptr<Device>> named(const std::string& name) const;
+
+ private:
+  Status open_all(const Library& verbs);
+  Status open_one(const Library& verbs, ibv_device* device);
+
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::string> refused_;
+};
+
+}  // namespace rondo::verbs
