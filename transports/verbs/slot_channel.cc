@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/slot_channel.h"
+
+#include <arpa/inet.h>
+
+#include <atomic>
+#include <cassert>
+
+namespace rondo::verbs {
+namespace {
+
+// Completions of writes, by id.
+constexpr uint64_t kMessageWrite = 0;
+constexpr uint64_t kCreditWrite = 1;
+
+/// Messages with credits alone whose own completions have not come. More than may be on their way: their
+/// acknowledgements can be late.
+constexpr uint32_t kMaxCreditWrites = 4 * FlowControl::kMaxCreditMessages;
+
+/// What a failed completion means. The peer is at fault, as far as this end knows, unless the request was
+/// refused here.
+Status failure_of(const Library& verbs, const ibv_wc& completion, int peer_rank) {
+  const char* const words = verbs.wc_status_str(completion.status);
+  switch (completion.status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_FATAL_ERR:
+      return error(Code::SystemError, "the queue pair to rank {} failed: {} (status {})", peer_rank, words,
+                   static_cast<int>(completion.status));
+    default:
+      return error(Code::RemoteError, "the queue pair to rank {} failed: {} (status {})", peer_rank, words,
+                   static_cast<int>(completion.status));
+  }
+}
+
+}  // namespace
+
+QueuePair::Depths SlotChannel::depths(const SlotLayout& layout) {
+  const auto slots = static_cast<uint32_t>(layout.slots);
+  return {.sends = slots + kMaxCreditWrites, .receives = slots + FlowControl::kMaxCreditMessages};
+}
+
+SlotChannel::SlotChannel(ChannelParts parts)
+    : parts_(std::move(parts)), flow_(parts_.layout.slots), lengths_(parts_.layout.slots) {}
+
+std::byte* SlotChannel::acquire() {
+  if (!has_room()) poll();
+  if (!has_room()) return nullptr;
+  return reinterpret_cast<std::byte*>(parts_.outgoing->slot(flow_.sent()) + 1);
+}
+
+void SlotChannel::commit(size_t bytes, const Signature& signature) {
+  if (!failure_.ok()) return;
+  assert(has_room() && bytes <= parts_.layout.slot_bytes);
+  const uint64_t message = flow_.sent();
+  SlotHeader& header = *parts_.outgoing->slot(message);
+  header = {};
+  header.ready = message + 1;
+  header.bytes = static_cast<uint32_t>(bytes);
+  header.signature = signature;
+  send(static_cast<uint32_t>(sizeof header + bytes), message, flow_.next_message());
+}
+
+/// `bytes` 0: credits alone.
+void SlotChannel::send(uint32_t bytes, uint64_t message, Immediate immediate) {
+  fail(parts_.pair->post({.id = bytes != 0 ? kMessageWrite : kCreditWrite,
+                          .from = parts_.outgoing->slot(message),
+                          .bytes = bytes,
+                          .local_key = parts_.outgoing->local_key(),
+                          .to = parts_.peer.slots_at + parts_.layout.offset(message),
+                          .remote_key = parts_.peer.key,
+                          .immediate = immediate.packed()}));
+}
+
+bool SlotChannel::flushed() {
+  poll();
+  return flow_.sent() == delivered_;
+}
+
+std::optional<Arrival> SlotChannel::peek() {
+  if (arrival_) return arrival_;
+  if (!flow_.has_arrival()) poll();
+  if (flow_.has_arrival()) take_arrival();
+  return arrival_;
+}
+
+/// The completion has come, so the slot has all bytes. Whatever it says is the peer's.
+void SlotChannel::take_arrival() {
+  const uint64_t message = flow_.released();
+  const SlotHeader header = *parts_.incoming->slot(message);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // read once: a hostile peer may go on writing
+  const uint32_t length = lengths_[message % parts_.layout.slots];
+  if (header.ready != message + 1)
+    return fail(error(Code::RemoteError, "the slot of message {} from rank {} holds message {}", message + 1,
+                      parts_.peer_rank, header.ready));
+  if (header.bytes > parts_.layout.slot_bytes || sizeof header + header.bytes != length)
+    return fail(error(
+        Code::RemoteError, "the header of message {} from rank {} says {} bytes; {} came, and a slot has {}",
+        message + 1, parts_.peer_rank, header.bytes, length - sizeof header, parts_.layout.slot_bytes));
+  signature_ = header.signature;
+  const auto* const data = reinterpret_cast<const std::byte*>(parts_.incoming->slot(message) + 1);
+  arrival_ = Arrival{data, header.bytes, &signature_};
+}
+
+void SlotChannel::release() {
+  assert(arrival_);
+  arrival_.reset();
+  flow_.release();
+  give_back();
+}
+
+void SlotChannel::give_back() {
+  if (!flow_.must_give_back() || !failure_.ok()) return;
+  if (credit_messages_ == kMaxCreditWrites) return;  // poll() tries again
+  ++credit_messages_;
+  send(0, flow_.sent(), flow_.credits());
+}
+
+/// Receives are posted again before anything can be sent that gives their credits back.
+void SlotChannel::poll() {
+  for (bool more = true; more;) {
+    const auto found = parts_.pair->poll();
+    if (!found.ok()) return fail(found.status());
+    for (const ibv_wc& completion : found.value()) take(completion);
+    more = !found.value().empty();
+    if (spent_receives_ != 0 && failure_.ok()) fail(parts_.pair->post_receives(spent_receives_));
+    spent_receives_ = 0;
+  }
+  give_back();
+}
+
+/// After a failure all that was outstanding fails too, and says no more.
+void SlotChannel::take(const ibv_wc& completion) {
+  if (completion.status != IBV_WC_SUCCESS) {
+    if (failure_.ok()) fail(failure_of(*library().value(), completion, parts_.peer_rank));
+  } else if (completion.wr_id == kMessageWrite) {
+    ++delivered_;
+  } else if (completion.wr_id == kCreditWrite) {
+    --credit_messages_;
+  } else if (failure_.ok()) {
+    ++spent_receives_;
+    take_message(completion);
+  }
+}
+
+void SlotChannel::take_message(const ibv_wc& completion) {
+  if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0)
+    return fail(error(Code::RemoteError, "rank {} sent something else than a write with immediate",
+                      parts_.peer_rank));
+  const uint32_t length = completion.byte_len;
+  const bool is_message = length != 0;
+  if (is_message && (length < sizeof(SlotHeader) || length > parts_.layout.stride()))
+    return fail(
+        error(Code::RemoteError, "rank {} wrote {} bytes, which is no message", parts_.peer_rank, length));
+  const uint64_t message = flow_.arrived();
+  fail(flow_.take(Immediate::of(ntohl(completion.imm_data)), is_message));
+  if (is_message && failure_.ok()) lengths_[message % parts_.layout.slots] = length;
+}
+
+bool SlotChannel::arm() {
+  const uint64_t before = delivered_ + flow_.arrived();
+  const bool had_room = has_room();
+  fail(parts_.pair->arm());
+  poll();
+  return failure_.ok() && delivered_ + flow_.arrived() == before && had_room == has_room();
+}
+
+void SlotChannel::withdraw() {
+  parts_.pair->withdraw([this](const ibv_wc& completion) {
+    if (completion.status == IBV_WC_SUCCESS) take(completion);
+  });
+  fail(error(Code::RemoteError, "messages to and from rank {} were withdrawn", parts_.peer_rank));
+}
+
+}  // namespace rondo::verbs

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SlotChannel: messages over a connected queue pair. A message is one write with immediate, which carries its
+// SlotHeader and its bytes to the peer's slot. Only completions are believed: a slot is read after the
+// completion of its write, and filled again after the completion of the own write from it. Used by the
+// connection's thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "transports/connection.h"
+#include "verbs/flow_control.h"
+#include "verbs/queue_pair.h"
+#include "verbs/slot_memory.h"
+
+namespace rondo::verbs {
+
+class SlotChannel {
+ public:
+  /// What a channel needs of its queue pair.
+  static QueuePair::Depths depths(const SlotLayout& layout);
+
+  struct ChannelParts {
+    std::shared_ptr<Devices> devices;
+    SlotLayout layout;
+    int peer_rank = -1;
+    std::unique_ptr<SlotMemory> outgoing;
+    std::unique_ptr<SlotMemory> incoming;
+    std::unique_ptr<QueuePair> pair;  // destroyed first
+    PairAddress peer;
+  };
+  /// The pair is connected and has depths().receives receives posted.
+  explicit SlotChannel(ChannelParts parts);
+
+  /// A slot for the next message; null if none is free.
+  std::byte* acquire();
+  void commit(size_t bytes, const Signature& signature);
+  /// Whether all messages have reached the peer.
+  bool flushed();
+  std::optional<Arrival> peek();
+  void release();
+
+  const Status& failure() const { return failure_; }
+  /// Whether what is awaited is there.
+  bool is_ready(Connection::Awaiting what) const {
+    return what == Connection::Awaiting::Arrival ? flow_.has_arrival()
+                                                 : has_room() && flow_.sent() == delivered_;
+  }
+  /// Lets the next completion wake a thread that sleeps on descriptor(), and takes in those before it; false:
+  /// there were some that may be awaited.
+  bool arm();
+  int descriptor() const { return parts_.pair->descriptor(); }
+
+  /// Messages that have reached the peer, and that have arrived from it.
+  uint64_t delivered() const { return delivered_; }
+  uint64_t arrived() const { return flow_.arrived(); }
+  /// Takes in completions, so that arrived() is up to date.
+  void poll();
+  /// Ends everything, as QueuePair::withdraw().
+  void withdraw();
+
+ private:
+  bool has_room() const {
+    return failure_.ok() && flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots;
+  }
+  void take(const ibv_wc& completion);
+  void take_message(const ibv_wc& completion);
+  void take_arrival();
+  void give_back();
+  void send(uint32_t bytes, uint64_t message, Immediate immediate);
+  void fail(const Status& status) {
+    if (failure_.ok() && !status.ok()) failure_ = status;
+  }
+
+  ChannelParts parts_;
+  FlowControl flow_;
+  uint64_t delivered_ = 0;
+  uint32_t credit_messages_ = 0;  // on their way
+  uint32_t spent_receives_ = 0;
+  std::vector<uint32_t> lengths_;  // of arrived writes, by slot
+  Signature signature_;            // of arrival_: the peer can no longer change it
+  std::optional<Arrival> arrival_;
+  Status failure_;
+};
+
+}  // namespace rondo::verbs

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/slot_memory.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+namespace rondo::verbs {
+
+/// Whole pages of its own: where the kernel does not copy registered pages at a fork, the library keeps them
+/// from the child, and nothing else may lie in them.
+Status SlotMemory::map() {
+  void* const pages =
+      ::mmap(nullptr, layout_.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return out_of_memory();
+  memory_ = static_cast<std::byte*>(pages);
+  return {};
+}
+
+/// Relaxed ordering lets bytes land in any order, which is right where only completions are believed. Devices
+/// without it ignore it.
+Status SlotMemory::register_for(WrittenBy writer) {
+  const Library& verbs = domain_->device().verbs();
+  unsigned access = IBV_ACCESS_RELAXED_ORDERING;
+  if (writer == WrittenBy::Peer) access |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  region_ = verbs.reg_mr_iova2(domain_->pd(), memory_, layout_.bytes(), address(), access);
+  if (region_ != nullptr) return {};
+  return system_error(fmt::format("registering {} bytes with {}", layout_.bytes(), domain_->device().name()),
+                      errno);
+}
+
+Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> domain, const SlotLayout& layout,
+                                                     WrittenBy writer) {
+  auto made = std::unique_ptr<SlotMemory>(new SlotMemory(std::move(domain), layout));
+  RONDO_TRY(made->map());
+  RONDO_TRY(made->register_for(writer));
+  return made;
+}
+
+SlotMemory::~SlotMemory() {
+  if (region_ != nullptr) domain_->device().verbs().dereg_mr(region_);
+  if (memory_ != nullptr) ::munmap(memory_, layout_.bytes());
+}
+
+}  // namespace rondo::verbs
