@@ -8,10 +8,13 @@
 
 namespace rondo::test {
 
-/// Runs a test for each row of the table, as `transport`.
-#define FOR_EACH_TRANSPORT()                                                                        \
-  const Transport& transport =                                                                      \
-      transports()[static_cast<size_t>(GENERATE(range(0, static_cast<int>(transports().size()))))]; \
+/// The rows of the table to test: all that this host can use, or the one that RONDO_TEST_TRANSPORT names.
+const std::vector<Transport>& tested_transports();
+
+/// Runs a test for each of them, as `transport`.
+#define FOR_EACH_TRANSPORT()                                              \
+  const Transport& transport = tested_transports()[static_cast<size_t>(   \
+      GENERATE(range(0, static_cast<int>(tested_transports().size()))))]; \
   INFO("transport " << transport.name)
 
 struct Ends {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs transport: ranks of any hosts that reach one another by InfiniBand or RoCE.
+#include "common/params.h"
+#include "transports/transport.h"
+#include "verbs/connection.h"
+
+namespace rondo {
+namespace {
+
+/// So that a connection pins 2 MiB, with four slots each way.
+constexpr size_t kVerbsSlotBytes = size_t{256} * 1024;
+
+/// Of a port of 100 Gbit/s, by its vendor's figures: no hardware has been measured. The CPUs do nothing but
+/// post and poll.
+LinkCost verbs_cost(const LinkLoad& /*load*/) {
+  return {.latency_us = 3, .us_per_byte = 1e-4, .us_per_message = 0.5};
+}
+
+Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
+                                                  const ConnectionParams& params) {
+  RONDO_TRY(check_params(params));
+  RONDO_TRY(verbs::library().status());
+  auto connection = std::make_unique<verbs::VerbsConnection>(verbs::VerbsTerms{.params = agreed(params),
+                                                                               .session = link->key().session,
+                                                                               .lane = link->key().port,
+                                                                               .peer = link->peer(),
+                                                                               .dials = link->dials()});
+  RONDO_TRY(connection->begin(std::move(link)));
+  return std::unique_ptr<Connection>(std::move(connection));
+}
+
+}  // namespace
+
+Transport verbs_transport() {
+  return {.name = "verbs",
+          .summary = "processes of any hosts, over InfiniBand or RoCE",
+          .medium = Medium::Network,
+          .slot_bytes = kVerbsSlotBytes,
+          .cost = verbs_cost,
+          .reaches = [](const Endpoint&, const Endpoint&) { return true; },
+          .connect = verbs_connect,
+          .automatic = false};
+}
+
+}  // namespace rondo
