@@ -66,7 +66,8 @@ Status VerbsConnection::status() const {
   const auto delivered = state.socket.delivered_by_peer();
   if (!delivered) return error(Code::RemoteError, "rank {} ended without closing its connection", peer_);
   state.channel->poll();
-  if (state.channel->arrived() < *delivered) return state.channel->failure();
+  const bool has_all = state.channel->arrived() >= *delivered;
+  if (!has_all || state.channel->is_ready(Awaiting::Arrival)) return state.channel->failure();
   state.has_left = true;
   return error(Code::RemoteError, "rank {} closed its end of the connection", peer_);
 }

@@ -23,7 +23,10 @@ void signal_event(const Fd& event) {
   [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);
 }
 
+/// A peer that closes its socket before it has read everything resets it.
 Status broken_off(int peer, int error_number) {
+  if (error_number == 0 || error_number == ECONNRESET || error_number == EPIPE)
+    return error(Code::RemoteError, "rank {} closed the connection while it connected", peer);
   return error(Code::RemoteError, "connecting to rank {} over verbs: {}", peer, std::strerror(error_number));
 }
 
@@ -173,8 +176,7 @@ Status Handshake::receive_all(void* data, size_t bytes) {
   while (bytes != 0) {
     RONDO_TRY(wait_for(POLLIN));
     const ssize_t got = ::recv(socket_.get(), at, bytes, MSG_DONTWAIT);
-    if (got == 0)
-      return error(Code::RemoteError, "rank {} closed the connection while it connected", terms_.peer);
+    if (got == 0) return broken_off(terms_.peer, 0);
     if (got < 0 && errno != EAGAIN && errno != EINTR) return broken_off(terms_.peer, errno);
     if (got < 0) continue;
     at += got;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// How connections over verbs begin and end: devices that are slow or missing, peers that talk nonsense, close
+// or die.
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <functional>
+
+#include "../../transports/ends.h"
+#include "folder.h"
+#include "in_process.h"
+#include "process.h"
+#include "verbs/wire.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+using test::Ends;
+using test::eventually;
+using test::Process;
+using test::require;
+using test::small_params;
+
+const Transport& verbs_row() { return *transport_by_name("verbs").value(); }
+
+std::unique_ptr<Connection> connected(Ends& ends, bool dials) {
+  auto made = ends.connect(verbs_row(), small_params(), dials);
+  require(made.ok(), made.status().message());
+  return made.take();
+}
+
+/// Both ends, connected as far as they are at once.
+Ends two_ends() {
+  Ends ends;
+  ends.dialler = connected(ends, true);
+  ends.acceptor = connected(ends, false);
+  return ends;
+}
+
+void await_connected(Ends& ends) {
+  require(
+      eventually([&] { return ends.dialler->acquire() != nullptr && ends.acceptor->acquire() != nullptr; }),
+      "not connected: " + ends.dialler->status().message());
+}
+
+Status await_failure(Connection& end) {
+  require(eventually([&] {
+            end.peek();
+            return !end.status().ok();
+          }),
+          "no failure");
+  return end.status();
+}
+
+void require_words(const Status& status, Code code, const std::string& words) {
+  require(status.code() == code && status.message().find(words) != std::string::npos, status.message());
+}
+
+TEST_CASE("a kernel that takes its time to resolve an address blocks no call") {
+  CHECK(in_process({{"_RTR_MS", "300"}}, [] {
+          Ends ends = two_ends();
+          require(ends.dialler->acquire() == nullptr, "connected at once");
+          require(!ends.acceptor->peek() && ends.acceptor->flushed(), "connected at once");
+          await_connected(ends);
+        }) == "");
+}
+
+TEST_CASE("an end can be closed while the kernel resolves its address") {
+  CHECK(in_process({{"_RTR_MS", "300"}}, [] {
+          Ends ends = two_ends();
+          ends.dialler.reset();
+          require_words(await_failure(*ends.acceptor), Code::RemoteError, "closed the connection");
+        }) == "");
+}
+
+TEST_CASE("an end that cannot connect tells the other why") {
+  const auto both_say = [](const Variables& variables, const std::string& words) {
+    CHECK(in_process(variables, [&] {
+            Ends ends = two_ends();
+            for (const auto& end : {ends.dialler.get(), ends.acceptor.get()}) {
+              const Status status = await_failure(*end);
+              require(status.message().find(words) != std::string::npos, status.message());
+            }
+          }) == "");
+  };
+  both_say({{"_FAIL", "register:1"}}, "registering ");
+  both_say({{"_FAIL", "rtr:1"}}, "moving a queue pair to RTR on rondo_0: Connection timed out");
+  both_say({{"_DEVICES", "none"}}, "this host has no device");
+  both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "no InfiniBand or RoCE port of this host reaches one of rank");
+}
+
+/// What the accepting end makes of bytes from a dialling one.
+Status failure_after(const void* bytes, size_t count) {
+  Ends ends;
+  auto [own, peers] = test::connected_sockets(Route::Tcp);
+  ends.wire->put(0, std::move(peers));
+  ends.acceptor = connected(ends, false);
+  require(::send(own.get(), bytes, count, 0) == static_cast<ssize_t>(count), "sent");
+  if (count < sizeof(verbs::PortOffer)) own = Fd();
+  return await_failure(*ends.acceptor);
+}
+
+TEST_CASE("a peer that talks nonsense while it connects is found out") {
+  CHECK(in_process({}, [] {
+          verbs::PortOffer offer;
+          offer.slot_bytes = small_params().slot_bytes;
+          offer.slots = static_cast<uint64_t>(small_params().slots);
+          require_words(failure_after(&offer, sizeof offer), Code::Unsupported, "reaches one of rank 0");
+          offer.port_count = 1000;
+          require_words(failure_after(&offer, sizeof offer), Code::RemoteError,
+                        "1000 in the field port_count");
+          offer.magic = 1;
+          require_words(failure_after(&offer, sizeof offer), Code::RemoteError, "magic of the offer");
+          require_words(failure_after(&offer, 100), Code::RemoteError, "rank 0 closed the connection");
+        }) == "");
+}
+
+TEST_CASE("a peer that closes its end has left once all its messages have arrived") {
+  for (const char* seed : {"0", "1", "2", "3", "4"})
+    CHECK(in_process({{"_SEED", seed}}, [] {
+            Ends ends = two_ends();
+            await_connected(ends);
+            for (uint64_t i = 0; i < 3; ++i) require(test::send_one(*ends.dialler, 900, 1, i), "sent");
+            require(eventually([&] { return ends.dialler->flushed(); }), "flushed");
+            ends.dialler.reset();
+            for (uint64_t i = 0; i < 3; ++i) {
+              while (!ends.acceptor->peek()) require(ends.acceptor->status().ok(), "left too early");
+              require(test::fault(*ends.acceptor->peek(), 900, 1, i).empty(), "wrong");
+              ends.acceptor->release();
+            }
+            require_words(await_failure(*ends.acceptor), Code::RemoteError, "rank 0 closed its end");
+            require(ends.acceptor->has_left(), "has left");
+          }) == "");
+}
+
+TEST_CASE("the end of a peer that was killed wakes a thread that sleeps, and is an error") {
+  const test::Folder folder;
+  CHECK(in_process({{"", folder.path()}}, [] {
+          Ends ends;
+          ends.dialler = connected(ends, true);
+          Process child([&] {
+            ends.acceptor = connected(ends, false);
+            require(eventually([&] { return test::send_one(*ends.acceptor, 10, 1, 0); }), "not connected");
+            eventually([] { return false; });
+          });
+          ends.wire->take(0);
+          require(eventually([&] { return ends.dialler->peek().has_value(); }), "no message");
+          ends.dialler->release();
+          const Awaited awaited = ends.dialler->awaited(Connection::Awaiting::Arrival);
+          ::kill(child.pid(), SIGKILL);
+          AwaitedSockets sockets = std::get<AwaitedSockets>(awaited);
+          require(::poll(sockets.sockets.data(), sockets.sockets.size(), 10'000) > 0, "not woken");
+          require_words(await_failure(*ends.dialler), Code::RemoteError, "rank 1 ended without closing");
+          require(!ends.dialler->has_left(), "has left");
+        }) == "");
+}
+
+TEST_CASE("a forked child that ends leaves its parent's connections alone") {
+  CHECK(in_process({}, [] {
+          Ends ends = two_ends();
+          await_connected(ends);
+          const std::string failure = in_process({}, [&] {
+            ends.dialler.reset();
+            ends.acceptor.reset();
+          });
+          require(failure.empty(), failure);
+          require(test::send_one(*ends.dialler, 10, 1, 0), "no slot");
+          require(test::arrives(*ends.dialler, *ends.acceptor), "nothing arrives");
+        }) == "");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credits and message numbers, without a device: every end that follows the rules is believed, all others are
+// found out.
+#include "verbs/flow_control.h"
+
+#include <deque>
+#include <random>
+
+#include "catch.h"
+#include "seed.h"
+
+namespace rondo::verbs {
+namespace {
+
+struct Sent {
+  Immediate immediate;
+  bool is_message;
+};
+
+/// One end, and what is on its way to it.
+struct FlowEnd {
+  explicit FlowEnd(uint64_t slots) : flow(slots) {}
+  FlowControl flow;
+  std::deque<Sent> arriving;
+  uint32_t credit_messages = 0;  // among them
+};
+
+void send_message(FlowEnd& from, FlowEnd& to) {
+  if (from.flow.has_room()) to.arriving.push_back({from.flow.next_message(), true});
+}
+
+void release(FlowEnd& from, FlowEnd& to) {
+  if (!from.flow.has_arrival()) return;
+  from.flow.release();
+  if (!from.flow.must_give_back()) return;
+  to.arriving.push_back({from.flow.credits(), false});
+  REQUIRE(++to.credit_messages <= FlowControl::kMaxCreditMessages);
+}
+
+void receive(FlowEnd& end) {
+  if (end.arriving.empty()) return;
+  const Sent sent = end.arriving.front();
+  end.arriving.pop_front();
+  if (!sent.is_message) --end.credit_messages;
+  const Status taken = end.flow.take(sent.immediate, sent.is_message);
+  INFO(taken.message());
+  REQUIRE(taken.ok());
+}
+
+TEST_CASE(
+    "ends that follow the rules never stop, and never have more on their way than receives are posted") {
+  const auto slots =
+      GENERATE(uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{4}, uint64_t{7}, uint64_t{4096});
+  CAPTURE(slots);
+  FlowEnd one(slots), other(slots);
+  std::mt19937_64 random(test::test_seed(slots));
+  constexpr uint64_t kMessages = 200'000;  // more than 16 bits hold
+  while (one.flow.released() < kMessages || other.flow.released() < kMessages) {
+    const uint64_t draw = random();
+    FlowEnd& self = draw % 2 == 0 ? one : other;
+    FlowEnd& peer = draw % 2 == 0 ? other : one;
+    if (draw / 2 % 4 == 0)
+      send_message(self, peer);
+    else if (draw / 2 % 4 == 1)
+      release(self, peer);
+    else
+      receive(self);
+    REQUIRE(peer.arriving.size() <= slots + FlowControl::kMaxCreditMessages);
+  }
+}
+
+TEST_CASE("without messages back, the credits of half of the slots are a message of their own") {
+  FlowControl flow(4);
+  for (uint16_t number = 1; number <= 4; ++number) REQUIRE(flow.take({0, number}, true).ok());
+  flow.release();
+  REQUIRE_FALSE(flow.must_give_back());
+  flow.release();
+  REQUIRE(flow.must_give_back());
+  REQUIRE(flow.credits().given_back == 2);
+  REQUIRE_FALSE(flow.must_give_back());
+  flow.release();
+  REQUIRE(flow.next_message().given_back == 3);
+  flow.release();
+  REQUIRE_FALSE(flow.must_give_back());
+}
+
+Status after_two_sent(Immediate said, bool is_message) {
+  FlowControl flow(3);
+  flow.next_message();
+  flow.next_message();
+  return flow.take(said, is_message);
+}
+
+TEST_CASE("what the peer may not say is an error, and says what is wrong") {
+  CHECK(after_two_sent({2, 1}, true).ok());
+  CHECK(after_two_sent({1, 0}, false).ok());
+  const auto refusal = [](Immediate said, bool is_message) {
+    const Status status = after_two_sent(said, is_message);
+    REQUIRE(status.code() == Code::RemoteError);
+    return status.message();
+  };
+  CHECK(refusal({3, 1}, true) == "the peer gave back 3 slots, but only 2 were in use");
+  CHECK(refusal({65'535, 1}, true) == "the peer gave back 65535 slots, but only 2 were in use");
+  CHECK(refusal({0, 0}, false) == "the peer sent an empty message that gives nothing back");
+  CHECK(refusal({1, 1}, false) == "the peer says that it sent message 1 (modulo 65536) instead of 0");
+  CHECK(refusal({0, 2}, true) == "the peer says that it sent message 2 (modulo 65536) instead of 1");
+  FlowControl flow(2);
+  REQUIRE(flow.take({0, 1}, true).ok());
+  REQUIRE(flow.take({0, 2}, true).ok());
+  flow.release();  // of which the peer has not been told
+  CHECK(flow.take({0, 3}, true).message() == "the peer sent message 3 without a free slot");
+}
+
+}  // namespace
+}  // namespace rondo::verbs

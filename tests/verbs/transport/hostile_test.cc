@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// A peer that posts what no connection posts: it gets an error at this end, and reaches nothing but its
+// slots.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "base/backoff.h"
+#include "catch.h"
+#include "in_process.h"
+#include "raw_ends.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+using verbs::Immediate;
+
+constexpr verbs::SlotLayout kLayout{.slots = 3, .slot_bytes = 256};
+
+/// A peer that follows no rule.
+struct Attacker {
+  RawEnd end{kLayout};
+
+  /// A write to this offset of the other end's slots, with a header that says this.
+  void write(uint64_t offset, uint32_t bytes, Immediate immediate, uint64_t number, uint32_t said_bytes) {
+    SlotHeader& header = *end.parts.outgoing->slot(0);
+    header.ready = number;
+    header.bytes = said_bytes;
+    write_as_it_is(offset, bytes, immediate);
+  }
+  void write_as_it_is(uint64_t offset, uint32_t bytes, Immediate immediate) {
+    write_to(end.parts.peer.slots_at + offset, end.parts.peer.key, bytes, immediate);
+  }
+  void write_to(uint64_t address, uint32_t key, uint32_t bytes, Immediate immediate) {
+    succeed(end.parts.pair->post({.from = end.parts.outgoing->slot(0),
+                                  .bytes = bytes,
+                                  .local_key = end.parts.outgoing->local_key(),
+                                  .to = address,
+                                  .remote_key = key,
+                                  .immediate = immediate.packed()}));
+  }
+};
+
+/// The first failure of an end whose peer attacks; messages that arrive before it are released.
+Status failure_after(const std::function<void(Attacker&, RawEnd& victim)>& attack) {
+  Attacker attacker;
+  RawEnd victim(kLayout);
+  connect(attacker.end, victim);
+  attack(attacker, victim);
+  SlotChannel channel(std::move(victim.parts));
+  const bool failed = wait_until(
+      [&] {
+        if (channel.peek()) channel.release();
+        return !channel.failure().ok();
+      },
+      Deadline::in_ms(20'000));
+  require(failed, "no failure");
+  require(!channel.peek(), "an arrival after the failure");
+  require(channel.acquire() == nullptr, "a slot after the failure");
+  return channel.failure();
+}
+
+void check_failure(const std::function<void(Attacker&, RawEnd& victim)>& attack, const std::string& words) {
+  for (const char* seed : {"0", "1"})
+    CHECK(in_process({{"_SEED", seed}}, [&] {
+            const Status status = failure_after(attack);
+            require(status.code() == Code::RemoteError, status.message());
+            require(status.message().find(words) != std::string::npos, status.message());
+          }) == "");
+}
+
+TEST_CASE("immediates that do not fit are found out") {
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 5}, 1, 0); }, "message 5 (modulo 65536)");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 1}, 1, 0); }, "gave back 1 slots");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {2, 0}, 0, 0); }, "gave back 2 slots");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {0, 0}, 0, 0); }, "gives nothing back");
+}
+
+TEST_CASE("more messages than there are slots are found out") {
+  check_failure(
+      [](Attacker& by, RawEnd&) {
+        for (uint16_t i = 0; i < 4; ++i) {
+          by.write(kLayout.offset(i), 64, {0, static_cast<uint16_t>(i + 1)}, i + 1, 0);
+          // The source may change once the write is complete.
+          wait_until([&] { return !by.end.parts.pair->poll().value().empty(); });
+        }
+      },
+      "message 4 without a free slot");
+}
+
+TEST_CASE("false lengths are found out") {
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 1}, 1, 1); }, "says 1 bytes; 0 came");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64 + 256, {0, 1}, 1, 0); }, "says 0 bytes; 256 came");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 1}, 1, 0xFFFFFFC0); }, "a slot has 256");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 8, {0, 1}, 1, 0); }, "8 bytes, which is no message");
+  check_failure(
+      [](Attacker& by, RawEnd&) {
+        by.write(0, 64 + 256 + 64, {0, 1}, 1, 320);
+      },
+      "wrote 384 bytes, which is no message");
+}
+
+TEST_CASE("a message in another slot is found out") {
+  check_failure(
+      [](Attacker& by, RawEnd&) {
+        by.write(kLayout.offset(1), 64, {0, 1}, 1, 0);
+      },
+      "the slot of message 1 from rank 1 holds message 0");
+}
+
+TEST_CASE("a peer's key opens its slots and nothing else") {
+  const auto beyond = [](Attacker& by, RawEnd& victim) {
+    by.write_to(victim.parts.incoming->address() + kLayout.bytes() - 32, by.end.parts.peer.key, 64, {0, 1});
+  };
+  const auto before = [](Attacker& by, RawEnd& victim) {
+    by.write_to(victim.parts.incoming->address() - 64, by.end.parts.peer.key, 64, {0, 1});
+  };
+  const auto outgoing = [](Attacker& by, RawEnd& victim) {
+    by.write_to(victim.parts.outgoing->address(), victim.parts.outgoing->remote_key(), 64, {0, 1});
+  };
+  for (const auto& attack : {std::function<void(Attacker&, RawEnd&)>(beyond), {before}, {outgoing}})
+    check_failure(attack, "the queue pair to rank 1 failed");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test

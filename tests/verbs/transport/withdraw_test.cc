@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// After withdraw() the memory of an end is its own again, whatever its peer does.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/backoff.h"
+#include "catch.h"
+#include "clock.h"
+#include "in_process.h"
+#include "raw_ends.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+constexpr verbs::SlotLayout kLayout{.slots = 4, .slot_bytes = 1 << 20};
+constexpr std::byte kSent{0x5a};
+
+std::byte* memory_of(const SlotMemory& slots) { return reinterpret_cast<std::byte*>(slots.slot(0)); }
+
+size_t landed(const RawEnd& end) {
+  const std::byte* const memory = memory_of(*end.parts.incoming);
+  return static_cast<size_t>(std::count(memory, memory + kLayout.bytes(), kSent));
+}
+
+/// All slots are on their way.
+void send_all(RawEnd& from) {
+  std::memset(memory_of(*from.parts.outgoing), static_cast<int>(kSent), kLayout.bytes());
+  for (uint64_t i = 0; i < kLayout.slots; ++i)
+    succeed(from.parts.pair->post({.from = from.parts.outgoing->slot(i),
+                                   .bytes = static_cast<uint32_t>(kLayout.stride()),
+                                   .local_key = from.parts.outgoing->local_key(),
+                                   .to = from.parts.peer.slots_at + kLayout.offset(i),
+                                   .remote_key = from.parts.peer.key}));
+}
+
+/// Both ends of a transfer, of which some bytes have landed.
+struct Transfer {
+  Transfer() {
+    connect(from, to);
+    send_all(from);
+    wait_until([&] {
+      return *static_cast<volatile std::byte*>(memory_of(*to.parts.incoming)) == kSent || landed(to) != 0;
+    });
+  }
+  RawEnd from{kLayout};
+  RawEnd to{kLayout};
+};
+
+TEST_CASE("no byte lands once the receiver has withdrawn") {
+  for (const char* seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    INFO("seed " << seed);
+    CHECK(in_process({{"_SEED", seed}}, [] {
+            Transfer transfer;
+            transfer.to.parts.pair->withdraw();
+            const size_t at_once = landed(transfer.to);
+            require(at_once < kLayout.bytes(), "all had landed");
+            test::sleep_ms(50);
+            require(landed(transfer.to) == at_once, "bytes landed later");
+          }) == "");
+  }
+}
+
+TEST_CASE("no byte is read once the sender has withdrawn") {
+  for (const char* seed : {"1", "2", "3", "4"}) {
+    INFO("seed " << seed);
+    CHECK(in_process({{"_SEED", seed}}, [] {
+            Transfer transfer;
+            transfer.from.parts.pair->withdraw();
+            std::memset(memory_of(*transfer.from.parts.outgoing), 0x77, kLayout.bytes());
+            test::sleep_ms(50);
+            const std::byte* const memory = memory_of(*transfer.to.parts.incoming);
+            require(std::find(memory, memory + kLayout.bytes(), std::byte{0x77}) == memory + kLayout.bytes(),
+                    "bytes were read later");
+          }) == "");
+  }
+}
+
+TEST_CASE("completions of what was done before a withdrawal are not lost") {
+  CHECK(in_process({}, [] {
+          RawEnd from(kLayout), to(kLayout);
+          connect(from, to);
+          succeed(from.parts.pair->post({.id = 7}));
+          wait_until([&] { return !to.parts.pair->poll().value().empty(); });
+          int succeeded = 0;
+          from.parts.pair->withdraw([&](const ibv_wc& one) { succeeded += one.status == IBV_WC_SUCCESS; });
+          require(succeeded == 1, "the write had completed");
+        }) == "");
+}
+
+TEST_CASE("withdrawing from a device that has failed returns") {
+  CHECK(in_process({}, [] {
+          Transfer transfer;
+          command("fatal 0/rondo_0");
+          transfer.to.parts.pair->withdraw();
+          transfer.from.parts.pair->withdraw();
+        }) == "");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test
