@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""rondo-perf between processes over the verbs transport, on the stand-in for libibverbs.
+
+Usage: check_perf.py RONDO_PERF, with the stand-in first in LD_LIBRARY_PATH
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PERF = sys.argv.pop(1)
+
+
+def perf(*arguments, **standin):
+    """Runs it in a fabric of its own; names of `standin` are variables without RONDO_STANDIN_VERBS_."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
+        environment["RONDO_STANDIN_VERBS"] = folder
+        environment.update({"RONDO_STANDIN_VERBS_" + name: value for name, value in standin.items()})
+        path = os.path.join(folder, "rows.json")
+        result = subprocess.run([PERF, *arguments, "--transport", "verbs", "-n", "2", "-w", "1", "--json", path],
+                                capture_output=True, text=True, timeout=100, env=environment,
+                                stdin=subprocess.DEVNULL)
+        if result.returncode != 0:
+            return result, []
+        with open(path, encoding="utf-8") as file:
+            return result, json.load(file)
+
+
+class Perf(unittest.TestCase):
+    def right(self, *arguments, **standin):
+        result, rows = perf(*arguments, **standin)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual((row["wrong"], row["transport"]), (0, "verbs"), row)
+        return rows
+
+    def test_every_collective_between_two_processes(self):
+        rows = self.right("all", "--ranks", "2", "-b", "8", "-e", "1M", "-f", "64")
+        self.assertGreater(len({row["collective"] for row in rows}), 8)
+
+    def test_two_ports_and_events_in_any_order(self):
+        for seed in ("1", "2"):
+            self.right("all_reduce", "--ranks", "4", "-b", "8", "-e", "512K", "-f", "16", DEVICES="roce:2", SEED=seed)
+
+    def test_infiniband(self):
+        self.right("all_to_all", "--ranks", "3", "-b", "8", "-e", "64K", "-f", "64", DEVICES="ib:1")
+
+    def test_a_host_without_a_device_is_an_error_that_says_so(self):
+        result, _ = perf("all_reduce", "--ranks", "2", DEVICES="none")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("InfiniBand verbs cannot be used: this host has no device", result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
