@@ -169,6 +169,26 @@ TEST_CASE("a write reads its source late: what is changed before the completion 
         }) == "");
 }
 
+TEST_CASE("with a seed an answer may come before the completion of what it answers") {
+  if (!is_standin()) return;
+  CHECK(in_process({{"_SEED", "6"}}, [] {
+          End from({.one_queue = true}), to;
+          connect(from, to);
+          int overtaken = 0;
+          for (int round = 0; round < 200; ++round) {
+            to.receive(1);
+            from.receive(2);
+            from.post(from.request(IBV_WR_RDMA_WRITE_WITH_IMM, to.address(), 0, 8, 3));
+            next_is(to.receive_cq, IBV_WC_SUCCESS);
+            to.post(to.request(IBV_WR_RDMA_WRITE_WITH_IMM, from.address(), 8, 8));
+            if (next_is(from.send_cq, IBV_WC_SUCCESS).wr_id == 2) ++overtaken;
+            next_is(from.send_cq, IBV_WC_SUCCESS);
+            next_is(to.send_cq, IBV_WC_SUCCESS);
+          }
+          require(overtaken > 0, "an answer is never early");
+        }) == "");
+}
+
 TEST_CASE("queue pairs overtake one another") {
   if (!is_standin()) return;
   CHECK(in_process({{"_SEED", "5"}}, [] {

@@ -47,7 +47,9 @@ End::End(const Options& given) : options(given), memory(given.bytes) {
   pd = made(ibv_alloc_pd(context), "ibv_alloc_pd");
   channel = made(ibv_create_comp_channel(context), "ibv_create_comp_channel");
   send_cq = made(ibv_create_cq(context, options.completions, nullptr, channel, 0), "ibv_create_cq");
-  receive_cq = made(ibv_create_cq(context, options.completions, this, channel, 0), "ibv_create_cq");
+  receive_cq = send_cq;
+  if (!options.one_queue)
+    receive_cq = made(ibv_create_cq(context, options.completions, this, channel, 0), "ibv_create_cq");
   ibv_qp_init_attr wanted{};
   wanted.send_cq = send_cq;
   wanted.recv_cq = receive_cq;
@@ -62,8 +64,8 @@ End::End(const Options& given) : options(given), memory(given.bytes) {
 End::~End() {
   if (pair != nullptr) ibv_destroy_qp(pair);
   if (region != nullptr) ibv_dereg_mr(region);
+  if (receive_cq != nullptr && receive_cq != send_cq) ibv_destroy_cq(receive_cq);
   if (send_cq != nullptr) ibv_destroy_cq(send_cq);
-  if (receive_cq != nullptr) ibv_destroy_cq(receive_cq);
   if (channel != nullptr) ibv_destroy_comp_channel(channel);
   if (pd != nullptr) ibv_dealloc_pd(pd);
   if (context != nullptr) ibv_close_device(context);

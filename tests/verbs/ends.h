@@ -22,6 +22,7 @@ void succeed(int error, const std::string& what);
 struct Options {
   uint32_t send_requests = 16, receive_requests = 16, elements = 4, inline_bytes = 64;
   int completions = 64;
+  bool one_queue = false;  // of completions, for sends and receives
   size_t bytes = 1 << 20;
   int region_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;

@@ -73,9 +73,11 @@ bool has_posts(Fabric& fabric) {
 /// When something happens by itself.
 uint64_t next_time_ns(const Fabric& fabric) {
   uint64_t next = fabric.now_ns + kMaxSleep_ns;
-  for (const auto& [number, pair] : fabric.pairs)
-    if (!pair->active.empty() && !pair->connection.device->is_dead)
-      next = std::min(next, std::max(pair->wake_ns, fabric.now_ns));
+  for (const auto& [number, pair] : fabric.pairs) {
+    if (pair->connection.device->is_dead) continue;
+    if (!pair->active.empty()) next = std::min(next, std::max(pair->wake_ns, fabric.now_ns));
+    if (!pair->unacknowledged.empty()) next = std::min(next, std::max(pair->acknowledge_ns, fabric.now_ns));
+  }
   for (const Connection& connection : fabric.connections)
     for (const auto& [handle, queue] : connection.queues)
       if (!queue->hidden.empty() && !connection.device->is_dead) next = std::min(next, queue->wake_ns);

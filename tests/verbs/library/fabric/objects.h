@@ -95,6 +95,8 @@ struct QueuePair {
   uint32_t sent = 0;      // work requests taken from the send ring
   uint32_t received = 0;  // and from the receive ring
   std::deque<Message> active;
+  std::deque<Message> unacknowledged;  // landed, which the sender does not know yet
+  uint64_t acknowledge_ns = 0;         // it learns nothing before
   uint32_t next_psn = 0, expected_psn = 0;
   uint32_t retries_left = 0, rnr_left = 0;
   bool is_lost = false;  // no answer came to the last attempt; wake_ns is its time-out

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sending half of a queue pair, which acts on the memory of both ends.
 #include <algorithm>
+#include <utility>
 
 #include "memory.h"
 #include "verdict.h"
@@ -11,6 +12,7 @@ namespace {
 constexpr uint32_t kMaxPiece = 64 * 1024;
 constexpr size_t kWindow = 4;  // messages on their way; 1 without a seed
 constexpr uint64_t kMaxPause_ns = 1'000'000;
+constexpr uint64_t kMaxLate_ns = 1'000'000;  // of an acknowledgement
 constexpr uint64_t kTimeoutUnit_ns = 4096;
 constexpr uint64_t kAgain_ns = 10'000'000;  // where the time-out is 0, which means none
 constexpr uint8_t kEndless = 7;             // rnr_retry
@@ -77,8 +79,29 @@ bool flush(Fabric& fabric, QueuePair& pair) {
   return any;
 }
 
+/// The sender learns what has landed.
+void acknowledge(Fabric& fabric, QueuePair& pair) {
+  for (const Message& message : std::exchange(pair.unacknowledged, {}))
+    complete_send(fabric, pair, message, IBV_WC_SUCCESS);
+}
+
+/// Returns whether there may be more to do at once.
+bool acknowledge_sometimes(Fabric& fabric, QueuePair& pair) {
+  if (pair.unacknowledged.empty() || fabric.now_ns < pair.acknowledge_ns) return false;
+  if (pair.draws.one_in(4)) acknowledge(fabric, pair);
+  return true;
+}
+
+/// With a seed acknowledgements are late, and come for several messages at once.
+void complete_landed(Fabric& fabric, QueuePair& pair, const Message& message) {
+  if (!pair.draws) return complete_send(fabric, pair, message, IBV_WC_SUCCESS);
+  pair.unacknowledged.push_back(message);
+  if (pair.draws.one_in(16)) pair.acknowledge_ns = fabric.now_ns + pair.draws.below(kMaxLate_ns);
+}
+
 /// The oldest message fails, and with it the queue pair.
 void fail(Fabric& fabric, QueuePair& pair, ibv_wc_status status) {
+  acknowledge(fabric, pair);
   const Message failed = std::move(pair.active.front());
   pair.active.pop_front();
   complete_send(fabric, pair, failed, status);
@@ -151,7 +174,7 @@ void finish(Fabric& fabric, QueuePair& pair, QueuePair& peer) {
   pair.next_psn += packets(pair, message);
   peer.expected_psn += packets(pair, message);
   pair.rnr_left = pair.attr.rnr_retry;
-  complete_send(fabric, pair, message, IBV_WC_SUCCESS);
+  complete_landed(fabric, pair, message);
   if (message.takes_receive() && peer.state != IBV_QPS_ERR)
     complete_receive(fabric, peer, &message, IBV_WC_SUCCESS);
 }
@@ -181,6 +204,8 @@ void to_error(Fabric& fabric, QueuePair& pair) {
   if (pair.state == IBV_QPS_ERR) return;
   pair.state = IBV_QPS_ERR;
   pair.receives->is_flushing.store(1);
+  for (const Message& message : std::exchange(pair.unacknowledged, {}))
+    complete_send(fabric, pair, message, IBV_WC_WR_FLUSH_ERR);
   const std::deque<Message> active = std::move(pair.active);
   pair.active.clear();
   for (const Message& message : active) complete_send(fabric, pair, message, IBV_WC_WR_FLUSH_ERR);
@@ -190,8 +215,9 @@ void to_error(Fabric& fabric, QueuePair& pair) {
 bool advance(Fabric& fabric, QueuePair& pair) {
   if (pair.state == IBV_QPS_ERR) return flush(fabric, pair);
   if (pair.state != IBV_QPS_RTS) return false;
+  const bool is_busy = acknowledge_sometimes(fabric, pair);
   pull(pair);
-  if (pair.active.empty() || fabric.now_ns < pair.wake_ns) return false;
+  if (pair.active.empty() || fabric.now_ns < pair.wake_ns) return is_busy;
   if (pair.is_lost && !retry(fabric, pair)) return true;
   if (pair.draws.one_in(3)) return true;
   if (pair.draws.one_in(64)) pair.wake_ns = fabric.now_ns + pair.draws.below(kMaxPause_ns);

@@ -89,6 +89,7 @@ void take(QueuePair& pair, const ibv_qp_attr& attr, int mask) {
 
 void reset(QueuePair& pair) {
   pair.active.clear();
+  pair.unacknowledged.clear();
   forget(pair.send_cq, pair.owner);
   forget(pair.receive_cq, pair.owner);
   pair.attr = {};
