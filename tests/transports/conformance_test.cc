@@ -365,7 +365,7 @@ TEST_CASE("ends created by two threads at the same time connect") {
   }
 }
 
-// The child is a copy of this process with one thread; it only talks and exits.
+// The child is a copy of this process, forked while it has one thread; it only talks and exits.
 TEST_CASE("two processes talk over the transports that connect processes") {
   FOR_EACH_TRANSPORT();
   const Endpoint here{.host = 1, .process = 1};
@@ -373,7 +373,8 @@ TEST_CASE("two processes talk over the transports that connect processes") {
   if (!transport.reaches(here, there)) return;
   const Conversation conversation{.seed = 21, .messages = 500};
   Ends ends;
-  ends.dialler = require_connection(ends.connect(transport, small_params(), true));
+  ends.wire->prepare(transport.medium == Medium::HostMemory ? Route::Unix : Route::Tcp,
+                     small_params().sockets);
   Process child([&] {
     const auto end = ends.connect(transport, small_params(), false);
     require(end.ok(), end.status().message());
@@ -381,6 +382,7 @@ TEST_CASE("two processes talk over the transports that connect processes") {
     talker.run();
     require(talker.fault().empty(), talker.fault());
   });
+  ends.dialler = require_connection(ends.connect(transport, small_params(), true));
   Talker talker(*ends.dialler, conversation, true);
   talker.run();
   const Outcome outcome = child.wait();

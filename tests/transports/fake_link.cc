@@ -57,6 +57,19 @@ Fd Wire::take(int index) {
   return socket;
 }
 
+void Wire::prepare(Route route, int sockets) {
+  for (int index = 0; index < sockets; ++index) {
+    auto [own, peers] = connected_sockets(route);
+    put(index, std::move(peers));
+    prepared_[index] = std::move(own);
+  }
+}
+
+Fd Wire::take_prepared(int index) {
+  const auto found = prepared_.find(index);
+  return found == prepared_.end() ? Fd() : std::move(found->second);
+}
+
 void Wire::hold(bool held) {
   const std::lock_guard lock(mutex_);
   held_ = held;
@@ -69,6 +82,7 @@ ConnectionKey new_key(int dialler, int acceptor) {
 
 Result<Fd> FakeLink::dial(Route route, int index) {
   if (!dials_) return error(Code::InternalError, "the acceptor dialled");
+  if (Fd prepared = wire_->take_prepared(index); prepared.valid()) return prepared;
   auto [own, peers] = connected_sockets(route);
   wire_->put(index, std::move(peers));
   return std::move(own);

@@ -22,10 +22,14 @@ class Wire {
   Fd take(int index);  // invalid if it has not arrived or is held
   /// While held, no socket arrives.
   void hold(bool held);
+  /// Makes sockets that are dialled later, so that a process that is forked before has the other ends.
+  void prepare(Route route, int sockets);
+  Fd take_prepared(int index);  // invalid if there is none
 
  private:
   std::mutex mutex_;
   std::map<int, Fd> arriving_;
+  std::map<int, Fd> prepared_;
   bool held_ = false;
 };
 

@@ -42,7 +42,10 @@ class Handshake {
   int descriptor() const { return done_.get(); }
 
   /// Once it is over: the channel, and the socket to the peer.
-  Result<std::unique_ptr<SlotChannel>> take_channel() { return std::move(channel_); }
+  Result<std::unique_ptr<SlotChannel>> take_channel() {
+    thread_.join();
+    return std::move(channel_);
+  }
   Fd take_socket() { return std::move(socket_); }
 
  private:

@@ -138,13 +138,14 @@ TEST_CASE("the end of a peer that was killed wakes a thread that sleeps, and is 
   const test::Folder folder;
   CHECK(in_process({{"", folder.path()}}, [] {
           Ends ends;
-          ends.dialler = connected(ends, true);
+          ends.wire->prepare(Route::Tcp, 1);
           Process child([&] {
             ends.acceptor = connected(ends, false);
             require(eventually([&] { return test::send_one(*ends.acceptor, 10, 1, 0); }), "not connected");
             eventually([] { return false; });
           });
           ends.wire->take(0);
+          ends.dialler = connected(ends, true);
           require(eventually([&] { return ends.dialler->peek().has_value(); }), "no message");
           ends.dialler->release();
           const Awaited awaited = ends.dialler->awaited(Connection::Awaiting::Arrival);
