@@ -148,7 +148,12 @@ TEST_CASE("the end of a peer that was killed wakes a thread that sleeps, and is 
           ends.dialler = connected(ends, true);
           require(eventually([&] { return ends.dialler->peek().has_value(); }), "no message");
           ends.dialler->release();
-          const Awaited awaited = ends.dialler->awaited(Connection::Awaiting::Arrival);
+          Awaited awaited;
+          require(eventually([&] {
+                    awaited = ends.dialler->awaited(Connection::Awaiting::Arrival);
+                    return std::holds_alternative<AwaitedSockets>(awaited);
+                  }),
+                  "nothing to sleep on");
           ::kill(child.pid(), SIGKILL);
           AwaitedSockets sockets = std::get<AwaitedSockets>(awaited);
           require(::poll(sockets.sockets.data(), sockets.sockets.size(), 10'000) > 0, "not woken");

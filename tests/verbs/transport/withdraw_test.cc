@@ -39,6 +39,10 @@ void send_all(RawEnd& from) {
                                    .remote_key = from.parts.peer.key}));
 }
 
+/// A transfer stops in its middle, until the time-out of a lost packet has passed.
+Variables stopping(const char* seed) { return {{"_AT", "0 loss 20"}, {"_SEED", seed}}; }
+constexpr int kLater_ms = 400;  // it has gone on by then
+
 /// Both ends of a transfer, of which some bytes have landed.
 struct Transfer {
   Transfer() {
@@ -51,27 +55,27 @@ struct Transfer {
 };
 
 TEST_CASE("no byte lands once the receiver has withdrawn") {
-  for (const char* seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+  for (const char* seed : {"0", "1", "2"}) {
     INFO("seed " << seed);
-    CHECK(in_process({{"_SEED", seed}}, [] {
+    CHECK(in_process(stopping(seed), [] {
             Transfer transfer;
             transfer.to.parts.pair->withdraw();
             const size_t at_once = landed(transfer.to);
             require(at_once < kLayout.bytes(), "all had landed");
-            test::sleep_ms(50);
+            test::sleep_ms(kLater_ms);
             require(landed(transfer.to) == at_once, "bytes landed later");
           }) == "");
   }
 }
 
 TEST_CASE("no byte is read once the sender has withdrawn") {
-  for (const char* seed : {"1", "2", "3", "4"}) {
+  for (const char* seed : {"0", "1"}) {
     INFO("seed " << seed);
-    CHECK(in_process({{"_SEED", seed}}, [] {
+    CHECK(in_process(stopping(seed), [] {
             Transfer transfer;
             transfer.from.parts.pair->withdraw();
             std::memset(memory_of(*transfer.from.parts.outgoing), 0x77, kLayout.bytes());
-            test::sleep_ms(50);
+            test::sleep_ms(kLater_ms);
             const std::byte* const memory = memory_of(*transfer.to.parts.incoming);
             require(std::find(memory, memory + kLayout.bytes(), std::byte{0x77}) == memory + kLayout.bytes(),
                     "bytes were read later");
