@@ -83,6 +83,7 @@ void FaultWorld::be(int rank) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.timeout_ms = options_.call_timeout_ms;
   config.transport = options_.transport.c_str();
+  ::setenv("RONDO_STANDIN_VERBS", folder_.path().c_str(), 1);  // where ranks meet, if it is verbs
   config.algorithm = options_.algorithm.c_str();
   const std::string method = "file://" + folder_.path() + "/id?rank=" + std::to_string(rank) +
                              "&size=" + std::to_string(options_.nranks);
