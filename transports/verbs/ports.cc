@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -17,9 +18,17 @@ namespace {
 
 constexpr size_t kMaxGids = 1024;  // of all ports of a device
 
+/// A newer library has it in the device's table, whose end is what older ones know.
+const verbs_context* with_query_port(ibv_context* context) {
+  const verbs_context* const extended = verbs_get_ctx(context);
+  constexpr size_t kFromHere = sizeof(verbs_context) - offsetof(verbs_context, query_port);
+  return extended != nullptr && extended->sz >= kFromHere && extended->query_port != nullptr ? extended
+                                                                                             : nullptr;
+}
+
 /// As ibv_query_port() in the header, which would need the symbol at link time.
 Status query_port(const Library& verbs, ibv_context* context, uint8_t number, ibv_port_attr& attr) {
-  const verbs_context* const extended = verbs_get_ctx_op(context, query_port);
+  const verbs_context* const extended = with_query_port(context);
   attr = {};
   const int failed = extended != nullptr
                          ? extended->query_port(context, number, &attr, sizeof attr)
