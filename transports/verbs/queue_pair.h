@@ -66,7 +66,8 @@ class QueuePair {
   static constexpr uint64_t kReceive = ~uint64_t{0};
   Status post_receives(uint32_t count);
 
-  /// The next completions.
+  /// The next completions; there may be more only if these are kBatch.
+  static constexpr size_t kBatch = 16;
   Result<std::span<const ibv_wc>> poll();
 
   /// Has the next completion wake who sleeps on descriptor(). What completed before does not: poll again.
@@ -91,7 +92,6 @@ class QueuePair {
 
  private:
   static constexpr int64_t kDrainMs = 1000;  // a device that failed completes nothing
-  static constexpr size_t kBatch = 16;
 
   QueuePair(std::shared_ptr<Domain> domain, const Library& verbs)
       : domain_(std::move(domain)), verbs_(verbs) {}

@@ -124,7 +124,7 @@ void SlotChannel::poll() {
     const auto found = parts_.pair->poll();
     if (!found.ok()) return fail(found.status());
     for (const ibv_wc& completion : found.value()) take(completion);
-    more = !found.value().empty();
+    more = found.value().size() == QueuePair::kBatch;
     if (spent_receives_ != 0 && failure_.ok()) fail(parts_.pair->post_receives(spent_receives_));
     spent_receives_ = 0;
   }
