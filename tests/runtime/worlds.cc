@@ -2,6 +2,7 @@
 #include "worlds.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "algorithms/algorithm.h"
@@ -10,12 +11,13 @@
 namespace rondo::test {
 namespace {
 
-/// Threads first, as the table has them, then processes. Without verbs, which needs a device:
-/// tests/transports and tests/verbs have one.
+/// Threads first, as the table has them, then processes. Without verbs, which needs a device, unless
+/// RONDO_TEST_TRANSPORT names it.
 std::vector<Way> ways() {
+  const char* const only = std::getenv("RONDO_TEST_TRANSPORT");
   std::vector<Way> found;
   for (const Transport& row : transports())
-    if (row.automatic || row.medium != Medium::Network)
+    if (only != nullptr ? row.name == std::string_view(only) : row.automatic || row.medium != Medium::Network)
       found.push_back({row.name, !row.reaches({.host = 1, .process = 1}, {.host = 1, .process = 2})});
   std::stable_partition(found.begin(), found.end(), [](const Way& way) { return way.threads; });
   return found;

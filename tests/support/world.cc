@@ -75,6 +75,7 @@ std::vector<Outcome> run_processes(const WorldOptions& options, const Body& body
   std::deque<Process> processes;
   for (int rank = 0; rank < options.nranks; rank += options.ranks_each)
     processes.emplace_back([&] {
+      ::setenv("RONDO_STANDIN_VERBS", folder.path().c_str(), 1);  // where ranks meet, if it is verbs
       for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
       const std::string failure = live_together(options, body, rank, folder / "id");
       require(failure.empty(), failure);

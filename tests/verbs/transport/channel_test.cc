@@ -64,6 +64,19 @@ TEST_CASE("credits without an answer are a message for every half of the slots")
         }) == "");
 }
 
+TEST_CASE("what came before the queue was armed keeps a thread from sleeping") {
+  CHECK(in_process({}, [] {
+          Channels ends = connected_channels();
+          require(ends.other.arm(), "nothing has come");
+          // The first has arrived before the second is complete.
+          for (uint64_t i = 0; i < 2; ++i) send(ends.one, 100, i);
+          require(wait_until([&] { return ends.one.flushed(); }, Deadline::in_ms(20'000)), "not flushed");
+          require(!ends.other.arm(), "it would sleep");
+          receive(ends.other, 100, 0);
+          receive(ends.other, 100, 1);
+        }) == "");
+}
+
 TEST_CASE("messages that arrived before a failure are delivered") {
   for (const char* seed : {"0", "1", "2"})
     CHECK(in_process({{"_SEED", seed}, {"_FAIL", "flush:4"}}, [] {
