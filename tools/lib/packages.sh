@@ -31,7 +31,7 @@ CHECK_WANTS=(
   "clang-format-14|command clang-format-14|the formatting of C++"
   "shellcheck|command shellcheck|mistakes in shell scripts"
 )
-VERBS_WANTS=("libibverbs-dev|module libibverbs|headers of InfiniBand verbs, for the transport of that name and its tests")
+VERBS_WANTS=("libibverbs-dev|module libibverbs|headers of InfiniBand verbs, for the transport and its tests")
 FUZZ_WANTS=(
   "clang-14|command clang++-14|compiles the fuzzers"
   "libclang-rt-14-dev|module libclang-rt-14|what fuzzers and sanitizers of clang link"
