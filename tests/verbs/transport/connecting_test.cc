@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "../../transports/ends.h"
@@ -24,8 +25,9 @@ using test::small_params;
 
 const Transport& verbs_row() { return *transport_by_name("verbs").value(); }
 
-std::unique_ptr<Connection> connected(Ends& ends, bool dials) {
-  auto made = ends.connect(verbs_row(), small_params(), dials);
+std::unique_ptr<Connection> connected(Ends& ends, bool dials,
+                                      const ConnectionParams& params = small_params()) {
+  auto made = ends.connect(verbs_row(), params, dials);
   require(made.ok(), made.status().message());
   return made.take();
 }
@@ -162,6 +164,33 @@ TEST_CASE("the end of a peer that was killed wakes a thread that sleeps, and is 
           require_words(await_failure(*ends.dialler), Code::RemoteError, "rank 1 ended without closing");
           require(!ends.dialler->has_left(), "has left");
         }) == "");
+}
+
+/// One end of an exchange of a message of 9000 bytes each way.
+void exchange(Connection& end) {
+  require(eventually([&] { return test::send_one(end, 9000, 1, 0); }), "no slot: " + end.status().message());
+  require(eventually([&] { return end.peek().has_value(); }), "no message: " + end.status().message());
+  require(test::fault(*end.peek(), 9000, 1, 0).empty(), "wrong");
+  end.release();
+  require(eventually([&] { return end.flushed(); }), "not flushed: " + end.status().message());
+}
+
+TEST_CASE("hosts whose ports differ in MTU use the lesser one") {
+  const test::Folder folder;
+  for (const char* mtu : {"256", "2048"})
+    CHECK(in_process({{"", folder.path()}, {"_MTU", "1024"}}, [&] {
+            Ends ends;
+            ends.wire->prepare(Route::Tcp, 1);
+            Process other_host([&] {
+              ::setenv("RONDO_STANDIN_VERBS_HOST", "1", 1);
+              ::setenv("RONDO_STANDIN_VERBS_MTU", mtu, 1);
+              ends.acceptor = connected(ends, false, small_params(9000));
+              exchange(*ends.acceptor);
+            });
+            ends.dialler = connected(ends, true, small_params(9000));
+            exchange(*ends.dialler);
+            require(other_host.wait().failure().empty(), "the other end");
+          }) == "");
 }
 
 TEST_CASE("a forked child that ends leaves its parent's connections alone") {
