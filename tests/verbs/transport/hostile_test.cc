@@ -15,11 +15,11 @@ namespace {
 
 using verbs::Immediate;
 
-constexpr verbs::SlotLayout kLayout{.slots = 3, .slot_bytes = 256};
+constexpr verbs::SlotLayout kSmallSlots{.slots = 3, .slot_bytes = 256};
 
 /// A peer that follows no rule.
 struct Attacker {
-  RawEnd end{kLayout};
+  RawEnd end{kSmallSlots};
 
   /// A write to this offset of the other end's slots, with a header that says this.
   void write(uint64_t offset, uint32_t bytes, Immediate immediate, uint64_t number, uint32_t said_bytes) {
@@ -44,7 +44,7 @@ struct Attacker {
 /// The first failure of an end whose peer attacks; messages that arrive before it are released.
 Status failure_after(const std::function<void(Attacker&, RawEnd& victim)>& attack) {
   Attacker attacker;
-  RawEnd victim(kLayout);
+  RawEnd victim(kSmallSlots);
   connect(attacker.end, victim);
   attack(attacker, victim);
   SlotChannel channel(std::move(victim.parts));
@@ -80,7 +80,7 @@ TEST_CASE("more messages than there are slots are found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
         for (uint16_t i = 0; i < 4; ++i) {
-          by.write(kLayout.offset(i), 64, {0, static_cast<uint16_t>(i + 1)}, i + 1, 0);
+          by.write(kSmallSlots.offset(i), 64, {0, static_cast<uint16_t>(i + 1)}, i + 1, 0);
           // The source may change once the write is complete.
           wait_until([&] { return !by.end.parts.pair->poll().value().empty(); });
         }
@@ -103,14 +103,15 @@ TEST_CASE("false lengths are found out") {
 TEST_CASE("a message in another slot is found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
-        by.write(kLayout.offset(1), 64, {0, 1}, 1, 0);
+        by.write(kSmallSlots.offset(1), 64, {0, 1}, 1, 0);
       },
       "the slot of message 1 from rank 1 holds message 0");
 }
 
 TEST_CASE("a peer's key opens its slots and nothing else") {
   const auto beyond = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.incoming->address() + kLayout.bytes() - 32, by.end.parts.peer.key, 64, {0, 1});
+    by.write_to(victim.parts.incoming->address() + kSmallSlots.bytes() - 32, by.end.parts.peer.key, 64,
+                {0, 1});
   };
   const auto before = [](Attacker& by, RawEnd& victim) {
     by.write_to(victim.parts.incoming->address() - 64, by.end.parts.peer.key, 64, {0, 1});

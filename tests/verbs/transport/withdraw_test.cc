@@ -13,29 +13,29 @@
 namespace rondo::verbs_test {
 namespace {
 
-constexpr verbs::SlotLayout kLayout{.slots = 4, .slot_bytes = 1 << 20};
+constexpr verbs::SlotLayout kLongSlots{.slots = 4, .slot_bytes = 1 << 20};
 constexpr std::byte kSent{0x5a};
 
 std::byte* memory_of(const SlotMemory& slots) { return reinterpret_cast<std::byte*>(slots.slot(0)); }
 
 size_t landed(const RawEnd& end) {
   const std::byte* const memory = memory_of(*end.parts.incoming);
-  return static_cast<size_t>(std::count(memory, memory + kLayout.bytes(), kSent));
+  return static_cast<size_t>(std::count(memory, memory + kLongSlots.bytes(), kSent));
 }
 
 /// Quick, so that little lands in the meantime.
 bool has_any(const RawEnd& end) {
-  return std::memchr(memory_of(*end.parts.incoming), static_cast<int>(kSent), kLayout.bytes()) != nullptr;
+  return std::memchr(memory_of(*end.parts.incoming), static_cast<int>(kSent), kLongSlots.bytes()) != nullptr;
 }
 
 /// All slots are on their way.
 void send_all(RawEnd& from) {
-  std::memset(memory_of(*from.parts.outgoing), static_cast<int>(kSent), kLayout.bytes());
-  for (uint64_t i = 0; i < kLayout.slots; ++i)
+  std::memset(memory_of(*from.parts.outgoing), static_cast<int>(kSent), kLongSlots.bytes());
+  for (uint64_t i = 0; i < kLongSlots.slots; ++i)
     succeed(from.parts.pair->post({.from = from.parts.outgoing->slot(i),
-                                   .bytes = static_cast<uint32_t>(kLayout.stride()),
+                                   .bytes = static_cast<uint32_t>(kLongSlots.stride()),
                                    .local_key = from.parts.outgoing->local_key(),
-                                   .to = from.parts.peer.slots_at + kLayout.offset(i),
+                                   .to = from.parts.peer.slots_at + kLongSlots.offset(i),
                                    .remote_key = from.parts.peer.key}));
 }
 
@@ -50,8 +50,8 @@ struct Transfer {
     send_all(from);
     wait_until([&] { return has_any(to); });
   }
-  RawEnd from{kLayout};
-  RawEnd to{kLayout};
+  RawEnd from{kLongSlots};
+  RawEnd to{kLongSlots};
 };
 
 TEST_CASE("no byte lands once the receiver has withdrawn") {
@@ -61,7 +61,7 @@ TEST_CASE("no byte lands once the receiver has withdrawn") {
             Transfer transfer;
             transfer.to.parts.pair->withdraw();
             const size_t at_once = landed(transfer.to);
-            require(at_once < kLayout.bytes(), "all had landed");
+            require(at_once < kLongSlots.bytes(), "all had landed");
             test::sleep_ms(kLater_ms);
             require(landed(transfer.to) == at_once, "bytes landed later");
           }) == "");
@@ -74,10 +74,11 @@ TEST_CASE("no byte is read once the sender has withdrawn") {
     CHECK(in_process(stopping(seed), [] {
             Transfer transfer;
             transfer.from.parts.pair->withdraw();
-            std::memset(memory_of(*transfer.from.parts.outgoing), 0x77, kLayout.bytes());
+            std::memset(memory_of(*transfer.from.parts.outgoing), 0x77, kLongSlots.bytes());
             test::sleep_ms(kLater_ms);
             const std::byte* const memory = memory_of(*transfer.to.parts.incoming);
-            require(std::find(memory, memory + kLayout.bytes(), std::byte{0x77}) == memory + kLayout.bytes(),
+            require(std::find(memory, memory + kLongSlots.bytes(), std::byte{0x77}) ==
+                        memory + kLongSlots.bytes(),
                     "bytes were read later");
           }) == "");
   }
@@ -85,7 +86,7 @@ TEST_CASE("no byte is read once the sender has withdrawn") {
 
 TEST_CASE("completions of what was done before a withdrawal are not lost") {
   CHECK(in_process({}, [] {
-          RawEnd from(kLayout), to(kLayout);
+          RawEnd from(kLongSlots), to(kLongSlots);
           connect(from, to);
           succeed(from.parts.pair->post({.id = 7}));
           wait_until([&] { return !to.parts.pair->poll().value().empty(); });
