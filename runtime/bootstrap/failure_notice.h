@@ -3,8 +3,8 @@
 // data.
 #pragma once
 
+#include "base/byte_codec.h"
 #include "base/status.h"
-#include "net/byte_codec.h"
 
 namespace rondo {
 

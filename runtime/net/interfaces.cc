@@ -23,13 +23,6 @@ bool begins_with_any(std::string_view name, std::span<const std::string_view> be
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto b) { return name.starts_with(b); });
 }
 
-bool same_subnet(const IpAddress& a, const IpAddress& b, int bits) {
-  const auto whole = static_cast<size_t>(bits / 8);
-  if (std::memcmp(a.data(), b.data(), whole) != 0) return false;
-  const int rest = bits % 8;
-  return rest == 0 || (a[whole] >> (8 - rest)) == (b[whole] >> (8 - rest));
-}
-
 /// 0 is best.
 int preference(const Interface& interface) {
   const bool ipv4 = interface.ip[10] == 0xff && interface.ip[0] == 0;

@@ -48,11 +48,6 @@ Status connect_failure(const Address& address, int error_number) {
 
 }  // namespace
 
-bool is_mapped_ipv4(const IpAddress& ip) {
-  return std::all_of(ip.begin(), ip.begin() + 10, [](uint8_t b) { return b == 0; }) && ip[10] == 0xff &&
-         ip[11] == 0xff;
-}
-
 Address Address::tcp(const IpAddress& ip, uint16_t port) {
   Address address;
   if (is_mapped_ipv4(ip)) {  // plain IPv4, so that hosts without IPv6 work
@@ -98,20 +93,6 @@ std::string Address::text() const {
                 NI_NUMERICHOST | NI_NUMERICSERV);
   return fmt::format(storage.ss_family == AF_INET6 ? fmt::runtime("[{}]:{}") : fmt::runtime("{}:{}"), host,
                      port);
-}
-
-std::string ip_text(const IpAddress& ip) {
-  char text[INET6_ADDRSTRLEN] = "?";
-  if (is_mapped_ipv4(ip))
-    ::inet_ntop(AF_INET, ip.data() + 12, text, sizeof text);
-  else
-    ::inet_ntop(AF_INET6, ip.data(), text, sizeof text);
-  return text;
-}
-
-bool is_loopback(const IpAddress& ip) {
-  if (is_mapped_ipv4(ip)) return ip[12] == 127;
-  return std::all_of(ip.begin(), ip.begin() + 15, [](uint8_t b) { return b == 0; }) && ip[15] == 1;
 }
 
 Result<std::vector<IpAddress>> resolve(const std::string& host) {

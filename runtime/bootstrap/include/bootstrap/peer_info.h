@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "net/byte_codec.h"
+#include "base/byte_codec.h"
 #include "net/socket.h"
 #include "transports/transport.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "net/byte_codec.h"
+#include "base/byte_codec.h"
 #include "net/socket.h"
 
 namespace rondo {

@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -15,13 +14,10 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/ip_address.h"
 #include "base/status.h"
 
 namespace rondo {
-
-/// An IPv6 address; IPv4 ones are mapped into it.
-using IpAddress = std::array<uint8_t, 16>;
-inline constexpr IpAddress kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
 
 /// The address of a listener: an IP address and port, or a name in the abstract Unix namespace, which belongs
 /// to the network namespace, leaves nothing in the file system and vanishes with its socket.
@@ -36,9 +32,6 @@ struct Address {
   std::string text() const;
 };
 
-std::string ip_text(const IpAddress& ip);
-bool is_mapped_ipv4(const IpAddress& ip);
-bool is_loopback(const IpAddress& ip);
 /// The addresses of a host name or number; an error that names it if there are none.
 Result<std::vector<IpAddress>> resolve(const std::string& host);
 

@@ -49,6 +49,8 @@ class ByteReader {
     return std::string(reinterpret_cast<const char*>(left_.data() - length), length);
   }
   bool ok() const { return ok_; }
+  /// For a caller that has read a value which is not allowed.
+  void fail() { ok_ = false; }
 
  private:
   bool take(size_t bytes) {
