@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -32,10 +31,10 @@ int suffix_shift(std::string_view suffix) {
   }
 }
 
-template <typename Number>
-std::optional<Number> parse_all(std::string_view text) {
+template <typename Number, typename... Base>
+std::optional<Number> parse_all(std::string_view text, Base... base) {
   Number value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
@@ -84,6 +83,16 @@ std::optional<size_t> parse_size(std::string_view text) {
   constexpr double kMax = 0x1p53;  // up to here a double is exact to the byte
   if (!(bytes >= 0) || bytes > kMax || bytes != std::floor(bytes)) return std::nullopt;
   return static_cast<size_t>(bytes);
+}
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  std::string_view digits = text.substr(negative ? 1 : 0);
+  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hexadecimal) digits.remove_prefix(2);
+  if (digits.starts_with('-')) return std::nullopt;
+  const auto value = parse_all<int64_t>(digits, hexadecimal ? 16 : 10);
+  return value && negative ? -*value : value;
 }
 
 std::optional<bool> parse_switch(std::string_view text) {

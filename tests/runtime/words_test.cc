@@ -25,6 +25,21 @@ TEST_CASE("sizes are read as people write them") {
   }
 }
 
+TEST_CASE("whole numbers are decimal or hexadecimal") {
+  CHECK(parse_integer("0") == 0);
+  CHECK(parse_integer("42") == 42);
+  CHECK(parse_integer("-1") == -1);
+  CHECK(parse_integer("0xffff") == 0xffff);
+  CHECK(parse_integer("0X8001") == 0x8001);
+  CHECK(parse_integer("-0x10") == -16);
+  CHECK(parse_integer("9223372036854775807") == INT64_MAX);
+  for (const char* wrong :
+       {"", "-", "0x", "--1", "0x-1", "1.5", "8K", "ffff", "+1", " 1", "1 ", "9223372036854775808"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(parse_integer(wrong));
+  }
+}
+
 TEST_CASE("switches are read in any case") {
   for (const char* on : {"1", "yes", "Yes", "TRUE", "on"}) CHECK(parse_switch(on) == true);
   for (const char* off : {"0", "no", "No", "FALSE", "off"}) CHECK(parse_switch(off) == false);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words: parses values of variables and command-line arguments: sizes, switches, and misspelled names.
-// Pure functions: any thread.
+// Words: parses values of variables and command-line arguments: sizes, numbers, switches, and misspelled
+// names. Pure functions: any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@ namespace rondo {
 /// "8", "4K", "64M", "1.5G" as bytes: K, M, G and T are powers of 1024 in either case, optionally followed by
 /// "B" or "iB". Nothing if it is not a whole number of bytes.
 std::optional<size_t> parse_size(std::string_view text);
+
+/// A whole number, decimal or hexadecimal with "0x" before it, with '-' before either.
+std::optional<int64_t> parse_integer(std::string_view text);
 
 /// 1, yes, true and on; 0, no, false and off; in any case.
 std::optional<bool> parse_switch(std::string_view text);
