@@ -16,11 +16,11 @@
 namespace rondo::test {
 namespace {
 
-using verbs::PortPair;
 using verbs::RailEnd;
+using verbs::RailPair;
 using verbs::Rails;
 using verbs::VerbsPort;
-using Pairs = std::vector<PortPair>;
+using Pairs = std::vector<RailPair>;
 
 /// A host's ports as one rank sees them, with these distances.
 std::vector<VerbsPort> ports_at(const std::vector<int>& distances) {
@@ -77,7 +77,7 @@ bool is_nearest(const std::vector<VerbsPort>& ports, int position) {
 
 void swap_ends(Rails& rails) {
   for (auto* pairs : {&rails.used, &rails.spare})
-    for (PortPair& pair : *pairs) std::swap(pair.here, pair.there);
+    for (RailPair& pair : *pairs) std::swap(pair.here, pair.there);
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ TEST_CASE("every pair that reaches is a rail or spare, once, and no port is in t
         verbs::rails_between(end_of(0, ends.here, random), end_of(1, ends.there, random), ends.reaches());
     std::set<std::pair<int, int>> found;
     for (const auto* pairs : {&rails.used, &rails.spare})
-      for (const PortPair& pair : *pairs) REQUIRE(found.insert({pair.here, pair.there}).second);
+      for (const RailPair& pair : *pairs) REQUIRE(found.insert({pair.here, pair.there}).second);
     std::set<std::pair<int, int>> expected;
     for (size_t i = 0; i < ends.here.size(); ++i)
       for (size_t j = 0; j < ends.there.size(); ++j)
@@ -188,7 +188,7 @@ TEST_CASE("every pair that reaches is a rail or spare, once, and no port is in t
     REQUIRE(found == expected);
     std::set<int> own;
     std::set<int> peers;
-    for (const PortPair& pair : rails.used) {
+    for (const RailPair& pair : rails.used) {
       REQUIRE(own.insert(pair.here).second);
       REQUIRE(peers.insert(pair.there).second);
     }
@@ -202,10 +202,10 @@ TEST_CASE("if nearest ports reach one another, only they are used, and all of th
     const RandomEnds ends(random);
     const Rails rails =
         verbs::rails_between(end_of(0, ends.here, random), end_of(1, ends.there, random), ends.reaches());
-    const auto both_nearest = [&](const PortPair& pair) {
+    const auto both_nearest = [&](const RailPair& pair) {
       return is_nearest(ends.here, pair.here) && is_nearest(ends.there, pair.there);
     };
-    const auto equal_numbers = [&](const PortPair& pair) {
+    const auto equal_numbers = [&](const RailPair& pair) {
       return ends.here[static_cast<size_t>(pair.here)].rail ==
              ends.there[static_cast<size_t>(pair.there)].rail;
     };
@@ -213,7 +213,7 @@ TEST_CASE("if nearest ports reach one another, only they are used, and all of th
                                std::any_of(rails.spare.begin(), rails.spare.end(), both_nearest);
     if (!nearest_reach) continue;
     REQUIRE(std::all_of(rails.used.begin(), rails.used.end(), both_nearest));
-    for (const PortPair& pair : rails.spare) REQUIRE_FALSE((both_nearest(pair) && equal_numbers(pair)));
+    for (const RailPair& pair : rails.spare) REQUIRE_FALSE((both_nearest(pair) && equal_numbers(pair)));
     ++met;
   }
   CHECK(met > 1000);

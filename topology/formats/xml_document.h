@@ -76,8 +76,8 @@ class XmlDocument {
   mutable int known_line_ = 1;
 };
 
-/// The content of a file or pipe, or SystemError; InvalidArgument if it is larger than kMaxXmlBytes, Timeout if
-/// nothing is written to a pipe for five seconds.
+/// The content of a file or pipe, or SystemError; InvalidArgument if it is larger than kMaxXmlBytes, Timeout
+/// if nothing is written to a pipe for five seconds.
 Result<std::string> read_file(const std::string& path);
 
 /// Takes the attributes of one element: those a reader asks for, then the rest.

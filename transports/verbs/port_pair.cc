@@ -3,34 +3,21 @@
 
 #include <algorithm>
 
+#include "verbs/gid_choice.h"
+
 namespace rondo::verbs {
 namespace {
 
-/// IPv4 addresses, mapped into IPv6: ::ffff:a.b.c.d.
-bool is_ipv4(const Gid& gid) {
-  return std::all_of(gid.raw.begin(), gid.raw.begin() + 10, [](uint8_t byte) { return byte == 0; }) &&
-         gid.raw[10] == 0xff && gid.raw[11] == 0xff;
-}
-
-bool is_link_local(const Gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
-
-bool fit(const Gid& one, const Gid& other) {
-  if (one.type != other.type || one.type == GidType::RoceV1) return false;
-  return is_ipv4(one) == is_ipv4(other) && is_link_local(one) == is_link_local(other);
-}
-
-/// The first pair of GIDs of one family.
 std::optional<PortPair> join(const std::vector<VerbsPort>& dialler, size_t d,
                              const std::vector<VerbsPort>& acceptor, size_t a) {
-  const VerbsPort& one = dialler[d];
-  const VerbsPort& other = acceptor[a];
-  if (one.infiniband != other.infiniband) return std::nullopt;
-  if (one.infiniband && one.subnet_prefix == other.subnet_prefix && one.lid != 0 && other.lid != 0)
-    return PortPair{.dialler = {d, 0}, .acceptor = {a, 0}, .by_gid = false};
-  for (size_t i = 0; i < one.gids.size(); ++i)
-    for (size_t j = 0; j < other.gids.size(); ++j)
-      if (fit(one.gids[i], other.gids[j])) return PortPair{.dialler = {d, i}, .acceptor = {a, j}};
-  return std::nullopt;
+  const std::vector<AddressPair> pairs = address_pairs(dialler[d], acceptor[a]);
+  if (pairs.empty()) return std::nullopt;
+  PortPair pair{.dialler = {d}, .acceptor = {a}, .by_gid = pairs[0].has_grh()};
+  if (pair.by_gid) {
+    pair.dialler.gid = static_cast<size_t>(pairs[0].here);
+    pair.acceptor.gid = static_cast<size_t>(pairs[0].there);
+  }
+  return pair;
 }
 
 }  // namespace

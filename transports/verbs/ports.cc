@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "base/file_contents.h"
+#include "verbs/gid_choice.h"
 
 namespace rondo::verbs {
 namespace {
@@ -140,6 +141,7 @@ Status add_ports(const Library& verbs, ibv_context* context, PortList& ports) {
     VerbsPort port = port_of(device, number, of_port, gids);
     port.numa = numa;
     const std::string why = obstacle(of_port, port);
+    RONDO_TRY(offer_gids(port, {}, [](std::string_view) { return true; }));
     if (why.empty())
       ports.usable.push_back(std::move(port));
     else

@@ -30,7 +30,7 @@ struct RankedPair {
   bool crosses_rails = false;
   int turn_of_lower = 0;  // how long after its first port the lower rank's turn comes
   int turn_of_upper = 0;
-  PortPair ports;  // `here` is the lower rank's
+  RailPair ports;  // `here` is the lower rank's
 
   auto key() const { return std::tuple(tier, crosses_rails, turn_of_lower, turn_of_upper); }
 };
@@ -48,7 +48,7 @@ std::vector<RankedPair> ranked_pairs(const RailEnd& lower, const RailEnd& upper,
   for (size_t i = 0; i < lower.ports.size(); ++i)
     for (size_t j = 0; j < upper.ports.size(); ++j) {
       if (!reaches(lower.ports[i], upper.ports[j])) continue;
-      const PortPair ports{static_cast<int>(i), static_cast<int>(j)};
+      const RailPair ports{static_cast<int>(i), static_cast<int>(j)};
       pairs.push_back({tiers_of_lower[i] + tiers_of_upper[j], lower.ports[i].rail != upper.ports[j].rail,
                        turn(lower, ports.here), turn(upper, ports.there), ports});
     }
@@ -108,7 +108,7 @@ Rails rails_between(const RailEnd& here, const RailEnd& there, const Reaches& re
   Rails rails = divide(swapped ? ranked_pairs(there, here, reaches) : ranked_pairs(here, there, reaches));
   if (swapped)
     for (auto* pairs : {&rails.used, &rails.spare})
-      for (PortPair& pair : *pairs) std::swap(pair.here, pair.there);
+      for (RailPair& pair : *pairs) std::swap(pair.here, pair.there);
   return rails;
 }
 

@@ -32,15 +32,15 @@ struct RailEnd {
 };
 
 /// A port of each end, by position.
-struct PortPair {
+struct RailPair {
   int here = 0;
   int there = 0;
-  friend bool operator==(const PortPair&, const PortPair&) = default;
+  friend bool operator==(const RailPair&, const RailPair&) = default;
 };
 
 struct Rails {
-  std::vector<PortPair> used;   // lane i takes the pair i modulo their number; no port is in two of them
-  std::vector<PortPair> spare;  // the other pairs that reach, best first, for when one fails
+  std::vector<RailPair> used;   // lane i takes the pair i modulo their number; no port is in two of them
+  std::vector<RailPair> spare;  // the other pairs that reach, best first, for when one fails
 };
 
 /// Whether a port reaches another; the same with the ports swapped.
