@@ -48,6 +48,7 @@ CHOSEN = {
     "tools/topo": ("tools-topo",),
     "topology/search": ("topology-forest",),
 }
+UNITED = re.compile(r"^#include\s*<(.+)>$", re.M)
 NEEDS_MORE = {"gpu", "torch"}  # suites for machines with a GPU, or with PyTorch
 
 
@@ -115,8 +116,8 @@ class Build:
 
     def includes(self, target, header):
         """Whether one of the target's own files includes the header."""
-        return any(header.search(text_of(path)) for group in target["target_sources"]
-                   for path in group.get("sources", ()) if path.endswith((".cc", ".c")) and os.path.exists(path))
+        return any(header.search(text_of(path)) for group in target["target_sources"] for path in own_files(group)
+                   if path.endswith((".cc", ".c")) and os.path.exists(path))
 
     def tests_of_room(self, room):
         """The room's row in CHOSEN, or else the suite of its name and the tests that include its headers."""
@@ -143,6 +144,12 @@ class Build:
             for room in inside:
                 found += [test for test in self.tests_of_room(room) if test not in found]
         return found
+
+
+def own_files(group):
+    """The files of a target, also those that Meson compiles together in generated ones."""
+    together = [path for path in group.get("generated_sources", ()) if "-unity" in os.path.basename(path)]
+    return [*group.get("sources", ()), *(file for path in together for file in UNITED.findall(text_of(path)))]
 
 
 def text_of(path):
