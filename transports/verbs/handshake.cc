@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/quiet_thread.h"
+#include "verbs/gid_choice.h"
 #include "verbs/port_pair.h"
 
 namespace rondo::verbs {
@@ -102,8 +103,9 @@ Result<Handshake::Chosen> Handshake::choose() {
   const auto pair =
       terms_.dials ? choose_pair(own, theirs, terms_.lane) : choose_pair(theirs, own, terms_.lane);
   if (!pair)
-    return error(Code::Unsupported, "no InfiniBand or RoCE port of this host reaches one of rank {}'s host",
-                 terms_.peer);
+    return error(Code::Unsupported,
+                 "no InfiniBand or RoCE port of this host reaches one of rank {}'s host: {}", terms_.peer,
+                 theirs.empty() ? "it offers none" : why_no_pair(own[0], theirs[0]));
   const auto [mine, other] =
       terms_.dials ? std::pair(pair->dialler, pair->acceptor) : std::pair(pair->acceptor, pair->dialler);
   Chosen chosen{.devices = devices.take(),

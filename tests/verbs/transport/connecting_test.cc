@@ -90,6 +90,7 @@ TEST_CASE("an end that cannot connect tells the other why") {
   both_say({{"_FAIL", "rtr:1"}}, "moving a queue pair to RTR on rondo_0: Connection timed out");
   both_say({{"_DEVICES", "none"}}, "this host has no device");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "no InfiniBand or RoCE port of this host reaches one of rank");
+  both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "rondo_0:1 here has no GID to offer");
 }
 
 /// What the accepting end makes of bytes from a dialling one.
