@@ -138,6 +138,7 @@ TEST_CASE("in reproducible mode bits depend on ranks, type and op, not on size, 
   const auto reductions = reductions_that_round();
   const Environment mode("RONDO_REPRODUCIBLE", "1");
   for (const int nranks : {2, 3, 4, 7}) {
+    if (kSanitized && nranks % 2 == 0) continue;
     INFO(nranks << " ranks");
     Canon canon(reductions, nranks);
     for (const Setup& setup : {Setup{"local"}, Setup{"local", "4096", "0"}, Setup{"local", "512", "300"},
