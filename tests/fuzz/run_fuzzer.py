@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """run_fuzzer.py NAME SOURCE_ROOT BUILD SEEDS: compiles tests/fuzz/NAME_fuzz.cc and what it needs in the folder BUILD by
-clang, under its address and undefined behaviour sanitizers, and runs it for RONDO_FUZZ_SECONDS (20). It begins with
+clang, under its address and undefined behaviour sanitizers, and runs it for RONDO_FUZZ_SECONDS (60). It begins with
 tests/fuzz/NAME.seed and the files of RONDO_TEST_DATA that match SEEDS, and keeps what it finds for the next time in
 BUILD/corpus. Exit code 77: skipped."""
 import contextlib
@@ -75,7 +75,7 @@ def gather(name, root, folder, pattern):
 
 
 def seconds_to_run():
-    text = os.environ.get("RONDO_FUZZ_SECONDS", "20")
+    text = os.environ.get("RONDO_FUZZ_SECONDS", "60")
     if not re.fullmatch(r"[1-9]\d{0,5}", text):
         sys.exit(f"RONDO_FUZZ_SECONDS is '{text}': it must be a whole number of seconds from 1 to 999999")
     return int(text)
