@@ -43,8 +43,7 @@ void receive(FlowEnd& end) {
   end.arriving.pop_front();
   if (!sent.is_message) --end.credit_messages;
   const Status taken = end.flow.take(sent.immediate, sent.is_message);
-  INFO(taken.message());
-  REQUIRE(taken.ok());
+  if (!taken.ok()) FAIL(taken.message());  // millions of assertions take longer than what they test
 }
 
 TEST_CASE(
@@ -65,7 +64,8 @@ TEST_CASE(
       release(self, peer);
     else
       receive(self);
-    REQUIRE(peer.arriving.size() <= slots + FlowControl::kMaxCreditMessages);
+    if (peer.arriving.size() > slots + FlowControl::kMaxCreditMessages)
+      FAIL(peer.arriving.size() << " messages on their way");
   }
 }
 
