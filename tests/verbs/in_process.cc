@@ -2,10 +2,16 @@
 #include "in_process.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
+#include "catch.h"
+#include "folder.h"
 #include "process.h"
 
 namespace rondo::verbs_test {
@@ -25,6 +31,21 @@ std::string in_process(const Variables& variables, const std::function<void()>& 
     body();
   });
   return process.wait(60).failure();
+}
+
+std::string log_of(const Variables& variables, const std::function<void()>& body) {
+  const test::Folder folder;
+  const std::string path = folder.path() + "/log";
+  const std::string failure = in_process(variables, [&] {
+    const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    test::require(::dup2(log, STDERR_FILENO) >= 0, "no log");
+    body();
+  });
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  INFO(text.str());
+  CHECK(failure == "");
+  return text.str();
 }
 
 bool is_standin() { return standin_function<int(const char*)>("rondo_standin_verbs_command") != nullptr; }

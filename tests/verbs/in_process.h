@@ -14,6 +14,8 @@ using Variables = std::map<std::string, std::string>;  // without RONDO_STANDIN_
 
 /// Runs the body in a process with these variables. Returns how it failed; empty if it did not.
 std::string in_process(const Variables& variables, const std::function<void()>& body);
+/// What the body, which must succeed, logs in such a process.
+std::string log_of(const Variables& variables, const std::function<void()>& body);
 bool is_standin();
 /// Has the stand-in carry out a command.
 void command(const std::string& text);

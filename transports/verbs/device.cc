@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "base/log.h"
+#include "base/network_interfaces.h"
 
 namespace rondo::verbs {
 namespace {
@@ -19,6 +21,7 @@ struct OpenDevices {
   const pid_t owner = ::getpid();
   std::mutex mutex;
   std::weak_ptr<Devices> devices;
+  PathHistory history;
 };
 
 OpenDevices& registry() {
@@ -88,19 +91,36 @@ Result<std::shared_ptr<Devices>> Devices::open() {
   if (const int failed = verbs->fork_init(); failed != 0)
     log().info("ibv_fork_init: {}: a fork may disturb memory of this process that is registered",
                std::strerror(failed));
-  auto made = std::make_shared<Devices>();
+  auto made = std::make_shared<Devices>(shared.history);
   RONDO_TRY(made->open_all(*verbs));
   shared.devices = made;
   return made;
 }
 
-Result<std::vector<VerbsPort>> Devices::ports() const {
-  PortList found{.usable = {}, .refused = refused_};
+/// Ports that are down are numbered too, so that both hosts count alike.
+Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings) const {
+  std::vector<QueriedPort> found;
+  std::vector<std::string> refused = refused_;
   for (const auto& device : devices_)
     if (const Status added = add_ports(device->verbs(), device->context(), found); !added.ok())
-      found.refused.push_back(added.message());
-  if (found.usable.empty()) return nothing_usable(found.refused);
-  return std::move(found.usable);
+      refused.push_back(added.message());
+  std::vector<VerbsPort> ports;
+  for (const QueriedPort& one : found) ports.push_back(one.port);
+  number_rails(ports);
+  RONDO_TRY(settings.ports.apply(ports));
+  std::erase_if(ports, [&](const VerbsPort& port) {
+    const auto one = std::find_if(found.begin(), found.end(),
+                                  [&](const QueriedPort& other) { return other.port.name() == port.name(); });
+    if (!one->obstacle.empty()) refused.push_back(port.name() + " " + one->obstacle);
+    return !one->obstacle.empty();
+  });
+  const std::string filter = interface_filter().value;
+  const auto admits = [&](std::string_view name) {
+    return filter.empty() || interface_matches(filter, name);
+  };
+  for (VerbsPort& port : ports) RONDO_TRY(offer_gids(port, settings.gid, admits));
+  if (ports.empty()) return nothing_usable(refused);
+  return ports;
 }
 
 Result<std::shared_ptr<Device>> Devices::named(const std::string& name) const {

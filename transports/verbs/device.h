@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "verbs/path_history.h"
 #include "verbs/ports.h"
+#include "verbs/settings.h"
 
 namespace rondo::verbs {
 
@@ -55,17 +57,22 @@ class Domain {
 /// All devices of the host.
 class Devices {
  public:
+  explicit Devices(PathHistory& history) : history_(history) {}
   /// Opens them, unless a connection has; Unsupported, with every reason, if there is none.
   static Result<std::shared_ptr<Devices>> open();
 
-  /// The ports as they are now; Unsupported, with every reason, if none can be used.
-  Result<std::vector<VerbsPort>> ports() const;
+  /// The ports that the settings admit, as they are now. Unsupported, with every reason, if none can be used;
+  /// InvalidArgument if the settings name what is not there.
+  Result<std::vector<VerbsPort>> ports(const VerbsSettings& settings = {}) const;
   Result<std::shared_ptr<Device>> named(const std::string& name) const;
+  /// Of the process: it outlives the devices.
+  PathHistory& history() const { return history_; }
 
  private:
   Status open_all(const Library& verbs);
   Status open_one(const Library& verbs, ibv_device* device);
 
+  PathHistory& history_;
   std::vector<std::shared_ptr<Device>> devices_;
   std::vector<std::string> refused_;
 };

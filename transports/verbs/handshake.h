@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handshake: how one end of a connection comes from a socket to a SlotChannel, on a thread of its own, since
-// opening devices and resolving addresses may block in the kernel. The ends exchange an PortOffer, choose
-// ports, exchange a PairContact, connect their queue pairs, and exchange a Ready. An end that cannot go on
-// says why. Waits for the peer last until the connection is destroyed: its user has the deadline. Used by the
+// opening devices and resolving addresses may block in the kernel. The ends exchange their ports; then the
+// dialling end proposes one path after the other until one is proved. An end that cannot go on says why.
+// Waits for the peer last until the connection is destroyed: its user has the deadline. Used by the
 // connection's thread.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-#include "base/fd.h"
-#include "verbs/slot_channel.h"
-#include "verbs/wire.h"
+#include "verbs/conversation.h"
+#include "verbs/path_attempt.h"
 
 namespace rondo::verbs {
 
-/// What a connection is for.
-struct VerbsTerms {
-  AgreedParams params;
-  uint64_t session = 0;
-  uint16_t lane = 0;
-  int peer = -1;  // rank
-  bool dials = false;
-
-  SlotLayout layout() const { return {params.slots, params.slot_bytes}; }
-};
-
 class Handshake {
  public:
-  explicit Handshake(const VerbsTerms& terms) : terms_(terms) {}
+  explicit Handshake(const VerbsTerms& terms) : terms_(terms), conversation_(terms.params, terms.peer) {}
   /// Ends the thread, wherever it is.
   ~Handshake();
   Handshake(const Handshake&) = delete;
@@ -46,25 +34,35 @@ class Handshake {
     thread_.join();
     return std::move(channel_);
   }
-  Fd take_socket() { return std::move(socket_); }
+  Fd take_socket() { return conversation_.take_socket(); }
 
  private:
-  struct Chosen;
   void run();
   Result<std::unique_ptr<SlotChannel>> connect();
-  Result<Chosen> choose();
-  Result<PairContact> make(const Chosen& chosen, SlotChannel::ChannelParts& parts) const;
-  /// Sends the own message, or why there is none, and receives the peer's.
+  Status exchange_ports();
+  Result<std::unique_ptr<SlotChannel>> propose_paths();
+  Result<std::unique_ptr<SlotChannel>> follow_proposals();
+  /// Tries a path; the attempt if it was proved, else null and why.
+  Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& outcome);
+  Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
+  Status no_address() const;
+  /// Logs which path is used; as a warning if it was not the best.
+  void tell(const VerbsPath& path, const std::string& failures) const;
+  Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
+  Path own_view(const VerbsPath& path) const;
+  const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }
+  const std::vector<VerbsPort>& acceptors() const { return terms_.dials ? peers_ports_ : own_ports_; }
+  std::string text(const VerbsPath& path) const { return path_text(path, diallers(), acceptors()); }
+  /// Tells the peer, in a message of this kind, that the connection fails for this reason.
   template <class Message>
-  Result<Message> exchange(const Result<Message>& own);
-  Status send_all(const void* data, size_t bytes);
-  Status receive_all(void* data, size_t bytes);
-  Status wait_for(short events);
+  Status give_up(const Status& reason);
 
   const VerbsTerms terms_;
-  Fd socket_;
-  Fd stop_;  // becomes readable when the thread has to end
+  Conversation conversation_;
   Fd done_;
+  std::shared_ptr<Devices> devices_;
+  std::vector<VerbsPort> own_ports_;
+  std::vector<VerbsPort> peers_ports_;
   Result<std::unique_ptr<SlotChannel>> channel_ = Status();
   std::atomic<bool> over_ = false;
   std::thread thread_;

@@ -19,6 +19,7 @@ namespace rondo::verbs {
   X(close_device, "IBVERBS_1.1")         \
   X(query_device, "IBVERBS_1.1")         \
   X(query_port, "IBVERBS_1.1")           \
+  X(query_pkey, "IBVERBS_1.1")           \
   X(fork_init, "IBVERBS_1.1")            \
   X(alloc_pd, "IBVERBS_1.1")             \
   X(dealloc_pd, "IBVERBS_1.1")           \

@@ -14,7 +14,6 @@ namespace {
 // The kernel's limits without the final 0: IB_DEVICE_NAME_MAX, IFNAMSIZ.
 constexpr size_t kMaxDeviceName = 63;
 constexpr size_t kMaxInterfaceName = 15;
-constexpr uint32_t kMinMtu = 256;
 constexpr uint8_t kMtus = 5;      // each twice as long as the one before
 constexpr uint8_t kAdmitted = 4;  // beside the type, which has 2 bits
 constexpr uint8_t kMaxPrefixBits = 128;

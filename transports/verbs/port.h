@@ -13,6 +13,8 @@
 
 namespace rondo::verbs {
 
+constexpr uint32_t kMinMtu = 256;  // bytes, of InfiniBand and RoCE
+
 enum class GidType : uint8_t { Ib, RoceV1, RoceV2 };
 
 /// An entry of a port's GID table. On RoCE a GID is an IP address of `interface`.

@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "base/file_contents.h"
-#include "verbs/gid_choice.h"
+#include "base/network_interfaces.h"
 
 namespace rondo::verbs {
 namespace {
@@ -95,6 +95,13 @@ Result<std::vector<ibv_gid_entry>> read_gids(const Library& verbs, ibv_context* 
   return entries;
 }
 
+/// Of the GID's subnet; 0: unknown.
+uint8_t prefix_of(const Gid& gid, const std::vector<Interface>& interfaces) {
+  const auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                                  [&](const Interface& one) { return one.ip == gid.raw; });
+  return static_cast<uint8_t>(found != interfaces.end() ? found->prefix_bits : 0);
+}
+
 /// Why the port cannot be used; empty if it can.
 std::string obstacle(const ibv_port_attr& attr, const VerbsPort& port) {
   const bool has_type = attr.link_layer == IBV_LINK_LAYER_ETHERNET ||
@@ -128,26 +135,38 @@ VerbsPort port_of(const std::string& device, uint8_t number, const ibv_port_attr
 
 }  // namespace
 
-Status add_ports(const Library& verbs, ibv_context* context, PortList& ports) {
+Status add_ports(const Library& verbs, ibv_context* context, std::vector<QueriedPort>& ports) {
   const std::string device = verbs.get_device_name(context->device);
   ibv_device_attr attr{};
   if (const int failed = verbs.query_device(context, &attr); failed != 0)
     return system_error(fmt::format("ibv_query_device({})", device), failed);
   RONDO_TRY_ASSIGN(const std::vector<ibv_gid_entry> gids, read_gids(verbs, context));
   const int16_t numa = numa_node_of(*context->device);
+  RONDO_TRY_ASSIGN(const std::vector<Interface> interfaces, list_interfaces());
   for (uint8_t number = 1; number <= attr.phys_port_cnt; ++number) {
     ibv_port_attr of_port;
     RONDO_TRY(query_port(verbs, context, number, of_port));
     VerbsPort port = port_of(device, number, of_port, gids);
     port.numa = numa;
-    const std::string why = obstacle(of_port, port);
-    RONDO_TRY(offer_gids(port, {}, [](std::string_view) { return true; }));
-    if (why.empty())
-      ports.usable.push_back(std::move(port));
-    else
-      ports.refused.push_back(port.name() + " " + why);
+    for (Gid& gid : port.gids) gid.prefix_bits = prefix_of(gid, interfaces);
+    std::string why = obstacle(of_port, port);
+    ports.push_back({std::move(port), std::move(why)});
   }
   return {};
+}
+
+Result<std::vector<uint16_t>> partition_keys(const Library& verbs, ibv_context* context, uint8_t port) {
+  ibv_port_attr attr;
+  RONDO_TRY(query_port(verbs, context, port, attr));
+  std::vector<uint16_t> keys(attr.pkey_tbl_len);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    __be16 key = 0;
+    if (verbs.query_pkey(context, port, static_cast<int>(i), &key) != 0)
+      return system_error(
+          fmt::format("ibv_query_pkey({}:{}, {})", verbs.get_device_name(context->device), port, i), errno);
+    keys[i] = be16toh(key);
+  }
+  return keys;
 }
 
 }  // namespace rondo::verbs

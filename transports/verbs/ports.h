@@ -7,12 +7,15 @@
 
 namespace rondo::verbs {
 
-struct PortList {
-  std::vector<VerbsPort> usable;
-  std::vector<std::string> refused;  // the others, each with its reason: "mlx5_0:2 is down"
+struct QueriedPort {
+  VerbsPort port;
+  std::string obstacle;  // why it cannot be used: "is down"; empty if it can
 };
 
 /// Adds the ports of a device.
-Status add_ports(const Library& verbs, ibv_context* context, PortList& ports);
+Status add_ports(const Library& verbs, ibv_context* context, std::vector<QueriedPort>& ports);
+
+/// The table of a port's partition keys.
+Result<std::vector<uint16_t>> partition_keys(const Library& verbs, ibv_context* context, uint8_t port);
 
 }  // namespace rondo::verbs

@@ -12,9 +12,7 @@ namespace {
 
 constexpr uint32_t kWantedInline = 256;
 constexpr uint8_t kHopLimit = 64;
-constexpr uint8_t kAckTimeout = 16;  // 4.096 us x 2^16: 0.27 s
-constexpr uint8_t kRetries = 6;      // 7 is endless on some devices
-constexpr uint8_t kRnrTimer = 1;     // unused: receives are posted before the peer may send
+constexpr uint8_t kRnrTimer = 1;  // unused: receives are posted before the peer may send
 
 ibv_mtu mtu_code(uint32_t bytes) {
   int code = IBV_MTU_256;
@@ -26,11 +24,13 @@ ibv_ah_attr address_of(const Path& path) {
   ibv_ah_attr to{};
   to.port_num = path.port;
   to.dlid = path.peer_lid;
+  to.sl = path.service_level;
   if (!path.by_gid) return to;
   to.is_global = 1;
   std::copy(path.peer_gid.begin(), path.peer_gid.end(), std::begin(to.grh.dgid.raw));
   to.grh.sgid_index = static_cast<uint8_t>(path.gid_index);
   to.grh.hop_limit = kHopLimit;
+  to.grh.traffic_class = path.traffic_class;
   return to;
 }
 
@@ -88,10 +88,11 @@ Status QueuePair::modify(ibv_qp_attr attr, int mask, const char* state) {
   return error_number == 0 ? Status() : failed(state, error_number);
 }
 
-Status QueuePair::prepare(uint8_t port) {
+Status QueuePair::prepare(uint8_t port, uint16_t pkey_index) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = port;
+  attr.pkey_index = pkey_index;
   attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
   RONDO_TRY(
       modify(attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "moving a queue pair to INIT"));
@@ -114,8 +115,8 @@ Status QueuePair::connect(const Path& path, const PairAddress& peer, uint32_t fi
                    "moving a queue pair to RTR"));
   attr = {};
   attr.qp_state = IBV_QPS_RTS;
-  attr.timeout = kAckTimeout;
-  attr.retry_cnt = kRetries;
+  attr.timeout = path.timeout;
+  attr.retry_cnt = path.retries;
   attr.rnr_retry = 0;
   attr.sq_psn = first_packet;
   attr.max_rd_atomic = 1;

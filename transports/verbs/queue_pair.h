@@ -28,6 +28,10 @@ struct Path {
   uint16_t peer_lid = 0;
   bool by_gid = true;  // otherwise by LID, inside a subnet of InfiniBand
   uint32_t mtu = 0;    // bytes
+  uint8_t service_level = 0;
+  uint8_t traffic_class = 0;
+  uint8_t timeout = 16;  // a packet is sent again after 4.096 us x 2^timeout: 0.27 s
+  uint8_t retries = 6;   // 7 is endless on some devices
 };
 
 class QueuePair {
@@ -46,8 +50,8 @@ class QueuePair {
   /// The longest message whose bytes a post copies.
   uint32_t inline_bytes() const { return inline_bytes_; }
 
-  /// RESET to INIT, in which receives may be posted.
-  Status prepare(uint8_t port);
+  /// RESET to INIT, in which receives may be posted. `pkey_index`: of the partition, in the port's table.
+  Status prepare(uint8_t port, uint16_t pkey_index);
   /// INIT to RTR and RTS: the kernel may take a second to resolve an address.
   Status connect(const Path& path, const PairAddress& peer, uint32_t first_packet);
 

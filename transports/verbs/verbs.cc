@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs transport: ranks of any hosts that reach one another by InfiniBand or RoCE.
+#include "base/log.h"
+#include "base/settings.h"
 #include "common/params.h"
 #include "transports/transport.h"
 #include "verbs/connection.h"
@@ -16,15 +18,27 @@ LinkCost verbs_cost(const LinkLoad& /*load*/) {
   return {.latency_us = 3, .us_per_byte = 1e-4, .us_per_message = 0.5};
 }
 
+/// A variable of the table; others have no effect yet.
+std::optional<std::string> variable(std::string_view name) {
+  const auto rows = all_settings();
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].variable == name) return setting(static_cast<Setting>(i));
+  return std::nullopt;
+}
+
 Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
                                                   const ConnectionParams& params) {
   RONDO_TRY(check_params(params));
   RONDO_TRY(verbs::library().status());
-  auto connection = std::make_unique<verbs::VerbsConnection>(verbs::VerbsTerms{.params = agreed(params),
-                                                                               .session = link->key().session,
-                                                                               .lane = link->key().port,
-                                                                               .peer = link->peer(),
-                                                                               .dials = link->dials()});
+  RONDO_TRY_ASSIGN(verbs::VerbsSettings settings, verbs::read_settings(variable));
+  for (const std::string& sentence : settings.ignored) log().info("{}", sentence);
+  auto connection =
+      std::make_unique<verbs::VerbsConnection>(verbs::VerbsTerms{.params = agreed(params),
+                                                                 .session = link->key().session,
+                                                                 .lane = link->key().port,
+                                                                 .peer = link->peer(),
+                                                                 .dials = link->dials(),
+                                                                 .settings = std::move(settings)});
   RONDO_TRY(connection->begin(std::move(link)));
   return std::unique_ptr<Connection>(std::move(connection));
 }

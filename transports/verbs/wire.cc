@@ -2,29 +2,15 @@
 #include "verbs/wire.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
+#include "verbs/gid_choice.h"
 #include "verbs/slot_layout.h"
 
 namespace rondo::verbs {
 namespace {
 
 constexpr uint32_t kMax24 = 0xFFFFFF;
-constexpr uint8_t kMaxPortNumber = 254;
-constexpr int kMaxNuma = std::numeric_limits<int16_t>::max();
-
-template <size_t size>
-void put(std::array<char, size>& field, const std::string& text) {
-  field = {};
-  std::copy_n(text.begin(), std::min(text.size(), size - 1), field.begin());
-}
-
-/// Up to the first zero; check() has found one.
-template <size_t size>
-std::string get(const std::array<char, size>& field) {
-  return std::string(field.data(), ::strnlen(field.data(), size));
-}
 
 Status nonsense(const char* field, uint64_t value) {
   return error(Code::RemoteError, "the peer's handshake has {} in the field {}", value, field);
@@ -34,116 +20,74 @@ Status in_range(const char* field, uint64_t value, uint64_t from, uint64_t to) {
   return value >= from && value <= to ? Status() : nonsense(field, value);
 }
 
-/// Texts are printable, so that a log line stays a line, and end inside their field.
-template <size_t size>
-Status check_text(const char* name, const std::array<char, size>& field) {
-  const auto end = std::find(field.begin(), field.end(), '\0');
-  if (end == field.end()) return nonsense(name, static_cast<uint8_t>(field.back()));
-  for (auto at = field.begin(); at != end; ++at)
-    if (*at < ' ' || *at > '~') return nonsense(name, static_cast<uint8_t>(*at));
+/// What all messages begin with. Reasons are printable, so that a log line stays a line, and end in time.
+template <class Message>
+Status check_start(const Message& message, const char* magic) {
+  if (message.magic != Message::kMagic) return nonsense(magic, message.magic);
+  RONDO_TRY(in_range("gives_up", message.gives_up, 0, 1));
+  const auto end = std::find(message.reason.begin(), message.reason.end(), '\0');
+  if (end == message.reason.end()) return nonsense("reason", static_cast<uint8_t>(message.reason.back()));
+  for (auto at = message.reason.begin(); at != end; ++at)
+    if (*at < ' ' || *at > '~') return nonsense("reason", static_cast<uint8_t>(*at));
   return {};
 }
 
-Status check_gid(const WireGid& gid) {
-  RONDO_TRY(check_text("interface", gid.interface));
-  return in_range("type of a GID", gid.type, 0, static_cast<uint8_t>(GidType::RoceV2));
-}
-
-Status check_port(const WirePort& port) {
-  RONDO_TRY(check_text("device", port.device));
-  RONDO_TRY(in_range("port number", port.number, 1, kMaxPortNumber));
-  RONDO_TRY(in_range("infiniband", port.infiniband, 0, 1));
-  if (!std::has_single_bit(port.mtu)) return nonsense("mtu", port.mtu);
-  RONDO_TRY(in_range("mtu", port.mtu, 256, 4096));
-  if (port.numa < -1 || port.numa > kMaxNuma) return nonsense("numa", static_cast<uint32_t>(port.numa));
-  RONDO_TRY(in_range("gid_count", port.gid_count, 0, WirePort::kMaxGids));
-  for (size_t i = 0; i < port.gid_count; ++i) RONDO_TRY(check_gid(port.gids[i]));
-  return {};
-}
-
-WirePort wire_port(const VerbsPort& port) {
-  WirePort wire{};
-  put(wire.device, port.device);
-  wire.subnet_prefix = port.subnet_prefix;
-  wire.mtu = port.mtu;
-  wire.rate_mbps = static_cast<uint32_t>(port.rate * 1000);
-  wire.numa = port.numa;
-  wire.lid = port.lid;
-  wire.number = port.number;
-  wire.infiniband = port.infiniband ? 1 : 0;
-  for (const bool newest : {true, false})
-    for (const Gid& gid : port.gids) {
-      if ((gid.type == GidType::RoceV1) == newest || wire.gid_count == WirePort::kMaxGids) continue;
-      WireGid& to = wire.gids[wire.gid_count++];
-      to.raw = gid.raw;
-      put(to.interface, gid.interface);
-      to.index = gid.index;
-      to.type = static_cast<uint8_t>(gid.type);
-    }
-  return wire;
-}
-
-VerbsPort port_of(const WirePort& wire) {
-  VerbsPort port{.device = get(wire.device),
-                 .number = wire.number,
-                 .infiniband = wire.infiniband != 0,
-                 .lid = wire.lid,
-                 .subnet_prefix = wire.subnet_prefix,
-                 .mtu = wire.mtu,
-                 .rate = wire.rate_mbps / 1000.0,
-                 .numa = static_cast<int16_t>(wire.numa)};
-  for (size_t i = 0; i < wire.gid_count; ++i)
-    port.gids.push_back({.raw = wire.gids[i].raw,
-                         .index = wire.gids[i].index,
-                         .type = static_cast<GidType>(wire.gids[i].type),
-                         .interface = get(wire.gids[i].interface)});
-  return port;
-}
-
-}  // namespace
-
-WireText wire_text(const std::string& text) {
-  WireText wire;
-  put(wire, text);
-  return wire;
-}
-
-PortOffer offer_of(const AgreedParams& params, const std::vector<VerbsPort>& ports) {
-  PortOffer offer{.slot_bytes = params.slot_bytes, .slots = params.slots};
-  for (const VerbsPort& port : ports)
-    if (offer.port_count < PortOffer::kMaxPorts) offer.ports[offer.port_count++] = wire_port(port);
-  return offer;
-}
-
-std::vector<VerbsPort> ports_of(const PortOffer& offer) {
-  std::vector<VerbsPort> ports;
-  for (size_t i = 0; i < offer.port_count; ++i) ports.push_back(port_of(offer.ports[i]));
-  return ports;
-}
-
-Status check(const PortOffer& offer, const AgreedParams& own) {
-  if (offer.magic != PortOffer::kMagic) return nonsense("magic of the offer", offer.magic);
-  if (offer.version != PortOffer::kVersion) return nonsense("version", offer.version);
-  RONDO_TRY(check_text("refusal", offer.refusal));
-  RONDO_TRY(compare(own, {offer.slot_bytes, offer.slots, 0}));
-  RONDO_TRY(in_range("port_count", offer.port_count, 0, PortOffer::kMaxPorts));
-  for (size_t i = 0; i < offer.port_count; ++i) RONDO_TRY(check_port(offer.ports[i]));
-  return {};
-}
-
-Status check(const PairContact& contact, const AgreedParams& own) {
-  if (contact.magic != PairContact::kMagic) return nonsense("magic of the contact", contact.magic);
-  RONDO_TRY(check_text("refusal", contact.refusal));
-  if (contact.refusal[0] != '\0') return {};
+Status check_contact(const PairContact& contact, const AgreedParams& own) {
   RONDO_TRY(in_range("queue_pair", contact.queue_pair, 1, kMax24));
   RONDO_TRY(in_range("first_packet", contact.first_packet, 0, kMax24));
   const uint64_t bytes = SlotLayout{own.slots, own.slot_bytes}.bytes();
   return in_range("slots_at", contact.slots_at, 1, std::numeric_limits<uint64_t>::max() - bytes);
 }
 
-Status check(const Ready& ready, const AgreedParams& /*own*/) {
-  if (ready.magic != Ready::kMagic) return nonsense("magic of the last message", ready.magic);
-  return check_text("refusal", ready.refusal);
+}  // namespace
+
+WireText wire_text(const std::string& text) {
+  WireText wire{};
+  std::transform(text.begin(), text.begin() + static_cast<ptrdiff_t>(std::min(text.size(), wire.size() - 1)),
+                 wire.begin(), [](char c) { return c < ' ' || c > '~' ? '?' : c; });
+  return wire;
+}
+
+Status check(const PortOffer& offer, const AgreedParams& own) {
+  RONDO_TRY(check_start(offer, "magic of the offer"));
+  if (offer.version != PortOffer::kVersion) return nonsense("version", offer.version);
+  RONDO_TRY(compare(own, {offer.slot_bytes, offer.slots, 0}));
+  return in_range("port_bytes", offer.port_bytes, 0, PortOffer::kMaxPortBytes);
+}
+
+Status check(const PathProposal& proposal, const AgreedParams& own) {
+  RONDO_TRY(check_start(proposal, "magic of the proposal"));
+  return proposal.gives_up != 0 ? Status() : check_contact(proposal.contact, own);
+}
+
+Status check(const PathAnswer& answer, const AgreedParams& own) {
+  RONDO_TRY(check_start(answer, "magic of the answer"));
+  return answer.reason[0] != '\0' ? Status() : check_contact(answer.contact, own);
+}
+
+Status check(const PathVerdict& verdict, const AgreedParams& /*own*/) {
+  return check_start(verdict, "magic of the verdict");
+}
+
+Result<std::vector<VerbsPort>> ports_of(const std::vector<std::byte>& bytes) {
+  ByteReader reader(bytes);
+  auto ports = read_ports(reader);
+  if (reader.ok()) return ports;
+  return error(Code::RemoteError, "the peer's handshake has a list of ports that is none");
+}
+
+Status check_path(const VerbsPath& path, const std::vector<VerbsPort>& dialler,
+                  const std::vector<VerbsPort>& acceptor) {
+  if (path.dialler.port >= dialler.size()) return nonsense("dialler's port", path.dialler.port);
+  if (path.acceptor.port >= acceptor.size()) return nonsense("acceptor's port", path.acceptor.port);
+  const VerbsPort& from = dialler[path.dialler.port];
+  const VerbsPort& to = acceptor[path.acceptor.port];
+  const auto pairs = address_pairs(from, to);
+  const AddressPair addresses{path.dialler.gid, path.acceptor.gid};
+  if (std::find(pairs.begin(), pairs.end(), addresses) == pairs.end())
+    return nonsense("dialler's GID", static_cast<uint32_t>(path.dialler.gid));
+  if (!std::has_single_bit(path.mtu)) return nonsense("mtu", path.mtu);
+  return in_range("mtu", path.mtu, kMinMtu, std::min(from.mtu, to.mtu));
 }
 
 PairAddress address_of(const PairContact& contact) {

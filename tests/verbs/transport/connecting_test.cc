@@ -87,7 +87,8 @@ TEST_CASE("an end that cannot connect tells the other why") {
           }) == "");
   };
   both_say({{"_FAIL", "register:1"}}, "registering ");
-  both_say({{"_FAIL", "rtr:1"}}, "moving a queue pair to RTR on rondo_0: Connection timed out");
+  both_say({{"_FAIL", "rtr:1"}, {"_GIDS", "v2 10.1.%p.%h lo"}},
+           "moving a queue pair to RTR on rondo_0: Connection timed out");
   both_say({{"_DEVICES", "none"}}, "this host has no device");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "no InfiniBand or RoCE port of this host reaches one of rank");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "rondo_0:1 here has no GID to offer");
@@ -100,7 +101,7 @@ Status failure_after(const void* bytes, size_t count) {
   ends.wire->put(0, std::move(peers));
   ends.acceptor = connected(ends, false);
   require(::send(own.get(), bytes, count, 0) == static_cast<ssize_t>(count), "sent");
-  if (count < sizeof(verbs::PortOffer)) own = Fd();
+  if (count < sizeof(verbs::PortOffer)) own = Fd();  // the rest never comes
   return await_failure(*ends.acceptor);
 }
 
@@ -109,13 +110,29 @@ TEST_CASE("a peer that talks nonsense while it connects is found out") {
           verbs::PortOffer offer;
           offer.slot_bytes = small_params().slot_bytes;
           offer.slots = static_cast<uint64_t>(small_params().slots);
-          require_words(failure_after(&offer, sizeof offer), Code::Unsupported, "reaches one of rank 0");
-          offer.port_count = 1000;
-          require_words(failure_after(&offer, sizeof offer), Code::RemoteError,
-                        "1000 in the field port_count");
           offer.magic = 1;
           require_words(failure_after(&offer, sizeof offer), Code::RemoteError, "magic of the offer");
           require_words(failure_after(&offer, 100), Code::RemoteError, "rank 0 closed the connection");
+          struct {
+            verbs::PortOffer offer;
+            std::array<uint8_t, 8> ports{1, 0, 0, 0, 0, 0, 0, 0};  // one, without a name
+          } no_ports;
+          no_ports.offer.slot_bytes = offer.slot_bytes;
+          no_ports.offer.slots = offer.slots;
+          no_ports.offer.port_bytes = sizeof no_ports.ports;
+          require_words(failure_after(&no_ports, sizeof no_ports), Code::RemoteError,
+                        "a list of ports that is none");
+          struct {
+            verbs::PortOffer offer;
+            std::array<uint8_t, 8> ports{};  // none, and room to align what follows
+            verbs::PathProposal proposal;
+          } no_path;
+          no_path.offer = no_ports.offer;
+          no_path.proposal.contact = {.queue_pair = 1, .slots_at = 4096};
+          require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError,
+                        "0 in the field dialler's port");
+          no_path.proposal.magic = 1;
+          require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError, "magic of the proposal");
         }) == "");
 }
 

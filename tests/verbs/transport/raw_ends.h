@@ -28,7 +28,7 @@ struct RawEnd {
     parts.outgoing = taken(SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Owner));
     parts.incoming = taken(SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Peer));
     parts.pair = taken(verbs::QueuePair::make(domain, SlotChannel::depths(layout)));
-    succeed(parts.pair->prepare(port.number));
+    succeed(parts.pair->prepare(port.number, 0));
     succeed(parts.pair->post_receives(SlotChannel::depths(layout).receives));
   }
 

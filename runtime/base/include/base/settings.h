@@ -40,6 +40,20 @@ namespace rondo {
   X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                                 \
   X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")       \
   X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same if RONDO_SOCKET_IFNAME is not set")                  \
+  X(IbPorts, "RONDO_IB_PORTS", "InfiniBand and RoCE ports to use: mlx5_0:1,mlx5_1 or ^mlx5_4")             \
+  X(NcclIbHca, "NCCL_IB_HCA", "the same by beginnings of names, if RONDO_IB_PORTS is not set")             \
+  X(IbGid, "RONDO_IB_GID", "the index of the GID to use, or v1 or v2")                                     \
+  X(NcclIbGidIndex, "NCCL_IB_GID_INDEX", "the same if RONDO_IB_GID is not set")                            \
+  X(IbPkey, "RONDO_IB_PKEY", "the key of the InfiniBand partition to use: 0x8001")                         \
+  X(NcclIbPkey, "NCCL_IB_PKEY", "its index, if RONDO_IB_PKEY is not set")                                  \
+  X(IbSl, "RONDO_IB_SL", "the InfiniBand service level")                                                   \
+  X(NcclIbSl, "NCCL_IB_SL", "the same if RONDO_IB_SL is not set")                                          \
+  X(IbTrafficClass, "RONDO_IB_TRAFFIC_CLASS", "the traffic class of RoCE packets")                         \
+  X(NcclIbTc, "NCCL_IB_TC", "the same if RONDO_IB_TRAFFIC_CLASS is not set")                               \
+  X(IbTimeout, "RONDO_IB_TIMEOUT", "N: an InfiniBand packet is sent again after 4.096 us x 2^N")           \
+  X(NcclIbTimeout, "NCCL_IB_TIMEOUT", "the same if RONDO_IB_TIMEOUT is not set")                           \
+  X(IbRetry, "RONDO_IB_RETRY", "how often an InfiniBand packet is sent again")                             \
+  X(NcclIbRetryCnt, "NCCL_IB_RETRY_CNT", "the same if RONDO_IB_RETRY is not set")                          \
   X(TopoFile, "RONDO_TOPO_FILE", "a description of this host, read instead of detecting it")               \
   X(NcclTopoFile, "NCCL_TOPO_FILE", "the same if RONDO_TOPO_FILE is not set")                              \
   X(NcclTopoDumpFile, "NCCL_TOPO_DUMP_FILE", "where to write this host's description once it is detected") \

@@ -6,22 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "net/socket.h"
+#include "base/network_interfaces.h"
 
 namespace rondo {
-
-struct Interface {
-  std::string name;
-  IpAddress ip{};
-  int prefix_bits = 128;  // of the subnet, counted in the mapped address
-};
-
-/// The interfaces that are up and have an address.
-Result<std::vector<Interface>> list_interfaces();
-
-/// NCCL's filter syntax: "eth,ib" (names with these prefixes), "=eth0" (exactly), "^docker,lo" (all but
-/// these).
-bool interface_matches(std::string_view filter, std::string_view name);
 
 /// The interfaces to offer, best first: those that the filter admits (empty: all but loopback), IPv4 before
 /// IPv6, virtual bridges last; loopback only if there is nothing else or the filter names it.

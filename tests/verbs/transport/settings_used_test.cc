@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// RONDO_IB_* and NCCL's variables, as a connection uses them.
+#include <cstdlib>
+
+#include "../../transports/ends.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "in_process.h"
+#include "process.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+using test::Ends;
+using test::require;
+
+/// A connection within one process, whose ends are connected or have failed.
+Ends settled_ends() {
+  const Transport& verbs = *transport_by_name("verbs").value();
+  Ends ends;
+  ends.dialler = ends.connect(verbs, test::small_params(), true).take();
+  ends.acceptor = ends.connect(verbs, test::small_params(), false).take();
+  const auto is_settled = [](Connection& end) { return end.acquire() != nullptr || !end.status().ok(); };
+  require(test::eventually([&] { return is_settled(*ends.dialler) && is_settled(*ends.acceptor); }),
+          "neither connected nor failed");
+  return ends;
+}
+
+/// The path of a connection under this variable, as the log has it; else why there is none.
+std::string path_under(const char* variable, const char* value, const Variables& standin) {
+  const std::string logged = log_of(standin, [&] {
+    ::setenv("RONDO_LOG", "debug", 1);
+    ::setenv(variable, value, 1);
+    require(read_log_level().ok(), "log level");
+    const Ends ends = settled_ends();
+    if (!ends.dialler->status().ok())
+      log().debug("rank 1 is reached by nothing: {}\n", ends.dialler->status().message());
+  });
+  const std::string words = "rank 1 is reached by ";
+  const size_t at = logged.find(words);
+  return at == std::string::npos
+             ? logged
+             : logged.substr(at + words.size(), logged.find('\n', at) - at - words.size());
+}
+
+Variables two_ports() { return {{"_DEVICES", "roce:2"}}; }
+
+TEST_CASE("connections use the ports that RONDO_IB_PORTS or NCCL_IB_HCA admits") {
+  CHECK(path_under("RONDO_IB_PORTS", "rondo_0:2", two_ports()) ==
+        "rondo_0:2 10.9.2.1 (GID 3, RoCE v2, lo) to rondo_0:2 10.9.2.1 (GID 3, RoCE v2, lo), MTU 4096");
+  CHECK(path_under("NCCL_IB_HCA", "^rondo_0:1", two_ports()).starts_with("rondo_0:2 "));
+  CHECK(path_under("RONDO_IB_PORTS", "mlx5_0", two_ports()).find("no port of this host is mlx5_0") !=
+        std::string::npos);
+}
+
+TEST_CASE("connections use the GID that RONDO_IB_GID or NCCL_IB_GID_INDEX names") {
+  CHECK(path_under("RONDO_IB_GID", "1", {}).find("(GID 1, RoCE v2, lo)") != std::string::npos);
+  CHECK(path_under("NCCL_IB_GID_INDEX", "2", {}).find("(GID 2, RoCE v1, lo)") != std::string::npos);
+  CHECK(path_under("RONDO_IB_GID", "v1", {}).find("RoCE v1") != std::string::npos);
+  CHECK(path_under("RONDO_IB_GID", "9", {}).find("has no GID of this index; it has 0, 1, 2, 3") !=
+        std::string::npos);
+}
+
+TEST_CASE("connections are in the partition that RONDO_IB_PKEY or NCCL_IB_PKEY names") {
+  const Variables standin{{"_PKEYS", "0xffff,0x8002"}};
+  CHECK(path_under("RONDO_IB_PKEY", "0x8002", standin).starts_with("rondo_0:1 "));
+  CHECK(path_under("NCCL_IB_PKEY", "1", standin).starts_with("rondo_0:1 "));
+  CHECK(
+      path_under("RONDO_IB_PKEY", "0x8003", standin)
+          .find("RONDO_IB_PKEY is 0x8003: the partition keys of port rondo_0:1 are 0xffff (index 0), 0x8002 "
+                "(index 1)") != std::string::npos);
+}
+
+/// How many ms a connection takes to fail once nothing passes any more.
+int64_t ms_to_fail(const Variables& own) {
+  const std::string logged = log_of({}, [&] {
+    for (const auto& [name, value] : own) ::setenv(name.c_str(), value.c_str(), 1);
+    Ends ends = settled_ends();
+    command("port_down 0/rondo_0:1");
+    const int64_t begin = now_ns();
+    require(test::send_one(*ends.dialler, 100, 1, 0), "no slot");
+    const auto has_failed = [&] { return !ends.dialler->flushed() && !ends.dialler->status().ok(); };
+    require(test::eventually(has_failed), "no failure");
+    log().warn("failed after {} ms", (now_ns() - begin) / 1'000'000);
+  });
+  const std::string words = "failed after ";
+  return logged.find(words) == std::string::npos
+             ? -1
+             : std::atoi(logged.c_str() + logged.find(words) + words.size());
+}
+
+TEST_CASE("packets are sent again as late, and as often, as the variables say") {
+  const auto is_about = [](int64_t took, int64_t expected) {
+    return took >= expected && took < 3 * expected;
+  };
+  CHECK(is_about(ms_to_fail({{"RONDO_IB_TIMEOUT", "14"}, {"RONDO_IB_RETRY", "1"}}), 134));
+  CHECK(is_about(ms_to_fail({{"NCCL_IB_TIMEOUT", "14"}, {"NCCL_IB_RETRY_CNT", "1"}}), 134));
+  CHECK(is_about(ms_to_fail({{"RONDO_IB_TIMEOUT", "14"}}), 469));
+  CHECK(is_about(ms_to_fail({}), 1879));
+}
+
+TEST_CASE("a setting that is no value is an error before anything connects") {
+  CHECK(in_process({}, [] {
+          ::setenv("RONDO_IB_TIMEOUT", "99", 1);
+          Ends ends;
+          const auto made = ends.connect(*transport_by_name("verbs").value(), test::small_params(), true);
+          require(made.status().code() == Code::InvalidArgument, made.status().message());
+          require(
+              made.status().message() == "RONDO_IB_TIMEOUT is '99': it must be a whole number from 1 to 31",
+              made.status().message());
+        }) == "");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/conversation.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace rondo::verbs {
+namespace {
+
+/// A peer that closes its socket before it has read everything resets it.
+Status broken_off(int peer, int error_number) {
+  if (error_number == 0 || error_number == ECONNRESET || error_number == EPIPE)
+    return error(Code::RemoteError, "rank {} closed the connection while it connected", peer);
+  return error(Code::RemoteError, "connecting to rank {} over verbs: {}", peer, std::strerror(error_number));
+}
+
+}  // namespace
+
+Status Conversation::begin(Fd socket) {
+  socket_ = std::move(socket);
+  stop_ = Fd(::eventfd(0, EFD_CLOEXEC));
+  return stop_.valid() ? Status() : system_error("eventfd", errno);
+}
+
+void Conversation::close() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof one);
+}
+
+Status Conversation::gave_up(const WireText& reason) const {
+  return error(Code::Unsupported, "rank {} cannot connect over verbs: {}", peer_, reason.data());
+}
+
+Status Conversation::was_closed() const {
+  return error(Code::Aborted, "the connection to rank {} was closed while it connected", peer_);
+}
+
+Status Conversation::wait_for_socket(short events) const {
+  pollfd waiting[2] = {{socket_.get(), events, 0}, {stop_.get(), POLLIN, 0}};
+  while (::poll(waiting, 2, -1) < 0)
+    if (errno != EINTR) return system_error("poll", errno);
+  return waiting[1].revents == 0 ? Status() : was_closed();
+}
+
+Result<bool> Conversation::awaits(int descriptor, bool or_message, const Deadline& deadline) const {
+  pollfd waiting[3] = {
+      {or_message ? socket_.get() : -1, POLLIN, 0}, {descriptor, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (::poll(waiting, 3, deadline.left_ms()) < 0)
+    if (errno != EINTR) return system_error("poll", errno);
+  if (waiting[2].revents != 0) return was_closed();
+  return waiting[0].revents != 0 && waiting[1].revents == 0;
+}
+
+Status Conversation::send_bytes(const void* data, size_t bytes) {
+  const auto* at = static_cast<const std::byte*>(data);
+  while (bytes != 0) {
+    const ssize_t sent = ::send(socket_.get(), at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return broken_off(peer_, errno);
+    if (sent < 0) {
+      RONDO_TRY(wait_for_socket(POLLOUT));
+      continue;
+    }
+    at += sent;
+    bytes -= static_cast<size_t>(sent);
+  }
+  return {};
+}
+
+Status Conversation::receive_bytes(void* data, size_t bytes) {
+  auto* at = static_cast<std::byte*>(data);
+  while (bytes != 0) {
+    RONDO_TRY(wait_for_socket(POLLIN));
+    const ssize_t got = ::recv(socket_.get(), at, bytes, MSG_DONTWAIT);
+    if (got == 0) return broken_off(peer_, 0);
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return broken_off(peer_, errno);
+    if (got < 0) continue;
+    at += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return {};
+}
+
+}  // namespace rondo::verbs

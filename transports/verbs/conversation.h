@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversation: the messages by which two ends connect, over the socket between their processes. Waits last
+// until the peer has answered or closed its end, or close() is called: the user of the connection has the
+// deadline. Used by the thread that connects.
+#pragma once
+
+#include "base/fd.h"
+#include "verbs/wire.h"
+
+namespace rondo::verbs {
+
+class Conversation {
+ public:
+  Conversation(const AgreedParams& params, int peer_rank) : params_(params), peer_(peer_rank) {}
+
+  /// The socket must be non-blocking.
+  Status begin(Fd socket);
+  /// Ends all waits. Any thread.
+  void close() const;
+  Fd take_socket() { return std::move(socket_); }
+
+  template <class Message>
+  Status send(const Message& message) {
+    return send_bytes(&message, sizeof message);
+  }
+  Status send_bytes(const void* data, size_t bytes);
+  /// RemoteError if the peer talks nonsense; Unsupported, with its reason, if it gives up.
+  template <class Message>
+  Result<Message> receive() {
+    Message message;
+    RONDO_TRY(receive_bytes(&message, sizeof message));
+    RONDO_TRY(check(message, params_));
+    if (message.gives_up == 0) return message;
+    return gave_up(message.reason);
+  }
+  Status receive_bytes(void* data, size_t bytes);
+
+  /// Waits until the descriptor is readable; also for a message of the peer if `or_message`. Whether one has
+  /// come and the descriptor is not readable.
+  Result<bool> awaits(int descriptor, bool or_message, const Deadline& deadline) const;
+
+ private:
+  Status gave_up(const WireText& reason) const;
+  Status wait_for_socket(short events) const;
+  Status was_closed() const;
+
+  const AgreedParams params_;
+  const int peer_;
+  Fd socket_;
+  Fd stop_;  // readable once closed
+};
+
+}  // namespace rondo::verbs

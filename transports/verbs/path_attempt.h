@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// PathAttempt: a queue pair and slots on one path between two ports. A path is proved before it is believed:
+// each end sends a short message and one of the path's MTU, and waits a second for those of the other. Used
+// by the thread that connects.
+#pragma once
+
+#include <string>
+
+#include "verbs/conversation.h"
+#include "verbs/slot_channel.h"
+#include "verbs/terms.h"
+
+namespace rondo::verbs {
+
+class PathAttempt {
+ public:
+  /// In INIT: receives are posted, so the peer may send as soon as it knows contact().
+  static Result<std::unique_ptr<PathAttempt>> make(const std::shared_ptr<Devices>& devices,
+                                                   const VerbsPort& own, const VerbsTerms& terms);
+
+  const PairContact& contact() const { return contact_; }
+  /// The kernel may take a second to resolve an address.
+  Status connect(const Path& path, const PairContact& peer);
+
+  struct ProofResult {
+    std::string failure;    // empty: the path carries messages of its MTU
+    uint32_t too_long = 0;  // the bytes of messages that fail while short ones pass
+  };
+  /// Sends and awaits the messages, and tells the peer what came of it; the outcome is the same at both ends.
+  /// `connected`: of connect(). A failure is one of the whole connection.
+  Result<ProofResult> prove(Conversation& conversation, const Status& connected);
+
+  SlotChannel::ChannelParts take_parts() { return std::move(parts_); }
+
+ private:
+  enum Message : uint32_t { kShort, kFull, kMessages };
+  PathAttempt(const VerbsTerms& terms, SlotChannel::ChannelParts parts)
+      : terms_(terms), parts_(std::move(parts)) {}
+  Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port);
+  uint32_t length(Message message) const;
+  Status post(Message message);
+  Status exchange(Conversation& conversation);
+  Status sleep(Conversation& conversation, const Deadline& deadline);
+  Result<bool> advance();
+  Status take(const ibv_wc& completion);
+  bool is_proved() const { return sent_ == kMessages && arrived_ == kMessages; }
+
+  const VerbsTerms terms_;
+  SlotChannel::ChannelParts parts_;
+  PairContact contact_;
+  uint32_t mtu_ = 0;
+  uint32_t sent_ = 0;  // and acknowledged
+  uint32_t arrived_ = 0;
+  std::optional<PathVerdict> peers_;  // once it has come
+};
+
+}  // namespace rondo::verbs

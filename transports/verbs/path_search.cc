@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/path_search.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "verbs/gid_choice.h"
+#include "verbs/rails.h"
+
+namespace rondo::verbs {
+namespace {
+
+std::string end_text(const VerbsPath::PathEnd& end, const std::vector<VerbsPort>& ports) {
+  const VerbsPort& port = ports[end.port];
+  if (end.gid < 0) return fmt::format("{} (LID {})", port.name(), port.lid);
+  return fmt::format("{} {}", port.name(), text(port.gids[static_cast<size_t>(end.gid)]));
+}
+
+}  // namespace
+
+std::vector<VerbsPath> paths_between(const std::vector<VerbsPort>& dialler,
+                                     const std::vector<VerbsPort>& acceptor, uint64_t lane) {
+  const auto reaches = [](const VerbsPort& a, const VerbsPort& b) { return !address_pairs(a, b).empty(); };
+  Rails rails = rails_between({.rank = 0, .ports = dialler}, {.rank = 1, .ports = acceptor}, reaches);
+  const auto turn = static_cast<ptrdiff_t>(rails.used.empty() ? 0 : lane % rails.used.size());
+  std::rotate(rails.used.begin(), rails.used.begin() + turn, rails.used.end());
+  rails.used.insert(rails.used.end(), rails.spare.begin(), rails.spare.end());
+  std::vector<VerbsPath> paths;
+  for (const RailPair& pair : rails.used) {
+    const VerbsPort& from = dialler[static_cast<size_t>(pair.here)];
+    const VerbsPort& to = acceptor[static_cast<size_t>(pair.there)];
+    for (const AddressPair& addresses : address_pairs(from, to))
+      paths.push_back({.dialler = {static_cast<uint32_t>(pair.here), addresses.here},
+                       .acceptor = {static_cast<uint32_t>(pair.there), addresses.there},
+                       .mtu = std::min(from.mtu, to.mtu)});
+  }
+  return paths;
+}
+
+std::string path_text(const VerbsPath& path, const std::vector<VerbsPort>& dialler,
+                      const std::vector<VerbsPort>& acceptor) {
+  return fmt::format("{} to {}", end_text(path.dialler, dialler), end_text(path.acceptor, acceptor));
+}
+
+void PathSearch::consider(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried) {
+  std::vector<VerbsPath> dead;
+  std::erase_if(paths_, [&](VerbsPath& path) {
+    const auto mtu = carried(path);
+    if (mtu == 0) dead.push_back(path);
+    if (mtu && *mtu != 0) path.mtu = *mtu;
+    return mtu == 0;
+  });
+  paths_.insert(paths_.end(), dead.begin(), dead.end());
+}
+
+std::optional<VerbsPath> PathSearch::current() const {
+  return at_ < paths_.size() ? std::optional(paths_[at_]) : std::nullopt;
+}
+
+void PathSearch::failed(uint32_t too_long) {
+  uint32_t& mtu = paths_[at_].mtu;
+  if (std::min(too_long, mtu) <= kMinMtu) {
+    ++at_;
+    return;
+  }
+  while (mtu >= too_long) mtu /= 2;
+}
+
+}  // namespace rondo::verbs
