@@ -133,9 +133,9 @@ class HostSurvey {
 
 rondo_status_t rondo_topology_detect_all(rondo_topology_t* topology, rondo_comm_t comm,
                                          const rondo_topology_config_t* config) {
+  if (topology != nullptr) *topology = nullptr;
   return api::guarded("rondo_topology_detect_all", comm, [&]() -> Status {
     if (topology == nullptr) return api::null_argument("topology");
-    *topology = nullptr;
     RONDO_TRY_ASSIGN(Communicator* const communicator, api::live(comm));
     RONDO_TRY(refuse_in_group("detecting the hosts of a communicator"));
     RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
