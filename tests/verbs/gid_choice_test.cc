@@ -203,6 +203,17 @@ TEST_CASE("a named GID that the port lacks is an error that lists those it has")
         "RONDO_IB_GID is 0: port mlx5_0:1 has no GID of this index; it has none");
 }
 
+TEST_CASE("an index of NCCL's does not matter to InfiniBand, and a RoCE port without it is not used") {
+  const verbs::GidChoice choice{.variable = "NCCL_IB_GID_INDEX", .index = 2, .is_required = false};
+  VerbsPort roce = roce_port("mlx5_0", {roce_gid(1, "10.0.0.1", 24), roce_gid(3, "10.0.1.1", 24)});
+  CHECK(verbs::offer_gids(roce, choice, admits_all).ok());
+  CHECK(roce.gids.empty());
+  VerbsPort infiniband = infiniband_port("mlx5_1", 4, 1);
+  infiniband.gids = {Gid{.raw = address("fe80::1"), .index = 0}};
+  CHECK(verbs::offer_gids(infiniband, choice, admits_all).ok());
+  CHECK(infiniband.gids.size() == 1);
+}
+
 TEST_CASE("without a pair, the reason is named") {
   const VerbsPort ethernet = roce_port("mlx5_0", {roce_gid(1, "10.0.0.1", 24)});
   const VerbsPort ipv6 = roce_port("mlx5_1", {roce_gid(2, "2001:db8::1", 64)});

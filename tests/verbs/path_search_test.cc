@@ -67,12 +67,12 @@ TEST_CASE("a path that carries short messages is tried with a shorter MTU, any o
   const auto paths = hosts.paths();
   PathSearch search(paths);
   const uint32_t full = paths[0].mtu;
-  search.failed(full);
+  CHECK_FALSE(search.failed(full));
   CHECK(search.current()->dialler == paths[0].dialler);
   CHECK(search.current()->mtu == full / 2);
   search.failed(300);
   CHECK(search.current()->mtu == 256);
-  search.failed(256);
+  CHECK(search.failed(256));
   CHECK(search.current() == paths[1]);
   for (size_t i = 1; i < paths.size(); ++i) search.failed(0);
   CHECK_FALSE(search.current());
@@ -86,11 +86,19 @@ TEST_CASE("paths that carried nothing are tried last, others with the MTU that t
   CHECK(history.add(hosts.text(paths[0]), 0));
   CHECK(history.add(hosts.text(paths[1]), 512));
   CHECK_FALSE(history.add(hosts.text(paths[1]), 512));
-  search.consider([&](const VerbsPath& path) { return history.carried(hosts.text(path)); });
+  search.apply([&](const VerbsPath& path) { return history.carried(hosts.text(path)); });
   CHECK(search.current()->acceptor == paths[1].acceptor);
   CHECK(search.current()->mtu == 512);
   for (size_t i = 1; i < paths.size(); ++i) search.failed(0);
   CHECK(search.current() == paths[0]);
+}
+
+TEST_CASE("a port whose MTU has become shorter than what was carried keeps its own") {
+  Hosts hosts;
+  for (VerbsPort& port : hosts.acceptor) port.mtu = 1024;
+  PathSearch search(hosts.paths());
+  search.apply([](const VerbsPath&) { return std::optional<uint32_t>(4096); });
+  CHECK(search.current()->mtu == 1024);
 }
 
 TEST_CASE("a path's text names both ports and addresses") {

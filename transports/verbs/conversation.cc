@@ -47,19 +47,25 @@ Status Conversation::wait_for_socket(short events) const {
   return waiting[1].revents == 0 ? Status() : was_closed();
 }
 
-Result<bool> Conversation::awaits(int descriptor, bool or_message, const Deadline& deadline) const {
+Result<bool> Conversation::speaks_before(int descriptor, bool or_message, const Deadline& deadline) const {
   pollfd waiting[3] = {
       {or_message ? socket_.get() : -1, POLLIN, 0}, {descriptor, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   while (::poll(waiting, 3, deadline.left_ms()) < 0)
     if (errno != EINTR) return system_error("poll", errno);
   if (waiting[2].revents != 0) return was_closed();
+  if ((waiting[1].revents & ~POLLIN) != 0)
+    return error(Code::SystemError, "the completion channel of a queue pair to rank {} has failed", peer_);
   return waiting[0].revents != 0 && waiting[1].revents == 0;
 }
 
+void Conversation::end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
+
+/// A peer that has closed its end may have said why: receiving tells.
 Status Conversation::send_bytes(const void* data, size_t bytes) {
   const auto* at = static_cast<const std::byte*>(data);
   while (bytes != 0) {
     const ssize_t sent = ::send(socket_.get(), at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return {};
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return broken_off(peer_, errno);
     if (sent < 0) {
       RONDO_TRY(wait_for_socket(POLLOUT));

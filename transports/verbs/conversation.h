@@ -4,6 +4,8 @@
 // deadline. Used by the thread that connects.
 #pragma once
 
+#include <type_traits>
+
 #include "base/fd.h"
 #include "verbs/wire.h"
 
@@ -21,9 +23,12 @@ class Conversation {
 
   template <class Message>
   Status send(const Message& message) {
+    static_assert(std::has_unique_object_representations_v<Message>);  // no padding, which would be garbage
     return send_bytes(&message, sizeof message);
   }
   Status send_bytes(const void* data, size_t bytes);
+  /// The peer finds the end behind what was sent.
+  void end_sending() const;
   /// RemoteError if the peer talks nonsense; Unsupported, with its reason, if it gives up.
   template <class Message>
   Result<Message> receive() {
@@ -35,9 +40,9 @@ class Conversation {
   }
   Status receive_bytes(void* data, size_t bytes);
 
-  /// Waits until the descriptor is readable; also for a message of the peer if `or_message`. Whether one has
-  /// come and the descriptor is not readable.
-  Result<bool> awaits(int descriptor, bool or_message, const Deadline& deadline) const;
+  /// Waits until the descriptor is readable or, if `or_message`, the peer has sent a message. Whether there
+  /// is a message and the descriptor is not readable.
+  Result<bool> speaks_before(int descriptor, bool or_message, const Deadline& deadline) const;
 
  private:
   Status gave_up(const WireText& reason) const;

@@ -24,7 +24,7 @@ Status offer_index(VerbsPort& port, const GidChoice& choice) {
   const int wanted = *choice.index;
   const std::string present = indices(port.gids);
   std::erase_if(port.gids, [&](const Gid& gid) { return gid.index != wanted; });
-  if (!port.gids.empty()) return {};
+  if (!port.gids.empty() || !choice.is_required) return {};
   return error(Code::InvalidArgument, "{} is {}: port {} has no GID of this index; it has {}",
                choice.variable, wanted, port.name(), present);
 }
@@ -100,7 +100,7 @@ Status offer_gids(VerbsPort& port, const GidChoice& choice,
                   const std::function<bool(std::string_view interface)>& admits) {
   std::erase_if(port.gids, is_empty);
   for (Gid& gid : port.gids) gid.admitted = port.infiniband || admits(gid.interface);
-  if (choice.index) return offer_index(port, choice);
+  if (choice.index && (choice.is_required || !port.infiniband)) return offer_index(port, choice);
   if (port.infiniband) return {};
   const auto wanted = choice.v1 ? GidType::RoceV1 : GidType::RoceV2;
   std::erase_if(port.gids, [&](const Gid& gid) { return gid.type != wanted; });

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which addresses two ports can reach one another by. First each end decides alone which of its GIDs it
-// offers (offer_gids()); then both ends list the pairs to try, in the same order, from the two ports in the
-// start's table (address_pairs()). Nothing here proves that packets pass: a pair that looks right may have no
-// route. Pure functions: any thread.
+// offers (offer_gids()); then both ends know the pairs to try, in the same order (address_pairs()). Nothing
+// here proves that packets pass: a pair that looks right may have no route. Pure functions: any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,8 @@ namespace rondo::verbs {
 struct GidChoice {
   std::string_view variable = "RONDO_IB_GID";  // that says it, for errors
   std::optional<uint8_t> index;
-  bool v1 = false;  // GIDs of RoCE v1 instead of v2
+  bool v1 = false;          // GIDs of RoCE v1 instead of v2
+  bool is_required = true;  // false: a port that lacks the index is not used, as NCCL's users expect
 };
 
 /// Reduces the port's table to the GIDs that connections may use: on RoCE those of v2 unless v1 or an index

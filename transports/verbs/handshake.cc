@@ -34,6 +34,7 @@ Status Handshake::begin(Fd socket) {
 
 void Handshake::run() {
   channel_ = connect();
+  if (!channel_.ok()) conversation_.end_sending();
   over_.store(true, std::memory_order_release);  // pairs with is_over(): the channel is complete
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
@@ -46,26 +47,39 @@ Result<std::unique_ptr<SlotChannel>> Handshake::connect() {
 
 template <class Message>
 Status Handshake::give_up(const Status& reason) {
-  RONDO_TRY(conversation_.send(Message{.gives_up = 1, .reason = wire_text(reason.message())}));
+  static_cast<void>(conversation_.send(Message{.gives_up = 1, .reason = wire_text(reason.message())}));
   return reason;
 }
 
+/// Packets of other partitions are dropped without a word.
+Status Handshake::check_partition(uint32_t peers) const {
+  const uint32_t own = terms_.settings.partition.number();
+  if (own == 0 || peers == 0 || own == peers) return {};
+  return error(Code::Mismatch, "{} is {:#06x} at this end and {:#06x} at the other",
+               terms_.settings.partition.variable, own, peers);
+}
+
+/// The lists of ports go one way after the other: sockets may hold less than both.
 Status Handshake::exchange_ports() {
   auto devices = Devices::open();
   auto ports = devices.ok() ? devices.value()->ports(terms_.settings) : devices.status();
   if (!ports.ok()) return give_up<PortOffer>(ports.status());
   devices_ = devices.take();
   own_ports_ = ports.take();
-  ByteWriter writer;
-  write_ports(writer, own_ports_);
-  std::vector<std::byte> bytes = writer.bytes();
-  RONDO_TRY(conversation_.send(PortOffer{.port_bytes = static_cast<uint32_t>(bytes.size()),
+  ByteWriter own;
+  write_ports(own, own_ports_);
+  if (own.bytes().size() > PortOffer::kMaxPortBytes)
+    return give_up<PortOffer>(error(Code::Unsupported, "{} ports are too many", own_ports_.size()));
+  RONDO_TRY(conversation_.send(PortOffer{.port_bytes = static_cast<uint32_t>(own.bytes().size()),
+                                         .partition = terms_.settings.partition.number(),
                                          .slot_bytes = terms_.params.slot_bytes,
                                          .slots = terms_.params.slots}));
-  RONDO_TRY(conversation_.send_bytes(bytes.data(), bytes.size()));
   RONDO_TRY_ASSIGN(const PortOffer peers, conversation_.receive<PortOffer>());
-  bytes.resize(peers.port_bytes);
+  RONDO_TRY(check_partition(peers.partition));
+  if (terms_.dials) RONDO_TRY(conversation_.send_bytes(own.bytes().data(), own.bytes().size()));
+  std::vector<std::byte> bytes(peers.port_bytes);
   RONDO_TRY(conversation_.receive_bytes(bytes.data(), bytes.size()));
+  if (!terms_.dials) RONDO_TRY(conversation_.send_bytes(own.bytes().data(), own.bytes().size()));
   RONDO_TRY_ASSIGN(peers_ports_, ports_of(bytes));
   return {};
 }
@@ -80,28 +94,28 @@ Result<std::unique_ptr<SlotChannel>> Handshake::propose_paths() {
   PathSearch search(paths_between(own_ports_, peers_ports_, terms_.lane));
   if (!search.current()) return give_up<PathProposal>(no_address());
   PathHistory& history = devices_->history();
-  search.consider([&](const VerbsPath& path) { return history.carried(text(path)); });
+  search.apply([&](const VerbsPath& path) { return history.carried(text(path)); });
   std::string failures;
   bool is_new = false;
   const Deadline deadline = Deadline::in_ms(kSearch_ms);
   for (auto path = search.current(); path && !deadline.passed(); path = search.current()) {
-    PathAttempt::ProofResult outcome;
-    RONDO_TRY_ASSIGN(const auto attempt, propose(*path, outcome));
-    const uint32_t carried = attempt != nullptr ? path->mtu : 0;
-    if (carried != 0 || outcome.too_long == 0) is_new |= history.add(text(*path), carried);
+    PathAttempt::ProofResult result;
+    RONDO_TRY_ASSIGN(const auto attempt, propose(*path, result));
     if (attempt != nullptr) {
-      tell(*path, is_new ? failures : "");
+      is_new |= history.add(text(*path), path->mtu);
+      log_choice(*path, is_new ? failures : "");
       return std::make_unique<SlotChannel>(attempt->take_parts());
     }
-    failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, outcome.failure);
-    search.failed(outcome.too_long);
+    failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
+    if (search.failed(result.too_long)) is_new |= history.add(text(*path), 0);
   }
+  if (search.left() != 0) failures += fmt::format(" {} more were not tried", search.left());
   return give_up<PathProposal>(error(Code::Unsupported,
                                      "no path over InfiniBand or RoCE to rank {} carries messages:{}",
                                      terms_.peer, failures));
 }
 
-void Handshake::tell(const VerbsPath& path, const std::string& failures) const {
+void Handshake::log_choice(const VerbsPath& path, const std::string& failures) const {
   const std::string found =
       fmt::format("rank {} is reached by {}, MTU {}", terms_.peer, text(path), path.mtu);
   if (failures.empty())
@@ -110,18 +124,20 @@ void Handshake::tell(const VerbsPath& path, const std::string& failures) const {
     log().warn("{}, because better paths fail:{}", found, failures);
 }
 
+/// What fails at one end only, as where its port lacks a partition, is a failure of the path too.
 Result<std::unique_ptr<PathAttempt>> Handshake::propose(const VerbsPath& path,
-                                                        PathAttempt::ProofResult& outcome) {
+                                                        PathAttempt::ProofResult& result) {
   auto made = make_attempt(path);
-  if (!made.ok()) return give_up<PathProposal>(made.status());
+  result.failure = made.status().message();
+  if (!made.ok()) return std::unique_ptr<PathAttempt>();
   auto attempt = made.take();
   RONDO_TRY(conversation_.send(PathProposal{.path = path, .contact = attempt->contact()}));
   RONDO_TRY_ASSIGN(const PathAnswer answer, conversation_.receive<PathAnswer>());
-  outcome.failure = answer.reason.data();
-  if (!outcome.failure.empty()) return std::unique_ptr<PathAttempt>();
+  result.failure = answer.reason.data();
+  if (!result.failure.empty()) return std::unique_ptr<PathAttempt>();
   const Status connected = attempt->connect(own_view(path), answer.contact);
-  RONDO_TRY_ASSIGN(outcome, attempt->prove(conversation_, connected));
-  return outcome.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
+  RONDO_TRY_ASSIGN(result, attempt->prove(conversation_, connected));
+  return result.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
 }
 
 Result<std::unique_ptr<SlotChannel>> Handshake::follow_proposals() {
@@ -135,14 +151,14 @@ Result<std::unique_ptr<SlotChannel>> Handshake::follow_proposals() {
 
 Result<std::unique_ptr<PathAttempt>> Handshake::follow(const PathProposal& proposal) {
   auto made = make_attempt(proposal.path);
-  if (!made.ok()) return give_up<PathAnswer>(made.status());
-  auto attempt = made.take();
-  const Status connected = attempt->connect(own_view(proposal.path), proposal.contact);
-  RONDO_TRY(conversation_.send(
-      PathAnswer{.reason = wire_text(connected.message()), .contact = attempt->contact()}));
+  const Status connected =
+      made.ok() ? made.value()->connect(own_view(proposal.path), proposal.contact) : made.status();
+  RONDO_TRY(conversation_.send(PathAnswer{.reason = wire_text(connected.message()),
+                                          .contact = made.ok() ? made.value()->contact() : PairContact()}));
   if (!connected.ok()) return std::unique_ptr<PathAttempt>();
-  RONDO_TRY_ASSIGN(const auto outcome, attempt->prove(conversation_, connected));
-  return outcome.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
+  auto attempt = made.take();
+  RONDO_TRY_ASSIGN(const auto result, attempt->prove(conversation_, connected));
+  return result.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
 }
 
 Result<std::unique_ptr<PathAttempt>> Handshake::make_attempt(const VerbsPath& path) const {

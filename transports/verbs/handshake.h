@@ -17,7 +17,7 @@ namespace rondo::verbs {
 class Handshake {
  public:
   explicit Handshake(const VerbsTerms& terms) : terms_(terms), conversation_(terms.params, terms.peer) {}
-  /// Ends the thread, wherever it is.
+  /// Ends the thread; waits for the kernel if it resolves an address.
   ~Handshake();
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
@@ -40,14 +40,15 @@ class Handshake {
   void run();
   Result<std::unique_ptr<SlotChannel>> connect();
   Status exchange_ports();
+  Status check_partition(uint32_t peers) const;
   Result<std::unique_ptr<SlotChannel>> propose_paths();
   Result<std::unique_ptr<SlotChannel>> follow_proposals();
   /// Tries a path; the attempt if it was proved, else null and why.
-  Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& outcome);
+  Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
   Status no_address() const;
-  /// Logs which path is used; as a warning if it was not the best.
-  void tell(const VerbsPath& path, const std::string& failures) const;
+  /// As a warning if better paths have failed.
+  void log_choice(const VerbsPath& path, const std::string& failures) const;
   Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
   Path own_view(const VerbsPath& path) const;
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }

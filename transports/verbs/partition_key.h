@@ -18,6 +18,9 @@ struct PartitionKey {
   std::string variable;           // that says it, for errors
   std::optional<uint16_t> value;  // bit 15, which marks full members, is ignored
   std::optional<uint16_t> index;  // in the table of each port
+
+  /// Of the partition that `value` names; 0: none.
+  uint32_t number() const { return value.value_or(0) & 0x7fffU; }
 };
 
 /// The index of the key in the port's table: the first key that is valid unless the user says which. A full

@@ -10,7 +10,8 @@
 namespace rondo::verbs {
 namespace {
 
-constexpr int64_t kProof_ms = 1000;      // a lost packet is sent again after 0.27 s
+constexpr int64_t kMinProof_ms = 1000;
+constexpr int64_t kMaxProof_ms = 5000;
 constexpr uint32_t kShortBytes = 8;      // passes any path
 constexpr uint32_t kImmediate = 0x5270;  // of the short message; the other's is one more
 
@@ -63,7 +64,14 @@ uint32_t PathAttempt::length(Message message) const {
   return static_cast<uint32_t>(std::min<uint64_t>(mtu_, parts_.layout.bytes()));
 }
 
+/// Long enough for lost packets to be sent again.
+int64_t PathAttempt::proof_ms() const {
+  const int64_t resend_ms = (int64_t{4096} << terms_.settings.timeout) / 1'000'000;
+  return std::clamp(3 * resend_ms, kMinProof_ms, kMaxProof_ms);
+}
+
 Status PathAttempt::post(Message message) {
+  if (message == kShort) deadline_ = Deadline::in_ms(proof_ms());
   return parts_.pair->post({.id = message,
                             .from = parts_.outgoing->slot(0),
                             .bytes = length(message),
@@ -74,64 +82,71 @@ Status PathAttempt::post(Message message) {
 }
 
 /// The accepting end answers each message: the dialling end may not be in RTR before it has sent its own.
-Status PathAttempt::take(const ibv_wc& completion) {
+void PathAttempt::take(const ibv_wc& completion) {
   if (completion.status != IBV_WC_SUCCESS)
-    return error(Code::RemoteError, "{} (status {})", library().value()->wc_status_str(completion.status),
-                 static_cast<int>(completion.status));
+    return fail(error(Code::RemoteError, "{} (status {})",
+                      library().value()->wc_status_str(completion.status),
+                      static_cast<int>(completion.status)));
   if (completion.wr_id != QueuePair::kReceive) {
     ++sent_;
-    return {};
+    return;
   }
   const auto message = static_cast<Message>(arrived_);
   const bool expected = arrived_ < kMessages && completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
                         ntohl(completion.imm_data) == kImmediate + message &&
                         completion.byte_len == length(message);
-  if (!expected) return error(Code::RemoteError, "a message came that was not expected");
+  if (!expected) return fail(error(Code::RemoteError, "a message came that was not expected"));
   ++arrived_;
-  return terms_.dials ? Status() : post(message);
+  if (!terms_.dials) fail(post(message));
 }
 
 /// Whether anything has come.
-Result<bool> PathAttempt::advance() {
-  RONDO_TRY_ASSIGN(const auto found, parts_.pair->poll());
-  for (const ibv_wc& completion : found) RONDO_TRY(take(completion));
-  return !found.empty();
+bool PathAttempt::advance() {
+  const auto found = parts_.pair->poll();
+  fail(found.status());
+  if (!found.ok()) return true;
+  for (const ibv_wc& completion : found.value())
+    if (failure_.ok()) take(completion);
+  return !found.value().empty();
 }
 
 /// The peer's verdict may come before the own completions.
-Status PathAttempt::sleep(Conversation& conversation, const Deadline& deadline) {
-  if (deadline.passed())
-    return sent_ == 0 ? error(Code::Timeout, "no answer in {} ms", kProof_ms)
-                      : error(Code::Timeout, "messages of {} bytes do not pass", length(kFull));
-  RONDO_TRY_ASSIGN(const bool has_spoken, conversation.awaits(parts_.pair->descriptor(), !peers_, deadline));
+Status PathAttempt::await_progress(Conversation& conversation) {
+  if (deadline_.passed()) {
+    fail(arrived_ == 0 ? error(Code::Timeout, "no answer in {} ms", proof_ms())
+                       : error(Code::Timeout, "messages of {} bytes do not pass", length(kFull)));
+    return {};
+  }
+  RONDO_TRY_ASSIGN(const bool has_spoken,
+                   conversation.speaks_before(parts_.pair->descriptor(), !peers_, deadline_));
   if (!has_spoken) return {};
   RONDO_TRY_ASSIGN(peers_, conversation.receive<PathVerdict>());
-  return peers_->reason[0] == '\0' ? Status() : error(Code::RemoteError, "{}", peers_->reason.data());
+  if (peers_->reason[0] != '\0') fail(error(Code::RemoteError, "{}", peers_->reason.data()));
+  return {};
 }
 
 Status PathAttempt::exchange(Conversation& conversation) {
-  const Deadline deadline = Deadline::in_ms(kProof_ms);
   if (terms_.dials)
-    for (const Message message : {kShort, kFull}) RONDO_TRY(post(message));
-  while (!is_proved()) {
-    RONDO_TRY_ASSIGN(bool moved, advance());
-    if (moved) continue;
-    RONDO_TRY(parts_.pair->arm());
-    RONDO_TRY_ASSIGN(moved, advance());
-    if (!moved) RONDO_TRY(sleep(conversation, deadline));
+    for (const Message message : {kShort, kFull}) fail(post(message));
+  while (failure_.ok() && !is_proved()) {
+    if (advance()) continue;
+    fail(parts_.pair->arm());
+    if (!advance()) RONDO_TRY(await_progress(conversation));
   }
-  return parts_.pair->post_receives(kMessages);
+  if (failure_.ok()) fail(parts_.pair->post_receives(kMessages));
+  return {};
 }
 
 Result<PathAttempt::ProofResult> PathAttempt::prove(Conversation& conversation, const Status& connected) {
-  const Status own = connected.ok() ? exchange(conversation) : connected;
-  RONDO_TRY(conversation.send(PathVerdict{.reason = wire_text(own.message())}));
+  fail(connected);
+  if (failure_.ok()) RONDO_TRY(exchange(conversation));
+  RONDO_TRY(conversation.send(PathVerdict{.reason = wire_text(failure_.message())}));
   if (!peers_) {
     RONDO_TRY_ASSIGN(peers_, conversation.receive<PathVerdict>());
   }
-  ProofResult outcome{.failure = own.message(), .too_long = sent_ != 0 ? length(kFull) : 0};
-  if (own.ok()) outcome.failure = peers_->reason.data();
-  return outcome;
+  const bool carries_short = sent_ != 0 && arrived_ != 0;
+  return ProofResult{.failure = failure_.ok() ? peers_->reason.data() : failure_.message(),
+                     .too_long = carries_short ? length(kFull) : 0};
 }
 
 }  // namespace rondo::verbs

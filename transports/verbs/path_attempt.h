@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // PathAttempt: a queue pair and slots on one path between two ports. A path is proved before it is believed:
-// each end sends a short message and one of the path's MTU, and waits a second for those of the other. Used
-// by the thread that connects.
+// each end sends a short message and one of the path's MTU, and waits a second or more for those of the
+// other. Used by the thread that connects.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "verbs/conversation.h"
@@ -40,18 +41,25 @@ class PathAttempt {
   uint32_t length(Message message) const;
   Status post(Message message);
   Status exchange(Conversation& conversation);
-  Status sleep(Conversation& conversation, const Deadline& deadline);
-  Result<bool> advance();
-  Status take(const ibv_wc& completion);
+  int64_t proof_ms() const;
+  Status await_progress(Conversation& conversation);
+  bool advance();
+  void take(const ibv_wc& completion);
+  void fail(const Status& status) {
+    if (failure_.ok()) failure_ = status;
+  }
   bool is_proved() const { return sent_ == kMessages && arrived_ == kMessages; }
 
   const VerbsTerms terms_;
   SlotChannel::ChannelParts parts_;
   PairContact contact_;
   uint32_t mtu_ = 0;
+  Status failure_;     // of the path
   uint32_t sent_ = 0;  // and acknowledged
   uint32_t arrived_ = 0;
   std::optional<PathVerdict> peers_;  // once it has come
+  /// Begins with the own first message: the peer's kernel may take long until it can send or receive.
+  Deadline deadline_ = Deadline::in_ms(std::numeric_limits<int64_t>::max());
 };
 
 }  // namespace rondo::verbs

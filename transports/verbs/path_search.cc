@@ -43,12 +43,12 @@ std::string path_text(const VerbsPath& path, const std::vector<VerbsPort>& diall
   return fmt::format("{} to {}", end_text(path.dialler, dialler), end_text(path.acceptor, acceptor));
 }
 
-void PathSearch::consider(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried) {
+void PathSearch::apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried) {
   std::vector<VerbsPath> dead;
   std::erase_if(paths_, [&](VerbsPath& path) {
     const auto mtu = carried(path);
     if (mtu == 0) dead.push_back(path);
-    if (mtu && *mtu != 0) path.mtu = *mtu;
+    if (mtu && *mtu != 0) path.mtu = std::min(path.mtu, *mtu);
     return mtu == 0;
   });
   paths_.insert(paths_.end(), dead.begin(), dead.end());
@@ -58,13 +58,14 @@ std::optional<VerbsPath> PathSearch::current() const {
   return at_ < paths_.size() ? std::optional(paths_[at_]) : std::nullopt;
 }
 
-void PathSearch::failed(uint32_t too_long) {
+bool PathSearch::failed(uint32_t too_long) {
   uint32_t& mtu = paths_[at_].mtu;
-  if (std::min(too_long, mtu) <= kMinMtu) {
+  const bool leaves = std::min(too_long, mtu) <= kMinMtu;
+  if (leaves)
     ++at_;
-    return;
-  }
-  while (mtu >= too_long) mtu /= 2;
+  else
+    while (mtu >= too_long) mtu /= 2;
+  return leaves;
 }
 
 }  // namespace rondo::verbs

@@ -42,14 +42,15 @@ class PathSearch {
  public:
   explicit PathSearch(std::vector<VerbsPath> paths) : paths_(std::move(paths)) {}
 
-  /// Tries paths that carried nothing last, and the others with the MTU that they carried. `carried`: as
-  /// PathHistory::carried().
-  void consider(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried);
+  /// Tries paths that have carried messages with no longer MTU than they did, and after all others those that
+  /// have carried nothing. `carried`: as PathHistory::carried().
+  void apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried);
   /// The path to try; nothing if none is left.
   std::optional<VerbsPath> current() const;
-  /// It does not carry messages of its MTU. If it carries short ones but none of `too_long` bytes, a shorter
-  /// MTU is next; if it carries nothing (0), another path.
-  void failed(uint32_t too_long);
+  size_t left() const { return paths_.size() - at_; }
+  /// The current path does not carry messages of its MTU. If it carries short ones but none of `too_long`
+  /// bytes, a shorter MTU is next; if it carries nothing (0), another path. Whether the path is left.
+  bool failed(uint32_t too_long);
 
  private:
   std::vector<VerbsPath> paths_;

@@ -17,6 +17,8 @@ constexpr size_t kMaxInterfaceName = 15;
 constexpr uint8_t kMtus = 5;      // each twice as long as the one before
 constexpr uint8_t kAdmitted = 4;  // beside the type, which has 2 bits
 constexpr uint8_t kMaxPrefixBits = 128;
+constexpr uint16_t kMaxGids = 256;  // of a port: their index has 8 bits
+constexpr uint16_t kMaxPorts = 256;
 
 void write_name(ByteWriter& writer, std::string_view name) {
   writer.put(static_cast<uint8_t>(name.size()));
@@ -115,6 +117,7 @@ VerbsPort VerbsPort::read(ByteReader& reader) {
                      std::isfinite(port.rate) && port.rate >= 0;
   if (!sound) reader.fail();
   const auto gids = reader.get<uint16_t>();
+  if (gids > kMaxGids) reader.fail();
   for (uint16_t i = 0; i < gids && reader.ok(); ++i) port.gids.push_back(read_gid(reader));
   return port;
 }
@@ -132,6 +135,7 @@ void write_ports(ByteWriter& writer, const std::vector<VerbsPort>& ports) {
 
 std::vector<VerbsPort> read_ports(ByteReader& reader) {
   const auto count = reader.get<uint16_t>();
+  if (count > kMaxPorts) reader.fail();
   std::vector<VerbsPort> ports;
   for (uint16_t i = 0; i < count && reader.ok(); ++i) ports.push_back(VerbsPort::read(reader));
   return ports;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// VerbsPort: a usable port of an InfiniBand or RoCE device, as every rank of a session knows it from the
-// start's table. Both ends of a connection hold the same two ports, so pure functions of them decide alike.
-// Plain data.
+// VerbsPort: a usable port of an InfiniBand or RoCE device. Both ends of a connection hold the same two
+// ports, which they exchange when they meet, so pure functions of them decide alike. Plain data.
 #pragma once
 
 #include <cstdint>

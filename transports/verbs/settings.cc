@@ -82,6 +82,7 @@ class SettingsReader {
       out_.gid.v1 = same_word(*own, "v1");
       return {};
     }
+    out_.gid.is_required = own.has_value();
     if (!own) out_.gid.variable = kGidIndex.nccl;
     if (!own || in_range(kGidIndex, *own)) return read_number(kGidIndex, out_.gid.index);
     return error(Code::InvalidArgument,

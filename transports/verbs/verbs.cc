@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs transport: ranks of any hosts that reach one another by InfiniBand or RoCE.
+#include <mutex>
+
 #include "base/log.h"
 #include "base/settings.h"
 #include "common/params.h"
@@ -31,7 +33,10 @@ Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
   RONDO_TRY(check_params(params));
   RONDO_TRY(verbs::library().status());
   RONDO_TRY_ASSIGN(verbs::VerbsSettings settings, verbs::read_settings(variable));
-  for (const std::string& sentence : settings.ignored) log().info("{}", sentence);
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    for (const std::string& sentence : settings.ignored) log().info("{}", sentence);
+  });
   auto connection =
       std::make_unique<verbs::VerbsConnection>(verbs::VerbsTerms{.params = agreed(params),
                                                                  .session = link->key().session,

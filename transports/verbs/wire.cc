@@ -51,6 +51,7 @@ WireText wire_text(const std::string& text) {
 Status check(const PortOffer& offer, const AgreedParams& own) {
   RONDO_TRY(check_start(offer, "magic of the offer"));
   if (offer.version != PortOffer::kVersion) return nonsense("version", offer.version);
+  if (offer.gives_up != 0) return {};
   RONDO_TRY(compare(own, {offer.slot_bytes, offer.slots, 0}));
   return in_range("port_bytes", offer.port_bytes, 0, PortOffer::kMaxPortBytes);
 }
@@ -66,7 +67,8 @@ Status check(const PathAnswer& answer, const AgreedParams& own) {
 }
 
 Status check(const PathVerdict& verdict, const AgreedParams& /*own*/) {
-  return check_start(verdict, "magic of the verdict");
+  RONDO_TRY(check_start(verdict, "magic of the verdict"));
+  return in_range("gives_up", verdict.gives_up, 0, 0);
 }
 
 Result<std::vector<VerbsPort>> ports_of(const std::vector<std::byte>& bytes) {

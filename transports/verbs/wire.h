@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two ends of a connection tell one another over their socket. While they connect: a PortOffer each
-// way; then for each path that is tried a PathProposal of the dialling end, an PathAnswer, and a PathVerdict
+// way; then for each path that is tried a PathProposal of the dialling end, a PathAnswer, and a PathVerdict
 // each way. When an end closes: a Farewell. What comes from the peer is checked field by field. Plain data,
 // little-endian.
 #pragma once
@@ -31,6 +31,8 @@ struct PortOffer {
   uint32_t gives_up = 0;  // 1: the sender can make no connection
   WireText reason{};
   uint32_t port_bytes = 0;
+  uint32_t partition = 0;  // that the user has set, without bit 15; 0: none
+  uint32_t reserved = 0;
   uint64_t slot_bytes = 0;
   uint64_t slots = 0;
 };
@@ -56,7 +58,7 @@ struct PathProposal {
   PairContact contact;
 };
 
-/// The accepting end is in RTS, or has no address for the peer.
+/// The accepting end is in RTS, or says why it cannot use this path.
 struct PathAnswer {
   static constexpr uint32_t kMagic = 0x61627652;  // "Rvba"
 
@@ -71,7 +73,7 @@ struct PathVerdict {
   static constexpr uint32_t kMagic = 0x76627652;  // "Rvbv"
 
   uint32_t magic = kMagic;
-  uint32_t gives_up = 0;
+  uint32_t gives_up = 0;  // always
   WireText reason{};
 };
 

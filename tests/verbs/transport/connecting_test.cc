@@ -68,6 +68,13 @@ TEST_CASE("a kernel that takes its time to resolve an address blocks no call") {
         }) == "");
 }
 
+TEST_CASE("a kernel may take longer than a path has to be proved") {
+  CHECK(in_process({{"_RTR_MS", "1200"}, {"_GIDS", "v2 10.1.%p.%h lo"}}, [] {
+          Ends ends = two_ends();
+          await_connected(ends);
+        }) == "");
+}
+
 TEST_CASE("an end can be closed while the kernel resolves its address") {
   CHECK(in_process({{"_RTR_MS", "300"}}, [] {
           Ends ends = two_ends();
@@ -86,12 +93,36 @@ TEST_CASE("an end that cannot connect tells the other why") {
             }
           }) == "");
   };
-  both_say({{"_FAIL", "register:1"}}, "registering ");
+  both_say({{"_FAIL", "register:1"}, {"_GIDS", "v2 10.1.%p.%h lo"}}, "registering ");
   both_say({{"_FAIL", "rtr:1"}, {"_GIDS", "v2 10.1.%p.%h lo"}},
            "moving a queue pair to RTR on rondo_0: Connection timed out");
   both_say({{"_DEVICES", "none"}}, "this host has no device");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "no InfiniBand or RoCE port of this host reaches one of rank");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "rondo_0:1 here has no GID to offer");
+}
+
+TEST_CASE("an end learns why the other one alone cannot connect") {
+  for (const bool other_dials : {true, false}) {
+    const test::Folder folder;
+    CHECK(in_process({{"", folder.path()}}, [&] {
+            Ends ends;
+            ends.wire->prepare(Route::Tcp, 1);
+            Process other_host([&] {
+              ::setenv("RONDO_STANDIN_VERBS_DEVICES", "none", 1);
+              auto& end = other_dials ? ends.dialler : ends.acceptor;
+              end = connected(ends, other_dials);
+              require_words(await_failure(*end), Code::Unsupported, "this host has no device");
+            });
+            auto& end = other_dials ? ends.acceptor : ends.dialler;
+            end = connected(ends, !other_dials);
+            require_words(
+                await_failure(*end), Code::Unsupported,
+                fmt::format("rank {} cannot connect over verbs: InfiniBand verbs cannot be used: this "
+                            "host has no device",
+                            other_dials ? 0 : 1));
+            require(other_host.wait().failure().empty(), "the other end");
+          }) == "");
+  }
 }
 
 /// What the accepting end makes of bytes from a dialling one.

@@ -5,6 +5,7 @@
 #include "../../transports/ends.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "folder.h"
 #include "in_process.h"
 #include "process.h"
 
@@ -69,6 +70,29 @@ TEST_CASE("connections are in the partition that RONDO_IB_PKEY or NCCL_IB_PKEY n
       path_under("RONDO_IB_PKEY", "0x8003", standin)
           .find("RONDO_IB_PKEY is 0x8003: the partition keys of port rondo_0:1 are 0xffff (index 0), 0x8002 "
                 "(index 1)") != std::string::npos);
+}
+
+TEST_CASE("ends in different partitions are told so") {
+  const test::Folder folder;
+  CHECK(in_process({{"", folder.path()}, {"_PKEYS", "0x8001,0x8002"}}, [] {
+          const auto failure_with = [](Ends& ends, bool dials, const char* partition) {
+            ::setenv("RONDO_IB_PKEY", partition, 1);
+            auto end = ends.connect(*transport_by_name("verbs").value(), test::small_params(), dials).take();
+            require(test::eventually([&] { return !end->acquire() && !end->status().ok(); }), "connected");
+            return end->status();
+          };
+          Ends ends;
+          ends.wire->prepare(Route::Tcp, 1);
+          test::Process other([&] {
+            const Status status = failure_with(ends, false, "0x8001");
+            require(status.code() == Code::Mismatch, status.message());
+          });
+          const Status status = failure_with(ends, true, "0x8002");
+          require(status.code() == Code::Mismatch, status.message());
+          require(status.message() == "RONDO_IB_PKEY is 0x0002 at this end and 0x0001 at the other",
+                  status.message());
+          require(other.wait().failure().empty(), "the other end");
+        }) == "");
 }
 
 /// How many ms a connection takes to fail once nothing passes any more.
