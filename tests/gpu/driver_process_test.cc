@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties of a whole process: its start and end, its devices, injected faults, and hardware queues.
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.h"
@@ -153,7 +156,15 @@ TEST_CASE("in a process that resets a device", "[.]") {
   const CUdeviceptr word = make_memory(4);
   REQUIRE_CU(cuStreamWaitValue32, waiting, word, 1, CU_STREAM_WAIT_VALUE_EQ);
   REQUIRE_CU(cuMemsetD32Async, word, 3, 1, waiting);
-  REQUIRE_CU(cuDevicePrimaryCtxReset, 0);
+  std::atomic<bool> is_reset = false;
+  std::thread resets([&] {
+    CHECK_CU(cuDevicePrimaryCtxReset, 0);
+    is_reset = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(!is_reset);  // the stream still waits
+  CHECK_CU(cuMemsetD32Async, word, 1, 1, make_stream());
+  resets.join();
   unsigned long long now = 0;
   CUdeviceptr memory = 0;
   CHECK(CU(cuCtxGetId)(current.context(), &now) == CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ inline bool children_lack_gpus(int needed = 1) {
                        }).wait();
   if (!outcome.ok) WARN("skipped: needs " << needed << " GPUs, " << outcome.failure());
   return !outcome.ok;
+}
+
+/// Whether this is a real GPU, on which a test cannot make the driver fail; reports that the test is skipped.
+inline bool lacks_standin() {
+  if (std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr) return false;
+  WARN("skipped: needs the stand-in for CUDA's driver");
+  return true;
 }
 
 inline void require_ok(const Status& status) { require(status.ok(), status.message()); }

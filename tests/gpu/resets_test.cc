@@ -68,7 +68,7 @@ TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
   }));
 }
 
-TEST_CASE("a GPU reset under a waiting stream is waited for until the deadline if no call reports it") {
+TEST_CASE("a GPU reset under a stream whose peer never comes returns once the deadline has released the stream") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
   WorldOptions options = processes(2, {"cuda:0"}, folder.with({kTight}));
@@ -77,12 +77,12 @@ TEST_CASE("a GPU reset under a waiting stream is waited for until the deadline i
     Device device(0);
     int64_t* const data = device.ints(kCount, 1);
     sum(rank, data, nullptr);
-    if (rank.rank == 0) {
-      sleep_ms(500);
+    if (rank.rank == 1) {
       sum(rank, data, device.handle());
-    } else {
-      sum(rank, data, device.handle());
+      const double start = seconds_now();
       reset(0);
+      const double took = seconds_now() - start;
+      require(took > 1 && took < 1.5 + kSoon_s, "the reset took " + std::to_string(took) + " s");
     }
     require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout");
     require_over_soon(rank);
@@ -103,25 +103,27 @@ TEST_CASE("rondo_destroy() returns after a reset that no call has noticed") {
   }));
 }
 
-TEST_CASE("a GPU reset during a message is named") {
+TEST_CASE("a GPU reset during a message waits for it, and the next message names the reset") {
   if (children_lack_gpus()) return;
   for (const bool on_stream : {false, true}) {
     INFO((on_stream ? "on a stream" : "blocking"));
     expect_success(run_world(processes(2, {"cuda:0"}), [&](Rank& rank) {
       Device device(0);
       int64_t* const data = device.ints(kCount, 1);
-      const auto receive = [&](rondo_stream_t stream) {
-        return rondo_recv(data, kCount, RONDO_INT64, 1 - rank.rank, 0, rank.comm, stream, nullptr);
-      };
       if (rank.rank == 0) {
+        sleep_ms(300);
+        check(rondo_send(data, kCount, RONDO_INT64, 1, 0, rank.comm, nullptr), rank.comm);
         require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "no rank reported it");
       } else {
+        const auto receive = [&](rondo_stream_t stream) {
+          return rondo_recv(data, kCount, RONDO_INT64, 0, 0, rank.comm, stream, nullptr);
+        };
         if (on_stream) check(receive(device.handle()), rank.comm);
         std::thread resets([] { reset(0); });
-        if (on_stream) resets.join();
-        const rondo_status_t status = receive(nullptr);
-        if (resets.joinable()) resets.join();
-        check_reset(status, rank, 1);
+        const rondo_status_t during = on_stream ? RONDO_OK : receive(nullptr);
+        resets.join();
+        if (during != RONDO_OK) check_reset(during, rank, 1);
+        check_reset(receive(nullptr), rank, 1);
       }
       require_over_soon(rank);
     }));
@@ -195,11 +197,8 @@ TEST_CASE("Rondo does not free what a process allocates after it has reset a GPU
   }));
 }
 
-/// Only the stand-in can make kernels fail.
-bool can_break_kernels() { return std::getenv("RONDO_STANDIN_PROCESSORS") != nullptr; }
-
 TEST_CASE("ranks without a GPU continue after the process has broken one") {
-  if (children_lack_gpus() || !can_break_kernels()) return;
+  if (children_lack_gpus() || lacks_standin()) return;
   const WorldOptions options{.nranks = 1, .environment = {{"RONDO_STANDIN_FAIL", "rondo_fold_list:1:700"}}};
   expect_success(run_world(options, [](Rank&) {
     rondo_comm_t alone = nullptr;
@@ -223,7 +222,7 @@ TEST_CASE("ranks without a GPU continue after the process has broken one") {
 }
 
 TEST_CASE("a kernel that breaks its GPU is named on all ranks") {
-  if (children_lack_gpus() || !can_break_kernels()) return;
+  if (children_lack_gpus() || lacks_standin()) return;
   const TurnsFolder folder;
   for (const bool on_stream : {false, true}) {
     INFO((on_stream ? "on streams" : "blocking"));

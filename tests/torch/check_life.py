@@ -14,7 +14,7 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 
-from world import FORK, enter, raises, run
+from world import FORK, enter, finish, raises, run
 
 
 def total(group=None):
@@ -87,6 +87,7 @@ def async_calls(rank, size):
         works.append(dist.all_reduce(tensor, async_op=True))
     for work in works:
         work.wait()
+        finish()
         assert work.is_completed()
     assert all(tensor.eq(sum(range(size)) + size * i).all() for i, tensor in enumerate(tensors))
     future = dist.all_reduce(torch.ones(4), async_op=True).get_future()

@@ -22,6 +22,7 @@ warnings.simplefilter("ignore")  # torch's own, about its future
 torch.set_num_threads(1)  # also because a thread pool does not survive a fork
 FORK = multiprocessing.get_context("fork")
 BACKEND = os.environ.get("RONDO_TORCH_BACKEND", "rondo")
+DEVICE = os.environ.get("RONDO_TEST_TORCH_DEVICE", "cpu")  # "cuda": tensors are on one GPU, which all ranks share
 
 
 def enter(rank, size, file, timeout_s=60, backend=BACKEND):
@@ -29,8 +30,15 @@ def enter(rank, size, file, timeout_s=60, backend=BACKEND):
                             timeout=datetime.timedelta(seconds=timeout_s))
 
 
+def finish():
+    """Waits for the GPU, which may still be busy after wait() has returned."""
+    if DEVICE != "cpu":
+        torch.cuda.synchronize()
+
+
 def _child(body, rank, size, file, options, said):
     try:
+        torch.set_default_device(DEVICE)
         if options.pop("init", True):
             enter(rank, size, file, **options)
         body(rank, size)

@@ -24,6 +24,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_MAX_CTAS", true, "the same, if NCCL_MAX_NCHANNELS is not set"},
     {"NCCL_SHM_DISABLE", true, "1: ranks use tcp, as with RONDO_TRANSPORT=tcp"},
     {"NCCL_COMM_BLOCKING", true, "0: communicators are non-blocking, unless their config says otherwise"},
+    {"NCCL_VERSION", true, "nothing: NVIDIA's container images set it to the NCCL that they contain"},
     {"NCCL_DEBUG_SUBSYS", false, "the log is not divided by subsystems"},
     {"NCCL_DEBUG_TIMESTAMP_FORMAT", false, "lines have no timestamp; those of RONDO_LOG=info do"},
     {"NCCL_SOCKET_FAMILY", false, "addresses of both families are tried; choose by RONDO_SOCKET_IFNAME"},

@@ -38,8 +38,10 @@ CUresult release(Context& context, Lock& lock) {
   return CUDA_SUCCESS;
 }
 
-/// Waits for a running kernel.
+/// Waits for all streams, as NVIDIA's driver does; drops what is enqueued meanwhile.
 void reset(Context& context, Lock& lock) {
+  if (!context.active()) return;
+  wait_unlocked(lock, work_of(context));
   if (!context.active()) return;
   context.error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   drop_work(context, lock);

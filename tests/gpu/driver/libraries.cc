@@ -61,12 +61,13 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle, const char* name
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) {
-  return call(__func__, [&](Lock&) {
+  return call(__func__, [&](Lock& lock) {
     Context* context = nullptr;
     STANDIN_REQUIRE(function != nullptr, CUDA_ERROR_INVALID_VALUE);
     STANDIN_TRY(use_context(context));
     const auto kernel = driver().kernels.find(handle);
     STANDIN_REQUIRE(kernel != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    wait_unlocked(lock, work_of(*context));
     *function = driver().functions.add(std::make_shared<CUfunc_st>(CUfunc_st{kernel->kernel, context}));
     return CUDA_SUCCESS;
   });
