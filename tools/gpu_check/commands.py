@@ -29,6 +29,9 @@ COLLECTIVES = (
     "all_reduce --memory cuda --devices 0 --ranks 2 -b 8 -e 64M -f 8 --limits",
     "all_reduce --memory cuda --devices 0 --ranks 4 -b 8 -e 64M -f 8 --limits",
     "all_reduce --memory cuda --devices 0 -t 2 --transport tcp -b 8 -e 16M -f 8",
+    "all_reduce --memory cuda --devices 0 -t 4 --algorithm one_shot -b 8 -e 64K -f 8",
+    "all_reduce --memory cuda --devices 0 -t 4 --algorithm ring -b 8 -e 64M -f 8",
+    "CUDA_DEVICE_MAX_CONNECTIONS=1 send_recv --memory cuda --devices 0 --ranks 2 -b 8 -e 64M -f 8",
     "all --memory cuda --devices 0 -t 4 -b 8 -e 8M -f 1024",
     "all --memory cuda --devices 0 --ranks 4 -b 8 -e 8M -f 1024",
 )
@@ -50,5 +53,6 @@ EVERY_GPU = (
 
 # Tools of compute-sanitizer, the test that each runs (by its name in meson), and arguments for the test.
 SANITIZER = (
-    ("memcheck", "gpu-device", ""),
+    ("memcheck", "gpu-device", "'many folds*'"),
+    ("memcheck", "gpu-device", "'the GPU scales*'"),
 )
