@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/proxy.h"
 
-#include <algorithm>
-#include <chrono>
+#include <atomic>
+#include <exception>
+#include <utility>
 
 #include "base/backoff.h"
+#include "base/park.h"
 #include "base/quiet_thread.h"
 
 namespace rondo {
-namespace {
-
-constexpr std::chrono::milliseconds kIdle{2};  // poll interval while no work is busy
-
-}  // namespace
 
 Proxy& Proxy::get() {
   static auto& proxy = *new Proxy;  // leaked: communicators may outlive static objects
@@ -43,27 +40,33 @@ void Proxy::remove(ProxyClient* work) {
     std::erase(all_, work);
     last = all_.empty();
   }
-  if (last && thread_.joinable()) thread_.join();
+  if (!last || !thread_.joinable()) return;
+  wake();
+  thread_.join();
 }
 
+void Proxy::wake() {
+  std::atomic_ref(woken_).fetch_add(1, std::memory_order_release);
+  rondo::wake(asleep_);
+}
+
+/// GPUs wake no thread: after a call has been issued, and after each message, the proxy polls at first
+/// without sleeping.
 void Proxy::loop() {
-  Backoff patience(true);
+  uint64_t seen = 0;
+  Backoff patience(true, [&](int64_t ns) { park(AwaitedCounter{&woken_, seen, &asleep_}, ns); });
   for (;;) {
-    bool moved = false;
-    bool busy = false;
-    std::unique_lock lock(mutex_);
-    if (all_.empty()) return;
-    for (ProxyClient* work : all_) {
-      moved = work->serve() || moved;
-      busy = busy || work->busy();
+    const uint64_t woken = std::atomic_ref(woken_).load(std::memory_order_acquire);
+    bool moved = std::exchange(seen, woken) != woken;
+    {
+      const std::lock_guard lock(mutex_);
+      if (all_.empty()) return;
+      for (ProxyClient* work : all_) moved = work->serve() || moved;
     }
-    if (moved || busy) lock.unlock();
     if (moved)
       patience.reset();
-    else if (busy)
-      patience.wait();
     else
-      changed_.wait_for(lock, kIdle);
+      patience.wait();
   }
 }
 

@@ -52,6 +52,7 @@ Status issue_device_executor(std::span<const LocalGroup::LocalCall> local_calls)
       for (const LocalGroup::LocalCall& local_call : local_calls)
         if (local_call.device == leader.device) RONDO_TRY(calls_of(local_call)->issued(leader.stream));
     }
+    Proxy::get().wake();
     return {};
   });
 }

@@ -157,8 +157,6 @@ void GpuMessages::forget_ended() {
   for (auto& message : messages_)
     if (message->over()) spare_.push_back(message->take_memory());
   std::erase_if(messages_, [](const auto& message) { return message->over(); });
-  busy_ = std::any_of(messages_.begin(), messages_.end(),
-                      [](const auto& one) { return one->under_way() || !one->replayed(); });
 }
 
 /// Diagnoses stalled messages.

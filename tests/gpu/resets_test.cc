@@ -68,7 +68,8 @@ TEST_CASE("a GPU reset under a waiting stream is named on all ranks") {
   }));
 }
 
-TEST_CASE("a GPU reset under a stream whose peer never comes returns once the deadline has released the stream") {
+TEST_CASE(
+    "a GPU reset under a stream whose peer never comes returns once the deadline has released the stream") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
   WorldOptions options = processes(2, {"cuda:0"}, folder.with({kTight}));

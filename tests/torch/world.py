@@ -26,8 +26,10 @@ DEVICE = os.environ.get("RONDO_TEST_TORCH_DEVICE", "cpu")  # "cuda": tensors are
 
 
 def enter(rank, size, file, timeout_s=60, backend=BACKEND):
+    # On GPUs the first call must be one that all ranks make, unless their device is known.
+    place = {} if DEVICE == "cpu" else {"device_id": torch.device(DEVICE, 0)}
     dist.init_process_group(backend, init_method=f"file://{file}", rank=rank, world_size=size,
-                            timeout=datetime.timedelta(seconds=timeout_s))
+                            timeout=datetime.timedelta(seconds=timeout_s), **place)
 
 
 def finish():

@@ -3,7 +3,7 @@
 // monitors their calls. One per process, while it has clients. It never calls CUDA.
 #pragma once
 
-#include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -18,21 +18,20 @@ class Proxy {
     virtual ~ProxyClient() = default;
     /// Does what it can without blocking; true if it made progress. On the proxy's thread.
     virtual bool serve() = 0;
-    /// Whether there will be more to do soon.
-    virtual bool busy() const = 0;
   };
 
   static Proxy& get();
   void add(ProxyClient* work);
   /// Once this returns, the work is no longer served.
   void remove(ProxyClient* work);
-  /// A hint that there may be something to do; without it the proxy notices a little later.
-  void wake() { changed_.notify_one(); }
+  /// A hint that there will be something to do; without it the proxy notices some milliseconds later.
+  void wake();
 
  private:
   void loop();
-  std::mutex mutex_;  // held while work is served
-  std::condition_variable changed_;
+  std::mutex mutex_;     // held while work is served
+  uint64_t woken_ = 0;   // atomic; how often
+  uint32_t asleep_ = 0;  // atomic; see park.h
   std::vector<ProxyClient*> all_;
   std::mutex thread_mutex_;  // guards starting and joining the thread
   std::thread thread_;

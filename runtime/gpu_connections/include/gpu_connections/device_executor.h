@@ -79,7 +79,6 @@ class DeviceExecutor final : public Task, public Proxy::ProxyClient {
   Status drain(const Deadline& deadline);
 
   bool serve() override;
-  bool busy() const override { return busy_; }
 
  private:
   /// Algorithm, root, varying, commutative, protocol, channels.

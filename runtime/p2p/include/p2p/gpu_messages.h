@@ -55,7 +55,6 @@ class GpuMessages final : public Proxy::ProxyClient {
 
   int device() const { return device_; }
   bool serve() override;
-  bool busy() const override { return busy_; }
 
  private:
   Result<Placed> place(const Asked& asked);
@@ -77,7 +76,6 @@ class GpuMessages final : public Proxy::ProxyClient {
   std::vector<gpu::Memory> spare_;                   // freed at the end: in CUDA that may wait for streams
   // Used only by the proxy's thread:
   Status failure_;
-  bool busy_ = false;   // more work is expected soon
   bool waits_ = false;  // for a peer
   bool cancelled_ = false;
   uint64_t next_ticket_ = 1;
