@@ -46,15 +46,20 @@ install_torch() (
   printf '%s\n' "${TORCH_REQUIREMENTS[*]}" > "$folder/requirements"
 )
 
-# torch_environment: sets TORCH_ENV to the environment's folder; fails, with the reason, if it cannot be made.
-# RONDO_TORCH=0: fails; RONDO_TORCH=1: not having one is fatal.
-torch_environment() {
-  local log why folder
+# torch_allowed: fails, with the reason, if RONDO_TORCH=0.
+torch_allowed() {
   case ${RONDO_TORCH:-} in
     '' | 1) ;;
     0) say "Tests with PyTorch are skipped (RONDO_TORCH=0)."; return 1 ;;
     *) fail_usage "RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (PyTorch is required)" ;;
   esac
+}
+
+# torch_environment: sets TORCH_ENV to the environment's folder; fails, with the reason, if it cannot be made.
+# RONDO_TORCH=0: fails; RONDO_TORCH=1: not having one is fatal.
+torch_environment() {
+  local log why folder
+  torch_allowed || return 1
   folder=$(torch_folder)
   if ! torch_complete "$folder"; then
     say "Installing PyTorch $TORCH_VERSION from PyPI into $folder (5.5 GB, once; RONDO_TORCH=0 avoids this) ..."
