@@ -64,8 +64,7 @@ TEST_CASE("the verifier catches deliberately broken schedules") {
     const Algorithm* algorithm;
     Shape shape;
   };
-  const std::vector<int> numbers =
-      kSanitized ? std::vector<int>{2, 3, 4} : std::vector<int>{2, 3, 4, 5, 7, 8};
+  const std::vector<int> numbers = kSanitized ? std::vector<int>{2, 3} : std::vector<int>{2, 3, 4, 5, 7, 8};
   std::vector<Job> jobs;
   for (const Algorithm& algorithm : algorithms())
     for (int n : numbers)
@@ -92,7 +91,8 @@ TEST_CASE("the verifier catches deliberately broken schedules") {
 
 TEST_CASE("schedules that the verifier accepts also compute the right numbers") {
   for (const Algorithm& algorithm : algorithms())
-    for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16})
+    for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16}) {
+      if (kSanitized && n > 9) continue;
       for (const Shape& shape : supported_shapes(algorithm, n)) {
         const auto ranks = build_all(algorithm, shape);
         for (bool in_place : {false, true}) {
@@ -102,4 +102,5 @@ TEST_CASE("schedules that the verifier accepts also compute the right numbers") 
           CHECK(runs_right(shape, ranks, {.slots = 1, .in_place = in_place, .seed = seed}));
         }
       }
+    }
 }

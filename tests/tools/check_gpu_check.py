@@ -207,7 +207,7 @@ class MadeBuild(Folder):
         self.assertEqual(counts["tests"], (2 + 2 + 1, 1 + 1 + 1, 1 + 1))
         self.assertEqual(counts["kernels"], (1, 1, 0))
         self.assertEqual(counts["gpus"], (0, 0, 1))
-        self.assertEqual(counts["sanitizer"], (1, 0, 0))
+        self.assertEqual(counts["sanitizer"], (2, 0, 0))
         passed, failed, skipped = (sum(count[i] for count in counts.values()) for i in range(3))
         self.assertEqual(said.splitlines()[-1], f"{passed} passed, {failed} failed, {skipped} skipped")
 

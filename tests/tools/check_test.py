@@ -33,8 +33,8 @@ printf '{"directories": {"build": "%s/%s"}}' "$(pwd -P)" "$build" > $build/meson
     "pkg-config": "#!/bin/sh\n",
     "id": "#!/bin/sh\necho 0\n",
 }
-USED = ("bash", "cat", "cp", "dirname", "env", "grep", "head", "mkdir", "mktemp", "python3", "rm", "sed", "sh", "sort",
-        "tail", "touch", "xargs")
+USED = ("bash", "cat", "cp", "dirname", "env", "grep", "head", "mkdir", "mktemp", "nproc", "python3", "rm", "sed",
+        "sh", "sort", "tail", "touch", "xargs")
 B = "ROOT/build-test/"
 
 
