@@ -34,6 +34,15 @@ OpenDevices& registry() {
   return *found;
 }
 
+const char* cure_for(int cause) {
+  switch (cause) {
+    case EACCES:
+    case EPERM: return "; this user may not open /dev/infiniband/uverbs*";
+    case ENOENT: return "; has the container been started without --device /dev/infiniband?";
+    default: return "";
+  }
+}
+
 Status nothing_usable(const std::vector<std::string>& refused) {
   if (refused.empty())
     return error(Code::Unsupported, "InfiniBand verbs cannot be used: this host has no device");
@@ -65,7 +74,7 @@ Status Devices::open_one(const Library& verbs, ibv_device* device) {
     return error(Code::Unsupported, "{} is neither InfiniBand nor RoCE", name);
   ibv_context* const context = verbs.open_device(device);
   if (context == nullptr)
-    return error(Code::Unsupported, "{} cannot be opened: {}", name, std::strerror(errno));
+    return error(Code::Unsupported, "{} cannot be opened: {}{}", name, std::strerror(errno), cure_for(errno));
   devices_.push_back(std::make_shared<Device>(verbs, context));
   return {};
 }

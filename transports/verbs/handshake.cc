@@ -16,6 +16,9 @@ namespace {
 
 constexpr int64_t kSearch_ms = 10'000;  // no path is begun later
 
+/// A limit of the process.
+bool is_of_every_path(const Status& failure) { return failure.code() == Code::InvalidUsage; }
+
 }  // namespace
 
 Handshake::~Handshake() {
@@ -128,6 +131,7 @@ void Handshake::log_choice(const VerbsPath& path, const std::string& failures) c
 Result<std::unique_ptr<PathAttempt>> Handshake::propose(const VerbsPath& path,
                                                         PathAttempt::ProofResult& result) {
   auto made = make_attempt(path);
+  if (is_of_every_path(made.status())) return give_up<PathProposal>(made.status());
   result.failure = made.status().message();
   if (!made.ok()) return std::unique_ptr<PathAttempt>();
   auto attempt = made.take();
@@ -151,6 +155,7 @@ Result<std::unique_ptr<SlotChannel>> Handshake::follow_proposals() {
 
 Result<std::unique_ptr<PathAttempt>> Handshake::follow(const PathProposal& proposal) {
   auto made = make_attempt(proposal.path);
+  if (is_of_every_path(made.status())) return give_up<PathAnswer>(made.status());
   const Status connected =
       made.ok() ? made.value()->connect(own_view(proposal.path), proposal.contact) : made.status();
   RONDO_TRY(conversation_.send(PathAnswer{.reason = wire_text(connected.message()),

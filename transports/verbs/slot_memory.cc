@@ -2,6 +2,7 @@
 #include "verbs/slot_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 
@@ -24,9 +25,22 @@ Status SlotMemory::register_for(WrittenBy writer) {
   unsigned access = IBV_ACCESS_RELAXED_ORDERING;
   if (writer == WrittenBy::Peer) access |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   region_ = verbs.reg_mr_iova2(domain_->pd(), memory_, layout_.bytes(), address(), access);
-  if (region_ != nullptr) return {};
-  return system_error(fmt::format("registering {} bytes with {}", layout_.bytes(), domain_->device().name()),
-                      errno);
+  return region_ != nullptr ? Status() : cannot_register(errno);
+}
+
+/// Registered memory counts as locked.
+Status SlotMemory::cannot_register(int cause) const {
+  const std::string what =
+      fmt::format("registering {} bytes with {}", layout_.bytes(), domain_->device().name());
+  rlimit limit{};
+  if (cause != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return system_error(what, cause);
+  return error(
+      Code::InvalidUsage,
+      "{}: the limit on locked memory, RLIMIT_MEMLOCK, is {} KiB; raise it by memlock in "
+      "/etc/security/limits.d, LimitMEMLOCK=infinity in a unit of systemd, or --ulimit memlock=-1 for "
+      "a container",
+      what, limit.rlim_cur / 1024);
 }
 
 Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> domain, const SlotLayout& layout,

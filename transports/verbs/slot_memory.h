@@ -33,6 +33,7 @@ class SlotMemory {
       : domain_(std::move(domain)), layout_(layout) {}
   Status map();
   Status register_for(WrittenBy writer);
+  Status cannot_register(int cause) const;
 
   const std::shared_ptr<Domain> domain_;
   const SlotLayout layout_;

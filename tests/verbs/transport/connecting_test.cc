@@ -3,6 +3,7 @@
 // or die.
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -99,6 +100,22 @@ TEST_CASE("an end that cannot connect tells the other why") {
   both_say({{"_DEVICES", "none"}}, "this host has no device");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "no InfiniBand or RoCE port of this host reaches one of rank");
   both_say({{"_GIDS", "v1 fe80::%h:%p lo"}}, "rondo_0:1 here has no GID to offer");
+}
+
+TEST_CASE("a limit on locked memory that is too low is named, with the cures, at both ends and once") {
+  CHECK(in_process({{"_MEMLOCK", "65536"}}, [] {
+          const rlimit limit{65536, 65536};
+          require(::setrlimit(RLIMIT_MEMLOCK, &limit) == 0, "setrlimit");
+          Ends ends;
+          ends.dialler = connected(ends, true, small_params(100'000));
+          ends.acceptor = connected(ends, false, small_params(100'000));
+          for (const auto& end : {ends.dialler.get(), ends.acceptor.get()}) {
+            const std::string text = await_failure(*end).message();
+            for (const char* words : {"registering ", "RLIMIT_MEMLOCK, is 64 KiB", "--ulimit memlock=-1"})
+              require(text.find(words) != std::string::npos, text);
+            require(text.find("RLIMIT_MEMLOCK") == text.rfind("RLIMIT_MEMLOCK"), "more than once: " + text);
+          }
+        }) == "");
 }
 
 TEST_CASE("an end learns why the other one alone cannot connect") {
