@@ -11,6 +11,8 @@
 namespace rondo {
 namespace {
 
+constexpr int64_t kMaxUntold_ms = 10'000;  // of a start that waits for ranks
+
 std::mutex gatherings_mutex;
 
 /// BootstrapRoots whose local rank has not joined yet (if it never does, they end with the process).
@@ -55,7 +57,7 @@ BootstrapRoot::BootstrapRoot(std::shared_ptr<Context> context, Credentials crede
 BootstrapRoot::~BootstrapRoot() {
   context_->listeners().close(credentials_.session, Listeners::kRoot);
   context_->event_loop().call([this] {
-    context_->event_loop().cancel(timer_);
+    stop_timers();
     joiners_.clear();
   });
 }
@@ -67,7 +69,10 @@ void BootstrapRoot::allow(int64_t timeout_ms) {
 }
 
 void BootstrapRoot::admit(Fd fd) {
-  if (timer_ == 0) timer_ = context_->event_loop().after_ms(timeout_ms_, [this] { on_timeout(); });
+  if (timer_ == 0) {
+    timer_ = context_->event_loop().after_ms(timeout_ms_, [this] { on_timeout(); });
+    remind_after(std::min(timeout_ms_ / 4, kMaxUntold_ms));
+  }
   const uint64_t joiner = next_joiner_++;
   joiners_[joiner].socket = std::make_unique<FramedSocket>(
       context_->event_loop(), std::move(fd),
@@ -109,7 +114,7 @@ Status BootstrapRoot::take(uint64_t joiner, const PeerInfo& member) {
 
 void BootstrapRoot::send_tables() {
   complete_ = true;
-  context_->event_loop().cancel(timer_);
+  stop_timers();
   ByteWriter table;
   table.put(nranks_);
   for (const auto& [rank, member] : members_) member.write(table);
@@ -140,15 +145,32 @@ bool BootstrapRoot::is_over() const {
                      [](const auto& entry) { return entry.second.ready || entry.second.rank < 0; });
 }
 
-void BootstrapRoot::on_timeout() {
+std::string BootstrapRoot::who_is_missing(int64_t waited_ms) const {
   std::vector<int> missing;
   constexpr size_t kMaxMissing = 16;
   for (int rank = 0; rank < nranks_ && missing.size() < kMaxMissing; ++rank)
     if (!members_.contains(rank)) missing.push_back(rank);
-  refuse_all(error(Code::Timeout, "{} of {} ranks did not join within {} s: {}{}",
-                   nranks_ - static_cast<int>(members_.size()), nranks_,
-                   static_cast<double>(timeout_ms_) / 1000, fmt::join(missing, ", "),
-                   missing.size() == kMaxMissing ? ", ..." : ""));
+  return fmt::format("{} of {} ranks did not join within {} s: {}{}",
+                     nranks_ - static_cast<int>(members_.size()), nranks_,
+                     static_cast<double>(waited_ms) / 1000, fmt::join(missing, ", "),
+                     missing.size() == kMaxMissing ? ", ..." : "");
+}
+
+void BootstrapRoot::on_timeout() { refuse_all(Status(Code::Timeout, who_is_missing(timeout_ms_))); }
+
+/// Tells whom a long start waits for, and again each time that it has taken three times as long.
+void BootstrapRoot::remind_after(int64_t delay_ms) {
+  waited_ms_ += delay_ms;
+  reminder_ = context_->event_loop().after_ms(delay_ms, [this] {
+    if (!failure_.ok()) return;
+    if (nranks_ != 0) log().warn("start: {}; waiting for them", who_is_missing(waited_ms_));
+    remind_after(2 * waited_ms_);
+  });
+}
+
+void BootstrapRoot::stop_timers() {
+  context_->event_loop().cancel(timer_);
+  context_->event_loop().cancel(reminder_);
 }
 
 void BootstrapRoot::refuse_all(const Status& why) {

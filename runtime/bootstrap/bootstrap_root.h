@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 
 #include "bootstrap/rendezvous.h"
 #include "context.h"
@@ -40,6 +41,9 @@ class BootstrapRoot {
   void on_message(uint64_t joiner, const ControlMessage& message);
   void on_closed(uint64_t joiner);
   void on_timeout();
+  void remind_after(int64_t delay_ms);
+  void stop_timers();
+  std::string who_is_missing(int64_t waited_ms) const;
   Status take(uint64_t joiner, const PeerInfo& member);
   void send_tables();
   void refuse_all(const Status& why);
@@ -50,7 +54,9 @@ class BootstrapRoot {
   int64_t timeout_ms_;
   // On the service thread only:
   EventLoop::Timer timer_ = 0;
-  int nranks_ = 0;  // 0: no rank has registered yet
+  EventLoop::Timer reminder_ = 0;
+  int64_t waited_ms_ = 0;  // when it is due
+  int nranks_ = 0;         // 0: no rank has registered yet
   bool complete_ = false;
   Status failure_;  // why the start has failed; also sent to ranks that register later
   uint64_t next_joiner_ = 0;

@@ -188,13 +188,19 @@ TEST_CASE("ranks on other hosts are refused without a secret, and told what to s
 }
 
 TEST_CASE("a start names the ranks that are missing, and ranks that disagree about its size") {
+  const Folder logs;
   expect_success(run_world({.nranks = 1, .environment = {{"RONDO_INIT_TIMEOUT", "0.5"}}}, [&](Rank&) {
+    log_to(logs / "log");
     rondo_unique_id_t id;
     check(rondo_get_unique_id(&id));
     rondo_comm_t comm = nullptr;
     check_fails(rondo_init_rank(&comm, 3, &id, 1, nullptr), RONDO_TIMEOUT, {"2 of 3 ranks", "0, 2"});
     require(comm == nullptr, "a failed start left a communicator");
   }));
+  // After a quarter of the time, and after three quarters.
+  CHECK(lines_with(logs / "log", "2 of 3 ranks did not join within 0.125 s: 0, 2; waiting for them") == 1);
+  CHECK(lines_with(logs / "log", "2 of 3 ranks did not join within 0.375 s: 0, 2; waiting for them") == 1);
+  CHECK(lines_with(logs / "log", "waiting for them") == 2);
 }
 
 TEST_CASE("RONDO_PIN binds each rank's thread to one CPU, and refuses unknown values") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks.h"
 
+#include <cstring>
+
 #include "rendezvous.h"
 
 namespace rondo::torch_binding {
@@ -20,7 +22,12 @@ Rank::Rank(c10d::Store& store, const std::string& key, int rank, int size, Timeo
   config.init_timeout_ms = timeout.count();
   config.name = group.c_str();
   config.device = device;
-  comm_ = meet(store, {key, rank, size, timeout, place("rondo: joining", rank, group)}, config, id_);
+  const std::string call =
+      std::string("rondo: joining") +
+      (std::strcmp(device, "host") == 0
+           ? ""
+           : " on a GPU, in the first call there, which all ranks of the group must make");
+  comm_ = meet(store, {key, rank, size, timeout, place(call.c_str(), rank, group)}, config, id_);
 }
 
 Rank::~Rank() {
