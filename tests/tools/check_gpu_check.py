@@ -221,7 +221,7 @@ class MadeBuild(Folder):
         self.assertEqual(report["parts"]["kernels"]["commands"][0]["figures"][0],
                          {"name": "copy/8", "real_time": 2.5, "time_unit": "us"})
         for row in report["parts"]["collectives"]["commands"]:
-            self.assertRegex(row["command"], r"^bin/rondo-perf \w+ --memory cuda ")
+            self.assertRegex(row["command"], r"^(\w+=1 )?bin/rondo-perf \w+ --memory cuda ")
             self.assertEqual((row["passed"], row["failed"]), (1, 1) if "--ranks 4" in row["command"] else (2, 0))
             self.assertEqual(len(row["figures"]), 2)
 

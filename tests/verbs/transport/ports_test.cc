@@ -90,7 +90,8 @@ TEST_CASE("ports that cannot be used are refused by name, with the reason") {
         }) == "");
   CHECK(in_process({{"_FAIL", "open:1"}}, [] {
           require_equal(refusal(),
-                        "InfiniBand verbs cannot be used: rondo_0 cannot be opened: Permission denied");
+                        "InfiniBand verbs cannot be used: rondo_0 cannot be opened: Permission denied; this "
+                        "user may not open /dev/infiniband/uverbs*");
         }) == "");
 }
 
@@ -115,7 +116,8 @@ TEST_CASE("connections share devices and the domain of their session, and the la
             require(!one->named("rondo_9").ok(), "no such device");
           }
           require_equal(refusal(),
-                        "InfiniBand verbs cannot be used: rondo_0 cannot be opened: Permission denied");
+                        "InfiniBand verbs cannot be used: rondo_0 cannot be opened: Permission denied; this "
+                        "user may not open /dev/infiniband/uverbs*");
         }) == "");
 }
 
