@@ -126,8 +126,7 @@ def write_share(share, host, options, secret):
     return folder
 
 
-def start(host, options, share, image, networks):
-    folder, version = kernel()
+def start(host, options, share, image, networks, folder, version):
     command = ["nice", "-n", "10", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
                "-m", str(options.memory), "-nographic", "-no-reboot", "-nic", "none", "-monitor", "none",
                "-kernel", str(folder / "boot" / f"vmlinuz-{version}"), "-initrd", str(image),
@@ -210,21 +209,23 @@ def main():
     options = parser.parse_args()
     hosts = []
     try:
-        image = first_files(*kernel())
+        folder_of_kernel, version = kernel()
+        image = first_files(folder_of_kernel, version)
         networks = [Switch() for _ in range(PORTS)]
         secret = secrets.token_hex(16)
         with tempfile.TemporaryDirectory(prefix="rondo-verbs-vm-") as folder:
             for number in range(options.hosts):
                 share = write_share(pathlib.Path(folder), number, options, secret)
                 prefix = b"" if options.hosts == 1 else f"{number}: ".encode()
-                hosts.append(Host(number, share, start(number, options, share, image, networks), prefix))
+                machine = start(number, options, share, image, networks, folder_of_kernel, version)
+                hosts.append(Host(number, share, machine, prefix))
             try:
                 return watch(hosts, options.seconds)
             finally:
                 for host in hosts:
                     host.process.kill()
                     host.process.wait()
-    except Failed as failure:
+    except (Failed, OSError, subprocess.CalledProcessError) as failure:
         print(f"verbs-vm: {failure}", file=sys.stderr)
         return NOT_STARTED
 
