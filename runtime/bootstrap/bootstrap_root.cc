@@ -71,7 +71,7 @@ void BootstrapRoot::allow(int64_t timeout_ms) {
 void BootstrapRoot::admit(Fd fd) {
   if (timer_ == 0) {
     timer_ = context_->event_loop().after_ms(timeout_ms_, [this] { on_timeout(); });
-    remind_after(std::min(timeout_ms_ / 4, kMaxUntold_ms));
+    remind_after(std::clamp<int64_t>(timeout_ms_ / 4, 1, kMaxUntold_ms));
   }
   const uint64_t joiner = next_joiner_++;
   joiners_[joiner].socket = std::make_unique<FramedSocket>(
