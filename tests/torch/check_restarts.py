@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that meet through a store with old entries: torchrun restarts killed workers over the same store, and programs
 destroy their group and create another. RONDO_TEST_RESTARTS: number of restarts per torchrun (default 2)."""
+import contextlib
 import datetime
 import os
 import subprocess
@@ -45,6 +46,25 @@ def restarted(*rendezvous):
              "--monitor-interval", "0.1", *rendezvous, file.name],
             capture_output=True, text=True, timeout=60 + 60 * int(restarts), env={**os.environ, "OMP_NUM_THREADS": "1"})
     return done.returncode, done.stdout + done.stderr
+
+
+def serve(pipe):
+    store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    pipe.send(store.port)
+    pipe.recv()
+
+
+@contextlib.contextmanager
+def served_port():
+    """The port of a TCPStore in a process of its own: its threads hold locks, which ranks forked beside them keep."""
+    here, there = FORK.Pipe()
+    server = FORK.Process(target=serve, args=(there,))
+    server.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send("end")
+        server.join()
 
 
 def four_groups(rank, size, make_store):
@@ -98,9 +118,8 @@ class Restarts(unittest.TestCase):
         self.check_restarted("--rdzv-backend", "static", "--master-addr", "localhost", "--master-port", str(port))
 
     def test_four_groups_by_one_store(self):
-        with tempfile.TemporaryDirectory() as folder:
-            server = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
-            for make_store in (lambda: dist.TCPStore("localhost", server.port, is_master=False),
+        with tempfile.TemporaryDirectory() as folder, served_port() as port:
+            for make_store in (lambda: dist.TCPStore("localhost", port, is_master=False),
                                lambda: dist.FileStore(os.path.join(folder, "store"), -1)):
                 run(3, lambda rank, size, make=make_store: four_groups(rank, size, make), init=False)
 
