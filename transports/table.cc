@@ -2,6 +2,7 @@
 // The table of transports, as meson.build lists it.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,23 @@
 #include "transport_rows.h"
 
 namespace rondo {
+namespace {
+
+/// The place of a transport's own bits in Endpoint::fabrics: those that have any come one after the other.
+int first_bit(const Transport& transport) {
+  const std::span<const Transport> before(transports().data(), &transport);
+  return Transport::kMaxFabrics *
+         static_cast<int>(std::count_if(before.begin(), before.end(),
+                                        [](const Transport& other) { return other.fabrics != nullptr; }));
+}
+
+bool share_fabric(const Transport& transport, const Endpoint& a, const Endpoint& b) {
+  if (transport.fabrics == nullptr) return true;
+  constexpr uint64_t kOwn = (uint64_t{1} << Transport::kMaxFabrics) - 1;
+  return ((a.fabrics & b.fabrics) >> first_bit(transport) & kOwn) != 0;
+}
+
+}  // namespace
 
 // The list is `local_transport(), shm_transport(), ...`: here it declares the functions, below it calls them.
 Transport RONDO_TRANSPORT_ROWS;
@@ -18,6 +36,23 @@ Transport RONDO_TRANSPORT_ROWS;
 std::span<const Transport> transports() {
   static const Transport rows[] = {RONDO_TRANSPORT_ROWS};
   return rows;
+}
+
+const Transport* automatic_transport(const Endpoint& a, const Endpoint& b, std::span<const Transport> among) {
+  const auto found = std::find_if(among.begin(), among.end(), [&](const Transport& transport) {
+    return transport.automatic && transport.reaches(a, b) && share_fabric(transport, a, b);
+  });
+  return found != among.end() ? &*found : nullptr;
+}
+
+Result<uint64_t> usable_fabrics() {
+  uint64_t fabrics = 0;
+  for (const Transport& transport : transports()) {
+    if (transport.fabrics == nullptr) continue;
+    RONDO_TRY_ASSIGN(const uint64_t own, transport.fabrics());
+    fabrics |= own << first_bit(transport);
+  }
+  return fabrics;
 }
 
 Result<const Transport*> transport_by_name(std::string_view name) {

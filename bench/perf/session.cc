@@ -154,12 +154,13 @@ rondo_status_t BenchSession::run_row(const Table& table, const Combination& comb
                                      std::vector<Trial> trials, Checker& checker) {
   Row row = blank_row(table, combination, trials[0].call.shape.count, team_.nranks);
   row.setup = setup_;
-  row.transport = transports_;
   for (size_t i = 0; i < trials.size(); ++i) trials[i].buffers = buffers_.of(i);
   if (input_.watches && options_.timeout_s > 0) watch_row(options_.timeout_s + kWatchdogGrace_s);
   PERF_TRY(measure(team_, std::move(trials), checker, row));
   if (input_.watches && options_.timeout_s > 0) watch_row(0);
   row.algorithm = table.collective == Collective::SendRecv ? "none" : team_.algorithm;
+  PERF_TRY(find_transports());  // connecting may have shown that the best one cannot be used
+  row.transport = transports_;
   finish_row(row);
   return RONDO_OK;
 }

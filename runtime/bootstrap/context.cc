@@ -8,6 +8,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/settings.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 
@@ -81,6 +82,9 @@ Status Context::listen() {
   host_name_ = name;
   host_ = identify_host(host_name_);
   RONDO_TRY_ASSIGN(interfaces_, offered_interfaces());
+  if (!setting(Setting::Transport)) {
+    RONDO_TRY_ASSIGN(fabrics_, usable_fabrics());
+  }
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
   RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
   RONDO_TRY_ASSIGN(event_loop_, EventLoop::start());
@@ -102,7 +106,7 @@ Context::~Context() {
 
 PeerInfo Context::self() const {
   PeerInfo member;
-  member.endpoint = {host_, process_};
+  member.endpoint = {host_, process_, fabrics_};
   member.pid = ::getpid();
   member.tcp_port = tcp_port_;
   for (const Interface& one : interfaces_) member.addresses.push_back(one.ip);

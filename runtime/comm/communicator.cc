@@ -114,7 +114,7 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
       std::make_shared<Membership>(session, id, std::move(ranks), self, options.name, options.timeout_ms);
   std::unique_ptr<Communicator> made(new Communicator(membership, std::move(options), params));
   for (int rank = 0; rank < made->size(); ++rank)
-    if (rank != self) RONDO_TRY(made->connections_.transport_for(self, rank).status());
+    if (rank != self) RONDO_TRY(made->connections_.transport_to(rank).status());
   RONDO_TRY(made->make_executors(topology));
   session->attach(
       {id, membership->session_ranks(), membership->state(), membership->shared_recorder(), false});
@@ -217,7 +217,7 @@ Result<Plan*> Communicator::make_plan(const Call& call) {
 
 Result<const char*> Communicator::transport_to(int rank) const {
   if (rank == this->rank()) return "self";
-  RONDO_TRY_ASSIGN(const Transport* transport, connections_.transport_for(this->rank(), rank));
+  RONDO_TRY_ASSIGN(const Transport* transport, connections_.transport_to(rank));
   return transport->name;
 }
 

@@ -5,21 +5,25 @@
 
 #include "base/log.h"
 #include "bootstrap/membership.h"
+#include "transports/fallback.h"
 
 namespace rondo {
 namespace {
 
 constexpr auto kMessagePort = static_cast<uint16_t>(Port::Messages);
 constexpr uint32_t kGpuRoute = 0xffff;  // instead of a transport's index
+constexpr uint32_t kMaxSockets = 1024;  // of one transport's attempt to connect
 
 /// Gives a transport its sockets between two ranks of a communicator.
 class SessionLink final : public Link {
  public:
-  SessionLink(MembershipPtr membership, const ConnectionKey& key, uint32_t transport)
+  /// `attempt`: how many transports were tried before.
+  SessionLink(MembershipPtr membership, const ConnectionKey& key, uint32_t transport, uint32_t attempt = 0)
       : membership_(std::move(membership)),
         session_(*membership_->session()),
         key_(key),
-        transport_(transport) {}
+        transport_(transport),
+        attempt_(attempt) {}
 
   const ConnectionKey& key() const override { return key_; }
   int self() const override { return session_.rank(); }
@@ -47,7 +51,7 @@ class SessionLink final : public Link {
   }
   ConnectRequest purpose(int index) const {
     return {.kind = ConnectKind::Data,
-            .index = static_cast<uint32_t>(index),
+            .index = attempt_ * kMaxSockets + static_cast<uint32_t>(index),
             .communicator = key_.communicator,
             .port = key_.port,
             .route = transport_};
@@ -56,6 +60,7 @@ class SessionLink final : public Link {
   Session& session_;
   const ConnectionKey key_;
   const uint32_t transport_;  // its index in the table
+  const uint32_t attempt_;
 };
 
 }  // namespace
@@ -68,16 +73,20 @@ Result<Connection*> ConnectionTable::messages(int source, int destination) {
   return get(source, destination, kMessagePort);
 }
 
-Result<const Transport*> ConnectionTable::transport_for(int rank_a, int rank_b) const {
-  const PeerInfo& a = membership_->peer(rank_a);
-  const PeerInfo& b = membership_->peer(rank_b);
+Result<const Transport*> ConnectionTable::transport_to(int peer) const {
+  const PeerInfo& a = membership_->peer(self());
+  const PeerInfo& b = membership_->peer(peer);
   if (forced_ != nullptr) {
     if (forced_->reaches(a.endpoint, b.endpoint)) return forced_;
     return error(Code::InvalidUsage, "the transport {} was requested, but {} and {} cannot use it",
                  forced_->name, a.text(), b.text());
   }
-  for (const Transport& transport : transports())
-    if (transport.automatic && transport.reaches(a.endpoint, b.endpoint)) return &transport;
+  {
+    const std::lock_guard lock(fallback_mutex_);
+    const auto found = fallbacks_.find(peer);
+    if (found != fallbacks_.end()) return found->second;
+  }
+  if (const Transport* const found = automatic_transport(a.endpoint, b.endpoint)) return found;
   return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
 }
 
@@ -95,12 +104,55 @@ Result<Connection*> ConnectionTable::get(int dialler, int acceptor, uint16_t por
   const std::lock_guard lock(mutex_);
   auto& slot = connections_[{dialler, acceptor, port}];
   if (slot != nullptr) return slot.get();
-  RONDO_TRY_ASSIGN(const Transport* transport, transport_for(dialler, acceptor));
-  const auto index = static_cast<uint32_t>(transport - transports().data());
-  auto link = std::make_unique<SessionLink>(membership_, key(dialler, acceptor, port), index);
-  log().debug("connecting ranks {} and {} by {}, port {}", dialler, acceptor, transport->name, port);
-  RONDO_TRY_ASSIGN(slot, transport->connect(std::move(link), params_));
+  const Ends ends{dialler, acceptor, port};
+  RONDO_TRY_ASSIGN(slot, forced_ != nullptr ? connect(ends, *forced_, 0)
+                                            : connect_automatically(ends, transports(), 0, {}));
   return slot.get();
+}
+
+Result<std::unique_ptr<Connection>> ConnectionTable::connect(const Ends& ends, const Transport& transport,
+                                                             uint32_t attempt) const {
+  const auto [dialler, acceptor, port] = ends;
+  const auto index = static_cast<uint32_t>(&transport - transports().data());
+  log().debug("connecting ranks {} and {} by {}, port {}", dialler, acceptor, transport.name, port);
+  return transport.connect(
+      std::make_unique<SessionLink>(membership_, key(dialler, acceptor, port), index, attempt), params_);
+}
+
+/// Both ends find the same transports refused, in the same order.
+Result<std::unique_ptr<Connection>> ConnectionTable::connect_automatically(const Ends& ends,
+                                                                           std::span<const Transport> among,
+                                                                           uint32_t attempt,
+                                                                           const Status& refusal) {
+  const auto [dialler, acceptor, port] = ends;
+  const PeerInfo& a = membership_->peer(dialler);
+  const PeerInfo& b = membership_->peer(acceptor);
+  const Transport* const transport = automatic_transport(a.endpoint, b.endpoint, among);
+  if (transport == nullptr)
+    return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
+  if (attempt != 0) note_fallback(ends, *transport, refusal);
+  RONDO_TRY_ASSIGN(auto connection, connect(ends, *transport, attempt));
+  if (transport->fabrics == nullptr) return connection;
+  const auto others = among.subspan(static_cast<size_t>(transport - among.data()) + 1);
+  return std::unique_ptr<Connection>(std::make_unique<FallbackConnection>(
+      std::move(connection), [this, ends, others, attempt](const Status& why) {
+        return connect_automatically(ends, others, attempt + 1, why);
+      }));
+}
+
+void ConnectionTable::note_fallback(const Ends& ends, const Transport& used, const Status& refusal) {
+  const auto [dialler, acceptor, port] = ends;
+  const int peer = dialler == self() ? acceptor : dialler;
+  {
+    const std::lock_guard lock(fallback_mutex_);
+    if (!fallbacks_.emplace(peer, &used).second) return;
+  }
+  const std::string what =
+      fmt::format("{} is reached by {}: {}", membership_->peer(peer).text(), used.name, refusal.message());
+  if (dialler == self())
+    log().warn("{}", what);
+  else
+    log().info("{}", what);  // the other end warns
 }
 
 Status ConnectionTable::check_nothing_left() const {

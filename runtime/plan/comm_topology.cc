@@ -55,11 +55,11 @@ double ranks_per_cpu(const std::vector<const PeerInfo*>& ranks) {
   return static_cast<double>(ranks.size()) / static_cast<double>(std::max<size_t>(cpus, 1));
 }
 
-/// What is chosen automatically between two processes.
-const Transport& transport_between(const Endpoint& a, const Endpoint& b) {
-  const auto all = transports();
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const Transport& one) { return one.automatic && one.reaches(a, b); });
+/// What is chosen between any two of these ranks that are on different hosts.
+const Transport& automatic_between_hosts(const Session& session, const std::vector<int>& ranks) {
+  uint64_t common = ~uint64_t{0};
+  for (const int rank : ranks) common &= session.member(rank).endpoint.fabrics;
+  return *automatic_transport({1, 1, common}, {2, 2, common});
 }
 
 /// The length of the runs of equal places if all runs have the same length and differ in place; 1 otherwise,
@@ -79,8 +79,8 @@ int equal_at_a_time(const std::vector<uint64_t>& places) {
 }  // namespace
 
 CommTopology::CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport)
-    : within_host_(transport ? *transport : transport_between({1, 1}, {1, 2})),
-      between_hosts_(transport ? *transport : transport_between({1, 1}, {2, 2})),
+    : within_host_(transport ? *transport : *automatic_transport({1, 1}, {1, 2})),
+      between_hosts_(transport ? *transport : automatic_between_hosts(session, ranks)),
       here_(session.member(session.rank()).endpoint.host) {
   for (const int rank : ranks) {
     const PeerInfo& member = session.member(rank);

@@ -3,8 +3,8 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts]. Needs root and ip (iproute2),
-and exits 77 without them.
+usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts | Fabrics]. Needs root and ip
+(iproute2), and exits 77 without them.
 """
 import json
 import os
@@ -236,6 +236,88 @@ class GpuHosts(unittest.TestCase):
             with self.subTest(algorithm=algorithm):
                 run_right(self, 2, ["all", "--memory", "cuda", "-b", "8", "-e", "64K", "-f", "16", "-n", "2"],
                           own_gpus=True, RONDO_ALGORITHM=algorithm)
+
+
+class Fabrics(unittest.TestCase):
+    """RoCE between hosts, on the stand-in for libibverbs, which is first in LD_LIBRARY_PATH."""
+
+    def run_perf(self, words=("all_reduce", "-e", "64K"), of_hosts=({}, {}), command=None, **variables):
+        """Two ranks on each of two hosts; names of variables in one word are the stand-in's, which gets the command
+        once the first result is there. Returns what all have printed to standard error, and the transports that were
+        used."""
+        def named(values):
+            return {name if "_" in name else f"RONDO_STANDIN_VERBS_{name}": value for name, value in values.items()}
+
+        def disturb(processes):
+            if command is None:
+                return
+            while not (line := processes[0].stdout.readline()).strip().startswith("8 "):
+                self.assertNotEqual(line, "", "rank 0 has ended")
+            fabric = os.path.join(os.environ["LD_LIBRARY_PATH"].split(":", 1)[0], "verbs_fabric")
+            subprocess.run([fabric, folder, "command", command], check=True)
+
+        with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
+            os.makedirs(f"{folder}/sys/class/infiniband/rondo_0")
+            ended = start(hosts, 2, [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"],
+                          meanwhile=disturb,
+                          of_hosts=[dict(named(of_hosts[i]), RONDO_STANDIN_VERBS_HOST=str(i)) for i in (0, 1)],
+                          RONDO_SECRET="correct horse", SYSFS_PATH=f"{folder}/sys", RONDO_STANDIN_VERBS=folder,
+                          **named(variables))
+            log = "".join(log for (_, log), _ in ended)
+            if any(code != 0 for _, code in ended):
+                return log, {"failed"}
+            with open(f"{folder}/rows.json", encoding="utf-8") as file:
+                rows = json.load(file)
+        self.assertTrue(rows and all(row["wrong"] == 0 for row in rows), rows)
+        return log, {row["transport"] for row in rows}
+
+    def test_a_fabric_that_both_hosts_have_is_used_unasked(self):
+        log, used = self.run_perf(("all", "-e", "1M"))
+        self.assertEqual(used, {"shm+verbs"}, log)
+        self.assertNotIn("warning", log)
+
+    def test_hosts_without_a_common_fabric_use_tcp_and_need_no_words(self):
+        for of_hosts in (({}, {"DEVICES": "none"}), ({}, {"DEVICES": "ib"}), ({}, {"NCCL_IB_DISABLE": "1"})):
+            log, used = self.run_perf(of_hosts=of_hosts)
+            self.assertEqual(used, {"shm+tcp"}, log)
+            self.assertNotIn("warning", log)
+
+    def test_a_fabric_that_carries_nothing_is_left_with_a_warning_for_each_pair(self):
+        log, used = self.run_perf(GIDS="v2 10.9.%p.%h lo", AT="0 drop 10.9.1.1 10.9.1.2")
+        self.assertTrue(any("tcp" in row for row in used), log)
+        warnings = [line for line in log.splitlines() if "warning" in line]
+        self.assertTrue(warnings)
+        for line in warnings:
+            self.assertRegex(line, r"rank \d \(.*\) is reached by tcp: no path over InfiniBand or RoCE to rank \d ")
+        self.assertLessEqual(len(warnings), 4)
+
+    def test_a_host_that_may_not_lock_enough_memory_uses_tcp_and_says_what_to_raise(self):
+        log, used = self.run_perf(of_hosts=({}, {"MEMLOCK": "65536"}))
+        self.assertEqual(used, {"shm+tcp"}, log)
+        self.assertIn("InfiniBand and RoCE are not used: registering", log)
+        self.assertIn("LimitMEMLOCK=infinity", log)
+        # Enough for the first connection only.
+        log, used = self.run_perf(of_hosts=({}, {"MEMLOCK": str(3 << 20)}))
+        self.assertTrue(any("tcp" in row for row in used), log)
+        self.assertRegex(log, r"is reached by tcp: .*registering .* bytes with rondo_0")
+
+    def test_a_port_that_goes_down_is_replaced_by_another_or_by_tcp(self):
+        words = ("all_reduce,all_to_all", "-e", "1M", "-N", "20")
+        down = {"RONDO_IB_TIMEOUT": "12", "RONDO_IB_RETRY": "2", "command": "port_down 0/rondo_0:1"}
+        log, used = self.run_perf(words, DEVICES="roce:2", **down)
+        self.assertEqual(used, {"shm+verbs"}, log)
+        self.assertRegex(log, r"rank \d is reached by rondo_0:2 .*because better paths fail: rondo_0:1 .*\(status")
+        log, used = self.run_perf(words, **down)
+        self.assertIn("shm+tcp", used, log)
+        self.assertRegex(log, r"rank \d \(.*\) is reached by tcp: .*rondo_0:1 is down")
+
+    def test_settings_that_name_what_is_not_there_end_the_job(self):
+        log, used = self.run_perf(RONDO_IB_PORTS="mlx5_7")
+        self.assertEqual(used, {"failed"})
+        self.assertIn("RONDO_IB_PORTS is 'mlx5_7'", log)
+        log, used = self.run_perf(of_hosts=({"RONDO_IB_PKEY": "0x8001"}, {"RONDO_IB_PKEY": "0x8003"}))
+        self.assertEqual(used, {"failed"})
+        self.assertRegex(log, r"RONDO_IB_PKEY is 0x000[13] at this end and 0x000[13] at the other")
 
 
 def possible():

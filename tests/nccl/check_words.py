@@ -44,23 +44,23 @@ class Words(unittest.TestCase):
 
     def test_a_file_takes_all_of_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            out, err = self.outputs(NCCL_DEBUG="WARN", NCCL_IB_DISABLE="1", NCCL_DEBUG_FILE=folder + "/%h.%p.%%")
+            out, err = self.outputs(NCCL_DEBUG="WARN", NCCL_P2P_DISABLE="1", NCCL_DEBUG_FILE=folder + "/%h.%p.%%")
             self.assertEqual((out, err), ("version 22907\n", ""))
             [name] = os.listdir(folder)
             self.assertRegex(name, r"^.+\.\d+\.%$")
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 text = file.read()
-        for words in ("version is NULL", "NCCL_IB_DISABLE has no effect", "as libnccl.so.2"):
+        for words in ("version is NULL", "NCCL_P2P_DISABLE has no effect", "as libnccl.so.2"):
             self.assertIn(words, text)
 
     def test_variables_without_effect_are_named_once(self):
-        out, err = self.outputs(NCCL_IB_DISABLE="1", NCCL_FROM_NOWHERE="1", NCCL_ALGO="Ring")
-        self.assertEqual(err.count("NCCL_IB_DISABLE"), 1)
+        out, err = self.outputs(NCCL_P2P_DISABLE="1", NCCL_FROM_NOWHERE="1", NCCL_ALGO="Ring")
+        self.assertEqual(err.count("NCCL_P2P_DISABLE"), 1)
         self.assertIn("NCCL_FROM_NOWHERE has no effect: Rondo does not know it", err)
         self.assertNotIn("NCCL_ALGO", err)
         self.assertEqual(out, "version 22907\n")
         for level in ("error", "OFF"):
-            self.assertEqual(self.outputs(NCCL_IB_DISABLE="1", RONDO_LOG=level)[1], "")
+            self.assertEqual(self.outputs(NCCL_P2P_DISABLE="1", RONDO_LOG=level)[1], "")
 
     def test_the_path_of_the_build(self):
         found = run(PATH)

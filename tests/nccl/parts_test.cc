@@ -50,7 +50,7 @@ TEST_CASE("algorithms selected by NCCL_ALGO exist") {
 }
 
 TEST_CASE("a variable without effect is reported with the reason, once, and others are not") {
-  const Environment environment({{"NCCL_IB_DISABLE", "1"},
+  const Environment environment({{"NCCL_SOCKET_FAMILY", "1"},
                                  {"NCCL_NO_SUCH", "1"},
                                  {"NCCL_ALGO", "NVLS"},
                                  {"NCCL_PROTO", "LL"},
@@ -59,9 +59,10 @@ TEST_CASE("a variable without effect is reported with the reason, once, and othe
   const std::vector<std::string> sentences = nccl::variables_without_effect();
   REQUIRE(sentences.size() == 3);
   CHECK(sentences[0].starts_with("NCCL_ALGO=NVLS has no effect: "));
-  CHECK(sentences[1] ==
-        "NCCL_IB_DISABLE has no effect: InfiniBand is used only if RONDO_TRANSPORT=verbs asks for it");
-  CHECK(sentences[2] == "NCCL_NO_SUCH has no effect: Rondo does not know it");
+  CHECK(sentences[1] == "NCCL_NO_SUCH has no effect: Rondo does not know it");
+  CHECK(sentences[2] ==
+        "NCCL_SOCKET_FAMILY has no effect: addresses of both families are tried; choose by "
+        "RONDO_SOCKET_IFNAME");
 }
 
 TEST_CASE("a deadline maps to a number that programs of the reported version know") {

@@ -335,7 +335,7 @@ TEST_CASE("many concurrent connections keep their messages apart") {
     key.port = static_cast<uint16_t>(i % 4);
     all.push_back(connect_ends(transport, small_params(500, 2), i % 2 == 0, key));
   }
-  REQUIRE(converse_together(all, 40) == "");
+  REQUIRE(converse_together(all, {.messages = 40}) == "");
 }
 
 TEST_CASE("ends created by two threads at the same time connect") {

@@ -47,10 +47,10 @@ inline Ends connect_ends(const Transport& transport, const ConnectionParams& par
 }
 
 /// Lets all pairs of ends converse in one thread. The first fault; empty if all goes well.
-inline std::string converse_together(const std::vector<Ends>& all, uint64_t messages) {
+inline std::string converse_together(const std::vector<Ends>& all, Conversation conversation) {
   std::vector<Talker> talkers;
   for (size_t i = 0; i < all.size(); ++i) {
-    const Conversation conversation{.seed = i, .messages = messages};
+    conversation.seed = i;
     talkers.emplace_back(*all[i].dialler, conversation, true);
     talkers.emplace_back(*all[i].acceptor, conversation, false);
   }

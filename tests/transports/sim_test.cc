@@ -144,7 +144,7 @@ TEST_CASE("sim: sixty-four ranks in one thread") {
         .session = session, .dialler = std::min(rank, next), .acceptor = std::max(rank, next)};
     ring.push_back(connect_ends(sim_transport(), delayed(200), rank % 3 == 0, key));
   }
-  REQUIRE(converse_together(ring, 50) == "");
+  REQUIRE(converse_together(ring, {.messages = 50}) == "");
 }
 
 }  // namespace

@@ -47,14 +47,25 @@ TEST_CASE("the table is in order of preference: nearer media first, the simulate
   }
 }
 
-TEST_CASE("any pair has an automatic transport, and no simulated one is automatic") {
-  bool spans_hosts = false;
-  for (const Transport& transport : transports()) {
-    INFO(transport.name);
-    if (transport.medium == Medium::Simulated) CHECK_FALSE(transport.automatic);
-    spans_hosts = spans_hosts || (transport.automatic && transport.medium == Medium::Network);
-  }
-  CHECK(spans_hosts);
+std::string automatic(const Endpoint& a, const Endpoint& b) {
+  const Transport* const found = automatic_transport(a, b);
+  return found != nullptr ? found->name : "none";
+}
+
+TEST_CASE("any pair has an automatic transport, none of them simulated") {
+  CHECK(automatic({1, 1}, {1, 1}) == "local");
+  CHECK(automatic({1, 1}, {1, 2}) == "shm");
+  CHECK(automatic({1, 1}, {2, 2}) == "tcp");
+}
+
+TEST_CASE("a transport that needs a fabric is automatic where two hosts have one in common") {
+  bool has_verbs = false;
+  for (const Transport& transport : transports()) has_verbs = has_verbs || transport.fabrics != nullptr;
+  const std::string over_fabric = has_verbs ? "verbs" : "tcp";
+  CHECK(automatic({1, 1, 0b110}, {2, 2, 0b011}) == over_fabric);
+  CHECK(automatic({1, 1, 0b100}, {2, 2, 0b011}) == "tcp");
+  CHECK(automatic({1, 1, 0b110}, {2, 2, 0}) == "tcp");
+  CHECK(automatic({1, 1, 1}, {1, 2, 1}) == "shm");
 }
 
 }  // namespace

@@ -233,4 +233,20 @@ TEST_CASE("without a pair, the reason is named") {
         "mlx5_2:1 there has no LID: is a subnet manager running?");
 }
 
+TEST_CASE("ports that have an address pair have a fabric in common, and on RoCE only those") {
+  XorShift random(test_seed(11), 0);
+  int alike = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const VerbsPort a = random_port(random);
+    const VerbsPort b = random_port(random);
+    const bool pairs = !address_pairs(a, b).empty();
+    const bool share = (verbs::fabrics_of({a}) & verbs::fabrics_of({b})) != 0;
+    CHECK(share >= pairs);
+    if (!a.infiniband || !b.infiniband) CHECK(share == pairs);
+    alike += pairs ? 1 : 0;
+  }
+  CHECK(alike > 100);
+  CHECK(verbs::fabrics_of({}) == 0);
+}
+
 }  // namespace rondo::test

@@ -165,6 +165,14 @@ TEST_CASE("RONDO_IB_PORTS takes the place of NCCL_IB_HCA and NCCL_IB_DISABLE") {
   CHECK(admits(both, "bnxt_re0"));
 }
 
+TEST_CASE("RONDO_IB_PORTS=none disables the transport and selects no ports") {
+  for (const char* none : {"none", "NONE"}) {
+    const VerbsSettings given = settings({{"RONDO_IB_PORTS", none}, {"NCCL_IB_DISABLE", "0"}});
+    CHECK(given.disabled);
+    CHECK(admits(given, "mlx5_1"));
+  }
+}
+
 TEST_CASE("NCCL_IB_DISABLE is a number or a switch") {
   for (const char* on : {"1", "2", "true"}) CHECK(settings({{"NCCL_IB_DISABLE", on}}).disabled);
   for (const char* off : {"0", "no"}) CHECK_FALSE(settings({{"NCCL_IB_DISABLE", off}}).disabled);

@@ -22,7 +22,7 @@ CHOSEN = {
     "bench/numerics": ("tools-numerics",),
     "bench/perf": ("tools-perf_parts",),
     "kernels": ("kernels-reduce", "kernels-reference"),
-    "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "kernels-device_execute"),
+    "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "device-execute"),
     "runtime/algorithms": ("schedule-association", "schedule-cost", "schedule-ordered", "schedule-pull_plan"),
     "runtime/api": ("runtime-arguments", "runtime-names"),
     "runtime/base": ("schedule-association", "runtime-words", "runtime-handle_exchange",

@@ -7,11 +7,12 @@
 
 namespace rondo::verbs {
 
-VerbsConnection::VerbsConnection(const VerbsTerms& terms)
+VerbsConnection::VerbsConnection(VerbsTerms terms, ConnectionPages pages)
     : Connection(terms.params.slot_bytes),
-      peer_(terms.peer),
+      terms_(std::move(terms)),
+      pages_(std::move(pages)),
       owner_(::getpid()),
-      state_(std::make_unique<Inner>(terms)) {}
+      state_(std::make_unique<Inner>()) {}
 
 VerbsConnection::~VerbsConnection() {
   if (owner_ != ::getpid()) {
@@ -20,74 +21,124 @@ VerbsConnection::~VerbsConnection() {
   }
   if (state_->channel == nullptr) return;
   state_->channel->withdraw();
-  state_->socket.say_farewell(state_->channel->delivered());
+  if (state_->handshake == nullptr) state_->socket.say_farewell(state_->channel->delivered());
 }
 
 Status VerbsConnection::begin(std::unique_ptr<Link> link) {
   if (!link->dials()) {
     state_->link = std::move(link);
     accept();
-    return state_->failure;
+  } else {
+    RONDO_TRY_ASSIGN(Fd socket, link->dial(Route::Tcp, 0));
+    begin_handshake(std::move(socket), {});
   }
-  RONDO_TRY_ASSIGN(Fd socket, link->dial(Route::Tcp, 0));
-  return state_->handshake.begin(std::move(socket));
+  return state_->failure;
 }
 
-void VerbsConnection::accept() {
+void VerbsConnection::accept() const {
   auto accepted = state_->link->accepted(0);
   state_->failure = accepted.status();
   if (!accepted.ok() || !accepted.value().valid()) return;
   state_->link.reset();
-  state_->failure = state_->handshake.begin(accepted.take());
+  begin_handshake(accepted.take(), {});
 }
 
-/// Connects as far as is possible now.
-bool VerbsConnection::advance() {
+void VerbsConnection::begin_handshake(Fd socket, LostPath lost) const {
+  state_->handshake = std::make_unique<Handshake>(terms_, pages_, std::move(lost));
+  state_->failure = state_->handshake->begin(std::move(socket));
+}
+
+/// Connects, or connects again, as far as is possible now. Whether messages can pass.
+bool VerbsConnection::advance() const {
   Inner& state = *state_;
   if (!state.failure.ok()) return false;
   if (state.link != nullptr) accept();
-  if (state.link != nullptr || !state.failure.ok() || !state.handshake.is_over()) return false;
-  auto made = state.handshake.take_channel();
-  state.socket = PeerSocket(state.handshake.take_socket());
-  if (!made.ok())
-    state.failure = made.status();
+  if (state.channel != nullptr && state.handshake == nullptr) interrupt();
+  if (state.handshake != nullptr && state.failure.ok() && state.handshake->is_over()) finish_handshake();
+  return state.failure.ok() && state.channel != nullptr && state.channel->works();
+}
+
+/// Each end tells the other how far it has come, once; then both can connect again.
+void VerbsConnection::interrupt() const {
+  Inner& state = *state_;
+  if (!state.channel->failure().ok()) return;
+  state.socket.look();
+  const auto peers = state.socket.interrupted_by_peer();
+  if (!std::exchange(state.has_said, true)) {
+    const auto standing = state.channel->suspend(
+        error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason : ""));
+    state.socket.say_interruption(standing, state.channel->path_failure().message());
+  }
+  if (!peers) return;
+  state.peers = peers->standing;
+  begin_handshake(state.socket.take(), {state.path, state.channel->path_failure().message()});
+}
+
+void VerbsConnection::finish_handshake() const {
+  Inner& state = *state_;
+  auto made = state.handshake->take_connected();
+  state.failure = made.status();
+  state.is_refused = state.handshake->is_refused();
+  state.socket = PeerSocket(state.handshake->take_socket());
+  state.handshake.reset();
+  if (state.is_refused && state.channel != nullptr)
+    state.is_refused = state.channel->abandon(state.peers).ok();
+  if (!made.ok()) return;
+  state.path = made.value().path;
+  if (state.channel == nullptr)
+    state.channel = std::make_unique<SlotChannel>(std::move(made.value().parts));
   else
-    state.channel = made.take();
-  return made.ok();
+    state.channel->resume(std::move(made.value().parts), state.peers);
+  state.has_said = false;
+}
+
+Status VerbsConnection::status() const {
+  Inner& state = *state_;
+  if (state.channel == nullptr || !state.failure.ok()) return state.failure;
+  if (state.handshake == nullptr) state.socket.look();
+  if (state.socket.is_closed()) return status_of_closed();
+  state.channel->check_device();
+  if (state.socket.interrupted_by_peer() || !state.channel->works()) advance();
+  return state.failure.ok() ? state.channel->failure() : state.failure;
 }
 
 /// A peer that has closed its end did so before an error completion could tell, or will never cause one. Its
 /// last messages may be on their way: their completions come.
-Status VerbsConnection::status() const {
+Status VerbsConnection::status_of_closed() const {
   Inner& state = *state_;
-  if (state.channel == nullptr) return state.failure;
-  state.socket.look();
-  if (!state.socket.is_closed()) return state.channel->failure();
   const auto delivered = state.socket.delivered_by_peer();
-  if (!delivered) return error(Code::RemoteError, "rank {} ended without closing its connection", peer_);
+  if (!delivered)
+    return error(Code::RemoteError, "rank {} ended without closing its connection", terms_.peer);
   state.channel->poll();
   const bool has_all = state.channel->arrived() >= *delivered;
-  if (!has_all || state.channel->is_ready(Awaiting::Arrival)) return state.channel->failure();
+  if (!has_all || state.channel->is_ready(Awaiting::Arrival))
+    return state.channel->failure().ok() ? state.channel->path_failure() : state.channel->failure();
   state.has_left = true;
-  return error(Code::RemoteError, "rank {} closed its end of the connection", peer_);
+  return error(Code::RemoteError, "rank {} closed its end of the connection", terms_.peer);
 }
 
 Awaited VerbsConnection::awaited(Awaiting what) const {
   const Inner& state = *state_;
   if (!state.failure.ok()) return {};
-  if (state.channel != nullptr) return awaited_on_channel(what);
+  if (state.channel != nullptr && connected()) return awaited_on_channel(what);
   AwaitedSockets awaited;
-  if (state.handshake.has_begun()) awaited.sockets[0] = {state.handshake.descriptor(), POLLIN, 0};
-  return state.handshake.has_begun() ? Awaited(awaited) : Awaited();
+  if (state.handshake != nullptr)
+    awaited.sockets[0] = {state.handshake->descriptor(), POLLIN, 0};
+  else if (state.channel != nullptr)
+    awaited.sockets[0] = {state.socket.descriptor(), POLLIN, 0};
+  else
+    return {};
+  return awaited;
 }
 
 Awaited VerbsConnection::awaited_on_channel(Awaiting what) const {
   SlotChannel& channel = *state_->channel;
   PeerSocket& socket = state_->socket;
   const bool sleeps = channel.arm();
-  if (!channel.failure().ok()) return {};
+  if (!channel.works()) return {};
   if (!sleeps || channel.is_ready(what)) return AlreadyThere();
   socket.look();
+  if (socket.interrupted_by_peer()) return AlreadyThere();
   AwaitedSockets awaited;
   awaited.sockets[0] = {channel.descriptor(), POLLIN, 0};
   awaited.sockets[1] = {socket.descriptor(), POLLIN, 0};

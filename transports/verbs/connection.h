@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VerbsConnection: slots over a queue pair between two ranks that reach one another by InfiniBand or RoCE.
 // Connecting happens on a thread of its own (Handshake); afterwards everything happens inside the
-// connection's calls, none of which enters the kernel, except to sleep, to be woken and to close.
+// connection's calls, none of which enters the kernel, except to sleep, to be woken and to close. If the path
+// fails, the ends connect again, and go on where they were.
 #pragma once
 
 #include "transports/transport.h"
@@ -12,7 +13,7 @@ namespace rondo::verbs {
 
 class VerbsConnection final : public Connection {
  public:
-  explicit VerbsConnection(const VerbsTerms& terms);
+  VerbsConnection(VerbsTerms terms, ConnectionPages pages);
   /// Nothing lands in memory of this end, or is read from it, once this has returned.
   ~VerbsConnection() override;
 
@@ -23,31 +24,49 @@ class VerbsConnection final : public Connection {
   void commit(size_t bytes, const Signature& signature) override {
     state_->channel->commit(bytes, signature);
   }
-  bool flushed() override { return !connected() || state_->channel->flushed(); }
-  std::optional<Arrival> peek() override { return connected() ? state_->channel->peek() : std::nullopt; }
+  bool flushed() override {
+    connected();
+    return state_->channel == nullptr || state_->channel->flushed();
+  }
+  std::optional<Arrival> peek() override {
+    connected();
+    return state_->channel != nullptr ? state_->channel->peek() : std::nullopt;
+  }
   void release() override { state_->channel->release(); }
   Status status() const override;
   bool has_left() const override { return state_->has_left; }
+  bool is_refused() const override { return state_->is_refused; }
+  std::optional<Unsent> unsent(size_t nth) const override {
+    return state_->channel != nullptr ? state_->channel->unsent(nth) : std::nullopt;
+  }
   Awaited awaited(Awaiting what) const override;
 
  private:
   /// What asking for the status and falling asleep change as well.
   struct Inner {
-    explicit Inner(const VerbsTerms& terms) : handshake(terms) {}
-    std::unique_ptr<Link> link;  // of the accepting end, until the socket has arrived
-    Handshake handshake;
+    std::unique_ptr<Link> link;            // of the accepting end, until the socket has arrived
+    std::unique_ptr<Handshake> handshake;  // while it connects, for the first time or again
     std::unique_ptr<SlotChannel> channel;  // once connected
-    PeerSocket socket;
-    Status failure;  // to connect
+    PeerSocket socket;                     // while there is no handshake
+    std::string path;                      // of the channel, as path_text()
+    FlowControl::Standing peers;           // when it was interrupted
+    bool has_said = false;                 // to the peer, that this end is interrupted
+    Status failure;                        // to connect
+    bool is_refused = false;
     bool has_left = false;
   };
 
-  bool connected() { return state_->channel != nullptr || advance(); }
-  bool advance();
-  void accept();
+  bool connected() const { return (state_->channel != nullptr && state_->channel->works()) || advance(); }
+  bool advance() const;
+  void accept() const;
+  void begin_handshake(Fd socket, LostPath lost) const;
+  void interrupt() const;
+  void finish_handshake() const;
+  Status status_of_closed() const;
   Awaited awaited_on_channel(Awaiting what) const;
 
-  const int peer_;
+  const VerbsTerms terms_;
+  const ConnectionPages pages_;
   const int owner_;  // the process: a forked child must not touch its parent's queue pairs
   std::unique_ptr<Inner> state_;
 };

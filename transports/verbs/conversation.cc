@@ -33,7 +33,8 @@ void Conversation::close() const {
 }
 
 Status Conversation::gave_up(const WireText& reason) const {
-  return error(Code::Unsupported, "rank {} cannot connect over verbs: {}", peer_, reason.data());
+  return error(peer_refuses_ ? Code::Unsupported : Code::InvalidUsage,
+               "rank {} cannot connect over verbs: {}", peer_, reason.data());
 }
 
 Status Conversation::was_closed() const {

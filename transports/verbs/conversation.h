@@ -29,16 +29,20 @@ class Conversation {
   Status send_bytes(const void* data, size_t bytes);
   /// The peer finds the end behind what was sent.
   void end_sending() const;
-  /// RemoteError if the peer talks nonsense; Unsupported, with its reason, if it gives up.
+  /// RemoteError if the peer talks nonsense. Its reason if it gives up: as Unsupported if it refuses, else as
+  /// InvalidUsage.
   template <class Message>
   Result<Message> receive() {
     Message message;
     RONDO_TRY(receive_bytes(&message, sizeof message));
     RONDO_TRY(check(message, params_));
-    if (message.gives_up == 0) return message;
+    if (message.gives_up == kGoesOn) return message;
+    peer_refuses_ = message.gives_up == kRefuses;
     return gave_up(message.reason);
   }
   Status receive_bytes(void* data, size_t bytes);
+  /// Whether the last message received says so.
+  bool peer_refuses() const { return peer_refuses_; }
 
   /// Waits until the descriptor is readable or, if `or_message`, the peer has sent a message. Whether there
   /// is a message and the descriptor is not readable.
@@ -51,6 +55,7 @@ class Conversation {
 
   const AgreedParams params_;
   const int peer_;
+  bool peer_refuses_ = false;
   Fd socket_;
   Fd stop_;  // readable once closed
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verbs/device.h"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -50,6 +50,20 @@ Status nothing_usable(const std::vector<std::string>& refused) {
 }
 
 }  // namespace
+
+Device::Device(const Library& verbs, ibv_context* context) : verbs_(verbs), context_(context) {
+  ::fcntl(context->async_fd, F_SETFL, ::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
+}
+
+bool Device::has_failed() {
+  const std::unique_lock lock(events_mutex_, std::try_to_lock);
+  ibv_async_event event{};
+  while (lock.owns_lock() && verbs_.get_async_event(context_, &event) == 0) {
+    if (event.event_type == IBV_EVENT_DEVICE_FATAL) has_failed_ = true;
+    verbs_.ack_async_event(&event);
+  }
+  return has_failed_;
+}
 
 Device::~Device() { verbs_.close_device(context_); }
 

@@ -5,6 +5,7 @@
 // kernel, so only threads that connect do it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,7 @@ class Domain;
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  Device(const Library& verbs, ibv_context* context) : verbs_(verbs), context_(context) {}
+  Device(const Library& verbs, ibv_context* context);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -29,6 +30,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const Library& verbs() const { return verbs_; }
   ibv_context* context() const { return context_; }
   std::string name() const { return verbs_.get_device_name(context_->device); }
+  /// Whether it has failed for good, after which nothing completes. Reads the events that have come; while
+  /// another thread does so, the answer may be old.
+  bool has_failed();
   /// The session's domain on this device.
   Result<std::shared_ptr<Domain>> domain(uint64_t session);
 
@@ -37,6 +41,8 @@ class Device : public std::enable_shared_from_this<Device> {
   ibv_context* const context_;
   std::mutex mutex_;
   std::map<uint64_t, std::weak_ptr<Domain>> domains_;
+  std::mutex events_mutex_;
+  std::atomic<bool> has_failed_ = false;
 };
 
 class Domain {

@@ -22,4 +22,15 @@ Status FlowControl::take(Immediate said, bool is_message) {
   return {};
 }
 
+Status FlowControl::resume(const Standing& peers) {
+  const bool is_possible =
+      returned_ <= peers.released && peers.released <= peers.arrived && peers.arrived <= sent_;
+  if (!is_possible)
+    return error(Code::RemoteError,
+                 "the peer says that {} messages have arrived and {} slots were given back, of {} and {}",
+                 peers.arrived, peers.released, sent_, returned_);
+  returned_ = peers.released;
+  return {};
+}
+
 }  // namespace rondo::verbs

@@ -47,6 +47,24 @@ class FlowControl {
   /// The immediate of such a message.
   Immediate credits() { return tell(); }
 
+  // Going on after messages were lost with their path:
+
+  /// How far this end has come. The peer then knows of all slots that were given back.
+  struct Standing {
+    uint64_t arrived = 0;
+    uint64_t released = 0;
+  };
+  Standing tell_standing() {
+    told_ = released_;
+    return {arrived_, released_};
+  }
+  /// Takes in how far the peer has come. RemoteError if it cannot have.
+  Status resume(const Standing& peers);
+  /// The immediate of a message that is sent again.
+  Immediate again(uint64_t message) const {
+    return {static_cast<uint16_t>(told_), static_cast<uint16_t>(message + 1)};
+  }
+
   /// Takes in what a completed write said. RemoteError if the peer may not say so.
   Status take(Immediate said, bool is_message);
 

@@ -29,11 +29,13 @@ Status offer_index(VerbsPort& port, const GidChoice& choice) {
                choice.variable, wanted, port.name(), present);
 }
 
-/// Whether two RoCE GIDs may reach one another.
-bool are_compatible(const Gid& a, const Gid& b) {
-  return a.type == b.type && is_mapped_ipv4(a.raw) == is_mapped_ipv4(b.raw) &&
-         is_link_local(a.raw) == is_link_local(b.raw);
+/// RoCE GIDs may reach one another if they are of the same kind.
+unsigned address_kind(const Gid& gid) {
+  return 4 * static_cast<unsigned>(gid.type) + (is_mapped_ipv4(gid.raw) ? 2 : 0) +
+         (is_link_local(gid.raw) ? 1 : 0);
 }
+
+bool are_compatible(const Gid& a, const Gid& b) { return address_kind(a) == address_kind(b); }
 
 /// By the longer prefix, so that neither end takes the other for a neighbour that it is not.
 bool share_subnet(const Gid& a, const Gid& b) {
@@ -118,6 +120,17 @@ std::vector<AddressPair> address_pairs(const VerbsPort& here, const VerbsPort& t
   if (swapped)
     for (AddressPair& pair : pairs) std::swap(pair.here, pair.there);
   return pairs;
+}
+
+uint64_t fabrics_of(const std::vector<VerbsPort>& ports) {
+  constexpr uint64_t kInfiniBand = 1;
+  uint64_t fabrics = 0;
+  for (const VerbsPort& port : ports) {
+    if (port.infiniband && port.lid != 0) fabrics |= kInfiniBand;
+    if (port.infiniband) continue;
+    for (const Gid& gid : port.gids) fabrics |= kInfiniBand << (1 + address_kind(gid));
+  }
+  return fabrics;
 }
 
 std::string why_no_pair(const VerbsPort& here, const VerbsPort& there) {

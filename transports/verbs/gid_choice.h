@@ -46,6 +46,10 @@ struct AddressPair {
 /// reach only one another, last.
 std::vector<AddressPair> address_pairs(const VerbsPort& here, const VerbsPort& there);
 
+/// The kinds of the ports' addresses, as bits. Ports that have an address pair have a bit in common; ports
+/// with a bit in common may lack one only if they are of different subnets of InfiniBand.
+uint64_t fabrics_of(const std::vector<VerbsPort>& ports);
+
 /// Why address_pairs() is empty, as a clause: "mlx5_0:1 here is InfiniBand and mlx5_1:1 there is Ethernet".
 std::string why_no_pair(const VerbsPort& here, const VerbsPort& there);
 

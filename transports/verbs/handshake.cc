@@ -14,7 +14,8 @@
 namespace rondo::verbs {
 namespace {
 
-constexpr int64_t kSearch_ms = 10'000;  // no path is begun later
+constexpr int64_t kSearch_ms = 10'000;      // no path is begun later
+constexpr int64_t kSearchAgain_ms = 1'000;  // likewise, if all of them carried nothing some minutes ago
 
 /// A limit of the process.
 bool is_of_every_path(const Status& failure) { return failure.code() == Code::InvalidUsage; }
@@ -36,21 +37,24 @@ Status Handshake::begin(Fd socket) {
 }
 
 void Handshake::run() {
-  channel_ = connect();
-  if (!channel_.ok()) conversation_.end_sending();
-  over_.store(true, std::memory_order_release);  // pairs with is_over(): the channel is complete
+  connected_ = connect();
+  if (!connected_.ok()) conversation_.end_sending();
+  is_refused_ = is_refused_ || conversation_.peer_refuses();
+  over_.store(true, std::memory_order_release);  // pairs with is_over(): the outcome is complete
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
 }
 
-Result<std::unique_ptr<SlotChannel>> Handshake::connect() {
+Result<Handshake::Connected> Handshake::connect() {
   RONDO_TRY(exchange_ports());
   return terms_.dials ? propose_paths() : follow_proposals();
 }
 
 template <class Message>
 Status Handshake::give_up(const Status& reason) {
-  static_cast<void>(conversation_.send(Message{.gives_up = 1, .reason = wire_text(reason.message())}));
+  is_refused_ = reason.code() != Code::InvalidArgument;
+  static_cast<void>(conversation_.send(
+      Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason.message())}));
   return reason;
 }
 
@@ -93,21 +97,25 @@ Status Handshake::no_address() const {
                peers_ports_.empty() ? "it offers none" : why_no_pair(own_ports_[0], peers_ports_[0]));
 }
 
-Result<std::unique_ptr<SlotChannel>> Handshake::propose_paths() {
+Result<Handshake::Connected> Handshake::propose_paths() {
   PathSearch search(paths_between(own_ports_, peers_ports_, terms_.lane));
   if (!search.current()) return give_up<PathProposal>(no_address());
   PathHistory& history = devices_->history();
-  search.apply([&](const VerbsPath& path) { return history.carried(text(path)); });
   std::string failures;
-  bool is_new = false;
-  const Deadline deadline = Deadline::in_ms(kSearch_ms);
+  bool is_new = !lost_.path.empty();
+  if (is_new) {
+    history.add(lost_.path, 0);
+    failures = fmt::format(" {}: {};", lost_.path, lost_.failure);
+  }
+  const bool has_hope = search.apply([&](const VerbsPath& path) { return history.carried(text(path)); });
+  const Deadline deadline = Deadline::in_ms(has_hope ? kSearch_ms : kSearchAgain_ms);
   for (auto path = search.current(); path && !deadline.passed(); path = search.current()) {
     PathAttempt::ProofResult result;
     RONDO_TRY_ASSIGN(const auto attempt, propose(*path, result));
     if (attempt != nullptr) {
       is_new |= history.add(text(*path), path->mtu);
       log_choice(*path, is_new ? failures : "");
-      return std::make_unique<SlotChannel>(attempt->take_parts());
+      return Connected{attempt->take_parts(), text(*path)};
     }
     failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
     if (search.failed(result.too_long)) is_new |= history.add(text(*path), 0);
@@ -144,12 +152,12 @@ Result<std::unique_ptr<PathAttempt>> Handshake::propose(const VerbsPath& path,
   return result.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
 }
 
-Result<std::unique_ptr<SlotChannel>> Handshake::follow_proposals() {
+Result<Handshake::Connected> Handshake::follow_proposals() {
   for (;;) {
     RONDO_TRY_ASSIGN(const PathProposal proposal, conversation_.receive<PathProposal>());
     RONDO_TRY(check_path(proposal.path, peers_ports_, own_ports_));
     RONDO_TRY_ASSIGN(const auto attempt, follow(proposal));
-    if (attempt != nullptr) return std::make_unique<SlotChannel>(attempt->take_parts());
+    if (attempt != nullptr) return Connected{attempt->take_parts(), text(proposal.path)};
   }
 }
 
@@ -168,7 +176,7 @@ Result<std::unique_ptr<PathAttempt>> Handshake::follow(const PathProposal& propo
 
 Result<std::unique_ptr<PathAttempt>> Handshake::make_attempt(const VerbsPath& path) const {
   const uint32_t own = terms_.dials ? path.dialler.port : path.acceptor.port;
-  return PathAttempt::make(devices_, own_ports_[own], terms_);
+  return PathAttempt::make(devices_, own_ports_[own], terms_, pages_);
 }
 
 Path Handshake::own_view(const VerbsPath& path) const {

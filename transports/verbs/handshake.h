@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handshake: how one end of a connection comes from a socket to a SlotChannel, on a thread of its own, since
+// Handshake: how one end of a connection comes from a socket to a queue pair, on a thread of its own, since
 // opening devices and resolving addresses may block in the kernel. The ends exchange their ports; then the
 // dialling end proposes one path after the other until one is proved. An end that cannot go on says why.
 // Waits for the peer last until the connection is destroyed: its user has the deadline. Used by the
@@ -16,7 +16,12 @@ namespace rondo::verbs {
 
 class Handshake {
  public:
-  explicit Handshake(const VerbsTerms& terms) : terms_(terms), conversation_(terms.params, terms.peer) {}
+  /// `lost`: the path to try last.
+  Handshake(const VerbsTerms& terms, ConnectionPages pages, LostPath lost = {})
+      : terms_(terms),
+        pages_(std::move(pages)),
+        lost_(std::move(lost)),
+        conversation_(terms.params, terms.peer) {}
   /// Ends the thread; waits for the kernel if it resolves an address.
   ~Handshake();
   Handshake(const Handshake&) = delete;
@@ -24,25 +29,30 @@ class Handshake {
 
   /// Starts; the socket must be non-blocking.
   Status begin(Fd socket);
-  bool has_begun() const { return thread_.joinable(); }
   bool is_over() const { return over_.load(std::memory_order_acquire); }  // pairs with run()'s store
   /// Becomes readable when it is over.
   int descriptor() const { return done_.get(); }
 
-  /// Once it is over: the channel, and the socket to the peer.
-  Result<std::unique_ptr<SlotChannel>> take_channel() {
+  /// Once it is over: whether both ends know that they cannot be connected over verbs.
+  bool is_refused() const { return is_refused_; }
+  struct Connected {
+    SlotChannel::ChannelParts parts;
+    std::string path;  // as path_text()
+  };
+  /// Once it is over: what a channel needs, and the socket to the peer.
+  Result<Connected> take_connected() {
     thread_.join();
-    return std::move(channel_);
+    return std::move(connected_);
   }
   Fd take_socket() { return conversation_.take_socket(); }
 
  private:
   void run();
-  Result<std::unique_ptr<SlotChannel>> connect();
+  Result<Connected> connect();
   Status exchange_ports();
   Status check_partition(uint32_t peers) const;
-  Result<std::unique_ptr<SlotChannel>> propose_paths();
-  Result<std::unique_ptr<SlotChannel>> follow_proposals();
+  Result<Connected> propose_paths();
+  Result<Connected> follow_proposals();
   /// Tries a path; the attempt if it was proved, else null and why.
   Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
@@ -54,17 +64,20 @@ class Handshake {
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }
   const std::vector<VerbsPort>& acceptors() const { return terms_.dials ? peers_ports_ : own_ports_; }
   std::string text(const VerbsPath& path) const { return path_text(path, diallers(), acceptors()); }
-  /// Tells the peer, in a message of this kind, that the connection fails for this reason.
+  /// Tells the peer, in a message of this kind, that this end cannot go on for this reason.
   template <class Message>
   Status give_up(const Status& reason);
 
   const VerbsTerms terms_;
+  const ConnectionPages pages_;
+  const LostPath lost_;
   Conversation conversation_;
   Fd done_;
   std::shared_ptr<Devices> devices_;
   std::vector<VerbsPort> own_ports_;
   std::vector<VerbsPort> peers_ports_;
-  Result<std::unique_ptr<SlotChannel>> channel_ = Status();
+  Result<Connected> connected_ = Status();
+  bool is_refused_ = false;
   std::atomic<bool> over_ = false;
   std::thread thread_;
 };

@@ -34,7 +34,9 @@ namespace rondo::verbs {
   X(create_qp, "IBVERBS_1.1")            \
   X(modify_qp, "IBVERBS_1.1")            \
   X(destroy_qp, "IBVERBS_1.1")           \
-  X(wc_status_str, "IBVERBS_1.1")
+  X(wc_status_str, "IBVERBS_1.1")        \
+  X(get_async_event, "IBVERBS_1.1")      \
+  X(ack_async_event, "IBVERBS_1.1")
 
 struct Library {
 #define X(name, version) decltype(&::ibv_##name) name = nullptr;

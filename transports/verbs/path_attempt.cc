@@ -25,20 +25,21 @@ Result<uint32_t> first_packet_number() {
 }  // namespace
 
 Result<std::unique_ptr<PathAttempt>> PathAttempt::make(const std::shared_ptr<Devices>& devices,
-                                                       const VerbsPort& own, const VerbsTerms& terms) {
+                                                       const VerbsPort& own, const VerbsTerms& terms,
+                                                       const ConnectionPages& pages) {
   RONDO_TRY_ASSIGN(const std::shared_ptr<Device> device, devices->named(own.device));
   RONDO_TRY_ASSIGN(const std::shared_ptr<Domain> domain, device->domain(terms.session));
   SlotChannel::ChannelParts parts{.devices = devices, .layout = terms.layout(), .peer_rank = terms.peer};
   auto made = std::unique_ptr<PathAttempt>(new PathAttempt(terms, std::move(parts)));
-  RONDO_TRY(made->prepare(domain, own));
+  RONDO_TRY(made->prepare(domain, own, pages));
   return made;
 }
 
-Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port) {
-  const SlotLayout layout = terms_.layout();
-  const QueuePair::Depths depths = SlotChannel::depths(layout);
-  RONDO_TRY_ASSIGN(parts_.outgoing, SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Owner));
-  RONDO_TRY_ASSIGN(parts_.incoming, SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Peer));
+Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port,
+                            const ConnectionPages& pages) {
+  const QueuePair::Depths depths = SlotChannel::depths(terms_.layout());
+  RONDO_TRY_ASSIGN(parts_.outgoing, SlotMemory::make(domain, pages.outgoing, SlotMemory::WrittenBy::Owner));
+  RONDO_TRY_ASSIGN(parts_.incoming, SlotMemory::make(domain, pages.incoming, SlotMemory::WrittenBy::Peer));
   RONDO_TRY_ASSIGN(parts_.pair, QueuePair::make(domain, depths));
   const Device& device = domain->device();
   RONDO_TRY_ASSIGN(const std::vector<uint16_t> keys,
@@ -60,8 +61,8 @@ Status PathAttempt::connect(const Path& path, const PairContact& peer) {
 }
 
 uint32_t PathAttempt::length(Message message) const {
-  if (message == kShort) return kShortBytes;
-  return static_cast<uint32_t>(std::min<uint64_t>(mtu_, parts_.layout.bytes()));
+  return message == kShort ? kShortBytes
+                           : static_cast<uint32_t>(std::min<uint64_t>(mtu_, SlotLayout::kProofBytes));
 }
 
 /// Long enough for lost packets to be sent again.
@@ -73,10 +74,10 @@ int64_t PathAttempt::proof_ms() const {
 Status PathAttempt::post(Message message) {
   if (message == kShort) deadline_ = Deadline::in_ms(proof_ms());
   return parts_.pair->post({.id = message,
-                            .from = parts_.outgoing->slot(0),
+                            .from = parts_.outgoing->proof(),
                             .bytes = length(message),
                             .local_key = parts_.outgoing->local_key(),
-                            .to = parts_.peer.slots_at,
+                            .to = parts_.peer.slots_at + parts_.layout.bytes(),
                             .remote_key = parts_.peer.key,
                             .immediate = kImmediate + message});
 }

@@ -17,7 +17,8 @@ class PathAttempt {
  public:
   /// In INIT: receives are posted, so the peer may send as soon as it knows contact().
   static Result<std::unique_ptr<PathAttempt>> make(const std::shared_ptr<Devices>& devices,
-                                                   const VerbsPort& own, const VerbsTerms& terms);
+                                                   const VerbsPort& own, const VerbsTerms& terms,
+                                                   const ConnectionPages& pages);
 
   const PairContact& contact() const { return contact_; }
   /// The kernel may take a second to resolve an address.
@@ -37,7 +38,7 @@ class PathAttempt {
   enum Message : uint32_t { kShort, kFull, kMessages };
   PathAttempt(const VerbsTerms& terms, SlotChannel::ChannelParts parts)
       : terms_(terms), parts_(std::move(parts)) {}
-  Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port);
+  Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port, const ConnectionPages& pages);
   uint32_t length(Message message) const;
   Status post(Message message);
   Status exchange(Conversation& conversation);

@@ -43,7 +43,7 @@ std::string path_text(const VerbsPath& path, const std::vector<VerbsPort>& diall
   return fmt::format("{} to {}", end_text(path.dialler, dialler), end_text(path.acceptor, acceptor));
 }
 
-void PathSearch::apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried) {
+bool PathSearch::apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried) {
   std::vector<VerbsPath> dead;
   std::erase_if(paths_, [&](VerbsPath& path) {
     const auto mtu = carried(path);
@@ -51,7 +51,9 @@ void PathSearch::apply(const std::function<std::optional<uint32_t>(const VerbsPa
     if (mtu && *mtu != 0) path.mtu = std::min(path.mtu, *mtu);
     return mtu == 0;
   });
+  const bool has_others = !paths_.empty();
   paths_.insert(paths_.end(), dead.begin(), dead.end());
+  return has_others;
 }
 
 std::optional<VerbsPath> PathSearch::current() const {

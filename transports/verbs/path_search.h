@@ -43,8 +43,8 @@ class PathSearch {
   explicit PathSearch(std::vector<VerbsPath> paths) : paths_(std::move(paths)) {}
 
   /// Tries paths that have carried messages with no longer MTU than they did, and after all others those that
-  /// have carried nothing. `carried`: as PathHistory::carried().
-  void apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried);
+  /// have carried nothing. `carried`: as PathHistory::carried(). Whether there are others.
+  bool apply(const std::function<std::optional<uint32_t>(const VerbsPath&)>& carried);
   /// The path to try; nothing if none is left.
   std::optional<VerbsPath> current() const;
   size_t left() const { return paths_.size() - at_; }

@@ -4,29 +4,60 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace rondo::verbs {
+namespace {
 
-/// A Farewell is the last that comes, complete or not.
+template <class Message>
+void say(int socket, const Message& message) {
+  ::send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+template <class Said>
+std::optional<Said> PeerSocket::said() const {
+  Said message;
+  if (got_ != sizeof message) return std::nullopt;
+  std::memcpy(&message, bytes_.data(), sizeof message);
+  return message.magic == Said::kMagic ? std::optional(message) : std::nullopt;
+}
+
+/// One message: behind a Farewell comes the end, and behind an Interruption what another reader expects.
 void PeerSocket::look() {
-  while (!closed_ && socket_.valid()) {
-    auto* const to = reinterpret_cast<std::byte*>(&farewell_) + got_;
-    const ssize_t got = ::recv(socket_.get(), to, sizeof farewell_ - got_, MSG_DONTWAIT);
+  while (!closed_ && socket_.valid() && !said<Interruption>()) {
+    const bool is_farewell = said<Farewell>().has_value();
+    const size_t wanted = got_ < sizeof(Farewell) ? sizeof(Farewell) : bytes_.size();
+    const ssize_t got =
+        is_farewell ? 0 : ::recv(socket_.get(), bytes_.data() + got_, wanted - got_, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got > 0) got_ += static_cast<size_t>(got);
-    closed_ = got <= 0 || got_ == sizeof farewell_;
+    closed_ = got <= 0;
   }
 }
 
 std::optional<uint64_t> PeerSocket::delivered_by_peer() const {
-  if (!closed_ || got_ != sizeof farewell_ || farewell_.magic != Farewell::kMagic) return std::nullopt;
-  return farewell_.delivered;
+  const auto farewell = closed_ ? said<Farewell>() : std::nullopt;
+  return farewell ? std::optional(farewell->delivered) : std::nullopt;
+}
+
+std::optional<PeerSocket::InterruptedPeer> PeerSocket::interrupted_by_peer() const {
+  auto interruption = said<Interruption>();
+  if (!interruption) return std::nullopt;
+  interruption->reason.back() = '\0';
+  const WireText reason = wire_text(interruption->reason.data());
+  return InterruptedPeer{{interruption->arrived, interruption->released}, reason.data()};
 }
 
 void PeerSocket::say_farewell(uint64_t delivered) const {
-  const Farewell farewell{.delivered = delivered};
-  ::send(socket_.get(), &farewell, sizeof farewell, MSG_NOSIGNAL | MSG_DONTWAIT);
+  say(socket_.get(), Farewell{.delivered = delivered});
+}
+
+void PeerSocket::say_interruption(const FlowControl::Standing& own, const std::string& reason) const {
+  say(socket_.get(),
+      Interruption{.arrived = own.arrived, .released = own.released, .reason = wire_text(reason)});
 }
 
 }  // namespace rondo::verbs

@@ -47,6 +47,7 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   uint32_t number() const { return pair_->qp_num; }
+  Device& device() const { return domain_->device(); }
   /// The longest message whose bytes a post copies.
   uint32_t inline_bytes() const { return inline_bytes_; }
 

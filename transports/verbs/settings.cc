@@ -65,7 +65,10 @@ class SettingsReader {
 
  private:
   Status read_ports() {
-    if (const auto own = read_(kPorts)) {
+    const auto own = read_(kPorts);
+    out_.disabled = own && same_word(*own, "none");
+    if (out_.disabled) return {};
+    if (own) {
       RONDO_TRY_ASSIGN(out_.ports, PortFilter::parse(kPorts, *own));
       return {};
     }
@@ -94,9 +97,9 @@ class SettingsReader {
     const auto own = read_(kPartition);
     out_.partition.variable = own ? kPartition : kPartitionIndex.nccl;
     if (!own) return read_nccl_number(kPartitionIndex, out_.partition.index);
-    constexpr int64_t kFullMember = 0x8000;
+    constexpr int64_t kMembership = 0x8000;
     const auto value = parse_integer(*own);
-    if (!value || *value < 1 || *value > 0xffff || *value == kFullMember)
+    if (!value || *value < 1 || *value > 0xffff || *value == kMembership)
       return error(
           Code::InvalidArgument,
           "{} is '{}': it must be a partition key, such as 0x8001, from 0x0001 to 0x7fff or from 0x8001 "

@@ -18,7 +18,7 @@
 namespace rondo::verbs {
 
 struct VerbsSettings {
-  bool disabled = false;  // by NCCL_IB_DISABLE, unless RONDO_IB_PORTS is set
+  bool disabled = false;  // unless the user selects the transport by name
   PortFilter ports;
   GidChoice gid;
   PartitionKey partition;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cassert>
+#include <utility>
 
 namespace rondo::verbs {
 namespace {
@@ -35,6 +36,19 @@ Status failure_of(const Library& verbs, const ibv_wc& completion, int peer_rank)
   }
 }
 
+/// The request itself was right, and may be made again over another path.
+bool is_of_path(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+    case IBV_WC_WR_FLUSH_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_RESP_TIMEOUT_ERR:
+    case IBV_WC_FATAL_ERR:
+    case IBV_WC_GENERAL_ERR: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 QueuePair::Depths SlotChannel::depths(const SlotLayout& layout) {
@@ -53,25 +67,26 @@ std::byte* SlotChannel::acquire() {
 
 void SlotChannel::commit(size_t bytes, const Signature& signature) {
   if (!failure_.ok()) return;
-  assert(has_room() && bytes <= parts_.layout.slot_bytes);
+  assert(flow_.has_room() && bytes <= parts_.layout.slot_bytes);
   const uint64_t message = flow_.sent();
   SlotHeader& header = *parts_.outgoing->slot(message);
   header = {};
   header.ready = message + 1;
   header.bytes = static_cast<uint32_t>(bytes);
   header.signature = signature;
-  send(static_cast<uint32_t>(sizeof header + bytes), message, flow_.next_message());
+  const Immediate immediate = flow_.next_message();
+  if (works()) send(static_cast<uint32_t>(sizeof header + bytes), message, immediate);
 }
 
 /// `bytes` 0: credits alone.
 void SlotChannel::send(uint32_t bytes, uint64_t message, Immediate immediate) {
-  fail(parts_.pair->post({.id = bytes != 0 ? kMessageWrite : kCreditWrite,
-                          .from = parts_.outgoing->slot(message),
-                          .bytes = bytes,
-                          .local_key = parts_.outgoing->local_key(),
-                          .to = parts_.peer.slots_at + parts_.layout.offset(message),
-                          .remote_key = parts_.peer.key,
-                          .immediate = immediate.packed()}));
+  lose_path(parts_.pair->post({.id = bytes != 0 ? kMessageWrite : kCreditWrite,
+                               .from = parts_.outgoing->slot(message),
+                               .bytes = bytes,
+                               .local_key = parts_.outgoing->local_key(),
+                               .to = parts_.peer.slots_at + parts_.layout.offset(message),
+                               .remote_key = parts_.peer.key,
+                               .immediate = immediate.packed()}));
 }
 
 bool SlotChannel::flushed() {
@@ -112,7 +127,7 @@ void SlotChannel::release() {
 }
 
 void SlotChannel::give_back() {
-  if (!flow_.must_give_back() || !failure_.ok()) return;
+  if (!flow_.must_give_back() || !works()) return;
   if (credit_messages_ == kMaxCreditWrites) return;  // poll() tries again
   ++credit_messages_;
   send(0, flow_.sent(), flow_.credits());
@@ -120,12 +135,12 @@ void SlotChannel::give_back() {
 
 /// Receives are posted again before anything can be sent that gives their credits back.
 void SlotChannel::poll() {
-  for (bool more = true; more;) {
+  for (bool more = !is_suspended_; more;) {
     const auto found = parts_.pair->poll();
-    if (!found.ok()) return fail(found.status());
+    if (!found.ok()) return lose_path(found.status());
     for (const ibv_wc& completion : found.value()) take(completion);
     more = found.value().size() == QueuePair::kBatch;
-    if (spent_receives_ != 0 && failure_.ok()) fail(parts_.pair->post_receives(spent_receives_));
+    if (spent_receives_ != 0 && works()) lose_path(parts_.pair->post_receives(spent_receives_));
     spent_receives_ = 0;
   }
   give_back();
@@ -134,7 +149,9 @@ void SlotChannel::poll() {
 /// After a failure all that was outstanding fails too, and says no more.
 void SlotChannel::take(const ibv_wc& completion) {
   if (completion.status != IBV_WC_SUCCESS) {
-    if (failure_.ok()) fail(failure_of(*library().value(), completion, parts_.peer_rank));
+    if (!works()) return;
+    const Status failure = failure_of(*library().value(), completion, parts_.peer_rank);
+    is_of_path(completion.status) ? lose_path(failure) : fail(failure);
   } else if (completion.wr_id == kMessageWrite) {
     ++delivered_;
   } else if (completion.wr_id == kCreditWrite) {
@@ -162,15 +179,59 @@ void SlotChannel::take_message(const ibv_wc& completion) {
 bool SlotChannel::arm() {
   const uint64_t before = delivered_ + flow_.arrived();
   const bool had_room = has_room();
-  fail(parts_.pair->arm());
+  lose_path(parts_.pair->arm());
   poll();
-  return failure_.ok() && delivered_ + flow_.arrived() == before && had_room == has_room();
+  return works() && delivered_ + flow_.arrived() == before && had_room == has_room();
 }
 
-void SlotChannel::withdraw() {
+void SlotChannel::check_device() {
+  if (works() && parts_.pair->device().has_failed())
+    lose_path(error(Code::SystemError, "the device {} has failed", parts_.pair->device().name()));
+}
+
+void SlotChannel::end_pair() {
+  if (std::exchange(is_suspended_, true)) return;
   parts_.pair->withdraw([this](const ibv_wc& completion) {
     if (completion.status == IBV_WC_SUCCESS) take(completion);
   });
+}
+
+FlowControl::Standing SlotChannel::suspend(const Status& why) {
+  end_pair();
+  lose_path(why);
+  return flow_.tell_standing();
+}
+
+Status SlotChannel::abandon(const FlowControl::Standing& peers) {
+  fail(flow_.resume(peers));
+  if (failure_.ok()) delivered_ = peers.arrived;
+  return failure_;
+}
+
+std::optional<Connection::Unsent> SlotChannel::unsent(size_t nth) const {
+  const uint64_t message = delivered_ + nth;
+  if (message >= flow_.sent()) return std::nullopt;
+  const SlotHeader& header = *parts_.outgoing->slot(message);
+  return Connection::Unsent{reinterpret_cast<const std::byte*>(&header + 1), header.bytes, &header.signature};
+}
+
+void SlotChannel::resume(ChannelParts parts, const FlowControl::Standing& peers) {
+  fail(flow_.resume(peers));
+  if (!failure_.ok()) return;
+  parts_.pair.reset();  // before what it uses
+  parts_ = std::move(parts);
+  path_failure_ = {};
+  is_suspended_ = false;
+  delivered_ = peers.arrived;
+  credit_messages_ = spent_receives_ = 0;
+  for (uint64_t message = peers.arrived; message != flow_.sent(); ++message) {
+    const uint32_t bytes = parts_.outgoing->slot(message)->bytes;
+    send(static_cast<uint32_t>(sizeof(SlotHeader)) + bytes, message, flow_.again(message));
+  }
+}
+
+void SlotChannel::withdraw() {
+  end_pair();
   fail(error(Code::RemoteError, "messages to and from rank {} were withdrawn", parts_.peer_rank));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotChannel: messages over a connected queue pair. A message is one write with immediate, which carries its
-// SlotHeader and its bytes to the peer's slot. Only completions are believed: a slot is read after the
-// completion of its write, and filled again after the completion of the own write from it. Used by the
-// connection's thread.
+// SlotChannel: messages over a connected queue pair, or over one after the other. A message is one write with
+// immediate, which carries its SlotHeader and its bytes to the peer's slot. Only completions are believed: a
+// slot is read after the completion of its write, and filled again after the completion of the own write from
+// it. Used by the connection's thread.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,24 @@ class SlotChannel {
   std::optional<Arrival> peek();
   void release();
 
+  /// Of the connection.
   const Status& failure() const { return failure_; }
+  /// Of the queue pair, whose messages another one may carry again.
+  const Status& path_failure() const { return path_failure_; }
+  bool works() const { return failure_.ok() && path_failure_.ok(); }
+  /// Finds failures that no completion tells.
+  void check_device();
+
+  /// Ends the queue pair, unless that was done; messages that have arrived stay. `why`: unless it has failed.
+  /// Returns how far this end has come.
+  FlowControl::Standing suspend(const Status& why);
+  /// Gives up queue pairs: takes in how far the peer has come. Afterwards the nth message that has not
+  /// arrived at the peer, if there is one.
+  Status abandon(const FlowControl::Standing& peers);
+  std::optional<Connection::Unsent> unsent(size_t nth) const;
+  /// Goes on over another queue pair, on the same pages, by sending again what has not arrived at the peer.
+  void resume(ChannelParts parts, const FlowControl::Standing& peers);
+
   /// Whether what is awaited is there.
   bool is_ready(Connection::Awaiting what) const {
     return what == Connection::Awaiting::Arrival ? flow_.has_arrival()
@@ -61,8 +78,9 @@ class SlotChannel {
 
  private:
   bool has_room() const {
-    return failure_.ok() && flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots;
+    return works() && flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots;
   }
+  void end_pair();
   void take(const ibv_wc& completion);
   void take_message(const ibv_wc& completion);
   void take_arrival();
@@ -70,6 +88,9 @@ class SlotChannel {
   void send(uint32_t bytes, uint64_t message, Immediate immediate);
   void fail(const Status& status) {
     if (failure_.ok() && !status.ok()) failure_ = status;
+  }
+  void lose_path(const Status& status) {
+    if (path_failure_.ok() && !status.ok()) path_failure_ = status;
   }
 
   ChannelParts parts_;
@@ -81,6 +102,8 @@ class SlotChannel {
   Signature signature_;            // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
   Status failure_;
+  Status path_failure_;
+  bool is_suspended_ = false;  // the queue pair has been ended
 };
 
 }  // namespace rondo::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SlotLayout: where the slots of one direction of a connection lie in their memory, each a SlotHeader and the
-// bytes of a message. The same at both ends.
+// bytes of a message; behind them is room for the message that proves a path. The same at both ends.
 #pragma once
 
 #include "common/aligned_bytes.h"
@@ -14,6 +14,8 @@ struct SlotLayout {
 
   uint64_t stride() const { return sizeof(SlotHeader) + aligned_size(slot_bytes); }
   uint64_t bytes() const { return slots * stride(); }
+  static constexpr uint64_t kProofBytes = 4096;  // the longest MTU
+  uint64_t memory_bytes() const { return bytes() + kProofBytes; }
   /// Of a message's slot; messages are numbered from 0.
   uint64_t offset(uint64_t message) const { return message % slots * stride(); }
 };

@@ -10,12 +10,17 @@ namespace rondo::verbs {
 
 /// Whole pages of its own: where the kernel does not copy registered pages at a fork, the library keeps them
 /// from the child, and nothing else may lie in them.
-Status SlotMemory::map() {
+Result<std::shared_ptr<const SlotPages>> SlotPages::make(const SlotLayout& layout) {
+  std::shared_ptr<SlotPages> made(new SlotPages(layout));
   void* const pages =
-      ::mmap(nullptr, layout_.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::mmap(nullptr, layout.memory_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return out_of_memory();
-  memory_ = static_cast<std::byte*>(pages);
-  return {};
+  made->memory_ = static_cast<std::byte*>(pages);
+  return std::shared_ptr<const SlotPages>(std::move(made));
+}
+
+SlotPages::~SlotPages() {
+  if (memory_ != nullptr) ::munmap(memory_, layout_.memory_bytes());
 }
 
 /// Relaxed ordering lets bytes land in any order, which is right where only completions are believed. Devices
@@ -24,14 +29,15 @@ Status SlotMemory::register_for(WrittenBy writer) {
   const Library& verbs = domain_->device().verbs();
   unsigned access = IBV_ACCESS_RELAXED_ORDERING;
   if (writer == WrittenBy::Peer) access |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  region_ = verbs.reg_mr_iova2(domain_->pd(), memory_, layout_.bytes(), address(), access);
+  region_ =
+      verbs.reg_mr_iova2(domain_->pd(), pages_->memory(), pages_->layout().memory_bytes(), address(), access);
   return region_ != nullptr ? Status() : cannot_register(errno);
 }
 
 /// Registered memory counts as locked.
 Status SlotMemory::cannot_register(int cause) const {
   const std::string what =
-      fmt::format("registering {} bytes with {}", layout_.bytes(), domain_->device().name());
+      fmt::format("registering {} bytes with {}", pages_->layout().memory_bytes(), domain_->device().name());
   rlimit limit{};
   if (cause != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return system_error(what, cause);
@@ -43,17 +49,16 @@ Status SlotMemory::cannot_register(int cause) const {
       what, limit.rlim_cur / 1024);
 }
 
-Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> domain, const SlotLayout& layout,
+Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> domain,
+                                                     std::shared_ptr<const SlotPages> pages,
                                                      WrittenBy writer) {
-  auto made = std::unique_ptr<SlotMemory>(new SlotMemory(std::move(domain), layout));
-  RONDO_TRY(made->map());
+  auto made = std::unique_ptr<SlotMemory>(new SlotMemory(std::move(domain), std::move(pages)));
   RONDO_TRY(made->register_for(writer));
   return made;
 }
 
 SlotMemory::~SlotMemory() {
   if (region_ != nullptr) domain_->device().verbs().dereg_mr(region_);
-  if (memory_ != nullptr) ::munmap(memory_, layout_.bytes());
 }
 
 }  // namespace rondo::verbs

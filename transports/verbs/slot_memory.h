@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotMemory: registered memory for the slots of one direction of a connection, in each of which a SlotHeader
-// precedes the bytes. A region of its own, so that a peer's key opens its own slots and nothing else. Single
-// owner; made on a thread that connects.
+// SlotPages: the memory for the slots of one direction of a connection, in each of which a SlotHeader
+// precedes the bytes. SlotMemory: its registration with a device, as a region of its own, so that a peer's
+// key opens its own slots and nothing else. A connection keeps its pages when it goes on over another device.
+// Made on a thread that connects.
 #pragma once
 
 #include <memory>
@@ -11,33 +12,48 @@
 
 namespace rondo::verbs {
 
+class SlotPages {
+ public:
+  static Result<std::shared_ptr<const SlotPages>> make(const SlotLayout& layout);
+  ~SlotPages();
+  SlotPages(const SlotPages&) = delete;
+  SlotPages& operator=(const SlotPages&) = delete;
+
+  const SlotLayout& layout() const { return layout_; }
+  std::byte* memory() const { return memory_; }
+
+ private:
+  explicit SlotPages(const SlotLayout& layout) : layout_(layout) {}
+  const SlotLayout layout_;
+  std::byte* memory_ = nullptr;
+};
+
 class SlotMemory {
  public:
   enum class WrittenBy { Owner, Peer };
-  static Result<std::unique_ptr<SlotMemory>> make(std::shared_ptr<Domain> domain, const SlotLayout& layout,
-                                                  WrittenBy writer);
+  static Result<std::unique_ptr<SlotMemory>> make(std::shared_ptr<Domain> domain,
+                                                  std::shared_ptr<const SlotPages> pages, WrittenBy writer);
   ~SlotMemory();
   SlotMemory(const SlotMemory&) = delete;
   SlotMemory& operator=(const SlotMemory&) = delete;
 
   /// The header of a message's slot; its bytes follow.
   SlotHeader* slot(uint64_t message) const {
-    return reinterpret_cast<SlotHeader*>(memory_ + layout_.offset(message));
+    return reinterpret_cast<SlotHeader*>(pages_->memory() + pages_->layout().offset(message));
   }
-  uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
+  const std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(pages_->memory()); }
   uint32_t local_key() const { return region_->lkey; }
   uint32_t remote_key() const { return region_->rkey; }
 
  private:
-  SlotMemory(std::shared_ptr<Domain> domain, const SlotLayout& layout)
-      : domain_(std::move(domain)), layout_(layout) {}
-  Status map();
+  SlotMemory(std::shared_ptr<Domain> domain, std::shared_ptr<const SlotPages> pages)
+      : domain_(std::move(domain)), pages_(std::move(pages)) {}
   Status register_for(WrittenBy writer);
   Status cannot_register(int cause) const;
 
   const std::shared_ptr<Domain> domain_;
-  const SlotLayout layout_;
-  std::byte* memory_ = nullptr;
+  const std::shared_ptr<const SlotPages> pages_;
   ibv_mr* region_ = nullptr;
 };
 

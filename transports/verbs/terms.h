@@ -2,9 +2,12 @@
 // VerbsTerms: what a connection is for. Plain data.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "common/params.h"
 #include "verbs/settings.h"
-#include "verbs/slot_layout.h"
+#include "verbs/slot_memory.h"
 
 namespace rondo::verbs {
 
@@ -17,6 +20,18 @@ struct VerbsTerms {
   VerbsSettings settings;
 
   SlotLayout layout() const { return {params.slots, params.slot_bytes}; }
+};
+
+/// The memory of a connection, whatever paths it uses.
+struct ConnectionPages {
+  std::shared_ptr<const SlotPages> outgoing;
+  std::shared_ptr<const SlotPages> incoming;
+};
+
+/// The path that a connection has used until it failed.
+struct LostPath {
+  std::string path;  // as path_text(); empty: there was none
+  std::string failure;
 };
 
 }  // namespace rondo::verbs

@@ -7,6 +7,7 @@
 #include "common/params.h"
 #include "transports/transport.h"
 #include "verbs/connection.h"
+#include "verbs/fabrics.h"
 
 namespace rondo {
 namespace {
@@ -37,15 +38,23 @@ Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
   std::call_once(told, [&] {
     for (const std::string& sentence : settings.ignored) log().info("{}", sentence);
   });
-  auto connection =
-      std::make_unique<verbs::VerbsConnection>(verbs::VerbsTerms{.params = agreed(params),
-                                                                 .session = link->key().session,
-                                                                 .lane = link->key().port,
-                                                                 .peer = link->peer(),
-                                                                 .dials = link->dials(),
-                                                                 .settings = std::move(settings)});
+  verbs::VerbsTerms terms{.params = agreed(params),
+                          .session = link->key().session,
+                          .lane = link->key().port,
+                          .peer = link->peer(),
+                          .dials = link->dials(),
+                          .settings = std::move(settings)};
+  verbs::ConnectionPages pages;
+  RONDO_TRY_ASSIGN(pages.outgoing, verbs::SlotPages::make(terms.layout()));
+  RONDO_TRY_ASSIGN(pages.incoming, verbs::SlotPages::make(terms.layout()));
+  auto connection = std::make_unique<verbs::VerbsConnection>(std::move(terms), std::move(pages));
   RONDO_TRY(connection->begin(std::move(link)));
   return std::unique_ptr<Connection>(std::move(connection));
+}
+
+Result<uint64_t> verbs_fabrics() {
+  RONDO_TRY_ASSIGN(const verbs::VerbsSettings settings, verbs::read_settings(variable));
+  return verbs::find_fabrics(settings, {static_cast<uint64_t>(ConnectionParams().slots), kVerbsSlotBytes});
 }
 
 }  // namespace
@@ -58,7 +67,7 @@ Transport verbs_transport() {
           .cost = verbs_cost,
           .reaches = [](const Endpoint&, const Endpoint&) { return true; },
           .connect = verbs_connect,
-          .automatic = false};
+          .fabrics = verbs_fabrics};
 }
 
 }  // namespace rondo

@@ -24,7 +24,7 @@ Status in_range(const char* field, uint64_t value, uint64_t from, uint64_t to) {
 template <class Message>
 Status check_start(const Message& message, const char* magic) {
   if (message.magic != Message::kMagic) return nonsense(magic, message.magic);
-  RONDO_TRY(in_range("gives_up", message.gives_up, 0, 1));
+  RONDO_TRY(in_range("gives_up", message.gives_up, kGoesOn, kFails));
   const auto end = std::find(message.reason.begin(), message.reason.end(), '\0');
   if (end == message.reason.end()) return nonsense("reason", static_cast<uint8_t>(message.reason.back()));
   for (auto at = message.reason.begin(); at != end; ++at)
@@ -35,7 +35,7 @@ Status check_start(const Message& message, const char* magic) {
 Status check_contact(const PairContact& contact, const AgreedParams& own) {
   RONDO_TRY(in_range("queue_pair", contact.queue_pair, 1, kMax24));
   RONDO_TRY(in_range("first_packet", contact.first_packet, 0, kMax24));
-  const uint64_t bytes = SlotLayout{own.slots, own.slot_bytes}.bytes();
+  const uint64_t bytes = SlotLayout{own.slots, own.slot_bytes}.memory_bytes();
   return in_range("slots_at", contact.slots_at, 1, std::numeric_limits<uint64_t>::max() - bytes);
 }
 
@@ -51,14 +51,14 @@ WireText wire_text(const std::string& text) {
 Status check(const PortOffer& offer, const AgreedParams& own) {
   RONDO_TRY(check_start(offer, "magic of the offer"));
   if (offer.version != PortOffer::kVersion) return nonsense("version", offer.version);
-  if (offer.gives_up != 0) return {};
+  if (offer.gives_up != kGoesOn) return {};
   RONDO_TRY(compare(own, {offer.slot_bytes, offer.slots, 0}));
   return in_range("port_bytes", offer.port_bytes, 0, PortOffer::kMaxPortBytes);
 }
 
 Status check(const PathProposal& proposal, const AgreedParams& own) {
   RONDO_TRY(check_start(proposal, "magic of the proposal"));
-  return proposal.gives_up != 0 ? Status() : check_contact(proposal.contact, own);
+  return proposal.gives_up != kGoesOn ? Status() : check_contact(proposal.contact, own);
 }
 
 Status check(const PathAnswer& answer, const AgreedParams& own) {
@@ -68,7 +68,7 @@ Status check(const PathAnswer& answer, const AgreedParams& own) {
 
 Status check(const PathVerdict& verdict, const AgreedParams& /*own*/) {
   RONDO_TRY(check_start(verdict, "magic of the verdict"));
-  return in_range("gives_up", verdict.gives_up, 0, 0);
+  return in_range("gives_up", verdict.gives_up, kGoesOn, kGoesOn);
 }
 
 Result<std::vector<VerbsPort>> ports_of(const std::vector<std::byte>& bytes) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two ends of a connection tell one another over their socket. While they connect: a PortOffer each
 // way; then for each path that is tried a PathProposal of the dialling end, a PathAnswer, and a PathVerdict
-// each way. When an end closes: a Farewell. What comes from the peer is checked field by field. Plain data,
+// each way. When a path has failed: an Interruption each way, and the same again. When an end closes: a
+// Farewell. What comes from the peer is checked field by field. Plain data,
 // little-endian.
 #pragma once
 
@@ -20,15 +21,22 @@ static_assert(std::endian::native == std::endian::little);
 /// Why the sender cannot go on; empty if it can.
 using WireText = std::array<char, 512>;
 
+/// Whether this message is the sender's last.
+enum GivesUp : uint32_t {
+  kGoesOn = 0,
+  kRefuses = 1,  // the ends cannot be connected over verbs; they may use another transport
+  kFails = 2,    // they must not: something is set that is wrong, or differs
+};
+
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
   static constexpr uint32_t kMagic = 0x6f627652;  // "Rvbo"
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   static constexpr uint32_t kMaxPortBytes = 256 * 1024;
 
   uint32_t magic = kMagic;
   uint32_t version = kVersion;
-  uint32_t gives_up = 0;  // 1: the sender can make no connection
+  uint32_t gives_up = kGoesOn;
   WireText reason{};
   uint32_t port_bytes = 0;
   uint32_t partition = 0;  // that the user has set, without bit 15; 0: none
@@ -51,7 +59,7 @@ struct PathProposal {
   static constexpr uint32_t kMagic = 0x70627652;  // "Rvbp"
 
   uint32_t magic = kMagic;
-  uint32_t gives_up = 0;  // 1: no path is left to try
+  uint32_t gives_up = kGoesOn;
   WireText reason{};
   VerbsPath path;
   uint32_t reserved = 0;
@@ -63,7 +71,7 @@ struct PathAnswer {
   static constexpr uint32_t kMagic = 0x61627652;  // "Rvba"
 
   uint32_t magic = kMagic;
-  uint32_t gives_up = 0;
+  uint32_t gives_up = kGoesOn;
   WireText reason{};
   PairContact contact;
 };
@@ -73,8 +81,19 @@ struct PathVerdict {
   static constexpr uint32_t kMagic = 0x76627652;  // "Rvbv"
 
   uint32_t magic = kMagic;
-  uint32_t gives_up = 0;  // always
+  uint32_t gives_up = kGoesOn;  // always
   WireText reason{};
+};
+
+/// The sender has ended its queue pair. After the other end has said the same they connect again.
+struct Interruption {
+  static constexpr uint32_t kMagic = 0x69627652;  // "Rvbi"
+
+  uint32_t magic = kMagic;
+  uint32_t reserved = 0;
+  uint64_t arrived = 0;   // messages of the other end
+  uint64_t released = 0;  // of those, the ones whose slots are free again
+  WireText reason{};      // for the log; made printable where it is read
 };
 
 /// Last: the sender has closed its end, after this number of its messages had reached the other.

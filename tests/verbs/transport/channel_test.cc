@@ -84,12 +84,12 @@ TEST_CASE("messages that arrived before a failure are delivered") {
             for (uint64_t i = 0; i < 3; ++i) send(ends.one, 1000, i);
             require(wait_until([&] { return ends.one.flushed(); }, Deadline::in_ms(20'000)), "not flushed");
             send(ends.other, 10, 0);  // the fourth message
-            require(wait_until([&] { return ends.other.poll(), !ends.other.failure().ok(); },
+            require(wait_until([&] { return ends.other.poll(), !failure_of(ends.other).ok(); },
                                Deadline::in_ms(20'000)),
                     "no failure");
             for (uint64_t i = 0; i < 3; ++i) receive(ends.other, 1000, i);
             require(!ends.other.peek() && ends.other.acquire() == nullptr, "a failed channel goes on");
-            require(ends.other.failure().code() == Code::RemoteError, ends.other.failure().message());
+            require(failure_of(ends.other).code() == Code::RemoteError, failure_of(ends.other).message());
           }) == "");
 }
 
@@ -98,10 +98,10 @@ TEST_CASE("failed completions are named by cause and rank") {
     CHECK(in_process({{"_FAIL", fault}}, [&] {
             Channels ends = connected_channels();
             send(ends.one, 10, 0);
-            require(wait_until([&] { return ends.one.flushed(), !ends.one.failure().ok(); },
+            require(wait_until([&] { return ends.one.flushed(), !failure_of(ends.one).ok(); },
                                Deadline::in_ms(20'000)),
                     "no failure");
-            require(ends.one.failure().message() == words, ends.one.failure().message());
+            require(failure_of(ends.one).message() == words, failure_of(ends.one).message());
           }) == "");
   };
   failure_by("access:1", "the queue pair to rank 1 failed: remote access error (status 10)");

@@ -111,5 +111,18 @@ TEST_CASE("what the peer may not say is an error, and says what is wrong") {
   CHECK(flow.take({0, 3}, true).message() == "the peer sent message 3 without a free slot");
 }
 
+TEST_CASE("a peer cannot have come farther than what was sent, nor less far than it has said") {
+  const auto after_interruption = [](const FlowControl::Standing& peers) {
+    FlowControl flow(3);
+    for (int i = 0; i < 3; ++i) flow.next_message();
+    REQUIRE(flow.take({1, 1}, true).ok());
+    return flow.resume(peers);
+  };
+  CHECK(after_interruption({1, 1}).ok());
+  CHECK(after_interruption({3, 2}).ok());
+  for (const FlowControl::Standing& wrong : {FlowControl::Standing{4, 1}, {3, 0}, {2, 3}, {0, 0}})
+    CHECK(after_interruption(wrong).code() == Code::RemoteError);
+}
+
 }  // namespace
 }  // namespace rondo::verbs

@@ -51,13 +51,13 @@ Status failure_after(const std::function<void(Attacker&, RawEnd& victim)>& attac
   const bool failed = wait_until(
       [&] {
         if (channel.peek()) channel.release();
-        return !channel.failure().ok();
+        return !failure_of(channel).ok();
       },
       Deadline::in_ms(20'000));
   require(failed, "no failure");
   require(!channel.peek(), "an arrival after the failure");
   require(channel.acquire() == nullptr, "a slot after the failure");
-  return channel.failure();
+  return failure_of(channel);
 }
 
 void check_failure(const std::function<void(Attacker&, RawEnd& victim)>& attack, const std::string& words) {
@@ -110,7 +110,7 @@ TEST_CASE("a message in another slot is found out") {
 
 TEST_CASE("a peer's key opens its slots and nothing else") {
   const auto beyond = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.incoming->address() + kSmallSlots.bytes() - 32, by.end.parts.peer.key, 64,
+    by.write_to(victim.parts.incoming->address() + kSmallSlots.memory_bytes() - 32, by.end.parts.peer.key, 64,
                 {0, 1});
   };
   const auto before = [](Attacker& by, RawEnd& victim) {

@@ -30,7 +30,7 @@ std::string connects(size_t slot_bytes = 9000, uint64_t messages = 20) {
   if (!failures[0].empty()) return failures[0] + " / " + failures[1];
   std::vector<Ends> both;
   both.push_back(std::move(ends));
-  return test::converse_together(both, messages);
+  return test::converse_together(both, {.messages = messages});
 }
 
 double seconds_to_connect() {

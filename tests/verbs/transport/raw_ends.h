@@ -25,8 +25,10 @@ struct RawEnd {
     parts.devices = taken(verbs::Devices::open());
     port = taken(parts.devices->ports()).front();
     const auto domain = taken(taken(parts.devices->named(port.device))->domain(1));
-    parts.outgoing = taken(SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Owner));
-    parts.incoming = taken(SlotMemory::make(domain, layout, SlotMemory::WrittenBy::Peer));
+    const auto outgoing = taken(verbs::SlotPages::make(layout));
+    const auto incoming = taken(verbs::SlotPages::make(layout));
+    parts.outgoing = taken(SlotMemory::make(domain, outgoing, SlotMemory::WrittenBy::Owner));
+    parts.incoming = taken(SlotMemory::make(domain, incoming, SlotMemory::WrittenBy::Peer));
     parts.pair = taken(verbs::QueuePair::make(domain, SlotChannel::depths(layout)));
     succeed(parts.pair->prepare(port.number, 0));
     succeed(parts.pair->post_receives(SlotChannel::depths(layout).receives));
@@ -46,6 +48,11 @@ struct RawEnd {
   verbs::VerbsPort port;
   SlotChannel::ChannelParts parts;
 };
+
+/// Of the connection or of its path.
+inline Status failure_of(const SlotChannel& channel) {
+  return channel.failure().ok() ? channel.path_failure() : channel.failure();
+}
 
 inline void connect(RawEnd& one, RawEnd& other) {
   one.connect(other);

@@ -32,7 +32,7 @@ TEST_CASE("nonsense in an offer is an error that names the field") {
   };
   CHECK(refused_after([](PortOffer& o) { o.magic = 5; }) == kSays + "5 in the field magic of the offer");
   CHECK(refused_after([](PortOffer& o) { o.version = 1; }) == kSays + "1 in the field version");
-  CHECK(refused_after([](PortOffer& o) { o.gives_up = 2; }) == kSays + "2 in the field gives_up");
+  CHECK(refused_after([](PortOffer& o) { o.gives_up = 3; }) == kSays + "3 in the field gives_up");
   CHECK(refused_after([](PortOffer& o) { o.reason.fill('x'); }) == kSays + "120 in the field reason");
   CHECK(refused_after([](PortOffer& o) { o.reason[0] = '\n'; }) == kSays + "10 in the field reason");
   CHECK(refused_after([](PortOffer& o) { o.port_bytes = 1 << 20; }) ==

@@ -80,6 +80,18 @@ class Connection {
     Arrival,  // a successful peek()
     Room,     // a successful acquire() or flushed()
   };
+  /// Whether the status is that both ends know that this transport cannot connect them, at first or any more.
+  /// What has arrived can still be received; another transport may carry the rest.
+  virtual bool is_refused() const { return false; }
+  struct Unsent {
+    const std::byte* data = nullptr;
+    size_t bytes = 0;
+    const Signature* signature = nullptr;
+  };
+  /// After that: the nth message, from 0, of those that were committed and have not arrived at the peer;
+  /// empty if there are no more. Valid as long as the connection.
+  virtual std::optional<Unsent> unsent(size_t /*nth*/) const { return std::nullopt; }
+
   /// What a thread may sleep on after an unsuccessful call; empty while that is unknown. Wakeups may be
   /// spurious: the caller retries.
   virtual Awaited awaited(Awaiting what) const = 0;

@@ -21,7 +21,10 @@ namespace rondo {
 struct Endpoint {
   uint64_t host = 0;
   uint64_t process = 0;
-  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+  uint64_t fabrics = 0;  // as usable_fabrics() says; not compared
+  friend bool operator==(const Endpoint& a, const Endpoint& b) {
+    return a.host == b.host && a.process == b.process;
+  }
 };
 
 /// Identifies one connection of a session; the same at both ends.
@@ -80,11 +83,24 @@ struct Transport {
   /// Starts connecting. Until the other end has connected, the connection has no free slot and nothing to
   /// peek at. Takes ownership of the link.
   Result<std::unique_ptr<Connection>> (*connect)(std::unique_ptr<Link> link, const ConnectionParams& params);
+  /// The networks, other than those of IP, over which this process can connect to others, as bits (from bit
+  /// 0 on); null: it needs none. May take long: opens devices. An error: a setting is wrong. Ends with a bit
+  /// in common may still find that they cannot be connected (Connection::is_refused()).
+  Result<uint64_t> (*fabrics)() = nullptr;
+  static constexpr int kMaxFabrics = 16;
   bool automatic = true;  // false: used only when selected by name
 };
 
 /// All transports, best first.
 std::span<const Transport> transports();
+
+/// The first of these that is used for the pair if the user selects none: one that needs fabrics only if the
+/// two have one in common. Null if there is none.
+const Transport* automatic_transport(const Endpoint& a, const Endpoint& b,
+                                     std::span<const Transport> among = transports());
+
+/// The bits of all transports, for Endpoint::fabrics.
+Result<uint64_t> usable_fabrics();
 
 /// Looks up a transport; if unknown, InvalidArgument that lists the names.
 Result<const Transport*> transport_by_name(std::string_view name);

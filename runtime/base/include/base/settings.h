@@ -42,6 +42,8 @@ namespace rondo {
   X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same if RONDO_SOCKET_IFNAME is not set")                  \
   X(IbPorts, "RONDO_IB_PORTS", "InfiniBand and RoCE ports to use: mlx5_0:1,mlx5_1 or ^mlx5_4")             \
   X(NcclIbHca, "NCCL_IB_HCA", "the same by beginnings of names, if RONDO_IB_PORTS is not set")             \
+  X(NcclIbDisable, "NCCL_IB_DISABLE", "1: no InfiniBand and RoCE, if RONDO_IB_PORTS is not set")           \
+  X(SysfsPath, "SYSFS_PATH", "where libibverbs, and Rondo before it, looks for devices")                   \
   X(IbGid, "RONDO_IB_GID", "the index of the GID to use, or v1 or v2")                                     \
   X(NcclIbGidIndex, "NCCL_IB_GID_INDEX", "the same if RONDO_IB_GID is not set")                            \
   X(IbPkey, "RONDO_IB_PKEY", "the key of the InfiniBand partition to use: 0x8001")                         \

@@ -29,7 +29,7 @@ struct PeerGpu {
 struct PeerInfo {
   int32_t rank = 0;
   int32_t nranks = 1;  // as that rank's caller gave it
-  Endpoint endpoint;   // its host and process
+  Endpoint endpoint;   // its host, its process and the fabrics that it can use
   int32_t pid = 0;
   uint16_t tcp_port = 0;
   int32_t allowed_cpus = 1;  // of the thread that joined

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -28,15 +29,25 @@ class ConnectionTable {
   /// A Link for memory that the two ranks' GPUs share.
   Result<std::unique_ptr<Link>> gpu_link(int peer, uint16_t port) const;
 
-  /// The transport for a pair of ranks.
-  Result<const Transport*> transport_for(int rank_a, int rank_b) const;
+  /// The transport between the own rank and another, as far as is known: connecting may reveal that the best
+  /// one cannot be used.
+  Result<const Transport*> transport_to(int peer) const;
 
   /// Mismatch that names a call that this rank never made although its data arrived; Ok if there is none.
   Status check_nothing_left() const;
 
  private:
   ConnectionKey key(int dialler, int acceptor, uint16_t port) const;
+  using Ends = std::tuple<int, int, uint16_t>;  // dialler, acceptor and port
   Result<Connection*> get(int dialler, int acceptor, uint16_t port);
+  Result<std::unique_ptr<Connection>> connect(const Ends& ends, const Transport& transport,
+                                              uint32_t attempt) const;
+  /// By the first of these transports that connects them. `attempt`: how many others were refused; `refusal`:
+  /// why the latest was.
+  Result<std::unique_ptr<Connection>> connect_automatically(const Ends& ends,
+                                                            std::span<const Transport> among,
+                                                            uint32_t attempt, const Status& refusal);
+  void note_fallback(const Ends& ends, const Transport& used, const Status& refusal);
 
   int self() const { return membership_->rank(); }
 
@@ -44,7 +55,9 @@ class ConnectionTable {
   const Transport* const forced_;
   const ConnectionParams params_;
   mutable std::mutex mutex_;  // guards connections_
-  std::map<std::tuple<int, int, uint16_t>, std::unique_ptr<Connection>> connections_;
+  std::map<Ends, std::unique_ptr<Connection>> connections_;
+  mutable std::mutex fallback_mutex_;          // guards fallbacks_; taken after mutex_, if both are
+  std::map<int, const Transport*> fallbacks_;  // by peer: what is used because better ones were refused
 };
 
 }  // namespace rondo

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// FallbackConnection: slots over one transport, and over another one if both ends find that the first cannot
+// connect them, or cannot any more (Connection::is_refused()). No message is lost or comes twice. Used by the
+// connection's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "transports/connection.h"
+#include "transports/zero_copy.h"
+
+namespace rondo {
+
+/// Of the optional parts it has ZeroCopy, with the abilities of the transport that is used.
+class FallbackConnection final : public Connection, public ZeroCopy {
+ public:
+  /// Starts connecting over the second transport; `why`: the status of the first.
+  using ConnectSecond = std::function<Result<std::unique_ptr<Connection>>(const Status& why)>;
+  FallbackConnection(std::unique_ptr<Connection> first, ConnectSecond connect_second)
+      : Connection(first->slot_bytes(), {.zero_copy = this}),
+        first_(std::move(first)),
+        connect_second_(std::move(connect_second)) {}
+
+  std::byte* acquire() override;
+  void commit(size_t bytes, const Signature& signature) override;
+  bool flushed() override;
+  std::optional<Arrival> peek() override;
+  void release() override { reading_->release(); }
+  Status status() const override;
+  bool has_left() const override { return used().has_left(); }
+  bool is_refused() const override { return second_ != nullptr && second_->is_refused(); }
+  Awaited awaited(Awaiting what) const override;
+
+  void export_memory(const ExportableMemory& memory) override;
+  PostMode post_mode(const std::byte* data, size_t bytes) const override;
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+  void expect(std::byte* place, size_t bytes, const Signature& signature) override;
+  bool intact() const override;
+  void stop_reading() override;
+  void cancel() override;
+
+ private:
+  Connection& used() const { return second_ != nullptr ? *second_ : *first_; }
+  bool must_replace() const { return second_ == nullptr && failure_.ok() && first_->is_refused(); }
+  bool replaced();
+  bool sent_again();
+
+  const std::unique_ptr<Connection> first_;  // of its messages some may have to be received, or sent again
+  const ConnectSecond connect_second_;
+  std::unique_ptr<Connection> second_;  // null: the first is used
+  size_t again_ = 0;                    // messages of the first that the second has sent
+  /// The slot of the first that is being filled: if that is replaced, the message is sent again.
+  std::byte* acquired_ = nullptr;
+  Connection* reading_ = nullptr;  // whose arrival is being read
+  Status failure_;                 // to begin with the second
+};
+
+}  // namespace rondo

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabrics: by which kinds of addresses this process can be reached over its InfiniBand and RoCE ports, in so
+// few bits that every rank can know them of every other. Two processes without a bit in common need not try.
+#pragma once
+
+#include "verbs/settings.h"
+#include "verbs/slot_layout.h"
+
+namespace rondo::verbs {
+
+/// The bits of the ports that the settings admit; 0, and a log line that says why, if none can be used. A
+/// port can be used if memory for a connection's slots can be registered with its device. InvalidArgument if
+/// the settings name what is not there. Without a device nothing is loaded. Any thread; opens devices, which
+/// may take long.
+Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout);
+
+}  // namespace rondo::verbs
