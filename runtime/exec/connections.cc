@@ -160,6 +160,7 @@ Status ConnectionTable::check_nothing_left() const {
   for (const auto& [ends, connection] : connections_) {
     const auto& [dialler, acceptor, port] = ends;
     const int peer = dialler == self() ? acceptor : dialler;
+    if (connection == nullptr) continue;  // it could not begin
     const auto left = connection->peek();
     if (!left) continue;
     if (port == kMessagePort)
