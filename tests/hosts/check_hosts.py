@@ -3,8 +3,8 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts | Fabrics]. Needs root and ip
-(iproute2), and exits 77 without them.
+usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts | Fabrics | Plugins]. Needs root and
+ip (iproute2), and exits 77 without them.
 """
 import json
 import os
@@ -318,6 +318,53 @@ class Fabrics(unittest.TestCase):
         log, used = self.run_perf(of_hosts=({"RONDO_IB_PKEY": "0x8001"}, {"RONDO_IB_PKEY": "0x8003"}))
         self.assertEqual(used, {"failed"})
         self.assertRegex(log, r"RONDO_IB_PKEY is 0x000[13] at this end and 0x000[13] at the other")
+
+
+class Plugins(unittest.TestCase):
+    """A network plugin between hosts: the tests' own, in the folder RONDO_TEST_NET_FOLDER."""
+
+    def run_perf(self, words=("all_reduce", "-e", "64K"), addresses=("10.77.0.1", "10.77.0.2"), of_hosts=({}, {}),
+                 plugin="test11"):
+        """Two ranks on each of two hosts, whose plugins listen at these addresses. Returns what all have printed to
+        standard error, and the transports that were used."""
+        file = f"{os.environ['RONDO_TEST_NET_FOLDER']}/libnccl-net-{plugin}.so"
+        with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
+            ended = start(hosts, 2, [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"],
+                          of_hosts=[{"RONDO_TEST_NET_ADDRESS": addresses[i], "RONDO_NET_PLUGIN": file, **of_hosts[i]}
+                                    for i in (0, 1)], RONDO_SECRET="correct horse", RONDO_IB_PORTS="none")
+            log = "".join(log for (_, log), _ in ended)
+            self.assertEqual([code for _, code in ended], [0] * 4, log)
+            with open(f"{folder}/rows.json", encoding="utf-8") as file:
+                rows = json.load(file)
+        self.assertTrue(rows and all(row["wrong"] == 0 for row in rows), rows)
+        return log, {row["transport"] for row in rows}
+
+    def test_a_plugin_that_both_hosts_have_is_used_unasked(self):
+        for plugin in ("test8", "test11"):
+            log, used = self.run_perf(("all", "-e", "1M"), plugin=plugin)
+            self.assertEqual(used, {"plugin+shm"}, log)
+            self.assertNotIn("warning", log)
+
+    def test_hosts_of_which_one_has_no_plugin_use_tcp_and_need_no_words(self):
+        log, used = self.run_perf(of_hosts=({}, {"RONDO_NET_PLUGIN": "none"}))
+        self.assertEqual(used, {"shm+tcp"}, log)
+        self.assertNotIn("warning", log)
+
+    def test_a_plugin_that_cannot_be_loaded_is_named_and_tcp_is_used(self):
+        log, used = self.run_perf(of_hosts=({}, {"RONDO_NET_PLUGIN": "no_such"}))
+        self.assertEqual(used, {"shm+tcp"}, log)
+        self.assertIn("the network plugin libnccl-net-no_such.so cannot be used: ", log)
+        self.assertIn("; other hosts are reached over InfiniBand, RoCE or TCP instead", log)
+
+    def test_a_plugin_that_does_not_connect_two_hosts_is_left_with_a_warning_for_each_pair(self):
+        for addresses in (("127.0.0.1", "127.0.0.1"), ("10.77.0.1", "127.0.0.1")):
+            log, used = self.run_perf(("all", "-e", "64K"), addresses=addresses)
+            self.assertIn("shm+tcp", used, log)  # once all pairs have tried
+            warnings = [line for line in log.splitlines() if "warning" in line]
+            self.assertTrue(warnings)
+            for line in warnings:
+                self.assertRegex(line, r"rank \d \(.*\) is reached by tcp: .*connect\(\) of the network plugin TestNet")
+            self.assertEqual(len(warnings), 4)
 
 
 def possible():

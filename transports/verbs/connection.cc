@@ -65,12 +65,14 @@ void VerbsConnection::interrupt() const {
   state.socket.look();
   const auto peers = state.socket.interrupted_by_peer();
   if (!std::exchange(state.has_said, true)) {
-    const auto standing = state.channel->suspend(
-        error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason : ""));
-    state.socket.say_interruption(standing, state.channel->path_failure().message());
+    const FlowControl::Standing own = state.channel->suspend(
+        error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason.data() : ""));
+    state.socket.say_interruption({.arrived = own.arrived,
+                                   .released = own.released,
+                                   .reason = wire_text(state.channel->path_failure().message())});
   }
   if (!peers) return;
-  state.peers = peers->standing;
+  state.peers = {peers->arrived, peers->released};
   begin_handshake(state.socket.take(), {state.path, state.channel->path_failure().message()});
 }
 

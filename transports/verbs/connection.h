@@ -5,9 +5,9 @@
 // fails, the ends connect again, and go on where they were.
 #pragma once
 
+#include "common/peer_socket.h"
 #include "transports/transport.h"
 #include "verbs/handshake.h"
-#include "verbs/peer_socket.h"
 
 namespace rondo::verbs {
 

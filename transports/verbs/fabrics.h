@@ -3,8 +3,8 @@
 // few bits that every rank can know them of every other. Two processes without a bit in common need not try.
 #pragma once
 
+#include "common/slot_layout.h"
 #include "verbs/settings.h"
-#include "verbs/slot_layout.h"
 
 namespace rondo::verbs {
 

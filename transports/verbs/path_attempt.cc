@@ -62,7 +62,7 @@ Status PathAttempt::connect(const Path& path, const PairContact& peer) {
 
 uint32_t PathAttempt::length(Message message) const {
   return message == kShort ? kShortBytes
-                           : static_cast<uint32_t>(std::min<uint64_t>(mtu_, SlotLayout::kProofBytes));
+                           : static_cast<uint32_t>(std::min<uint64_t>(mtu_, SlotPages::kProofBytes));
 }
 
 /// Long enough for lost packets to be sent again.

@@ -13,14 +13,14 @@ namespace rondo::verbs {
 Result<std::shared_ptr<const SlotPages>> SlotPages::make(const SlotLayout& layout) {
   std::shared_ptr<SlotPages> made(new SlotPages(layout));
   void* const pages =
-      ::mmap(nullptr, layout.memory_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::mmap(nullptr, bytes(layout), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return out_of_memory();
   made->memory_ = static_cast<std::byte*>(pages);
   return std::shared_ptr<const SlotPages>(std::move(made));
 }
 
 SlotPages::~SlotPages() {
-  if (memory_ != nullptr) ::munmap(memory_, layout_.memory_bytes());
+  if (memory_ != nullptr) ::munmap(memory_, bytes());
 }
 
 /// Relaxed ordering lets bytes land in any order, which is right where only completions are believed. Devices
@@ -29,15 +29,14 @@ Status SlotMemory::register_for(WrittenBy writer) {
   const Library& verbs = domain_->device().verbs();
   unsigned access = IBV_ACCESS_RELAXED_ORDERING;
   if (writer == WrittenBy::Peer) access |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  region_ =
-      verbs.reg_mr_iova2(domain_->pd(), pages_->memory(), pages_->layout().memory_bytes(), address(), access);
+  region_ = verbs.reg_mr_iova2(domain_->pd(), pages_->memory(), pages_->bytes(), address(), access);
   return region_ != nullptr ? Status() : cannot_register(errno);
 }
 
 /// Registered memory counts as locked.
 Status SlotMemory::cannot_register(int cause) const {
   const std::string what =
-      fmt::format("registering {} bytes with {}", pages_->layout().memory_bytes(), domain_->device().name());
+      fmt::format("registering {} bytes with {}", pages_->bytes(), domain_->device().name());
   rlimit limit{};
   if (cause != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return system_error(what, cause);

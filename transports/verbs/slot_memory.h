@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SlotPages: the memory for the slots of one direction of a connection, in each of which a SlotHeader
-// precedes the bytes. SlotMemory: its registration with a device, as a region of its own, so that a peer's
-// key opens its own slots and nothing else. A connection keeps its pages when it goes on over another device.
-// Made on a thread that connects.
+// precedes the bytes, and behind them for the message that proves a path. SlotMemory: its registration with a
+// device, as a region of its own, so that a peer's key opens its own slots and nothing else. A connection
+// keeps its pages when it goes on over another device. Made on a thread that connects.
 #pragma once
 
 #include <memory>
 
+#include "common/slot_layout.h"
 #include "verbs/device.h"
-#include "verbs/slot_layout.h"
 
 namespace rondo::verbs {
 
@@ -21,6 +21,9 @@ class SlotPages {
 
   const SlotLayout& layout() const { return layout_; }
   std::byte* memory() const { return memory_; }
+  static constexpr uint64_t kProofBytes = 4096;  // the longest MTU
+  static uint64_t bytes(const SlotLayout& layout) { return layout.bytes() + kProofBytes; }
+  uint64_t bytes() const { return bytes(layout_); }
 
  private:
   explicit SlotPages(const SlotLayout& layout) : layout_(layout) {}

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/params.h"
+#include "common/slot_layout.h"
 #include "verbs/settings.h"
 #include "verbs/slot_memory.h"
 

@@ -5,48 +5,32 @@
 #include <limits>
 
 #include "verbs/gid_choice.h"
-#include "verbs/slot_layout.h"
+#include "verbs/slot_memory.h"
 
 namespace rondo::verbs {
 namespace {
 
 constexpr uint32_t kMax24 = 0xFFFFFF;
 
-Status nonsense(const char* field, uint64_t value) {
-  return error(Code::RemoteError, "the peer's handshake has {} in the field {}", value, field);
-}
-
 Status in_range(const char* field, uint64_t value, uint64_t from, uint64_t to) {
   return value >= from && value <= to ? Status() : nonsense(field, value);
 }
 
-/// What all messages begin with. Reasons are printable, so that a log line stays a line, and end in time.
+/// What all messages begin with.
 template <class Message>
 Status check_start(const Message& message, const char* magic) {
   if (message.magic != Message::kMagic) return nonsense(magic, message.magic);
-  RONDO_TRY(in_range("gives_up", message.gives_up, kGoesOn, kFails));
-  const auto end = std::find(message.reason.begin(), message.reason.end(), '\0');
-  if (end == message.reason.end()) return nonsense("reason", static_cast<uint8_t>(message.reason.back()));
-  for (auto at = message.reason.begin(); at != end; ++at)
-    if (*at < ' ' || *at > '~') return nonsense("reason", static_cast<uint8_t>(*at));
-  return {};
+  return check_giving_up(message.gives_up, message.reason);
 }
 
 Status check_contact(const PairContact& contact, const AgreedParams& own) {
   RONDO_TRY(in_range("queue_pair", contact.queue_pair, 1, kMax24));
   RONDO_TRY(in_range("first_packet", contact.first_packet, 0, kMax24));
-  const uint64_t bytes = SlotLayout{own.slots, own.slot_bytes}.memory_bytes();
+  const uint64_t bytes = SlotPages::bytes({own.slots, own.slot_bytes});
   return in_range("slots_at", contact.slots_at, 1, std::numeric_limits<uint64_t>::max() - bytes);
 }
 
 }  // namespace
-
-WireText wire_text(const std::string& text) {
-  WireText wire{};
-  std::transform(text.begin(), text.begin() + static_cast<ptrdiff_t>(std::min(text.size(), wire.size() - 1)),
-                 wire.begin(), [](char c) { return c < ' ' || c > '~' ? '?' : c; });
-  return wire;
-}
 
 Status check(const PortOffer& offer, const AgreedParams& own) {
   RONDO_TRY(check_start(offer, "magic of the offer"));

@@ -2,13 +2,14 @@
 // What the two ends of a connection tell one another over their socket. While they connect: a PortOffer each
 // way; then for each path that is tried a PathProposal of the dialling end, a PathAnswer, and a PathVerdict
 // each way. When a path has failed: an Interruption each way, and the same again. When an end closes: a
-// Farewell. What comes from the peer is checked field by field. Plain data,
+// Farewell (common/peer_socket.h). What comes from the peer is checked field by field. Plain data,
 // little-endian.
 #pragma once
 
 #include <bit>
 #include <vector>
 
+#include "common/giving_up.h"
 #include "common/params.h"
 #include "verbs/path_search.h"
 #include "verbs/port.h"
@@ -17,16 +18,6 @@
 namespace rondo::verbs {
 
 static_assert(std::endian::native == std::endian::little);
-
-/// Why the sender cannot go on; empty if it can.
-using WireText = std::array<char, 512>;
-
-/// Whether this message is the sender's last.
-enum GivesUp : uint32_t {
-  kGoesOn = 0,
-  kRefuses = 1,  // the ends cannot be connected over verbs; they may use another transport
-  kFails = 2,    // they must not: something is set that is wrong, or differs
-};
 
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
@@ -84,28 +75,6 @@ struct PathVerdict {
   uint32_t gives_up = kGoesOn;  // always
   WireText reason{};
 };
-
-/// The sender has ended its queue pair. After the other end has said the same they connect again.
-struct Interruption {
-  static constexpr uint32_t kMagic = 0x69627652;  // "Rvbi"
-
-  uint32_t magic = kMagic;
-  uint32_t reserved = 0;
-  uint64_t arrived = 0;   // messages of the other end
-  uint64_t released = 0;  // of those, the ones whose slots are free again
-  WireText reason{};      // for the log; made printable where it is read
-};
-
-/// Last: the sender has closed its end, after this number of its messages had reached the other.
-struct Farewell {
-  static constexpr uint32_t kMagic = 0x66627652;  // "Rvbf"
-
-  uint32_t magic = kMagic;
-  uint32_t reserved = 0;
-  uint64_t delivered = 0;
-};
-
-WireText wire_text(const std::string& text);
 
 // RemoteError that names the field with nonsense in it. PortOffer: Mismatch if the parameters differ.
 Status check(const PortOffer& offer, const AgreedParams& own);

@@ -31,7 +31,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_SOCKET_NTHREADS", false, "set RONDO_TCP_SOCKETS"},
     {"NCCL_NSOCKS_PERTHREAD", false, "set RONDO_TCP_SOCKETS"},
     {"NCCL_NET", false, "set RONDO_IB_PORTS=none for TCP between hosts"},
-    {"NCCL_NET_PLUGIN", false, "net plugins are not loaded"},
+    {"NCCL_NET_PLUGIN", true, "network plugin to use between hosts, as RONDO_NET_PLUGIN"},
     {"NCCL_TUNER_PLUGIN", false, "tuner plugins are not loaded"},
     {"NCCL_PROFILER_PLUGIN", false, "profiler plugins are not loaded"},
     {"NCCL_TUNER_CONFIG_FILE", false, "tuner plugins are not loaded"},

@@ -9,7 +9,7 @@
 namespace rondo::verbs_test {
 namespace {
 
-constexpr verbs::SlotLayout kLayout{.slots = 4, .slot_bytes = 4096};
+constexpr SlotLayout kLayout{.slots = 4, .slot_bytes = 4096};
 
 struct Channels {
   SlotChannel one, other;

@@ -15,7 +15,7 @@ namespace {
 
 using verbs::Immediate;
 
-constexpr verbs::SlotLayout kSmallSlots{.slots = 3, .slot_bytes = 256};
+constexpr SlotLayout kSmallSlots{.slots = 3, .slot_bytes = 256};
 
 /// A peer that follows no rule.
 struct Attacker {
@@ -110,8 +110,8 @@ TEST_CASE("a message in another slot is found out") {
 
 TEST_CASE("a peer's key opens its slots and nothing else") {
   const auto beyond = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.incoming->address() + kSmallSlots.memory_bytes() - 32, by.end.parts.peer.key, 64,
-                {0, 1});
+    by.write_to(victim.parts.incoming->address() + verbs::SlotPages::bytes(kSmallSlots) - 32,
+                by.end.parts.peer.key, 64, {0, 1});
   };
   const auto before = [](Attacker& by, RawEnd& victim) {
     by.write_to(victim.parts.incoming->address() - 64, by.end.parts.peer.key, 64, {0, 1});

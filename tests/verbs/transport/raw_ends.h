@@ -21,7 +21,7 @@ Value taken(Result<Value> result) {
 inline void succeed(const Status& status) { require(status.ok(), status.message()); }
 
 struct RawEnd {
-  explicit RawEnd(const verbs::SlotLayout& layout) : parts{.layout = layout, .peer_rank = 1} {
+  explicit RawEnd(const SlotLayout& layout) : parts{.layout = layout, .peer_rank = 1} {
     parts.devices = taken(verbs::Devices::open());
     port = taken(parts.devices->ports()).front();
     const auto domain = taken(taken(parts.devices->named(port.device))->domain(1));

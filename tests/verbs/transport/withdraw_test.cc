@@ -13,7 +13,7 @@
 namespace rondo::verbs_test {
 namespace {
 
-constexpr verbs::SlotLayout kLongSlots{.slots = 4, .slot_bytes = 1 << 20};
+constexpr SlotLayout kLongSlots{.slots = 4, .slot_bytes = 1 << 20};
 constexpr std::byte kSent{0x5a};
 
 std::byte* memory_of(const SlotMemory& slots) { return reinterpret_cast<std::byte*>(slots.slot(0)); }

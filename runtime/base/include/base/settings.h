@@ -40,6 +40,8 @@ namespace rondo {
   X(SecretFile, "RONDO_SECRET_FILE", "a file that holds the job's secret")                                 \
   X(SocketIfname, "RONDO_SOCKET_IFNAME", "network interfaces to use: eth,ib or =eth0 or ^docker,lo")       \
   X(NcclSocketIfname, "NCCL_SOCKET_IFNAME", "the same if RONDO_SOCKET_IFNAME is not set")                  \
+  X(NetPlugin, "RONDO_NET_PLUGIN", "NCCL's network plugin to use: NAME or FILE; none: no plugin")          \
+  X(NcclNetPlugin, "NCCL_NET_PLUGIN", "the same if RONDO_NET_PLUGIN is not set")                           \
   X(IbPorts, "RONDO_IB_PORTS", "InfiniBand and RoCE ports to use: mlx5_0:1,mlx5_1 or ^mlx5_4")             \
   X(NcclIbHca, "NCCL_IB_HCA", "the same by beginnings of names, if RONDO_IB_PORTS is not set")             \
   X(NcclIbDisable, "NCCL_IB_DISABLE", "1: no InfiniBand and RoCE, if RONDO_IB_PORTS is not set")           \

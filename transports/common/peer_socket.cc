@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verbs/peer_socket.h"
+#include "common/peer_socket.h"
 
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
-namespace rondo::verbs {
+namespace rondo {
 namespace {
 
 template <class Message>
@@ -43,21 +43,23 @@ std::optional<uint64_t> PeerSocket::delivered_by_peer() const {
   return farewell ? std::optional(farewell->delivered) : std::nullopt;
 }
 
-std::optional<PeerSocket::InterruptedPeer> PeerSocket::interrupted_by_peer() const {
+std::optional<uint32_t> PeerSocket::receives_of_peer() const {
+  const auto farewell = closed_ ? said<Farewell>() : std::nullopt;
+  return farewell ? std::optional(farewell->receives) : std::nullopt;
+}
+
+std::optional<Interruption> PeerSocket::interrupted_by_peer() const {
   auto interruption = said<Interruption>();
   if (!interruption) return std::nullopt;
   interruption->reason.back() = '\0';
-  const WireText reason = wire_text(interruption->reason.data());
-  return InterruptedPeer{{interruption->arrived, interruption->released}, reason.data()};
+  interruption->reason = wire_text(interruption->reason.data());
+  return interruption;
 }
 
-void PeerSocket::say_farewell(uint64_t delivered) const {
-  say(socket_.get(), Farewell{.delivered = delivered});
+void PeerSocket::say_farewell(uint64_t delivered, uint32_t receives) const {
+  say(socket_.get(), Farewell{.receives = receives, .delivered = delivered});
 }
 
-void PeerSocket::say_interruption(const FlowControl::Standing& own, const std::string& reason) const {
-  say(socket_.get(),
-      Interruption{.arrived = own.arrived, .released = own.released, .reason = wire_text(reason)});
-}
+void PeerSocket::say_interruption(const Interruption& own) const { say(socket_.get(), own); }
 
-}  // namespace rondo::verbs
+}  // namespace rondo

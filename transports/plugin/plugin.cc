@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugin transport: ranks of any hosts, over a network plugin made for NCCL that the user names.
+#include <atomic>
+
+#include "base/log.h"
+#include "plugin/connection.h"
+#include "transports/transport.h"
+
+namespace rondo {
+namespace {
+
+/// So that a connection registers 2 MiB, with four slots each way.
+constexpr size_t kPluginSlotBytes = size_t{256} * 1024;
+
+/// Between verbs and tcp: no plugin has been measured.
+LinkCost plugin_cost(const LinkLoad& /*load*/) {
+  return {.latency_us = 10, .us_per_byte = 1e-4, .us_per_message = 1};
+}
+
+Result<std::unique_ptr<Connection>> plugin_connect(std::unique_ptr<Link> link,
+                                                   const ConnectionParams& params) {
+  RONDO_TRY(check_params(params));
+  const std::string file = plugin::wanted_file();
+  if (file.empty())
+    return error(Code::Unsupported, "no network plugin can be used: RONDO_NET_PLUGIN names none");
+  RONDO_TRY_ASSIGN(auto loaded, plugin::loaded_plugin(file));
+  auto connection = std::make_unique<plugin::PluginConnection>(plugin::PluginTerms{
+      .params = agreed(params), .plugin = std::move(loaded), .peer = link->peer(), .lane = link->key().port});
+  RONDO_TRY(connection->begin(std::move(link)));
+  return std::unique_ptr<Connection>(std::move(connection));
+}
+
+/// One bit: a plugin that the user names is used as far as it works. If not, other transports are.
+Result<uint64_t> plugin_fabrics() {
+  const std::string file = plugin::wanted_file();
+  if (file.empty()) return uint64_t{0};
+  const auto loaded = plugin::loaded_plugin(file);
+  if (loaded.ok()) return uint64_t{1};
+  static std::atomic<bool> told = false;
+  if (!told.exchange(true))
+    log().warn("{}; other hosts are reached over InfiniBand, RoCE or TCP instead", loaded.status().message());
+  return uint64_t{0};
+}
+
+}  // namespace
+
+Transport plugin_transport() {
+  return {.name = "plugin",
+          .summary = "processes of any hosts, over a network plugin made for NCCL",
+          .medium = Medium::Network,
+          .slot_bytes = kPluginSlotBytes,
+          .cost = plugin_cost,
+          .reaches = [](const Endpoint&, const Endpoint&) { return true; },
+          .connect = plugin_connect,
+          .fabrics = plugin_fabrics};
+}
+
+}  // namespace rondo
