@@ -63,12 +63,20 @@ uint64_t identify_host(const std::string& host_name) {
 }  // namespace
 
 Result<std::shared_ptr<Context>> Context::get() {
-  std::lock_guard lock(context_mutex());
+  std::unique_lock lock(context_mutex());
+  RONDO_TRY(refuse_disowned());
+  if (auto existing = the_context().lock()) return existing;
+  // Forks wait for the lock, and what opens devices is foreign code that may have locks of its own for them.
+  lock.unlock();
+  RONDO_TRY_ASSIGN(const uint64_t fabrics,
+                   setting(Setting::Transport) ? Result<uint64_t>(0) : usable_fabrics());
+  lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
   static const int registered = pthread_atfork(before_fork, in_parent, in_child);
   static_cast<void>(registered);
   std::shared_ptr<Context> made(new Context);
+  made->fabrics_ = fabrics;
   RONDO_TRY(made->listen());
   the_context() = made;
   poller_at_fork = made->event_loop_.get();
@@ -82,9 +90,6 @@ Status Context::listen() {
   host_name_ = name;
   host_ = identify_host(host_name_);
   RONDO_TRY_ASSIGN(interfaces_, offered_interfaces());
-  if (!setting(Setting::Transport)) {
-    RONDO_TRY_ASSIGN(fabrics_, usable_fabrics());
-  }
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
   RONDO_TRY_ASSIGN(unix_listener_, listen_unix(unix_name(process_)));
   RONDO_TRY_ASSIGN(event_loop_, EventLoop::start());

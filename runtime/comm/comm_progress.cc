@@ -183,7 +183,10 @@ void CommProgress::look(int64_t waited_ns, bool waits) {
     return;
   }
   if (!deadline_) deadline_ = Deadline::in_ms(communicator_.membership().timeout_ms());
-  if (call_) communicator_.membership().recorder().wait_for(blocked_on());
+  if (call_) {
+    communicator_.membership().recorder().wait_for(blocked_on());
+    communicator_.connections().look();
+  }
   if (messages_ && waits) show_messages();
   // Query each only once: the answer may change in between.
   Status broken = call_ ? call_->connection_status() : Status();

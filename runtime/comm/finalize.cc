@@ -39,7 +39,9 @@ Result<std::string> what_keeps(const Membership& membership, int rank) {
 /// Waits until each other rank has finished the communicator too, has left the job, or is busy with another
 /// communicator, which may depend on this rank finishing this one. Timeout names the first rank for which
 /// none of these holds, and what it is doing.
-Status await_ends(const Membership& membership) {
+/// `look`: answers peers that still need this rank's connections.
+template <typename Look>
+Status await_ends(const Membership& membership, Look&& look) {
   const auto interrupt = [&] { return membership.cause(); };
   const Deadline deadline = Deadline::in_ms(membership.timeout_ms());
   int rank = 0;  // no need to wait for lower ranks
@@ -47,6 +49,7 @@ Status await_ends(const Membership& membership) {
     const int64_t for_ms = std::min<int64_t>(wait_ms, deadline.left_ms());
     RONDO_TRY_ASSIGN(const bool all, membership.session()->await_ends(membership.id(), for_ms, interrupt));
     if (all) return {};
+    look();
     std::string keeps;
     while (rank < membership.size()) {
       RONDO_TRY_ASSIGN(keeps, what_keeps(membership, rank));
@@ -95,7 +98,11 @@ Status Communicator::leave_session() {
   left_early_ = init_siblings_ != nullptr && !init_siblings_->leave();
   if (left_early_) return {};
   membership_->recorder().wait_for_ends();
-  const Status ended = await_ends(*membership_);
+  const Status ended = await_ends(*membership_, [this] {
+    connections_.look();
+    const std::lock_guard lock(messages_.mutex());
+    static_cast<void>(messages_.connection_status());
+  });
   membership_->recorder().end();
   if (!ended.ok()) return membership_->fail(ended);
   membership_->session()->depart();

@@ -145,7 +145,7 @@ void ConnectionTable::note_fallback(const Ends& ends, const Transport& used, con
   const int peer = dialler == self() ? acceptor : dialler;
   {
     const std::lock_guard lock(fallback_mutex_);
-    if (!fallbacks_.emplace(peer, &used).second) return;
+    if (std::exchange(fallbacks_[peer], &used) == &used) return;
   }
   const std::string what =
       fmt::format("{} is reached by {}: {}", membership_->peer(peer).text(), used.name, refusal.message());
@@ -153,6 +153,13 @@ void ConnectionTable::note_fallback(const Ends& ends, const Transport& used, con
     log().warn("{}", what);
   else
     log().info("{}", what);  // the other end warns
+}
+
+void ConnectionTable::look() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ends, connection] : connections_)
+    if (connection != nullptr && std::get<uint16_t>(ends) < static_cast<uint16_t>(Port::FirstGpuLane))
+      connection->look();
 }
 
 Status ConnectionTable::check_nothing_left() const {

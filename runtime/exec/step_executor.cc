@@ -340,7 +340,8 @@ void StepExecutor::hand_over(size_t bytes) {
 /// Checks only the connection that it waits on: a peer that has finished may have left.
 Status StepExecutor::connection_status() const {
   if (blocked_connection_ != nullptr) return blocked_connection_->status();
-  for (const Connection* connection : program_.all_connections()) RONDO_TRY(connection->status());
+  for (Connection* connection : program_.all_connections())
+    if (!connection->flushed()) RONDO_TRY(connection->status());
   return {};
 }
 

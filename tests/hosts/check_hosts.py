@@ -238,6 +238,10 @@ class GpuHosts(unittest.TestCase):
                           own_gpus=True, RONDO_ALGORITHM=algorithm)
 
 
+def fabric_warnings(log):
+    return [line for line in log.splitlines() if re.search("warning.*(InfiniBand|network plugin|reached by)", line)]
+
+
 class Fabrics(unittest.TestCase):
     """RoCE between hosts, on the stand-in for libibverbs, which is first in LD_LIBRARY_PATH."""
 
@@ -253,7 +257,7 @@ class Fabrics(unittest.TestCase):
                 return
             while not (line := processes[0].stdout.readline()).strip().startswith("8 "):
                 self.assertNotEqual(line, "", "rank 0 has ended")
-            fabric = os.path.join(os.environ["LD_LIBRARY_PATH"].split(":", 1)[0], "verbs_fabric")
+            fabric = shutil.which("verbs_fabric", path=os.environ["LD_LIBRARY_PATH"])  # beside the library
             subprocess.run([fabric, folder, "command", command], check=True)
 
         with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
@@ -274,18 +278,27 @@ class Fabrics(unittest.TestCase):
     def test_a_fabric_that_both_hosts_have_is_used_unasked(self):
         log, used = self.run_perf(("all", "-e", "1M"))
         self.assertEqual(used, {"shm+verbs"}, log)
-        self.assertNotIn("warning", log)
+        self.assertEqual(fabric_warnings(log), [])
 
-    def test_hosts_without_a_common_fabric_use_tcp_and_need_no_words(self):
-        for of_hosts in (({}, {"DEVICES": "none"}), ({}, {"DEVICES": "ib"}), ({}, {"NCCL_IB_DISABLE": "1"})):
-            log, used = self.run_perf(of_hosts=of_hosts)
+    def test_hosts_without_a_common_fabric_use_tcp(self):
+        for other in ({"DEVICES": "ib"}, {"NCCL_IB_DISABLE": "1"}, {"RONDO_IB_PORTS": "none"}):
+            log, used = self.run_perf(of_hosts=({}, other))
             self.assertEqual(used, {"shm+tcp"}, log)
-            self.assertNotIn("warning", log)
+            self.assertEqual(fabric_warnings(log), [])
+        for other, why in (({"DEVICES": "none"}, "this host has no device"), ({"FAIL": "open:1"}, "may not open"),
+                           ({"AT": "0 port_down 1/rondo_0:1"}, "rondo_0:1 is down"),
+                           ({"NCCL_IB_HCA": "mlx5"}, "NCCL_IB_HCA is 'mlx5': no port")):
+            log, used = self.run_perf(of_hosts=({}, other))
+            self.assertEqual(used, {"shm+tcp"}, log)
+            warnings = fabric_warnings(log)
+            self.assertEqual(len(warnings), 2, log)  # one of each process
+            self.assertIn("InfiniBand and RoCE are not used", warnings[0])
+            self.assertIn(why, warnings[0])
 
     def test_a_fabric_that_carries_nothing_is_left_with_a_warning_for_each_pair(self):
         log, used = self.run_perf(GIDS="v2 10.9.%p.%h lo", AT="0 drop 10.9.1.1 10.9.1.2")
         self.assertTrue(any("tcp" in row for row in used), log)
-        warnings = [line for line in log.splitlines() if "warning" in line]
+        warnings = fabric_warnings(log)
         self.assertTrue(warnings)
         for line in warnings:
             self.assertRegex(line, r"rank \d \(.*\) is reached by tcp: no path over InfiniBand or RoCE to rank \d ")
@@ -343,12 +356,12 @@ class Plugins(unittest.TestCase):
         for plugin in ("test8", "test11"):
             log, used = self.run_perf(("all", "-e", "1M"), plugin=plugin)
             self.assertEqual(used, {"plugin+shm"}, log)
-            self.assertNotIn("warning", log)
+            self.assertEqual(fabric_warnings(log), [])
 
     def test_hosts_of_which_one_has_no_plugin_use_tcp_and_need_no_words(self):
         log, used = self.run_perf(of_hosts=({}, {"RONDO_NET_PLUGIN": "none"}))
         self.assertEqual(used, {"shm+tcp"}, log)
-        self.assertNotIn("warning", log)
+        self.assertEqual(fabric_warnings(log), [])
 
     def test_a_plugin_that_cannot_be_loaded_is_named_and_tcp_is_used(self):
         log, used = self.run_perf(of_hosts=({}, {"RONDO_NET_PLUGIN": "no_such"}))
@@ -360,7 +373,7 @@ class Plugins(unittest.TestCase):
         for addresses in (("127.0.0.1", "127.0.0.1"), ("10.77.0.1", "127.0.0.1")):
             log, used = self.run_perf(("all", "-e", "64K"), addresses=addresses)
             self.assertIn("shm+tcp", used, log)  # once all pairs have tried
-            warnings = [line for line in log.splitlines() if "warning" in line]
+            warnings = fabric_warnings(log)
             self.assertTrue(warnings)
             for line in warnings:
                 self.assertRegex(line, r"rank \d \(.*\) is reached by tcp: .*connect\(\) of the network plugin TestNet")

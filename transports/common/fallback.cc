@@ -59,6 +59,11 @@ Status FallbackConnection::status() const {
   return must_replace() ? Status() : status;
 }
 
+void FallbackConnection::look() {
+  used().look();
+  if (replaced()) sent_again();
+}
+
 Awaited FallbackConnection::awaited(Awaiting what) const {
   return must_replace() ? Awaited(AlreadyThere()) : used().awaited(what);
 }
@@ -67,8 +72,10 @@ void FallbackConnection::export_memory(const ExportableMemory& memory) {
   if (used().zero_copy() != nullptr) used().zero_copy()->export_memory(memory);
 }
 
+/// A message whose slot was acquired from the first may not be posted by the second, which may have no room.
 ZeroCopy::PostMode FallbackConnection::post_mode(const std::byte* data, size_t bytes) const {
-  return used().zero_copy() != nullptr ? used().zero_copy()->post_mode(data, bytes) : PostMode::None;
+  const bool must_copy = acquired_ != nullptr || used().zero_copy() == nullptr;
+  return must_copy ? PostMode::None : used().zero_copy()->post_mode(data, bytes);
 }
 
 bool FallbackConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {

@@ -10,11 +10,16 @@ namespace rondo {
 namespace {
 
 template <class Message>
-void say(int socket, const Message& message) {
-  ::send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+void send_whole(int socket, const Message& message) {
+  const ssize_t sent = ::send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent != static_cast<ssize_t>(sizeof message)) ::shutdown(socket, SHUT_RDWR);
 }
 
 }  // namespace
+
+PeerSocket::PeerSocket(const Farewell& farewell) : got_(sizeof farewell), closed_(true) {
+  std::memcpy(bytes_.data(), &farewell, sizeof farewell);
+}
 
 template <class Said>
 std::optional<Said> PeerSocket::said() const {
@@ -38,15 +43,7 @@ void PeerSocket::look() {
   }
 }
 
-std::optional<uint64_t> PeerSocket::delivered_by_peer() const {
-  const auto farewell = closed_ ? said<Farewell>() : std::nullopt;
-  return farewell ? std::optional(farewell->delivered) : std::nullopt;
-}
-
-std::optional<uint32_t> PeerSocket::receives_of_peer() const {
-  const auto farewell = closed_ ? said<Farewell>() : std::nullopt;
-  return farewell ? std::optional(farewell->receives) : std::nullopt;
-}
+std::optional<Farewell> PeerSocket::farewell() const { return closed_ ? said<Farewell>() : std::nullopt; }
 
 std::optional<Interruption> PeerSocket::interrupted_by_peer() const {
   auto interruption = said<Interruption>();
@@ -56,10 +53,8 @@ std::optional<Interruption> PeerSocket::interrupted_by_peer() const {
   return interruption;
 }
 
-void PeerSocket::say_farewell(uint64_t delivered, uint32_t receives) const {
-  say(socket_.get(), Farewell{.receives = receives, .delivered = delivered});
-}
+void PeerSocket::say(const Farewell& own) const { send_whole(socket_.get(), own); }
 
-void PeerSocket::say_interruption(const Interruption& own) const { say(socket_.get(), own); }
+void PeerSocket::say(const Interruption& own) const { send_whole(socket_.get(), own); }
 
 }  // namespace rondo

@@ -17,13 +17,14 @@ namespace rondo {
 
 // What is said on the socket while the ends are connected. Plain data, little-endian.
 
-/// Last: the sender has closed its end, after this number of its messages had reached the other.
+/// Last: the sender has closed its end.
 struct Farewell {
   static constexpr uint32_t kMagic = 0x66627652;  // "Rvbf"
 
   uint32_t magic = kMagic;
-  uint32_t receives = 0;  // that it has posted in all, modulo 2^32, if those wait for messages; else 0
-  uint64_t delivered = 0;
+  uint32_t receives = 0;   // that it has posted in all, modulo 2^32, if those wait for messages; else 0
+  uint64_t delivered = 0;  // of its messages, how many had reached the other end
+  uint64_t arrived = 0;    // messages of the other end, if the sender counts them for it
 };
 
 /// The sender has ended what connected it. After the other end has said the same they connect again.
@@ -41,23 +42,24 @@ class PeerSocket {
  public:
   PeerSocket() = default;
   explicit PeerSocket(Fd socket) : socket_(std::move(socket)) {}
+  /// After another reader of the socket has found the peer's last words.
+  explicit PeerSocket(const Farewell& farewell);
 
   /// Reads what has come.
   void look();
   /// Whether the peer closed its end, or ended.
   bool is_closed() const { return closed_; }
-  /// How many of its messages had reached this end; empty if the peer ended without saying so.
-  std::optional<uint64_t> delivered_by_peer() const;
-  /// How many receives it has posted in all, likewise.
-  std::optional<uint32_t> receives_of_peer() const;
+  /// What it has said last; empty if the peer ended without a word.
+  std::optional<Farewell> farewell() const;
   /// What it has said if it is interrupted.
   std::optional<Interruption> interrupted_by_peer() const;
   /// Readable when there is something to look at; negative once nothing can come any more.
   int descriptor() const { return closed_ ? -1 : socket_.get(); }
 
-  /// Tells the peer that this end is closed, or interrupted.
-  void say_farewell(uint64_t delivered, uint32_t receives = 0) const;
-  void say_interruption(const Interruption& own) const;
+  /// Tells the peer that this end is closed, or interrupted. A socket that cannot take it is ended, so that
+  /// the peer does not wait for it.
+  void say(const Farewell& own) const;
+  void say(const Interruption& own) const;
   /// For the ends to connect again, once each has said that it is interrupted.
   Fd take() { return std::move(socket_); }
 
@@ -66,7 +68,7 @@ class PeerSocket {
   std::optional<Said> said() const;
 
   Fd socket_;
-  std::array<std::byte, sizeof(Interruption)> bytes_;
+  std::array<std::byte, sizeof(Interruption)> bytes_{};
   size_t got_ = 0;  // of those
   bool closed_ = false;
 };

@@ -30,7 +30,8 @@ PluginConnection::~PluginConnection() {
     return state.sender->flushed() || !state.sender->failure().ok();
   };
   static_cast<void>(wait_until(is_idle, Deadline::in_ms(kDrain_ms)));
-  state.socket.say_farewell(state.sender->delivered(), static_cast<uint32_t>(state.receiver->posted()));
+  state.socket.say(Farewell{.receives = static_cast<uint32_t>(state.receiver->posted()),
+                            .delivered = state.sender->delivered()});
   close_drained(PluginDrain(std::move(state.sender), std::move(state.receiver), std::move(state.socket)));
 }
 
@@ -99,10 +100,10 @@ Status PluginConnection::status() const {
   if (state.sender == nullptr) return state.failure;
   state.socket.look();
   if (!state.socket.is_closed()) return state.failure_of_channel();
-  const auto delivered = state.socket.delivered_by_peer();
-  if (!delivered) return error(Code::RemoteError, "rank {} ended without closing its connection", peer_);
+  const auto farewell = state.socket.farewell();
+  if (!farewell) return error(Code::RemoteError, "rank {} ended without closing its connection", peer_);
   state.poll();
-  const bool has_all = state.receiver->arrived() >= *delivered && !state.receiver->is_broken();
+  const bool has_all = state.receiver->arrived() >= farewell->delivered && !state.receiver->is_broken();
   if (!has_all) return state.failure_of_channel();
   if (state.receiver->has_arrived()) return state.sender->failure();
   state.has_left = true;

@@ -6,8 +6,8 @@ namespace rondo::plugin {
 /// A direction for which the plugin reports an error is over; the other may go on.
 void PluginDrain::advance_sender() {
   if (sender_ == nullptr) return;
-  const auto receives = socket_.receives_of_peer();
-  const bool has_filled = !receives || sender_->fill(*receives);
+  const auto farewell = socket_.farewell();
+  const bool has_filled = !farewell || sender_->fill(farewell->receives);
   sender_->poll();
   const bool is_done = socket_.is_closed() && has_filled && sender_->flushed();
   if (is_done || !sender_->failure().ok()) sender_.reset();

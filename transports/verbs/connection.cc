@@ -19,9 +19,11 @@ VerbsConnection::~VerbsConnection() {
     static_cast<void>(state_.release());
     return;
   }
-  if (state_->channel == nullptr) return;
-  state_->channel->withdraw();
-  if (state_->handshake == nullptr) state_->socket.say_farewell(state_->channel->delivered());
+  Inner& state = *state_;
+  if (state.channel == nullptr) return;
+  state.channel->withdraw();
+  if (state.handshake != nullptr) state.socket = PeerSocket(state.handshake->stop());
+  state.socket.say(Farewell{.delivered = state.channel->delivered(), .arrived = state.channel->arrived()});
 }
 
 Status VerbsConnection::begin(std::unique_ptr<Link> link) {
@@ -63,17 +65,25 @@ void VerbsConnection::interrupt() const {
   Inner& state = *state_;
   if (!state.channel->failure().ok()) return;
   state.socket.look();
+  if (state.socket.is_closed()) {
+    take_farewell();
+    return;
+  }
   const auto peers = state.socket.interrupted_by_peer();
   if (!std::exchange(state.has_said, true)) {
     const FlowControl::Standing own = state.channel->suspend(
         error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason.data() : ""));
-    state.socket.say_interruption({.arrived = own.arrived,
-                                   .released = own.released,
-                                   .reason = wire_text(state.channel->path_failure().message())});
+    state.socket.say(Interruption{.arrived = own.arrived,
+                                  .released = own.released,
+                                  .reason = wire_text(state.channel->path_failure().message())});
   }
   if (!peers) return;
   state.peers = {peers->arrived, peers->released};
-  begin_handshake(state.socket.take(), {state.path, state.channel->path_failure().message()});
+  const uint64_t passed = state.channel->arrived() + peers->arrived;
+  state.fruitless = std::exchange(state.passed, passed) == passed ? state.fruitless + 1 : 0;
+  begin_handshake(state.socket.take(), {.path = state.path,
+                                        .failure = state.channel->path_failure().message(),
+                                        .was_last = state.fruitless > kMaxFruitless});
 }
 
 void VerbsConnection::finish_handshake() const {
@@ -81,8 +91,14 @@ void VerbsConnection::finish_handshake() const {
   auto made = state.handshake->take_connected();
   state.failure = made.status();
   state.is_refused = state.handshake->is_refused();
-  state.socket = PeerSocket(state.handshake->take_socket());
+  const auto farewell = state.handshake->farewell();
+  state.socket = farewell ? PeerSocket(*farewell) : PeerSocket(state.handshake->take_socket());
   state.handshake.reset();
+  if (farewell && state.channel != nullptr) {
+    state.failure = {};
+    take_farewell();
+    return;
+  }
   if (state.is_refused && state.channel != nullptr)
     state.is_refused = state.channel->abandon(state.peers).ok();
   if (!made.ok()) return;
@@ -92,6 +108,16 @@ void VerbsConnection::finish_handshake() const {
   else
     state.channel->resume(std::move(made.value().parts), state.peers);
   state.has_said = false;
+}
+
+/// A peer that has left with all messages owes no acknowledgement. Whether one was awaited.
+bool VerbsConnection::take_farewell() const {
+  SlotChannel& channel = *state_->channel;
+  const auto farewell = state_->socket.farewell();
+  const bool is_owed = channel.sent() != channel.delivered();
+  if (!farewell || !is_owed || farewell->arrived != channel.sent()) return false;
+  channel.suspend(error(Code::RemoteError, "rank {} closed its end of the connection", terms_.peer));
+  return channel.abandon({farewell->arrived, farewell->arrived}).ok();
 }
 
 Status VerbsConnection::status() const {
@@ -108,11 +134,11 @@ Status VerbsConnection::status() const {
 /// last messages may be on their way: their completions come.
 Status VerbsConnection::status_of_closed() const {
   Inner& state = *state_;
-  const auto delivered = state.socket.delivered_by_peer();
-  if (!delivered)
-    return error(Code::RemoteError, "rank {} ended without closing its connection", terms_.peer);
+  const auto farewell = state.socket.farewell();
+  if (!farewell) return error(Code::RemoteError, "rank {} ended without closing its connection", terms_.peer);
   state.channel->poll();
-  const bool has_all = state.channel->arrived() >= *delivered;
+  if (take_farewell()) return {};  // what was awaited is there
+  const bool has_all = state.channel->arrived() >= farewell->delivered;
   if (!has_all || state.channel->is_ready(Awaiting::Arrival))
     return state.channel->failure().ok() ? state.channel->path_failure() : state.channel->failure();
   state.has_left = true;

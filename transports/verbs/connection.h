@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VerbsConnection: slots over a queue pair between two ranks that reach one another by InfiniBand or RoCE.
 // Connecting happens on a thread of its own (Handshake); afterwards everything happens inside the
-// connection's calls, none of which enters the kernel, except to sleep, to be woken and to close. If the path
-// fails, the ends connect again, and go on where they were.
+// connection's calls, which enter the kernel only to sleep, to be woken, to ask for the status and to close.
+// If the path fails, the ends connect again, and go on where they were.
 #pragma once
 
 #include "common/peer_socket.h"
@@ -34,6 +34,7 @@ class VerbsConnection final : public Connection {
   }
   void release() override { state_->channel->release(); }
   Status status() const override;
+  void look() override { static_cast<void>(status()); }
   bool has_left() const override { return state_->has_left; }
   bool is_refused() const override { return state_->is_refused; }
   std::optional<Unsent> unsent(size_t nth) const override {
@@ -51,17 +52,21 @@ class VerbsConnection final : public Connection {
     std::string path;                      // of the channel, as path_text()
     FlowControl::Standing peers;           // when it was interrupted
     bool has_said = false;                 // to the peer, that this end is interrupted
+    int fruitless = 0;                     // interruptions since a message has passed
+    uint64_t passed = 0;                   // messages, either way, at the last one
     Status failure;                        // to connect
     bool is_refused = false;
     bool has_left = false;
   };
 
+  static constexpr int kMaxFruitless = 3;
   bool connected() const { return (state_->channel != nullptr && state_->channel->works()) || advance(); }
   bool advance() const;
   void accept() const;
   void begin_handshake(Fd socket, LostPath lost) const;
   void interrupt() const;
   void finish_handshake() const;
+  bool take_farewell() const;
   Status status_of_closed() const;
   Awaited awaited_on_channel(Awaiting what) const;
 

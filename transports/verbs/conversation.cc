@@ -78,13 +78,24 @@ Status Conversation::send_bytes(const void* data, size_t bytes) {
   return {};
 }
 
+/// In what has come before the end.
+void Conversation::find_farewell(const std::byte* begin, const std::byte* end) {
+  Farewell found;
+  if (end - begin != static_cast<ptrdiff_t>(sizeof found)) return;
+  std::memcpy(&found, begin, sizeof found);
+  if (found.magic == Farewell::kMagic) farewell_ = found;
+}
+
 Status Conversation::receive_bytes(void* data, size_t bytes) {
   auto* at = static_cast<std::byte*>(data);
   while (bytes != 0) {
     RONDO_TRY(wait_for_socket(POLLIN));
     const ssize_t got = ::recv(socket_.get(), at, bytes, MSG_DONTWAIT);
-    if (got == 0) return broken_off(peer_, 0);
-    if (got < 0 && errno != EAGAIN && errno != EINTR) return broken_off(peer_, errno);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+      const int cause = got == 0 ? 0 : errno;
+      find_farewell(static_cast<const std::byte*>(data), at);
+      return broken_off(peer_, cause);
+    }
     if (got < 0) continue;
     at += got;
     bytes -= static_cast<size_t>(got);

@@ -4,9 +4,11 @@
 // deadline. Used by the thread that connects.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
 #include "base/fd.h"
+#include "common/peer_socket.h"
 #include "verbs/wire.h"
 
 namespace rondo::verbs {
@@ -41,6 +43,8 @@ class Conversation {
     return gave_up(message.reason);
   }
   Status receive_bytes(void* data, size_t bytes);
+  /// The last words of a peer that closed its end instead of connecting again.
+  const std::optional<Farewell>& farewell() const { return farewell_; }
   /// Whether the last message received says so.
   bool peer_refuses() const { return peer_refuses_; }
 
@@ -49,6 +53,7 @@ class Conversation {
   Result<bool> speaks_before(int descriptor, bool or_message, const Deadline& deadline) const;
 
  private:
+  void find_farewell(const std::byte* begin, const std::byte* end);
   Status gave_up(const WireText& reason) const;
   Status wait_for_socket(short events) const;
   Status was_closed() const;
@@ -56,6 +61,7 @@ class Conversation {
   const AgreedParams params_;
   const int peer_;
   bool peer_refuses_ = false;
+  std::optional<Farewell> farewell_;
   Fd socket_;
   Fd stop_;  // readable once closed
 };

@@ -125,7 +125,9 @@ Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings) con
   std::vector<QueriedPort> found;
   std::vector<std::string> refused = refused_;
   for (const auto& device : devices_)
-    if (const Status added = add_ports(device->verbs(), device->context(), found); !added.ok())
+    if (device->has_failed())
+      refused.push_back(device->name() + " has failed");
+    else if (const Status added = add_ports(device->verbs(), device->context(), found); !added.ok())
       refused.push_back(added.message());
   std::vector<VerbsPort> ports;
   for (const QueriedPort& one : found) ports.push_back(one.port);
@@ -141,8 +143,13 @@ Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings) con
   const auto admits = [&](std::string_view name) {
     return filter.empty() || interface_matches(filter, name);
   };
-  for (VerbsPort& port : ports) RONDO_TRY(offer_gids(port, settings.gid, admits));
-  if (ports.empty()) return nothing_usable(refused);
+  Status no_gid;
+  std::erase_if(ports, [&](VerbsPort& port) {
+    const Status offered = offer_gids(port, settings.gid, admits);
+    if (!offered.ok()) no_gid = offered;
+    return !offered.ok();
+  });
+  if (ports.empty()) return no_gid.ok() ? nothing_usable(refused) : no_gid;
   return ports;
 }
 

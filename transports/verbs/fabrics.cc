@@ -2,6 +2,7 @@
 #include "verbs/fabrics.h"
 
 #include <filesystem>
+#include <mutex>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -34,11 +35,11 @@ Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& l
   if (settings.disabled || !has_device()) return uint64_t{0};
   auto found = fabrics_of_ports(settings, layout);
   if (found.ok() || found.status().code() == Code::InvalidArgument) return found;
-  constexpr const char* kUnused = "InfiniBand and RoCE are not used: {}";
-  if (found.status().code() == Code::InvalidUsage)
-    log().warn(kUnused, found.status().message());
-  else
-    log().info(kUnused, found.status().message());
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    log().warn("InfiniBand and RoCE are not used: {}; RONDO_IB_PORTS=none silences this",
+               found.status().message());
+  });
   return uint64_t{0};
 }
 

@@ -8,10 +8,10 @@
 
 namespace rondo::verbs {
 
-/// The bits of the ports that the settings admit; 0, and a log line that says why, if none can be used. A
-/// port can be used if memory for a connection's slots can be registered with its device. InvalidArgument if
-/// the settings name what is not there. Without a device nothing is loaded. Any thread; opens devices, which
-/// may take long.
+/// The bits of the ports that the settings admit; 0, and one warning that says why, if there is a device and
+/// no port can be used. A port can be used if memory for a connection's slots can be registered with its
+/// device. InvalidArgument if Rondo's settings name what is not there. Without a device nothing is loaded.
+/// Any thread; opens devices, which may take long.
 Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout);
 
 }  // namespace rondo::verbs

@@ -22,10 +22,14 @@ bool is_of_every_path(const Status& failure) { return failure.code() == Code::In
 
 }  // namespace
 
-Handshake::~Handshake() {
-  if (!thread_.joinable()) return;
-  conversation_.close();
-  thread_.join();
+Handshake::~Handshake() { stop(); }
+
+Fd Handshake::stop() {
+  if (thread_.joinable()) {
+    conversation_.close();
+    thread_.join();
+  }
+  return conversation_.take_socket();
 }
 
 Status Handshake::begin(Fd socket) {
@@ -52,7 +56,8 @@ Result<Handshake::Connected> Handshake::connect() {
 
 template <class Message>
 Status Handshake::give_up(const Status& reason) {
-  is_refused_ = reason.code() != Code::InvalidArgument;
+  // A setting that was right when the ends first connected may name a port that has failed since.
+  is_refused_ = reason.code() != Code::InvalidArgument || !lost_.path.empty();
   static_cast<void>(conversation_.send(
       Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason.message())}));
   return reason;
@@ -68,6 +73,8 @@ Status Handshake::check_partition(uint32_t peers) const {
 
 /// The lists of ports go one way after the other: sockets may hold less than both.
 Status Handshake::exchange_ports() {
+  if (lost_.was_last)
+    return give_up<PortOffer>(error(Code::Unsupported, "one path after the other fails: {}", lost_.failure));
   auto devices = Devices::open();
   auto ports = devices.ok() ? devices.value()->ports(terms_.settings) : devices.status();
   if (!ports.ok()) return give_up<PortOffer>(ports.status());

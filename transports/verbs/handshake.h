@@ -35,6 +35,8 @@ class Handshake {
 
   /// Once it is over: whether both ends know that they cannot be connected over verbs.
   bool is_refused() const { return is_refused_; }
+  /// Ends it, and gives the socket back; waits for the kernel if it resolves an address.
+  Fd stop();
   struct Connected {
     SlotChannel::ChannelParts parts;
     std::string path;  // as path_text()
@@ -44,6 +46,8 @@ class Handshake {
     thread_.join();
     return std::move(connected_);
   }
+  /// Likewise, instead: the last words of a peer that has left.
+  const std::optional<Farewell>& farewell() const { return conversation_.farewell(); }
   Fd take_socket() { return conversation_.take_socket(); }
 
  private:

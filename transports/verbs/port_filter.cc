@@ -111,6 +111,7 @@ Result<PortFilter> PortFilter::parse(std::string_view variable, std::string_view
 Result<PortFilter> PortFilter::parse_nccl(std::string_view variable, std::string_view value) {
   constexpr size_t kMaxFields = 3;
   PortFilter filter;
+  filter.refusal_ = Code::Unsupported;
   filter.setting_ = fmt::format("{} is '{}'", variable, value);
   const bool excludes = skip(value, '^');
   const bool whole_name = skip(value, '=');
@@ -148,7 +149,7 @@ Status PortFilter::apply(std::vector<VerbsPort>& ports) const {
     if (admits(port)) admitted.push_back(port);
   if (admitted.empty() && !ports.empty()) {
     const auto causes = unmatched(ports);
-    return error(Code::InvalidArgument, "{}",
+    return error(refusal_, "{}",
                  causes.empty()
                      ? fmt::format("{}: that excludes every port of this host: {}", setting_, names_of(ports))
                      : causes.front());

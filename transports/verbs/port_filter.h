@@ -49,7 +49,8 @@ class PortFilter {
  private:
   const PortRule* rule_for(const VerbsPort& port) const;
 
-  std::string setting_;  // "RONDO_IB_PORTS is 'mlx5_0'"
+  Code refusal_ = Code::InvalidArgument;  // of a host that has no such port; NCCL's users share one value
+  std::string setting_;                   // "RONDO_IB_PORTS is 'mlx5_0'"
   std::vector<PortRule> rules_;
 };
 

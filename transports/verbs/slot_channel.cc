@@ -43,6 +43,7 @@ bool is_of_path(ibv_wc_status status) {
     case IBV_WC_WR_FLUSH_ERR:
     case IBV_WC_LOC_QP_OP_ERR:
     case IBV_WC_RESP_TIMEOUT_ERR:
+    case IBV_WC_REM_OP_ERR:  // the peer's queue pair may have been ended
     case IBV_WC_FATAL_ERR:
     case IBV_WC_GENERAL_ERR: return true;
     default: return false;
@@ -190,10 +191,14 @@ void SlotChannel::check_device() {
 }
 
 void SlotChannel::end_pair() {
+  poll();  // a device that has failed still has what it completed before
   if (std::exchange(is_suspended_, true)) return;
   parts_.pair->withdraw([this](const ibv_wc& completion) {
     if (completion.status == IBV_WC_SUCCESS) take(completion);
   });
+  parts_.pair.reset();
+  parts_.outgoing->deregister();
+  parts_.incoming->deregister();
 }
 
 FlowControl::Standing SlotChannel::suspend(const Status& why) {
@@ -218,13 +223,12 @@ std::optional<Connection::Unsent> SlotChannel::unsent(size_t nth) const {
 void SlotChannel::resume(ChannelParts parts, const FlowControl::Standing& peers) {
   fail(flow_.resume(peers));
   if (!failure_.ok()) return;
-  parts_.pair.reset();  // before what it uses
   parts_ = std::move(parts);
   path_failure_ = {};
   is_suspended_ = false;
   delivered_ = peers.arrived;
   credit_messages_ = spent_receives_ = 0;
-  for (uint64_t message = peers.arrived; message != flow_.sent(); ++message) {
+  for (uint64_t message = peers.arrived; message != flow_.sent() && works(); ++message) {
     const uint32_t bytes = parts_.outgoing->slot(message)->bytes;
     send(static_cast<uint32_t>(sizeof(SlotHeader)) + bytes, message, flow_.again(message));
   }

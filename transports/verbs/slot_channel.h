@@ -51,9 +51,9 @@ class SlotChannel {
   /// Ends the queue pair, unless that was done; messages that have arrived stay. `why`: unless it has failed.
   /// Returns how far this end has come.
   FlowControl::Standing suspend(const Status& why);
-  /// Gives up queue pairs: takes in how far the peer has come. Afterwards the nth message that has not
-  /// arrived at the peer, if there is one.
+  /// Gives up queue pairs: takes in how far the peer has come.
   Status abandon(const FlowControl::Standing& peers);
+  /// After that: the nth message that has not arrived at the peer, if there is one.
   std::optional<Connection::Unsent> unsent(size_t nth) const;
   /// Goes on over another queue pair, on the same pages, by sending again what has not arrived at the peer.
   void resume(ChannelParts parts, const FlowControl::Standing& peers);
@@ -68,7 +68,8 @@ class SlotChannel {
   bool arm();
   int descriptor() const { return parts_.pair->descriptor(); }
 
-  /// Messages that have reached the peer, and that have arrived from it.
+  /// Messages that were sent, that have reached the peer, and that have arrived from it.
+  uint64_t sent() const { return flow_.sent(); }
   uint64_t delivered() const { return delivered_; }
   uint64_t arrived() const { return flow_.arrived(); }
   /// Takes in completions, so that arrived() is up to date.

@@ -56,8 +56,9 @@ Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> dom
   return made;
 }
 
-SlotMemory::~SlotMemory() {
+void SlotMemory::deregister() {
   if (region_ != nullptr) domain_->device().verbs().dereg_mr(region_);
+  region_ = nullptr;
 }
 
 }  // namespace rondo::verbs

@@ -36,7 +36,7 @@ class SlotMemory {
   enum class WrittenBy { Owner, Peer };
   static Result<std::unique_ptr<SlotMemory>> make(std::shared_ptr<Domain> domain,
                                                   std::shared_ptr<const SlotPages> pages, WrittenBy writer);
-  ~SlotMemory();
+  ~SlotMemory() { deregister(); }
   SlotMemory(const SlotMemory&) = delete;
   SlotMemory& operator=(const SlotMemory&) = delete;
 
@@ -45,6 +45,8 @@ class SlotMemory {
     return reinterpret_cast<SlotHeader*>(pages_->memory() + pages_->layout().offset(message));
   }
   const std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
+  /// No device reaches it any more, and it no longer counts as locked. Its pages stay.
+  void deregister();
   uint64_t address() const { return reinterpret_cast<uint64_t>(pages_->memory()); }
   uint32_t local_key() const { return region_->lkey; }
   uint32_t remote_key() const { return region_->rkey; }

@@ -33,6 +33,7 @@ struct ConnectionPages {
 struct LostPath {
   std::string path;  // as path_text(); empty: there was none
   std::string failure;
+  bool was_last = false;  // too many have failed without having carried anything
 };
 
 }  // namespace rondo::verbs

@@ -88,6 +88,21 @@ TEST_CASE("one failure of the only path is survived, whenever it comes and whate
     }
 }
 
+TEST_CASE("an end that waits for something else answers when it looks") {
+  CHECK(in_process({{"_DEVICES", "roce:2"}}, [] {
+          const Ends ends = std::move(quick_ends()[0]);
+          const auto send = [&] { return test::send_one(*ends.dialler, 100, 1, 0); };
+          require(test::eventually(send), "not connected");
+          command("port_down 0/rondo_0:1");
+          const auto flush = [&] {
+            ends.acceptor->look();
+            return ends.dialler->flushed();
+          };
+          require(test::eventually(flush), "not flushed");
+          require(ends.acceptor->peek().has_value(), "nothing has arrived");
+        }) == "");
+}
+
 TEST_CASE("where no port is left, another transport carries the rest") {
   for (const char* seed : {"0", "1", "2"})
     for (const uint64_t before : {1, 2, 50, 199})

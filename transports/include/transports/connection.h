@@ -80,6 +80,10 @@ class Connection {
     Arrival,  // a successful peek()
     Room,     // a successful acquire() or flushed()
   };
+  /// Answers the peer if it has lost its way to this end, even though nothing is sent or received now. Called
+  /// now and then by a thread that waits for something else: the peer may be what that waits for.
+  virtual void look() {}
+
   /// Whether the status is that both ends know that this transport cannot connect them, at first or any more.
   /// What has arrived can still be received; another transport may carry the rest.
   virtual bool is_refused() const { return false; }

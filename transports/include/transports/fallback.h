@@ -28,6 +28,7 @@ class FallbackConnection final : public Connection, public ZeroCopy {
   std::optional<Arrival> peek() override;
   void release() override { reading_->release(); }
   Status status() const override;
+  void look() override;
   bool has_left() const override { return used().has_left(); }
   bool is_refused() const override { return second_ != nullptr && second_->is_refused(); }
   Awaited awaited(Awaiting what) const override;

@@ -33,6 +33,9 @@ class ConnectionTable {
   /// one cannot be used.
   Result<const Transport*> transport_to(int peer) const;
 
+  /// Connection::look() of the lanes that calls on host memory use. By the thread that carries them out.
+  void look() const;
+
   /// Mismatch that names a call that this rank never made although its data arrived; Ok if there is none.
   Status check_nothing_left() const;
 
