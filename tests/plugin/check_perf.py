@@ -4,13 +4,15 @@
 
 Usage: check_perf.py RONDO_PERF FOLDER_OF_THE_PLUGINS
 """
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+sys.dont_write_bytecode = True
+
+from perf_rows import PerfCase, run_perf  # noqa: E402
 
 FOLDER = sys.argv.pop()
 PERF = sys.argv.pop()
@@ -18,29 +20,14 @@ PERF = sys.argv.pop()
 
 def perf(*arguments, version=11, **variables):
     """Runs it with the plugin of this version."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "NCCL_NET_PLUGIN")}
-        environment["RONDO_NET_PLUGIN"] = f"{FOLDER}/libnccl-net-test{version}.so"
-        environment["RONDO_TEST_NET_FAULT"] = "no_inflight"
-        environment.update(variables)
-        path = os.path.join(folder, "rows.json")
-        result = subprocess.run([PERF, *arguments, "--transport", "plugin", "-n", "2", "-w", "1", "--json", path],
-                                capture_output=True, text=True, timeout=100, env=environment,
-                                stdin=subprocess.DEVNULL)
-        if result.returncode != 0:
-            return result, []
-        with open(path, encoding="utf-8") as file:
-            return result, json.load(file)
+    defaults = {"NCCL_NET_PLUGIN": None, "RONDO_NET_PLUGIN": f"{FOLDER}/libnccl-net-test{version}.so",
+                "RONDO_TEST_NET_FAULT": "no_inflight"}
+    return run_perf(PERF, "plugin", *arguments, **{**defaults, **variables})
 
 
-class Perf(unittest.TestCase):
+class Perf(PerfCase):
     def right(self, *arguments, **options):
-        result, rows = perf(*arguments, **options)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertTrue(rows)
-        for row in rows:
-            self.assertEqual((row["wrong"], row["transport"]), (0, "plugin"), row)
-        return rows
+        return self.check_right("plugin", perf(*arguments, **options))
 
     def wrong(self, words, *arguments, **options):
         result, _ = perf(*arguments, **options)

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "in_process.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "base/log.h"
-#include "catch.h"
-#include "folder.h"
+#include "captured_log.h"
 #include "process.h"
 
 namespace rondo::plugin_test {
@@ -36,18 +30,7 @@ std::string in_process(const Variables& variables, const std::function<void()>& 
 }
 
 std::string log_of(const Variables& variables, const std::function<void()>& body) {
-  const test::Folder folder;
-  const std::string path = folder.path() + "/log";
-  const std::string failure = in_process(variables, [&] {
-    const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    test::require(::dup2(log, STDERR_FILENO) >= 0, "no log");
-    body();
-  });
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  INFO(text.str());
-  CHECK(failure == "");
-  return text.str();
+  return test::captured_log([&](const auto& logging) { return in_process(variables, logging); }, body);
 }
 
 const Transport& plugin_transport() { return *transport_by_name("plugin").value(); }

@@ -4,12 +4,15 @@
 
 Usage: check_perf.py RONDO_PERF, with the stand-in first in LD_LIBRARY_PATH
 """
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+sys.dont_write_bytecode = True
+
+from perf_rows import PerfCase, run_perf  # noqa: E402
 
 PERF = sys.argv.pop(1)
 
@@ -17,27 +20,13 @@ PERF = sys.argv.pop(1)
 def perf(*arguments, **standin):
     """Runs it in a fabric of its own; names of `standin` are variables without RONDO_STANDIN_VERBS_."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
-        environment["RONDO_STANDIN_VERBS"] = folder
-        environment.update({"RONDO_STANDIN_VERBS_" + name: value for name, value in standin.items()})
-        path = os.path.join(folder, "rows.json")
-        result = subprocess.run([PERF, *arguments, "--transport", "verbs", "-n", "2", "-w", "1", "--json", path],
-                                capture_output=True, text=True, timeout=100, env=environment,
-                                stdin=subprocess.DEVNULL)
-        if result.returncode != 0:
-            return result, []
-        with open(path, encoding="utf-8") as file:
-            return result, json.load(file)
+        variables = {"RONDO_STANDIN_VERBS_" + name: value for name, value in standin.items()}
+        return run_perf(PERF, "verbs", *arguments, RONDO_STANDIN_VERBS=folder, **variables)
 
 
-class Perf(unittest.TestCase):
+class Perf(PerfCase):
     def right(self, *arguments, **standin):
-        result, rows = perf(*arguments, **standin)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertTrue(rows)
-        for row in rows:
-            self.assertEqual((row["wrong"], row["transport"]), (0, "verbs"), row)
-        return rows
+        return self.check_right("verbs", perf(*arguments, **standin))
 
     def test_every_collective_between_two_processes(self):
         rows = self.right("all", "--ranks", "2", "-b", "8", "-e", "1M", "-f", "64")

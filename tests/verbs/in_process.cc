@@ -2,16 +2,11 @@
 #include "in_process.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
-#include "catch.h"
-#include "folder.h"
+#include "captured_log.h"
 #include "process.h"
 
 namespace rondo::verbs_test {
@@ -34,18 +29,7 @@ std::string in_process(const Variables& variables, const std::function<void()>& 
 }
 
 std::string log_of(const Variables& variables, const std::function<void()>& body) {
-  const test::Folder folder;
-  const std::string path = folder.path() + "/log";
-  const std::string failure = in_process(variables, [&] {
-    const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    test::require(::dup2(log, STDERR_FILENO) >= 0, "no log");
-    body();
-  });
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  INFO(text.str());
-  CHECK(failure == "");
-  return text.str();
+  return test::captured_log([&](const auto& logging) { return in_process(variables, logging); }, body);
 }
 
 bool is_standin() { return standin_function<int(const char*)>("rondo_standin_verbs_command") != nullptr; }

@@ -76,10 +76,6 @@ class Connection {
   /// error, as in shared memory.
   virtual bool has_left() const { return false; }
 
-  enum class Awaiting {
-    Arrival,  // a successful peek()
-    Room,     // a successful acquire() or flushed()
-  };
   /// Answers the peer if it has lost its way to this end, even though nothing is sent or received now. Called
   /// now and then by a thread that waits for something else: the peer may be what that waits for.
   virtual void look() {}
@@ -92,10 +88,14 @@ class Connection {
     size_t bytes = 0;
     const Signature* signature = nullptr;
   };
-  /// After that: the nth message, from 0, of those that were committed and have not arrived at the peer;
-  /// empty if there are no more. Valid as long as the connection.
+  /// Once is_refused(): the nth message, from 0, of those that were committed and have not arrived at the
+  /// peer; empty if there are no more. Later commits add to them. Valid as long as the connection.
   virtual std::optional<Unsent> unsent(size_t /*nth*/) const { return std::nullopt; }
 
+  enum class Awaiting {
+    Arrival,  // a successful peek()
+    Room,     // a successful acquire() or flushed()
+  };
   /// What a thread may sleep on after an unsuccessful call; empty while that is unknown. Wakeups may be
   /// spurious: the caller retries.
   virtual Awaited awaited(Awaiting what) const = 0;
