@@ -122,6 +122,7 @@ bool VerbsConnection::take_farewell() const {
 
 Status VerbsConnection::status() const {
   Inner& state = *state_;
+  if (state.channel == nullptr) advance();  // a path can fail before this end has sent or received anything
   if (state.channel == nullptr || !state.failure.ok()) return state.failure;
   if (state.handshake == nullptr) state.socket.look();
   if (state.socket.is_closed()) return status_of_closed();

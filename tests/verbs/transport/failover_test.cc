@@ -88,18 +88,18 @@ TEST_CASE("one failure of the only path is survived, whenever it comes and whate
     }
 }
 
-TEST_CASE("an end that waits for something else answers when it looks") {
+TEST_CASE("an end that waits for something else answers when it looks, from the beginning on") {
   CHECK(in_process({{"_DEVICES", "roce:2"}}, [] {
           const Ends ends = std::move(quick_ends()[0]);
-          const auto send = [&] { return test::send_one(*ends.dialler, 100, 1, 0); };
-          require(test::eventually(send), "not connected");
+          require(test::eventually([&] { return ends.dialler->acquire() != nullptr; }), "not connected");
           command("port_down 0/rondo_0:1");
+          test::send_one(*ends.dialler, 100, 1, 0);
           const auto flush = [&] {
             ends.acceptor->look();
             return ends.dialler->flushed();
           };
           require(test::eventually(flush), "not flushed");
-          require(ends.acceptor->peek().has_value(), "nothing has arrived");
+          require(test::eventually([&] { return ends.acceptor->peek().has_value(); }), "nothing has arrived");
         }) == "");
 }
 
