@@ -4,26 +4,55 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "base/shared_segment.h"
 
 namespace rondo {
 namespace {
 
+constexpr int kMaxOverlaps = 16;  // pieces that are looked at for one that holds an address
+
 struct Record {
   struct ExportedPiece {
     ExportableMemory exportable;
-    SharedSegment mapped;
+    SharedSegment mapped;  // empty: it is the user's
     pid_t owner = 0;
+    std::vector<std::function<void()>> when_freed;
   };
+  using Pieces = std::multimap<const std::byte*, ExportedPiece>;  // by start address
+
   std::atomic<size_t> pieces{0};
   std::atomic<uint64_t> frees{0};
   std::mutex mutex;  // guards the members below
   uint64_t numbers = 0;
-  std::map<const std::byte*, ExportedPiece> all;  // by start address
+  Pieces allocated;
+  Pieces accessible;  // may overlap
+
+  uint64_t add(Pieces& to, ExportedPiece piece) {
+    const std::byte* const begin = piece.exportable.begin;
+    piece.exportable.number = ++numbers;
+    piece.owner = ::getpid();
+    to.emplace(begin, std::move(piece));
+    pieces.store(allocated.size() + accessible.size(), std::memory_order_relaxed);
+    return numbers;
+  }
+  Pieces::node_type take(Pieces& from, Pieces::iterator piece) {
+    Pieces::node_type taken = piece == from.end() ? Pieces::node_type() : from.extract(piece);
+    pieces.store(allocated.size() + accessible.size(), std::memory_order_relaxed);
+    return taken;
+  }
+  /// Null if it has been freed.
+  ExportedPiece* find(const ExportableMemory& piece) {
+    for (Pieces* const all : {&allocated, &accessible})
+      for (auto [at, end] = all->equal_range(piece.begin); at != end; ++at)
+        if (at->second.exportable.number == piece.number) return &at->second;
+    return nullptr;
+  }
 };
 
 Record& record() {
@@ -37,43 +66,74 @@ Result<std::byte*> allocate_exportable(size_t bytes) {
   RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
   std::byte* const begin = made.segment.data();
   const std::lock_guard lock(record().mutex);
-  ExportableMemory exportable{begin, bytes, ++record().numbers, nullptr};
+  ExportableMemory exportable{begin, bytes, 0, nullptr};
   if (may_keep(made.memfd)) exportable.memfd = std::make_shared<const Fd>(std::move(made.memfd));
-  record().all[begin] = {std::move(exportable), std::move(made.segment), ::getpid()};
-  record().pieces.store(record().all.size(), std::memory_order_relaxed);
+  record().add(record().allocated, {std::move(exportable), std::move(made.segment), 0, {}});
   return begin;
 }
 
 bool free_exportable(void* begin) {
   std::unique_lock lock(record().mutex);
-  const auto found = record().all.extract(static_cast<const std::byte*>(begin));
-  record().pieces.store(record().all.size(), std::memory_order_relaxed);
+  Record::Pieces& all = record().allocated;
+  const auto found = record().take(all, all.find(static_cast<const std::byte*>(begin)));
   lock.unlock();
   if (found.empty()) return false;
   record().frees.fetch_add(1, std::memory_order_relaxed);
-  // A peer may keep it mapped for a while, so release the pages now, unless they are a forked child's
-  // parent's.
-  const auto& [freed, mapped, owner] = found.mapped();
-  if (owner == ::getpid() && freed.memfd != nullptr)
+  const auto& [freed, mapped, owner, when_freed] = found.mapped();
+  if (owner != ::getpid()) return true;  // in a forked child the pages are its parent's
+  for (const auto& action : when_freed) action();
+  // A peer may keep it mapped for a while, so release the pages now.
+  if (freed.memfd != nullptr)
     ::fallocate(freed.memfd->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                 static_cast<off_t>(freed.bytes));
   return true;
 }
 
-std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t bytes) {
+std::optional<ExportableMemory> find_accessible(const std::byte* at, size_t bytes) {
   // Relaxed: a thread that uses a piece got its address from the allocating thread, which synchronized them.
   if (record().pieces.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::lock_guard lock(record().mutex);
-  const auto after = record().all.upper_bound(at);
-  if (after == record().all.begin()) return std::nullopt;
-  const ExportableMemory& before = std::prev(after)->second.exportable;
-  return before.memfd != nullptr && before.holds(at, bytes) ? std::optional(before) : std::nullopt;
+  for (const Record::Pieces* const all : {&record().allocated, &record().accessible}) {
+    auto piece = all->upper_bound(at);
+    const int tries = all == &record().allocated ? 1 : kMaxOverlaps;
+    for (int i = 0; piece != all->begin() && i < tries; ++i)
+      if ((--piece)->second.exportable.holds(at, bytes)) return piece->second.exportable;
+  }
+  return std::nullopt;
+}
+
+std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t bytes) {
+  auto found = find_accessible(at, bytes);
+  return found && found->memfd != nullptr ? found : std::nullopt;
+}
+
+AccessibleMemory::AccessibleMemory(std::byte* begin, size_t bytes)
+    : number_([&] {
+        const std::lock_guard lock(record().mutex);
+        return record().add(record().accessible, {{begin, bytes, 0, nullptr}, {}, 0, {}});
+      }()) {}
+
+AccessibleMemory::~AccessibleMemory() {
+  std::unique_lock lock(record().mutex);
+  Record::Pieces& all = record().accessible;
+  const auto found = record().take(all, std::find_if(all.begin(), all.end(), [this](const auto& piece) {
+                                     return piece.second.exportable.number == number_;
+                                   }));
+  lock.unlock();
+  if (found.mapped().owner != ::getpid()) return;
+  for (const auto& action : found.mapped().when_freed) action();
 }
 
 bool is_alive(const ExportableMemory& piece) {
   const std::lock_guard lock(record().mutex);
-  const auto found = record().all.find(piece.begin);
-  return found != record().all.end() && found->second.exportable.number == piece.number;
+  return record().find(piece) != nullptr;
+}
+
+bool when_freed(const ExportableMemory& piece, std::function<void()> action) {
+  const std::lock_guard lock(record().mutex);
+  Record::ExportedPiece* const found = record().find(piece);
+  if (found != nullptr) found->when_freed.push_back(std::move(action));
+  return found != nullptr;
 }
 
 // Relaxed: a thread that frees memory used by another thread's calls must synchronize with that thread.

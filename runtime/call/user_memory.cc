@@ -66,10 +66,12 @@ Status free_allocated(void* pointer) {
   return {};
 }
 
-Result<void*> Registrations::add(void* pointer, size_t bytes) {
+Result<void*> Registrations::add(void* pointer, size_t bytes, bool by_devices) {
   if (pointer == nullptr || bytes == 0)
     return error(Code::InvalidArgument, "cannot register {} bytes at {}", bytes, pointer);
-  auto range = std::make_unique<RegisteredRange>(RegisteredRange{pointer, bytes});
+  auto range = std::make_unique<RegisteredRange>();
+  auto* const begin = static_cast<std::byte*>(pointer);
+  if (by_devices && !find_exportable(begin, bytes)) range->accessible.emplace(begin, bytes);
   void* handle = range.get();
   std::lock_guard lock(mutex_);
   ranges_[handle] = std::move(range);

@@ -57,7 +57,8 @@ Result<void*> Communicator::register_memory(void* pointer, size_t bytes) {
     if (place.kind == Kind::Device)
       RONDO_TRY(check_gpu_memory(at, bytes, place.device, membership_->device()));
   }
-  RONDO_TRY_ASSIGN(void* handle, registrations_.add(pointer, bytes));
+  const bool is_host = place.kind == Kind::Pageable || place.kind == Kind::Pinned;
+  RONDO_TRY_ASSIGN(void* handle, registrations_.add(pointer, bytes, is_host));
   StagedExecutor* const staged = gpu_calls_->staged();
   if (staged == nullptr || place.kind != Kind::Device) return handle;
   if (place.plain)

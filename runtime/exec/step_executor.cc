@@ -32,7 +32,7 @@ void StepExecutor::begin(const CallArgs& binding) {
 void StepExecutor::export_memory(const std::byte* buffer) {
   const auto& exporter = program_.posting_connections(binding_.in_place);
   if (exporter.empty()) return;
-  const auto memory = find_exportable(buffer, 1);
+  const auto memory = find_accessible(buffer, 1);
   if (!memory) return;
   for (ZeroCopy* zero_copy : exporter) zero_copy->export_memory(*memory);
 }
@@ -319,7 +319,8 @@ bool StepExecutor::post(const Step& step, size_t tile, size_t bytes) {
     if (target.slot != nullptr) continue;
     const std::byte* const value = start_of(Program::value_place(step), tile);
     if (target.connection->zero_copy()->post(value, bytes, message_)) continue;
-    failure_ = error(Code::InvalidUsage, "memory from rondo_mem_alloc() was freed while {} used it",
+    failure_ = error(Code::InvalidUsage,
+                     "memory from rondo_mem_alloc(), or that was registered, was freed while {} used it",
                      describe(message_));
     return false;
   }

@@ -35,7 +35,7 @@ void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, s
 bool post(const Connection& connection, const std::byte* data, size_t bytes, const Signature& signature) {
   ZeroCopy* const zero_copy = connection.zero_copy();
   if (zero_copy == nullptr) return false;
-  if (const auto memory = find_exportable(data, bytes)) zero_copy->export_memory(*memory);
+  if (const auto memory = find_accessible(data, bytes)) zero_copy->export_memory(*memory);
   return zero_copy->can_post(data, bytes) && zero_copy->post(data, bytes, signature);
 }
 

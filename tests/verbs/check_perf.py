@@ -17,11 +17,12 @@ from perf_rows import PerfCase, run_perf  # noqa: E402
 PERF = sys.argv.pop(1)
 
 
-def perf(*arguments, **standin):
+def perf(*arguments, RONDO_LOG=None, **standin):
     """Runs it in a fabric of its own; names of `standin` are variables without RONDO_STANDIN_VERBS_."""
     with tempfile.TemporaryDirectory() as folder:
         variables = {"RONDO_STANDIN_VERBS_" + name: value for name, value in standin.items()}
-        return run_perf(PERF, "verbs", *arguments, RONDO_STANDIN_VERBS=folder, **variables)
+        return run_perf(PERF, "verbs", *arguments, RONDO_STANDIN_VERBS=folder, RONDO_LOG=RONDO_LOG,
+                        **variables)
 
 
 class Perf(PerfCase):
@@ -35,6 +36,12 @@ class Perf(PerfCase):
     def test_two_ports_and_events_in_any_order(self):
         for seed in ("1", "2"):
             self.right("all_reduce", "--ranks", "4", "-b", "8", "-e", "512K", "-f", "16", DEVICES="roce:2", SEED=seed)
+
+    def test_registered_memory(self):
+        for how in ("1", "2"):
+            run = perf("all", "--ranks", "2", "-b", "4K", "-e", "1M", "-f", "256", "-R", how, RONDO_LOG="debug")
+            self.check_right("verbs", run)
+            self.assertIn("of registered memory leave from where they are", run[0].stderr)
 
     def test_infiniband(self):
         self.right("all_to_all", "--ranks", "3", "-b", "8", "-e", "64K", "-f", "64", DEVICES="ib:1")

@@ -67,6 +67,13 @@ const Number kNumbers[] = {
 
 }  // namespace
 
+TEST_CASE("a bound on pinned memory is a number of bytes") {
+  CHECK(settings({}).max_pinned == verbs::kUnlimited);
+  CHECK(settings({{"RONDO_IB_BYTES", "512M"}}).max_pinned == uint64_t{512} << 20);
+  CHECK(refusal({{"RONDO_IB_BYTES", "much"}}) ==
+        "RONDO_IB_BYTES is 'much': it must be a number of bytes, such as 512M");
+}
+
 TEST_CASE("nothing has to be set") {
   const VerbsSettings given = settings({});
   CHECK_FALSE(given.disabled);

@@ -35,8 +35,8 @@ std::byte* FallbackConnection::acquire() {
 }
 
 void FallbackConnection::commit(size_t bytes, const Signature& signature) {
-  const bool is_of_first = std::exchange(acquired_, nullptr) != nullptr;
-  (is_of_first ? *first_ : *second_).commit(bytes, signature);
+  sends().commit(bytes, signature);
+  acquired_ = nullptr;
 }
 
 bool FallbackConnection::flushed() {
@@ -72,15 +72,13 @@ void FallbackConnection::export_memory(const ExportableMemory& memory) {
   if (used().zero_copy() != nullptr) used().zero_copy()->export_memory(memory);
 }
 
-/// A message whose slot was acquired from the first may not be posted by the second, which may have no room.
 ZeroCopy::PostMode FallbackConnection::post_mode(const std::byte* data, size_t bytes) const {
-  const bool must_copy = acquired_ != nullptr || used().zero_copy() == nullptr;
-  return must_copy ? PostMode::None : used().zero_copy()->post_mode(data, bytes);
+  return sends().zero_copy() == nullptr ? PostMode::None : sends().zero_copy()->post_mode(data, bytes);
 }
 
 bool FallbackConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
-  if (used().zero_copy() == nullptr || (second_ != nullptr && !sent_again())) return false;
-  const bool is_posted = used().zero_copy()->post(data, bytes, signature);
+  if (sends().zero_copy() == nullptr || (&sends() == second_.get() && !sent_again())) return false;
+  const bool is_posted = sends().zero_copy()->post(data, bytes, signature);
   if (is_posted) acquired_ = nullptr;
   return is_posted;
 }

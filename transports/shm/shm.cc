@@ -63,7 +63,7 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
 
   // ZeroCopy:
   void export_memory(const ExportableMemory& memory) override {
-    if (link_ == nullptr) exporter_.export_memory(memory, socket_);
+    if (link_ == nullptr && memory.memfd != nullptr) exporter_.export_memory(memory, socket_);
   }
   PostMode post_mode(const std::byte* data, size_t bytes) const override {
     const uint64_t note = exporter_.note_for(data, bytes);

@@ -8,7 +8,7 @@
 namespace rondo::verbs {
 
 VerbsConnection::VerbsConnection(VerbsTerms terms, ConnectionPages pages)
-    : Connection(terms.params.slot_bytes),
+    : Connection(terms.params.slot_bytes, {.zero_copy = this}),
       terms_(std::move(terms)),
       pages_(std::move(pages)),
       owner_(::getpid()),
@@ -19,8 +19,19 @@ VerbsConnection::~VerbsConnection() {
     static_cast<void>(state_.release());
     return;
   }
+  close();
+}
+
+/// A queue pair that is being connected again reads nothing of the user's: bytes are sent again from slots.
+void VerbsConnection::cancel() {
   Inner& state = *state_;
-  if (state.channel == nullptr) return;
+  if (state.channel == nullptr || !state.channel->has_posted()) return;
+  state.handshake == nullptr ? close() : state.channel->withdraw();
+}
+
+void VerbsConnection::close() {
+  Inner& state = *state_;
+  if (state.channel == nullptr || std::exchange(state.is_closed, true)) return;
   state.channel->withdraw();
   if (state.handshake != nullptr) state.socket = PeerSocket(state.handshake->stop());
   state.socket.say(Farewell{.delivered = state.channel->delivered(), .arrived = state.channel->arrived()});

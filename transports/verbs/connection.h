@@ -7,11 +7,12 @@
 
 #include "common/peer_socket.h"
 #include "transports/transport.h"
+#include "transports/zero_copy.h"
 #include "verbs/handshake.h"
 
 namespace rondo::verbs {
 
-class VerbsConnection final : public Connection {
+class VerbsConnection final : public Connection, public ZeroCopy {
  public:
   VerbsConnection(VerbsTerms terms, ConnectionPages pages);
   /// Nothing lands in memory of this end, or is read from it, once this has returned.
@@ -42,6 +43,18 @@ class VerbsConnection final : public Connection {
   }
   Awaited awaited(Awaiting what) const override;
 
+  // ZeroCopy, of the sending end: from registered memory messages go to the peer's slots.
+  void export_memory(const ExportableMemory& memory) override {
+    if (connected()) state_->channel->export_memory(memory);
+  }
+  PostMode post_mode(const std::byte* data, size_t bytes) const override {
+    return connected() && state_->channel->can_post(data, bytes) ? PostMode::Mapped : PostMode::None;
+  }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
+    return state_->channel != nullptr && state_->channel->post(data, bytes, signature);
+  }
+  void cancel() override;
+
  private:
   /// What asking for the status and falling asleep change as well.
   struct Inner {
@@ -57,11 +70,13 @@ class VerbsConnection final : public Connection {
     Status failure;                        // to connect
     bool is_refused = false;
     bool has_left = false;
+    bool is_closed = false;  // as the peer has been told
   };
 
   static constexpr int kMaxFruitless = 3;
   bool connected() const { return (state_->channel != nullptr && state_->channel->works()) || advance(); }
   bool advance() const;
+  void close();
   void accept() const;
   void begin_handshake(Fd socket, LostPath lost) const;
   void interrupt() const;

@@ -22,6 +22,7 @@ struct OpenDevices {
   std::mutex mutex;
   std::weak_ptr<Devices> devices;
   PathHistory history;
+  PinnedBytes pinned;
 };
 
 OpenDevices& registry() {
@@ -51,7 +52,8 @@ Status nothing_usable(const std::vector<std::string>& refused) {
 
 }  // namespace
 
-Device::Device(const Library& verbs, ibv_context* context) : verbs_(verbs), context_(context) {
+Device::Device(const Library& verbs, ibv_context* context, PinnedBytes& pinned)
+    : verbs_(verbs), context_(context), pinned_(pinned) {
   ::fcntl(context->async_fd, F_SETFL, ::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
 }
 
@@ -67,18 +69,35 @@ bool Device::has_failed() {
 
 Device::~Device() { verbs_.close_device(context_); }
 
-Result<std::shared_ptr<Domain>> Device::domain(uint64_t session) {
+Result<std::shared_ptr<Domain>> Device::domain(uint64_t session, uint64_t max_pinned) {
   const std::lock_guard lock(mutex_);
   std::erase_if(domains_, [](const auto& entry) { return entry.second.expired(); });
   if (auto known = domains_[session].lock()) return known;
   ibv_pd* const pd = verbs_.alloc_pd(context_);
   if (pd == nullptr) return system_error(fmt::format("ibv_alloc_pd({})", name()), errno);
-  auto made = std::make_shared<Domain>(shared_from_this(), pd);
+  auto made = std::make_shared<Domain>(shared_from_this(), pd, pinned_, max_pinned);
   domains_[session] = made;
   return made;
 }
 
-Domain::~Domain() { device_->verbs().dealloc_pd(pd_); }
+Domain::Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned)
+    : device_(std::move(device)),
+      pd_(pd),
+      pinned_(pinned),
+      max_pinned_(max_pinned),
+      user_regions_(std::make_shared<UserRegions>([this](const Region::PinnedRange& place) {
+        return register_memory(place, Region::WrittenBy::Owner);
+      })) {}
+
+Domain::~Domain() {
+  user_regions_->clear();  // a thread that frees memory may have hold of it
+  device_->verbs().dealloc_pd(pd_);
+}
+
+Result<std::unique_ptr<Region>> Domain::register_memory(const Region::PinnedRange& place,
+                                                        Region::WrittenBy writer) const {
+  return Region::make(device_->verbs(), pd_, place, writer, pinned_, max_pinned_);
+}
 
 Status Devices::open_one(const Library& verbs, ibv_device* device) {
   const char* const name = verbs.get_device_name(device);
@@ -89,7 +108,7 @@ Status Devices::open_one(const Library& verbs, ibv_device* device) {
   ibv_context* const context = verbs.open_device(device);
   if (context == nullptr)
     return error(Code::Unsupported, "{} cannot be opened: {}{}", name, std::strerror(errno), cure_for(errno));
-  devices_.push_back(std::make_shared<Device>(verbs, context));
+  devices_.push_back(std::make_shared<Device>(verbs, context, pinned_));
   return {};
 }
 
@@ -114,7 +133,7 @@ Result<std::shared_ptr<Devices>> Devices::open() {
   if (const int failed = verbs->fork_init(); failed != 0)
     log().info("ibv_fork_init: {}: a fork may disturb memory of this process that is registered",
                std::strerror(failed));
-  auto made = std::make_shared<Devices>(shared.history);
+  auto made = std::make_shared<Devices>(shared.history, shared.pinned);
   RONDO_TRY(made->open_all(*verbs));
   shared.devices = made;
   return made;

@@ -15,6 +15,7 @@
 #include "verbs/path_history.h"
 #include "verbs/ports.h"
 #include "verbs/settings.h"
+#include "verbs/user_regions.h"
 
 namespace rondo::verbs {
 
@@ -22,7 +23,7 @@ class Domain;
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  Device(const Library& verbs, ibv_context* context);
+  Device(const Library& verbs, ibv_context* context, PinnedBytes& pinned);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -33,12 +34,13 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether it has failed for good, after which nothing completes. Reads the events that have come; while
   /// another thread does so, the answer may be old.
   bool has_failed();
-  /// The session's domain on this device.
-  Result<std::shared_ptr<Domain>> domain(uint64_t session);
+  /// The session's domain on this device. `max_pinned`: as VerbsSettings says.
+  Result<std::shared_ptr<Domain>> domain(uint64_t session, uint64_t max_pinned = kUnlimited);
 
  private:
   const Library& verbs_;
   ibv_context* const context_;
+  PinnedBytes& pinned_;
   std::mutex mutex_;
   std::map<uint64_t, std::weak_ptr<Domain>> domains_;
   std::mutex events_mutex_;
@@ -47,23 +49,30 @@ class Device : public std::enable_shared_from_this<Device> {
 
 class Domain {
  public:
-  Domain(std::shared_ptr<Device> device, ibv_pd* pd) : device_(std::move(device)), pd_(pd) {}
+  Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned);
   ~Domain();
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
 
   Device& device() const { return *device_; }
   ibv_pd* pd() const { return pd_; }
+  /// The region must end before the domain does.
+  Result<std::unique_ptr<Region>> register_memory(const Region::PinnedRange& place,
+                                                  Region::WrittenBy writer) const;
+  UserRegions& user_regions() const { return *user_regions_; }
 
  private:
   const std::shared_ptr<Device> device_;
   ibv_pd* const pd_;
+  PinnedBytes& pinned_;
+  const uint64_t max_pinned_;
+  const std::shared_ptr<UserRegions> user_regions_;
 };
 
 /// All devices of the host.
 class Devices {
  public:
-  explicit Devices(PathHistory& history) : history_(history) {}
+  Devices(PathHistory& history, PinnedBytes& pinned) : history_(history), pinned_(pinned) {}
   /// Opens them, unless a connection has; Unsupported, with every reason, if there is none.
   static Result<std::shared_ptr<Devices>> open();
 
@@ -73,12 +82,14 @@ class Devices {
   Result<std::shared_ptr<Device>> named(const std::string& name) const;
   /// Of the process: it outlives the devices.
   PathHistory& history() const { return history_; }
+  PinnedBytes& pinned() const { return pinned_; }
 
  private:
   Status open_all(const Library& verbs);
   Status open_one(const Library& verbs, ibv_device* device);
 
   PathHistory& history_;
+  PinnedBytes& pinned_;
   std::vector<std::shared_ptr<Device>> devices_;
   std::vector<std::string> refused_;
 };

@@ -22,7 +22,7 @@ Result<uint64_t> fabrics_of_ports(const VerbsSettings& settings, const SlotLayou
   RONDO_TRY_ASSIGN(const auto devices, Devices::open());
   RONDO_TRY_ASSIGN(const auto ports, devices->ports(settings));
   RONDO_TRY_ASSIGN(const auto device, devices->named(ports.front().device));
-  RONDO_TRY_ASSIGN(const auto domain, device->domain(0));
+  RONDO_TRY_ASSIGN(const auto domain, device->domain(0, settings.max_pinned));
   RONDO_TRY_ASSIGN(const auto pages, SlotPages::make(layout));
   RONDO_TRY_ASSIGN(const auto outgoing, SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Owner));
   RONDO_TRY(SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Peer).status());

@@ -28,7 +28,8 @@ Result<std::unique_ptr<PathAttempt>> PathAttempt::make(const std::shared_ptr<Dev
                                                        const VerbsPort& own, const VerbsTerms& terms,
                                                        const ConnectionPages& pages) {
   RONDO_TRY_ASSIGN(const std::shared_ptr<Device> device, devices->named(own.device));
-  RONDO_TRY_ASSIGN(const std::shared_ptr<Domain> domain, device->domain(terms.session));
+  RONDO_TRY_ASSIGN(const std::shared_ptr<Domain> domain,
+                   device->domain(terms.session, terms.settings.max_pinned));
   SlotChannel::ChannelParts parts{.devices = devices, .layout = terms.layout(), .peer_rank = terms.peer};
   auto made = std::unique_ptr<PathAttempt>(new PathAttempt(terms, std::move(parts)));
   RONDO_TRY(made->prepare(domain, own, pages));
@@ -73,13 +74,12 @@ int64_t PathAttempt::proof_ms() const {
 
 Status PathAttempt::post(Message message) {
   if (message == kShort) deadline_ = Deadline::in_ms(proof_ms());
-  return parts_.pair->post({.id = message,
-                            .from = parts_.outgoing->proof(),
-                            .bytes = length(message),
-                            .local_key = parts_.outgoing->local_key(),
-                            .to = parts_.peer.slots_at + parts_.layout.bytes(),
-                            .remote_key = parts_.peer.key,
-                            .immediate = kImmediate + message});
+  return parts_.pair->post(
+      {.id = message,
+       .pieces = {{{parts_.outgoing->proof(), length(message), parts_.outgoing->local_key()}}},
+       .to = parts_.peer.slots_at + parts_.layout.bytes(),
+       .remote_key = parts_.peer.key,
+       .immediate = kImmediate + message});
 }
 
 /// The accepting end answers each message: the dialling end may not be in RTR before it has sent its own.

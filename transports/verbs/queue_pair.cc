@@ -66,7 +66,7 @@ Status QueuePair::make_pair(const Depths& depths) {
     wanted.send_cq = wanted.recv_cq = completions_;
     wanted.qp_type = IBV_QPT_RC;
     wanted.sq_sig_all = 1;
-    wanted.cap = {depths.sends, depths.receives, 1, 1, inline_bytes};
+    wanted.cap = {depths.sends, depths.receives, std::tuple_size_v<decltype(Write::pieces)>, 1, inline_bytes};
     pair_ = verbs_.create_qp(domain_->pd(), &wanted);
     if (pair_ != nullptr) {
       inline_bytes_ = std::min(inline_bytes, wanted.cap.max_inline_data);
@@ -126,13 +126,19 @@ Status QueuePair::connect(const Path& path, const PairAddress& peer, uint32_t fi
 }
 
 Status QueuePair::post(const Write& write) {
-  ibv_sge from{reinterpret_cast<uint64_t>(write.from), write.bytes, write.local_key};
+  std::array<ibv_sge, std::tuple_size_v<decltype(write.pieces)>> from{};
   ibv_send_wr request{};
+  uint32_t bytes = 0;
+  for (const GatheredBytes& piece : write.pieces) {
+    if (piece.bytes == 0) continue;
+    from[static_cast<size_t>(request.num_sge++)] = {reinterpret_cast<uint64_t>(piece.from), piece.bytes,
+                                                    piece.local_key};
+    bytes += piece.bytes;
+  }
   request.wr_id = write.id;
-  request.sg_list = &from;
-  request.num_sge = write.bytes != 0 ? 1 : 0;
+  request.sg_list = from.data();
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  request.send_flags = write.bytes != 0 && write.bytes <= inline_bytes_ ? IBV_SEND_INLINE : 0;
+  request.send_flags = bytes != 0 && bytes <= inline_bytes_ ? IBV_SEND_INLINE : 0;
   request.imm_data = htonl(write.immediate);
   request.wr.rdma.remote_addr = write.to;
   request.wr.rdma.rkey = write.remote_key;

@@ -48,6 +48,7 @@ class QueuePair {
 
   uint32_t number() const { return pair_->qp_num; }
   Device& device() const { return domain_->device(); }
+  UserRegions& user_regions() const { return domain_->user_regions(); }
   /// The longest message whose bytes a post copies.
   uint32_t inline_bytes() const { return inline_bytes_; }
 
@@ -56,12 +57,16 @@ class QueuePair {
   /// INIT to RTR and RTS: the kernel may take a second to resolve an address.
   Status connect(const Path& path, const PairAddress& peer, uint32_t first_packet);
 
-  /// A write with immediate from the own memory to the peer's; without bytes only the immediate travels.
-  struct Write {
-    uint64_t id = 0;
+  struct GatheredBytes {
     const void* from = nullptr;
     uint32_t bytes = 0;
     uint32_t local_key = 0;
+  };
+  /// A write with immediate of these pieces of the own memory, one behind the other, to the peer's; without
+  /// bytes only the immediate travels.
+  struct Write {
+    uint64_t id = 0;
+    std::array<GatheredBytes, 2> pieces;
     uint64_t to = 0;
     uint32_t remote_key = 0;
     uint32_t immediate = 0;

@@ -31,6 +31,7 @@ constexpr std::string_view kPorts = "RONDO_IB_PORTS";
 constexpr std::string_view kNcclPorts = "NCCL_IB_HCA";
 constexpr std::string_view kNcclDisable = "NCCL_IB_DISABLE";
 constexpr std::string_view kPartition = "RONDO_IB_PKEY";
+constexpr std::string_view kBytes = "RONDO_IB_BYTES";
 
 std::optional<int64_t> in_range(const NumberRule& rule, std::string_view text) {
   const auto value = parse_integer(text);
@@ -60,6 +61,7 @@ class SettingsReader {
     RONDO_TRY(read_number(kTimeout, out_.timeout));
     RONDO_TRY(read_number(kRetries, out_.retries));
     RONDO_TRY(read_number(kQueuePairs, out_.queue_pairs));
+    RONDO_TRY(read_bytes());
     return std::move(out_);
   }
 
@@ -106,6 +108,17 @@ class SettingsReader {
           "to 0xffff",
           kPartition, *own);
     out_.partition.value = static_cast<uint16_t>(*value);
+    return {};
+  }
+
+  Status read_bytes() {
+    const auto own = read_(kBytes);
+    if (!own) return {};
+    const auto bytes = parse_size(*own);
+    if (!bytes)
+      return error(Code::InvalidArgument, "{} is '{}': it must be a number of bytes, such as 512M", kBytes,
+                   *own);
+    out_.max_pinned = *bytes;
     return {};
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 
 namespace rondo::verbs {
 
+constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
+
 struct VerbsSettings {
   bool disabled = false;  // unless the user selects the transport by name
   PortFilter ports;
@@ -27,6 +30,7 @@ struct VerbsSettings {
   uint8_t timeout = 16;                  // a try takes 4.096 us x 2^timeout
   uint8_t retries = 6;                   // with 16: 1.9 s
   uint8_t queue_pairs = 1;               // of a connection
+  uint64_t max_pinned = kUnlimited;      // bytes of the process
   /// A sentence for each of NCCL's variables whose value is ignored because Rondo does not allow it.
   std::vector<std::string> ignored;
 

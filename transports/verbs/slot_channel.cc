@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <cstring>
 #include <utility>
 
 namespace rondo::verbs {
@@ -58,7 +60,10 @@ QueuePair::Depths SlotChannel::depths(const SlotLayout& layout) {
 }
 
 SlotChannel::SlotChannel(ChannelParts parts)
-    : parts_(std::move(parts)), flow_(parts_.layout.slots), lengths_(parts_.layout.slots) {}
+    : parts_(std::move(parts)),
+      flow_(parts_.layout.slots),
+      posted_(parts_.layout.slots),
+      lengths_(parts_.layout.slots) {}
 
 std::byte* SlotChannel::acquire() {
   if (!has_room()) poll();
@@ -67,7 +72,27 @@ std::byte* SlotChannel::acquire() {
 }
 
 void SlotChannel::commit(size_t bytes, const Signature& signature) {
-  if (!failure_.ok()) return;
+  if (failure_.ok()) hand_over(bytes, signature, {});
+}
+
+/// Bytes that go inline are copied by the device's library anyway.
+std::shared_ptr<const Region> SlotChannel::region_to_post(const std::byte* data, size_t bytes) const {
+  if (!works() || sizeof(SlotHeader) + bytes <= parts_.pair->inline_bytes()) return nullptr;
+  return parts_.pair->user_regions().find(data, bytes);
+}
+
+/// A path that was lost since can_post() has no regions.
+bool SlotChannel::post(const std::byte* data, size_t bytes, const Signature& signature) {
+  if (!failure_.ok() || !has_free_slot()) return false;
+  auto region = region_to_post(data, bytes);
+  const bool must_copy = region == nullptr && !works() && find_accessible(data, bytes);
+  if (region == nullptr && !must_copy) return false;
+  if (must_copy) std::memcpy(parts_.outgoing->slot(flow_.sent()) + 1, data, bytes);
+  hand_over(bytes, signature, {must_copy ? nullptr : data, std::move(region), false});
+  return true;
+}
+
+void SlotChannel::hand_over(size_t bytes, const Signature& signature, PostedBytes posted_bytes) {
   assert(flow_.has_room() && bytes <= parts_.layout.slot_bytes);
   const uint64_t message = flow_.sent();
   SlotHeader& header = *parts_.outgoing->slot(message);
@@ -75,19 +100,33 @@ void SlotChannel::commit(size_t bytes, const Signature& signature) {
   header.ready = message + 1;
   header.bytes = static_cast<uint32_t>(bytes);
   header.signature = signature;
+  posted(message) = std::move(posted_bytes);
   const Immediate immediate = flow_.next_message();
-  if (works()) send(static_cast<uint32_t>(sizeof header + bytes), message, immediate);
+  if (works()) send(message, immediate);
 }
 
-/// `bytes` 0: credits alone.
-void SlotChannel::send(uint32_t bytes, uint64_t message, Immediate immediate) {
-  lose_path(parts_.pair->post({.id = bytes != 0 ? kMessageWrite : kCreditWrite,
-                               .from = parts_.outgoing->slot(message),
-                               .bytes = bytes,
-                               .local_key = parts_.outgoing->local_key(),
-                               .to = parts_.peer.slots_at + parts_.layout.offset(message),
-                               .remote_key = parts_.peer.key,
-                               .immediate = immediate.packed()}));
+void SlotChannel::send(uint64_t message, Immediate immediate) {
+  const SlotHeader* const header = parts_.outgoing->slot(message);
+  const PostedBytes& elsewhere = posted(message);
+  const auto bytes = static_cast<uint32_t>(header->bytes);
+  QueuePair::Write write{.id = kMessageWrite,
+                         .pieces = {{{header, sizeof *header, parts_.outgoing->local_key()}}},
+                         .to = parts_.peer.slots_at + parts_.layout.offset(message),
+                         .remote_key = parts_.peer.key,
+                         .immediate = immediate.packed()};
+  if (elsewhere.data != nullptr)
+    write.pieces[1] = {elsewhere.data, bytes, elsewhere.region->local_key()};
+  else
+    write.pieces[0].bytes += bytes;
+  lose_path(parts_.pair->post(write));
+}
+
+void SlotChannel::send_credits() {
+  lose_path(parts_.pair->post({.id = kCreditWrite, .immediate = flow_.credits().packed()}));
+}
+
+bool SlotChannel::has_posted() const {
+  return std::any_of(posted_.begin(), posted_.end(), [](const auto& one) { return one.data != nullptr; });
 }
 
 bool SlotChannel::flushed() {
@@ -131,7 +170,7 @@ void SlotChannel::give_back() {
   if (!flow_.must_give_back() || !works()) return;
   if (credit_messages_ == kMaxCreditWrites) return;  // poll() tries again
   ++credit_messages_;
-  send(0, flow_.sent(), flow_.credits());
+  send_credits();
 }
 
 /// Receives are posted again before anything can be sent that gives their credits back.
@@ -154,7 +193,8 @@ void SlotChannel::take(const ibv_wc& completion) {
     const Status failure = failure_of(*library().value(), completion, parts_.peer_rank);
     is_of_path(completion.status) ? lose_path(failure) : fail(failure);
   } else if (completion.wr_id == kMessageWrite) {
-    ++delivered_;
+    PostedBytes& elsewhere = posted(delivered_++);
+    if (elsewhere.data != nullptr) elsewhere = {.are_gone = true};
   } else if (completion.wr_id == kCreditWrite) {
     --credit_messages_;
   } else if (failure_.ok()) {
@@ -196,6 +236,7 @@ void SlotChannel::end_pair() {
   parts_.pair->withdraw([this](const ibv_wc& completion) {
     if (completion.status == IBV_WC_SUCCESS) take(completion);
   });
+  for (PostedBytes& one : posted_) one.region.reset();
   parts_.pair.reset();
   parts_.outgoing->deregister();
   parts_.incoming->deregister();
@@ -207,9 +248,25 @@ FlowControl::Standing SlotChannel::suspend(const Status& why) {
   return flow_.tell_standing();
 }
 
+/// Puts the bytes of messages that have not reached the peer into their slots. Where its device has failed
+/// after it had acknowledged them, bytes that were posted may be the user's again.
+void SlotChannel::recall_unsent(uint64_t from) {
+  for (uint64_t message = from; message != flow_.sent() && failure_.ok(); ++message) {
+    PostedBytes& elsewhere = posted(message);
+    SlotHeader* const header = parts_.outgoing->slot(message);
+    if (elsewhere.data != nullptr) std::memcpy(header + 1, elsewhere.data, header->bytes);
+    if (elsewhere.are_gone)
+      fail(error(Code::RemoteError, "message {} to rank {} was lost after it had been acknowledged: {}",
+                 message + 1, parts_.peer_rank, path_failure_.message()));
+    elsewhere = {};
+  }
+}
+
 Status SlotChannel::abandon(const FlowControl::Standing& peers) {
   fail(flow_.resume(peers));
-  if (failure_.ok()) delivered_ = peers.arrived;
+  if (!failure_.ok()) return failure_;
+  recall_unsent(peers.arrived);
+  delivered_ = peers.arrived;
   return failure_;
 }
 
@@ -221,17 +278,13 @@ std::optional<Connection::Unsent> SlotChannel::unsent(size_t nth) const {
 }
 
 void SlotChannel::resume(ChannelParts parts, const FlowControl::Standing& peers) {
-  fail(flow_.resume(peers));
-  if (!failure_.ok()) return;
+  if (!abandon(peers).ok()) return;
   parts_ = std::move(parts);
   path_failure_ = {};
   is_suspended_ = false;
-  delivered_ = peers.arrived;
   credit_messages_ = spent_receives_ = 0;
-  for (uint64_t message = peers.arrived; message != flow_.sent() && works(); ++message) {
-    const uint32_t bytes = parts_.outgoing->slot(message)->bytes;
-    send(static_cast<uint32_t>(sizeof(SlotHeader)) + bytes, message, flow_.again(message));
-  }
+  for (uint64_t message = peers.arrived; message != flow_.sent() && works(); ++message)
+    send(message, flow_.again(message));
 }
 
 void SlotChannel::withdraw() {

@@ -2,7 +2,7 @@
 // SlotChannel: messages over a connected queue pair, or over one after the other. A message is one write with
 // immediate, which carries its SlotHeader and its bytes to the peer's slot. Only completions are believed: a
 // slot is read after the completion of its write, and filled again after the completion of the own write from
-// it. Used by the connection's thread.
+// it. The bytes of a posted message leave from where they are. Used by the connection's thread.
 #pragma once
 
 #include <optional>
@@ -35,6 +35,15 @@ class SlotChannel {
   /// A slot for the next message; null if none is free.
   std::byte* acquire();
   void commit(size_t bytes, const Signature& signature);
+  /// Registers the memory, so that messages can be posted from it.
+  void export_memory(const ExportableMemory& memory) {
+    if (works()) parts_.pair->user_regions().add(memory);
+  }
+  /// As ZeroCopy.
+  bool can_post(const std::byte* data, size_t bytes) const { return region_to_post(data, bytes) != nullptr; }
+  bool post(const std::byte* data, size_t bytes, const Signature& signature);
+  /// Whether posted bytes may still be read.
+  bool has_posted() const;
   /// Whether all messages have reached the peer.
   bool flushed();
   std::optional<Arrival> peek();
@@ -78,15 +87,25 @@ class SlotChannel {
   void withdraw();
 
  private:
-  bool has_room() const {
-    return works() && flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots;
-  }
+  /// The bytes of a message that do not lie in its slot.
+  struct PostedBytes {
+    const std::byte* data = nullptr;  // null: they lie in the slot
+    std::shared_ptr<const Region> region;
+    bool are_gone = false;  // once the peer has them
+  };
+  bool has_room() const { return works() && has_free_slot(); }
+  bool has_free_slot() const { return flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots; }
+  PostedBytes& posted(uint64_t message) { return posted_[message % parts_.layout.slots]; }
+  std::shared_ptr<const Region> region_to_post(const std::byte* data, size_t bytes) const;
+  void hand_over(size_t bytes, const Signature& signature, PostedBytes posted);
+  void recall_unsent(uint64_t from);
   void end_pair();
   void take(const ibv_wc& completion);
   void take_message(const ibv_wc& completion);
   void take_arrival();
   void give_back();
-  void send(uint32_t bytes, uint64_t message, Immediate immediate);
+  void send_credits();
+  void send(uint64_t message, Immediate immediate);
   void fail(const Status& status) {
     if (failure_.ok() && !status.ok()) failure_ = status;
   }
@@ -99,8 +118,9 @@ class SlotChannel {
   uint64_t delivered_ = 0;
   uint32_t credit_messages_ = 0;  // on their way
   uint32_t spent_receives_ = 0;
-  std::vector<uint32_t> lengths_;  // of arrived writes, by slot
-  Signature signature_;            // of arrival_: the peer can no longer change it
+  std::vector<PostedBytes> posted_;  // by slot
+  std::vector<uint32_t> lengths_;    // of arrived writes, by slot
+  Signature signature_;              // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
   Status failure_;
   Status path_failure_;

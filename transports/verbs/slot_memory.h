@@ -33,33 +33,26 @@ class SlotPages {
 
 class SlotMemory {
  public:
-  enum class WrittenBy { Owner, Peer };
+  using WrittenBy = Region::WrittenBy;
   static Result<std::unique_ptr<SlotMemory>> make(std::shared_ptr<Domain> domain,
                                                   std::shared_ptr<const SlotPages> pages, WrittenBy writer);
-  ~SlotMemory() { deregister(); }
-  SlotMemory(const SlotMemory&) = delete;
-  SlotMemory& operator=(const SlotMemory&) = delete;
-
   /// The header of a message's slot; its bytes follow.
   SlotHeader* slot(uint64_t message) const {
     return reinterpret_cast<SlotHeader*>(pages_->memory() + pages_->layout().offset(message));
   }
   const std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
   /// No device reaches it any more, and it no longer counts as locked. Its pages stay.
-  void deregister();
+  void deregister() { region_.reset(); }
   uint64_t address() const { return reinterpret_cast<uint64_t>(pages_->memory()); }
-  uint32_t local_key() const { return region_->lkey; }
-  uint32_t remote_key() const { return region_->rkey; }
+  uint32_t local_key() const { return region_->local_key(); }
+  uint32_t remote_key() const { return region_->remote_key(); }
 
  private:
   SlotMemory(std::shared_ptr<Domain> domain, std::shared_ptr<const SlotPages> pages)
       : domain_(std::move(domain)), pages_(std::move(pages)) {}
-  Status register_for(WrittenBy writer);
-  Status cannot_register(int cause) const;
-
   const std::shared_ptr<Domain> domain_;
   const std::shared_ptr<const SlotPages> pages_;
-  ibv_mr* region_ = nullptr;
+  std::unique_ptr<Region> region_;  // destroyed before its domain
 };
 
 }  // namespace rondo::verbs

@@ -749,8 +749,8 @@ RONDO_API rondo_status_t rondo_event_destroy(rondo_event_t event);
  * @{ */
 
 /** Allocates memory that other processes can map. In calls longer than a few KiB, ranks in other processes of
- * the host read their data directly from it, without an intermediate copy; ranks in the same process do so
- * from any memory.
+ * the host read their data directly from it, without an intermediate copy, and InfiniBand and RoCE devices
+ * send it from there; ranks in the same process read from any memory.
  * @param[out] ptr page-aligned; NULL for 0 bytes
  * @param bytes size */
 RONDO_API rondo_status_t rondo_mem_alloc(void** ptr, size_t bytes);
@@ -770,9 +770,10 @@ RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 /** Registers memory with a communicator. If the communicator's ranks are processes of one host, and this is
  * memory of the rank's GPU from rondo_cuda_mem_alloc() or cudaMalloc(), peers open it in the background and
  * then read this rank's data directly from it, without an intermediate copy (see rondo_last_algorithm()).
- * Peers open up to 64 pieces of each rank at a time; further ones wait until others are deregistered. Any
- * other memory may be registered too, to no effect: memory from rondo_mem_alloc() needs no registration, and
- * other host memory cannot be mapped. Ranks register independently of one another.
+ * Peers open up to 64 pieces of each rank at a time; further ones wait until others are deregistered. Host
+ * memory is sent by InfiniBand and RoCE devices from where it is, as memory from rondo_mem_alloc() is without
+ * being registered; it must be deregistered before it is freed. Other memory may be registered to no effect.
+ * Ranks register independently of one another.
  * @param comm the communicator
  * @param ptr start; may be anywhere in a GPU allocation
  * @param bytes size, at least 1; within the allocation

@@ -20,7 +20,7 @@ namespace rondo::fabric {
 struct Context;
 
 /// Calls that a test may count: rondo_standin_verbs_calls("post_send").
-enum class Counted { PostSend, PostRecv, PollCq, EmptyPoll, ReqNotify, Register, Ring, Count };
+enum class Counted { PostSend, PostRecv, PollCq, EmptyPoll, ReqNotify, Register, Deregister, Ring, Count };
 
 struct Process {
   const Settings settings = settings_from_environment();

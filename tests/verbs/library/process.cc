@@ -44,8 +44,8 @@ Process* make_process() {
   return made;
 }
 
-constexpr const char* kCounted[] = {"post_send",     "post_recv", "poll_cq", "empty_poll",
-                                    "req_notify_cq", "reg_mr",    "ring"};
+constexpr const char* kCounted[] = {"post_send",     "post_recv", "poll_cq",  "empty_poll",
+                                    "req_notify_cq", "reg_mr",    "dereg_mr", "ring"};
 
 }  // namespace
 

@@ -166,6 +166,7 @@ EXPORTED ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, u
 }
 
 EXPORTED int ibv_dereg_mr(ibv_mr* mr) {
+  process().count(Counted::Deregister);
   auto* const region = static_cast<MemoryRegion*>(mr);
   const auto reply = ask(context_of(mr->context), *make_request(Call::Deregister, mr->handle));
   if (reply->error != 0) return reply->error;

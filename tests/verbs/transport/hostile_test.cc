@@ -32,12 +32,11 @@ struct Attacker {
     write_to(end.parts.peer.slots_at + offset, end.parts.peer.key, bytes, immediate);
   }
   void write_to(uint64_t address, uint32_t key, uint32_t bytes, Immediate immediate) {
-    succeed(end.parts.pair->post({.from = end.parts.outgoing->slot(0),
-                                  .bytes = bytes,
-                                  .local_key = end.parts.outgoing->local_key(),
-                                  .to = address,
-                                  .remote_key = key,
-                                  .immediate = immediate.packed()}));
+    succeed(end.parts.pair->post(
+        {.pieces = {{{end.parts.outgoing->slot(0), bytes, end.parts.outgoing->local_key()}}},
+         .to = address,
+         .remote_key = key,
+         .immediate = immediate.packed()}));
   }
 };
 

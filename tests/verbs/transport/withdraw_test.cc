@@ -32,11 +32,11 @@ bool has_any(const RawEnd& end) {
 void send_all(RawEnd& from) {
   std::memset(memory_of(*from.parts.outgoing), static_cast<int>(kSent), kLongSlots.bytes());
   for (uint64_t i = 0; i < kLongSlots.slots; ++i)
-    succeed(from.parts.pair->post({.from = from.parts.outgoing->slot(i),
-                                   .bytes = static_cast<uint32_t>(kLongSlots.stride()),
-                                   .local_key = from.parts.outgoing->local_key(),
-                                   .to = from.parts.peer.slots_at + kLongSlots.offset(i),
-                                   .remote_key = from.parts.peer.key}));
+    succeed(from.parts.pair->post(
+        {.pieces = {{{from.parts.outgoing->slot(i), static_cast<uint32_t>(kLongSlots.stride()),
+                      from.parts.outgoing->local_key()}}},
+         .to = from.parts.peer.slots_at + kLongSlots.offset(i),
+         .remote_key = from.parts.peer.key}));
 }
 
 /// A transfer stops in its middle, until the time-out of a lost packet has passed.

@@ -43,6 +43,8 @@ class FallbackConnection final : public Connection, public ZeroCopy {
 
  private:
   Connection& used() const { return second_ != nullptr ? *second_ : *first_; }
+  /// The next message: the second may have no room for one whose slot was acquired from the first.
+  Connection& sends() const { return acquired_ != nullptr ? *first_ : used(); }
   bool must_replace() const { return second_ == nullptr && failure_.ok() && first_->is_refused(); }
   bool replaced();
   bool sent_again();
@@ -51,7 +53,8 @@ class FallbackConnection final : public Connection, public ZeroCopy {
   const ConnectSecond connect_second_;
   std::unique_ptr<Connection> second_;  // null: the first is used
   size_t again_ = 0;                    // messages of the first that the second has sent
-  /// The slot of the first that is being filled: if that is replaced, the message is sent again.
+  /// The slot of the first that is being filled or passed over by post(): if that is replaced, the message is
+  /// sent again.
   std::byte* acquired_ = nullptr;
   Connection* reading_ = nullptr;  // whose arrival is being read
   Status failure_;                 // to begin with the second

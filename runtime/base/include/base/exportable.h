@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExportableMemory: memory of this process that others can map, one memfd per piece, and the registry of all
-// such memory. Any thread.
+// such memory, together with other memory that the user lets devices access. Any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -16,8 +17,8 @@ namespace rondo {
 struct ExportableMemory {
   std::byte* begin = nullptr;
   size_t bytes = 0;
-  uint64_t number = 0;  // never reused
-  std::shared_ptr<const Fd> memfd;
+  uint64_t number = 0;              // never reused
+  std::shared_ptr<const Fd> memfd;  // null: others cannot map it
 
   bool holds(const std::byte* at, size_t length) const {
     return at >= begin && length <= bytes && static_cast<size_t>(at - begin) <= bytes - length;
@@ -32,8 +33,26 @@ bool free_exportable(void* begin);
 /// The piece that contains this whole range; nothing if none does, or if it cannot be exported because this
 /// process had few descriptors left when it was allocated.
 std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t bytes);
-/// Whether the piece is still allocated.
+/// The same, or a piece that only devices can access.
+std::optional<ExportableMemory> find_accessible(const std::byte* at, size_t bytes);
+
+/// A piece of other memory, which devices can access as long as this lives.
+class AccessibleMemory {
+ public:
+  AccessibleMemory(std::byte* begin, size_t bytes);
+  ~AccessibleMemory();
+  AccessibleMemory(const AccessibleMemory&) = delete;
+  AccessibleMemory& operator=(const AccessibleMemory&) = delete;
+
+ private:
+  const uint64_t number_;
+};
+
+/// Whether the piece has not been freed, or, if it is an AccessibleMemory, that lives.
 bool is_alive(const ExportableMemory& piece);
+/// Has `action` run once the piece is no longer alive, before its memory goes, by the thread that ends it;
+/// false if it is not alive.
+bool when_freed(const ExportableMemory& piece, std::function<void()> action);
 /// The number of pieces freed so far.
 uint64_t exportable_frees();
 

@@ -57,6 +57,7 @@ namespace rondo {
   X(IbTimeout, "RONDO_IB_TIMEOUT", "N: an InfiniBand packet is sent again after 4.096 us x 2^N")           \
   X(NcclIbTimeout, "NCCL_IB_TIMEOUT", "the same if RONDO_IB_TIMEOUT is not set")                           \
   X(IbRetry, "RONDO_IB_RETRY", "how often an InfiniBand packet is sent again")                             \
+  X(IbBytes, "RONDO_IB_BYTES", "how many bytes InfiniBand may pin")                                        \
   X(NcclIbRetryCnt, "NCCL_IB_RETRY_CNT", "the same if RONDO_IB_RETRY is not set")                          \
   X(TopoFile, "RONDO_TOPO_FILE", "a description of this host, read instead of detecting it")               \
   X(NcclTopoFile, "NCCL_TOPO_FILE", "the same if RONDO_TOPO_FILE is not set")                              \

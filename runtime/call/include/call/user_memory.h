@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "base/exportable.h"
 #include "base/status.h"
 
 namespace rondo {
@@ -23,15 +25,15 @@ Status free_allocated(void* pointer);
 /// The buffers that a user registered with one communicator.
 class Registrations {
  public:
-  Result<void*> add(void* pointer, size_t bytes);
+  /// `by_devices`: this is host memory, which devices may access until it is removed.
+  Result<void*> add(void* pointer, size_t bytes, bool by_devices);
   /// InvalidArgument if `handle` is not from add().
   Status check(void* handle);
   Status remove(void* handle);
 
  private:
   struct RegisteredRange {
-    void* pointer;
-    size_t bytes;
+    std::optional<AccessibleMemory> accessible;
   };
   std::mutex mutex_;
   std::map<void*, std::unique_ptr<RegisteredRange>> ranges_;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that leave from registered memory of the user's.
+#include <cstring>
+#include <vector>
+
+#include "../../transports/ends.h"
+#include "../../transports/exported_memory.h"
+#include "in_process.h"
+#include "raw_ends.h"
+#include "transports/zero_copy.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+using test::Ends;
+
+constexpr size_t kPostedBytes = 5000;
+constexpr SlotLayout kPostLayout{.slots = 4, .slot_bytes = 8192};
+
+/// Two connected ends, and memory of which the dialling one may post messages.
+struct Posting {
+  explicit Posting(std::byte* begin, size_t bytes) {
+    const Transport& verbs = *transport_by_name("verbs").value();
+    ends.dialler = ends.connect(verbs, test::small_params(8192), true).take();
+    ends.acceptor = ends.connect(verbs, test::small_params(8192), false).take();
+    require(test::eventually([&] { return ends.dialler->acquire() && ends.acceptor->acquire(); }),
+            "not connected");
+    test::fill(begin, bytes, 1, 0);
+    offer(begin);
+  }
+  void offer(const std::byte* at) const { ends.dialler->zero_copy()->export_memory(*find_accessible(at, 1)); }
+  bool post(const std::byte* at, size_t bytes) const {
+    return ends.dialler->zero_copy()->can_post(at, bytes) &&
+           ends.dialler->zero_copy()->post(at, bytes, test::signature_of(1, 0));
+  }
+  void check_arrival(size_t bytes) const {
+    require(test::eventually([&] { return ends.acceptor->peek().has_value(); }), "nothing has arrived");
+    const std::string fault = test::fault(*ends.acceptor->peek(), bytes, 1, 0);
+    require(fault.empty(), fault);
+    ends.acceptor->release();
+    require(test::eventually([&] { return ends.dialler->flushed(); }), "not flushed");
+  }
+  Ends ends;
+};
+
+std::byte* allocate(size_t bytes) { return allocate_exportable(bytes).value(); }
+
+TEST_CASE("memory is registered once, and until it is freed") {
+  CHECK(in_process({}, [] {
+          std::byte* const memory = allocate(3 * kPostedBytes);
+          const Posting posting(memory, kPostedBytes);
+          const uint64_t regions = calls("reg_mr"), ended = calls("dereg_mr");
+          for (int i = 0; i < 20; ++i) {
+            posting.offer(memory + kPostedBytes);
+            require(posting.post(memory, kPostedBytes), "not posted");
+            posting.check_arrival(kPostedBytes);
+          }
+          require(calls("reg_mr") == regions, "registered again");
+          free_exportable(memory);
+          require(calls("dereg_mr") == ended + 1, "still registered");
+          require(!posting.ends.dialler->zero_copy()->can_post(memory, 1000), "freed memory can be posted");
+        }) == "");
+}
+
+TEST_CASE("ordinary memory can be posted while it is registered") {
+  CHECK(in_process({}, [] {
+          std::vector<std::byte> memory(kPostedBytes);
+          std::optional<AccessibleMemory> registered(std::in_place, memory.data(), memory.size());
+          const Posting posting(memory.data(), memory.size());
+          require(posting.post(memory.data(), memory.size()), "not posted");
+          posting.check_arrival(memory.size());
+          require(!posting.post(memory.data() + 1, memory.size()), "posted beyond its end");
+          registered.reset();
+          require(!posting.post(memory.data(), memory.size()), "posted after its registration");
+        }) == "");
+}
+
+TEST_CASE("a message whose path was lost before it was posted is copied") {
+  CHECK(in_process({{"_DEVICES", "roce:2"}}, [] {
+          std::byte* const memory = allocate(kPostedBytes);
+          const Posting posting(memory, kPostedBytes);
+          ZeroCopy& sender = *posting.ends.dialler->zero_copy();
+          require(sender.can_post(memory, kPostedBytes), "cannot be posted");
+          command("fatal 0/rondo_0");
+          require(test::eventually([&] {
+                    posting.ends.dialler->look();
+                    return !sender.can_post(memory, kPostedBytes);
+                  }),
+                  "still works");
+          require(sender.post(memory, kPostedBytes, test::signature_of(1, 0)), "not posted");
+        }) == "");
+}
+
+TEST_CASE("a cancelled message is not read any more") {
+  for (const char* seed : {"0", "1", "2"})
+    CHECK(in_process({{"_AT", "0 loss 20"}, {"_SEED", seed}}, [] {
+            std::byte* const memory = allocate(kPostedBytes);
+            const Posting posting(memory, kPostedBytes);
+            const uint64_t ended = calls("dereg_mr");
+            require(posting.post(memory, kPostedBytes), "not posted");
+            posting.ends.dialler->zero_copy()->cancel();
+            require(calls("dereg_mr") > ended, "still registered for the message");
+            std::memset(memory, 0, kPostedBytes);
+            const bool arrives = test::eventually([&] {
+              return posting.ends.acceptor->peek().has_value() || !posting.ends.acceptor->status().ok();
+            });
+            require(arrives, "the peer learns nothing");
+            if (const auto arrival = posting.ends.acceptor->peek())
+              require(test::fault(*arrival, kPostedBytes, 1, 0).empty(),
+                      "it was read after it was cancelled");
+            require(!posting.ends.dialler->status().ok(), "the connection is usable");
+          }) == "");
+}
+
+TEST_CASE("RONDO_IB_BYTES bounds what is registered, and messages are copied beyond it") {
+  const std::string log = log_of({}, [] {
+    ::setenv("RONDO_IB_BYTES", "1M", 1);
+    ::setenv("RONDO_LOG", "info", 1);
+    std::byte* const memory = allocate(size_t{1} << 20);
+    const Posting posting(memory, kPostedBytes);
+    require(!posting.post(memory, kPostedBytes), "posted");
+    require(test::send_one(*posting.ends.dialler, 1000, 1, 0), "no slot");
+    posting.check_arrival(1000);
+  });
+  INFO(log);
+  CHECK(log.find("RONDO_IB_BYTES is 1048576, of which ") != std::string::npos);
+}
+
+TEST_CASE("a posted message that was acknowledged and is lost fails the connection") {
+  CHECK(in_process({}, [] {
+          RawEnd one(kPostLayout), other(kPostLayout);
+          connect(one, other);
+          std::byte* const memory = allocate(kPostedBytes);
+          SlotChannel channel(std::move(one.parts));
+          channel.export_memory(*find_exportable(memory, 1));
+          require(channel.post(memory, kPostedBytes, {}), "not posted");
+          require(test::eventually([&] { return channel.flushed(); }), "not flushed");
+          channel.suspend(error(Code::RemoteError, "the path is lost"));
+          const Status outcome = channel.abandon({.arrived = 0, .released = 0});
+          require(outcome.message() ==
+                      "message 1 to rank 1 was lost after it had been acknowledged: the path is lost",
+                  outcome.message());
+        }) == "");
+}
+
+TEST_CASE("a posted message that was not acknowledged is sent again") {
+  CHECK(in_process({{"_FAIL", "retry:1"}}, [] {
+          RawEnd one(kPostLayout), other(kPostLayout);
+          connect(one, other);
+          std::byte* const memory = allocate(kPostedBytes);
+          test::fill(memory, kPostedBytes, 1, 0);
+          SlotChannel channel(std::move(one.parts));
+          channel.export_memory(*find_exportable(memory, 1));
+          require(channel.post(memory, kPostedBytes, test::signature_of(1, 0)), "not posted");
+          require(test::eventually([&] { return channel.poll(), !channel.works(); }), "it works");
+          channel.suspend({});
+          require(channel.abandon({}).ok(), channel.failure().message());
+          std::memset(memory, 0, kPostedBytes);
+          const auto unsent = channel.unsent(0);
+          const Arrival again{unsent->data, unsent->bytes, unsent->signature};
+          const std::string fault = test::fault(again, kPostedBytes, 1, 0);
+          require(fault.empty(), fault);
+        }) == "");
+}
+
+}  // namespace
+}  // namespace rondo::verbs_test

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// UserRegions: memory of the user's that a session has registered with a device, so that messages leave from
+// where they are. A piece is registered whole, when a call first uses it, until it is freed. Any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "base/exportable.h"
+#include "verbs/region.h"
+
+namespace rondo::verbs {
+
+class UserRegions : public std::enable_shared_from_this<UserRegions> {
+ public:
+  using Register = std::function<Result<std::unique_ptr<Region>>(const Region::PinnedRange& place)>;
+  explicit UserRegions(Register registers) : register_(std::move(registers)) {}
+
+  /// Registers the piece, unless that was tried before. If it fails, messages from there are copied.
+  void add(const ExportableMemory& piece);
+  /// The region that holds these bytes; null if there is none.
+  std::shared_ptr<const Region> find(const std::byte* at, size_t bytes);
+  void clear();
+
+ private:
+  struct KnownPiece {
+    uint64_t number = 0;
+    std::shared_ptr<const Region> region;  // null: it could not be registered
+  };
+  void forget(const ExportableMemory& piece);
+
+  const Register register_;
+  std::mutex mutex_;
+  std::map<const std::byte*, KnownPiece> pieces_;  // by address
+};
+
+}  // namespace rondo::verbs
