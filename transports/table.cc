@@ -14,18 +14,18 @@
 namespace rondo {
 namespace {
 
-/// The place of a transport's own bits in Endpoint::fabrics: those that have any come one after the other.
-int first_bit(const Transport& transport) {
+/// The place of a transport among those that have fabrics, in the order of the table.
+size_t fabric_place(const Transport& transport) {
   const std::span<const Transport> before(transports().data(), &transport);
-  return Transport::kMaxFabrics *
-         static_cast<int>(std::count_if(before.begin(), before.end(),
-                                        [](const Transport& other) { return other.fabrics != nullptr; }));
+  return static_cast<size_t>(std::count_if(before.begin(), before.end(),
+                                           [](const Transport& other) { return other.fabrics != nullptr; }));
 }
 
 bool share_fabric(const Transport& transport, const Endpoint& a, const Endpoint& b) {
   if (transport.fabrics == nullptr) return true;
-  constexpr uint64_t kOwn = (uint64_t{1} << Transport::kMaxFabrics) - 1;
-  return ((a.fabrics & b.fabrics) >> first_bit(transport) & kOwn) != 0;
+  constexpr uint64_t kOwn = (uint64_t{1} << Fabrics::kMaxBits) - 1;
+  const size_t first_bit = fabric_place(transport) * Fabrics::kMaxBits;
+  return ((a.fabrics.bits & b.fabrics.bits) >> first_bit & kOwn) != 0;
 }
 
 }  // namespace
@@ -45,14 +45,20 @@ const Transport* automatic_transport(const Endpoint& a, const Endpoint& b, std::
   return found != among.end() ? &*found : nullptr;
 }
 
-Result<uint64_t> usable_fabrics() {
-  uint64_t fabrics = 0;
+Result<Fabrics> usable_fabrics() {
+  Fabrics fabrics;
   for (const Transport& transport : transports()) {
     if (transport.fabrics == nullptr) continue;
-    RONDO_TRY_ASSIGN(const uint64_t own, transport.fabrics());
-    fabrics |= own << first_bit(transport);
+    RONDO_TRY_ASSIGN(const Transport::OwnFabrics own, transport.fabrics());
+    const size_t place = fabric_place(transport);
+    fabrics.bits |= own.bits << (place * Fabrics::kMaxBits);
+    fabrics.rates_Gbps.at(place) = own.rate_Gbps;
   }
   return fabrics;
+}
+
+uint16_t fabric_rate_Gbps(const Transport& transport, const Fabrics& fabrics) {
+  return transport.fabrics != nullptr ? fabrics.rates_Gbps.at(fabric_place(transport)) : uint16_t{0};
 }
 
 Result<const Transport*> transport_by_name(std::string_view name) {

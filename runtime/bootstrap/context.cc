@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
+#include "topology/memory_nodes.h"
 
 namespace rondo {
 namespace {
@@ -68,8 +69,8 @@ Result<std::shared_ptr<Context>> Context::get() {
   if (auto existing = the_context().lock()) return existing;
   // Forks wait for the lock, and what opens devices is foreign code that may have locks of its own for them.
   lock.unlock();
-  RONDO_TRY_ASSIGN(const uint64_t fabrics,
-                   setting(Setting::Transport) ? Result<uint64_t>(0) : usable_fabrics());
+  RONDO_TRY_ASSIGN(const Fabrics fabrics,
+                   setting(Setting::Transport) ? Result<Fabrics>(Fabrics()) : usable_fabrics());
   lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
@@ -120,6 +121,7 @@ PeerInfo Context::self() const {
     member.allowed_cpus = static_cast<int32_t>(cpus.value().size());
     member.first_cpu = cpus.value().front();
     member.cache = shared_last_level_cache(cpus.value());
+    member.memory_node = local_memory_node(memory_distances(cpus.value()));
   }
   return member;
 }

@@ -37,7 +37,7 @@ class Context {
   uint16_t tcp_port_ = 0;
   std::string host_name_;
   std::vector<Interface> interfaces_;
-  uint64_t fabrics_ = 0;  // as usable_fabrics() says
+  Fabrics fabrics_;  // as usable_fabrics() says
   Fd tcp_listener_;
   Fd unix_listener_;
   std::unique_ptr<EventLoop> event_loop_;

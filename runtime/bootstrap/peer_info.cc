@@ -36,7 +36,8 @@ void PeerInfo::write(ByteWriter& writer) const {
       .put(tcp_port)
       .put(allowed_cpus)
       .put(first_cpu)
-      .put(cache);
+      .put(cache)
+      .put(memory_node);
   device.write(writer);
   writer.put(static_cast<uint32_t>(addresses.size()));
   for (const IpAddress& ip : addresses) writer.put(ip);
@@ -53,6 +54,7 @@ PeerInfo PeerInfo::read(ByteReader& reader) {
   member.allowed_cpus = reader.get<int32_t>();
   member.first_cpu = reader.get<int32_t>();
   member.cache = reader.get<int32_t>();
+  member.memory_node = reader.get<int32_t>();
   member.device = PeerGpu::read(reader);
   const auto addresses = reader.get<uint32_t>();
   for (uint32_t i = 0; i < addresses && reader.ok(); ++i) member.addresses.push_back(reader.get<IpAddress>());

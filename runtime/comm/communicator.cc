@@ -10,6 +10,7 @@
 #include "call/check.h"
 #include "comm/requests.h"
 #include "exec/connection_executor.h"
+#include "gpu/device.h"
 #include "gpu_calls.h"
 #include "plan/comm_topology.h"
 #include "shm_pull/shm_executor.h"
@@ -109,7 +110,9 @@ ConnectionParams Communicator::gpu_params() const {
 Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session> session, uint64_t id,
                                                          std::vector<int> ranks, int self, Options options) {
   const CommTopology topology(*session, ranks, options.transport);
-  const ConnectionParams params = topology.settle(options.params);
+  ConnectionParams params = topology.settle(options.params);
+  if (const int gpu = session->member(session->rank()).device.ordinal; gpu >= 0)
+    if (auto bus_id = gpu::bus_id(gpu); bus_id.ok()) params.gpu = bus_id.take();
   const auto membership =
       std::make_shared<Membership>(session, id, std::move(ranks), self, options.name, options.timeout_ms);
   std::unique_ptr<Communicator> made(new Communicator(membership, std::move(options), params));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/device.h"
 
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -94,6 +95,16 @@ Result<DeviceInfo> device_info(int device) {
   static_assert(sizeof uuid == sizeof info.uuid);
   std::memcpy(info.uuid.data(), &uuid, sizeof uuid);
   return info;
+}
+
+Result<std::string> bus_id(int device) {
+  RONDO_TRY_ASSIGN(const Driver* cuda, driver());
+  std::array<int, 3> numbers{};  // domain, bus, device
+  constexpr std::array kAttributes{CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+                                   CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID};
+  for (size_t i = 0; i < numbers.size(); ++i)
+    RONDO_TRY(outcome(cuda->cuDeviceGetAttribute(&numbers[i], kAttributes[i], device), "querying a GPU"));
+  return fmt::format("{:04x}:{:02x}:{:02x}.0", numbers[0], numbers[1], numbers[2]);
 }
 
 bool can_reach(int device, int peer) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -57,8 +58,8 @@ double ranks_per_cpu(const std::vector<const PeerInfo*>& ranks) {
 
 /// What is chosen between any two of these ranks that are on different hosts.
 const Transport& automatic_between_hosts(const Session& session, const std::vector<int>& ranks) {
-  uint64_t common = ~uint64_t{0};
-  for (const int rank : ranks) common &= session.member(rank).endpoint.fabrics;
+  Fabrics common{.bits = ~uint64_t{0}};
+  for (const int rank : ranks) common.bits &= session.member(rank).endpoint.fabrics.bits;
   return *automatic_transport({1, 1, common}, {2, 2, common});
 }
 
@@ -82,6 +83,9 @@ CommTopology::CommTopology(const Session& session, const std::vector<int>& ranks
     : within_host_(transport ? *transport : *automatic_transport({1, 1}, {1, 2})),
       between_hosts_(transport ? *transport : automatic_between_hosts(session, ranks)),
       here_(session.member(session.rank()).endpoint.host) {
+  std::vector<const PeerInfo*> up_to_here;  // whatever the communicator: all ranks of a host share its ports
+  for (int rank = 0; rank <= session.rank(); ++rank) up_to_here.push_back(&session.member(rank));
+  turn_ = turn_of_last(up_to_here);
   for (const int rank : ranks) {
     const PeerInfo& member = session.member(rank);
     all_.push_back(&member);
@@ -104,6 +108,13 @@ double CommTopology::oversubscription() const {
   return most;
 }
 
+uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const PeerInfo*>& ranks) {
+  uint16_t slowest = std::numeric_limits<uint16_t>::max();
+  for (const PeerInfo* rank : ranks)
+    slowest = std::min(slowest, fabric_rate_Gbps(transport, rank->endpoint.fabrics));
+  return slowest;
+}
+
 LinkModel CommTopology::links(int64_t group) const {
   const LinkLoad load{.ranks_per_cpu = oversubscription(), .ranks_of_host = max_ranks_of_a_host()};
   const LinkCost within = within_host_.cost(load);
@@ -114,7 +125,8 @@ LinkModel CommTopology::links(int64_t group) const {
   else if (divides)
     links.group = static_cast<int>(group);
   if (!one_host())
-    links.cost = between_hosts_.cost({.same_host = false});
+    links.cost = between_hosts_.cost(
+        {.same_host = false, .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
   else if (links.group > 1 && within_host_.medium != Medium::Network)
     links.cost = between_caches(within);
   return links;
@@ -126,6 +138,7 @@ ConnectionParams CommTopology::settle(ConnectionParams asked) const {
   if (asked.slots == 0)
     asked.slots = oversubscription() > 1 ? usual.slots : slots_for(asked.slot_bytes, max_ranks_of_a_host());
   if (asked.sockets == 0) asked.sockets = one_host() ? kSocketsInHost : usual.sockets;
+  asked.turn = turn_;
   return asked;
 }
 
@@ -144,6 +157,13 @@ size_t CommTopology::max_cached_bytes() const {
   constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
   static const size_t cache_bytes = last_level_cache_bytes();
   return (cache_bytes != 0 ? cache_bytes : kUnknownCacheBytes) / hosts_.at(here_).size();
+}
+
+uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks) {
+  const PeerInfo& last = *ranks.back();
+  return static_cast<uint32_t>(std::count_if(ranks.begin(), ranks.end() - 1, [&last](const PeerInfo* rank) {
+    return rank->endpoint.host == last.endpoint.host && rank->memory_node == last.memory_node;
+  }));
 }
 
 int near_at_a_time(const std::vector<const PeerInfo*>& ranks) {

@@ -14,7 +14,7 @@ using test::require;
 uint64_t fabrics() {
   const auto found = plugin_transport().fabrics();
   require(found.ok(), found.status().message());
-  return found.value();
+  return found.value().bits;
 }
 
 void check_used(const Variables& variables, uint64_t bits = 1) {

@@ -83,6 +83,29 @@ TEST_CASE("unequal, split and single hosts are no groups") {
   CHECK(on_hosts({1, 1, 2, 2, 1, 1}) == 1);
 }
 
+TEST_CASE("a rank's turn counts those before it on its host and memory node") {
+  std::vector<PeerInfo> members(5);
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i].endpoint.host = i == 2 ? 8 : 7;
+    members[i].memory_node = i == 1 ? 1 : 0;
+  }
+  std::vector<uint32_t> turns;
+  for (; !members.empty(); members.pop_back()) turns.push_back(turn_of_last(pointers(members)));
+  CHECK(turns == std::vector<uint32_t>{2, 1, 0, 0, 0});
+}
+
+TEST_CASE("connections between ranks are as fast as the slowest rank's, if all rates are known") {
+  const Transport* const row = std::find_if(transports().data(), transports().data() + transports().size(),
+                                            [](const Transport& one) { return one.fabrics != nullptr; });
+  std::vector<PeerInfo> members(3);
+  for (PeerInfo& member : members) member.endpoint.fabrics.rates_Gbps[0] = 200;
+  members[1].endpoint.fabrics.rates_Gbps[0] = 50;
+  CHECK(slowest_rate_Gbps(*row, pointers(members)) == 50);
+  members[2].endpoint.fabrics.rates_Gbps[0] = 0;
+  CHECK(slowest_rate_Gbps(*row, pointers(members)) == 0);
+  CHECK(slowest_rate_Gbps(*transport_by_name("tcp").value(), pointers(members)) == 0);
+}
+
 TEST_CASE("caches do not matter if there are several hosts") {
   std::vector<PeerInfo> members(4);
   for (size_t i = 0; i < members.size(); ++i) {

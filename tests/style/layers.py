@@ -17,7 +17,7 @@ LAYERS = [
     ("topology/formats", "formats", ("base", "graph", "limit", "search")),
     ("topology", "topology", ("base",)),
     ("kernels", "kernels", ("base", "gpu", "schedule")),
-    ("transports", "transports", ("base", "gpu", "schedule")),
+    ("transports", "transports", ("base", "gpu", "schedule", "topology")),
     ("runtime/algorithms", "algorithms", ("base", "schedule")),
     ("runtime/net", "net", ("base",)),
     ("runtime/health", "health", ("base",)),

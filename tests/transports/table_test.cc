@@ -67,7 +67,23 @@ TEST_CASE("a transport that needs a fabric is automatic where two hosts have one
     CHECK(automatic({1, 1, 0b100 * first_bit}, {2, 2, 0b011 * first_bit}) == "tcp");
     CHECK(automatic({1, 1, 0b110 * first_bit}, {2, 2, 0}) == "tcp");
     CHECK(automatic({1, 1, first_bit}, {1, 2, first_bit}) == "shm");
-    first_bit <<= Transport::kMaxFabrics;
+    first_bit <<= Fabrics::kMaxBits;
+  }
+}
+
+TEST_CASE("each transport over fabrics has a rate of its own, and only verbs' costs follow it") {
+  Fabrics fabrics{.bits = 0, .rates_Gbps = {100, 400, 25, 10}};
+  size_t place = 0;
+  for (const Transport& transport : transports()) {
+    INFO(transport.name);
+    CHECK(fabric_rate_Gbps(transport, fabrics) ==
+          (transport.fabrics != nullptr ? fabrics.rates_Gbps.at(place++) : 0));
+    const auto us_per_byte = [&transport](double rate_Gbps) {
+      return transport.cost({.same_host = false, .rate_Gbps = rate_Gbps}).us_per_byte;
+    };
+    const double factor = transport.name == std::string("verbs") ? 4 : 1;
+    CHECK(us_per_byte(50) == Approx(factor * us_per_byte(200)));
+    CHECK(us_per_byte(0) == us_per_byte(100));
   }
 }
 

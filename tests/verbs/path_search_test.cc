@@ -30,7 +30,7 @@ struct Hosts {
                                   port_of("mlx5_1", "10.1.1.2", "10.2.1.2")};
 
   std::vector<VerbsPath> paths(uint64_t lane = 0) const {
-    return verbs::paths_between(dialler, acceptor, lane);
+    return verbs::paths_between(dialler, acceptor, {.lane = lane});
   }
   std::string text(const VerbsPath& path) const { return verbs::path_text(path, dialler, acceptor); }
 };
@@ -47,7 +47,7 @@ TEST_CASE("all paths are tried, each once, the same at both ends") {
     size_t expected = 0;
     for (const VerbsPort& from : here)
       for (const VerbsPort& to : there) expected += verbs::address_pairs(from, to).size();
-    auto paths = verbs::paths_between(here, there, static_cast<uint64_t>(trial));
+    auto paths = verbs::paths_between(here, there, {.lane = static_cast<uint64_t>(trial)});
     REQUIRE(paths.size() == expected);
     for (const VerbsPath& path : paths) REQUIRE(std::count(paths.begin(), paths.end(), path) == 1);
   }
@@ -60,6 +60,22 @@ TEST_CASE("lanes begin with different rails") {
   CHECK(first.dialler.port != second.dialler.port);
   CHECK(first.acceptor.port != second.acceptor.port);
   CHECK(hosts.paths(2).front() == first);
+}
+
+TEST_CASE("ranks of a host begin with different rails of equal distance, and with none that is far") {
+  Hosts hosts;
+  for (auto* ports : {&hosts.dialler, &hosts.acceptor}) verbs::number_rails(*ports);
+  const auto first_of = [&hosts](uint32_t dialler, uint32_t acceptor) {
+    const auto path =
+        verbs::paths_between(hosts.dialler, hosts.acceptor, {.dialler = dialler, .acceptor = acceptor})[0];
+    return std::pair(path.dialler.port, path.acceptor.port);
+  };
+  const auto both = [](uint32_t rail) { return std::pair(rail, rail); };
+  CHECK(first_of(0, 0) == both(0));
+  CHECK(first_of(1, 1) == both(1));
+  CHECK(first_of(2, 3) == both(0));
+  hosts.dialler[0].distance = hosts.acceptor[0].distance = 1;
+  for (const uint32_t turn : {0, 1, 2}) CHECK(first_of(turn, turn) == both(1));
 }
 
 TEST_CASE("a path that carries short messages is tried with a shorter MTU, any other is given up") {

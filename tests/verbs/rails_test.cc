@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "catch.h"
@@ -82,12 +81,6 @@ void swap_ends(Rails& rails) {
 
 }  // namespace
 
-TEST_CASE("the NUMA node of a rank is nearer than an unknown one, which is nearer than another") {
-  CHECK(verbs::numa_distance(1, 1) < verbs::numa_distance(-1, 1));
-  CHECK(verbs::numa_distance(1, -1) == verbs::numa_distance(-1, -1));
-  CHECK(verbs::numa_distance(-1, 1) < verbs::numa_distance(0, 1));
-}
-
 TEST_CASE("a rank uses its nearest ports, slow ones only without others") {
   CHECK(verbs::nearest_ports(ports_at({2, 0, 0, 1})) == std::vector{1, 2});
   auto ports = ports_at({1, 0, 1});
@@ -98,24 +91,12 @@ TEST_CASE("a rank uses its nearest ports, slow ones only without others") {
   CHECK(verbs::nearest_ports({}).empty());
 }
 
-TEST_CASE("the ranks of a host spread evenly over ports of equal distance") {
-  for (int ports = 1; ports <= 5; ++ports)
-    for (size_t ranks = 1; ranks <= 12; ++ranks) {
-      const std::vector<std::vector<VerbsPort>> host(ranks,
-                                                     ports_at(std::vector<int>(static_cast<size_t>(ports))));
-      std::map<int, int> starts;
-      for (const int first : verbs::first_ports(host)) ++starts[first];
-      REQUIRE(starts.size() == std::min(ranks, static_cast<size_t>(ports)));
-      const auto [min, max] = std::minmax_element(starts.begin(), starts.end(),
-                                                  [](auto& a, auto& b) { return a.second < b.second; });
-      REQUIRE(max->second - min->second <= 1);
-    }
-}
-
-TEST_CASE("a rank with a choice starts with the port with which fewer ranks do") {
-  const std::vector<std::vector<VerbsPort>> host{
-      ports_at({0, 1}), ports_at({0, 0}), {}, ports_at({1, 0}), ports_at({0, 0})};
-  CHECK(verbs::first_ports(host) == std::vector{0, 1, -1, 1, 0});
+TEST_CASE("the ranks of a host take their nearest ports in turn") {
+  const auto ports = ports_at({1, 0, 0, 1, 0});
+  std::vector<int> firsts;
+  for (uint32_t turn = 0; turn < 5; ++turn) firsts.push_back(verbs::first_port(ports, turn));
+  CHECK(firsts == std::vector{1, 2, 4, 1, 2});
+  CHECK(verbs::first_port({}, 3) == -1);
 }
 
 TEST_CASE("a port meets the one of the same number") {

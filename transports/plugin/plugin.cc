@@ -31,15 +31,15 @@ Result<std::unique_ptr<Connection>> plugin_connect(std::unique_ptr<Link> link,
 }
 
 /// One bit: a plugin that the user names is used as far as it works. If not, other transports are.
-Result<uint64_t> plugin_fabrics() {
+Result<Transport::OwnFabrics> plugin_fabrics() {
   const std::string file = plugin::wanted_file();
-  if (file.empty()) return uint64_t{0};
+  if (file.empty()) return Transport::OwnFabrics();
   const auto loaded = plugin::loaded_plugin(file);
-  if (loaded.ok()) return uint64_t{1};
+  if (loaded.ok()) return Transport::OwnFabrics{.bits = 1};
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
     log().warn("{}; other hosts are reached over InfiniBand, RoCE or TCP instead", loaded.status().message());
-  return uint64_t{0};
+  return Transport::OwnFabrics();
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ Result<std::shared_ptr<Devices>> Devices::open() {
 }
 
 /// Ports that are down are numbered too, so that both hosts count alike.
-Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings) const {
+Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings,
+                                              const RankLocation& place) const {
   std::vector<QueriedPort> found;
   std::vector<std::string> refused = refused_;
   for (const auto& device : devices_)
@@ -149,7 +150,10 @@ Result<std::vector<VerbsPort>> Devices::ports(const VerbsSettings& settings) con
     else if (const Status added = add_ports(device->verbs(), device->context(), found); !added.ok())
       refused.push_back(added.message());
   std::vector<VerbsPort> ports;
-  for (const QueriedPort& one : found) ports.push_back(one.port);
+  for (const QueriedPort& one : found) {
+    ports.push_back(one.port);
+    ports.back().distance = port_distance(place, one.folder, one.port.numa);
+  }
   number_rails(ports);
   RONDO_TRY(settings.ports.apply(ports));
   std::erase_if(ports, [&](const VerbsPort& port) {

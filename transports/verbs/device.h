@@ -14,6 +14,7 @@
 
 #include "verbs/path_history.h"
 #include "verbs/ports.h"
+#include "verbs/rank_location.h"
 #include "verbs/settings.h"
 #include "verbs/user_regions.h"
 
@@ -77,8 +78,9 @@ class Devices {
   static Result<std::shared_ptr<Devices>> open();
 
   /// The ports that the settings admit, as they are now. Unsupported, with every reason, if none can be used;
-  /// InvalidArgument if the settings name what is not there.
-  Result<std::vector<VerbsPort>> ports(const VerbsSettings& settings = {}) const;
+  /// InvalidArgument if the settings name what is not there. `place`: from where they are near or far.
+  Result<std::vector<VerbsPort>> ports(const VerbsSettings& settings = {},
+                                       const RankLocation& place = {}) const;
   Result<std::shared_ptr<Device>> named(const std::string& name) const;
   /// Of the process: it outlives the devices.
   PathHistory& history() const { return history_; }

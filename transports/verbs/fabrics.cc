@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verbs/fabrics.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 
 #include "base/log.h"
-#include "base/settings.h"
+#include "verbs/rails.h"
 #include "verbs/slot_memory.h"
 
 namespace rondo::verbs {
@@ -13,26 +15,34 @@ namespace {
 
 /// Where libibverbs looks, too.
 bool has_device() {
-  const std::string folder = setting(Setting::SysfsPath).value_or("/sys") + "/class/infiniband";
+  const std::string folder = sysfs_folder() + "/class/infiniband";
   std::error_code failure;
   return std::filesystem::directory_iterator(folder, failure) != std::filesystem::directory_iterator();
 }
 
-Result<uint64_t> fabrics_of_ports(const VerbsSettings& settings, const SlotLayout& layout) {
+uint16_t rate_of_nearest(const std::vector<VerbsPort>& ports) {
+  double fastest = 0;
+  for (const int position : nearest_ports(ports))
+    fastest = std::max(fastest, ports[static_cast<size_t>(position)].rate);
+  constexpr double kMax = std::numeric_limits<uint16_t>::max();
+  return static_cast<uint16_t>(std::min(fastest, kMax));
+}
+
+Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, const SlotLayout& layout) {
   RONDO_TRY_ASSIGN(const auto devices, Devices::open());
-  RONDO_TRY_ASSIGN(const auto ports, devices->ports(settings));
+  RONDO_TRY_ASSIGN(const auto ports, devices->ports(settings, location_of_rank("")));
   RONDO_TRY_ASSIGN(const auto device, devices->named(ports.front().device));
   RONDO_TRY_ASSIGN(const auto domain, device->domain(0, settings.max_pinned));
   RONDO_TRY_ASSIGN(const auto pages, SlotPages::make(layout));
   RONDO_TRY_ASSIGN(const auto outgoing, SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Owner));
   RONDO_TRY(SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Peer).status());
-  return fabrics_of(ports);
+  return Transport::OwnFabrics{fabrics_of(ports), rate_of_nearest(ports)};
 }
 
 }  // namespace
 
-Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout) {
-  if (settings.disabled || !has_device()) return uint64_t{0};
+Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout) {
+  if (settings.disabled || !has_device()) return Transport::OwnFabrics();
   auto found = fabrics_of_ports(settings, layout);
   if (found.ok() || found.status().code() == Code::InvalidArgument) return found;
   static std::once_flag told;
@@ -40,7 +50,7 @@ Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& l
     log().warn("InfiniBand and RoCE are not used: {}; RONDO_IB_PORTS=none silences this",
                found.status().message());
   });
-  return uint64_t{0};
+  return Transport::OwnFabrics();
 }
 
 }  // namespace rondo::verbs

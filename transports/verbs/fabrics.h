@@ -4,14 +4,15 @@
 #pragma once
 
 #include "common/slot_layout.h"
+#include "transports/transport.h"
 #include "verbs/settings.h"
 
 namespace rondo::verbs {
 
-/// The bits of the ports that the settings admit; 0, and one warning that says why, if there is a device and
-/// no port can be used. A port can be used if memory for a connection's slots can be registered with its
-/// device. InvalidArgument if Rondo's settings name what is not there. Without a device nothing is loaded.
-/// Any thread; opens devices, which may take long.
-Result<uint64_t> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout);
+/// The bits of the ports that the settings admit, and the rate of the nearest; none, and one warning that
+/// says why, if there is a device and no port can be used. A port can be used if memory for a connection's
+/// slots can be registered with its device. InvalidArgument if Rondo's settings name what is not there.
+/// Without a device nothing is loaded. Any thread; opens devices, which may take long.
+Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout);
 
 }  // namespace rondo::verbs

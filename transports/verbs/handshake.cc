@@ -76,7 +76,7 @@ Status Handshake::exchange_ports() {
   if (lost_.was_last)
     return give_up<PortOffer>(error(Code::Unsupported, "one path after the other fails: {}", lost_.failure));
   auto devices = Devices::open();
-  auto ports = devices.ok() ? devices.value()->ports(terms_.settings) : devices.status();
+  auto ports = devices.ok() ? devices.value()->ports(terms_.settings, terms_.place) : devices.status();
   if (!ports.ok()) return give_up<PortOffer>(ports.status());
   devices_ = devices.take();
   own_ports_ = ports.take();
@@ -86,10 +86,12 @@ Status Handshake::exchange_ports() {
     return give_up<PortOffer>(error(Code::Unsupported, "{} ports are too many", own_ports_.size()));
   RONDO_TRY(conversation_.send(PortOffer{.port_bytes = static_cast<uint32_t>(own.bytes().size()),
                                          .partition = terms_.settings.partition.number(),
+                                         .turn = terms_.turn,
                                          .slot_bytes = terms_.params.slot_bytes,
                                          .slots = terms_.params.slots}));
   RONDO_TRY_ASSIGN(const PortOffer peers, conversation_.receive<PortOffer>());
   RONDO_TRY(check_partition(peers.partition));
+  peers_turn_ = peers.turn;
   if (terms_.dials) RONDO_TRY(conversation_.send_bytes(own.bytes().data(), own.bytes().size()));
   std::vector<std::byte> bytes(peers.port_bytes);
   RONDO_TRY(conversation_.receive_bytes(bytes.data(), bytes.size()));
@@ -105,7 +107,8 @@ Status Handshake::no_address() const {
 }
 
 Result<Handshake::Connected> Handshake::propose_paths() {
-  PathSearch search(paths_between(own_ports_, peers_ports_, terms_.lane));
+  PathSearch search(paths_between(own_ports_, peers_ports_,
+                                  {.dialler = terms_.turn, .acceptor = peers_turn_, .lane = terms_.lane}));
   if (!search.current()) return give_up<PathProposal>(no_address());
   PathHistory& history = devices_->history();
   std::string failures;
@@ -120,9 +123,9 @@ Result<Handshake::Connected> Handshake::propose_paths() {
     PathAttempt::ProofResult result;
     RONDO_TRY_ASSIGN(const auto attempt, propose(*path, result));
     if (attempt != nullptr) {
-      is_new |= history.add(text(*path), path->mtu);
-      log_choice(*path, is_new ? failures : "");
-      return Connected{attempt->take_parts(), text(*path)};
+      const bool is_first = history.add(text(*path), path->mtu);
+      log_choice(*path, is_first, is_new || is_first ? failures : "");
+      return Connected{attempt->take_parts(), text(*path), path->mtu};
     }
     failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
     if (search.failed(result.too_long)) is_new |= history.add(text(*path), 0);
@@ -133,13 +136,15 @@ Result<Handshake::Connected> Handshake::propose_paths() {
                                      terms_.peer, failures));
 }
 
-void Handshake::log_choice(const VerbsPath& path, const std::string& failures) const {
+void Handshake::log_choice(const VerbsPath& path, bool is_first, const std::string& failures) const {
   const std::string found =
       fmt::format("rank {} is reached by {}, MTU {}", terms_.peer, text(path), path.mtu);
-  if (failures.empty())
-    log().debug("{}", found);
-  else
+  if (!failures.empty())
     log().warn("{}, because better paths fail:{}", found, failures);
+  else if (is_first)
+    log().info("{}", found);
+  else
+    log().debug("{}", found);
 }
 
 /// What fails at one end only, as where its port lacks a partition, is a failure of the path too.
@@ -164,7 +169,7 @@ Result<Handshake::Connected> Handshake::follow_proposals() {
     RONDO_TRY_ASSIGN(const PathProposal proposal, conversation_.receive<PathProposal>());
     RONDO_TRY(check_path(proposal.path, peers_ports_, own_ports_));
     RONDO_TRY_ASSIGN(const auto attempt, follow(proposal));
-    if (attempt != nullptr) return Connected{attempt->take_parts(), text(proposal.path)};
+    if (attempt != nullptr) return Connected{attempt->take_parts(), text(proposal.path), proposal.path.mtu};
   }
 }
 

@@ -40,6 +40,7 @@ class Handshake {
   struct Connected {
     SlotChannel::ChannelParts parts;
     std::string path;  // as path_text()
+    uint32_t mtu = 0;
   };
   /// Once it is over: what a channel needs, and the socket to the peer.
   Result<Connected> take_connected() {
@@ -61,8 +62,8 @@ class Handshake {
   Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
   Status no_address() const;
-  /// As a warning if better paths have failed.
-  void log_choice(const VerbsPath& path, const std::string& failures) const;
+  /// As a warning if better paths have failed; at `info` if the path is the process's first over these ports.
+  void log_choice(const VerbsPath& path, bool is_first, const std::string& failures) const;
   Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
   Path own_view(const VerbsPath& path) const;
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }
@@ -80,6 +81,7 @@ class Handshake {
   std::shared_ptr<Devices> devices_;
   std::vector<VerbsPort> own_ports_;
   std::vector<VerbsPort> peers_ports_;
+  uint32_t peers_turn_ = 0;
   Result<Connected> connected_ = Status();
   bool is_refused_ = false;
   std::atomic<bool> over_ = false;

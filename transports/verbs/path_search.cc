@@ -20,10 +20,12 @@ std::string end_text(const VerbsPath::PathEnd& end, const std::vector<VerbsPort>
 }  // namespace
 
 std::vector<VerbsPath> paths_between(const std::vector<VerbsPort>& dialler,
-                                     const std::vector<VerbsPort>& acceptor, uint64_t lane) {
+                                     const std::vector<VerbsPort>& acceptor, const PathTurns& turns) {
   const auto reaches = [](const VerbsPort& a, const VerbsPort& b) { return !address_pairs(a, b).empty(); };
-  Rails rails = rails_between({.rank = 0, .ports = dialler}, {.rank = 1, .ports = acceptor}, reaches);
-  const auto turn = static_cast<ptrdiff_t>(rails.used.empty() ? 0 : lane % rails.used.size());
+  Rails rails =
+      rails_between({.rank = 0, .ports = dialler, .first = first_port(dialler, turns.dialler)},
+                    {.rank = 1, .ports = acceptor, .first = first_port(acceptor, turns.acceptor)}, reaches);
+  const auto turn = static_cast<ptrdiff_t>(rails.used.empty() ? 0 : turns.lane % rails.used.size());
   std::rotate(rails.used.begin(), rails.used.begin() + turn, rails.used.end());
   rails.used.insert(rails.used.end(), rails.spare.begin(), rails.spare.end());
   std::vector<VerbsPath> paths;

@@ -29,10 +29,17 @@ struct VerbsPath {
   friend bool operator==(const VerbsPath&, const VerbsPath&) = default;
 };
 
-/// All paths, best first, with the lesser MTU of their ports. Connections of different lanes begin with
-/// different rails.
+/// What decides where a connection begins: each rank has a turn among those of its host, as first_port()
+/// says, and connections of different lanes begin with different rails.
+struct PathTurns {
+  uint32_t dialler = 0;
+  uint32_t acceptor = 0;
+  uint64_t lane = 0;
+};
+
+/// All paths, best first, with the lesser MTU of their ports.
 std::vector<VerbsPath> paths_between(const std::vector<VerbsPort>& dialler,
-                                     const std::vector<VerbsPort>& acceptor, uint64_t lane);
+                                     const std::vector<VerbsPort>& acceptor, const PathTurns& turns = {});
 
 /// "mlx5_0:1 10.0.0.1 (GID 3, RoCE v2, eth0) to mlx5_1:1 ..."; the same for the same path of other processes.
 std::string path_text(const VerbsPath& path, const std::vector<VerbsPort>& dialler,

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
-#include "base/file_contents.h"
 #include "base/network_interfaces.h"
+#include "verbs/rank_location.h"
 
 namespace rondo::verbs {
 namespace {
@@ -62,13 +61,6 @@ double lane_rate(uint8_t speed) {
     case 128: return 100;
     default: return 0;
   }
-}
-
-int16_t numa_node_of(const ibv_device& device) {
-  const std::string text = file_contents(std::string(device.ibdev_path) + "/device/numa_node");
-  char* end = nullptr;
-  const long node = std::strtol(text.c_str(), &end, 10);
-  return static_cast<int16_t>(end == text.c_str() ? -1 : std::clamp(node, -1L, 32'767L));
 }
 
 GidType type_of(uint32_t type) {
@@ -141,7 +133,8 @@ Status add_ports(const Library& verbs, ibv_context* context, std::vector<Queried
   if (const int failed = verbs.query_device(context, &attr); failed != 0)
     return system_error(fmt::format("ibv_query_device({})", device), failed);
   RONDO_TRY_ASSIGN(const std::vector<ibv_gid_entry> gids, read_gids(verbs, context));
-  const int16_t numa = numa_node_of(*context->device);
+  const std::string folder = device_folder(std::string(context->device->ibdev_path) + "/device");
+  const int16_t numa = memory_node_of(folder);
   RONDO_TRY_ASSIGN(const std::vector<Interface> interfaces, list_interfaces());
   for (uint8_t number = 1; number <= attr.phys_port_cnt; ++number) {
     ibv_port_attr of_port;
@@ -150,7 +143,7 @@ Status add_ports(const Library& verbs, ibv_context* context, std::vector<Queried
     port.numa = numa;
     for (Gid& gid : port.gids) gid.prefix_bits = prefix_of(gid, interfaces);
     std::string why = obstacle(of_port, port);
-    ports.push_back({std::move(port), std::move(why)});
+    ports.push_back({std::move(port), folder, std::move(why)});
   }
   return {};
 }

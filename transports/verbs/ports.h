@@ -9,6 +9,7 @@ namespace rondo::verbs {
 
 struct QueriedPort {
   VerbsPort port;
+  std::string folder;    // of its device, as device_folder() says
   std::string obstacle;  // why it cannot be used: "is down"; empty if it can
 };
 

@@ -2,9 +2,7 @@
 #include "verbs/rails.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -76,11 +74,6 @@ Rails divide(const std::vector<RankedPair>& pairs) {
 
 }  // namespace
 
-uint16_t numa_distance(int port_numa, int rank_numa) {
-  if (port_numa < 0 || rank_numa < 0) return 1;
-  return port_numa == rank_numa ? 0 : 2;
-}
-
 std::vector<int> nearest_ports(std::span<const VerbsPort> ports) {
   const std::vector<int> tiers = tiers_of(ports);
   std::vector<int> nearest;
@@ -89,18 +82,9 @@ std::vector<int> nearest_ports(std::span<const VerbsPort> ports) {
   return nearest;
 }
 
-std::vector<int> first_ports(std::span<const std::vector<VerbsPort>> ranks) {
-  std::map<std::string, int> starts;  // by port: a rank may see fewer of them than another
-  std::vector<int> firsts;
-  for (const std::vector<VerbsPort>& ports : ranks) {
-    const std::vector<int> nearest = nearest_ports(ports);
-    const auto load = [&](int position) { return starts[ports[static_cast<size_t>(position)].name()]; };
-    const auto first =
-        std::min_element(nearest.begin(), nearest.end(), [&](int a, int b) { return load(a) < load(b); });
-    firsts.push_back(first == nearest.end() ? -1 : *first);
-    if (first != nearest.end()) ++starts[ports[static_cast<size_t>(*first)].name()];
-  }
-  return firsts;
+int first_port(std::span<const VerbsPort> ports, uint32_t turn) {
+  const std::vector<int> nearest = nearest_ports(ports);
+  return nearest.empty() ? -1 : nearest[turn % nearest.size()];
 }
 
 Rails rails_between(const RailEnd& here, const RailEnd& there, const Reaches& reaches) {

@@ -13,22 +13,18 @@
 
 namespace rondo::verbs {
 
-/// VerbsPort::distance where no PCI path is known, by the NUMA nodes of port and rank; -1: unknown.
-uint16_t numa_distance(int port_numa, int rank_numa);
-
 /// The positions of the ports that a rank uses if they reach its peer: those of the lowest distance. Ports
 /// with less than half of the rate of the fastest one count only if there are no others.
 std::vector<int> nearest_ports(std::span<const VerbsPort> ports);
 
-/// For each rank of a host, given all ranks' ports in the order of ranks: the position of the port that it
-/// starts with, which is the one among its nearest that the fewest ranks before it start with; -1 without
-/// ports.
-std::vector<int> first_ports(std::span<const std::vector<VerbsPort>> ranks);
+/// The position of the port that a rank starts with: `turn` says how many ranks of its host come before it
+/// that have the same choice. -1 without ports.
+int first_port(std::span<const VerbsPort> ports, uint32_t turn);
 
 struct RailEnd {
   int rank = 0;  // in the session
   std::span<const VerbsPort> ports;
-  int first = 0;  // as first_ports() says
+  int first = 0;  // as first_port() says
 };
 
 /// A port of each end, by position.

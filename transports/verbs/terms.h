@@ -18,6 +18,8 @@ struct VerbsTerms {
   uint16_t lane = 0;
   int peer = -1;  // rank
   bool dials = false;
+  uint32_t turn = 0;  // ConnectionParams'
+  RankLocation place;
   VerbsSettings settings;
 
   SlotLayout layout() const { return {params.slots, params.slot_bytes}; }

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
   static constexpr uint32_t kMagic = 0x6f627652;  // "Rvbo"
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   static constexpr uint32_t kMaxPortBytes = 256 * 1024;
 
   uint32_t magic = kMagic;
@@ -31,7 +31,7 @@ struct PortOffer {
   WireText reason{};
   uint32_t port_bytes = 0;
   uint32_t partition = 0;  // that the user has set, without bit 15; 0: none
-  uint32_t reserved = 0;
+  uint32_t turn = 0;       // of the sender, among the ranks of its host
   uint64_t slot_bytes = 0;
   uint64_t slots = 0;
 };

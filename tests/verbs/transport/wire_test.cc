@@ -76,7 +76,7 @@ TEST_CASE("reasons are cut to their field, and printable") {
 TEST_CASE("a path that is none between the ports is refused") {
   const std::vector<VerbsPort> dialler{test::roce_port("mlx5_0", {test::roce_gid(3, "10.0.0.1", 24)})};
   const std::vector<VerbsPort> acceptor{test::roce_port("mlx5_0", {test::roce_gid(1, "10.0.0.2", 24)})};
-  const std::vector<VerbsPath> paths = paths_between(dialler, acceptor, 0);
+  const std::vector<VerbsPath> paths = paths_between(dialler, acceptor);
   REQUIRE(paths.size() == 1);
   const auto refusal = [&](const std::function<void(VerbsPath&)>& change) {
     VerbsPath path = paths[0];
@@ -106,7 +106,7 @@ TEST_CASE("random bytes are no ports, or ports with paths in range") {
     const auto ports = ports_of(bytes);
     if (!ports.ok()) continue;
     bool sound = true;
-    for (const VerbsPath& path : paths_between(own, ports.value(), 0))
+    for (const VerbsPath& path : paths_between(own, ports.value()))
       sound = sound && check_path(path, own, ports.value()).ok();
     REQUIRE(sound);
   }

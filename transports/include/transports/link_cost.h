@@ -24,6 +24,7 @@ struct LinkLoad {
   bool same_host = true;
   double ranks_per_cpu = 1;  // on the host where it is most; at least 1
   size_t ranks_of_host = 1;  // likewise
+  double rate_Gbps = 0;      // of the slowest rank's network; 0: unknown
 };
 
 /// If ranks outnumber CPUs: the time until a rank that shares its CPU with others has run.

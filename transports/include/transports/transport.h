@@ -6,8 +6,10 @@
 // accepts the pair: both ends reach the same decision because both hold the same two Endpoints.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/fd.h"
@@ -16,12 +18,20 @@
 
 namespace rondo {
 
+/// The networks, other than those of IP, over which a process can connect to others. Travels as it is.
+struct Fabrics {
+  static constexpr int kMaxBits = 16;       // of one transport
+  static constexpr int kMaxTransports = 4;  // that have any
+  uint64_t bits = 0;
+  std::array<uint16_t, kMaxTransports> rates_Gbps{};  // of the transports that have bits; 0: unknown
+};
+
 /// What every rank knows about every other: ranks of one host have equal `host`, ranks of one process are
 /// equal.
 struct Endpoint {
   uint64_t host = 0;
   uint64_t process = 0;
-  uint64_t fabrics = 0;  // as usable_fabrics() says; not compared
+  Fabrics fabrics;  // as usable_fabrics() says; not compared
   friend bool operator==(const Endpoint& a, const Endpoint& b) {
     return a.host == b.host && a.process == b.process;
   }
@@ -66,8 +76,11 @@ struct ConnectionParams {
   int slots = 4;
   int sockets = 2;  // tcp only
   uint64_t sim_seed = 0;
-  int64_t sim_delay_us = 50;               // max delay of a message on the sim transport
-  ReadPeer read_peer = ReadPeer::IfQuick;  // shm only; may differ between the ends
+  int64_t sim_delay_us = 50;  // max delay of a message on the sim transport
+  // These may differ between the ends.
+  ReadPeer read_peer = ReadPeer::IfQuick;  // shm only
+  uint32_t turn = 0;  // verbs only: how many ranks before this one of its host share its memory node
+  std::string gpu;    // verbs only: the PCI bus id of the rank's GPU; empty: it has none
 };
 
 /// What carries the bytes. Ranks joined by memory all see what each of them posts there.
@@ -83,11 +96,14 @@ struct Transport {
   /// Starts connecting. Until the other end has connected, the connection has no free slot and nothing to
   /// peek at. Takes ownership of the link.
   Result<std::unique_ptr<Connection>> (*connect)(std::unique_ptr<Link> link, const ConnectionParams& params);
-  /// The networks, other than those of IP, over which this process can connect to others, as bits (from bit
-  /// 0 on); null: it needs none. May take long: opens devices. An error: a setting is wrong. Ends with a bit
-  /// in common may still find that they cannot be connected (Connection::is_refused()).
-  Result<uint64_t> (*fabrics)() = nullptr;
-  static constexpr int kMaxFabrics = 16;
+  struct OwnFabrics {
+    uint64_t bits = 0;       // from bit 0 on
+    uint16_t rate_Gbps = 0;  // of the port that this thread's connections use; 0: unknown
+  };
+  /// The fabrics of this process; null: it needs none. May take long: opens devices. An error: a setting is
+  /// wrong. Ends with a bit in common may still find that they cannot be connected
+  /// (Connection::is_refused()).
+  Result<OwnFabrics> (*fabrics)() = nullptr;
   bool automatic = true;  // false: used only when selected by name
 };
 
@@ -99,8 +115,10 @@ std::span<const Transport> transports();
 const Transport* automatic_transport(const Endpoint& a, const Endpoint& b,
                                      std::span<const Transport> among = transports());
 
-/// The bits of all transports, for Endpoint::fabrics.
-Result<uint64_t> usable_fabrics();
+/// Those of all transports, for Endpoint::fabrics.
+Result<Fabrics> usable_fabrics();
+/// The rate at which a process with these can connect to others over the transport; 0: unknown.
+uint16_t fabric_rate_Gbps(const Transport& transport, const Fabrics& fabrics);
 
 /// Looks up a transport; if unknown, InvalidArgument that lists the names.
 Result<const Transport*> transport_by_name(std::string_view name);

@@ -35,6 +35,7 @@ struct PeerInfo {
   int32_t allowed_cpus = 1;  // of the thread that joined
   int32_t first_cpu = 0;     // of those
   int32_t cache = -1;        // the last-level cache that all of those share; -1: there is none
+  int32_t memory_node = -1;  // the one that is local to those; -1: there are several, or it is unknown
   PeerGpu device;
   std::vector<IpAddress> addresses;
   std::string host_name;

@@ -31,6 +31,9 @@ struct DeviceInfo {
 };
 Result<DeviceInfo> device_info(int device);
 
+/// Where the device is on the PCI bus, as the kernel writes it: "0000:17:00.0".
+Result<std::string> bus_id(int device);
+
 /// Whether kernels on `device` can be given access to memory of `peer`.
 bool can_reach(int device, int peer);
 /// Whether they are the same device, or have a link that preserves the order and size of stores, as NVLink.

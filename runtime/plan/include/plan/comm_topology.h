@@ -24,7 +24,7 @@ class CommTopology {
   /// The cost of messages. `group`: the requested size of the groups of consecutive ranks that are close; 0:
   /// detect it. If the ranks do not divide into such groups, there are none.
   LinkModel links(int64_t group) const;
-  /// Fills in the parameters that were not requested.
+  /// Fills in the parameters that were not requested, and this rank's turn.
   ConnectionParams settle(ConnectionParams asked) const;
   /// Whether all ranks share memory.
   bool shares_memory() const;
@@ -46,6 +46,7 @@ class CommTopology {
   const Transport& within_host_;
   const Transport& between_hosts_;
   uint64_t here_;  // this rank's host
+  uint32_t turn_ = 0;
   Members all_;
   std::map<uint64_t, Members> hosts_;
 };
@@ -55,6 +56,13 @@ class CommTopology {
 /// 0, 1, ... reordered so that the ranks of a host are adjacent and sorted by their first allowed CPU;
 /// otherwise in the given order.
 std::vector<int> order_by_locality(const std::vector<const PeerInfo*>& ranks);
+
+/// How many ranks before the last of these are on its host and have the same local memory node, so that they
+/// have the same choice of network ports.
+uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks);
+
+/// The rate that a transport's connections between any two of these have: that of the slowest; 0: unknown.
+uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const PeerInfo*>& ranks);
 
 /// The size of the groups of consecutive ranks that are closer to one another than to the rest: the ranks of
 /// a host or, if there is one host, those that share a last-level cache. 1: no groups of equal size.
