@@ -71,6 +71,7 @@ class BenchSession {
                            const std::vector<rondo_op_t>& ops);
   rondo_status_t run_row(const Table& table, const Combination& combination, std::vector<Trial> trials,
                          Checker& checker);
+  rondo_status_t connect_hosts();
   rondo_status_t explain_sizes(const Table& table, const Combination& combination,
                                const std::vector<rondo_op_t>& ops);
   rondo_status_t find_setup();
@@ -169,7 +170,17 @@ std::vector<size_t> BenchSession::sizes_of(const Table& table) const {
   return table.collective == Collective::Barrier ? std::vector<size_t>{0} : sweep_sizes(options_.sweep);
 }
 
-/// The text is the same at all ranks.
+/// So that explanations can say how ranks of different hosts are connected.
+rondo_status_t BenchSession::connect_hosts() {
+  if (transports_ == "local" || transports_ == "shm" || transports_ == "local+shm") return RONDO_OK;
+  return together(team_, [this](TeamRank& member) {
+    const std::vector<char> from(static_cast<size_t>(team_.nranks));
+    std::vector<char> to(from.size());
+    return rondo_all_to_all(from.data(), to.data(), 1, RONDO_INT8, member.comm, nullptr);
+  });
+}
+
+/// The text is the same at all ranks, but for the connections at its end.
 rondo_status_t BenchSession::explain_sizes(const Table& table, const Combination& combination,
                                            const std::vector<rondo_op_t>& ops) {
   for (const size_t bytes : sizes_of(table)) {
@@ -220,7 +231,10 @@ rondo_status_t BenchSession::run_combinations(const Table& table) {
 rondo_status_t BenchSession::run_table(const Table& table) {
   rows_.clear();
   PERF_TRY(find_transports());
-  if (options_.explain) return run_combinations(table);
+  if (options_.explain) {
+    PERF_TRY(connect_hosts());
+    return run_combinations(table);
+  }
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
   say(fmt::format("# {}, {} ranks{}, transport {}\n", name_of(table), team_.nranks, algorithm, transports_));
   PERF_TRY(probe());

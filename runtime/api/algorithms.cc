@@ -24,7 +24,7 @@ Result<CollectiveKind> kind_of(const char* collective) {
 rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t count, rondo_type_t type,
                              rondo_op_t op, int root, const char** text) {
   return guarded("rondo_explain", comm, [&]() -> Status {
-    RONDO_TRY_ASSIGN(const Communicator* of, api::live(comm));
+    RONDO_TRY_ASSIGN(Communicator* const of, api::live(comm));
     if (text == nullptr) return api::null_argument("text");
     RONDO_TRY_ASSIGN(const CollectiveKind kind, kind_of(collective));
     const CallRequest request{.kind = kind, .count = count, .type = type, .op = op, .root = root};
@@ -32,6 +32,8 @@ rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t c
     thread_local std::string latest;
     RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call, call.shape(of->size(), of->links().group),
                                      of->executors()));
+    if (const std::string connections = of->connections().describe(); !connections.empty())
+      latest += fmt::format("rank {} is connected to\n{}", of->rank(), connections);
     *text = latest.c_str();
     return {};
   });

@@ -162,6 +162,24 @@ void ConnectionTable::look() const {
       connection->look();
 }
 
+std::string ConnectionTable::describe() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [ends, connection] : connections_) {
+    const auto& [dialler, acceptor, port] = ends;
+    const int peer = dialler == self() ? acceptor : dialler;
+    if (connection == nullptr) continue;
+    const std::string own = connection->describe();
+    const bool spans_hosts = membership_->peer(peer).endpoint.host != membership_->peer(self()).endpoint.host;
+    if (own.empty() && !spans_hosts) continue;
+    const auto transport = transport_to(peer);
+    text += fmt::format("  {}, {}: {}{}{}\n", membership_->peer(peer).text(),
+                        port == kMessagePort ? "messages" : fmt::format("lane {}", port),
+                        transport.ok() ? transport.value()->name : "none", own.empty() ? "" : ", ", own);
+  }
+  return text;
+}
+
 Status ConnectionTable::check_nothing_left() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [ends, connection] : connections_) {

@@ -280,6 +280,29 @@ class Fabrics(unittest.TestCase):
         self.assertEqual(used, {"shm+verbs"}, log)
         self.assertEqual(fabric_warnings(log), [])
 
+    def explained(self, **variables):
+        """What rank 0 of two hosts prints of one call, and the predicted time of its ring."""
+        with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
+            os.makedirs(f"{folder}/sys/class/infiniband/rondo_0")
+            ended = start(hosts, 1, ["all_reduce", "-b", "64M", "-e", "64M", "--explain"],
+                          of_hosts=[{"RONDO_STANDIN_VERBS_HOST": str(i)} for i in (0, 1)],
+                          RONDO_SECRET="correct horse", SYSFS_PATH=f"{folder}/sys", RONDO_STANDIN_VERBS=folder,
+                          **{f"RONDO_STANDIN_VERBS_{name}": value for name, value in variables.items()})
+        self.assertEqual([code for _, code in ended], [0, 0], ended)
+        text = ended[0][0][0]
+        return text, float(re.search(r"^  ring +([0-9.]+) us", text, re.M)[1])
+
+    def test_an_explanation_follows_the_rate_of_the_ports_and_names_the_connections(self):
+        text, fast_us = self.explained(DEVICES="roce:1:400", GIDS="v2 10.9.%p.%h lo")
+        self.assertIn("rank 0 is connected to\n  rank 1 (", text)
+        self.assertIn("verbs, rondo_0:1 10.9.1.1 (GID 0, RoCE v2, lo) to rondo_0:1 10.9.1.2 (GID 0, RoCE v2, lo), "
+                      "MTU 4096, 1 queue pair", text)
+        _, slow_us = self.explained(DEVICES="roce:1:100")
+        self.assertTrue(2 < slow_us / fast_us < 4, (slow_us, fast_us))  # messages and sums cost the same
+        text, tcp_us = self.explained(DEVICES="none")
+        self.assertGreater(tcp_us, 1.5 * slow_us)
+        self.assertRegex(text, r"lane 0: tcp\n")
+
     def test_hosts_without_a_common_fabric_use_tcp(self):
         for other in ({"DEVICES": "ib"}, {"NCCL_IB_DISABLE": "1"}, {"RONDO_IB_PORTS": "none"}):
             log, used = self.run_perf(of_hosts=({}, other))

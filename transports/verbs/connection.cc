@@ -114,6 +114,7 @@ void VerbsConnection::finish_handshake() const {
     state.is_refused = state.channel->abandon(state.peers).ok();
   if (!made.ok()) return;
   state.path = made.value().path;
+  state.description = fmt::format("{}, MTU {}, 1 queue pair", state.path, made.value().mtu);
   if (state.channel == nullptr)
     state.channel = std::make_unique<SlotChannel>(std::move(made.value().parts));
   else

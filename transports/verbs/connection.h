@@ -37,6 +37,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   Status status() const override;
   void look() override { static_cast<void>(status()); }
   bool has_left() const override { return state_->has_left; }
+  std::string describe() const override { return state_->description; }
   bool is_refused() const override { return state_->is_refused; }
   std::optional<Unsent> unsent(size_t nth) const override {
     return state_->channel != nullptr ? state_->channel->unsent(nth) : std::nullopt;
@@ -63,6 +64,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     std::unique_ptr<SlotChannel> channel;  // once connected
     PeerSocket socket;                     // while there is no handshake
     std::string path;                      // of the channel, as path_text()
+    std::string description;               // of the channel
     FlowControl::Standing peers;           // when it was interrupted
     bool has_said = false;                 // to the peer, that this end is interrupted
     int fruitless = 0;                     // interruptions since a message has passed

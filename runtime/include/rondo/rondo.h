@@ -550,7 +550,8 @@ RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t
                                       rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream);
 
 /** Explains how a call on host memory would run: the chosen algorithm, the predicted times of the others, and
- * the order in which the ranks' operands are combined and rounded, and how often. Human-readable; sends
+ * the order in which the ranks' operands are combined and rounded, and how often; then by what this rank
+ * is connected to ranks of other hosts, as far as earlier calls have connected them. Human-readable; sends
  * nothing. No call may be in flight on @p comm.
  * @param comm the communicator
  * @param collective "all_reduce", "broadcast", ...

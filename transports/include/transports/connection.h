@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "base/park.h"
 #include "base/signature.h"
@@ -79,6 +80,10 @@ class Connection {
   /// Answers the peer if it has lost its way to this end, even though nothing is sent or received now. Called
   /// now and then by a thread that waits for something else: the peer may be what that waits for.
   virtual void look() {}
+
+  /// By which ports, addresses and the like the ends are connected, for a person; empty while there is
+  /// nothing to say.
+  virtual std::string describe() const { return {}; }
 
   /// Whether the status is that both ends know that this transport cannot connect them, at first or any more.
   /// What has arrived can still be received; another transport may carry the rest.

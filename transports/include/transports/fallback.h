@@ -30,6 +30,7 @@ class FallbackConnection final : public Connection, public ZeroCopy {
   Status status() const override;
   void look() override;
   bool has_left() const override { return used().has_left(); }
+  std::string describe() const override { return used().describe(); }
   bool is_refused() const override { return second_ != nullptr && second_->is_refused(); }
   Awaited awaited(Awaiting what) const override;
 

@@ -36,6 +36,10 @@ class ConnectionTable {
   /// Connection::look() of the lanes that calls on host memory use. By the thread that carries them out.
   void look() const;
 
+  /// A line for each connection that exists to a rank of another host, or that has something to say of
+  /// itself. No call may be in flight.
+  std::string describe() const;
+
   /// Mismatch that names a call that this rank never made although its data arrived; Ok if there is none.
   Status check_nothing_left() const;
 
