@@ -71,6 +71,13 @@ bool VerbsConnection::advance() const {
   return state.failure.ok() && state.channel != nullptr && state.channel->works();
 }
 
+/// Finds what no completion tells while nothing is sent.
+void VerbsConnection::check_port() const {
+  if (!state_->channel->works()) return;
+  const std::string failure = state_->watch.failure();
+  if (!failure.empty()) state_->channel->suspend(error(Code::SystemError, "{}", failure));
+}
+
 /// Each end tells the other how far it has come, once; then both can connect again.
 void VerbsConnection::interrupt() const {
   Inner& state = *state_;
@@ -114,6 +121,7 @@ void VerbsConnection::finish_handshake() const {
     state.is_refused = state.channel->abandon(state.peers).ok();
   if (!made.ok()) return;
   state.path = made.value().path;
+  state.watch = std::move(made.value().watch);
   state.description = fmt::format("{}, MTU {}, 1 queue pair", state.path, made.value().mtu);
   if (state.channel == nullptr)
     state.channel = std::make_unique<SlotChannel>(std::move(made.value().parts));
@@ -139,6 +147,7 @@ Status VerbsConnection::status() const {
   if (state.handshake == nullptr) state.socket.look();
   if (state.socket.is_closed()) return status_of_closed();
   state.channel->check_device();
+  check_port();
   if (state.socket.interrupted_by_peer() || !state.channel->works()) advance();
   return state.failure.ok() ? state.channel->failure() : state.failure;
 }

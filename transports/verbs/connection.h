@@ -65,6 +65,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     PeerSocket socket;                     // while there is no handshake
     std::string path;                      // of the channel, as path_text()
     std::string description;               // of the channel
+    PortWatch watch;                       // of the channel's path
     FlowControl::Standing peers;           // when it was interrupted
     bool has_said = false;                 // to the peer, that this end is interrupted
     int fruitless = 0;                     // interruptions since a message has passed
@@ -81,6 +82,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   void close();
   void accept() const;
   void begin_handshake(Fd socket, LostPath lost) const;
+  void check_port() const;
   void interrupt() const;
   void finish_handshake() const;
   bool take_farewell() const;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/network_interfaces.h"
 
@@ -57,14 +58,37 @@ Device::Device(const Library& verbs, ibv_context* context, PinnedBytes& pinned)
   ::fcntl(context->async_fd, F_SETFL, ::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
 }
 
-bool Device::has_failed() {
+void Device::read_events() {
   const std::unique_lock lock(events_mutex_, std::try_to_lock);
   ibv_async_event event{};
   while (lock.owns_lock() && verbs_.get_async_event(context_, &event) == 0) {
-    if (event.event_type == IBV_EVENT_DEVICE_FATAL) has_failed_ = true;
+    take(event);
     verbs_.ack_async_event(&event);
   }
+}
+
+void Device::take(const ibv_async_event& event) {
+  const std::lock_guard lock(mutex_);
+  const auto port = static_cast<uint8_t>(event.element.port_num);
+  switch (event.event_type) {
+    case IBV_EVENT_DEVICE_FATAL: has_failed_ = true; break;
+    case IBV_EVENT_PORT_ERR: port_events_[port].down_since_ns = now_ns(); break;
+    case IBV_EVENT_PORT_ACTIVE: port_events_[port].down_since_ns = 0; break;
+    case IBV_EVENT_GID_CHANGE: ++port_events_[port].gid_changes; break;
+    default: break;
+  }
+}
+
+bool Device::has_failed() {
+  read_events();
   return has_failed_;
+}
+
+Device::PortEvents Device::port_events(uint8_t port) {
+  read_events();
+  const std::lock_guard lock(mutex_);
+  const auto found = port_events_.find(port);
+  return found != port_events_.end() ? found->second : PortEvents();
 }
 
 Device::~Device() { verbs_.close_device(context_); }

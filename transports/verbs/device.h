@@ -35,16 +35,26 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether it has failed for good, after which nothing completes. Reads the events that have come; while
   /// another thread does so, the answer may be old.
   bool has_failed();
+  /// What has happened to a port since the device was opened, likewise.
+  struct PortEvents {
+    int64_t down_since_ns = 0;  // 0: it is not down, as far as events say
+    uint32_t gid_changes = 0;
+  };
+  PortEvents port_events(uint8_t port);
   /// The session's domain on this device. `max_pinned`: as VerbsSettings says.
   Result<std::shared_ptr<Domain>> domain(uint64_t session, uint64_t max_pinned = kUnlimited);
 
  private:
+  void read_events();
+  void take(const ibv_async_event& event);
+
   const Library& verbs_;
   ibv_context* const context_;
   PinnedBytes& pinned_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards domains_ and port_events_
   std::map<uint64_t, std::weak_ptr<Domain>> domains_;
-  std::mutex events_mutex_;
+  std::map<uint8_t, PortEvents> port_events_;
+  std::mutex events_mutex_;  // held while events are read; taken before mutex_, if both are
   std::atomic<bool> has_failed_ = false;
 };
 

@@ -100,6 +100,12 @@ Status Handshake::exchange_ports() {
   return {};
 }
 
+Handshake::Connected Handshake::connected_over(PathAttempt& attempt, const VerbsPath& path) const {
+  const VerbsPath::PathEnd& own = terms_.dials ? path.dialler : path.acceptor;
+  return {attempt.take_parts(), text(path), path.mtu,
+          PortWatch(*devices_, own_ports_, own.port, own.gid, terms_.settings.give_up_us())};
+}
+
 Status Handshake::no_address() const {
   return error(Code::Unsupported, "no InfiniBand or RoCE port of this host reaches one of rank {}'s host: {}",
                terms_.peer,
@@ -125,7 +131,7 @@ Result<Handshake::Connected> Handshake::propose_paths() {
     if (attempt != nullptr) {
       const bool is_first = history.add(text(*path), path->mtu);
       log_choice(*path, is_first, is_new || is_first ? failures : "");
-      return Connected{attempt->take_parts(), text(*path), path->mtu};
+      return connected_over(*attempt, *path);
     }
     failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
     if (search.failed(result.too_long)) is_new |= history.add(text(*path), 0);
@@ -169,7 +175,7 @@ Result<Handshake::Connected> Handshake::follow_proposals() {
     RONDO_TRY_ASSIGN(const PathProposal proposal, conversation_.receive<PathProposal>());
     RONDO_TRY(check_path(proposal.path, peers_ports_, own_ports_));
     RONDO_TRY_ASSIGN(const auto attempt, follow(proposal));
-    if (attempt != nullptr) return Connected{attempt->take_parts(), text(proposal.path), proposal.path.mtu};
+    if (attempt != nullptr) return connected_over(*attempt, proposal.path);
   }
 }
 

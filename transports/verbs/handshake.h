@@ -11,6 +11,7 @@
 
 #include "verbs/conversation.h"
 #include "verbs/path_attempt.h"
+#include "verbs/port_watch.h"
 
 namespace rondo::verbs {
 
@@ -41,6 +42,7 @@ class Handshake {
     SlotChannel::ChannelParts parts;
     std::string path;  // as path_text()
     uint32_t mtu = 0;
+    PortWatch watch;
   };
   /// Once it is over: what a channel needs, and the socket to the peer.
   Result<Connected> take_connected() {
@@ -61,6 +63,7 @@ class Handshake {
   /// Tries a path; the attempt if it was proved, else null and why.
   Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
+  Connected connected_over(PathAttempt& attempt, const VerbsPath& path) const;
   Status no_address() const;
   /// As a warning if better paths have failed; at `info` if the path is the process's first over these ports.
   void log_choice(const VerbsPath& path, bool is_first, const std::string& failures) const;

@@ -148,6 +148,14 @@ Status add_ports(const Library& verbs, ibv_context* context, std::vector<Queried
   return {};
 }
 
+bool has_gid(const Library& verbs, ibv_context* context, uint8_t port, const Gid& gid) {
+  const auto entries = read_gids(verbs, context);
+  if (!entries.ok()) return true;
+  return std::any_of(entries.value().begin(), entries.value().end(), [&](const ibv_gid_entry& entry) {
+    return entry.port_num == port && entry.gid_index == gid.index && gid_of(entry).raw == gid.raw;
+  });
+}
+
 Result<std::vector<uint16_t>> partition_keys(const Library& verbs, ibv_context* context, uint8_t port) {
   ibv_port_attr attr;
   RONDO_TRY(query_port(verbs, context, port, attr));

@@ -16,6 +16,9 @@ struct QueriedPort {
 /// Adds the ports of a device.
 Status add_ports(const Library& verbs, ibv_context* context, std::vector<QueriedPort>& ports);
 
+/// Whether a port's table still has this GID in its place; true if it cannot be read.
+bool has_gid(const Library& verbs, ibv_context* context, uint8_t port, const Gid& gid);
+
 /// The table of a port's partition keys.
 Result<std::vector<uint16_t>> partition_keys(const Library& verbs, ibv_context* context, uint8_t port);
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that fail, or blink, while nothing is sent: with the usual time-outs only events tell.
+#include "../../transports/ends.h"
+#include "base/clock.h"
+#include "in_process.h"
+#include "process.h"
+
+namespace rondo::verbs_test {
+namespace {
+
+class IdlePair {
+ public:
+  IdlePair() {
+    const Transport& row = *transport_by_name("verbs").value();
+    ends_.dialler = ends_.connect(row, test::small_params(), true).take();
+    ends_.acceptor = ends_.connect(row, test::small_params(), false).take();
+    const bool connected = test::eventually(
+        [&] { return ends_.dialler->acquire() != nullptr && ends_.acceptor->acquire() != nullptr; });
+    test::require(connected, "not connected");
+  }
+
+  std::string path() {
+    look();
+    return ends_.dialler->describe();
+  }
+  void await_path(const std::string& text) {
+    test::require(test::eventually([&] { return path().find(text) == 0; }), "still over " + path());
+  }
+  void look_for_ms(int64_t ms) {
+    for (const Deadline deadline = Deadline::in_ms(ms); !deadline.passed();) look();
+  }
+  /// A message goes either way.
+  void talk() {
+    for (auto [from, to] :
+         {std::pair(&*ends_.dialler, &*ends_.acceptor), {&*ends_.acceptor, &*ends_.dialler}}) {
+      test::require(test::eventually([&, from = from] { return look(), from->acquire() != nullptr; }),
+                    "no slot");
+      test::send_one(*from, 100, 1, 0);
+      test::require(test::eventually([&, to = to] { return look(), to->peek().has_value(); }), "no message");
+      to->release();
+    }
+  }
+
+ private:
+  void look() {
+    for (auto* end : {&ends_.dialler, &ends_.acceptor}) {
+      const Status status = (*end)->status();
+      test::require(status.ok(), status.message());
+    }
+  }
+  test::Ends ends_;
+};
+
+}  // namespace
+
+TEST_CASE("an idle connection leaves a port that goes down") {
+  const std::string log = log_of({{"_DEVICES", "roce:2"}}, [] {
+    IdlePair pair;
+    test::require(pair.path().find("rondo_0:1 ") == 0, pair.path());
+    command("port_down 0/rondo_0:1");
+    pair.await_path("rondo_0:2 ");
+    pair.talk();
+  });
+  INFO(log);
+  CHECK(log.find("rank 1 is reached by rondo_0:2 ") != std::string::npos);
+  CHECK(log.find("rondo_0:1 is down") != std::string::npos);
+}
+
+TEST_CASE("an idle connection leaves a GID that has moved") {
+  CHECK(in_process({{"_GIDS", "v2 10.9.%p.%h lo;v2 10.8.%p.%h lo"}}, [] {
+          IdlePair pair;
+          const std::string before = pair.path();
+          command("gid_move 0/rondo_0:1 0 1");
+          test::require(test::eventually([&] { return pair.path() != before; }), "still over " + before);
+          pair.talk();
+        }) == "");
+}
+
+TEST_CASE("a GID that moves elsewhere in the table disturbs nothing") {
+  CHECK(log_of({{"_GIDS", "v2 10.9.%p.%h lo;v2 10.8.%p.%h lo;v2 10.7.%p.%h lo"}}, [] {
+          IdlePair pair;
+          const std::string before = pair.path();
+          command("gid_move 0/rondo_0:1 1 2");
+          pair.look_for_ms(20);
+          test::require(pair.path() == before, pair.path());
+          pair.talk();
+        }) == "");
+}
+
+TEST_CASE("a port that blinks disturbs nothing if there is no other one") {
+  CHECK(log_of({}, [] {
+          IdlePair pair;
+          for (const int64_t ms : {0, 100}) {
+            command("port_down 0/rondo_0:1");
+            pair.look_for_ms(ms);
+            command("port_up 0/rondo_0:1");
+            pair.talk();
+          }
+        }) == "");
+}
+
+TEST_CASE("a port that blinks beside another one fails nothing") {
+  for (const int64_t ms : {0, 5})
+    CHECK(in_process({{"_DEVICES", "roce:2"}}, [ms] {
+            IdlePair pair;
+            command("port_down 0/rondo_0:1");
+            pair.look_for_ms(ms);
+            command("port_up 0/rondo_0:1");
+            pair.look_for_ms(ms);
+            pair.talk();
+          }) == "");
+}
+
+}  // namespace rondo::verbs_test
