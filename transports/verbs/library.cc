@@ -16,6 +16,8 @@ const char* look_up(void* handle, Library& functions) {
   if (!find(functions.name, "ibv_" #name, version)) return "ibv_" #name " (" version ")";
   RONDO_VERBS_FUNCTIONS(X)
 #undef X
+  find(functions.query_ece, "ibv_query_ece", "IBVERBS_1.10");
+  find(functions.set_ece, "ibv_set_ece", "IBVERBS_1.10");
   if (!find(functions.query_gid_table, "_ibv_query_gid_table", "IBVERBS_1.11"))
     return "_ibv_query_gid_table (IBVERBS_1.11)";
   return nullptr;

@@ -44,6 +44,9 @@ struct Library {
 #undef X
   /// What the inline ibv_query_gid_table() of the header calls.
   decltype(&::_ibv_query_gid_table) query_gid_table = nullptr;
+  // Enhanced Connection Establishment; null: the library has none.
+  decltype(&::ibv_query_ece) query_ece = nullptr;
+  decltype(&::ibv_set_ece) set_ece = nullptr;
 };
 
 /// Loads this library, which then stays loaded. Unsupported, naming the library or the function that is

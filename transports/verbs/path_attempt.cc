@@ -52,13 +52,26 @@ Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPo
   RONDO_TRY_ASSIGN(contact_.first_packet, first_packet_number());
   contact_.key = parts_.incoming->remote_key();
   contact_.slots_at = parts_.incoming->address();
+  if (terms_.dials) tell_ece(parts_.pair->ece());
   return {};
 }
 
 Status PathAttempt::connect(const Path& path, const PairContact& peer) {
   mtu_ = path.mtu;
   parts_.peer = address_of(peer);
-  return parts_.pair->connect(path, parts_.peer, contact_.first_packet);
+  const bool has_ece = peer.ece_vendor != 0;
+  const Status accepted =
+      has_ece ? parts_.pair->set_ece({peer.ece_vendor, peer.ece_options, peer.ece_mask}) : Status();
+  if (terms_.dials) RONDO_TRY(accepted);  // the peer uses it
+  RONDO_TRY(parts_.pair->connect(path, parts_.peer, contact_.first_packet));
+  if (!terms_.dials && has_ece && accepted.ok()) tell_ece(parts_.pair->ece());
+  return {};
+}
+
+void PathAttempt::tell_ece(const ibv_ece& ece) {
+  contact_.ece_vendor = ece.vendor_id;
+  contact_.ece_options = ece.options;
+  contact_.ece_mask = ece.comp_mask;
 }
 
 uint32_t PathAttempt::length(Message message) const {

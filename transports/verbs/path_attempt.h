@@ -39,6 +39,7 @@ class PathAttempt {
   PathAttempt(const VerbsTerms& terms, SlotChannel::ChannelParts parts)
       : terms_(terms), parts_(std::move(parts)) {}
   Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port, const ConnectionPages& pages);
+  void tell_ece(const ibv_ece& ece);
   uint32_t length(Message message) const;
   Status post(Message message);
   Status exchange(Conversation& conversation);

@@ -100,6 +100,17 @@ Status QueuePair::prepare(uint8_t port, uint16_t pkey_index) {
   return {};
 }
 
+ibv_ece QueuePair::ece() const {
+  ibv_ece found{};
+  const bool has_any = verbs_.query_ece != nullptr && verbs_.query_ece(pair_, &found) == 0;
+  return has_any ? found : ibv_ece{};
+}
+
+Status QueuePair::set_ece(ibv_ece ece) {
+  const int error_number = verbs_.set_ece != nullptr ? verbs_.set_ece(pair_, &ece) : EOPNOTSUPP;
+  return error_number == 0 ? Status() : failed("ibv_set_ece", error_number);
+}
+
 Status QueuePair::connect(const Path& path, const PairAddress& peer, uint32_t first_packet) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;

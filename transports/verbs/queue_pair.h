@@ -54,6 +54,11 @@ class QueuePair {
 
   /// RESET to INIT, in which receives may be posted. `pkey_index`: of the partition, in the port's table.
   Status prepare(uint8_t port, uint16_t pkey_index);
+  /// The options of Enhanced Connection Establishment that the device offers or, once connected, that it
+  /// uses; 0, no vendor, if it has none.
+  ibv_ece ece() const;
+  /// Before connect(): what the peer offers.
+  Status set_ece(ibv_ece ece);
   /// INIT to RTR and RTS: the kernel may take a second to resolve an address.
   Status connect(const Path& path, const PairAddress& peer, uint32_t first_packet);
 

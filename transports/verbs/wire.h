@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
   static constexpr uint32_t kMagic = 0x6f627652;  // "Rvbo"
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
   static constexpr uint32_t kMaxPortBytes = 256 * 1024;
 
   uint32_t magic = kMagic;
@@ -41,7 +41,10 @@ struct PairContact {
   uint32_t queue_pair = 0;
   uint32_t first_packet = 0;
   uint32_t key = 0;
-  uint32_t reserved = 0;
+  // Enhanced Connection Establishment: what the dialling end offers, and what the other one then uses.
+  uint32_t ece_vendor = 0;  // 0: nothing
+  uint32_t ece_options = 0;
+  uint32_t ece_mask = 0;
   uint64_t slots_at = 0;
 };
 
