@@ -117,8 +117,10 @@ void VerbsConnection::finish_handshake() const {
     take_farewell();
     return;
   }
-  if (state.is_refused && state.channel != nullptr)
+  if (state.is_refused && state.channel != nullptr) {
+    state.failure = cannot_go_on(state.failure);
     state.is_refused = state.channel->abandon(state.peers).ok();
+  }
   if (!made.ok()) return;
   state.path = made.value().path;
   state.watch = std::move(made.value().watch);
@@ -128,6 +130,12 @@ void VerbsConnection::finish_handshake() const {
   else
     state.channel->resume(std::move(made.value().parts), state.peers);
   state.has_said = false;
+}
+
+/// Both ends have agreed on it, so the peer is there.
+Status VerbsConnection::cannot_go_on(const Status& why) const {
+  return error(why.code(), "rank {} was reached by {}, until {}; its process lives, but {}", terms_.peer,
+               state_->path, state_->channel->path_failure().message(), why.message());
 }
 
 /// A peer that has left with all messages owes no acknowledgement. Whether one was awaited.

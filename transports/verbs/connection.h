@@ -85,6 +85,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   void check_port() const;
   void interrupt() const;
   void finish_handshake() const;
+  Status cannot_go_on(const Status& why) const;
   bool take_farewell() const;
   Status status_of_closed() const;
   Awaited awaited_on_channel(Awaiting what) const;

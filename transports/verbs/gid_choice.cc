@@ -122,6 +122,16 @@ std::vector<AddressPair> address_pairs(const VerbsPort& here, const VerbsPort& t
   return pairs;
 }
 
+const char* kind_of(const AddressPair& pair, const VerbsPort& here, const VerbsPort& there) {
+  if (!pair.has_grh()) return "LIDs of one subnet";
+  const Gid& a = here.gids[static_cast<size_t>(pair.here)];
+  const Gid& b = there.gids[static_cast<size_t>(pair.there)];
+  if (here.infiniband) return "addresses of different subnets";
+  if (is_link_local(a.raw)) return "link-local addresses";
+  if (!a.admitted || !b.admitted) return "addresses of interfaces that RONDO_SOCKET_IFNAME leaves out";
+  return share_subnet(a, b) ? "addresses of one subnet" : "addresses of different subnets";
+}
+
 uint64_t fabrics_of(const std::vector<VerbsPort>& ports) {
   constexpr uint64_t kInfiniBand = 1;
   uint64_t fabrics = 0;

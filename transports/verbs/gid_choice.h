@@ -46,6 +46,9 @@ struct AddressPair {
 /// reach only one another, last.
 std::vector<AddressPair> address_pairs(const VerbsPort& here, const VerbsPort& there);
 
+/// What a pair owes its place in that list to, as a phrase: "addresses of one subnet".
+const char* kind_of(const AddressPair& pair, const VerbsPort& here, const VerbsPort& there);
+
 /// The kinds of the ports' addresses, as bits. Ports that have an address pair have a bit in common; ports
 /// with a bit in common may lack one only if they are of different subnets of InfiniBand.
 uint64_t fabrics_of(const std::vector<VerbsPort>& ports);

@@ -129,8 +129,8 @@ Result<Handshake::Connected> Handshake::propose_paths() {
     PathAttempt::ProofResult result;
     RONDO_TRY_ASSIGN(const auto attempt, propose(*path, result));
     if (attempt != nullptr) {
-      const bool is_first = history.add(text(*path), path->mtu);
-      log_choice(*path, is_first, is_new || is_first ? failures : "");
+      is_new |= history.add(text(*path), path->mtu);
+      log_choice(*path, is_new, failures);
       return connected_over(*attempt, *path);
     }
     failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
@@ -142,15 +142,17 @@ Result<Handshake::Connected> Handshake::propose_paths() {
                                      terms_.peer, failures));
 }
 
-void Handshake::log_choice(const VerbsPath& path, bool is_first, const std::string& failures) const {
+void Handshake::log_choice(const VerbsPath& path, bool is_new, const std::string& failures) const {
   const std::string found =
       fmt::format("rank {} is reached by {}, MTU {}", terms_.peer, text(path), path.mtu);
-  if (!failures.empty())
-    log().warn("{}, because better paths fail:{}", found, failures);
-  else if (is_first)
-    log().info("{}", found);
-  else
+  const AddressPair addresses{path.dialler.gid, path.acceptor.gid};
+  if (!is_new)
     log().debug("{}", found);
+  else if (failures.empty())
+    log().info("{}: the first of all paths, with {}", found,
+               kind_of(addresses, diallers()[path.dialler.port], acceptors()[path.acceptor.port]));
+  else
+    log().warn("{}, because better paths fail:{}", found, failures);
 }
 
 /// What fails at one end only, as where its port lacks a partition, is a failure of the path too.

@@ -65,8 +65,8 @@ class Handshake {
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
   Connected connected_over(PathAttempt& attempt, const VerbsPath& path) const;
   Status no_address() const;
-  /// As a warning if better paths have failed; at `info` if the path is the process's first over these ports.
-  void log_choice(const VerbsPath& path, bool is_first, const std::string& failures) const;
+  /// Why this is the path, once for each path that is new: as a warning if better ones have failed.
+  void log_choice(const VerbsPath& path, bool is_new, const std::string& failures) const;
   Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
   Path own_view(const VerbsPath& path) const;
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }

@@ -103,6 +103,17 @@ TEST_CASE("an end that waits for something else answers when it looks, from the 
         }) == "");
 }
 
+TEST_CASE("where no port is left, both ends name the path that failed, why, and that the peer lives") {
+  CHECK(in_process({{"_SEED", "1"}}, [&] {
+          const std::string failure = converse_through(quick_ends(), 200, 50, "port_down 0/rondo_0:1");
+          const std::string path =
+              " was reached by rondo_0:1 10.9.1.1 (GID 3, RoCE v2, lo) to rondo_0:1 10.9.1.1 ";
+          const size_t at = failure.find(path), then = failure.find(", until ", at);
+          require(at != std::string::npos && then != std::string::npos, failure);
+          require(failure.find("; its process lives, but ", then) != std::string::npos, failure);
+        }) == "");
+}
+
 TEST_CASE("where no port is left, another transport carries the rest") {
   for (const char* seed : {"0", "1", "2"})
     for (const uint64_t before : {1, 2, 50, 199})

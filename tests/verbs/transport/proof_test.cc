@@ -2,6 +2,7 @@
 // A path is believed once it has carried messages of its full length both ways: paths that look right and are
 // not, and what is used in their place.
 #include <chrono>
+#include <cstdlib>
 
 #include "../../transports/ends.h"
 #include "in_process.h"
@@ -59,6 +60,19 @@ TEST_CASE("addresses that carry nothing are given up for the next, which later c
           1);
     CHECK(count(log, "10.1.1.1 (GID 0, RoCE v2, lo), MTU 4096: no answer in 1000 ms") == 1);
   }
+}
+
+TEST_CASE("at info each path is told once, with what it was chosen for") {
+  const std::string log = log_of({{"_GIDS", "v2 fe80::%h lo;v2 10.2.%p.%h lo"}}, [] {
+    ::setenv("RONDO_LOG", "info", 1);
+    seconds_to_connect();
+    seconds_to_connect();
+  });
+  CHECK(
+      count(log,
+            "rank 1 is reached by rondo_0:1 10.2.1.1 (GID 1, RoCE v2, lo) to rondo_0:1 10.2.1.1 (GID 1, RoCE "
+            "v2, lo), MTU 4096: the first of all paths, with addresses of ") == 1);
+  CHECK(count(log, "is reached by") == 1);
 }
 
 TEST_CASE("an address that the kernel cannot resolve is given up for the next") {

@@ -39,9 +39,9 @@ std::string path_under(const char* variable, const char* value, const Variables&
   });
   const std::string words = "rank 1 is reached by ";
   const size_t at = logged.find(words);
-  return at == std::string::npos
-             ? logged
-             : logged.substr(at + words.size(), logged.find('\n', at) - at - words.size());
+  if (at == std::string::npos) return logged;
+  const std::string line = logged.substr(at + words.size(), logged.find('\n', at) - at - words.size());
+  return line.substr(0, line.find(": the first of all paths"));
 }
 
 Variables two_ports() { return {{"_DEVICES", "roce:2"}}; }
