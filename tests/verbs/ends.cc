@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -170,6 +171,11 @@ void End::receive(uint64_t id, size_t offset, uint32_t bytes) {
   succeed(ibv_post_recv(pair, &wr, &bad), "ibv_post_recv");
 }
 
+std::vector<const char*> seeds(std::vector<const char*> of_standin) {
+  if (!is_standin()) of_standin.resize(1);
+  return of_standin;
+}
+
 void connect(End& one, End& other) {
   one.connect(other.address());
   other.connect(one.address());
@@ -186,6 +192,14 @@ ibv_wc next_is(ibv_cq* queue, ibv_wc_status status, double limit_s) {
   const ibv_wc wc = next(queue, limit_s);
   require(wc.status == status, std::string("a completion is '") + ibv_wc_status_str(wc.status) + "', not '" +
                                    ibv_wc_status_str(status) + "'");
+  return wc;
+}
+
+ibv_wc next_is(ibv_cq* queue, const std::vector<ibv_wc_status>& statuses) {
+  const ibv_wc wc = next(queue);
+  const bool is_one = std::find(statuses.begin(), statuses.end(), wc.status) != statuses.end();
+  require(is_one, std::string("a completion is '") + ibv_wc_status_str(wc.status) + "', not '" +
+                      ibv_wc_status_str(statuses.front()) + "'");
   return wc;
 }
 

@@ -79,10 +79,15 @@ struct End {
 
 void connect(End& one, End& other);
 
+/// The stand-in's seeds that a probe is worth; a device needs no more than one run.
+std::vector<const char*> seeds(std::vector<const char*> of_standin);
+
 /// The next completion, which must come within the time.
 ibv_wc next(ibv_cq* queue, double limit_s = 10);
 /// The next completion must have this status.
 ibv_wc next_is(ibv_cq* queue, ibv_wc_status status, double limit_s = 10);
+/// Likewise, one of these.
+ibv_wc next_is(ibv_cq* queue, const std::vector<ibv_wc_status>& statuses);
 bool stays_empty(ibv_cq* queue, int ms);
 /// The next asynchronous event, which must come within the time, acknowledged.
 ibv_event_type next_event(End& end, double limit_s = 10);

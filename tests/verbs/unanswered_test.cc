@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "clock.h"
 #include "ends.h"
+#include "rxe.h"
 
 namespace rondo::verbs_test {
 namespace {
@@ -53,6 +54,22 @@ TEST_CASE("a peer that does not answer is given up after (retry + 1) time-outs")
             require(took >= 0.99 * due, "not before " + std::to_string(due) + " s: " + std::to_string(took));
             require(took < 4 * due + 1, "soon after " + std::to_string(due) + " s: " + std::to_string(took));
           }) == "");
+}
+
+TEST_CASE("seven retries are eight tries") {
+  CHECK(in_process({}, [] {
+          Options options;
+          options.timeout = 10;
+          options.retry = 7;
+          End from(options), to;
+          connect(from, to);
+          to.to_error();
+          from.post(from.request(IBV_WR_RDMA_WRITE, to.address(), 0, 8));
+          if (departures().takes_7_for_endless)
+            require(stays_empty(from.send_cq, 500), "tried endlessly");
+          else
+            next_is(from.send_cq, IBV_WC_RETRY_EXC_ERR);
+        }) == "");
 }
 
 TEST_CASE("packet numbers that differ connect and carry nothing") {
