@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/verbs-vm without its machines: its options, and the switch that joins them. Argument: the source tree."""
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = sys.argv.pop(1)
@@ -94,6 +96,16 @@ class Options(unittest.TestCase):
                                     timeout=20, check=False)
             self.assertEqual(result.returncode, 2, (words, result))
             self.assertIn(said, result.stderr)
+
+    def test_ready_names_what_is_missing_and_installs_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("bash", "dirname", "cpio"):
+                os.symlink(shutil.which(name) or "/bin/true", os.path.join(folder, name))
+            result = subprocess.run([os.path.join(ROOT, "tools/verbs-vm"), "--ready"], capture_output=True, text=True,
+                                    timeout=20, env={"PATH": folder}, check=False)
+        self.assertEqual(result.returncode, 77, result)
+        self.assertEqual(result.stdout, "tools/verbs-vm: not installed: qemu-system-x86 busybox-static kmod iproute2 "
+                         "ibverbs-providers\n")
 
 
 if __name__ == "__main__":

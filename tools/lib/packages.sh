@@ -32,6 +32,15 @@ CHECK_WANTS=(
   "shellcheck|command shellcheck|mistakes in shell scripts"
 )
 VERBS_WANTS=("libibverbs-dev|module libibverbs|headers of InfiniBand verbs, for the transport and its tests")
+# Emulated machines, of tools/verbs-vm.
+MACHINE_NEEDS=(
+  "qemu-system-x86|command qemu-system-x86_64|emulates the machines"
+  "busybox-static|command busybox|is all that they start with"
+  "cpio|command cpio|packs their first files"
+  "kmod|command depmod|finds the kernel's modules"
+  "iproute2|command rdma|adds the RoCE ports"
+  "ibverbs-providers|module ibverbs-providers|libibverbs for these ports"
+)
 FUZZ_WANTS=(
   "clang-14|command clang++-14|compiles the fuzzers"
   "libclang-rt-14-dev|module libclang-rt-14|what fuzzers and sanitizers of clang link"
@@ -102,6 +111,17 @@ install_with_apt() {
   apt_get_at_once -o APT::Update::Error-Mode=any update >> "$log" 2>&1 || [ -n "$(unreachable "$log")" ] ||
     apt_get update >> "$log" 2>&1 || return 1
   apt_get -s "${install[@]}" >> "$log" 2>&1 && can_reach "$log" "$1" && apt_get "${install[@]}" >> "$log" 2>&1
+}
+
+# missing_of "package|kind name|why"...: the names of those that are not installed.
+missing_of() {
+  local row package probe names=()
+  for row in "$@"; do
+    IFS='|' read -r package probe _ <<< "$row"
+    # shellcheck disable=SC2086  # the probe is two words
+    is_there "$package" $probe || names+=("$package")
+  done
+  printf '%s' "${names[*]-}"
 }
 
 # need "package|kind name|why"...: returns once all of them are installed.

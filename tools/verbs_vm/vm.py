@@ -2,6 +2,7 @@
 """Boots the machines of tools/verbs-vm, passes on what they print, and returns their status.
 
 Usage: vm.py [--hosts N] [--seconds N] [--memory MIB] [--share FOLDER] -- COMMAND...
+       vm.py --ready      only makes sure that the kernel is there
 """
 import argparse
 import glob
@@ -9,6 +10,7 @@ import os
 import pathlib
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "rondo" / "verbs-vm"
 # In the order in which the machines load them, each after those that it needs.
 MODULES = ("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay", "crc32_generic", "crc32c_generic", "ib_uverbs",
-           "rdma_ucm", "rdma_rxe", "sch_netem")
+           "rdma_ucm", "rdma_rxe", "sch_netem", "dummy")
 PORTS = 2
 PASSED_ON = ("RONDO_", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "PYTHONPATH")
 TIMED_OUT, NOT_STARTED = 124, 125
@@ -205,11 +207,15 @@ def main():
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--memory", type=int, default=1024)
     parser.add_argument("--share")
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("--ready", action="store_true")
+    parser.add_argument("command", nargs="*")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(NOT_STARTED))  # the machines end, too
     hosts = []
     try:
         folder_of_kernel, version = kernel()
+        if options.ready:
+            return 0
         image = first_files(folder_of_kernel, version)
         networks = [Switch() for _ in range(PORTS)]
         secret = secrets.token_hex(16)
