@@ -41,6 +41,32 @@ class CutGraphs : public RandomChoices {
     return {nodes_, links_};
   }
 
+  /// Two or three hosts joined by a network: equal but for a bandwidth now and then, or a link between them.
+  TopologyGraph hosts() {
+    nodes_.clear();
+    links_.clear();
+    const int hosts = between(2, 3), gpus = between(1, 2), network = hosts * (gpus + 1);
+    std::vector<int64_t> speeds;
+    for (int i = 0; i != 2 * (gpus + 1); ++i) speeds.push_back(between(1, 20));
+    for (int host = 0; host != hosts; ++host) {
+      const int first = host * (gpus + 1), node = first + gpus;
+      auto kBps = speeds.begin();
+      const auto add = [&](int from, int to) { add_link(from, to, chance(5) ? bandwidth() : *kBps); };
+      for (int dev = 0; dev != gpus; ++dev, kBps += 2) {
+        nodes_.push_back(gpu_node(dev));
+        add(first + dev, node);
+        add(node, first + dev);
+      }
+      nodes_.push_back(other_node(NodeKind::PciSwitch, fmt::format("switch{}", host)));
+      add(node, network);
+      add(network, node);
+      for (int i = first; i <= node; ++i) nodes_[static_cast<size_t>(i)].host = host;
+    }
+    nodes_.push_back(other_node(NodeKind::Network, "network"));
+    if (chance(20)) add_link(between(0, gpus), gpus + 1 + between(0, gpus), bandwidth());
+    return {nodes_, links_};
+  }
+
   /// Two GPUs or more.
   std::vector<int> some_gpus(const TopologyGraph& graph) {
     std::vector<int> gpus(graph.gpus().begin(), graph.gpus().end());
@@ -258,6 +284,17 @@ TEST_CASE("bounds of 1,000 random graphs equal the lowest of all cuts") {
     CAPTURE(number);
     const TopologyGraph graph = random.graph(number % 2 == 0);
     const std::vector<int> gpus = random.some_gpus(graph);
+    check_bounds(graph, gpus, random.between(0, static_cast<int>(gpus.size()) - 1));
+  }
+}
+
+TEST_CASE("bounds of 500 random pairs and triples of hosts equal the lowest of all cuts") {
+  CutGraphs random(test_seed(20261126));
+  for (int number = 0; number != 500; ++number) {
+    CAPTURE(number);
+    const TopologyGraph graph = random.hosts();
+    std::vector<int> gpus = random.some_gpus(graph);
+    if (gpus.size() < 2) gpus.assign(graph.gpus().begin(), graph.gpus().end());
     check_bounds(graph, gpus, random.between(0, static_cast<int>(gpus.size()) - 1));
   }
 }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+
+#include "symmetry.h"
 
 namespace rondo {
 namespace {
@@ -27,22 +30,33 @@ int64_t capacity_leaving(const CutNetwork& network, const NodeSet& inside) {
 
 class SimpleCuts {
  public:
-  SimpleCuts(const CutNetwork& network, const CutWeight& weight) : network_(network), weight_(weight) {}
+  SimpleCuts(const CutNetwork& network, const CutWeight& weight)
+      : network_(network),
+        weight_(weight),
+        into_(static_cast<size_t>(network.nodes)),
+        out_of_(static_cast<size_t>(network.nodes)) {
+    for (const CutEdge& edge : network.edges) {
+      if (edge.from == edge.to) continue;
+      into_[static_cast<size_t>(edge.to)] += edge.kBps;
+      out_of_[static_cast<size_t>(edge.from)] += edge.kBps;
+    }
+  }
 
   RatioCut lowest() {
     NodeSet gpu(static_cast<size_t>(network_.nodes));
     for (const int node : network_.gpus) {
-      gpu[static_cast<size_t>(node)] = true;
-      consider(flipped(gpu), CutShape::IntoGpu);
-      consider(gpu, CutShape::OutOfGpu);
-      gpu[static_cast<size_t>(node)] = false;
+      const auto index = static_cast<size_t>(node);
+      gpu[index] = true;
+      consider(flipped(gpu), into_[index], CutShape::IntoGpu);
+      consider(gpu, out_of_[index], CutShape::OutOfGpu);
+      gpu[index] = false;
     }
     const int hosts = *std::ranges::max_element(network_.hosts) + 1;
     for (int host = 0; host < hosts; ++host) {
       const NodeSet with_nics = nodes_of(network_.hosts, host);
       const NodeSet without = nodes_of(network_.hosts_without_nics, host);
-      consider(narrower(flipped(with_nics), flipped(without)), CutShape::IntoHost);
-      consider(narrower(with_nics, without), CutShape::OutOfHost);
+      consider_narrower(flipped(with_nics), flipped(without), CutShape::IntoHost);
+      consider_narrower(with_nics, without, CutShape::OutOfHost);
     }
     return std::move(*lowest_);
   }
@@ -59,14 +73,15 @@ class SimpleCuts {
     return nodes;
   }
 
-  NodeSet narrower(const NodeSet& a, const NodeSet& b) const {
-    return capacity_leaving(network_, b) < capacity_leaving(network_, a) ? b : a;
+  void consider_narrower(const NodeSet& a, const NodeSet& b, CutShape shape) {
+    const int64_t of_a = capacity_leaving(network_, a), of_b = capacity_leaving(network_, b);
+    consider(of_b < of_a ? b : a, std::min(of_a, of_b), shape);
   }
 
-  void consider(const NodeSet& inside, CutShape shape) {
+  void consider(const NodeSet& inside, int64_t capacity, CutShape shape) {
     const int64_t weight = weight_(inside);
     if (weight == 0) return;
-    const Rational ratio = *Rational::of(capacity_leaving(network_, inside), weight);
+    const Rational ratio = *Rational::of(capacity, weight);
     if (!lowest_ || ratio < lowest_->ratio)
       lowest_ = {ratio, inside, shape, 1};
     else if (ratio == lowest_->ratio && shape == lowest_->shape)
@@ -75,6 +90,7 @@ class SimpleCuts {
 
   const CutNetwork& network_;
   const CutWeight& weight_;
+  std::vector<int64_t> into_, out_of_;  // by node
   std::optional<RatioCut> lowest_;
 };
 
@@ -144,13 +160,19 @@ RatioCut lowest_simple_cut(const CutNetwork& network, const CutWeight& weight) {
 
 RatioCut lowest_ratio_cut(const CutNetwork& network, std::span<const int> sources,
                           std::span<const int> sinks) {
+  std::vector<int> roles(static_cast<size_t>(network.nodes));
+  for (const int source : sources) roles[static_cast<size_t>(source)] |= 1;
+  for (const int sink : sinks) roles[static_cast<size_t>(sink)] |= 2;
   const auto weight = [&](const NodeSet& inside) -> int64_t {
     const auto is_inside = [&](int node) { return inside[static_cast<size_t>(node)]; };
     return std::ranges::all_of(sinks, is_inside) ? 0 : std::ranges::count_if(sources, is_inside);
   };
   RatioCut lowest = lowest_simple_cut(network, weight);
   RatioSearch search(network, sources);
-  for (const int sink : sinks) search.search(sink, lowest);
+  const std::vector<int> first = exchangeable(network, roles);
+  std::set<int> searched;
+  for (const int sink : sinks)
+    if (searched.insert(first[static_cast<size_t>(sink)]).second) search.search(sink, lowest);
   return lowest;
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "symmetry.h"
+
 namespace rondo {
 namespace {
 
@@ -33,7 +35,7 @@ class SparsitySearch {
   /// Sets of GPUs that are close to one another: those below a switch, those of a NUMA node, those of a host.
   void try_balls() {
     std::set<NodeSet> balls;
-    for (const int gpu : network_.gpus) add_balls(gpu, balls);
+    for (const int gpu : different_gpus(NodeSet(is_gpu_.size()))) add_balls(gpu, balls);
     for (const NodeSet& ball : balls) {
       try_partition(ball);
       NodeSet others = ball;
@@ -47,7 +49,7 @@ class SparsitySearch {
     bool lower = true;
     for (size_t round = 0; lower && round != network_.gpus.size(); ++round) {
       lower = false;
-      for (const int gpu : network_.gpus) {
+      for (const int gpu : different_gpus(lowest_.inside)) {
         NodeSet inside = lowest_.inside;
         inside[static_cast<size_t>(gpu)].flip();
         lower |= try_partition(inside);
@@ -72,6 +74,16 @@ class SparsitySearch {
   RatioCut take() { return std::move(lowest_); }
 
  private:
+  /// One of the GPUs of each class that can be exchanged without changing the network or the set.
+  std::vector<int> different_gpus(const NodeSet& set) const {
+    const std::vector<int> first = exchangeable(network_, std::vector<int>(set.begin(), set.end()));
+    std::set<int> classes;
+    std::vector<int> different;
+    for (const int gpu : network_.gpus)
+      if (classes.insert(first[static_cast<size_t>(gpu)]).second) different.push_back(gpu);
+    return different;
+  }
+
   int64_t weight(const NodeSet& inside) const {
     const auto within =
         std::ranges::count_if(network_.gpus, [&](int gpu) { return inside[static_cast<size_t>(gpu)]; });
