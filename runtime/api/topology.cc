@@ -239,8 +239,10 @@ rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to, 
       return error(Code::InvalidArgument, "from is {}, which is {}: expected a GPU", from,
                    topology->graph.node(from).name);
     const std::lock_guard lock(topology->mutex);
-    if (!topology->paths) topology->paths.emplace(topology->graph);
-    const PathSummary best = topology->paths->between(from, to);
+    auto paths = topology->paths.find(from);
+    if (paths == topology->paths.end())
+      paths = topology->paths.emplace(from, Paths::summaries(topology->graph, from)).first;
+    const PathSummary best = paths->second[static_cast<size_t>(to)];
     path->path_class = path_class_name(best.cls).data();
     path->bandwidth = best.hops > 0 ? gigabytes(best.kBps) : 0;
     path->hops = best.hops;

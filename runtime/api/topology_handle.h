@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -58,8 +57,8 @@ struct rondo_topology {
   std::vector<rondo::Machine> kinds;  // of hosts: equal ones have one description
   rondo::TopologyGraph graph;
   rondo::GraphOptions options;
-  std::mutex mutex;                   // guards what follows
-  std::optional<rondo::Paths> paths;  // when first needed
+  std::mutex mutex;                                      // guards what follows
+  std::map<int, std::vector<rondo::PathSummary>> paths;  // by GPU, when first needed
   std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
   // By whether they are of all links:
   std::map<bool, rondo::api::FoundPlan> plans;

@@ -78,15 +78,20 @@ struct SwitchRoutes {
 /// From a GPU to each other through NVSwitches, all at once.
 std::vector<SwitchRoutes> switch_routes(const TopologyGraph& graph, int gpu) {
   std::vector<SwitchRoutes> routes;
+  std::vector<int> place(graph.nodes().size(), -1);  // in routes, by GPU
   for (const int first : graph.links_from(gpu)) {
     if (graph.node(graph.link(first).to).kind != NodeKind::NvSwitch) continue;
     for (const int second : graph.links_from(graph.link(first).to)) {
       const int to = graph.link(second).to;
       if (to == gpu || graph.node(to).kind != NodeKind::Gpu) continue;
-      auto known = std::ranges::find(routes, to, &SwitchRoutes::gpu);
-      if (known == routes.end()) known = routes.insert(routes.end(), SwitchRoutes{to, 0, {}});
-      known->kBps += std::min(graph.link(first).kBps, graph.link(second).kBps);
-      known->links.insert(known->links.end(), {first, second});
+      int& known = place[static_cast<size_t>(to)];
+      if (known < 0) {
+        known = static_cast<int>(routes.size());
+        routes.push_back({to, 0, {}});
+      }
+      SwitchRoutes& to_gpu = routes[static_cast<size_t>(known)];
+      to_gpu.kBps += std::min(graph.link(first).kBps, graph.link(second).kBps);
+      to_gpu.links.insert(to_gpu.links.end(), {first, second});
     }
   }
   return routes;
@@ -100,9 +105,15 @@ Paths::FromGpu Paths::paths_from(const TopologyGraph& graph, int gpu) {
   FromGpu result;
   std::vector<std::array<int64_t, kClasses>> widest(graph.nodes().size(), std::array<int64_t, kClasses>{});
   std::vector<std::array<int, kClasses>> label_of(graph.nodes().size());
+  constexpr auto kNvl = static_cast<size_t>(PathClass::Nvl);
+  size_t without_nvl = graph.gpus().size() - 1;
   const auto keep = [&](Label label) {
     const auto node = static_cast<size_t>(label.node), cls = static_cast<size_t>(label.cls);
     if (label.kBps <= widest[node][cls]) return;
+    // GPUs forward only what came by NVLink alone: another path to them is of no use.
+    const bool is_gpu = graph.node(label.node).kind == NodeKind::Gpu;
+    if (is_gpu && cls > kNvl && widest[node][kNvl] > 0) return;
+    if (is_gpu && cls == kNvl && widest[node][kNvl] == 0) --without_nvl;
     widest[node][cls] = label.kBps;
     label_of[node][cls] = static_cast<int>(result.labels.size());
     result.labels.push_back(std::move(label));
@@ -117,7 +128,8 @@ Paths::FromGpu Paths::paths_from(const TopologyGraph& graph, int gpu) {
       if (const auto cls = extended(graph, gpu, before, link))
         keep({link.to, *cls, std::min(width, link.kBps), hops + 1, {index}, static_cast<int>(next)});
     }
-    if (graph.node(node).kind != NodeKind::Gpu || (node != gpu && before != PathClass::Nvl)) continue;
+    if (graph.node(node).kind != NodeKind::Gpu) continue;
+    if (node != gpu && (before != PathClass::Nvl || without_nvl == 0)) continue;
     const PathClass cls = node == gpu ? PathClass::Nvl : PathClass::Nvb;
     for (SwitchRoutes& routes : switch_routes(graph, node))
       keep({routes.gpu, cls, std::min(width, routes.kBps), hops + 2, std::move(routes.links),
@@ -131,11 +143,19 @@ Paths::FromGpu Paths::paths_from(const TopologyGraph& graph, int gpu) {
   return result;
 }
 
-PathSummary Paths::between(int gpu, int node) const {
-  const int best = source(gpu).best[static_cast<size_t>(node)];
-  if (best < 0) return {};
-  const Label& path = source(gpu).labels[static_cast<size_t>(best)];
+PathSummary Paths::FromGpu::summary(size_t node) const {
+  if (best[node] < 0) return {};
+  const Label& path = labels[static_cast<size_t>(best[node])];
   return {path.cls, path.kBps, path.hops};
+}
+
+PathSummary Paths::between(int gpu, int node) const { return source(gpu).summary(static_cast<size_t>(node)); }
+
+std::vector<PathSummary> Paths::summaries(const TopologyGraph& graph, int gpu) {
+  const FromGpu paths = paths_from(graph, gpu);
+  std::vector<PathSummary> summaries;
+  for (size_t node = 0; node != graph.nodes().size(); ++node) summaries.push_back(paths.summary(node));
+  return summaries;
 }
 
 std::vector<int> Paths::links(int gpu, int node) const {

@@ -45,6 +45,8 @@ class Paths {
 
   /// From a GPU to another node. Dis if there is none.
   PathSummary between(int gpu, int node) const;
+  /// The same from one GPU to all nodes. Of large machines all paths take much memory.
+  static std::vector<PathSummary> summaries(const TopologyGraph& graph, int gpu);
   /// The links of that path, in order; empty if there is none. Through several NVSwitches: of one after the
   /// other.
   std::vector<int> links(int gpu, int node) const;
@@ -62,6 +64,7 @@ class Paths {
   struct FromGpu {
     std::vector<Label> labels;
     std::vector<int> best;  // of each node: a label; -1: none
+    PathSummary summary(size_t node) const;
   };
 
   static FromGpu paths_from(const TopologyGraph& graph, int gpu);
