@@ -280,3 +280,26 @@ TEST_CASE("what is not a forest of the graph is named") {
     CHECK(load.status().message().find(what) != std::string::npos);
   }
 }
+
+TEST_CASE("of many GPUs below an NVSwitch each sends straight to each, and of too many there is no plan") {
+  const auto switched = [](int gpus) {
+    std::vector<TopologyNode> nodes;
+    std::vector<TopologyLink> links;
+    for (int dev = 0; dev != gpus; ++dev) {
+      nodes.push_back(gpu_node(dev));
+      links.push_back({dev, gpus, LinkClass::NvLink, 18, 370'800'000});
+      links.push_back({gpus, dev, LinkClass::NvLink, 18, 370'800'000});
+    }
+    nodes.push_back(other_node(NodeKind::NvSwitch, "nvswitch"));
+    return TopologyGraph(std::move(nodes), std::move(links));
+  };
+  const TopologyGraph many = switched(200);
+  const Forest forest = forest_of(many, {.max_time = std::chrono::seconds(0)});
+  CHECK(forest.depth() == 1);
+  CHECK_FALSE(forest.stopped);
+  CHECK(forest.bus_kBps == 370'800'000);
+  const TopologyGraph too_many = switched(257);
+  const auto none = find_forest(too_many, too_many.gpus());
+  CHECK(none.status().code() == Code::Unsupported);
+  CHECK(none.status().message() == "plans are made for up to 256 GPUs; there are 257");
+}

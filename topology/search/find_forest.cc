@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/find_forest.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "balance.h"
@@ -26,6 +28,11 @@ class ForestSearch {
   Result<Forest> run(const Rational& bound) {
     usable_ = usable_links(graph_, gpus_);
     RONDO_TRY_ASSIGN(best_, evaluated(1, shortest_ways(graph_, gpus_, usable_)));
+    if (best_.bus_kBps == bound && best_.depth() == 1) return std::move(best_);
+    if (!is_searchable()) {
+      best_.stopped = true;
+      return std::move(best_);
+    }
     for (const bool pool : {true, false}) {
       const CompactGraph compact = compact_graph(graph_, gpus_, usable_, pool);
       keep_better(search(compact, bound));
@@ -36,6 +43,18 @@ class ForestSearch {
   }
 
  private:
+  /// So that a search stays below 64 MiB: what it keeps of a tree is a number for each pair of GPUs, and a
+  /// way between them is one by each NVSwitch.
+  bool is_searchable() const {
+    constexpr int64_t kMaxGpus = 128, kMaxWays = 150'000;
+    std::map<int, int64_t> switches;  // by host
+    int64_t most = 1;
+    for (const TopologyNode& node : graph_.nodes())
+      if (node.kind == NodeKind::NvSwitch) most = std::max(most, ++switches[node.host]);
+    const int64_t gpus = std::ssize(gpus_);
+    return gpus <= kMaxGpus && gpus * gpus * most <= kMaxWays;
+  }
+
   void keep_better(std::optional<Forest> found) {
     if (!found) return;
     if (found->bus_kBps > best_.bus_kBps ||
@@ -51,6 +70,7 @@ class ForestSearch {
     network.set_scale(size->scale, size->k);
     if (!balance(network)) return std::nullopt;
     LogicalGraph logical = split_off_switches(std::move(network));
+    if (limit_.over()) return std::nullopt;
     const auto packed = pack_trees(logical, size->k, limit_);
     if (!packed) return std::nullopt;
     auto trees = with_routes(*packed, std::move(logical), graph_, usable_, compact, size->scale);
@@ -92,6 +112,13 @@ class ForestSearch {
   bool stopped_ = false;
 };
 
+/// So that trees of all GPUs stay below 64 MiB.
+Status check_count(std::span<const int> gpus) {
+  constexpr size_t kMaxGpus = 256;
+  if (gpus.size() <= kMaxGpus) return {};
+  return error(Code::Unsupported, "plans are made for up to {} GPUs; there are {}", kMaxGpus, gpus.size());
+}
+
 /// The search multiplies bandwidths by up to 13 bits.
 Status check_speeds(const TopologyGraph& graph) {
   constexpr WideInteger kMax = WideInteger{1} << 50;
@@ -107,6 +134,7 @@ Status check_speeds(const TopologyGraph& graph) {
 Result<Forest> find_forest(const TopologyGraph& graph, std::span<const int> gpus,
                            const ForestOptions& options) {
   RONDO_TRY(check_speeds(graph));
+  RONDO_TRY(check_count(gpus));
   RONDO_TRY_ASSIGN(const BandwidthBound bound, bandwidth_bound(graph, gpus, CollectiveKind::AllGather));
   if (bound.ceiling == 0) return error(Code::Unsupported, "not all GPUs reach one another: {}", bound.limit);
   return ForestSearch(graph, gpus, options).run(bound.ceiling);

@@ -36,7 +36,8 @@ class ScaleSearch {
     }
     if (fits(low_)) return low_;
     if (known.numerator() == 0 && !find_high()) return std::nullopt;
-    for (const int64_t kBps : bandwidths()) lower_to_multiple(kBps);
+    for (const int64_t kBps : bandwidths())
+      if (!limit_.over()) lower_to_multiple(kBps);
     return high_;
   }
 
@@ -69,7 +70,7 @@ class ScaleSearch {
     int64_t fit = floor_product(high_, kBps);
     if (fraction(fit, kBps) == high_) --fit;
     if (fit <= misfit || !fits(fraction(fit, kBps))) return;
-    while (fit - misfit > 1) {
+    while (fit - misfit > 1 && !limit_.over()) {
       const int64_t middle = misfit + (fit - misfit) / 2;
       (fits(fraction(middle, kBps)) ? fit : misfit) = middle;
     }

@@ -32,6 +32,8 @@ class GatherNetwork {
   /// Capacities for k trees a root: what the edges carry in `scale` seconds, in whole kB.
   void set_scale(const Rational& scale, int64_t k);
 
+  bool is_limit_over() const { return limit_->over(); }
+
   int gpus() const { return graph_->gpus; }
   int nodes() const { return graph_->nodes; }
   int64_t capacity(int from, int to) const;

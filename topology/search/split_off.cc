@@ -27,7 +27,7 @@ class SplitOff {
   LogicalGraph run() {
     std::vector<int> switches;
     for (int node = network_.gpus(); node != network_.nodes(); ++node) switches.push_back(node);
-    while (!switches.empty()) {
+    while (!switches.empty() && !network_.is_limit_over()) {
       const auto next =
           std::ranges::min_element(switches, {}, [this](int node) { return switches_beside(node); });
       remove(*next);
@@ -55,6 +55,7 @@ class SplitOff {
       plan_round(node, most, pairs);
       const std::vector<Detour> planned = pairs;
       split(node, pairs);
+      if (network_.is_limit_over()) return;
       std::vector<Detour> left;
       for (size_t i = 0; i != pairs.size(); ++i)
         if (pairs[i].amount == planned[i].amount && room(node, pairs[i]) > 0) left.push_back(pairs[i]);
@@ -110,6 +111,7 @@ class SplitOff {
   /// Lowers each detour to what costs no GPU anything, and makes it. Few cost anything: so all are tried at
   /// once, then halves of them.
   void split(int node, std::span<Detour> detours) {
+    if (network_.is_limit_over()) return;
     for (const Detour& detour : detours) bypass(node, detour, detour.amount);
     const int64_t too_much = network_.shortfall(detours.size() == 1 ? detours[0].amount : 1);
     if (too_much > 0 && detours.size() > 1) {

@@ -212,11 +212,12 @@ typedef struct {
                            of time, and the plan may be far from the limit. */
 } rondo_topology_plan_t;
 
-/** Searches for the fastest plan of all GPUs, for about a second, which 16 GPUs do not need and 64 may
- * exceed; with 300 GPUs and more, one step takes longer. Nothing carries plans out yet.
+/** Searches for the fastest plan of all GPUs, for less than a second, which 16 GPUs do not need and 64 may
+ * exceed. More than 128 GPUs get a plan of the shortest ways alone. Nothing carries plans out yet.
  * @param topology the topology
  * @param all_links as in rondo_topology_limit()
- * @param[in,out] plan the plan */
+ * @param[in,out] plan the plan
+ * @return ::RONDO_UNSUPPORTED if there are more than 256 GPUs */
 RONDO_API rondo_status_t rondo_topology_plan(rondo_topology_t topology, int all_links,
                                              rondo_topology_plan_t* plan);
 

@@ -19,9 +19,12 @@ struct ForestOptions {
   /// Where the search ends: it returns the best forest so far, at worst the shortest ways between GPUs. The
   /// limit in flows is reached at the same point on every host; that in time is not.
   int64_t max_flows = std::numeric_limits<int64_t>::max();
-  std::chrono::nanoseconds max_time = std::chrono::seconds(1);
+  std::chrono::nanoseconds max_time = std::chrono::milliseconds(700);
 };
 
+/// Clusters of more than 128 GPUs, and machines whose GPUs have more than 150,000 ways through NVSwitches,
+/// get the shortest ways, `stopped` unless they reach the bound; more than 256 GPUs are Unsupported.
+///
 /// A forest of the GPUs `gpus`, rank 0 first, over the links of the graph; other GPUs forward nothing.
 /// InvalidArgument if these are not different GPUs of the graph; Unsupported if one of them cannot reach
 /// another.

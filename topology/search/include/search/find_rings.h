@@ -17,7 +17,7 @@ struct RingOptions {
   /// Where the search ends, with the best rings so far. The limit in steps, each of about a microsecond, is
   /// reached at the same point on every host; that in time is not.
   int64_t max_steps = std::numeric_limits<int64_t>::max();
-  std::chrono::nanoseconds max_time = std::chrono::seconds(1);
+  std::chrono::nanoseconds max_time = std::chrono::milliseconds(700);
 };
 
 /// Rings through the GPUs `gpus`, rank 0 first, over the links of the graph; other GPUs forward nothing. The
