@@ -230,4 +230,8 @@ TEST_CASE("a description of more GPUs than any machine has is refused") {
   const auto graph = TopologyGraph::build(machine({gpus}));
   REQUIRE_FALSE(graph.ok());
   CHECK(graph.status().message() == "box.xml: with this host there are more than 1024 GPUs");
+  gpus.resize(513);
+  const auto host = TopologyGraph::build(machine({gpus}));
+  REQUIRE_FALSE(host.ok());
+  CHECK(host.status().message() == "box.xml: more than 512 GPUs on a host");
 }

@@ -11,7 +11,8 @@
 namespace rondo {
 namespace {
 
-constexpr ptrdiff_t kMaxGpus = 1024;             // paths between all of them take a gigabyte
+constexpr ptrdiff_t kMaxGpus = 1024;             // of all hosts
+constexpr ptrdiff_t kMaxGpusOfHost = 512;        // paths between all of them take a second and 64 MiB
 constexpr int64_t kOnChip_kBps = 5'000'000'000;  // from a CPU to interfaces that are software; as NCCL's LOC
 
 bool is_bridge(const PciDevice& device) {
@@ -54,6 +55,8 @@ class GraphBuilder {
     if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
       return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", machine.source,
                    kMaxGpus);
+    if (std::ssize(gpu_nodes_) > kMaxGpusOfHost)
+      return error(Code::InvalidArgument, "{}: more than {} GPUs on a host", machine.source, kMaxGpusOfHost);
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
     report_one_way_links();
