@@ -48,7 +48,7 @@ std::string limit_summary_row(const std::string& name, rondo_topology_t topology
   const double cpu_ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   require(rondo_topology_limit(topology, "all_gather", 0, 1, &all));
   const bool has_rings = rondo_topology_rings(topology, 0, &rings) == RONDO_OK;
-  constexpr const char* kStopped = " (the search ran out of time)";
+  constexpr const char* kStopped = " (the search reached its limit)";
   return fmt::format("| {} | {} | {}{} | {}{} | {} | {} | {} | {} | {} | {:.1f} |\n", cell(name), gpus,
                      has_rings ? gigabytes(rings.bandwidth) : "-",
                      !has_rings || rings.optimal != 0 ? "" : kStopped, gigabytes(plan.bandwidth),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 namespace rondo::topo {
 namespace {
@@ -79,8 +80,11 @@ std::string short_name(const ViewedNode& node) {
   return node.kind == "NIC" ? node.name.substr(node.name.find("nic ") + 4) : node.name;
 }
 
-/// What the figure of a limit does not say.
-std::string reservation(const rondo_topology_limit_t& limit) {
+/// What the figure of a limit does not say; `reached`: what a plan is known to reach.
+std::string reservation(const rondo_topology_limit_t& limit, double reached) {
+  if (reached > limit.bandwidth)
+    return fmt::format(" (if switches share evenly, {}; no plan exceeds {})", gigabytes(limit.bandwidth),
+                       gigabytes(std::max(limit.ceiling, reached)));
   if (limit.reached == 0) return " (plans may not reach it)";
   return limit.ceiling > limit.bandwidth
              ? fmt::format(" (other plans may reach up to {})", gigabytes(limit.ceiling))
@@ -115,19 +119,23 @@ std::string path_table(const MachineView& machine, rondo_topology_t topology) {
                                    : fmt::format("{} {}", path.path_class, gigabytes(path.bandwidth)));
     }
   }
+  std::vector<size_t> widths(columns.size() + 1);
+  for (const auto& row : rows)
+    for (size_t i = 0; i != row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   std::string text;
   for (const auto& row : rows) {
-    for (size_t i = 0; i != row.size(); ++i) {
-      size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[i].size());
-      text += fmt::format("{:<{}}", row[i], i + 1 == row.size() ? 0 : width + 2);
-    }
+    for (size_t i = 0; i != row.size(); ++i)
+      text += fmt::format("{:<{}}", row[i], i + 1 == row.size() ? 0 : widths[i] + 2);
     text += "\n";
   }
   return text;
 }
 
 std::string limit_table(rondo_topology_t topology) {
+  rondo_topology_plan_t plan = {};
+  plan.size = sizeof(plan);
+  const rondo_status_t planned = rondo_topology_plan(topology, 0, &plan);
+  const std::string no_plan = planned == RONDO_OK ? "" : rondo_last_error(nullptr);
   std::string text =
       fmt::format("{:<16}{:>10}{:>16}  limited by\n", "bus bandwidth", "GB/s", "with all links");
   for (const char* collective : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
@@ -136,16 +144,19 @@ std::string limit_table(rondo_topology_t topology) {
     limit.size = all.size = sizeof(limit);
     require(rondo_topology_limit(topology, collective, 0, 0, &limit));
     require(rondo_topology_limit(topology, collective, 0, 1, &all));
-    text += fmt::format("{:<16}{:>10}{:>16}  {}{}\n", collective, gigabytes(limit.bandwidth),
-                        gigabytes(all.bandwidth), limit.limit, reservation(limit));
+    // Plans may share links better than evenly; a limit below one would be none.
+    const double reached = collective == std::string_view("all_gather") ? plan.bandwidth : 0;
+    text +=
+        fmt::format("{:<16}{:>10}{:>16}  {}{}\n", collective, gigabytes(std::max(limit.bandwidth, reached)),
+                    gigabytes(std::max(all.bandwidth, reached)), limit.limit, reservation(limit, reached));
   }
-  rondo_topology_plan_t plan = {};
-  plan.size = sizeof(plan);
-  require(rondo_topology_plan(topology, 0, &plan));
-  text += fmt::format("plan for all_gather: {} GB/s by {} trees, {} part{} of each block, depth {}{}\n",
-                      gigabytes(plan.bandwidth), plan.trees, plan.parts_per_root,
-                      plan.parts_per_root == 1 ? "" : "s", plan.depth,
-                      plan.complete != 0 ? "" : " (the search ran out of time)");
+  if (planned != RONDO_OK)
+    text += fmt::format("plan for all_gather: none: {}\n", no_plan);
+  else
+    text += fmt::format("plan for all_gather: {} GB/s by {} trees, {} part{} of each block, depth {}{}\n",
+                        gigabytes(plan.bandwidth), plan.trees, plan.parts_per_root,
+                        plan.parts_per_root == 1 ? "" : "s", plan.depth,
+                        plan.complete != 0 ? "" : " (the search reached its limit)");
   rondo_topology_stars_t stars = {};
   stars.size = sizeof(stars);
   if (rondo_topology_stars(topology, &stars) == RONDO_OK)
