@@ -37,7 +37,8 @@ Result<Communicator::Options> options_of(const rondo_config_t* config) {
                                 .device = known.device,
                                 .init_timeout_ms = known.init_timeout_ms,
                                 .protocol = known.protocol,
-                                .channels = known.channels});
+                                .channels = known.channels,
+                                .traffic_class = known.traffic_class});
 }
 
 std::string version_text() {

@@ -88,6 +88,11 @@ Result<Communicator::Options> Communicator::options(const UserConfig& config) {
   RONDO_TRY_ASSIGN(options.protocol, requested_protocol(config.protocol));
   RONDO_TRY_ASSIGN(options.channels, requested_channels(config.channels));
   RONDO_TRY_ASSIGN(options.devices, choose_devices(requested(config.device, Setting::Device)));
+  constexpr int kMaxTrafficClass = 255;
+  if (config.traffic_class < 0 || config.traffic_class > kMaxTrafficClass)
+    return error(Code::InvalidArgument, "config.traffic_class is {}: it must be from 0 to {}",
+                 config.traffic_class, kMaxTrafficClass);
+  options.params.traffic_class = static_cast<uint8_t>(config.traffic_class);
   if (config.name != nullptr) options.name = config.name;
   return options;
 }

@@ -52,6 +52,9 @@ TEST_CASE("invalid settings are named, with what is allowed") {
   config.timeout_ms = -1;
   refused(config, {"timeout_ms is -1"});
   config = usual;
+  config.traffic_class = 256;
+  refused(config, {"config.traffic_class is 256: it must be from 0 to 255"});
+  config = usual;
   config.transport = "pigeon";
   refused(config, {"pigeon", "local", "shm", "tcp", "sim"});
   config = usual;

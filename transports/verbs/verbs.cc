@@ -38,6 +38,7 @@ Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
   RONDO_TRY(check_params(params));
   RONDO_TRY(verbs::library().status());
   RONDO_TRY_ASSIGN(verbs::VerbsSettings settings, verbs::read_settings(variable));
+  if (!settings.traffic_class && params.traffic_class != 0) settings.traffic_class = params.traffic_class;
   static std::once_flag told;
   std::call_once(told, [&] {
     for (const std::string& sentence : settings.ignored) log().info("{}", sentence);

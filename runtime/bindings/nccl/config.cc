@@ -75,6 +75,7 @@ rondo_config_t Config::view() const {
   config.algorithm = text(algorithm);
   config.protocol = text(protocol);
   config.channels = channels;
+  config.traffic_class = traffic_class;
   return config;
 }
 
@@ -93,6 +94,9 @@ Outcome read_config(const ncclConfig_t* config, const bool* inherited_blocking, 
       inherited_blocking != nullptr ? *inherited_blocking : number_variable("NCCL_COMM_BLOCKING", 1) != 0;
   if (known.blocking != kUndefined) out.blocking = known.blocking != 0;
   if (known.commName != nullptr) out.name = known.commName;
+  constexpr int kMaxTrafficClass = 255;  // network plugins may know others
+  if (known.trafficClass > 0 && known.trafficClass <= kMaxTrafficClass)
+    out.traffic_class = known.trafficClass;
   read_environment(out);
   return {};
 }

@@ -17,6 +17,7 @@ struct Config {
   std::string algorithm;
   std::string protocol;
   int channels = 0;
+  int traffic_class = 0;
 
   /// Valid for the lifetime of this object.
   rondo_config_t view() const;

@@ -112,11 +112,13 @@ typedef struct {
   int64_t init_timeout_ms; /**< Deadline of initialization; 0: RONDO_INIT_TIMEOUT or its default. */
   const char* protocol;    /**< Between GPUs: "simple", "ll" or "ll128"; NULL: RONDO_PROTOCOL. */
   int channels;            /**< Maximum number between two GPUs; 0: RONDO_CHANNELS or its default. */
+  int traffic_class;       /**< Of InfiniBand and RoCE packets, 1 to 255, unless RONDO_IB_TRAFFIC_CLASS or
+                                NCCL_IB_TC is set; 0: the default. */
 } rondo_config_t;
 
 /** A ::rondo_config_t with every setting at its default. */
 #define RONDO_CONFIG_INITIALIZER \
-  { sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+  { sizeof(rondo_config_t), 0, NULL, NULL, NULL, NULL, 0, NULL, 0, 0 }
 
 /** Makes a unique id and starts listening for the ranks that will use it. The calling process must
  * live until all ranks have joined; it usually hosts rank 0. One id makes one communicator.

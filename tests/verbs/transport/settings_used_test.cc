@@ -116,6 +116,23 @@ int64_t ms_to_fail(const Variables& own) {
              : std::atoi(logged.c_str() + logged.find(words) + words.size());
 }
 
+TEST_CASE("a variable's traffic class counts before the communicator's") {
+  const auto described = [](const char* variable) {
+    return in_process({}, [&] {
+      if (variable[0] != '\0') ::setenv("RONDO_IB_TRAFFIC_CLASS", variable, 1);
+      ConnectionParams params = test::small_params();
+      params.traffic_class = 106;
+      Ends ends;
+      for (auto* const end : {&ends.dialler, &ends.acceptor})
+        *end = ends.connect(*transport_by_name("verbs").value(), params, end == &ends.dialler).take();
+      require(test::eventually([&] { return ends.dialler->acquire() != nullptr; }), "not connected");
+      require(false, ends.dialler->describe());
+    });
+  };
+  CHECK(described("").find(", traffic class 106") != std::string::npos);
+  CHECK(described("8").find(", traffic class 8") != std::string::npos);
+}
+
 TEST_CASE("packets are sent again as late, and as often, as the variables say") {
   const auto is_about = [](int64_t took, int64_t expected) {
     return took >= expected && took < 3 * expected;

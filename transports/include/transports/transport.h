@@ -79,8 +79,11 @@ struct ConnectionParams {
   int64_t sim_delay_us = 50;  // max delay of a message on the sim transport
   // These may differ between the ends.
   ReadPeer read_peer = ReadPeer::IfQuick;  // shm only
-  uint32_t turn = 0;  // verbs only: how many ranks before this one of its host share its memory node
-  std::string gpu;    // verbs only: the PCI bus id of the rank's GPU; empty: it has none
+  uint8_t traffic_class = 0;               // verbs only: of the communicator; 0: the default
+  // verbs only: how many ranks before this one of its host share its memory node. Those whose GPUs are below
+  // different PCI bridges count too.
+  uint32_t turn = 0;
+  std::string gpu;  // verbs only: the PCI bus id of the rank's GPU; empty: it has none
 };
 
 /// What carries the bytes. Ranks joined by memory all see what each of them posts there.

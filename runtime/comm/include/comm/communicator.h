@@ -60,6 +60,7 @@ class Communicator {
     int64_t init_timeout_ms = 0;
     const char* protocol = nullptr;
     int channels = 0;
+    int traffic_class = 0;
   };
   /// InvalidArgument names what is wrong.
   static Result<Options> options(const UserConfig& config);
