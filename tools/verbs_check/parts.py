@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of verbs-check. Each takes a Check and records what it has seen there."""
+import json
+import re
+import statistics
+
+from hosts import ROWS
+
+FACTS = """
+echo "system: $(. /etc/os-release; echo "$PRETTY_NAME"), Linux $(uname -r)"
+echo "CPUs: $(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+echo "locked memory, KiB: $(ulimit -l)"
+echo "driver: $( (ofed_info -s || modinfo -F version mlx5_core || echo unknown) 2> /dev/null | head -n 1)"
+echo "libibverbs: $(ldconfig -p | sed -n 's/.*libibverbs.so.1 .*=> //p' | head -n 1 | xargs -r readlink -f)"
+for port in /sys/class/infiniband/*/ports/*; do
+  [ -e "$port" ] || { echo "port: none"; break; }
+  echo "port: $(echo "$port" | cut -d / -f 5):${port##*/}, $(cat "$port/link_layer"), $(cat "$port/state")," \\
+    "$(cat "$port/rate"), firmware $(cat "$port/../../fw_ver"), NUMA node $(cat "$port/../../device/numa_node")"
+done
+command -v ib_send_lat ib_write_bw || echo "perftest is not installed"
+"""
+LATENCY_BYTES, BANDWIDTH_BYTES = 8, (65536, 1 << 20)
+
+
+def hosts(check):
+    """What the hosts are."""
+    for index, name in enumerate(check.hosts.names):
+        ended = check.hosts.run(index, FACTS + f"{check.perf} --version", 60)
+        check.results["hosts"][name] = ended.output.splitlines()
+        check.case(f"{name} runs rondo-perf", ended.status == 0, ended.output)
+        print(ended.output, end="")
+
+
+def probes(check):
+    """What the stand-in for libibverbs supposes of a device, and the transport's conformance, on each host alone."""
+    for index, name in enumerate(check.hosts.names):
+        for what, command in (("the probes", check.program("tests/verbs/test_verbs")),
+                              ("the conformance suite", "RONDO_TEST_TRANSPORT=verbs "
+                               + check.program("tests/transports/test_transports") + " -# '[#conformance_test]'")):
+            ended = check.hosts.run(index, command, 600)
+            check.case(f"{what} on {name}", ended.status == 0, ended.output)
+
+
+def rows_of(check, what, options, seconds=600):
+    """Runs rondo-perf between the hosts and returns its rows, which must be right."""
+    script = (f"rows=$(mktemp)\n{check.perf} {options} --json $rows || exit\necho '{ROWS}'\n"
+              "cat $rows\nrm $rows\n")
+    ended = check.hosts.run_job(script, seconds)
+    output = "\n".join(f"rank {rank}: {each.output}" for rank, each in enumerate(ended))
+    right = all(each.status == 0 for each in ended)
+    rows = json.loads(ended[0].rows) if right and ended[0].rows else []
+    check.case(what, bool(rows) and all(row["wrong"] == 0 for row in rows), output)
+    return rows
+
+
+def collectives(check):
+    """Every collective, right; and what is chosen unasked."""
+    rows_of(check, "every collective over verbs", "all --transport verbs -b 8 -e 1M -f 16 -n 3 -w 1")
+    rows_of(check, "every collective over verbs, registered memory",
+            "all --transport verbs -R 2 -b 8 -e 1M -f 16 -n 3 -w 1")
+    unasked = rows_of(check, "all_reduce, with no transport named", "all_reduce -b 8 -e 1M -f 16 -n 3 -w 1")
+    check.results["chosen"] = sorted({row["transport"] for row in unasked})
+    check.case("verbs is chosen unasked", check.results["chosen"] == ["verbs"], str(check.results["chosen"]))
+
+
+def kill(check):
+    """A rank that is killed in the middle of calls is named by the other within seconds."""
+    script = f"""
+if [ $RANK = 1 ]; then
+  {check.perf} all_reduce --transport verbs -b 8 -e 8 -N 0 -c 0 > /dev/null & rank=$!
+  sleep 5
+  kill -9 $rank
+else
+  {check.perf} all_reduce --transport verbs -b 8 -e 8 -N 0 -c 0 2>&1 | tail -n 5
+fi"""
+    ended = check.hosts.run_job(script, 120)
+    check.results["kill"] = {"survivor_s": round(ended[0].seconds, 2), "said": ended[0].output.splitlines()}
+    check.case("a rank that is killed is named within seconds",
+               ended[0].status is not None and ended[0].seconds < ended[1].seconds + 5
+               and re.search(r"rank 1 \(.*\) died", ended[0].output) is not None, ended[0].output)
+
+
+def measured(check, options):
+    """Of a size in bytes: microseconds and GB/s of the algorithm."""
+    rows = rows_of(check, f"rondo-perf {options}", options)
+    return {row["bytes"]: (row["out_of_place_us"], row["algbw"]) for row in rows}
+
+
+def perftest(check, program, options, number):
+    """A figure of perftest's between the hosts; None if it cannot be had."""
+    script = f"command -v {program} > /dev/null || exit 77\nif [ $RANK = 0 ]; then {program} {options}\n" \
+             f"else sleep 3; {program} {options} {check.hosts.address}; fi"
+    ended = check.hosts.run_job(script, 120)
+    found = re.findall(r"^ *\d+ +\d+ +(.*)$", ended[1].output, re.M)
+    return float(found[-1].split()[number]) if ended[1].status == 0 and found else None
+
+
+def speed(check):
+    """send_recv and all_reduce over verbs, with and without registered memory, and over tcp, in turn."""
+    sizes = f"-b {LATENCY_BYTES} -e {BANDWIDTH_BYTES[-1]} -f 2 -n 50 -w 10"
+    ways = {"verbs": "--transport verbs", "verbs, registered": "--transport verbs -R 2", "tcp": "--transport tcp"}
+    found = {}
+    for _ in range(check.rounds):
+        for way, words in ways.items():
+            for collective in ("send_recv", "all_reduce"):
+                for size, figures in measured(check, f"{collective} {words} {sizes}").items():
+                    found.setdefault((collective, way, size), []).append(figures)
+    rows = [{"collective": collective, "way": way, "bytes": size,
+             "us": statistics.median(us for us, _ in all_of), "algbw": statistics.median(bw for _, bw in all_of)}
+            for (collective, way, size), all_of in found.items()]
+    check.results["speed"] = rows
+    latency = perftest(check, "ib_send_lat", f"-s {LATENCY_BYTES}", 2)  # the typical one
+    bandwidths = {size: perftest(check, "ib_write_bw", f"-s {size} --report_gbits", 1) for size in BANDWIDTH_BYTES}
+    check.results["perftest"] = {"ib_send_lat_us": latency, "ib_write_bw_Gbps": bandwidths}
+    print(f"{'':12}{'bytes':>10}" + "".join(f"{way:>22}" for way in ways))
+    for collective in ("send_recv", "all_reduce"):
+        for size in sorted({row["bytes"] for row in rows if row["collective"] == collective}):
+            figures = {row["way"]: row for row in rows if (row["collective"], row["bytes"]) == (collective, size)}
+            print(f"{collective:12}{size:>10}" + "".join(
+                f"{figures[way]['us']:>11.1f} us{figures[way]['algbw']:>6.2f}GB/s" if way in figures else f"{'-':>22}"
+                for way in ways))
+    print("perftest: " + ("not installed, or it failed" if latency is None else
+                          f"ib_send_lat {latency} us; ib_write_bw, Gbit/s: {bandwidths}"))
+
+
+ALL = {part.__name__: part for part in (hosts, probes, collectives, kill, speed)}
