@@ -15,14 +15,24 @@
 namespace rondo {
 namespace {
 
-constexpr int kMaxOverlaps = 16;  // pieces that are looked at for one that holds an address
+struct FreeAction {
+  pid_t process = 0;
+  std::weak_ptr<void> owner;
+  std::function<void()> run;
+};
+
+void run_all(const std::vector<FreeAction>& actions) {
+  for (const FreeAction& action : actions)
+    if (action.process == ::getpid())
+      if (const auto owner = action.owner.lock()) action.run();
+}
 
 struct Record {
   struct ExportedPiece {
     ExportableMemory exportable;
     SharedSegment mapped;  // empty: it is the user's
     pid_t owner = 0;
-    std::vector<std::function<void()>> when_freed;
+    std::vector<FreeAction> when_freed;
   };
   using Pieces = std::multimap<const std::byte*, ExportedPiece>;  // by start address
 
@@ -80,8 +90,8 @@ bool free_exportable(void* begin) {
   if (found.empty()) return false;
   record().frees.fetch_add(1, std::memory_order_relaxed);
   const auto& [freed, mapped, owner, when_freed] = found.mapped();
+  run_all(when_freed);
   if (owner != ::getpid()) return true;  // in a forked child the pages are its parent's
-  for (const auto& action : when_freed) action();
   // A peer may keep it mapped for a while, so release the pages now.
   if (freed.memfd != nullptr)
     ::fallocate(freed.memfd->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -120,8 +130,7 @@ AccessibleMemory::~AccessibleMemory() {
                                      return piece.second.exportable.number == number_;
                                    }));
   lock.unlock();
-  if (found.mapped().owner != ::getpid()) return;
-  for (const auto& action : found.mapped().when_freed) action();
+  run_all(found.mapped().when_freed);
 }
 
 bool is_alive(const ExportableMemory& piece) {
@@ -129,11 +138,13 @@ bool is_alive(const ExportableMemory& piece) {
   return record().find(piece) != nullptr;
 }
 
-bool when_freed(const ExportableMemory& piece, std::function<void()> action) {
+bool when_freed(const ExportableMemory& piece, std::weak_ptr<void> owner, std::function<void()> action) {
   const std::lock_guard lock(record().mutex);
   Record::ExportedPiece* const found = record().find(piece);
-  if (found != nullptr) found->when_freed.push_back(std::move(action));
-  return found != nullptr;
+  if (found == nullptr) return false;
+  std::erase_if(found->when_freed, [](const FreeAction& earlier) { return earlier.owner.expired(); });
+  found->when_freed.push_back({::getpid(), std::move(owner), std::move(action)});
+  return true;
 }
 
 // Relaxed: a thread that frees memory used by another thread's calls must synchronize with that thread.

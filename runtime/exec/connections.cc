@@ -173,9 +173,11 @@ std::string ConnectionTable::describe() const {
     const bool spans_hosts = membership_->peer(peer).endpoint.host != membership_->peer(self()).endpoint.host;
     if (own.empty() && !spans_hosts) continue;
     const auto transport = transport_to(peer);
-    text += fmt::format("  {}, {}: {}{}{}\n", membership_->peer(peer).text(),
+    text += fmt::format("  {}, {}: {}\n", membership_->peer(peer).text(),
                         port == kMessagePort ? "messages" : fmt::format("lane {}", port),
-                        transport.ok() ? transport.value()->name : "none", own.empty() ? "" : ", ", own);
+                        !own.empty()     ? own
+                        : transport.ok() ? transport.value()->name
+                                         : "none");
   }
   return text;
 }

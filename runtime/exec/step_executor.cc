@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "kernels/stream_copy.h"
@@ -24,11 +25,16 @@ void StepExecutor::begin(const CallArgs& binding) {
   std::fill(lanes_.begin(), lanes_.end(), LaneState());
   message_ = binding_.signature;
   failure_ = Status();
-  export_memory(binding.input);
-  export_memory(binding.output);
+  is_exported_ = false;
 }
 
-/// Lets peers read messages in place, from the caller's buffer.
+/// Lets messages leave from the caller's buffers, once a call has some that are long enough.
+void StepExecutor::export_buffers() {
+  if (std::exchange(is_exported_, true)) return;
+  export_memory(binding_.input);
+  export_memory(binding_.output);
+}
+
 void StepExecutor::export_memory(const std::byte* buffer) {
   const auto& exporter = program_.posting_connections(binding_.in_place);
   if (exporter.empty()) return;
@@ -191,6 +197,7 @@ StepExecutor::StepOutcome StepExecutor::reserve_targets(size_t lane, const Step&
                             program_.stable(lane, lanes_[lane].step, binding_.in_place) &&
                             contiguous(step, tile, place);
   const std::byte* const value = by_reference ? start_of(place, tile) : nullptr;
+  if (by_reference) export_buffers();
   const auto& ranks = program_.schedule().peer_sets[step.send_set];
   const auto& connections = program_.connections(lane, step.send_set);
   for (size_t i = 0; i < ranks.size(); ++i) {

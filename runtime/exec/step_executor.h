@@ -53,6 +53,7 @@ class StepExecutor final : public Task {
   StepOutcome block_on(int rank, const Connection& connection, Connection::Awaiting what);
   StepOutcome gather_operands(size_t lane, const Step& step, size_t bytes);
   StepOutcome reserve_targets(size_t lane, const Step& step, size_t bytes);
+  void export_buffers();
   void export_memory(const std::byte* buffer);
   std::byte* start_of(Ref place, size_t tile) const;
   bool may_be_read(const Step& step) const;
@@ -82,6 +83,7 @@ class StepExecutor final : public Task {
   bool streams_ = false;
   Signature message_;
   Status failure_;
+  bool is_exported_ = false;  // in this call
   int blocked_on_ = -1;
   const Connection* blocked_connection_ = nullptr;
   Connection::Awaiting blocked_for_ = Connection::Awaiting::Arrival;

@@ -19,6 +19,7 @@ Result<int> driver_version() { return absent(); }
 bool in_use() { return false; }
 std::optional<int> current_device() { return std::nullopt; }
 Result<DeviceInfo> device_info(int) { return absent(); }
+Result<std::string> bus_id(int) { return absent(); }
 bool can_reach(int, int) { return false; }
 bool linked(int, int) { return false; }
 Status reach(int, int) { return absent(); }

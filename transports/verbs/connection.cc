@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/clock.h"
+
 namespace rondo::verbs {
 
 VerbsConnection::VerbsConnection(VerbsTerms terms, ConnectionPages pages)
@@ -22,14 +24,15 @@ VerbsConnection::~VerbsConnection() {
   close();
 }
 
-/// A queue pair that is being connected again reads nothing of the user's: bytes are sent again from slots.
+/// While it is being connected again, no queue pair reads anything of the user's, and after withdraw() none
+/// will; finish_handshake() then tells the peer.
 void VerbsConnection::cancel() {
   Inner& state = *state_;
   if (state.channel == nullptr || !state.channel->has_posted()) return;
   state.handshake == nullptr ? close() : state.channel->withdraw();
 }
 
-void VerbsConnection::close() {
+void VerbsConnection::close() const {
   Inner& state = *state_;
   if (state.channel == nullptr || std::exchange(state.is_closed, true)) return;
   state.channel->withdraw();
@@ -88,6 +91,7 @@ void VerbsConnection::interrupt() const {
     return;
   }
   const auto peers = state.socket.interrupted_by_peer();
+  state.description.clear();
   if (!std::exchange(state.has_said, true)) {
     const FlowControl::Standing own = state.channel->suspend(
         error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason.data() : ""));
@@ -98,7 +102,9 @@ void VerbsConnection::interrupt() const {
   if (!peers) return;
   state.peers = {peers->arrived, peers->released};
   const uint64_t passed = state.channel->arrived() + peers->arrived;
-  state.fruitless = std::exchange(state.passed, passed) == passed ? state.fruitless + 1 : 0;
+  const bool is_soon = now_ns() - state.interrupted_at_ns < kFruitless_ns;
+  state.fruitless = std::exchange(state.passed, passed) == passed && is_soon ? state.fruitless + 1 : 0;
+  state.interrupted_at_ns = now_ns();
   begin_handshake(state.socket.take(), {.path = state.path,
                                         .failure = state.channel->path_failure().message(),
                                         .was_last = state.fruitless > kMaxFruitless});
@@ -112,6 +118,7 @@ void VerbsConnection::finish_handshake() const {
   const auto farewell = state.handshake->farewell();
   state.socket = farewell ? PeerSocket(*farewell) : PeerSocket(state.handshake->take_socket());
   state.handshake.reset();
+  if (state.channel != nullptr && !state.channel->failure().ok()) return close();
   if (farewell && state.channel != nullptr) {
     state.failure = {};
     take_farewell();
@@ -124,12 +131,23 @@ void VerbsConnection::finish_handshake() const {
   if (!made.ok()) return;
   state.path = made.value().path;
   state.watch = std::move(made.value().watch);
-  state.description = fmt::format("{}, MTU {}, 1 queue pair", state.path, made.value().mtu);
+  state.description = describe_path(made.value().mtu);
   if (state.channel == nullptr)
     state.channel = std::make_unique<SlotChannel>(std::move(made.value().parts));
   else
     state.channel->resume(std::move(made.value().parts), state.peers);
   state.has_said = false;
+}
+
+std::string VerbsConnection::describe_path(uint32_t mtu) const {
+  const uint64_t pinned = pages_.outgoing->bytes() + pages_.incoming->bytes();
+  std::string text =
+      fmt::format("verbs, {}, MTU {}, 1 queue pair, {} KiB pinned", state_->path, mtu, pinned >> 10);
+  if (terms_.settings.service_level != 0)
+    text += fmt::format(", service level {}", terms_.settings.service_level);
+  if (const uint8_t of_packets = terms_.settings.traffic_class.value_or(0); of_packets != 0)
+    text += fmt::format(", traffic class {}", of_packets);
+  return text;
 }
 
 /// Both ends have agreed on it, so the peer is there.

@@ -68,7 +68,8 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     PortWatch watch;                       // of the channel's path
     FlowControl::Standing peers;           // when it was interrupted
     bool has_said = false;                 // to the peer, that this end is interrupted
-    int fruitless = 0;                     // interruptions since a message has passed
+    int fruitless = 0;                     // interruptions soon after another, with no message in between
+    int64_t interrupted_at_ns = 0;         // the last time
     uint64_t passed = 0;                   // messages, either way, at the last one
     Status failure;                        // to connect
     bool is_refused = false;
@@ -77,13 +78,15 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   };
 
   static constexpr int kMaxFruitless = 3;
+  static constexpr int64_t kFruitless_ns = 10'000'000'000;  // later ones are about something else
   bool connected() const { return (state_->channel != nullptr && state_->channel->works()) || advance(); }
   bool advance() const;
-  void close();
+  void close() const;
   void accept() const;
   void begin_handshake(Fd socket, LostPath lost) const;
   void check_port() const;
   void interrupt() const;
+  std::string describe_path(uint32_t mtu) const;
   void finish_handshake() const;
   Status cannot_go_on(const Status& why) const;
   bool take_farewell() const;

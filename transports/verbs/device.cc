@@ -85,7 +85,6 @@ bool Device::has_failed() {
 }
 
 Device::PortEvents Device::port_events(uint8_t port) {
-  read_events();
   const std::lock_guard lock(mutex_);
   const auto found = port_events_.find(port);
   return found != port_events_.end() ? found->second : PortEvents();

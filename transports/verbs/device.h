@@ -35,7 +35,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether it has failed for good, after which nothing completes. Reads the events that have come; while
   /// another thread does so, the answer may be old.
   bool has_failed();
-  /// What has happened to a port since the device was opened, likewise.
+  /// What has happened to a port since the device was opened, as far as has_failed() has read.
   struct PortEvents {
     int64_t down_since_ns = 0;  // 0: it is not down, as far as events say
     uint32_t gid_changes = 0;
@@ -94,7 +94,6 @@ class Devices {
   Result<std::shared_ptr<Device>> named(const std::string& name) const;
   /// Of the process: it outlives the devices.
   PathHistory& history() const { return history_; }
-  PinnedBytes& pinned() const { return pinned_; }
 
  private:
   Status open_all(const Library& verbs);

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <tuple>
 
@@ -101,9 +102,24 @@ Status Handshake::exchange_ports() {
 }
 
 Handshake::Connected Handshake::connected_over(PathAttempt& attempt, const VerbsPath& path) const {
-  const VerbsPath::PathEnd& own = terms_.dials ? path.dialler : path.acceptor;
-  return {attempt.take_parts(), text(path), path.mtu,
-          PortWatch(*devices_, own_ports_, own.port, own.gid, terms_.settings.give_up_us())};
+  return {attempt.take_parts(), text(path), path.mtu, watch_of(terms_.dials ? path.dialler : path.acceptor)};
+}
+
+PortWatch Handshake::watch_of(const VerbsPath::PathEnd& used) const {
+  const auto watched = [&](const VerbsPort& port) {
+    return PortWatch::WatchedPort{devices_->named(port.device).take(), port.number};
+  };
+  std::vector<PortWatch::WatchedPort> others;
+  for (const VerbsPort& port : own_ports_) {
+    const bool reaches = std::any_of(peers_ports_.begin(), peers_ports_.end(), [&](const VerbsPort& peer) {
+      return !address_pairs(port, peer).empty();
+    });
+    if (reaches && &port != &own_ports_[used.port]) others.push_back(watched(port));
+  }
+  const VerbsPort& port = own_ports_[used.port];
+  std::optional<Gid> gid;
+  if (used.gid >= 0) gid = port.gids[static_cast<size_t>(used.gid)];
+  return {watched(port), std::move(gid), std::move(others), terms_.settings.give_up_us()};
 }
 
 Status Handshake::no_address() const {

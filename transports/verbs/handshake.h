@@ -64,6 +64,7 @@ class Handshake {
   Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
   Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
   Connected connected_over(PathAttempt& attempt, const VerbsPath& path) const;
+  PortWatch watch_of(const VerbsPath::PathEnd& used) const;
   Status no_address() const;
   /// Why this is the path, once for each path that is new: as a warning if better ones have failed.
   void log_choice(const VerbsPath& path, bool is_new, const std::string& failures) const;

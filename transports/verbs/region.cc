@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-
 #include <cerrno>
 
 #include "base/log.h"

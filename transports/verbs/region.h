@@ -41,7 +41,10 @@ class Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  const PinnedRange& place() const { return place_; }
+  bool holds(const std::byte* at, uint64_t bytes) const {
+    return at >= place_.at && bytes <= place_.bytes &&
+           static_cast<uint64_t>(at - place_.at) <= place_.bytes - bytes;
+  }
   uint32_t local_key() const { return registered_->lkey; }
   uint32_t remote_key() const { return registered_->rkey; }
 

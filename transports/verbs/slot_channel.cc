@@ -81,11 +81,11 @@ std::shared_ptr<const Region> SlotChannel::region_to_post(const std::byte* data,
   return parts_.pair->user_regions().find(data, bytes);
 }
 
-/// A path that was lost since can_post() has no regions.
+/// Since can_post() the path may have been lost, or its regions given up.
 bool SlotChannel::post(const std::byte* data, size_t bytes, const Signature& signature) {
   if (!failure_.ok() || !has_free_slot()) return false;
   auto region = region_to_post(data, bytes);
-  const bool must_copy = region == nullptr && !works() && find_accessible(data, bytes);
+  const bool must_copy = region == nullptr && find_accessible(data, bytes);
   if (region == nullptr && !must_copy) return false;
   if (must_copy) std::memcpy(parts_.outgoing->slot(flow_.sent()) + 1, data, bytes);
   hand_over(bytes, signature, {must_copy ? nullptr : data, std::move(region), false});
@@ -265,6 +265,7 @@ void SlotChannel::recall_unsent(uint64_t from) {
 Status SlotChannel::abandon(const FlowControl::Standing& peers) {
   fail(flow_.resume(peers));
   if (!failure_.ok()) return failure_;
+  for (; delivered_ < peers.arrived; ++delivered_) posted(delivered_) = {};
   recall_unsent(peers.arrived);
   delivered_ = peers.arrived;
   return failure_;

@@ -25,7 +25,12 @@ Result<std::unique_ptr<SlotMemory>> SlotMemory::make(std::shared_ptr<Domain> dom
                                                      WrittenBy writer) {
   auto made = std::unique_ptr<SlotMemory>(new SlotMemory(std::move(domain), std::move(pages)));
   const Region::PinnedRange place{made->pages_->memory(), made->pages_->bytes()};
-  RONDO_TRY_ASSIGN(made->region_, made->domain_->register_memory(place, writer));
+  auto region = made->domain_->register_memory(place, writer);
+  const bool is_over_limit = region.status().code() == Code::InvalidUsage;
+  // Slots must be registered, the user's memory need not.
+  if (is_over_limit && made->domain_->user_regions().clear())
+    region = made->domain_->register_memory(place, writer);
+  RONDO_TRY_ASSIGN(made->region_, std::move(region));
   return made;
 }
 

@@ -1,48 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verbs/user_regions.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace rondo::verbs {
 
+/// Where it is, or the end. Under the lock.
+UserRegions::Pieces::iterator UserRegions::known(const ExportableMemory& piece) {
+  auto [at, end] = pieces_.equal_range(piece.begin);
+  while (at != end && at->second.number != piece.number) ++at;
+  return at != end ? at : pieces_.end();
+}
+
+/// Registering may take long: others copy meanwhile.
 void UserRegions::add(const ExportableMemory& piece) {
-  const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = pieces_.try_emplace(piece.begin);
-  if (!is_new && found->second.number == piece.number) return;
-  found->second = {piece.number, nullptr};
+  {
+    const std::lock_guard lock(mutex_);
+    if (known(piece) != pieces_.end()) return;
+    if (!when_freed(piece, weak_from_this(), [this, piece] { forget(piece); })) return;
+    pieces_.emplace(piece.begin, KnownPiece{piece.number, nullptr});
+  }
   auto made = register_({piece.begin, piece.bytes});
-  if (made.ok()) {
-    found->second.region = made.take();
-    log().debug("messages from {} bytes of registered memory leave from where they are", piece.bytes);
-  } else {
+  if (!made.ok()) {
     log().info("messages from {} bytes of registered memory are copied: {}", piece.bytes,
                made.status().message());
+    return;
   }
-  const bool is_alive = when_freed(piece, [self = weak_from_this(), piece] {
-    if (const auto regions = self.lock()) regions->forget(piece);
-  });
-  if (!is_alive) pieces_.erase(found);
+  log().debug("messages from {} bytes of registered memory leave from where they are", piece.bytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = known(piece); found != pieces_.end()) found->second.region = made.take();
 }
 
 std::shared_ptr<const Region> UserRegions::find(const std::byte* at, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto after = pieces_.upper_bound(at);
-  if (after == pieces_.begin()) return nullptr;
-  const auto& region = std::prev(after)->second.region;
-  if (region == nullptr) return nullptr;
-  const auto offset = static_cast<uint64_t>(at - region->place().at);
-  return offset <= region->place().bytes && bytes <= region->place().bytes - offset ? region : nullptr;
+  auto piece = pieces_.upper_bound(at);
+  for (int i = 0; piece != pieces_.begin() && i < kMaxOverlaps; ++i)
+    if (const auto& region = (--piece)->second.region; region != nullptr && region->holds(at, bytes))
+      return region;
+  return nullptr;
 }
 
-void UserRegions::clear() {
+bool UserRegions::clear() {
   const std::lock_guard lock(mutex_);
+  const bool had_any = std::any_of(pieces_.begin(), pieces_.end(),
+                                   [](const auto& piece) { return piece.second.region != nullptr; });
   pieces_.clear();
+  return had_any;
 }
 
 void UserRegions::forget(const ExportableMemory& piece) {
   const std::lock_guard lock(mutex_);
-  const auto found = pieces_.find(piece.begin);
-  if (found != pieces_.end() && found->second.number == piece.number) pieces_.erase(found);
+  if (const auto found = known(piece); found != pieces_.end()) pieces_.erase(found);
 }
 
 }  // namespace rondo::verbs

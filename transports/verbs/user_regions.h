@@ -17,22 +17,26 @@ class UserRegions : public std::enable_shared_from_this<UserRegions> {
   using Register = std::function<Result<std::unique_ptr<Region>>(const Region::PinnedRange& place)>;
   explicit UserRegions(Register registers) : register_(std::move(registers)) {}
 
-  /// Registers the piece, unless that was tried before. If it fails, messages from there are copied.
+  /// Registers the piece, unless that was tried before. If it fails, and until it is done, messages from
+  /// there are copied.
   void add(const ExportableMemory& piece);
   /// The region that holds these bytes; null if there is none.
   std::shared_ptr<const Region> find(const std::byte* at, size_t bytes);
-  void clear();
+  /// Gives all of them up, so that they may be added again. Whether there were any.
+  bool clear();
 
  private:
   struct KnownPiece {
     uint64_t number = 0;
     std::shared_ptr<const Region> region;  // null: it could not be registered
   };
+  using Pieces = std::multimap<const std::byte*, KnownPiece>;  // by address: they may overlap
+  Pieces::iterator known(const ExportableMemory& piece);
   void forget(const ExportableMemory& piece);
 
   const Register register_;
   std::mutex mutex_;
-  std::map<const std::byte*, KnownPiece> pieces_;  // by address
+  Pieces pieces_;
 };
 
 }  // namespace rondo::verbs

@@ -34,7 +34,12 @@ struct Posting {
            ends.dialler->zero_copy()->post(at, bytes, test::signature_of(1, 0));
   }
   void check_arrival(size_t bytes) const {
-    require(test::eventually([&] { return ends.acceptor->peek().has_value(); }), "nothing has arrived");
+    const auto has_arrived = [&] {
+      ends.dialler->look();
+      ends.acceptor->look();
+      return ends.acceptor->peek().has_value();
+    };
+    require(test::eventually(has_arrived), "nothing has arrived");
     const std::string fault = test::fault(*ends.acceptor->peek(), bytes, 1, 0);
     require(fault.empty(), fault);
     ends.acceptor->release();
@@ -76,7 +81,7 @@ TEST_CASE("ordinary memory can be posted while it is registered") {
 }
 
 TEST_CASE("a message whose path was lost before it was posted is copied") {
-  CHECK(in_process({{"_DEVICES", "roce:2"}}, [] {
+  CHECK(in_process({{"_DEVICES", "roce,roce"}}, [] {
           std::byte* const memory = allocate(kPostedBytes);
           const Posting posting(memory, kPostedBytes);
           ZeroCopy& sender = *posting.ends.dialler->zero_copy();
@@ -88,6 +93,8 @@ TEST_CASE("a message whose path was lost before it was posted is copied") {
                   }),
                   "still works");
           require(sender.post(memory, kPostedBytes, test::signature_of(1, 0)), "not posted");
+          std::memset(memory, 0, kPostedBytes);
+          posting.check_arrival(kPostedBytes);
         }) == "");
 }
 
@@ -124,6 +131,41 @@ TEST_CASE("RONDO_IB_BYTES bounds what is registered, and messages are copied bey
   });
   INFO(log);
   CHECK(log.find("RONDO_IB_BYTES is 1048576, of which ") != std::string::npos);
+}
+
+TEST_CASE("memory of the user's gives way to slots") {
+  CHECK(in_process({}, [] {
+          const auto devices = taken(verbs::Devices::open());
+          const std::string name = taken(devices->ports()).front().device;
+          const auto domain = taken(taken(devices->named(name))->domain(1, size_t{80} << 10));
+          std::byte* const memory = allocate(size_t{64} << 10);
+          domain->user_regions().add(*find_exportable(memory, 1));
+          require(domain->user_regions().find(memory, kPostedBytes) != nullptr, "not registered");
+          const auto pages = taken(verbs::SlotPages::make(kPostLayout));  // 36 KiB
+          const auto make = [&] { return SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Peer); };
+          const auto slots = taken(make());
+          require(domain->user_regions().find(memory, kPostedBytes) == nullptr, "still registered");
+          const auto more = taken(make());
+          require(make().status().code() == Code::InvalidUsage, "beyond the bound");
+        }) == "");
+}
+
+TEST_CASE("pieces that begin at the same address are each registered once") {
+  CHECK(in_process({}, [] {
+          std::vector<std::byte> memory(2 * kPostedBytes);
+          const AccessibleMemory whole(memory.data(), memory.size());
+          const AccessibleMemory half(memory.data(), kPostedBytes);
+          const Posting posting(memory.data(), memory.size());
+          const auto offer = [&](size_t bytes) {
+            posting.ends.dialler->zero_copy()->export_memory(*find_accessible(memory.data(), bytes));
+          };
+          for (const size_t bytes : {memory.size(), kPostedBytes}) offer(bytes);
+          const uint64_t regions = calls("reg_mr");
+          for (int i = 0; i < 3; ++i)
+            for (const size_t bytes : {memory.size(), kPostedBytes}) offer(bytes);
+          require(calls("reg_mr") == regions, "registered again");
+          require(posting.post(memory.data(), kPostedBytes + 1), "the longer one is hidden");
+        }) == "");
 }
 
 TEST_CASE("a posted message that was acknowledged and is lost fails the connection") {

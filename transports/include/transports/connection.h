@@ -81,8 +81,8 @@ class Connection {
   /// now and then by a thread that waits for something else: the peer may be what that waits for.
   virtual void look() {}
 
-  /// By which ports, addresses and the like the ends are connected, for a person; empty while there is
-  /// nothing to say.
+  /// By which transport, ports, addresses and the like the ends are connected, for a person; empty while
+  /// there is nothing to say beyond the transport.
   virtual std::string describe() const { return {}; }
 
   /// Whether the status is that both ends know that this transport cannot connect them, at first or any more.

@@ -30,6 +30,9 @@ Result<std::byte*> allocate_exportable(size_t bytes);
 /// Frees a piece, even if peers still have it mapped; false if it is not from allocate_exportable().
 bool free_exportable(void* begin);
 
+/// How many pieces are looked at for one that holds an address, since they may overlap.
+constexpr int kMaxOverlaps = 16;
+
 /// The piece that contains this whole range; nothing if none does, or if it cannot be exported because this
 /// process had few descriptors left when it was allocated.
 std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t bytes);
@@ -50,9 +53,9 @@ class AccessibleMemory {
 
 /// Whether the piece has not been freed, or, if it is an AccessibleMemory, that lives.
 bool is_alive(const ExportableMemory& piece);
-/// Has `action` run once the piece is no longer alive, before its memory goes, by the thread that ends it;
-/// false if it is not alive.
-bool when_freed(const ExportableMemory& piece, std::function<void()> action);
+/// Has `action` run once the piece is no longer alive, before its memory goes, by the thread that ends it, if
+/// `owner` lives then; it runs in this process alone. False if the piece is not alive.
+bool when_freed(const ExportableMemory& piece, std::weak_ptr<void> owner, std::function<void()> action);
 /// The number of pieces freed so far.
 uint64_t exportable_frees();
 
