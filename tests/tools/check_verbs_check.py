@@ -35,7 +35,8 @@ class VerbsCheck(unittest.TestCase):
             return done, json.load(file)
 
     def test_all_between_two_hosts_is_right_and_written_down(self):
-        done, report = self.run_check("--only", "hosts,collectives,kill,speed", "--rounds", "1")
+        done, report = self.run_check("--only", "hosts,collectives,kill,speed", "--rounds", "1",
+                                      "--iterations", "10")
         failed = [case["case"] for case in report["cases"] if not case["passed"]]
         # On one host, shared memory is chosen unasked.
         self.assertEqual(failed, ["verbs is chosen unasked"], done.stdout + done.stderr)

@@ -16,8 +16,9 @@ SHOWN_LINES = 30
 class Check:
     """What runs where, and what has come of it."""
 
-    def __init__(self, hosts, build, rounds):
-        self.hosts, self.build, self.rounds = hosts, build, rounds
+    def __init__(self, hosts, given):
+        self.hosts, self.build = hosts, os.path.abspath(given.build)
+        self.rounds, self.iterations = given.rounds, given.iterations
         self.results = {"hosts": {}, "cases": []}
         self.perf = self.program("bench/perf/rondo-perf")
 
@@ -55,6 +56,7 @@ def arguments(tree):
     parser.add_argument("--port", type=int, default=29600, help="ports of the first host from here on are used (29600)")
     parser.add_argument("--only", type=part_names, default=list(parts.ALL), metavar="PARTS", help="comma separated")
     parser.add_argument("--rounds", type=int, default=5, help="of speed, of which the medians count (5)")
+    parser.add_argument("--iterations", type=int, default=1000, help="of speed in a round, half of them calls (1000)")
     parser.add_argument("--output", default="verbs-check.json", metavar="FILE", help="(verbs-check.json)")
     return parser.parse_args(sys.argv[2:])
 
@@ -68,11 +70,10 @@ def commit(tree):
 def main():
     tree = sys.argv[1]
     given = arguments(tree)
-    build = os.path.abspath(given.build)
-    if not os.path.exists(os.path.join(build, "bench/perf/rondo-perf")):
-        print(f"verbs-check: {build} has no bench/perf/rondo-perf: tools/test builds build-test", file=sys.stderr)
+    check = Check(Hosts(given.hosts, given.remote, given.address or given.hosts[0], given.port), given)
+    if not os.path.exists(check.perf):
+        print(f"verbs-check: {check.build} has no bench/perf/rondo-perf: tools/test builds build-test", file=sys.stderr)
         return 2
-    check = Check(Hosts(given.hosts, given.remote, given.address or given.hosts[0], given.port), build, given.rounds)
     check.results.update(date=time.strftime("%Y-%m-%d"), commit=commit(tree))
     for name in given.only:
         print(f"== {name}", flush=True)

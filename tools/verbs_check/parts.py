@@ -19,7 +19,6 @@ for port in /sys/class/infiniband/*/ports/*; do
 done
 command -v ib_send_lat ib_write_bw || echo "perftest is not installed"
 """
-LATENCY_BYTES, BANDWIDTH_BYTES = 8, (65536, 1 << 20)
 
 
 def hosts(check):
@@ -86,41 +85,56 @@ def measured(check, options):
     return {row["bytes"]: (row["out_of_place_us"], row["algbw"]) for row in rows}
 
 
-def perftest(check, program, options, number):
-    """A figure of perftest's between the hosts; None if it cannot be had."""
-    script = f"command -v {program} > /dev/null || exit 77\nif [ $RANK = 0 ]; then {program} {options}\n" \
-             f"else sleep 3; {program} {options} {check.hosts.address}; fi"
-    ended = check.hosts.run_job(script, 120)
+def perftest(check, options, column):
+    """A figure of a program of perftest's between the hosts; None if it cannot be had."""
+    program = options.split()[0]
+    script = f"command -v {program} > /dev/null || exit 77\nif [ $RANK = 0 ]; then {options}\n" \
+             f"else sleep 6; {options} {check.hosts.address}; fi"
+    ended = check.hosts.run_job(script, 200)
     found = re.findall(r"^ *\d+ +\d+ +(.*)$", ended[1].output, re.M)
-    return float(found[-1].split()[number]) if ended[1].status == 0 and found else None
+    return float(found[-1].split()[column]) if ended[1].status == 0 and found else None
+
+
+WAYS = {"verbs": "--transport verbs", "verbs, registered": "--transport verbs -R 2", "tcp": "--transport tcp"}
+SIZES = ("-b 8 -e 64K -f 8192", "-b 1M -e 1M")
+
+
+def beside(iterations):
+    """Requests to perftest, for its typical latency in us and its average bandwidth in Gbit/s."""
+    few = f"-n {iterations}"
+    rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {few}", 2), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {few}", 2)}
+    for size in (65536, 1 << 20):
+        for option in ("", " -b"):
+            rows[f"ib_write_bw{option} {size}"] = (f"ib_write_bw{option} -s {size} {few} --report_gbits", 1)
+    return rows
 
 
 def speed(check):
-    """send_recv and all_reduce over verbs, with and without registered memory, and over tcp, in turn."""
-    sizes = f"-b {LATENCY_BYTES} -e {BANDWIDTH_BYTES[-1]} -f 2 -n 50 -w 10"
-    ways = {"verbs": "--transport verbs", "verbs, registered": "--transport verbs -R 2", "tcp": "--transport tcp"}
-    found = {}
+    """send_recv and all_reduce over verbs, with and without registered memory, over tcp, and perftest, in turn."""
+    found, others = {}, {}
+    calls = f"-n {check.iterations // 2} -w {max(1, check.iterations // 10)}"
     for _ in range(check.rounds):
-        for way, words in ways.items():
-            for collective in ("send_recv", "all_reduce"):
-                for size, figures in measured(check, f"{collective} {words} {sizes}").items():
-                    found.setdefault((collective, way, size), []).append(figures)
-    rows = [{"collective": collective, "way": way, "bytes": size,
-             "us": statistics.median(us for us, _ in all_of), "algbw": statistics.median(bw for _, bw in all_of)}
-            for (collective, way, size), all_of in found.items()]
-    check.results["speed"] = rows
-    latency = perftest(check, "ib_send_lat", f"-s {LATENCY_BYTES}", 2)  # the typical one
-    bandwidths = {size: perftest(check, "ib_write_bw", f"-s {size} --report_gbits", 1) for size in BANDWIDTH_BYTES}
-    check.results["perftest"] = {"ib_send_lat_us": latency, "ib_write_bw_Gbps": bandwidths}
-    print(f"{'':12}{'bytes':>10}" + "".join(f"{way:>22}" for way in ways))
-    for collective in ("send_recv", "all_reduce"):
-        for size in sorted({row["bytes"] for row in rows if row["collective"] == collective}):
-            figures = {row["way"]: row for row in rows if (row["collective"], row["bytes"]) == (collective, size)}
-            print(f"{collective:12}{size:>10}" + "".join(
-                f"{figures[way]['us']:>11.1f} us{figures[way]['algbw']:>6.2f}GB/s" if way in figures else f"{'-':>22}"
-                for way in ways))
-    print("perftest: " + ("not installed, or it failed" if latency is None else
-                          f"ib_send_lat {latency} us; ib_write_bw, Gbit/s: {bandwidths}"))
+        for collective in ("send_recv", "all_reduce"):
+            for way, words in WAYS.items():
+                for sizes in SIZES:
+                    for size, figures in measured(check, f"{collective} {words} {sizes} {calls}").items():
+                        found.setdefault((collective, size, way), []).append(figures)
+        for name, (options, column) in beside(check.iterations).items():
+            figure = perftest(check, options, column)
+            if figure is None:  # so it is not installed, or does not work here
+                break
+            others.setdefault(name, []).append(figure)
+    check.results["speed"] = [
+        {"collective": collective, "bytes": size, "way": way, "us": statistics.median(us for us, _ in all_of),
+         "algbw": statistics.median(bandwidth for _, bandwidth in all_of)}
+        for (collective, size, way), all_of in found.items()]
+    check.results["perftest"] = {name: statistics.median(all_of) for name, all_of in others.items()}
+    for row in check.results["speed"]:
+        print(f"{row['collective']:12}{row['bytes']:>9}  {row['way']:20}{row['us']:>12.1f} us{row['algbw']:>9.3f} GB/s")
+    for name, figure in check.results["perftest"].items():
+        print(f"{name:43}{figure:>12.1f} us" if "lat" in name else f"{name:43}{'':15}{figure / 8:>9.3f} GB/s")
+    if not others:
+        print("perftest is not installed, or it failed")
 
 
 ALL = {part.__name__: part for part in (hosts, probes, collectives, kill, speed)}

@@ -135,7 +135,7 @@ Result<BandwidthBound> ring_bound(const TopologyGraph& graph, std::span<const in
 
 namespace {
 
-/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below some 300 MiB.
+/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below 64 MiB.
 Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
   constexpr int64_t kMaxGpus = 96, kMaxWays = 150'000;  // of a host; NVL72 has 72 and 93,312
   std::map<int, int64_t> of_host, switches;
