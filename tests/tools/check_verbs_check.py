@@ -59,6 +59,11 @@ class VerbsCheck(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("there is no part 'sped': the parts are hosts, probes, collectives, kill, speed", done.stderr)
 
+    def test_a_report_that_cannot_be_written_is_refused_first(self):
+        done, _ = self.run_check("--output", os.path.join(self.folder, "none", "report.json"))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "report.json cannot be written: .*/none is not a folder")
+
     def test_a_folder_without_programs_is_refused(self):
         done, _ = self.run_check("--build", self.folder)
         self.assertEqual(done.returncode, 2)

@@ -71,16 +71,23 @@ def main():
     tree = sys.argv[1]
     given = arguments(tree)
     check = Check(Hosts(given.hosts, given.remote, given.address or given.hosts[0], given.port), given)
+    folder = os.path.dirname(os.path.abspath(given.output))
+    if not os.access(folder, os.W_OK):
+        print(f"verbs-check: {given.output} cannot be written: {folder} is not a folder that this user may change",
+              file=sys.stderr)
+        return 2
     if not os.path.exists(check.perf):
         print(f"verbs-check: {check.build} has no bench/perf/rondo-perf: tools/test builds build-test", file=sys.stderr)
         return 2
     check.results.update(date=time.strftime("%Y-%m-%d"), commit=commit(tree))
-    for name in given.only:
-        print(f"== {name}", flush=True)
-        parts.ALL[name](check)
     with open(given.output, "w", encoding="utf-8") as file:
-        json.dump(check.results, file, indent=1)
-        file.write("\n")
+        try:
+            for name in given.only:
+                print(f"== {name}", flush=True)
+                parts.ALL[name](check)
+        finally:
+            json.dump(check.results, file, indent=1)
+            file.write("\n")
     failed = sum(not case["passed"] for case in check.results["cases"])
     print(f"{given.output} has all of it\n{len(check.results['cases']) - failed} passed, {failed} failed")
     return 1 if failed else 0

@@ -35,6 +35,16 @@ class IdlePair {
   void look_for_ms(int64_t ms) {
     for (const Deadline deadline = Deadline::in_ms(ms); !deadline.passed();) look();
   }
+  /// The path is the same after something has happened and, soon, been undone.
+  void stay_after(const std::string& event, const std::string& undone) {
+    const std::string before = path();
+    command(event);
+    look_for_ms(100);
+    command(undone);
+    look_for_ms(100);
+    talk();
+    test::require(path() == before, path());
+  }
   /// A message goes either way.
   void talk() {
     for (auto [from, to] :
@@ -86,27 +96,13 @@ TEST_CASE("an idle connection leaves a GID that has moved") {
 }
 
 TEST_CASE("a GID that comes back soon disturbs nothing") {
-  CHECK(log_of({{"_GIDS", "v2 10.9.%p.%h lo;v2 10.8.%p.%h lo"}}, [] {
-          IdlePair pair;
-          const std::string before = pair.path();
-          command("gid_move 0/rondo_0:1 0 1");
-          pair.look_for_ms(100);
-          command("gid_move 0/rondo_0:1 1 0");
-          pair.look_for_ms(100);
-          test::require(pair.path() == before, pair.path());
-          pair.talk();
-        }) == "");
+  CHECK(log_of({{"_GIDS", "v2 10.9.%p.%h lo;v2 10.8.%p.%h lo"}},
+               [] { IdlePair().stay_after("gid_move 0/rondo_0:1 0 1", "gid_move 0/rondo_0:1 1 0"); }) == "");
 }
 
 TEST_CASE("a port that blinks disturbs nothing if the other one does not reach the peer") {
   CHECK(log_of({{"_DEVICES", "roce,ib"}}, [] {
-          IdlePair pair("rondo_0:1");
-          const std::string before = pair.path();
-          command("port_down 0/rondo_0:1");
-          pair.look_for_ms(100);
-          command("port_up 0/rondo_0:1");
-          pair.talk();
-          test::require(pair.path() == before, pair.path());
+          IdlePair("rondo_0:1").stay_after("port_down 0/rondo_0:1", "port_up 0/rondo_0:1");
         }) == "");
 }
 
