@@ -281,6 +281,33 @@ TEST_CASE("what is not a forest of the graph is named") {
   }
 }
 
+TEST_CASE(
+    "72 GPUs below 18 NVSwitches send straight to each other at 99.9% of the bound, links missing or not") {
+  RandomChoices random(test_seed(6));
+  for (const int missing_percent : {0, 1, 5, 30}) {
+    CAPTURE(missing_percent);
+    constexpr int kGpus = 72, kSwitches = 18;
+    std::vector<TopologyNode> nodes;
+    std::vector<TopologyLink> links;
+    for (int dev = 0; dev != kGpus; ++dev) nodes.push_back(gpu_node(dev));
+    for (int i = 0; i != kSwitches; ++i) {
+      nodes.push_back(other_node(NodeKind::NvSwitch, "nvswitch" + std::to_string(i)));
+      for (int dev = 0; dev != kGpus; ++dev) {
+        if (random.chance(missing_percent)) continue;
+        const int width = missing_percent == 30 ? random.between(1, 3) : 1;
+        links.push_back({dev, kGpus + i, LinkClass::NvLink, width, width * int64_t{40'100'000}});
+        links.push_back({kGpus + i, dev, LinkClass::NvLink, width, width * int64_t{40'100'000}});
+      }
+    }
+    const TopologyGraph graph(std::move(nodes), std::move(links));
+    const Forest forest = forest_of(graph, {.max_flows = 1000, .max_time = std::chrono::minutes(5)});
+    CHECK(forest.depth() == 1);
+    CHECK_FALSE(forest.stopped);
+    const auto bound = bandwidth_bound(graph, graph.gpus(), CollectiveKind::AllGather);
+    CHECK(reaches(forest.bus_kBps, bound.value().ceiling, 999));
+  }
+}
+
 TEST_CASE("of many GPUs below an NVSwitch each sends straight to each, and of too many there is no plan") {
   const auto switched = [](int gpus) {
     std::vector<TopologyNode> nodes;

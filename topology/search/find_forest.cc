@@ -7,6 +7,7 @@
 
 #include "balance.h"
 #include "compact_graph.h"
+#include "direct_ways.h"
 #include "forest_size.h"
 #include "limit/bound.h"
 #include "limit/usable_links.h"
@@ -33,16 +34,22 @@ class ForestSearch {
       best_.stopped = true;
       return std::move(best_);
     }
+    if (std::ssize(gpus_) > kMaxExactGpus) keep_direct_ways();
     for (const bool pool : {true, false}) {
       const CompactGraph compact = compact_graph(graph_, gpus_, usable_, pool);
       keep_better(search(compact, bound));
       if (!compact.pooled) break;
     }
-    best_.stopped = stopped_ || limit_.over();
+    const bool over = stopped_ || limit_.over();
+    if (over && std::ssize(gpus_) <= kMaxExactGpus) keep_direct_ways();
+    best_.stopped = over;
     return std::move(best_);
   }
 
  private:
+  /// Of more, a forest at 99.9% of the bound ends the search, which would need seconds for the rest.
+  static constexpr int64_t kMaxExactGpus = 32;
+
   /// So that a search stays below 64 MiB: what it keeps of a tree is a number for each pair of GPUs, and a
   /// way between them is one by each NVSwitch.
   bool is_searchable() const {
@@ -53,6 +60,13 @@ class ForestSearch {
       if (node.kind == NodeKind::NvSwitch) most = std::max(most, ++switches[node.host]);
     const int64_t gpus = std::ssize(gpus_);
     return gpus <= kMaxGpus && gpus * gpus * most <= kMaxWays;
+  }
+
+  void keep_direct_ways() {
+    std::vector<Tree> trees = direct_ways(graph_, gpus_, usable_);
+    if (trees.empty()) return;
+    auto forest = evaluated(1, std::move(trees));
+    if (forest.ok()) keep_better(forest.take());
   }
 
   void keep_better(std::optional<Forest> found) {

@@ -22,6 +22,7 @@ struct ForestOptions {
   std::chrono::nanoseconds max_time = std::chrono::milliseconds(700);
 };
 
+/// More than 32 GPUs that NVSwitches join are content with 99.9% of the bound, which trees of depth 1 reach.
 /// Clusters of more than 128 GPUs, and machines whose GPUs have more than 150,000 ways through NVSwitches,
 /// get the shortest ways, `stopped` unless they reach the bound; more than 256 GPUs are Unsupported.
 ///
