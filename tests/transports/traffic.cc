@@ -96,17 +96,27 @@ bool Talker::send() {
   return true;
 }
 
+constexpr std::byte kUntouched{0xa5};
+constexpr std::byte kPoison{0x5a};
+
+/// As an owner may once messages are flushed.
+void Talker::poison_posted() {
+  if (poisoned_ == sent_ || !connection_.flushed()) return;
+  std::byte* const begin = posted_->data();
+  std::fill(begin + poisoned_ * connection_.slot_bytes(), begin + sent_ * connection_.slot_bytes(), kPoison);
+  poisoned_ = sent_;
+}
+
 bool Talker::post(size_t bytes) {
   ZeroCopy* const zero_copy = connection_.zero_copy();
   if (zero_copy == nullptr) return false;
+  poison_posted();
   std::byte* const place = posted_->data() + sent_ * connection_.slot_bytes();
   zero_copy->export_memory(posted_->exportable());
   if (!zero_copy->can_post(place, bytes)) return false;
   fill(place, bytes, out_seed_, sent_);
   return zero_copy->post(place, bytes, signature_of(out_seed_, sent_));
 }
-
-constexpr std::byte kUntouched{0xa5};
 
 /// One time in three, a message whose length or signature differs from the one that arrives.
 void Talker::expect() {
