@@ -245,7 +245,8 @@ def fabric_warnings(log):
 class Fabrics(unittest.TestCase):
     """RoCE between hosts, on the stand-in for libibverbs, which is first in LD_LIBRARY_PATH."""
 
-    def run_perf(self, words=("all_reduce", "-e", "64K"), of_hosts=({}, {}), command=None, **variables):
+    def run_perf(self, words=("all_reduce", "-e", "64K"), of_hosts=({}, {}), command=None, own_gpus=False,
+                 **variables):
         """Two ranks on each of two hosts; names of variables in one word are the stand-in's, which gets the command
         once the first result is there. Returns what all have printed to standard error, and the transports that were
         used."""
@@ -263,7 +264,7 @@ class Fabrics(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
             os.makedirs(f"{folder}/sys/class/infiniband/rondo_0")
             ended = start(hosts, 2, [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"],
-                          meanwhile=disturb,
+                          own_gpus=own_gpus, meanwhile=disturb,
                           of_hosts=[dict(named(of_hosts[i]), RONDO_STANDIN_VERBS_HOST=str(i)) for i in (0, 1)],
                           RONDO_SECRET="correct horse", SYSFS_PATH=f"{folder}/sys", RONDO_STANDIN_VERBS=folder,
                           **named(variables))
@@ -354,6 +355,17 @@ class Fabrics(unittest.TestCase):
         log, used = self.run_perf(of_hosts=({"RONDO_IB_PKEY": "0x8001"}, {"RONDO_IB_PKEY": "0x8003"}))
         self.assertEqual(used, {"failed"})
         self.assertRegex(log, r"RONDO_IB_PKEY is 0x000[13] at this end and 0x000[13] at the other")
+
+
+class GpuFabrics(unittest.TestCase):
+    run_perf = Fabrics.run_perf
+
+    def test_messages_of_gpus_leave_from_memory_that_gpus_fill(self):
+        log, used = self.run_perf(("all_reduce,all_to_all,sendrecv", "--memory", "cuda", "-e", "64K"), own_gpus=True,
+                                  of_hosts=({"RONDO_LOG": "debug"}, {"RONDO_LOG": "debug"}))
+        self.assertEqual(fabric_warnings(log), [])
+        self.assertIn("verbs", "".join(used), log)
+        self.assertRegex(log, r"messages from \d+ bytes of registered memory leave from where they are")
 
 
 class Plugins(unittest.TestCase):

@@ -64,7 +64,7 @@ class Talker {
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
   uint64_t expectations_ = 0;
-  uint64_t poisoned_ = 0;  // of those sent, whose memory was changed after they were flushed
+  uint64_t poisoned_ = 0;                   // of those sent, whose memory was changed after they were flushed
   std::unique_ptr<ExportedMemory> posted_;  // a separate buffer for each message, kept until the end
   std::vector<std::byte> place_;            // destination of the expected message
   std::string fault_;

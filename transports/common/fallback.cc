@@ -83,6 +83,10 @@ bool FallbackConnection::post(const std::byte* data, size_t bytes, const Signatu
   return is_posted;
 }
 
+std::optional<size_t> FallbackConnection::held() const {
+  return used().zero_copy() == nullptr ? std::nullopt : used().zero_copy()->held();
+}
+
 /// What the first has received comes before.
 void FallbackConnection::expect(std::byte* place, size_t bytes, const Signature& signature) {
   if (second_ != nullptr && first_->peek()) return;

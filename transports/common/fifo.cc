@@ -64,13 +64,18 @@ void FifoReceiver::take() {
   arrival_ = Arrival{data, bytes, &signature_};
 }
 
-void FifoReceiver::release() {
+void FifoReceiver::keep() {
   assert(arrival_);
   arrival_.reset();
   ++received_;
   if (++index_ == fifo_.slots) index_ = 0;
+}
+
+void FifoReceiver::return_all_but(uint64_t latest) {
+  if (latest >= kept()) return;
+  returned_ = received_ - latest;
   // Pairs with the acquire load in FifoSender::load_released(): the slot is read before it is reused.
-  std::atomic_ref(fifo_.released->value).store(received_, std::memory_order_release);
+  std::atomic_ref(fifo_.released->value).store(returned_, std::memory_order_release);
   wake(fifo_.released->asleep);
 }
 

@@ -84,7 +84,15 @@ class FifoReceiver {
   /// Index of the current arrival's slot.
   uint64_t index() const { return index_; }
   /// Returns the current arrival's slot to the sender.
-  void release();
+  void release() {
+    keep();
+    return_all_but(0);
+  }
+  /// Goes on to the next arrival, before the slot of this one is returned.
+  void keep();
+  /// Returns the slots of kept arrivals, but for the latest ones.
+  void return_all_but(uint64_t latest);
+  uint64_t kept() const { return received_ - returned_; }
 
   /// What to wait on until the next message arrives; empty while one is here.
   Awaited awaited() const;
@@ -108,7 +116,8 @@ class FifoReceiver {
   uint64_t ready_before() const;
 
   FifoLayout fifo_;
-  uint64_t received_ = 0;  // messages released
+  uint64_t received_ = 0;  // messages kept or released
+  uint64_t returned_ = 0;  // of which slots have been returned
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
   // Copied from the header when it was checked, so the sender can no longer change it.

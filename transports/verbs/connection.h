@@ -54,6 +54,9 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override {
     return state_->channel != nullptr && state_->channel->post(data, bytes, signature);
   }
+  std::optional<size_t> held() const override {
+    return state_->channel != nullptr ? state_->channel->sent() - state_->channel->delivered() : 0;
+  }
   void cancel() override;
 
  private:

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "in_process.h"
 #include "process.h"
+#include "relayed.h"
 #include "transports/fallback.h"
 
 namespace rondo::verbs_test {
@@ -23,6 +24,26 @@ std::vector<Ends> quick_ends() {
   std::vector<Ends> all(1);
   all[0].dialler = all[0].connect(failover_row(), test::small_params(), true).take();
   all[0].acceptor = all[0].connect(failover_row(), test::small_params(), false).take();
+  return all;
+}
+
+/// Goes on over tcp.
+std::vector<Ends> with_tcp(std::vector<Ends> all) {
+  const auto second = std::make_shared<Ends>();
+  const auto over_tcp = [&](std::unique_ptr<Connection> first, bool dials) {
+    return std::make_unique<FallbackConnection>(std::move(first), [second, dials](const Status&) {
+      return second->connect(*transport_by_name("tcp").value(), test::small_params(), dials);
+    });
+  };
+  all[0].dialler = over_tcp(std::move(all[0].dialler), true);
+  all[0].acceptor = over_tcp(std::move(all[0].acceptor), false);
+  return all;
+}
+
+/// As GPUs use them.
+std::vector<Ends> relayed(std::vector<Ends> all) {
+  for (std::unique_ptr<Connection>* const end : {&all[0].dialler, &all[0].acceptor})
+    *end = std::make_unique<RelayedConnection>(std::move(*end), test::small_params());
   return all;
 }
 
@@ -118,20 +139,26 @@ TEST_CASE("where no port is left, another transport carries the rest") {
   for (const char* seed : {"0", "1", "2"})
     for (const uint64_t before : {1, 2, 50, 199})
       CHECK(in_process({{"_SEED", seed}}, [&] {
-              std::vector<Ends> all = quick_ends();
-              Ends second;
-              const auto over_tcp = [&](std::unique_ptr<Connection> first, bool dials) {
-                return std::make_unique<FallbackConnection>(
-                    std::move(first), [&second, dials](const Status&) {
-                      return second.connect(*transport_by_name("tcp").value(), test::small_params(), dials);
-                    });
-              };
-              all[0].dialler = over_tcp(std::move(all[0].dialler), true);
-              all[0].acceptor = over_tcp(std::move(all[0].acceptor), false);
               const std::string failure =
-                  converse_through(std::move(all), 200, before, "port_down 0/rondo_0:1");
+                  converse_through(with_tcp(quick_ends()), 200, before, "port_down 0/rondo_0:1");
               require(failure.empty(), failure);
             }) == "");
+}
+
+TEST_CASE("messages of a GPU leave from its FIFO, which is returned once they have, whatever fails") {
+  for (const char* seed : {"0", "1", "2"})
+    for (const char* devices : {"roce", "roce:2"})
+      for (const char* event : {"", "port_down 0/rondo_0:1"})
+        CHECK(in_process({{"_SEED", seed}, {"_DEVICES", devices}}, [&] {
+                std::vector<Ends> all = with_tcp(quick_ends());
+                require(
+                    test::eventually([&] { return all[0].dialler->acquire() && all[0].acceptor->acquire(); }),
+                    "not connected");
+                const uint64_t regions = calls("reg_mr");
+                const std::string failure = converse_through(relayed(std::move(all)), 200, 50, event);
+                require(failure.empty(), failure);
+                if (*event == '\0') require(calls("reg_mr") == regions + 2, "not registered once an end");
+              }) == "");
 }
 
 TEST_CASE("without a port that is up both ends say so") {

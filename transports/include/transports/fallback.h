@@ -37,6 +37,7 @@ class FallbackConnection final : public Connection, public ZeroCopy {
   void export_memory(const ExportableMemory& memory) override;
   PostMode post_mode(const std::byte* data, size_t bytes) const override;
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+  std::optional<size_t> held() const override;
   void expect(std::byte* place, size_t bytes, const Signature& signature) override;
   bool intact() const override;
   void stop_reading() override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relay: carries messages between a pair of FIFOs, which a GPU's blocks fill and empty, and a Connection,
-// which they cannot use. pump() runs on the Connection's thread.
+// which they cannot use. Where it can, the Connection sends from the outgoing FIFO itself, whose slots are
+// then returned to the GPU once their bytes have left. pump() runs on the Connection's thread.
 #pragma once
 
 #include "schedule/fifo_layout.h"

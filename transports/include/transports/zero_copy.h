@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/exportable.h"
 #include "base/signature.h"
@@ -35,6 +36,9 @@ class ZeroCopy {
   /// Sends `bytes` (at most slot_bytes()) at `data` without copying them to a slot; false if it cannot, or if
   /// no slot is free now. The bytes must stay unchanged until flushed().
   virtual bool post(const std::byte* data, size_t bytes, const Signature& signature) = 0;
+  /// How many of the latest messages may still be read from where they are, so that the bytes of those before
+  /// may change; empty if only flushed() tells.
+  virtual std::optional<size_t> held() const { return std::nullopt; }
 
   // The receiving end:
 
