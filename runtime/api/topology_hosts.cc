@@ -30,11 +30,8 @@ Result<Machine> machine_of_statement(std::string_view statement, const std::stri
   return machine_of_host_kind(statement, source);
 }
 
-/// What every rank says first: other calls are told apart by the mark, and lengths come only from this one.
+/// What every rank says first.
 struct Opening {
-  static constexpr uint64_t kMark = 0x72'6e'64'74'6f'70'6f'31;
-
-  uint64_t mark = kMark;
   uint64_t statement_bytes;
   int64_t p2p_below_switches;
 };
@@ -88,8 +85,6 @@ class HostSurvey {
     RONDO_TRY(all_gather(&own, openings_.data(), sizeof(own)));
     for (int rank = 0; rank != communicator_.size(); ++rank) {
       const Opening& opening = openings_[static_cast<size_t>(rank)];
-      if (opening.mark != Opening::kMark)
-        return error(Code::Mismatch, "ranks disagree: rank {} called all_gather()", rank);
       if (opening.p2p_below_switches != openings_[0].p2p_below_switches)
         return error(Code::Mismatch,
                      "ranks disagree: config->p2p_below_switches is {} at rank 0 and {} at rank {}",
@@ -101,10 +96,7 @@ class HostSurvey {
   Result<std::string> from(int speaker, const std::string& own) {
     std::string statement = own;
     statement.resize(openings_[static_cast<size_t>(speaker)].statement_bytes);
-    RONDO_TRY(submit(communicator_,
-                     {Kind::Broadcast, statement.data(), statement.data(), statement.size(), RONDO_UINT8,
-                      CallRequest::kNoOp, speaker},
-                     nullptr));
+    RONDO_TRY(make_call(Kind::Broadcast, statement.data(), statement.data(), statement.size(), speaker));
     return statement;
   }
 
@@ -118,7 +110,20 @@ class HostSurvey {
   }
 
   Status all_gather(const void* own, void* all, size_t bytes) {
-    return submit(communicator_, {Kind::AllGather, own, all, bytes, RONDO_UINT8}, nullptr);
+    return make_call(Kind::AllGather, own, all, bytes, 0);
+  }
+
+  /// Of bytes. Ranks that make another call are told of rondo_topology_detect_all().
+  Status make_call(Kind kind, const void* send, void* recv, size_t bytes, int root) {
+    Call call;
+    call.kind = kind;
+    call.send = send;
+    call.recv = recv;
+    call.count = bytes;
+    call.type = CallType::of(ElementType::UInt8);
+    call.root = root;
+    call.purpose = CallPurpose::DetectHosts;
+    return submit({.communicator = &communicator_, .what = std::move(call)});
   }
 
   Communicator& communicator_;

@@ -20,9 +20,20 @@ std::string op_text(const Signature& s) {
   return s.op == kPremulSum ? "pre-multiplied sum" : "user-defined operation";
 }
 
+const char* function_of(CallPurpose purpose) {
+  switch (purpose) {
+    case CallPurpose::Collective: break;
+    case CallPurpose::Split: return "rondo_split() or rondo_duplicate()";
+    case CallPurpose::DetectHosts: return "rondo_topology_detect_all()";
+  }
+  return "?";
+}
+
 }  // namespace
 
 std::string describe(const Signature& s) {
+  if (s.purpose != CallPurpose::Collective)
+    return fmt::format("{}, call {}", function_of(s.purpose), s.sequence);
   std::string text(collective_name(s.kind));
   if (s.varying) text += "_v";
   const char* where = s.on_gpu != 0 ? " on GPUs" : "";

@@ -53,6 +53,7 @@ Signature Call::signature() const {
   signature.kind = kind;
   signature.varying = varying ? 1 : 0;
   signature.on_gpu = place.on_gpu ? 1 : 0;
+  signature.purpose = purpose;
   return signature;
 }
 

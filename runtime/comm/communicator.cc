@@ -44,7 +44,7 @@ Result<ConnectionParams> params_from_settings() {
 }
 
 /// Whether its plan serves every call with the same key.
-bool is_like_others(const Call& call) { return !call.varying && !call.is_internal; }
+bool is_like_others(const Call& call) { return !call.varying && !call.is_internal(); }
 
 void warn_of_unknown_variables() {
   static std::once_flag once;

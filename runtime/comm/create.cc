@@ -67,7 +67,7 @@ Result<std::vector<ColorAndKey>> gather_choices(Communicator& parent, ColorAndKe
   call.recv = choices.data();
   call.count = 2;
   call.type = CallType::of(ElementType::Int32);
-  call.is_internal = true;
+  call.purpose = CallPurpose::Split;
   RONDO_TRY(submit({.communicator = &parent, .what = std::move(call)}));  // in order, after queued calls
   return choices;
 }

@@ -78,7 +78,7 @@ uint64_t Selector::marked(uint64_t hash) const {
 
 Selector::ForcedChoice Selector::forced(const Call& call) const {
   const auto found = forced_.find(call.kind);
-  if (found == forced_.end() || call.is_internal) return {};
+  if (found == forced_.end() || call.is_internal()) return {};
   const ForcedChoice& forced = found->second;
   const bool is_of_other_memory =
       !forced.executor.empty() && is_of_gpus(forced.executor) != call.place.on_gpu;

@@ -8,6 +8,7 @@
 
 #include "catch.h"
 #include "exchange.h"
+#include "rondo/topology.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -62,6 +63,20 @@ const std::vector<Disagreement>& disagreements() {
       {"a barrier and a sum",
        [](rondo_comm_t comm, int, bool odd) { return odd ? rondo_barrier(comm, nullptr) : sum(comm, 9); },
        {"barrier()", "all_reduce("}},
+      {"a gather of as many bytes as detection begins with",
+       [](rondo_comm_t comm, int, bool odd) {
+         if (odd) return rondo_all_gather(from(), to(), 16, RONDO_UINT8, comm, nullptr);
+         rondo_topology_t topology = nullptr;
+         return rondo_topology_detect_all(&topology, comm, nullptr);
+       },
+       {"rondo_topology_detect_all(), call 1", "all_gather(count=16, uint8), call 1"}},
+      {"a split and a sum",
+       [](rondo_comm_t comm, int rank, bool odd) {
+         if (!odd) return sum(comm, 9);
+         rondo_comm_t part = nullptr;
+         return rondo_split(comm, 0, rank, &part, nullptr);
+       },
+       {"rondo_split() or rondo_duplicate(), call 1", "all_reduce(count=9"}},
       {"root",
        [](rondo_comm_t comm, int, bool odd) {
          return rondo_broadcast(from(), to(), 9, RONDO_INT32, odd ? 1 : 0, comm, nullptr);

@@ -14,6 +14,9 @@ namespace rondo {
 
 class Status;
 
+/// What a call is made for: itself, or a function of the C API that is more than a collective.
+enum class CallPurpose : uint8_t { Collective, Split, DetectHosts };
+
 struct Signature {
   uint64_t count = 0;       // elements, as passed by the caller; _v forms: of this message
   uint64_t plan = 0;        // how the call is executed: hash of algorithm, channels and chunk bytes
@@ -25,7 +28,7 @@ struct Signature {
   CollectiveKind kind = CollectiveKind::Barrier;
   uint8_t varying = 0;  // 1: the _v form
   uint8_t on_gpu = 0;   // 1: runs on the ranks' GPUs
-  uint8_t reserved = 0;
+  CallPurpose purpose = CallPurpose::Collective;
 
   friend bool operator==(const Signature& a, const Signature& b);
 };

@@ -46,9 +46,10 @@ struct Call {
   Blocks send_blocks;  // _v: if the kind sends one block per rank
   Blocks recv_blocks;  // _v: if the kind receives one block per rank
   CallPlace place;
-  bool is_internal =
-      false;  // made by the runtime itself: what the user requested for the kind does not apply
+  CallPurpose purpose = CallPurpose::Collective;
 
+  /// Made by the runtime itself: what the user requested for the kind does not apply.
+  bool is_internal() const { return purpose != CallPurpose::Collective; }
   Shape shape(int nranks, int group = 1) const;
   /// The unit that a message may not split: an element. Unless they are reduced, elements of a user's type
   /// are treated as bytes.
