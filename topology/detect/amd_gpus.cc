@@ -8,10 +8,9 @@
 namespace rondo {
 namespace {
 
-constexpr const char* kAmd = "0x1002";
 constexpr const char* kKfdNodes = "class/kfd/kfd/topology/nodes";
 constexpr int64_t kXgmiLink = 11;  // type of a link
-constexpr int kMaxParallelLinks = 64;
+constexpr int kMaxXgmiLinks = 64;
 
 // How the kernel (drivers/gpu/drm/amd/amdkfd/kfd_crat.c) weighs a link that leads to another GPU without one
 // in between: 15 a hop, and 41 from a part of a GPU to one of another.
@@ -65,13 +64,13 @@ class AmdFinder {
       const int64_t version = value_of(properties, "gfx_target_version");
       if (simds <= 0 || version <= 0) continue;  // a CPU
       const int64_t units = simds / std::max<int64_t>(value_of(properties, "simd_per_cu"), 1);
-      gpus_.push_back({node, bus_id_of(properties), gfx_of(version),
-                       static_cast<int>(std::min<int64_t>(units, kMaxUnits))});
+      gpus_.push_back(
+          {node, bus_id_of(properties), gfx_of(version), static_cast<int>(std::min<int64_t>(units, kMaxSm))});
     }
   }
 
   void add_pci_devices() {
-    for (const std::string& bus_id : gpu_functions(sysfs_, kAmd)) {
+    for (const std::string& bus_id : gpu_functions(sysfs_, kAmdVendor)) {
       const PciPath path = pci_path_of_function(sysfs_, bus_id);
       if (!path.bus_ids.empty()) tree_.add(path);
     }
@@ -102,10 +101,8 @@ class AmdFinder {
   /// The least bandwidth is that of one link, the greatest that of all.
   static int parallel_links(const std::map<std::string, int64_t>& properties) {
     const int64_t one = value_of(properties, "min_bandwidth"), all = value_of(properties, "max_bandwidth");
-    return one > 0 ? static_cast<int>(std::clamp<int64_t>(all / one, 1, kMaxParallelLinks)) : 1;
+    return one > 0 ? static_cast<int>(std::clamp<int64_t>(all / one, 1, kMaxXgmiLinks)) : 1;
   }
-
-  static constexpr int64_t kMaxUnits = 65'535;
 
   Sysfs& sysfs_;
   PciTree& tree_;

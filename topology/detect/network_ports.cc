@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* kVerbs = "class/infiniband";
 constexpr const char* kInterfaces = "class/net";
-constexpr int64_t kMaxPort_Mbps = 10'000'000;
 constexpr int kEthernet = 1;  // ARPHRD_ETHER
 
 /// 400000 of "400 Gb/sec (4X NDR)", 2500 of "2.5 Gb/sec (1X SDR)"; 0: it is none.

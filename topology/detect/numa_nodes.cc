@@ -9,7 +9,6 @@ namespace {
 
 constexpr const char* kNodes = "devices/system/node";
 constexpr const char* kModalias = "devices/system/cpu/modalias";
-constexpr size_t kMaxNodes = 256;  // each is joined to each
 
 // The kernel's numbers for makers of x86 processors (arch/x86/include/asm/processor.h), as CPUID names them.
 struct MakerRow {
@@ -94,9 +93,9 @@ Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs) {
     numa.affinity = shortened(mask);
     if (numa.affinity.empty())
       sysfs.repair(file, fmt::format("the CPU mask exceeds {} characters: left out", Sysfs::kMaxText));
-    if (nodes.size() == kMaxNodes)
+    if (nodes.size() == kMaxNumaNodes)
       return error(Code::SystemError, "{}: more than the {} NUMA nodes that a host may have",
-                   sysfs.shown(kNodes), kMaxNodes);
+                   sysfs.shown(kNodes), kMaxNumaNodes);
     nodes.push_back(numa);
   }
   if (nodes.empty()) {

@@ -9,8 +9,6 @@
 
 namespace rondo {
 
-constexpr int kMaxNumaId = 65'535;
-
 /// Ascending by their number; at least one. A host that shows none has one without a number.
 Result<std::vector<NumaNode>> read_numa_nodes(Sysfs& sysfs);
 

@@ -9,7 +9,6 @@
 namespace rondo {
 namespace {
 
-constexpr const char* kNvidia = "0x10de";
 constexpr const char* kNpuClass = "0x068001";
 constexpr size_t kFirstSwitch = 1;  // position in a PciPath of a switch with devices below it
 
@@ -135,7 +134,7 @@ class GpuFinder {
 int add_nvidia_gpus(const DetectOptions& options, Sysfs& sysfs, PciTree& tree, Machine& machine) {
   auto host = read_nvml(options.nvml);
   if (host.ok()) return GpuFinder(host.take(), options, sysfs, tree, machine).add();
-  if (const size_t count = gpu_functions(sysfs, kNvidia).size(); count > 0)
+  if (const size_t count = gpu_functions(sysfs, kNvidiaVendor).size(); count > 0)
     machine.repairs.push_back(
         fmt::format("{}: {} left out", host.status().message(),
                     count == 1 ? "1 GPU of NVIDIA is" : fmt::format("{} GPUs of NVIDIA are", count)));

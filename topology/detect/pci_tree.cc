@@ -9,9 +9,6 @@
 namespace rondo {
 namespace {
 
-constexpr int kMaxLanes = 32;       // that PCI Express has
-constexpr int kUnknownLanes = 255;  // as the kernel prints it
-
 constexpr const char* kGpuClass = "0x030200";  // of those whose class is not shown
 
 int lesser_known(int a, int b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
@@ -122,8 +119,8 @@ PciTree::LinkEnd PciTree::read_end(const std::string& folder, const char* which)
   if (end.speed.starts_with("Unknown")) end.speed.clear();
   if (!end.speed.empty()) end.lane_kBps = pcie_kBps(end.speed, 1).value_or(0);
   const std::string width = fmt::format("{}/{}_link_width", folder, which);
-  end.lanes = static_cast<int>(sysfs_.number(width, 0, kUnknownLanes).value_or(0));
-  if (end.lanes > kMaxLanes) end.lanes = 0;
+  end.lanes = static_cast<int>(sysfs_.number(width, 0, kUnknownWidth).value_or(0));
+  if (end.lanes > kMaxPcieLanes) end.lanes = 0;
   return end;
 }
 

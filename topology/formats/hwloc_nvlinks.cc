@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kMaxObjects = 256;              // of a matrix
 constexpr int64_t kMax_MBps = 1'000'000'000;  // between two objects
-constexpr int64_t kMaxLinksOfEnds = 1024;     // between two objects; a GPU has 18 today
 
 class NvLinkMatrix {
  public:
@@ -162,7 +161,7 @@ class NvLinkMatrix {
                    ends_[row]->bus_id);
         continue;
       }
-      const int64_t count = std::clamp<int64_t>(MBps / one, 1, kMaxLinksOfEnds);
+      const int64_t count = std::clamp<int64_t>(MBps / one, 1, kMaxParallelLinks);
       if (count * one != MBps) odd_MBps = MBps;
       add(gpu, end, static_cast<int>(count));
     }

@@ -11,10 +11,7 @@
 namespace rondo {
 namespace {
 
-constexpr const char* kNvidia = "0x10de";
-constexpr int kMaxGpuIndex = 65'535;   // of GPUs
 constexpr size_t kMaxDevices = 4096;   // that lead to a GPU or a port
-constexpr size_t kMaxGpus = 512;       // paths are found between any two
 constexpr int kMaxPorts = 16;          // of a verbs device
 constexpr int kPortActive = 4;         // state of a port, as the kernel prints it
 constexpr int64_t kMaxGBps = 100'000;  // of a PCIe link
@@ -68,7 +65,7 @@ int number_of(std::string_view name, std::string_view letters) {
   name.remove_prefix(letters.size());
   int number = -1;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return problem == std::errc() && end == name.data() + name.size() && number <= kMaxGpuIndex ? number : -1;
+  return problem == std::errc() && end == name.data() + name.size() && number <= kMaxGpuDev ? number : -1;
 }
 
 bool leads_somewhere(const PciDevice& device) {
@@ -115,12 +112,12 @@ Status HwlocPci::read_device(pugi::xml_node element, int64_t package, std::vecto
   }
   // A switch in a fault state has no class.
   if (attributes.text("subtype") == "NVSwitch" ||
-      (device.pci_class.starts_with("0x0680") && device.extra.front().second == kNvidia))
+      (device.pci_class.starts_with("0x0680") && device.extra.front().second == kNvidiaVendor))
     RONDO_TRY(note(element, HwlocKind::NvSwitch, device.bus_id, package));
   if (!leads_somewhere(device)) return {};
-  if (lines_.size() == kMaxDevices || numbers_.size() > kMaxGpus)
+  if (lines_.size() == kMaxDevices || numbers_.size() > kMaxGpusOfHost)
     return document_.error_at(element, "more than the {} GPUs or {} PCI devices that a host may have",
-                              kMaxGpus, kMaxDevices);
+                              kMaxGpusOfHost, kMaxDevices);
   const auto [first, is_new] = lines_.emplace(device.bus_id, device.line);
   if (!is_new)
     return document_.error_at(element, "the bus id {} is also that of line {}", device.bus_id, first->second);
@@ -197,7 +194,7 @@ void HwlocPci::add_gpu(const std::vector<OsDevice>& os_devices, pugi::xml_node e
   for (const OsDevice& os_device : os_devices)
     for (size_t i = 0; i != std::size(kCounters); ++i)
       if (const int number = number_of(os_device.name, kCounters[i]); number >= 0) numbers.by[i] = number;
-  const bool is_nvidia = device.extra.front().second == kNvidia;
+  const bool is_nvidia = device.extra.front().second == kNvidiaVendor;
   if (numbers == GpuNumbers() && !(is_nvidia && device.pci_class.starts_with("0x03"))) return;
   device.gpu = GpuInfo{.line = device.line};
   numbers_[device.bus_id] = numbers;

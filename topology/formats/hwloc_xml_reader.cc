@@ -14,9 +14,7 @@ namespace {
 // Each CPU has some seven elements, and a set of CPUs 11 bytes for 32 of them.
 constexpr XmlLimits kLimits = {
     .elements = 60'000, .attributes = 500'000, .depth = 64, .value_bytes = 4096, .text = true};
-constexpr int kMaxNumaIndex = 65'535;
 constexpr int kMaxProcessor = std::numeric_limits<int>::max();
-constexpr size_t kMaxNuma = 256;  // each is joined to each
 
 /// hwloc's set of CPUs as the kernel prints it: "0x00000303,,0x1" is "00000303,00000000,00000001". Empty if
 /// the set is infinite or not one.
@@ -107,7 +105,7 @@ class HwlocReader {
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
     if (!attributes.has("os_index"))
       return document_.error_at(element, "<object type=\"NUMANode\"> has no os_index: expected its number");
-    RONDO_TRY_ASSIGN(numa.id, attributes.integer("os_index", 0, kMaxNumaIndex, 0));
+    RONDO_TRY_ASSIGN(numa.id, attributes.integer("os_index", 0, kMaxNumaId, 0));
     numa.affinity = affinity_of(attributes.text("cpuset"));
     if (attributes.text("cpuset").empty() ||
         (!numa.affinity.empty() && numa.affinity.find_first_not_of("0,") == std::string::npos)) {
@@ -117,8 +115,8 @@ class HwlocReader {
     if (numa.affinity.empty())
       add_repair(machine_, numa.line, "cpuset=\"{}\": expected a finite set of CPUs; taken as unknown",
                  shown(attributes.text("cpuset")));
-    if (machine_.numa.size() == kMaxNuma)
-      return document_.error_at(element, "more than the {} NUMA nodes that a host may have", kMaxNuma);
+    if (machine_.numa.size() == kMaxNumaNodes)
+      return document_.error_at(element, "more than the {} NUMA nodes that a host may have", kMaxNumaNodes);
     RONDO_TRY(read_processor(package, numa));
     machine_.numa.push_back(std::move(numa));
     return {};

@@ -14,13 +14,7 @@ namespace rondo {
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
-constexpr int kMaxNumber = 65'535;  // of GPUs, NUMA nodes and generations
-constexpr size_t kMaxCpus = 256;    // each is joined to each
-constexpr int kMaxLinks = 1024;     // in one element; a GPU has 18 today
-constexpr int kMaxLanes = 32;       // that PCI Express has
-constexpr int kUnknownLanes = 255;  // as the kernel prints it
 constexpr int64_t kMaxLink_MBps = 10'000'000;
-constexpr int64_t kMaxPort_Mbps = 10'000'000;
 constexpr int64_t kGbit_kbps = 1'000'000;
 constexpr int kGuessedByNccl = 1 << 16;  // a bit of rails and planes that NCCL has numbered by itself
 
@@ -57,14 +51,15 @@ class MachineReader {
       machine_.p2p_below_switches = p2p == 1;
     }
     RONDO_TRY_ASSIGN(machine_.extra, attributes.rest());
-    machine_.numa.reserve(std::min(count_children(system, "cpu"), kMaxCpus));
+    machine_.numa.reserve(std::min(count_children(system, "cpu"), kMaxNumaNodes));
     for (const pugi::xml_node child : system.children()) {
       if (std::string_view(child.name()) != "cpu") {
         leave_out(child);
         continue;
       }
-      if (machine_.numa.size() == kMaxCpus)
-        return document_.error_at(child, "more <cpu> than the {} NUMA nodes that a host may have", kMaxCpus);
+      if (machine_.numa.size() == kMaxNumaNodes)
+        return document_.error_at(child, "more <cpu> than the {} NUMA nodes that a host may have",
+                                  kMaxNumaNodes);
       RONDO_TRY_ASSIGN(NumaNode numa, read_cpu(child));
       machine_.numa.push_back(std::move(numa));
     }
@@ -117,7 +112,7 @@ class MachineReader {
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
     if (!attributes.has("numaid"))
       return document_.error_at(element, "<cpu> has no numaid: expected numaid=\"0\" or the like");
-    RONDO_TRY_ASSIGN(numa.id, attributes.integer("numaid", -1, kMaxNumber, -1));
+    RONDO_TRY_ASSIGN(numa.id, attributes.integer("numaid", -1, kMaxNumaId, -1));
     RONDO_TRY(check_host(element));
     numa.affinity = attributes.text("affinity");
     numa.arch = attributes.text("arch");
@@ -160,8 +155,8 @@ class MachineReader {
     RONDO_TRY_ASSIGN(device.bus_id, bus_id_in(attributes, "busid", element));
     device.pci_class = attributes.text("class");
     device.link_speed = attributes.text("link_speed");
-    RONDO_TRY_ASSIGN(device.link_width, attributes.integer("link_width", 0, kUnknownLanes, 0));
-    if (device.link_width > kMaxLanes) {
+    RONDO_TRY_ASSIGN(device.link_width, attributes.integer("link_width", 0, kUnknownWidth, 0));
+    if (device.link_width > kMaxPcieLanes) {
       repair(element, "link_width=\"{}\" is more lanes than PCIe has: taken as unknown", device.link_width);
       device.link_width = 0;
     }
@@ -194,10 +189,10 @@ class MachineReader {
     GpuInfo gpu;
     gpu.line = document_.line(element);
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
-    RONDO_TRY_ASSIGN(gpu.dev, attributes.integer("dev", -1, kMaxNumber, -1));
+    RONDO_TRY_ASSIGN(gpu.dev, attributes.integer("dev", -1, kMaxGpuDev, -1));
     RONDO_TRY_ASSIGN(gpu.rank, attributes.integer("rank", -1, kMaxInt, -1));
-    RONDO_TRY_ASSIGN(gpu.sm, attributes.integer("sm", 0, kMaxNumber, 0));
-    RONDO_TRY_ASSIGN(gpu.gdr, attributes.integer("gdr", -1, kMaxNumber, -1));
+    RONDO_TRY_ASSIGN(gpu.sm, attributes.integer("sm", 0, kMaxSm, 0));
+    RONDO_TRY_ASSIGN(gpu.gdr, attributes.integer("gdr", -1, kMaxInt, -1));
     gpu.gfx = attributes.text("gcn");
     RONDO_TRY_ASSIGN(gpu.extra, attributes.rest());
     for (const pugi::xml_node child : element.children()) {
@@ -218,7 +213,7 @@ class MachineReader {
     links.kind = name == "c2c" ? FabricKind::C2C : name == "xgmi" ? FabricKind::Xgmi : FabricKind::NvLink;
     RONDO_TRY_ASSIGN(XmlAttributes attributes, XmlAttributes::of(document_, element));
     if (!attributes.has("count")) repair(element, "<{}> has no count: taken to be one link", name);
-    RONDO_TRY_ASSIGN(links.count, attributes.integer("count", 0, kMaxLinks, 1));
+    RONDO_TRY_ASSIGN(links.count, attributes.integer("count", 0, kMaxParallelLinks, 1));
     if (links.count == 0) repair(element, "<{}> has count=\"0\": left out", name);
     RONDO_TRY_ASSIGN(links.link_MBps, attributes.number("bw", 0, kMaxLink_MBps, 0));
     if (links.kind == FabricKind::C2C) {

@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxColumns = 256;
-constexpr int kMaxNumaId = 65'535;
 constexpr int kMaxLinksOfPair = 64;  // of a GPU to another; today's have 18
 
 // How near two devices are, nearest first; NV# is a row of its own.

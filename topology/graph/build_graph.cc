@@ -12,7 +12,6 @@ namespace rondo {
 namespace {
 
 constexpr ptrdiff_t kMaxGpus = 1024;             // of all hosts
-constexpr ptrdiff_t kMaxGpusOfHost = 512;        // paths between all of them take a second and 64 MiB
 constexpr int64_t kOnChip_kBps = 5'000'000'000;  // from a CPU to interfaces that are software; as NCCL's LOC
 
 bool is_bridge(const PciDevice& device) {
@@ -55,7 +54,7 @@ class GraphBuilder {
     if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
       return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", machine.source,
                    kMaxGpus);
-    if (std::ssize(gpu_nodes_) > kMaxGpusOfHost)
+    if (std::ssize(gpu_nodes_) > static_cast<ptrdiff_t>(kMaxGpusOfHost))
       return error(Code::InvalidArgument, "{}: more than {} GPUs on a host", machine.source, kMaxGpusOfHost);
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
@@ -136,7 +135,7 @@ class GraphBuilder {
                            first->second);
     int64_t kBps = speed_of(device);
     if (overhead) kBps = kBps * 5 / 6;
-    const int lanes = device.link_width > 0 ? device.link_width : 16;
+    const int lanes = pcie_lanes(device.link_width);
     if (device.gpu) {
       const int gpu = add_gpu(*device.gpu, device.bus_id, numa_node);
       add_link(gpu, above.up, LinkClass::Pcie, lanes, kBps);

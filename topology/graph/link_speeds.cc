@@ -58,7 +58,6 @@ constexpr PcieRow kPcie[] = {
 constexpr int kWidths[] = {1, 2, 4, 8, 12, 16};  // lanes that links have
 constexpr int64_t kSameRate = 200;               // rates that differ by less than a 200th are the same
 constexpr int64_t kUnknownLane = 750'000;        // generation 3, as NCCL takes a link without a speed
-constexpr int kUnknownLanes = 16;
 
 // Between NUMA nodes, as NCCL's search has it (src/graph/topo.h of NCCL 2.28). Intel: by the least model of
 // family 6: Sapphire Rapids 143, Emerald Rapids 207, Skylake 85.
@@ -88,7 +87,7 @@ int64_t xgmi_kBps(std::string_view gfx) {
 }
 
 std::optional<int64_t> pcie_kBps(std::string_view speed, int lanes) {
-  if (lanes <= 0) lanes = kUnknownLanes;
+  lanes = pcie_lanes(lanes);
   if (speed.empty()) return kUnknownLane * lanes;
   double gigatransfers = 0;
   const auto [end, problem] = std::from_chars(speed.data(), speed.data() + speed.size(), gigatransfers);

@@ -10,7 +10,6 @@
 namespace rondo {
 namespace {
 
-constexpr int kUnknownLanes = 16;
 constexpr size_t kMaxListed = 6;
 
 PartKind kind_of(const PciDevice& device) {
@@ -87,9 +86,7 @@ std::string attribute(const PciDevice& device, std::string_view name) {
   return found != device.extra.end() ? found->second : "";
 }
 
-int pcie_lanes_of(const PciDevice& device) {
-  return device.link_width > 0 ? device.link_width : kUnknownLanes;
-}
+int pcie_lanes_of(const PciDevice& device) { return pcie_lanes(device.link_width); }
 
 int64_t pcie_kBps_of(const PciDevice& device) {
   const auto kBps = pcie_kBps(device.link_speed, device.link_width);

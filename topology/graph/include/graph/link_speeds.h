@@ -24,8 +24,11 @@ int64_t nvlink_hwloc_MBps(int sm);
 /// An xGMI link of AMD's GPUs: "908", "gfx90a", "gfx942".
 int64_t xgmi_kBps(std::string_view gfx);
 
-/// A PCIe link by the kernel's words ("16.0 GT/s PCIe") and its lanes. If the speed is empty, generation 3;
-/// if there are no lanes, 16, as virtual machines show links. Nothing: the speed is not one of PCIe's.
+/// The lanes of a link; of one that has none, as virtual machines show links, 16.
+constexpr int pcie_lanes(int link_width) { return link_width > 0 ? link_width : 16; }
+
+/// A PCIe link by the kernel's words ("16.0 GT/s PCIe") and its lanes, as pcie_lanes() takes them. If the
+/// speed is empty, generation 3. Nothing: the speed is not one of PCIe's.
 std::optional<int64_t> pcie_kBps(std::string_view speed, int lanes);
 
 /// A PCIe link: pcie_kBps() takes it.

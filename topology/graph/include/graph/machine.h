@@ -35,6 +35,22 @@ Result<std::string> normalized_bus_id(std::string_view text);
 inline constexpr const char* kNvSwitchClass = "0x068000";
 inline constexpr const char* kHiddenSwitchBusId = "fffffff:ff:ff.0";
 
+/// PCI numbers of makers of GPUs, as the kernel prints them.
+inline constexpr const char* kNvidiaVendor = "0x10de";
+inline constexpr const char* kAmdVendor = "0x1002";
+
+/// What descriptions may have at most. Whatever reads files or hosts refuses more, or leaves it out and says
+/// so.
+inline constexpr int kMaxNumaId = 65'535;
+inline constexpr size_t kMaxNumaNodes = 256;    // of a host: each is joined to each
+inline constexpr size_t kMaxGpusOfHost = 512;   // paths between all of them take a second and 64 MiB
+inline constexpr int kMaxGpuDev = 65'535;       // GpuInfo::dev
+inline constexpr int kMaxSm = 65'535;           // GpuInfo::sm
+inline constexpr int kMaxParallelLinks = 1024;  // between two ends; a GPU has 18 today
+inline constexpr int kMaxPcieLanes = 32;        // that PCI Express has
+inline constexpr int kUnknownWidth = 255;       // lanes as the kernel prints them if it knows no number
+inline constexpr int64_t kMaxPort_Mbps = 10'000'000;
+
 enum class FabricKind : uint8_t { NvLink, Xgmi, C2C };
 
 /// What is at the other end of a GPU's links.
