@@ -12,7 +12,7 @@ LAYERS = [
     ("topology/graph", "graph", ("base",)),
     ("topology/detect", "detect", ("base", "graph")),
     ("topology/limit", "limit", ("base", "graph")),
-    ("topology/review", "review", ("base", "graph", "limit", "topology")),
+    ("topology/review", "review", ("base", "graph", "detect", "limit", "topology")),
     ("topology/search", "search", ("base", "graph", "limit")),
     ("topology/formats", "formats", ("base", "graph", "limit", "search")),
     ("topology", "topology", ("base",)),

@@ -112,6 +112,12 @@ TEST_CASE("ACS is a fault at downstream ports of switches above GPUs") {
   host.device(FakeHost::below_switch("0000:02:02.0"), "0x060400", config(kDownstream, kRedirect));
   host.device(FakeHost::below_switch("0000:02:02.0/0000:05:00.0"), "0x020000", "");
   CHECK(host.said().empty());
+  // An accelerator that is no GPU of NVIDIA or AMD, as detection has it.
+  const std::string accelerator = FakeHost::below_switch("0000:02:02.0/0000:06:00.0");
+  host.device(accelerator, "0x120000", "");
+  CHECK(host.said().size() == 1);
+  host.write("sys/devices/pci0000:00/" + accelerator + "/vendor", "0x8086\n");
+  CHECK(host.said().empty());
 }
 
 TEST_CASE("configurations of root ports, and of bridges without ACS, need not be read") {

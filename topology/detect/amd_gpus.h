@@ -3,8 +3,8 @@
 // those that a control group hides are absent. Without that driver they are PCI devices.
 #pragma once
 
+#include "detect/sysfs.h"
 #include "pci_tree.h"
-#include "sysfs.h"
 
 namespace rondo {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "amd_gpus.h"
+#include "detect/sysfs.h"
 #include "network_ports.h"
 #include "numa_nodes.h"
 #include "nvidia_gpus.h"
 #include "pci_tree.h"
-#include "sysfs.h"
 
 namespace rondo {
 namespace {

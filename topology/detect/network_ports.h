@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "detect/sysfs.h"
 #include "graph/machine.h"
 #include "pci_tree.h"
-#include "sysfs.h"
 
 namespace rondo {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "detect/sysfs.h"
 #include "graph/machine.h"
-#include "sysfs.h"
 
 namespace rondo {
 

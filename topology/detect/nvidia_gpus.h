@@ -5,8 +5,8 @@
 #include <string>
 
 #include "detect/detect_machine.h"
+#include "detect/sysfs.h"
 #include "pci_tree.h"
-#include "sysfs.h"
 
 namespace rondo {
 

@@ -16,8 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "detect/pci_functions.h"
+#include "detect/sysfs.h"
 #include "graph/machine.h"
-#include "sysfs.h"
 
 namespace rondo {
 
@@ -35,13 +36,6 @@ PciPath pci_path_of(std::string_view device);
 
 /// Of a function. Empty: sysfs does not show it.
 PciPath pci_path_of_function(Sysfs& sysfs, const std::string& bus_id);
-
-/// The folder of all PCI functions, and that of one.
-constexpr const char* kPciFunctions = "bus/pci/devices";
-std::string pci_function(const std::string& bus_id);
-
-/// The bus ids of one maker's GPUs: display controllers, 3D controllers and accelerators.
-std::vector<std::string> gpu_functions(Sysfs& sysfs, std::string_view vendor);
 
 class PciTree {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sysfs.h"
+#include "detect/sysfs.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
-#include "base/file_contents.h"
 #include "host_parts.h"
 
 namespace rondo {
 namespace {
 
-constexpr uint32_t kBridge = 0x0604;
+constexpr const char* kBridge = "0x0604";
 
 /// The configuration space of a device, as PCI Express Base Specification 6.0, section 7, lays it out.
 /// Without privileges the kernel shows the first 64 bytes.
@@ -71,7 +71,7 @@ std::vector<SysPciDevice> inner_bridges_above_gpus(const std::vector<SysPciDevic
   for (const SysPciDevice& device : devices) folders.insert(device.folder);
   std::vector<SysPciDevice> bridges;
   for (const SysPciDevice& bridge : devices) {
-    if (bridge.pci_class >> 8 != kBridge) continue;
+    if (!bridge.pci_class.starts_with(kBridge)) continue;
     if (!folders.contains(bridge.folder.substr(0, bridge.folder.rfind('/')))) continue;
     const std::string below = bridge.folder + "/";
     if (std::ranges::any_of(devices, [&](const SysPciDevice& device) {
@@ -82,10 +82,10 @@ std::vector<SysPciDevice> inner_bridges_above_gpus(const std::vector<SysPciDevic
   return bridges;
 }
 
-void find_acs(const std::vector<SysPciDevice>& devices, Faults& faults) {
+void find_acs(HostParts& host, Faults& faults) {
   std::vector<std::string> redirecting, unknown;
-  for (const SysPciDevice& bridge : inner_bridges_above_gpus(devices)) {
-    const ConfigSpace config(file_contents(bridge.folder + "/config"));
+  for (const SysPciDevice& bridge : inner_bridges_above_gpus(host.devices)) {
+    const ConfigSpace config(host.sys->contents(bridge.folder + "/config"));
     if (!config.is_whole())
       unknown.push_back(bridge.bus_id);
     else if (config.is_downstream_port() && config.redirects())
@@ -107,10 +107,10 @@ void find_acs(const std::vector<SysPciDevice>& devices, Faults& faults) {
          {}});
 }
 
-void find_iommu(const std::vector<SysPciDevice>& devices, Faults& faults) {
+void find_iommu(HostParts& host, Faults& faults) {
   std::vector<std::string> translated;
-  for (const SysPciDevice& device : devices)
-    if (device.is_gpu && file_contents(device.folder + "/iommu_group/type").starts_with("DMA"))
+  for (const SysPciDevice& device : host.devices)
+    if (device.is_gpu && host.sys->line(device.folder + "/iommu_group/type").starts_with("DMA"))
       translated.push_back(device.bus_id);
   if (translated.empty()) return;
   faults.push_back(
@@ -123,10 +123,9 @@ void find_iommu(const std::vector<SysPciDevice>& devices, Faults& faults) {
 
 }  // namespace
 
-void find_host_pci_faults(const std::string& root, Faults& faults) {
-  const std::vector<SysPciDevice> devices = sys_pci_devices(root);
-  find_acs(devices, faults);
-  find_iommu(devices, faults);
+void find_host_pci_faults(HostParts& host, Faults& faults) {
+  find_acs(host, faults);
+  find_iommu(host, faults);
 }
 
 }  // namespace rondo

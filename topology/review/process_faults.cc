@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -31,12 +30,10 @@ bool may_lock_all(const std::string& status) {
 }
 
 /// InfiniBand verbs lock the memory that they transfer.
-void find_memlock(const std::string& root, const std::string& status, Faults& faults) {
-  if (may_lock_all(status)) return;
-  std::error_code missing;
-  if (std::filesystem::is_empty(root + "/sys/class/infiniband", missing) || missing) return;
+void find_memlock(HostParts& host, const std::string& status, Faults& faults) {
+  if (may_lock_all(status) || !host.sys || host.sys->names("class/infiniband").empty()) return;
   uint64_t bytes = 0;
-  std::istringstream soft(line_after(file_contents(root + "/proc/self/limits"), "Max locked memory"));
+  std::istringstream soft(line_after(file_contents(host.root + "/proc/self/limits"), "Max locked memory"));
   if (!(soft >> bytes)) return;  // "unlimited"
   faults.push_back(
       {fmt::format("this process may lock {} KiB of memory, and InfiniBand needs all that it transfers",
@@ -57,13 +54,11 @@ void find_cpu_time(const std::string& root, size_t allowed, Faults& faults) {
        {}});
 }
 
-void find_far_cpus(const std::string& root, const std::set<int>& allowed, const std::string& list,
-                   Faults& faults) {
+void find_far_cpus(HostParts& host, const std::set<int>& allowed, const std::string& list, Faults& faults) {
   std::vector<std::string> far;
-  for (const SysPciDevice& device : sys_pci_devices(root)) {
+  for (const SysPciDevice& device : host.devices) {
     if (!device.is_gpu) continue;
-    std::string local;
-    std::istringstream(file_contents(device.folder + "/local_cpulist")) >> local;
+    const std::string local = host.sys->line(device.folder + "/local_cpulist");
     const std::set<int> near = cpu_list(local).value_or(std::set<int>());
     if (!near.empty() && std::ranges::none_of(near, [&](int cpu) { return allowed.contains(cpu); }))
       far.push_back(device.bus_id);
@@ -77,15 +72,15 @@ void find_far_cpus(const std::string& root, const std::set<int>& allowed, const 
 
 }  // namespace
 
-void find_process_faults(const std::string& root, Faults& faults) {
-  const std::string status = file_contents(root + "/proc/self/status");
-  find_memlock(root, status, faults);
+void find_process_faults(HostParts& host, Faults& faults) {
+  const std::string status = file_contents(host.root + "/proc/self/status");
+  find_memlock(host, status, faults);
   std::string list;
   std::istringstream(line_after(status, "Cpus_allowed_list:")) >> list;
   const std::set<int> allowed = cpu_list(list).value_or(std::set<int>());
   if (allowed.empty()) return;
-  find_cpu_time(root, allowed.size(), faults);
-  find_far_cpus(root, allowed, list, faults);
+  find_cpu_time(host.root, allowed.size(), faults);
+  find_far_cpus(host, allowed, list, faults);
 }
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of /sys, or of a folder like it. Missing, empty or unreadable files read as absent; anything
-// unusual is reported in `repairs` with its path. Paths are relative to the root.
+// The files of /sys, or of a folder like it, for whatever describes or reviews a host. Missing, empty or
+// unreadable files read as absent; anything unusual is reported in `repairs` with its path. Paths are
+// relative to the root. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class Sysfs {
 
   /// SystemError if `root` is not a folder that can be read. `repairs` outlives the object.
   static Result<Sysfs> open(const std::string& root, std::vector<std::string>& repairs);
+
+  /// What a file contains, at most a page.
+  std::string contents(const std::string& path);
 
   /// The first line of a file, of printable characters; at most a page. Empty: there is none.
   std::string line(const std::string& path);
@@ -48,8 +52,6 @@ class Sysfs {
  private:
   Sysfs(std::string root, std::string real_root, std::vector<std::string>& repairs)
       : root_(std::move(root)), real_root_(std::move(real_root)), repairs_(&repairs) {}
-
-  std::string contents(const std::string& path);
 
   std::string root_;
   std::string real_root_;  // without symbolic links
