@@ -234,4 +234,12 @@ TEST_CASE("a description of more GPUs than any machine has is refused") {
   const auto host = TopologyGraph::build(machine({gpus}));
   REQUIRE_FALSE(host.ok());
   CHECK(host.status().message() == "box.xml: more than 512 GPUs on a host");
+  gpus.resize(100);
+  for (PciDevice& each : gpus)
+    for (int above = 0; above != 80; ++above)
+      each = pci_switch(fmt::format("{}{:02x}:00.0", each.bus_id.substr(0, 5), above + 1), {each});
+  const auto deep = TopologyGraph::build(machine({gpus}));
+  REQUIRE_FALSE(deep.ok());
+  CHECK(deep.status().message() ==
+        "box.xml: 100 GPUs among 8101 devices: expected at most 800000 paths from a GPU");
 }

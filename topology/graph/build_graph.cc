@@ -12,6 +12,7 @@ namespace rondo {
 namespace {
 
 constexpr ptrdiff_t kMaxGpus = 1024;             // of all hosts
+constexpr size_t kMaxPaths = 800'000;            // from the GPUs of a host; limits take a second
 constexpr int64_t kOnChip_kBps = 5'000'000'000;  // from a CPU to interfaces that are software; as NCCL's LOC
 
 bool is_bridge(const PciDevice& device) {
@@ -44,6 +45,7 @@ class GraphBuilder {
     nvswitches_combine_ = true;
     p2p_ = options_.p2p_below_switches.value_or(machine.p2p_below_switches.value_or(true));
     for (const std::string& known : machine.repairs) add_repair(known);
+    const size_t others = nodes_.size();
     std::vector<int> numa_nodes;
     for (const NumaNode& numa : machine.numa) {
       RONDO_TRY_ASSIGN(const int node, add_numa(numa));
@@ -51,11 +53,7 @@ class GraphBuilder {
     }
     join_sockets(numa_nodes);
     RONDO_TRY(check_devs());
-    if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
-      return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", machine.source,
-                   kMaxGpus);
-    if (std::ssize(gpu_nodes_) > static_cast<ptrdiff_t>(kMaxGpusOfHost))
-      return error(Code::InvalidArgument, "{}: more than {} GPUs on a host", machine.source, kMaxGpusOfHost);
+    RONDO_TRY(check_size(nodes_.size() - others));
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
     report_one_way_links();
@@ -70,6 +68,20 @@ class GraphBuilder {
     int numa;
     const GpuInfo* info;
   };
+
+  /// `devices`: nodes of this host, GPUs included.
+  Status check_size(size_t devices) const {
+    const std::string& source = machine_->source;
+    if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
+      return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", source, kMaxGpus);
+    if (gpu_nodes_.size() > kMaxGpusOfHost)
+      return error(Code::InvalidArgument, "{}: more than {} GPUs on a host", source, kMaxGpusOfHost);
+    if (gpu_nodes_.size() * devices > kMaxPaths)
+      return error(Code::InvalidArgument,
+                   "{}: {} GPUs among {} devices: expected at most {} paths from a GPU", source,
+                   gpu_nodes_.size(), devices, kMaxPaths);
+    return {};
+  }
 
   struct Width {
     int count = 0;

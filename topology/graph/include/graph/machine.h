@@ -42,7 +42,7 @@ inline constexpr const char* kAmdVendor = "0x1002";
 /// What descriptions may have at most. Whatever reads files or hosts refuses more, or leaves it out and says
 /// so.
 inline constexpr int kMaxNumaId = 65'535;
-inline constexpr size_t kMaxNumaNodes = 256;    // of a host: each is joined to each
+inline constexpr size_t kMaxNumaNodes = 64;     // of a host: each is joined to each; limits take a second
 inline constexpr size_t kMaxGpusOfHost = 512;   // paths between all of them take a second and 64 MiB
 inline constexpr int kMaxGpuDev = 65'535;       // GpuInfo::dev
 inline constexpr int kMaxSm = 65'535;           // GpuInfo::sm
