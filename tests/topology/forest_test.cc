@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "catch.h"
+#include "counted_memory.h"
 #include "forest_checks.h"
 #include "graph/known_machines.h"
 #include "limit_machines.h"
@@ -329,4 +331,37 @@ TEST_CASE("of many GPUs below an NVSwitch each sends straight to each, and of to
   const auto none = find_forest(too_many, too_many.gpus());
   CHECK(none.status().code() == Code::Unsupported);
   CHECK(none.status().message() == "plans are made for up to 256 GPUs; there are 257");
+}
+
+TEST_CASE("GPUs that are many links apart get plans in little memory, or none") {
+  const auto below_switches = [](int gpus, int switches) {
+    std::vector<TopologyNode> nodes;
+    std::vector<TopologyLink> links;
+    const auto join = [&](int a, int b) {
+      links.push_back({a, b, LinkClass::Pcie, 16, 12'000'000});
+      links.push_back({b, a, LinkClass::Pcie, 16, 12'000'000});
+    };
+    const int numa = gpus * (switches + 1);
+    for (int dev = 0; dev != gpus; ++dev) nodes.push_back(gpu_node(dev));
+    for (int dev = 0; dev != gpus; ++dev)
+      for (int i = 0, below = dev; i <= switches; ++i) {
+        const int above = i == switches ? numa : static_cast<int>(nodes.size());
+        join(below, above);
+        if (i < switches) nodes.push_back(other_node(NodeKind::PciSwitch, fmt::format("{} {}", dev, i)));
+        below = above;
+      }
+    nodes.push_back(other_node(NodeKind::Numa, "numa0"));
+    return TopologyGraph(std::move(nodes), std::move(links));
+  };
+  for (const auto& [gpus, switches, is_planned] : {std::tuple(128, 10, true), std::tuple(256, 10, false)}) {
+    CAPTURE(gpus);
+    const TopologyGraph graph = below_switches(gpus, switches);
+    const CountedMemory memory;
+    const auto forest = find_forest(graph, graph.gpus());
+    CHECK(memory.peak_bytes() < size_t{64} << 20);
+    REQUIRE(forest.ok() == is_planned);
+    if (!is_planned)
+      CHECK(forest.status().message() ==
+            "plans are made for paths of up to 400000 links together; between 256 GPUs they have more");
+  }
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "catch.h"
+#include "counted_memory.h"
 #include "graph/known_machines.h"
 #include "limit_machines.h"
 #include "packing_simplex.h"
@@ -114,6 +115,22 @@ TEST_CASE("rings that are not proved to be the fastest are not called optimal") 
   const RingPlan plan = rings_of(unequal, unequal.gpus(), {.max_steps = 2'000'000});
   CHECK(plan.bus_kBps < plan.bound_kBps);
   CHECK_FALSE(plan.is_optimal);
+}
+
+TEST_CASE("rings over thousands of links are found in little memory") {
+  const TopologyGraph equal = all_to_all(64);
+  std::vector<TopologyLink> links(equal.links().begin(), equal.links().end());
+  for (TopologyLink& link : links) link.kBps *= link.from * link.to % 7 + 1;
+  const TopologyGraph graph({equal.nodes().begin(), equal.nodes().end()}, std::move(links));
+  const CountedMemory memory;
+  const RingPlan plan = rings_of(graph);
+  CHECK(memory.peak_bytes() < size_t{64} << 20);
+  CHECK(plan.bus_kBps > 0);
+  std::vector<TopologyNode> nodes(equal.nodes().begin(), equal.nodes().end());
+  for (int i = 0; i != 2000; ++i) nodes.push_back(other_node(NodeKind::Nic, fmt::format("nic {}", i)));
+  const TopologyGraph many_nics(std::move(nodes), {equal.links().begin(), equal.links().end()});
+  CHECK(find_rings(many_nics, many_nics.gpus()).status().message() ==
+        "rings are searched for among up to 120000 paths from GPUs; 64 GPUs have 132096");
 }
 
 TEST_CASE("rings need two GPUs that reach one another") {

@@ -28,7 +28,8 @@ class ForestSearch {
   /// `bound`: bus bandwidth that no forest exceeds.
   Result<Forest> run(const Rational& bound) {
     usable_ = usable_links(graph_, gpus_);
-    RONDO_TRY_ASSIGN(best_, evaluated(1, shortest_ways(graph_, gpus_, usable_)));
+    RONDO_TRY_ASSIGN(std::vector<Tree> shortest, shortest_ways(graph_, gpus_, usable_));
+    RONDO_TRY_ASSIGN(best_, evaluated(1, std::move(shortest)));
     if (best_.bus_kBps == bound && best_.depth() == 1) return std::move(best_);
     if (!is_searchable()) {
       best_.stopped = true;

@@ -135,13 +135,17 @@ Result<BandwidthBound> ring_bound(const TopologyGraph& graph, std::span<const in
 
 namespace {
 
-/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below 64 MiB.
+/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below 64 MiB, however many devices
+/// they lead through.
 Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
   constexpr int64_t kMaxGpus = 96, kMaxWays = 150'000;  // of a host; NVL72 has 72 and 93,312
-  std::map<int, int64_t> of_host, switches;
+  constexpr int64_t kMaxPaths = 120'000;                // from GPUs to devices of a host
+  std::map<int, int64_t> of_host, switches, devices;
   for (const int gpu : gpus) ++of_host[graph.node(gpu).host];
-  for (const TopologyNode& node : graph.nodes())
+  for (const TopologyNode& node : graph.nodes()) {
+    ++devices[node.host];
     if (node.kind == NodeKind::NvSwitch) ++switches[node.host];
+  }
   for (const auto& [host, count] : of_host)
     if (count > kMaxGpus || count * count * switches[host] > kMaxWays)
       return error(
@@ -149,6 +153,11 @@ Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
           "rings are searched for up to {} GPUs of a host and {} paths by NVSwitches; it has {} GPUs and {} "
           "NVSwitches",
           kMaxGpus, kMaxWays, count, switches[host]);
+  for (const auto& [host, count] : of_host)
+    if (count * devices[host] > kMaxPaths)
+      return error(Code::Unsupported,
+                   "rings are searched for among up to {} paths from GPUs; {} GPUs have {}", kMaxPaths, count,
+                   count * devices[host]);
   return {};
 }
 

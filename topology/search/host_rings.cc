@@ -22,6 +22,9 @@ constexpr int kAttempts = 48;
 constexpr int kAttemptsAtBound = 12;
 constexpr int kMaxEqualRings = 8;
 
+// Of the linear program, whose inverse has the square of that many numbers.
+constexpr size_t kMaxRows = 1'200;
+
 class HostSearch {
  public:
   HostSearch(const RingHops& hops, int64_t bound, WorkLimit& limit)
@@ -29,7 +32,7 @@ class HostSearch {
 
   HostRings run() {
     HostRings best = take_widest_in_turn();
-    if (best.is_optimal || limit_.over()) return best;
+    if (best.is_optimal || limit_.over() || hops_.capacities().size() > kMaxRows) return best;
     HostRings packed = pack(best.rings);
     best.is_optimal = packed.is_optimal;
     keep_better(best, std::move(packed));

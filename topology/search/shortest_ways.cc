@@ -70,11 +70,19 @@ class WaysFrom {
 
 }  // namespace
 
-std::vector<Tree> shortest_ways(const TopologyGraph& graph, std::span<const int> gpus,
-                                const UsableLinks& usable) {
+Result<std::vector<Tree>> shortest_ways(const TopologyGraph& graph, std::span<const int> gpus,
+                                        const UsableLinks& usable) {
+  constexpr size_t kMaxHops = 400'000;  // of some 130 bytes each
   std::vector<Tree> trees;
-  for (size_t root = 0; root != gpus.size(); ++root)
+  size_t hops = 0;
+  for (size_t root = 0; root != gpus.size(); ++root) {
     trees.push_back(WaysFrom(graph, gpus, usable, static_cast<int>(root)).run());
+    for (const TreeEdge& edge : trees.back().edges) hops += edge.routes[0].hops.size();
+    if (hops > kMaxHops)
+      return error(Code::Unsupported,
+                   "plans are made for paths of up to {} links together; between {} GPUs they have more",
+                   kMaxHops, gpus.size());
+  }
   return trees;
 }
 

@@ -12,8 +12,9 @@
 
 namespace rondo {
 
-/// Trees that lack ranks which their root does not reach.
-std::vector<Tree> shortest_ways(const TopologyGraph& graph, std::span<const int> gpus,
-                                const UsableLinks& usable);
+/// Trees that lack ranks which their root does not reach. Unsupported if they cross more
+/// links together than fit into 64 MiB.
+Result<std::vector<Tree>> shortest_ways(const TopologyGraph& graph, std::span<const int> gpus,
+                                        const UsableLinks& usable);
 
 }  // namespace rondo
