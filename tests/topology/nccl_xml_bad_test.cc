@@ -16,6 +16,7 @@
 #include "folder.h"
 #include "formats/nccl_xml.h"
 #include "graph/missing_parts.h"
+#include "graph/paths.h"
 #include "nccl_host.h"
 #include "sanitized.h"
 
@@ -350,14 +351,17 @@ TEST_CASE("no text takes more than a second or 64 MiB") {
   }
 }
 
-TEST_CASE("every recorded topology is read and has its graph in 5 ms and 4 MiB") {
+TEST_CASE("every recorded topology is read and has its graph and all paths in 5 ms and 4 MiB") {
   for (const std::string& path : recorded_topologies()) {
     CAPTURE(path);
     double best_ms = 1e9;
     const CountedMemory memory;
     for (int i = 0; i != 10; ++i) {
       const std::clock_t begin = std::clock();
-      CHECK(graph_of(machine_from_nccl_xml_file(path).take()).nodes().size() > 0);
+      const TopologyGraph graph = graph_of(machine_from_nccl_xml_file(path).take());
+      size_t paths = 0;
+      for (const int gpu : graph.gpus()) paths += Paths::summaries(graph, gpu).size();
+      CHECK(paths == graph.gpus().size() * graph.nodes().size());
       best_ms = std::min(best_ms, static_cast<double>(std::clock() - begin) * 1e3 / CLOCKS_PER_SEC);
     }
     if (!kSanitized) CHECK(best_ms < 5);
