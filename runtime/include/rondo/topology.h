@@ -7,6 +7,11 @@
  * rondo_topology_load_graphs() adds to it. Strings belong to the topology and live as long as it does.
  * Bandwidths are GB/s, 10^9 bytes a second in one direction; those of collectives are bus bandwidths, as
  * nccl-tests defines them. Errors are in rondo_last_error(NULL).
+ *
+ * Elements of lists have indices from 0. If a function returns their number, as rondo_topology_counts(),
+ * rondo_topology_rings() and rondo_topology_load_graphs() do, any other index is ::RONDO_INVALID_ARGUMENT.
+ * Lists without one (known machines, hops of a plan, findings) end with an element whose string is NULL or
+ * whose tree is -1, as is that of any index outside.
  */
 #ifndef RONDO_TOPOLOGY_H
 #define RONDO_TOPOLOGY_H
