@@ -221,6 +221,22 @@ class Topo(unittest.TestCase):
         self.assertNotIn("PIX", without)
         self.assertIn("PHB 20.0", without)
 
+    def test_a_plan_may_share_uplinks_better_than_evenly(self):
+        # Of three GPUs with 12, 12 and 3 GB/s below 12 GB/s up to the CPU, even shares leave the last one
+        # 12 * 3 / 27 GB/s. A plan gives it both blocks at 3 GB/s, which takes 6 * 1.5 GB/s of the link up.
+        link = 'link_speed="8.0 GT/s PCIe" link_width'
+        gpus = "".join(f'<pci busid="0000:0{dev + 3}:00.0" class="0x030200" {link}="{lanes}"><gpu dev="{dev}" sm="80"/>'
+                       "</pci>" for dev, lanes in enumerate((16, 16, 4)))
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write('<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">'
+                       f'<pci busid="0000:02:00.0" class="0x060400" {link}="16">{gpus}</pci></cpu></system>')
+            file.flush()
+            table = output("--load", file.name, "--no-p2p", "--limit")
+            row = rows_of(output("--limits", file.name, "--no-p2p"))[0]
+        self.assertRegex(table, r"(?m)^all_gather +3\.0 +3\.0  1 PCIe link into gpu2, 1\.3 GB/s: .* "
+                                r"\(if switches share evenly, 1\.3; no plan exceeds 3\.0\)$")
+        self.assertEqual([row[3], row[4], row[8]], ["3.0"] * 3)
+
     def test_what_was_guessed_is_said(self):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
             file.write('<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="'

@@ -53,7 +53,8 @@ std::string limit_summary_row(const std::string& name, rondo_topology_t topology
                      has_rings ? gigabytes(rings.bandwidth) : "-",
                      !has_rings || rings.optimal != 0 ? "" : kStopped, gigabytes(plan.bandwidth),
                      plan.complete != 0 ? "" : kStopped, gigabytes(std::max(limit.bandwidth, plan.bandwidth)),
-                     plan.trees, plan.parts_per_root, cell(limit.limit), gigabytes(all.bandwidth), cpu_ms);
+                     plan.trees, plan.parts_per_root, cell(limit.limit),
+                     gigabytes(std::max(all.bandwidth, plan.bandwidth)), cpu_ms);
 }
 
 }  // namespace rondo::topo
