@@ -385,6 +385,7 @@ class Topo(unittest.TestCase):
                 (["--host-root", "/"], 2, "--doctor"),
                 (["--doctor", "--host-root", "/dev"], 1, "root is '/dev': it has neither sys nor proc"),
                 (["--load", ""], 2, "it names no file"),
+                (["--machine", ""], 2, "it names no machine"),
                 (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),
                 (["--machine", "dgx-2", "--graph-load", "/dev/null"], 1, "/dev/null:1: not well-formed XML"),
                 (["--machine", "dgx-2", "--graph-save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),

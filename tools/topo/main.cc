@@ -44,7 +44,9 @@ void declare(CLI::App& app, TopoOptions& options) {
              "read this description: NCCL's topology XML, hwloc's XML (lstopo --of xml) or the output of "
              "nvidia-smi topo -m")
           ->check([](const std::string& path) { return path.empty() ? "it names no file" : ""; });
-  app.add_option("--machine", options.machine, "a well-known machine (--list)")->excludes(load);
+  app.add_option("--machine", options.machine, "a well-known machine (--list)")
+      ->check([](const std::string& name) { return name.empty() ? "it names no machine" : ""; })
+      ->excludes(load);
   auto* job =
       app.add_flag(
              "--job", options.job,
