@@ -268,6 +268,7 @@ class Topo(unittest.TestCase):
         paths = sorted(path for path in glob.glob(f"{folder}/*.xml") if "graph" not in path)
         rows = rows_of(output("--limits", *paths))
         self.assertEqual([row[0] for row in rows], [os.path.basename(path) for path in paths])
+        self.assertEqual(rows_of(documented("rondo-topo --limits $(ls topologies/*.xml | grep -v graph)")), rows)
         self.assertGreater(len([row for row in rows if row[3] == row[4] != "-"]), 27)
         for row in rows:
             self.assertEqual(row[3], row[4], row)
