@@ -64,8 +64,10 @@ struct Part {
     const std::vector<double> got = decode(type, recv);
     require(got.size() == expected.size(), what + ": wrong size");
     for (size_t i = 0; i < got.size(); ++i)
-      require(got[i] == expected[i], what + ": element " + std::to_string(i) + " is " +
-                                         std::to_string(got[i]) + ", not " + std::to_string(expected[i]));
+      require(got[i] == expected[i], [&] {
+        return what + ": element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " +
+               std::to_string(expected[i]);
+      });
   }
 };
 

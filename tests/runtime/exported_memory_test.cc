@@ -64,7 +64,7 @@ TEST_CASE("all algorithms are right on the same memory from rondo_mem_alloc() in
         if (from == recv) std::memcpy(recv, send, kCount * sizeof(int));
         check(rondo_all_reduce(from, recv, kCount, RONDO_INT32, RONDO_SUM, comm, nullptr), comm);
         for (size_t i = 0; i < kCount; ++i)
-          require(recv[i] == static_cast<int>(i) * 10 + 4 * round, algorithm + ": wrong sum");
+          require(recv[i] == static_cast<int>(i) * 10 + 4 * round, [&] { return algorithm + ": wrong sum"; });
       }
     }
   }));

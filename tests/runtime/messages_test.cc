@@ -27,7 +27,7 @@ void send(const Rank& rank, const std::vector<std::byte>& data, int peer, int ta
 void expect_content(const Guarded& got, const std::vector<std::byte>& sent, const std::string& what) {
   require(std::equal(sent.begin(), sent.end(), got.data()), what + ": wrong content");
   for (size_t i = sent.size(); i < got.size(); ++i)
-    require(got.data()[i] == Guarded::kPoison, what + ": more was written than was sent");
+    require(got.data()[i] == Guarded::kPoison, [&] { return what + ": more was written than was sent"; });
   require(got.guards_intact(), what + ": memory beside the buffer was written");
 }
 

@@ -75,7 +75,8 @@ struct UserReduction {
 
 void expect_same(std::span<const Matrix> got, std::span<const Matrix> expected, const std::string& what) {
   for (size_t i = 0; i < expected.size(); ++i)
-    require(got[i] == expected[i], what + ": element " + std::to_string(i) + " is out of order");
+    require(got[i] == expected[i],
+            [&] { return what + ": element " + std::to_string(i) + " is out of order"; });
 }
 
 /// Every reduction of the ranks' matrices; in place as well if the matrices are one block.

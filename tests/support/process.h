@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <concepts>
 #include <functional>
 #include <new>
 #include <string>
@@ -16,6 +17,14 @@ namespace rondo::test {
 
 /// Throws `what` unless `condition`.
 void require(bool condition, const std::string& what);
+/// For the elements of long vectors: the text is made only if it is thrown.
+inline void require(bool condition, const char* what) {
+  if (!condition) require(false, std::string(what));
+}
+template <std::invocable Describe>
+void require(bool condition, const Describe& describe) {
+  if (!condition) require(false, std::string(describe()));
+}
 
 struct Outcome {
   bool ok = false;

@@ -103,7 +103,8 @@ void exchange(End& end, const Address& peer, Meeting& meeting) {
     for (ibv_wc wc{}; ibv_poll_cq(end.receive_cq, 1, &wc) == 1; ++received) {
       require(wc.status == IBV_WC_SUCCESS && wc.imm_data == received, "a receive");
       for (size_t i = 0; i < kBytes; ++i)
-        require(end.memory[received * kBytes + i] == 0x5A, "a byte of message " + std::to_string(received));
+        require(end.memory[received * kBytes + i] == 0x5A,
+                [&] { return "a byte of message " + std::to_string(received); });
       end.receive();
     }
   }
