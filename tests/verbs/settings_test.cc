@@ -60,7 +60,7 @@ const Number kNumbers[] = {
      [](const auto& s) { return s.traffic_class ? *s.traffic_class : -1; }},
     {"RONDO_IB_TIMEOUT", "NCCL_IB_TIMEOUT", 1, 31, 16, [](const auto& s) { return s.timeout; }},
     {"RONDO_IB_RETRY", "NCCL_IB_RETRY_CNT", 0, 7, 6, [](const auto& s) { return s.retries; }},
-    {"RONDO_IB_QPS", "NCCL_IB_QPS_PER_CONNECTION", 1, 128, 1, [](const auto& s) { return s.queue_pairs; }},
+    {"RONDO_IB_QPS", "NCCL_IB_QPS_PER_CONNECTION", 1, 16, 0, [](const auto& s) { return s.queue_pairs; }},
     {"RONDO_IB_GID", "NCCL_IB_GID_INDEX", 0, 255, -1,
      [](const auto& s) { return s.gid.index ? *s.gid.index : -1; }},
 };

@@ -32,7 +32,7 @@ struct Interruption {
   static constexpr uint32_t kMagic = 0x69627652;  // "Rvbi"
 
   uint32_t magic = kMagic;
-  uint32_t reserved = 0;
+  uint32_t pair = 0;      // the queue pair whose path has failed
   uint64_t arrived = 0;   // messages of the other end
   uint64_t released = 0;  // of those, the ones whose slots are free again
   WireText reason{};      // for the log; made printable where it is read

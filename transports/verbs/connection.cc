@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -77,8 +78,9 @@ bool VerbsConnection::advance() const {
 /// Finds what no completion tells while nothing is sent.
 void VerbsConnection::check_port() const {
   if (!state_->channel->works()) return;
-  const std::string failure = state_->watch.failure();
-  if (!failure.empty()) state_->channel->suspend(error(Code::SystemError, "{}", failure));
+  for (auto& [watch, pair] : state_->watched)
+    if (const std::string failure = watch.failure(); !failure.empty())
+      state_->channel->suspend(error(Code::SystemError, "{}", failure), pair);
 }
 
 /// Each end tells the other how far it has come, once; then both can connect again.
@@ -95,7 +97,11 @@ void VerbsConnection::interrupt() const {
   if (!std::exchange(state.has_said, true)) {
     const FlowControl::Standing own = state.channel->suspend(
         error(Code::RemoteError, "rank {} says: {}", terms_.peer, peers ? peers->reason.data() : ""));
-    state.socket.say(Interruption{.arrived = own.arrived,
+    // The peer's queue pairs have ended by now, which all of this end's may report.
+    state.lost_pair =
+        std::min<size_t>(peers ? peers->pair : state.channel->failed_pair(), state.paths.size() - 1);
+    state.socket.say(Interruption{.pair = static_cast<uint32_t>(state.lost_pair),
+                                  .arrived = own.arrived,
                                   .released = own.released,
                                   .reason = wire_text(state.channel->path_failure().message())});
   }
@@ -105,7 +111,7 @@ void VerbsConnection::interrupt() const {
   const bool is_soon = now_ns() - state.interrupted_at_ns < kFruitless_ns;
   state.fruitless = std::exchange(state.passed, passed) == passed && is_soon ? state.fruitless + 1 : 0;
   state.interrupted_at_ns = now_ns();
-  begin_handshake(state.socket.take(), {.path = state.path,
+  begin_handshake(state.socket.take(), {.path = lost_path(),
                                         .failure = state.channel->path_failure().message(),
                                         .was_last = state.fruitless > kMaxFruitless});
 }
@@ -129,9 +135,9 @@ void VerbsConnection::finish_handshake() const {
     state.is_refused = state.channel->abandon(state.peers).ok();
   }
   if (!made.ok()) return;
-  state.path = made.value().path;
-  state.watch = std::move(made.value().watch);
-  state.description = describe_path(made.value().mtu);
+  state.description = describe_channel(made.value());
+  state.paths = std::move(made.value().paths);
+  state.watched = std::move(made.value().watched);
   if (state.channel == nullptr)
     state.channel = std::make_unique<SlotChannel>(std::move(made.value().parts));
   else
@@ -139,10 +145,12 @@ void VerbsConnection::finish_handshake() const {
   state.has_said = false;
 }
 
-std::string VerbsConnection::describe_path(uint32_t mtu) const {
+std::string VerbsConnection::describe_channel(const Handshake::Connected& made) const {
   const uint64_t pinned = pages_.outgoing->bytes() + pages_.incoming->bytes();
-  std::string text =
-      fmt::format("verbs, {}, MTU {}, 1 queue pair, {} KiB pinned", state_->path, mtu, pinned >> 10);
+  const size_t pairs = made.paths.size();
+  std::string text = fmt::format("verbs, {}, {} queue pair{}, {} KiB pinned", made.text, pairs,
+                                 pairs == 1 ? "" : "s", pinned >> 10);
+  if (made.devices > 1) text += fmt::format(", registered with {} devices", made.devices);
   if (terms_.settings.service_level != 0)
     text += fmt::format(", service level {}", terms_.settings.service_level);
   if (const uint8_t of_packets = terms_.settings.traffic_class.value_or(0); of_packets != 0)
@@ -153,7 +161,7 @@ std::string VerbsConnection::describe_path(uint32_t mtu) const {
 /// Both ends have agreed on it, so the peer is there.
 Status VerbsConnection::cannot_go_on(const Status& why) const {
   return error(why.code(), "rank {} was reached by {}, until {}; its process lives, but {}", terms_.peer,
-               state_->path, state_->channel->path_failure().message(), why.message());
+               lost_path(), state_->channel->path_failure().message(), why.message());
 }
 
 /// A peer that has left with all messages owes no acknowledgement. Whether one was awaited.

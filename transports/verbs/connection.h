@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VerbsConnection: slots over a queue pair between two ranks that reach one another by InfiniBand or RoCE.
+// VerbsConnection: slots over queue pairs between two ranks that reach one another by InfiniBand or RoCE.
 // Connecting happens on a thread of its own (Handshake); afterwards everything happens inside the
 // connection's calls, which enter the kernel only to sleep, to be woken, to ask for the status and to close.
 // If the path fails, the ends connect again, and go on where they were.
@@ -66,15 +66,16 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     std::unique_ptr<Handshake> handshake;  // while it connects, for the first time or again
     std::unique_ptr<SlotChannel> channel;  // once connected
     PeerSocket socket;                     // while there is no handshake
-    std::string path;                      // of the channel, as path_text()
+    std::vector<std::string> paths;        // of the channel, by queue pair, as path_text()
     std::string description;               // of the channel
-    PortWatch watch;                       // of the channel's path
-    FlowControl::Standing peers;           // when it was interrupted
-    bool has_said = false;                 // to the peer, that this end is interrupted
-    int fruitless = 0;                     // interruptions soon after another, with no message in between
-    int64_t interrupted_at_ns = 0;         // the last time
-    uint64_t passed = 0;                   // messages, either way, at the last one
-    Status failure;                        // to connect
+    std::vector<Handshake::Connected::WatchedPath> watched;  // of the channel
+    size_t lost_pair = 0;                                    // whose path has failed, the last time
+    FlowControl::Standing peers;                             // when it was interrupted
+    bool has_said = false;                                   // to the peer, that this end is interrupted
+    int fruitless = 0;              // interruptions soon after another, with no message in between
+    int64_t interrupted_at_ns = 0;  // the last time
+    uint64_t passed = 0;            // messages, either way, at the last one
+    Status failure;                 // to connect
     bool is_refused = false;
     bool has_left = false;
     bool is_closed = false;  // as the peer has been told
@@ -89,7 +90,8 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   void begin_handshake(Fd socket, LostPath lost) const;
   void check_port() const;
   void interrupt() const;
-  std::string describe_path(uint32_t mtu) const;
+  std::string describe_channel(const Handshake::Connected& made) const;
+  const std::string& lost_path() const { return state_->paths[state_->lost_pair]; }
   void finish_handshake() const;
   Status cannot_go_on(const Status& why) const;
   bool take_farewell() const;

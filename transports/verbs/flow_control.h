@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlowControl: the counters of one end of a connection, and the immediate by which ends tell one another: 16
-// bits with how many slots were given back so far, and 16 bits with the number of the latest message. Pure
-// arithmetic; everything the peer says is checked against what it may say.
+// FlowControl: the counters of one end of a connection. What ends tell one another in the immediate of each
+// write (verbs/write_order.h) is how many slots they have given back so far, modulo 2^16. Pure arithmetic;
+// everything the peer says is checked against what it may say.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,6 @@
 #include "base/status.h"
 
 namespace rondo::verbs {
-
-struct Immediate {
-  uint16_t given_back = 0;
-  uint16_t number = 0;
-
-  uint32_t packed() const { return uint32_t{given_back} << 16 | number; }
-  static Immediate of(uint32_t packed) {
-    return {static_cast<uint16_t>(packed >> 16), static_cast<uint16_t>(packed)};
-  }
-};
 
 class FlowControl {
  public:
@@ -31,8 +21,8 @@ class FlowControl {
   // The sending half. A slot is free once the peer has given it back.
   bool has_room() const { return sent_ - returned_ < slots_; }
   uint64_t sent() const { return sent_; }
-  /// The immediate of the next message, which then counts as sent.
-  Immediate next_message() {
+  /// The next message counts as sent. What it says was given back.
+  uint16_t next_message() {
     ++sent_;
     return tell();
   }
@@ -44,8 +34,8 @@ class FlowControl {
   void release() { ++released_; }
   /// Whether half of the slots wait to be given back, so that a message of its own must carry them.
   bool must_give_back() const { return released_ - told_ >= (slots_ + 1) / 2; }
-  /// The immediate of such a message.
-  Immediate credits() { return tell(); }
+  /// What such a message says.
+  uint16_t credits() { return tell(); }
 
   // Going on after messages were lost with their path:
 
@@ -60,18 +50,16 @@ class FlowControl {
   }
   /// Takes in how far the peer has come. RemoteError if it cannot have.
   Status resume(const Standing& peers);
-  /// The immediate of a message that is sent again.
-  Immediate again(uint64_t message) const {
-    return {static_cast<uint16_t>(told_), static_cast<uint16_t>(message + 1)};
-  }
+  /// What a message that is sent again says.
+  uint16_t told() const { return static_cast<uint16_t>(told_); }
 
-  /// Takes in what a completed write said. RemoteError if the peer may not say so.
-  Status take(Immediate said, bool is_message);
+  /// Takes in what a write of the peer said, in the order of its writes. RemoteError if it may not say so.
+  Status take(uint16_t given_back, bool is_message);
 
  private:
-  Immediate tell() {
+  uint16_t tell() {
     told_ = released_;
-    return {static_cast<uint16_t>(told_), static_cast<uint16_t>(sent_)};
+    return told();
   }
 
   uint64_t slots_;

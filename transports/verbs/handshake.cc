@@ -6,23 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <tuple>
+#include <set>
 
-#include "base/log.h"
 #include "base/quiet_thread.h"
 #include "verbs/gid_choice.h"
 
 namespace rondo::verbs {
-namespace {
-
-constexpr int64_t kSearch_ms = 10'000;      // no path is begun later
-constexpr int64_t kSearchAgain_ms = 1'000;  // likewise, if all of them carried nothing some minutes ago
-
-/// A limit of the process.
-bool is_of_every_path(const Status& failure) { return failure.code() == Code::InvalidUsage; }
-
-}  // namespace
-
 Handshake::~Handshake() { stop(); }
 
 Fd Handshake::stop() {
@@ -55,21 +44,17 @@ Result<Handshake::Connected> Handshake::connect() {
   return terms_.dials ? propose_paths() : follow_proposals();
 }
 
-template <class Message>
-Status Handshake::give_up(const Status& reason) {
-  // A setting that was right when the ends first connected may name a port that has failed since.
-  is_refused_ = reason.code() != Code::InvalidArgument || !lost_.path.empty();
-  static_cast<void>(conversation_.send(
-      Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason.message())}));
-  return reason;
-}
-
 /// Packets of other partitions are dropped without a word.
-Status Handshake::check_partition(uint32_t peers) const {
-  const uint32_t own = terms_.settings.partition.number();
-  if (own == 0 || peers == 0 || own == peers) return {};
-  return error(Code::Mismatch, "{} is {:#06x} at this end and {:#06x} at the other",
-               terms_.settings.partition.variable, own, peers);
+Status Handshake::check_settings(const PortOffer& peers) {
+  const PartitionKey& partition = terms_.settings.partition;
+  if (const uint32_t own = partition.number(); own != 0 && peers.partition != 0 && own != peers.partition)
+    return error(Code::Mismatch, "{} is {:#06x} at this end and {:#06x} at the other", partition.variable,
+                 own, peers.partition);
+  const uint32_t pairs = terms_.settings.queue_pairs;
+  pairs_ = pairs != 0 ? pairs : peers.pairs;
+  if (peers.pairs == 0 || pairs_ == peers.pairs) return {};
+  return error(Code::Mismatch, "{} is {} at this end and {} at the other",
+               terms_.settings.queue_pairs_variable, pairs, peers.pairs);
 }
 
 /// The lists of ports go one way after the other: sockets may hold less than both.
@@ -88,10 +73,11 @@ Status Handshake::exchange_ports() {
   RONDO_TRY(conversation_.send(PortOffer{.port_bytes = static_cast<uint32_t>(own.bytes().size()),
                                          .partition = terms_.settings.partition.number(),
                                          .turn = terms_.turn,
+                                         .pairs = terms_.settings.queue_pairs,
                                          .slot_bytes = terms_.params.slot_bytes,
                                          .slots = terms_.params.slots}));
   RONDO_TRY_ASSIGN(const PortOffer peers, conversation_.receive<PortOffer>());
-  RONDO_TRY(check_partition(peers.partition));
+  RONDO_TRY(check_settings(peers));
   peers_turn_ = peers.turn;
   if (terms_.dials) RONDO_TRY(conversation_.send_bytes(own.bytes().data(), own.bytes().size()));
   std::vector<std::byte> bytes(peers.port_bytes);
@@ -101,8 +87,21 @@ Status Handshake::exchange_ports() {
   return {};
 }
 
-Handshake::Connected Handshake::connected_over(PathAttempt& attempt, const VerbsPath& path) const {
-  return {attempt.take_parts(), text(path), path.mtu, watch_of(terms_.dials ? path.dialler : path.acceptor)};
+Result<Handshake::Connected> Handshake::connected() {
+  Connected made{.text = text_of_all()};
+  std::set<std::string> devices;
+  for (const VerbsPath& path : paths_) {
+    const std::string name = text(path);
+    const bool is_known = std::find(made.paths.begin(), made.paths.end(), name) != made.paths.end();
+    const VerbsPath::PathEnd& own = terms_.dials ? path.dialler : path.acceptor;
+    if (!is_known) made.watched.push_back({watch_of(own), made.paths.size()});
+    made.paths.push_back(name);
+    devices.insert(own_ports_[own.port].device);
+  }
+  made.devices = devices.size();
+  made.parts = {.devices = devices_, .layout = terms_.layout(), .peer_rank = terms_.peer};
+  RONDO_TRY_ASSIGN(made.parts.pairs, PairSet::make(terms_.layout(), terms_.peer, std::move(ends_)));
+  return made;
 }
 
 PortWatch Handshake::watch_of(const VerbsPath::PathEnd& used) const {
@@ -120,118 +119,6 @@ PortWatch Handshake::watch_of(const VerbsPath::PathEnd& used) const {
   std::optional<Gid> gid;
   if (used.gid >= 0) gid = port.gids[static_cast<size_t>(used.gid)];
   return {watched(port), std::move(gid), std::move(others), terms_.settings.give_up_us()};
-}
-
-Status Handshake::no_address() const {
-  return error(Code::Unsupported, "no InfiniBand or RoCE port of this host reaches one of rank {}'s host: {}",
-               terms_.peer,
-               peers_ports_.empty() ? "it offers none" : why_no_pair(own_ports_[0], peers_ports_[0]));
-}
-
-Result<Handshake::Connected> Handshake::propose_paths() {
-  PathSearch search(paths_between(own_ports_, peers_ports_,
-                                  {.dialler = terms_.turn, .acceptor = peers_turn_, .lane = terms_.lane}));
-  if (!search.current()) return give_up<PathProposal>(no_address());
-  PathHistory& history = devices_->history();
-  std::string failures;
-  bool is_new = !lost_.path.empty();
-  if (is_new) {
-    history.add(lost_.path, 0);
-    failures = fmt::format(" {}: {};", lost_.path, lost_.failure);
-  }
-  const bool has_hope = search.apply([&](const VerbsPath& path) { return history.carried(text(path)); });
-  const Deadline deadline = Deadline::in_ms(has_hope ? kSearch_ms : kSearchAgain_ms);
-  for (auto path = search.current(); path && !deadline.passed(); path = search.current()) {
-    PathAttempt::ProofResult result;
-    RONDO_TRY_ASSIGN(const auto attempt, propose(*path, result));
-    if (attempt != nullptr) {
-      is_new |= history.add(text(*path), path->mtu);
-      log_choice(*path, is_new, failures);
-      return connected_over(*attempt, *path);
-    }
-    failures += fmt::format(" {}, MTU {}: {};", text(*path), path->mtu, result.failure);
-    if (search.failed(result.too_long)) is_new |= history.add(text(*path), 0);
-  }
-  if (search.left() != 0) failures += fmt::format(" {} more were not tried", search.left());
-  return give_up<PathProposal>(error(Code::Unsupported,
-                                     "no path over InfiniBand or RoCE to rank {} carries messages:{}",
-                                     terms_.peer, failures));
-}
-
-void Handshake::log_choice(const VerbsPath& path, bool is_new, const std::string& failures) const {
-  const std::string found =
-      fmt::format("rank {} is reached by {}, MTU {}", terms_.peer, text(path), path.mtu);
-  const AddressPair addresses{path.dialler.gid, path.acceptor.gid};
-  if (!is_new)
-    log().debug("{}", found);
-  else if (failures.empty())
-    log().info("{}: the first of all paths, with {}", found,
-               kind_of(addresses, diallers()[path.dialler.port], acceptors()[path.acceptor.port]));
-  else
-    log().warn("{}, because better paths fail:{}", found, failures);
-}
-
-/// What fails at one end only, as where its port lacks a partition, is a failure of the path too.
-Result<std::unique_ptr<PathAttempt>> Handshake::propose(const VerbsPath& path,
-                                                        PathAttempt::ProofResult& result) {
-  auto made = make_attempt(path);
-  if (is_of_every_path(made.status())) return give_up<PathProposal>(made.status());
-  result.failure = made.status().message();
-  if (!made.ok()) return std::unique_ptr<PathAttempt>();
-  auto attempt = made.take();
-  RONDO_TRY(conversation_.send(PathProposal{.path = path, .contact = attempt->contact()}));
-  RONDO_TRY_ASSIGN(const PathAnswer answer, conversation_.receive<PathAnswer>());
-  result.failure = answer.reason.data();
-  if (!result.failure.empty()) return std::unique_ptr<PathAttempt>();
-  const Status connected = attempt->connect(own_view(path), answer.contact);
-  RONDO_TRY_ASSIGN(result, attempt->prove(conversation_, connected));
-  return result.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
-}
-
-Result<Handshake::Connected> Handshake::follow_proposals() {
-  for (;;) {
-    RONDO_TRY_ASSIGN(const PathProposal proposal, conversation_.receive<PathProposal>());
-    RONDO_TRY(check_path(proposal.path, peers_ports_, own_ports_));
-    RONDO_TRY_ASSIGN(const auto attempt, follow(proposal));
-    if (attempt != nullptr) return connected_over(*attempt, proposal.path);
-  }
-}
-
-Result<std::unique_ptr<PathAttempt>> Handshake::follow(const PathProposal& proposal) {
-  auto made = make_attempt(proposal.path);
-  if (is_of_every_path(made.status())) return give_up<PathAnswer>(made.status());
-  const Status connected =
-      made.ok() ? made.value()->connect(own_view(proposal.path), proposal.contact) : made.status();
-  RONDO_TRY(conversation_.send(PathAnswer{.reason = wire_text(connected.message()),
-                                          .contact = made.ok() ? made.value()->contact() : PairContact()}));
-  if (!connected.ok()) return std::unique_ptr<PathAttempt>();
-  auto attempt = made.take();
-  RONDO_TRY_ASSIGN(const auto result, attempt->prove(conversation_, connected));
-  return result.failure.empty() ? std::move(attempt) : std::unique_ptr<PathAttempt>();
-}
-
-Result<std::unique_ptr<PathAttempt>> Handshake::make_attempt(const VerbsPath& path) const {
-  const uint32_t own = terms_.dials ? path.dialler.port : path.acceptor.port;
-  return PathAttempt::make(devices_, own_ports_[own], terms_, pages_);
-}
-
-Path Handshake::own_view(const VerbsPath& path) const {
-  const auto& [own_end, peers_end] =
-      terms_.dials ? std::tie(path.dialler, path.acceptor) : std::tie(path.acceptor, path.dialler);
-  const VerbsPort& own = own_ports_[own_end.port];
-  const VerbsPort& peer = peers_ports_[peers_end.port];
-  Path view{.port = own.number,
-            .peer_lid = peer.lid,
-            .by_gid = path.has_grh(),
-            .mtu = path.mtu,
-            .service_level = terms_.settings.service_level,
-            .traffic_class = terms_.settings.traffic_class.value_or(0),
-            .timeout = terms_.settings.timeout,
-            .retries = terms_.settings.retries};
-  if (!view.by_gid) return view;
-  view.gid_index = own.gids[static_cast<size_t>(own_end.gid)].index;
-  view.peer_gid = peer.gids[static_cast<size_t>(peers_end.gid)].raw;
-  return view;
 }
 
 }  // namespace rondo::verbs

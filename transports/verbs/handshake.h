@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handshake: how one end of a connection comes from a socket to a queue pair, on a thread of its own, since
+// Handshake: how one end of a connection comes from a socket to queue pairs, on a thread of its own, since
 // opening devices and resolving addresses may block in the kernel. The ends exchange their ports; then the
-// dialling end proposes one path after the other until one is proved. An end that cannot go on says why.
-// Waits for the peer last until the connection is destroyed: its user has the deadline. Used by the
-// connection's thread.
+// dialling end proposes one path after the other until one is proved, and then those of further queue pairs,
+// if there are to be several. An end that cannot go on says why. Waits for the peer last until the connection
+// is destroyed: its user has the deadline. Used by the connection's thread.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include "verbs/conversation.h"
 #include "verbs/path_attempt.h"
 #include "verbs/port_watch.h"
+#include "verbs/slot_channel.h"
 
 namespace rondo::verbs {
 
@@ -40,9 +41,14 @@ class Handshake {
   Fd stop();
   struct Connected {
     SlotChannel::ChannelParts parts;
-    std::string path;  // as path_text()
-    uint32_t mtu = 0;
-    PortWatch watch;
+    std::vector<std::string> paths;  // by queue pair, as path_text()
+    std::string text;                // of all of them, with their MTUs
+    struct WatchedPath {
+      PortWatch watch;
+      size_t pair = 0;  // the first on this path
+    };
+    std::vector<WatchedPath> watched;
+    size_t devices = 0;
   };
   /// Once it is over: what a channel needs, and the socket to the peer.
   Result<Connected> take_connected() {
@@ -57,17 +63,29 @@ class Handshake {
   void run();
   Result<Connected> connect();
   Status exchange_ports();
-  Status check_partition(uint32_t peers) const;
+  Status check_settings(const PortOffer& peers);
   Result<Connected> propose_paths();
   Result<Connected> follow_proposals();
-  /// Tries a path; the attempt if it was proved, else null and why.
-  Result<std::unique_ptr<PathAttempt>> propose(const VerbsPath& path, PathAttempt::ProofResult& result);
-  Result<std::unique_ptr<PathAttempt>> follow(const PathProposal& proposal);
-  Connected connected_over(PathAttempt& attempt, const VerbsPath& path) const;
+  /// Proposes paths of the search until one is proved; false if none was.
+  Result<bool> find_path(PathSearch& search, const Deadline& deadline, const PathTurns& turns);
+  Status add_pairs(const PathTurns& turns, const Deadline& deadline);
+  /// What follows if the first queue pair uses this path.
+  PairsToFollow after_first(const VerbsPath& path, const PathTurns& turns) const;
+  /// Tries a path for the next queue pair. Whether it was proved, or else why not.
+  Result<bool> propose(const VerbsPath& path, PairsToFollow follow, PathAttempt::ProofResult& result);
+  Result<bool> follow(const PathProposal& proposal);
+  /// A path that is proved has the next queue pair.
+  Result<PathAttempt::ProofResult> prove(PathAttempt& attempt, const Status& connected,
+                                         const VerbsPath& path);
+  std::optional<uint32_t> carried(const VerbsPath& path) const {
+    return devices_->history().carried(text(path));
+  }
+  Result<Connected> connected();
+  std::string text_of_all() const;
   PortWatch watch_of(const VerbsPath::PathEnd& used) const;
   Status no_address() const;
-  /// Why this is the path, once for each path that is new: as a warning if better ones have failed.
-  void log_choice(const VerbsPath& path, bool is_new, const std::string& failures) const;
+  /// Why these are the paths, once for each that is new: as a warning if others have failed.
+  void log_choice(const char* which_failed) const;
   Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
   Path own_view(const VerbsPath& path) const;
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }
@@ -75,7 +93,13 @@ class Handshake {
   std::string text(const VerbsPath& path) const { return path_text(path, diallers(), acceptors()); }
   /// Tells the peer, in a message of this kind, that this end cannot go on for this reason.
   template <class Message>
-  Status give_up(const Status& reason);
+  Status give_up(const Status& reason) {
+    // A setting that was right when the ends first connected may name a port that has failed since.
+    is_refused_ = reason.code() != Code::InvalidArgument || !lost_.path.empty();
+    static_cast<void>(conversation_.send(
+        Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason.message())}));
+    return reason;
+  }
 
   const VerbsTerms terms_;
   const ConnectionPages pages_;
@@ -86,6 +110,11 @@ class Handshake {
   std::vector<VerbsPort> own_ports_;
   std::vector<VerbsPort> peers_ports_;
   uint32_t peers_turn_ = 0;
+  size_t pairs_ = 0;              // as the user has set at either end; 0: not
+  std::vector<PairEnd> ends_;     // proved so far
+  std::vector<VerbsPath> paths_;  // of those
+  bool is_new_ = false;           // what came of a path
+  std::string failures_;          // of paths that were not proved
   Result<Connected> connected_ = Status();
   bool is_refused_ = false;
   std::atomic<bool> over_ = false;

@@ -26,45 +26,56 @@ Result<uint32_t> first_packet_number() {
 
 Result<std::unique_ptr<PathAttempt>> PathAttempt::make(const std::shared_ptr<Devices>& devices,
                                                        const VerbsPort& own, const VerbsTerms& terms,
-                                                       const ConnectionPages& pages) {
+                                                       const ConnectionPages& pages,
+                                                       const std::vector<PairEnd>& others) {
   RONDO_TRY_ASSIGN(const std::shared_ptr<Device> device, devices->named(own.device));
   RONDO_TRY_ASSIGN(const std::shared_ptr<Domain> domain,
                    device->domain(terms.session, terms.settings.max_pinned));
-  SlotChannel::ChannelParts parts{.devices = devices, .layout = terms.layout(), .peer_rank = terms.peer};
-  auto made = std::unique_ptr<PathAttempt>(new PathAttempt(terms, std::move(parts)));
-  RONDO_TRY(made->prepare(domain, own, pages));
+  auto made = std::unique_ptr<PathAttempt>(new PathAttempt(terms));
+  RONDO_TRY(made->find_slots(domain, pages, others));
+  RONDO_TRY(made->prepare(domain, own));
   return made;
 }
 
-Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port,
-                            const ConnectionPages& pages) {
-  const QueuePair::Depths depths = SlotChannel::depths(terms_.layout());
-  RONDO_TRY_ASSIGN(parts_.outgoing, SlotMemory::make(domain, pages.outgoing, SlotMemory::WrittenBy::Owner));
-  RONDO_TRY_ASSIGN(parts_.incoming, SlotMemory::make(domain, pages.incoming, SlotMemory::WrittenBy::Peer));
-  RONDO_TRY_ASSIGN(parts_.pair, QueuePair::make(domain, depths));
+Status PathAttempt::find_slots(const std::shared_ptr<Domain>& domain, const ConnectionPages& pages,
+                               const std::vector<PairEnd>& others) {
+  for (const PairEnd& other : others) {
+    if (&other.pair->device() != &domain->device()) continue;
+    end_.outgoing = other.outgoing;
+    end_.incoming = other.incoming;
+    return {};
+  }
+  RONDO_TRY_ASSIGN(end_.outgoing, SlotMemory::make(domain, pages.outgoing, SlotMemory::WrittenBy::Owner));
+  RONDO_TRY_ASSIGN(end_.incoming, SlotMemory::make(domain, pages.incoming, SlotMemory::WrittenBy::Peer));
+  return {};
+}
+
+Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port) {
+  const QueuePair::Depths depths = PairSet::depths(terms_.layout());
+  RONDO_TRY_ASSIGN(end_.pair, QueuePair::make(domain, depths));
   const Device& device = domain->device();
   RONDO_TRY_ASSIGN(const std::vector<uint16_t> keys,
                    partition_keys(device.verbs(), device.context(), port.number));
   RONDO_TRY_ASSIGN(const uint16_t key, partition_index(port, keys, terms_.settings.partition));
-  RONDO_TRY(parts_.pair->prepare(port.number, key));
-  RONDO_TRY(parts_.pair->post_receives(depths.receives));
-  contact_.queue_pair = parts_.pair->number();
+  RONDO_TRY(end_.pair->prepare(port.number, key));
+  RONDO_TRY(end_.pair->post_receives(depths.receives));
+  contact_.queue_pair = end_.pair->number();
   RONDO_TRY_ASSIGN(contact_.first_packet, first_packet_number());
-  contact_.key = parts_.incoming->remote_key();
-  contact_.slots_at = parts_.incoming->address();
-  if (terms_.dials) tell_ece(parts_.pair->ece());
+  contact_.key = end_.incoming->remote_key();
+  contact_.slots_at = end_.incoming->address();
+  if (terms_.dials) tell_ece(end_.pair->ece());
   return {};
 }
 
 Status PathAttempt::connect(const Path& path, const PairContact& peer) {
   mtu_ = path.mtu;
-  parts_.peer = address_of(peer);
+  end_.peer = address_of(peer);
   const bool has_ece = peer.ece_vendor != 0;
   const Status accepted =
-      has_ece ? parts_.pair->set_ece({peer.ece_vendor, peer.ece_options, peer.ece_mask}) : Status();
+      has_ece ? end_.pair->set_ece({peer.ece_vendor, peer.ece_options, peer.ece_mask}) : Status();
   if (terms_.dials) RONDO_TRY(accepted);  // the peer uses it
-  RONDO_TRY(parts_.pair->connect(path, parts_.peer, contact_.first_packet));
-  if (!terms_.dials && has_ece && accepted.ok()) tell_ece(parts_.pair->ece());
+  RONDO_TRY(end_.pair->connect(path, end_.peer, contact_.first_packet));
+  if (!terms_.dials && has_ece && accepted.ok()) tell_ece(end_.pair->ece());
   return {};
 }
 
@@ -87,12 +98,11 @@ int64_t PathAttempt::proof_ms() const {
 
 Status PathAttempt::post(Message message) {
   if (message == kShort) deadline_ = Deadline::in_ms(proof_ms());
-  return parts_.pair->post(
-      {.id = message,
-       .pieces = {{{parts_.outgoing->proof(), length(message), parts_.outgoing->local_key()}}},
-       .to = parts_.peer.slots_at + parts_.layout.bytes(),
-       .remote_key = parts_.peer.key,
-       .immediate = kImmediate + message});
+  return end_.pair->post({.id = message,
+                          .pieces = {{{end_.outgoing->proof(), length(message), end_.outgoing->local_key()}}},
+                          .to = end_.peer.slots_at + terms_.layout().bytes(),
+                          .remote_key = end_.peer.key,
+                          .immediate = kImmediate + message});
 }
 
 /// The accepting end answers each message: the dialling end may not be in RTR before it has sent its own.
@@ -116,7 +126,7 @@ void PathAttempt::take(const ibv_wc& completion) {
 
 /// Whether anything has come.
 bool PathAttempt::advance() {
-  const auto found = parts_.pair->poll();
+  const auto found = end_.pair->poll();
   fail(found.status());
   if (!found.ok()) return true;
   for (const ibv_wc& completion : found.value())
@@ -132,7 +142,7 @@ Status PathAttempt::await_progress(Conversation& conversation) {
     return {};
   }
   RONDO_TRY_ASSIGN(const bool has_spoken,
-                   conversation.speaks_before(parts_.pair->descriptor(), !peers_, deadline_));
+                   conversation.speaks_before(end_.pair->descriptor(), !peers_, deadline_));
   if (!has_spoken) return {};
   RONDO_TRY_ASSIGN(peers_, conversation.receive<PathVerdict>());
   if (peers_->reason[0] != '\0') fail(error(Code::RemoteError, "{}", peers_->reason.data()));
@@ -144,10 +154,10 @@ Status PathAttempt::exchange(Conversation& conversation) {
     for (const Message message : {kShort, kFull}) fail(post(message));
   while (failure_.ok() && !is_proved()) {
     if (advance()) continue;
-    fail(parts_.pair->arm());
+    fail(end_.pair->arm());
     if (!advance()) RONDO_TRY(await_progress(conversation));
   }
-  if (failure_.ok()) fail(parts_.pair->post_receives(kMessages));
+  if (failure_.ok()) fail(end_.pair->post_receives(kMessages));
   return {};
 }
 

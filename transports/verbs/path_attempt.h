@@ -8,17 +8,19 @@
 #include <string>
 
 #include "verbs/conversation.h"
-#include "verbs/slot_channel.h"
+#include "verbs/pair_set.h"
 #include "verbs/terms.h"
 
 namespace rondo::verbs {
 
 class PathAttempt {
  public:
-  /// In INIT: receives are posted, so the peer may send as soon as it knows contact().
+  /// In INIT: receives are posted, so the peer may send as soon as it knows contact(). `others`: of the same
+  /// connection, with which pairs of their device share slots.
   static Result<std::unique_ptr<PathAttempt>> make(const std::shared_ptr<Devices>& devices,
                                                    const VerbsPort& own, const VerbsTerms& terms,
-                                                   const ConnectionPages& pages);
+                                                   const ConnectionPages& pages,
+                                                   const std::vector<PairEnd>& others = {});
 
   const PairContact& contact() const { return contact_; }
   /// The kernel may take a second to resolve an address.
@@ -32,13 +34,14 @@ class PathAttempt {
   /// `connected`: of connect(). A failure is one of the whole connection.
   Result<ProofResult> prove(Conversation& conversation, const Status& connected);
 
-  SlotChannel::ChannelParts take_parts() { return std::move(parts_); }
+  PairEnd take_end() { return std::move(end_); }
 
  private:
   enum Message : uint32_t { kShort, kFull, kMessages };
-  PathAttempt(const VerbsTerms& terms, SlotChannel::ChannelParts parts)
-      : terms_(terms), parts_(std::move(parts)) {}
-  Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port, const ConnectionPages& pages);
+  explicit PathAttempt(const VerbsTerms& terms) : terms_(terms) {}
+  Status find_slots(const std::shared_ptr<Domain>& domain, const ConnectionPages& pages,
+                    const std::vector<PairEnd>& others);
+  Status prepare(const std::shared_ptr<Domain>& domain, const VerbsPort& port);
   void tell_ece(const ibv_ece& ece);
   uint32_t length(Message message) const;
   Status post(Message message);
@@ -53,7 +56,7 @@ class PathAttempt {
   bool is_proved() const { return sent_ == kMessages && arrived_ == kMessages; }
 
   const VerbsTerms terms_;
-  SlotChannel::ChannelParts parts_;
+  PairEnd end_;
   PairContact contact_;
   uint32_t mtu_ = 0;
   Status failure_;     // of the path

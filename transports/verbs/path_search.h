@@ -41,6 +41,12 @@ struct PathTurns {
 std::vector<VerbsPath> paths_between(const std::vector<VerbsPort>& dialler,
                                      const std::vector<VerbsPort>& acceptor, const PathTurns& turns = {});
 
+/// For further queue pairs beside one on `first`: for each rail as near as it, and of other ports, its paths.
+std::vector<std::vector<VerbsPath>> paths_beside(const VerbsPath& first,
+                                                 const std::vector<VerbsPort>& dialler,
+                                                 const std::vector<VerbsPort>& acceptor,
+                                                 const PathTurns& turns);
+
 /// "mlx5_0:1 10.0.0.1 (GID 3, RoCE v2, eth0) to mlx5_1:1 ..."; the same for the same path of other processes.
 std::string path_text(const VerbsPath& path, const std::vector<VerbsPort>& dialler,
                       const std::vector<VerbsPort>& acceptor);

@@ -191,12 +191,11 @@ Status QueuePair::arm() {
   return {};
 }
 
-bool QueuePair::fail() {
-  if (!is_active_) return false;
-  is_active_ = false;
+void QueuePair::end() {
+  if (!std::exchange(is_active_, false)) return;
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_ERR;
-  return modify(attr, 0, "moving a queue pair to ERR").ok();
+  must_drain_ = modify(attr, 0, "moving a queue pair to ERR").ok();
 }
 
 }  // namespace rondo::verbs

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/clock.h"
 #include "verbs/device.h"
@@ -89,17 +90,25 @@ class QueuePair {
   Status arm();
   int descriptor() const { return channel_->fd; }
 
-  /// Ends all sending and receiving: afterwards no byte lands in memory of this end any more, and none is
-  /// read. Completions that were not polled yet are passed to `completed`.
+  /// Ends all sending and receiving, by moving the queue pair to ERR. Once it is drained no byte lands in
+  /// memory of this end any more, and none is read.
+  void end();
+  static Deadline drain_deadline() { return Deadline::in_ms(kDrainMs); }
+  /// After end(): takes the completions that are owed; those that were not polled yet are passed to
+  /// `completed`.
   template <typename Completed>
-  void withdraw(Completed&& completed) {
-    if (!fail()) return;
-    const Deadline deadline = Deadline::in_ms(kDrainMs);
+  void drain(const Deadline& deadline, Completed&& completed) {
+    if (!std::exchange(must_drain_, false)) return;
     while (outstanding_ != 0 && !deadline.passed()) {
       const auto found = poll();
       if (!found.ok()) return;
       for (const ibv_wc& one : found.value()) completed(one);
     }
+  }
+  template <typename Completed>
+  void withdraw(Completed&& completed) {
+    end();
+    drain(drain_deadline(), completed);
   }
   void withdraw() {
     withdraw([](const ibv_wc&) {});
@@ -113,8 +122,6 @@ class QueuePair {
   Status make_completion_queue(const Depths& depths);
   Status make_pair(const Depths& depths);
   Status modify(ibv_qp_attr attr, int mask, const char* state);
-  /// Moves the queue pair to ERR, unless it never began or that was done before.
-  bool fail();
   Status failed(const char* what, int error_number) const;
 
   const std::shared_ptr<Domain> domain_;
@@ -125,6 +132,7 @@ class QueuePair {
   uint32_t inline_bytes_ = 0;
   uint64_t outstanding_ = 0;  // work requests whose completions were not polled
   bool is_active_ = false;    // between INIT and ERR
+  bool must_drain_ = false;   // in ERR, by this end
   std::array<ibv_wc, kBatch> polled_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/words.h"
+#include "verbs/write_order.h"
 
 namespace rondo::verbs {
 namespace {
@@ -24,7 +25,7 @@ constexpr NumberRule kTrafficClass{"RONDO_IB_TRAFFIC_CLASS", "NCCL_IB_TC", 0, 25
 // 0 would be a wait without end.
 constexpr NumberRule kTimeout{"RONDO_IB_TIMEOUT", "NCCL_IB_TIMEOUT", 1, 31, false};
 constexpr NumberRule kRetries{"RONDO_IB_RETRY", "NCCL_IB_RETRY_CNT", 0, 7, false};
-constexpr NumberRule kQueuePairs{"RONDO_IB_QPS", "NCCL_IB_QPS_PER_CONNECTION", 1, 128, false};
+constexpr NumberRule kQueuePairs{"RONDO_IB_QPS", "NCCL_IB_QPS_PER_CONNECTION", 1, kMaxPairs, false};
 constexpr NumberRule kGidIndex{"RONDO_IB_GID", "NCCL_IB_GID_INDEX", 0, 255, true};
 constexpr NumberRule kPartitionIndex{"", "NCCL_IB_PKEY", 0, 65535, false};
 constexpr std::string_view kPorts = "RONDO_IB_PORTS";
@@ -61,6 +62,7 @@ class SettingsReader {
     RONDO_TRY(read_number(kTimeout, out_.timeout));
     RONDO_TRY(read_number(kRetries, out_.retries));
     RONDO_TRY(read_number(kQueuePairs, out_.queue_pairs));
+    if (!read_(kQueuePairs.variable)) out_.queue_pairs_variable = kQueuePairs.nccl;
     RONDO_TRY(read_bytes());
     return std::move(out_);
   }

@@ -29,8 +29,9 @@ struct VerbsSettings {
   std::optional<uint8_t> traffic_class;  // nothing: the communicator's, or 0
   uint8_t timeout = 16;                  // a try takes 4.096 us x 2^timeout
   uint8_t retries = 6;                   // with 16: 1.9 s
-  uint8_t queue_pairs = 1;               // of a connection
-  uint64_t max_pinned = kUnlimited;      // bytes of the process
+  uint8_t queue_pairs = 0;               // of a connection; 0: one for each port, up to four
+  std::string_view queue_pairs_variable = "RONDO_IB_QPS";  // that says it, for errors
+  uint64_t max_pinned = kUnlimited;                        // bytes of the process
   /// A sentence for each of NCCL's variables whose value is ignored because Rondo does not allow it.
   std::vector<std::string> ignored;
 

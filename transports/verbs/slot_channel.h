@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotChannel: messages over a connected queue pair, or over one after the other. A message is one write with
-// immediate, which carries its SlotHeader and its bytes to the peer's slot. Only completions are believed: a
-// slot is read after the completion of its write, and filled again after the completion of the own write from
-// it. The bytes of a posted message leave from where they are. Used by the connection's thread.
+// SlotChannel: messages over connected queue pairs, or over one set of them after the other. A message is one
+// write with immediate, or is striped (verbs/write_order.h), which carries its SlotHeader and its bytes to
+// the peer's slot. Only completions are believed: a slot is read after the completion of its write, and
+// filled again after the completion of the own write from it. The bytes of a posted message leave from where
+// they are. Used by the connection's thread.
 #pragma once
 
 #include <optional>
@@ -10,26 +11,18 @@
 
 #include "transports/connection.h"
 #include "verbs/flow_control.h"
-#include "verbs/queue_pair.h"
-#include "verbs/slot_memory.h"
+#include "verbs/pair_set.h"
 
 namespace rondo::verbs {
 
 class SlotChannel {
  public:
-  /// What a channel needs of its queue pair.
-  static QueuePair::Depths depths(const SlotLayout& layout);
-
   struct ChannelParts {
     std::shared_ptr<Devices> devices;
     SlotLayout layout;
     int peer_rank = -1;
-    std::unique_ptr<SlotMemory> outgoing;
-    std::unique_ptr<SlotMemory> incoming;
-    std::unique_ptr<QueuePair> pair;  // destroyed first
-    PairAddress peer;
+    std::unique_ptr<PairSet> pairs;  // destroyed first
   };
-  /// The pair is connected and has depths().receives receives posted.
   explicit SlotChannel(ChannelParts parts);
 
   /// A slot for the next message; null if none is free.
@@ -37,10 +30,13 @@ class SlotChannel {
   void commit(size_t bytes, const Signature& signature);
   /// Registers the memory, so that messages can be posted from it.
   void export_memory(const ExportableMemory& memory) {
-    if (works()) parts_.pair->user_regions().add(memory);
+    if (works()) parts_.pairs->add_user_memory(memory);
   }
   /// As ZeroCopy.
-  bool can_post(const std::byte* data, size_t bytes) const { return region_to_post(data, bytes) != nullptr; }
+  bool can_post(const std::byte* data, size_t bytes) const {
+    PairSet::PairRegions regions;
+    return find_regions(data, bytes, regions);
+  }
   bool post(const std::byte* data, size_t bytes, const Signature& signature);
   /// Whether posted bytes may still be read.
   bool has_posted() const;
@@ -51,20 +47,21 @@ class SlotChannel {
 
   /// Of the connection.
   const Status& failure() const { return failure_; }
-  /// Of the queue pair, whose messages another one may carry again.
+  /// Of the queue pairs, whose messages others may carry again, and which one has failed.
   const Status& path_failure() const { return path_failure_; }
+  size_t failed_pair() const { return failed_pair_; }
   bool works() const { return failure_.ok() && path_failure_.ok(); }
   /// Finds failures that no completion tells.
   void check_device();
 
-  /// Ends the queue pair, unless that was done; messages that have arrived stay. `why`: unless it has failed.
-  /// Returns how far this end has come.
-  FlowControl::Standing suspend(const Status& why);
+  /// Ends the queue pairs, unless that was done; messages that have arrived stay. `why`, and which of them:
+  /// unless one has failed. Returns how far this end has come.
+  FlowControl::Standing suspend(const Status& why, size_t pair = 0);
   /// Gives up queue pairs: takes in how far the peer has come.
   Status abandon(const FlowControl::Standing& peers);
   /// After that: the nth message that has not arrived at the peer, if there is one.
   std::optional<Connection::Unsent> unsent(size_t nth) const;
-  /// Goes on over another queue pair, on the same pages, by sending again what has not arrived at the peer.
+  /// Goes on over other queue pairs, on the same pages, by sending again what has not arrived at the peer.
   void resume(ChannelParts parts, const FlowControl::Standing& peers);
 
   /// Whether what is awaited is there.
@@ -75,7 +72,7 @@ class SlotChannel {
   /// Lets the next completion wake a thread that sleeps on descriptor(), and takes in those before it; false:
   /// there were some that may be awaited.
   bool arm();
-  int descriptor() const { return parts_.pair->descriptor(); }
+  int descriptor() const { return parts_.pairs->descriptor(); }
 
   /// Messages that were sent, that have reached the peer, and that have arrived from it.
   uint64_t sent() const { return flow_.sent(); }
@@ -83,48 +80,57 @@ class SlotChannel {
   uint64_t arrived() const { return flow_.arrived(); }
   /// Takes in completions, so that arrived() is up to date.
   void poll();
-  /// Ends everything, as QueuePair::withdraw().
+  /// Ends everything, as PairSet::withdraw().
   void withdraw();
 
  private:
   /// The bytes of a message that do not lie in its slot.
   struct PostedBytes {
     const std::byte* data = nullptr;  // null: they lie in the slot
-    std::shared_ptr<const Region> region;
+    PairSet::PairRegions regions;
     bool are_gone = false;  // once the peer has them
+
+    void leave(bool gone) {
+      data = nullptr;
+      regions.clear();
+      are_gone = gone;
+    }
   };
   bool has_room() const { return works() && has_free_slot(); }
   bool has_free_slot() const { return flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots; }
   PostedBytes& posted(uint64_t message) { return posted_[message % parts_.layout.slots]; }
-  std::shared_ptr<const Region> region_to_post(const std::byte* data, size_t bytes) const;
-  void hand_over(size_t bytes, const Signature& signature, PostedBytes posted);
+  bool find_regions(const std::byte* data, size_t bytes, PairSet::PairRegions& found) const;
+  void hand_over(size_t bytes, const Signature& signature, const std::byte* posted_bytes);
   void recall_unsent(uint64_t from);
-  void end_pair();
-  void take(const ibv_wc& completion);
-  void take_message(const ibv_wc& completion);
+  void end_pairs();
+  size_t poll_once();
+  void take_in();
+  void take_message(const ArrivalOrder::ArrivedWrite& write);
   void take_arrival();
   void give_back();
-  void send_credits();
-  void send(uint64_t message, Immediate immediate);
+  void send(uint64_t message, uint16_t given_back);
+  void heed_pairs();
   void fail(const Status& status) {
     if (failure_.ok() && !status.ok()) failure_ = status;
   }
-  void lose_path(const Status& status) {
-    if (path_failure_.ok() && !status.ok()) path_failure_ = status;
+  void lose_path(const Status& status, size_t pair) {
+    if (!path_failure_.ok() || status.ok()) return;
+    path_failure_ = status;
+    failed_pair_ = pair;
   }
 
   ChannelParts parts_;
   FlowControl flow_;
   uint64_t delivered_ = 0;
-  uint32_t credit_messages_ = 0;  // on their way
-  uint32_t spent_receives_ = 0;
+  uint32_t credit_messages_ = 0;     // on their way
   std::vector<PostedBytes> posted_;  // by slot
   std::vector<uint32_t> lengths_;    // of arrived writes, by slot
   Signature signature_;              // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
   Status failure_;
   Status path_failure_;
-  bool is_suspended_ = false;  // the queue pair has been ended
+  size_t failed_pair_ = 0;
+  bool is_suspended_ = false;  // the queue pairs have been ended
 };
 
 }  // namespace rondo::verbs

@@ -40,6 +40,7 @@ class SlotMemory {
   SlotHeader* slot(uint64_t message) const {
     return reinterpret_cast<SlotHeader*>(pages_->memory() + pages_->layout().offset(message));
   }
+  const std::byte* at(uint64_t offset) const { return pages_->memory() + offset; }
   const std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
   /// No device reaches it any more, and it no longer counts as locked. Its pages stay.
   void deregister() { region_.reset(); }

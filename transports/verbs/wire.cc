@@ -6,6 +6,7 @@
 
 #include "verbs/gid_choice.h"
 #include "verbs/slot_memory.h"
+#include "verbs/write_order.h"
 
 namespace rondo::verbs {
 namespace {
@@ -37,12 +38,15 @@ Status check(const PortOffer& offer, const AgreedParams& own) {
   if (offer.version != PortOffer::kVersion) return nonsense("version", offer.version);
   if (offer.gives_up != kGoesOn) return {};
   RONDO_TRY(compare(own, {offer.slot_bytes, offer.slots, 0}));
+  RONDO_TRY(in_range("pairs", offer.pairs, 0, kMaxPairs));
   return in_range("port_bytes", offer.port_bytes, 0, PortOffer::kMaxPortBytes);
 }
 
 Status check(const PathProposal& proposal, const AgreedParams& own) {
   RONDO_TRY(check_start(proposal, "magic of the proposal"));
-  return proposal.gives_up != kGoesOn ? Status() : check_contact(proposal.contact, own);
+  RONDO_TRY(in_range("follow", proposal.follow, kLastPair, kNoMore));
+  const bool proposes = proposal.gives_up == kGoesOn && proposal.follow != kNoMore;
+  return proposes ? check_contact(proposal.contact, own) : Status();
 }
 
 Status check(const PathAnswer& answer, const AgreedParams& own) {

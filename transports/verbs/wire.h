@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two ends of a connection tell one another over their socket. While they connect: a PortOffer each
 // way; then for each path that is tried a PathProposal of the dialling end, a PathAnswer, and a PathVerdict
-// each way. When a path has failed: an Interruption each way, and the same again. When an end closes: a
-// Farewell (common/peer_socket.h). What comes from the peer is checked field by field. Plain data,
-// little-endian.
+// each way, until as many queue pairs as the connection shall have are proved. When a path has failed: an
+// Interruption each way, and the same again. When an end closes: a Farewell (common/peer_socket.h). What
+// comes from the peer is checked field by field. Plain data, little-endian.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
   static constexpr uint32_t kMagic = 0x6f627652;  // "Rvbo"
-  static constexpr uint32_t kVersion = 5;
+  static constexpr uint32_t kVersion = 6;
   static constexpr uint32_t kMaxPortBytes = 256 * 1024;
 
   uint32_t magic = kMagic;
@@ -32,6 +32,8 @@ struct PortOffer {
   uint32_t port_bytes = 0;
   uint32_t partition = 0;  // that the user has set, without bit 15; 0: none
   uint32_t turn = 0;       // of the sender, among the ranks of its host
+  uint32_t pairs = 0;      // queue pairs that the user has set; 0: none
+  uint32_t reserved = 0;
   uint64_t slot_bytes = 0;
   uint64_t slots = 0;
 };
@@ -48,6 +50,13 @@ struct PairContact {
   uint64_t slots_at = 0;
 };
 
+/// How the queue pairs of a connection come about.
+enum PairsToFollow : uint32_t {
+  kLastPair = 0,   // once this one is proved
+  kMorePairs = 1,  // or not, when kNoMore says that those that were proved are all
+  kNoMore = 2,     // the message proposes nothing
+};
+
 /// A path to try next. The dialling end is in INIT and has posted its receives.
 struct PathProposal {
   static constexpr uint32_t kMagic = 0x70627652;  // "Rvbp"
@@ -56,7 +65,7 @@ struct PathProposal {
   uint32_t gives_up = kGoesOn;
   WireText reason{};
   VerbsPath path;
-  uint32_t reserved = 0;
+  uint32_t follow = kLastPair;  // PairsToFollow
   PairContact contact;
 };
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages over a queue pair cost, counted by the stand-in, and what a channel makes of failures.
+// What messages over queue pairs cost, counted by the stand-in, and what a channel makes of failures.
+#include <functional>
+#include <tuple>
+
 #include "../../transports/traffic.h"
 #include "base/backoff.h"
 #include "catch.h"
+#include "clock.h"
 #include "in_process.h"
 #include "raw_ends.h"
 
@@ -15,10 +19,10 @@ struct Channels {
   SlotChannel one, other;
 };
 
-Channels connected_channels() {
-  RawEnd one(kLayout), other(kLayout);
+Channels connected_channels(size_t pairs = 1, const SlotLayout& layout = kLayout) {
+  RawEnd one(layout, pairs), other(layout, pairs);
   connect(one, other);
-  return {SlotChannel(std::move(one.parts)), SlotChannel(std::move(other.parts))};
+  return {SlotChannel(one.take_parts()), SlotChannel(other.take_parts())};
 }
 
 void send(SlotChannel& channel, size_t bytes, uint64_t number) {
@@ -37,19 +41,82 @@ void receive(SlotChannel& channel, size_t bytes, uint64_t number) {
   channel.release();
 }
 
+/// Runs the body with one queue pair, and with three on two devices.
+void with_pairs(const std::function<void(size_t pairs)>& body) {
+  for (const size_t pairs : {1, 3}) {
+    INFO(pairs << " queue pairs");
+    CHECK(in_process({{"_DEVICES", "roce,roce"}}, [&] { body(pairs); }) == "");
+  }
+}
+
 TEST_CASE("a message is one post, and the credits of an answer travel in it") {
-  CHECK(in_process({}, [] {
-          Channels ends = connected_channels();
-          const uint64_t sends = calls("post_send"), regions = calls("reg_mr");
-          for (uint64_t i = 0; i < 100; ++i) {
-            send(ends.one, 100, i);
-            receive(ends.other, 100, i);
-            send(ends.other, 4096, i);
-            receive(ends.one, 4096, i);
-          }
-          require(calls("post_send") - sends == 200, "one post a message");
-          require(calls("reg_mr") == regions && calls("req_notify_cq") == 0, "nothing else");
-        }) == "");
+  with_pairs([](size_t pairs) {
+    Channels ends = connected_channels(pairs);
+    const uint64_t sends = calls("post_send"), regions = calls("reg_mr");
+    for (uint64_t i = 0; i < 100; ++i) {
+      send(ends.one, 100, i);
+      receive(ends.other, 100, i);
+      send(ends.other, 4096, i);
+      receive(ends.one, 4096, i);
+    }
+    require(calls("post_send") - sends == 200, "one post a message");
+    require(calls("reg_mr") == regions && calls("req_notify_cq") == 0, "nothing else");
+  });
+}
+
+TEST_CASE("a message that fits inline is one post at one end, and one poll at the other") {
+  with_pairs([](size_t pairs) {
+    Channels ends = connected_channels(pairs);
+    for (uint64_t i = 0; i < 12; ++i) {
+      auto [from, to] = i % 2 == 0 ? std::tie(ends.one, ends.other) : std::tie(ends.other, ends.one);
+      const uint64_t sends = calls("post_send"), polls = calls("poll_cq");
+      send(from, 100, i);
+      test::sleep_ms(20);  // it has arrived
+      require(to.peek().has_value(), "it has not arrived");
+      require(calls("post_send") - sends == 1, "one post");
+      require(calls("poll_cq") - polls == 1, "one poll");
+      to.release();
+    }
+  });
+}
+
+constexpr SlotLayout kLongLayout{.slots = 4, .slot_bytes = 256 * 1024};
+
+TEST_CASE("a message of 128 KiB is striped over the pairs, a shorter one is not") {
+  for (const char* seed : {"0", "1"})
+    CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_SEED", seed}}, [] {
+            const auto posts_of = [](size_t bytes, size_t pairs) {
+              Channels ends = connected_channels(pairs, kLongLayout);
+              const uint64_t sends = calls("post_send");
+              send(ends.one, bytes, 0);
+              const uint64_t posts = calls("post_send") - sends;
+              receive(ends.other, bytes, 0);
+              return posts;
+            };
+            require(posts_of(256 * 1024, 1) == 1, "one pair");
+            require(posts_of(100'000, 2) == 1, "too short");
+            require(posts_of(128 * 1024, 2) == 2, "two parts");
+            require(posts_of(256 * 1024, 3) == 3, "three parts");
+            require(posts_of(256 * 1024, 8) == 4, "parts of 64 KiB");
+          }) == "");
+}
+
+TEST_CASE("pairs that overtake one another change neither messages nor their order") {
+  for (const char* seed : {"1", "2"})
+    for (const size_t pairs : {2, 4}) {
+      INFO("seed " << seed << ", " << pairs << " queue pairs");
+      CHECK(in_process({{"_DEVICES", "roce:2,roce"}, {"_SEED", seed}}, [&] {
+              Channels ends = connected_channels(pairs, kLongLayout);
+              const auto length = [](uint64_t number) { return number * 77'773 % (256 * 1024); };
+              uint64_t sent = 0, received = 0;
+              const auto go_on = [&] {
+                for (; sent < 60 && ends.one.acquire() != nullptr; ++sent) send(ends.one, length(sent), sent);
+                for (; ends.other.peek(); ++received) receive(ends.other, length(received), received);
+                return received == 60;
+              };
+              require(wait_until(go_on, Deadline::in_ms(20'000)), failure_of(ends.other).message());
+            }) == "");
+    }
 }
 
 TEST_CASE("credits without an answer are a message for every half of the slots") {

@@ -23,17 +23,17 @@ struct Attacker {
 
   /// A write to this offset of the other end's slots, with a header that says this.
   void write(uint64_t offset, uint32_t bytes, Immediate immediate, uint64_t number, uint32_t said_bytes) {
-    SlotHeader& header = *end.parts.outgoing->slot(0);
+    SlotHeader& header = *end.ends[0].outgoing->slot(0);
     header.ready = number;
     header.bytes = said_bytes;
     write_as_it_is(offset, bytes, immediate);
   }
   void write_as_it_is(uint64_t offset, uint32_t bytes, Immediate immediate) {
-    write_to(end.parts.peer.slots_at + offset, end.parts.peer.key, bytes, immediate);
+    write_to(end.ends[0].peer.slots_at + offset, end.ends[0].peer.key, bytes, immediate);
   }
   void write_to(uint64_t address, uint32_t key, uint32_t bytes, Immediate immediate) {
-    succeed(end.parts.pair->post(
-        {.pieces = {{{end.parts.outgoing->slot(0), bytes, end.parts.outgoing->local_key()}}},
+    succeed(end.ends[0].pair->post(
+        {.pieces = {{{end.ends[0].outgoing->slot(0), bytes, end.ends[0].outgoing->local_key()}}},
          .to = address,
          .remote_key = key,
          .immediate = immediate.packed()}));
@@ -46,7 +46,7 @@ Status failure_after(const std::function<void(Attacker&, RawEnd& victim)>& attac
   RawEnd victim(kSmallSlots);
   connect(attacker.end, victim);
   attack(attacker, victim);
-  SlotChannel channel(std::move(victim.parts));
+  SlotChannel channel(victim.take_parts());
   const bool failed = wait_until(
       [&] {
         if (channel.peek()) channel.release();
@@ -69,8 +69,12 @@ void check_failure(const std::function<void(Attacker&, RawEnd& victim)>& attack,
 }
 
 TEST_CASE("immediates that do not fit are found out") {
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 5}, 1, 0); }, "message 5 (modulo 65536)");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 1}, 1, 0); }, "gave back 1 slots");
+  check_failure(
+      [](Attacker& by, RawEnd&) {
+        by.write(0, 64, {0, 5}, 1, 0);
+      },
+      "it made write 5 (modulo 4096) instead of 0");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 0}, 1, 0); }, "gave back 1 slots");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {2, 0}, 0, 0); }, "gave back 2 slots");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {0, 0}, 0, 0); }, "gives nothing back");
 }
@@ -79,22 +83,22 @@ TEST_CASE("more messages than there are slots are found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
         for (uint16_t i = 0; i < 4; ++i) {
-          by.write(kSmallSlots.offset(i), 64, {0, static_cast<uint16_t>(i + 1)}, i + 1, 0);
+          by.write(kSmallSlots.offset(i), 64, {0, i}, i + 1, 0);
           // The source may change once the write is complete.
-          wait_until([&] { return !by.end.parts.pair->poll().value().empty(); });
+          wait_until([&] { return !by.end.ends[0].pair->poll().value().empty(); });
         }
       },
       "message 4 without a free slot");
 }
 
 TEST_CASE("false lengths are found out") {
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 1}, 1, 1); }, "says 1 bytes; 0 came");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64 + 256, {0, 1}, 1, 0); }, "says 0 bytes; 256 came");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 1}, 1, 0xFFFFFFC0); }, "a slot has 256");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 8, {0, 1}, 1, 0); }, "8 bytes, which is no message");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 0}, 1, 1); }, "says 1 bytes; 0 came");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64 + 256, {0, 0}, 1, 0); }, "says 0 bytes; 256 came");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {0, 0}, 1, 0xFFFFFFC0); }, "a slot has 256");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 8, {0, 0}, 1, 0); }, "8 bytes, which is no message");
   check_failure(
       [](Attacker& by, RawEnd&) {
-        by.write(0, 64 + 256 + 64, {0, 1}, 1, 320);
+        by.write(0, 64 + 256 + 64, {0, 0}, 1, 320);
       },
       "wrote 384 bytes, which is no message");
 }
@@ -102,21 +106,21 @@ TEST_CASE("false lengths are found out") {
 TEST_CASE("a message in another slot is found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
-        by.write(kSmallSlots.offset(1), 64, {0, 1}, 1, 0);
+        by.write(kSmallSlots.offset(1), 64, {0, 0}, 1, 0);
       },
       "the slot of message 1 from rank 1 holds message 0");
 }
 
 TEST_CASE("a peer's key opens its slots and nothing else") {
   const auto beyond = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.incoming->address() + verbs::SlotPages::bytes(kSmallSlots) - 32,
-                by.end.parts.peer.key, 64, {0, 1});
+    by.write_to(victim.ends[0].incoming->address() + verbs::SlotPages::bytes(kSmallSlots) - 32,
+                by.end.ends[0].peer.key, 64, {0, 0});
   };
   const auto before = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.incoming->address() - 64, by.end.parts.peer.key, 64, {0, 1});
+    by.write_to(victim.ends[0].incoming->address() - 64, by.end.ends[0].peer.key, 64, {0, 0});
   };
   const auto outgoing = [](Attacker& by, RawEnd& victim) {
-    by.write_to(victim.parts.outgoing->address(), victim.parts.outgoing->remote_key(), 64, {0, 1});
+    by.write_to(victim.ends[0].outgoing->address(), victim.ends[0].outgoing->remote_key(), 64, {0, 0});
   };
   for (const auto& attack : {std::function<void(Attacker&, RawEnd&)>(beyond), {before}, {outgoing}})
     check_failure(attack, "the queue pair to rank 1 failed");

@@ -73,8 +73,10 @@ TEST_CASE("an idle connection leaves a port that goes down") {
   const std::string log = log_of({{"_DEVICES", "roce:2"}}, [] {
     IdlePair pair;
     test::require(pair.path().find("verbs, rondo_0:1 ") == 0, pair.path());
+    test::require(pair.path().find(", 2 queue pairs, ") != std::string::npos, pair.path());
     command("port_down 0/rondo_0:1");
     pair.await_path("rondo_0:2 ");
+    test::require(pair.path().find(", 1 queue pair, ") != std::string::npos, pair.path());
     pair.talk();
   });
   INFO(log);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RawEnd: a queue pair of the transport with its slots and receives, connected to another one of this process
+// RawEnd: queue pairs of the transport with their slots and receives, connected to others of this process
 // without a handshake, so that tests can post what no connection posts.
 #pragma once
 
@@ -9,6 +9,8 @@
 namespace rondo::verbs_test {
 
 using test::require;
+using verbs::PairEnd;
+using verbs::PairSet;
 using verbs::SlotChannel;
 using verbs::SlotMemory;
 
@@ -21,32 +23,54 @@ Value taken(Result<Value> result) {
 inline void succeed(const Status& status) { require(status.ok(), status.message()); }
 
 struct RawEnd {
-  explicit RawEnd(const SlotLayout& layout) : parts{.layout = layout, .peer_rank = 1} {
-    parts.devices = taken(verbs::Devices::open());
-    port = taken(parts.devices->ports()).front();
-    const auto domain = taken(taken(parts.devices->named(port.device))->domain(1));
-    const auto outgoing = taken(verbs::SlotPages::make(layout));
-    const auto incoming = taken(verbs::SlotPages::make(layout));
-    parts.outgoing = taken(SlotMemory::make(domain, outgoing, SlotMemory::WrittenBy::Owner));
-    parts.incoming = taken(SlotMemory::make(domain, incoming, SlotMemory::WrittenBy::Peer));
-    parts.pair = taken(verbs::QueuePair::make(domain, SlotChannel::depths(layout)));
-    succeed(parts.pair->prepare(port.number, 0));
-    succeed(parts.pair->post_receives(SlotChannel::depths(layout).receives));
+  /// The pairs take the host's ports in turn.
+  explicit RawEnd(const SlotLayout& slots, size_t pairs = 1)
+      : layout(slots),
+        devices(taken(verbs::Devices::open())),
+        ports(taken(devices->ports())),
+        outgoing(taken(verbs::SlotPages::make(layout))),
+        incoming(taken(verbs::SlotPages::make(layout))),
+        ends(pairs) {
+    for (size_t i = 0; i < pairs; ++i) prepare(ends[i], port(i));
+  }
+
+  void prepare(PairEnd& end, const verbs::VerbsPort& on) const {
+    const auto domain = taken(taken(devices->named(on.device))->domain(1));
+    end.outgoing = taken(SlotMemory::make(domain, outgoing, SlotMemory::WrittenBy::Owner));
+    end.incoming = taken(SlotMemory::make(domain, incoming, SlotMemory::WrittenBy::Peer));
+    end.pair = taken(verbs::QueuePair::make(domain, PairSet::depths(layout)));
+    succeed(end.pair->prepare(on.number, 0));
+    succeed(end.pair->post_receives(PairSet::depths(layout).receives));
   }
 
   void connect(const RawEnd& peer) {
-    parts.peer = {.queue_pair = peer.parts.pair->number(),
-                  .first_packet = 0,
-                  .key = peer.parts.incoming->remote_key(),
-                  .slots_at = peer.parts.incoming->address()};
-    const verbs::Gid& to = peer.port.gids.back();
-    succeed(parts.pair->connect(
-        {.port = port.number, .gid_index = port.gids.back().index, .peer_gid = to.raw, .mtu = port.mtu},
-        parts.peer, 0));
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const PairEnd& there = peer.ends[i];
+      ends[i].peer = {.queue_pair = there.pair->number(),
+                      .first_packet = 0,
+                      .key = there.incoming->remote_key(),
+                      .slots_at = there.incoming->address()};
+      const verbs::VerbsPort& from = port(i);
+      const verbs::Gid& to = peer.port(i).gids.back();
+      succeed(ends[i].pair->connect(
+          {.port = from.number, .gid_index = from.gids.back().index, .peer_gid = to.raw, .mtu = from.mtu},
+          ends[i].peer, 0));
+    }
   }
 
-  verbs::VerbsPort port;
-  SlotChannel::ChannelParts parts;
+  const verbs::VerbsPort& port(size_t pair) const { return ports[pair % ports.size()]; }
+  SlotChannel::ChannelParts take_parts() {
+    return {.devices = devices,
+            .layout = layout,
+            .peer_rank = 1,
+            .pairs = taken(PairSet::make(layout, 1, std::move(ends)))};
+  }
+
+  const SlotLayout layout;
+  const std::shared_ptr<verbs::Devices> devices;
+  const std::vector<verbs::VerbsPort> ports;
+  const std::shared_ptr<const verbs::SlotPages> outgoing, incoming;
+  std::vector<PairEnd> ends;
 };
 
 /// Of the connection or of its path.

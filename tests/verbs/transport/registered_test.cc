@@ -173,7 +173,7 @@ TEST_CASE("a posted message that was acknowledged and is lost fails the connecti
           RawEnd one(kPostLayout), other(kPostLayout);
           connect(one, other);
           std::byte* const memory = allocate(kPostedBytes);
-          SlotChannel channel(std::move(one.parts));
+          SlotChannel channel(one.take_parts());
           channel.export_memory(*find_exportable(memory, 1));
           require(channel.post(memory, kPostedBytes, {}), "not posted");
           require(test::eventually([&] { return channel.flushed(); }), "not flushed");
@@ -191,7 +191,7 @@ TEST_CASE("a posted message that was not acknowledged is sent again") {
           connect(one, other);
           std::byte* const memory = allocate(kPostedBytes);
           test::fill(memory, kPostedBytes, 1, 0);
-          SlotChannel channel(std::move(one.parts));
+          SlotChannel channel(one.take_parts());
           channel.export_memory(*find_exportable(memory, 1));
           require(channel.post(memory, kPostedBytes, test::signature_of(1, 0)), "not posted");
           require(test::eventually([&] { return channel.poll(), !channel.works(); }), "it works");

@@ -95,6 +95,68 @@ TEST_CASE("ends in different partitions are told so") {
         }) == "");
 }
 
+/// What a connection says of itself, with these variables.
+std::string described(const Variables& variables, const Variables& standin) {
+  return in_process(standin, [&] {
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    const Ends ends = settled_ends();
+    require(ends.dialler->describe() == ends.acceptor->describe(), "the ends differ");
+    require(false, ends.dialler->describe());
+  });
+}
+
+TEST_CASE("a connection has a queue pair for each port, or as many as the variables say") {
+  const std::string first =
+      "verbs, rondo_0:1 10.9.1.1 (GID 3, RoCE v2, lo) to rondo_0:1 10.9.1.1 (GID 3, RoCE v2, lo)";
+  const std::string second =
+      " and rondo_0:2 10.9.2.1 (GID 3, RoCE v2, lo) to rondo_0:2 10.9.2.1 (GID 3, RoCE v2, lo)";
+  const std::string mtu = ", MTU 4096";
+  const auto starts = [](const std::string& text, const std::string& begin) {
+    INFO(text);
+    CHECK(text.find(begin) == 0);
+  };
+  starts(described({}, {}), first + mtu + ", 1 queue pair, ");
+  starts(described({{"RONDO_IB_QPS", "3"}}, {}), first + mtu + ", 3 queue pairs, ");
+  starts(described({}, two_ports()), first + mtu + second + mtu + ", 2 queue pairs, ");
+  starts(described({{"RONDO_IB_QPS", "1"}}, two_ports()), first + mtu + ", 1 queue pair, ");
+  starts(described({{"NCCL_IB_QPS_PER_CONNECTION", "3"}}, two_ports()),
+         first + mtu + second + mtu + ", 3 queue pairs, ");
+  const std::string over_devices = described({{"RONDO_IB_QPS", "4"}}, {{"_DEVICES", "roce,roce"}});
+  INFO(over_devices);
+  CHECK(over_devices.find(", 4 queue pairs, ") != std::string::npos);
+  CHECK(over_devices.ends_with(" KiB pinned, registered with 2 devices"));
+}
+
+TEST_CASE("ends with different numbers of queue pairs are told so, one that has none set uses the other's") {
+  const auto ends_with = [](const char* diallers, const char* acceptors) {
+    const Transport& verbs = *transport_by_name("verbs").value();
+    Ends ends;
+    ::setenv("RONDO_IB_QPS", diallers, 1);
+    ends.dialler = ends.connect(verbs, test::small_params(), true).take();
+    ::setenv("RONDO_IB_QPS", acceptors, 1);
+    ends.acceptor = ends.connect(verbs, test::small_params(), false).take();
+    for (auto* end : {&ends.dialler, &ends.acceptor})
+      require(test::eventually([&] { return (*end)->acquire() != nullptr || !(*end)->status().ok(); }),
+              "neither");
+    return ends;
+  };
+  CHECK(in_process({}, [&] {
+          const Ends ends = ends_with("2", "4");
+          for (const auto& [end, words] :
+               {std::pair(&ends.dialler, "RONDO_IB_QPS is 2 at this end and 4 at the other"),
+                {&ends.acceptor, "RONDO_IB_QPS is 4 at this end and 2 at the other"}}) {
+            const Status status = (*end)->status();
+            require(status.code() == Code::Mismatch && status.message() == words, status.message());
+          }
+        }) == "");
+  for (const auto& [diallers, acceptors] : {std::pair("4", ""), {"", "4"}})
+    CHECK(in_process({}, [&, here = diallers, there = acceptors] {
+            const Ends ends = ends_with(here, there);
+            require(ends.dialler->describe().find(", 4 queue pairs, ") != std::string::npos,
+                    ends.dialler->describe() + ends.dialler->status().message());
+          }) == "");
+}
+
 /// How many ms a connection takes to fail once nothing passes any more, and there is no other path.
 int64_t ms_to_fail(const Variables& own) {
   const std::string logged = log_of({}, [&] {

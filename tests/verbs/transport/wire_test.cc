@@ -37,6 +37,7 @@ TEST_CASE("nonsense in an offer is an error that names the field") {
   CHECK(refused_after([](PortOffer& o) { o.reason[0] = '\n'; }) == kSays + "10 in the field reason");
   CHECK(refused_after([](PortOffer& o) { o.port_bytes = 1 << 20; }) ==
         kSays + "1048576 in the field port_bytes");
+  CHECK(refused_after([](PortOffer& o) { o.pairs = 17; }) == kSays + "17 in the field pairs");
   CHECK(refused_after([](PortOffer& o) { o.slots = 4; }).find("slots is 3 at this end and 4") !=
         std::string::npos);
 }
@@ -46,6 +47,7 @@ TEST_CASE("nonsense in the messages about a path is an error that names the fiel
     return refused<PathProposal>({.contact = kContact}, change);
   };
   CHECK(proposed([](PathProposal& p) { p.magic = 1; }) == kSays + "1 in the field magic of the proposal");
+  CHECK(proposed([](PathProposal& p) { p.follow = 3; }) == kSays + "3 in the field follow");
   CHECK(proposed([](PathProposal& p) { p.contact.queue_pair = 0x1000000; }) ==
         kSays + "16777216 in the field queue_pair");
   CHECK(proposed([](PathProposal& p) { p.contact.queue_pair = 0; }) == kSays + "0 in the field queue_pair");

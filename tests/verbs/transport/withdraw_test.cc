@@ -19,24 +19,25 @@ constexpr std::byte kSent{0x5a};
 std::byte* memory_of(const SlotMemory& slots) { return reinterpret_cast<std::byte*>(slots.slot(0)); }
 
 size_t landed(const RawEnd& end) {
-  const std::byte* const memory = memory_of(*end.parts.incoming);
+  const std::byte* const memory = memory_of(*end.ends[0].incoming);
   return static_cast<size_t>(std::count(memory, memory + kLongSlots.bytes(), kSent));
 }
 
 /// Quick, so that little lands in the meantime.
 bool has_any(const RawEnd& end) {
-  return std::memchr(memory_of(*end.parts.incoming), static_cast<int>(kSent), kLongSlots.bytes()) != nullptr;
+  return std::memchr(memory_of(*end.ends[0].incoming), static_cast<int>(kSent), kLongSlots.bytes()) !=
+         nullptr;
 }
 
 /// All slots are on their way.
 void send_all(RawEnd& from) {
-  std::memset(memory_of(*from.parts.outgoing), static_cast<int>(kSent), kLongSlots.bytes());
+  std::memset(memory_of(*from.ends[0].outgoing), static_cast<int>(kSent), kLongSlots.bytes());
   for (uint64_t i = 0; i < kLongSlots.slots; ++i)
-    succeed(from.parts.pair->post(
-        {.pieces = {{{from.parts.outgoing->slot(i), static_cast<uint32_t>(kLongSlots.stride()),
-                      from.parts.outgoing->local_key()}}},
-         .to = from.parts.peer.slots_at + kLongSlots.offset(i),
-         .remote_key = from.parts.peer.key}));
+    succeed(from.ends[0].pair->post(
+        {.pieces = {{{from.ends[0].outgoing->slot(i), static_cast<uint32_t>(kLongSlots.stride()),
+                      from.ends[0].outgoing->local_key()}}},
+         .to = from.ends[0].peer.slots_at + kLongSlots.offset(i),
+         .remote_key = from.ends[0].peer.key}));
 }
 
 /// A transfer stops in its middle, until the time-out of a lost packet has passed.
@@ -59,7 +60,7 @@ TEST_CASE("no byte lands once the receiver has withdrawn") {
     INFO("seed " << seed);
     CHECK(in_process(stopping(seed), [] {
             Transfer transfer;
-            transfer.to.parts.pair->withdraw();
+            transfer.to.ends[0].pair->withdraw();
             const size_t at_once = landed(transfer.to);
             require(at_once < kLongSlots.bytes(), "all had landed");
             test::sleep_ms(kLater_ms);
@@ -73,10 +74,10 @@ TEST_CASE("no byte is read once the sender has withdrawn") {
     INFO("seed " << seed);
     CHECK(in_process(stopping(seed), [] {
             Transfer transfer;
-            transfer.from.parts.pair->withdraw();
-            std::memset(memory_of(*transfer.from.parts.outgoing), 0x77, kLongSlots.bytes());
+            transfer.from.ends[0].pair->withdraw();
+            std::memset(memory_of(*transfer.from.ends[0].outgoing), 0x77, kLongSlots.bytes());
             test::sleep_ms(kLater_ms);
-            const std::byte* const memory = memory_of(*transfer.to.parts.incoming);
+            const std::byte* const memory = memory_of(*transfer.to.ends[0].incoming);
             require(std::find(memory, memory + kLongSlots.bytes(), std::byte{0x77}) ==
                         memory + kLongSlots.bytes(),
                     "bytes were read later");
@@ -88,10 +89,10 @@ TEST_CASE("completions of what was done before a withdrawal are not lost") {
   CHECK(in_process({}, [] {
           RawEnd from(kLongSlots), to(kLongSlots);
           connect(from, to);
-          succeed(from.parts.pair->post({.id = 7}));
-          wait_until([&] { return !to.parts.pair->poll().value().empty(); });
+          succeed(from.ends[0].pair->post({.id = 7}));
+          wait_until([&] { return !to.ends[0].pair->poll().value().empty(); });
           int succeeded = 0;
-          from.parts.pair->withdraw([&](const ibv_wc& one) { succeeded += one.status == IBV_WC_SUCCESS; });
+          from.ends[0].pair->withdraw([&](const ibv_wc& one) { succeeded += one.status == IBV_WC_SUCCESS; });
           require(succeeded == 1, "the write had completed");
         }) == "");
 }
@@ -100,8 +101,8 @@ TEST_CASE("withdrawing from a device that has failed returns") {
   CHECK(in_process({}, [] {
           Transfer transfer;
           command("fatal 0/rondo_0");
-          transfer.to.parts.pair->withdraw();
-          transfer.from.parts.pair->withdraw();
+          transfer.to.ends[0].pair->withdraw();
+          transfer.from.ends[0].pair->withdraw();
         }) == "");
 }
 

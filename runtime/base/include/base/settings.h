@@ -59,6 +59,8 @@ namespace rondo {
   X(IbRetry, "RONDO_IB_RETRY", "how often an InfiniBand packet is sent again")                             \
   X(IbBytes, "RONDO_IB_BYTES", "how many bytes InfiniBand may pin")                                        \
   X(NcclIbRetryCnt, "NCCL_IB_RETRY_CNT", "the same if RONDO_IB_RETRY is not set")                          \
+  X(IbQps, "RONDO_IB_QPS", "queue pairs of an InfiniBand connection")                                      \
+  X(NcclIbQps, "NCCL_IB_QPS_PER_CONNECTION", "the same if RONDO_IB_QPS is not set")                        \
   X(TopoFile, "RONDO_TOPO_FILE", "a description of this host, read instead of detecting it")               \
   X(NcclTopoFile, "NCCL_TOPO_FILE", "the same if RONDO_TOPO_FILE is not set")                              \
   X(NcclTopoDumpFile, "NCCL_TOPO_DUMP_FILE", "where to write this host's description once it is detected") \

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// PairSet: the queue pairs of a connection, on one port or several, also of several devices, over which its
+// writes take turns (verbs/write_order.h). What completes and arrives is passed on in the order of the
+// writes, so that its user sees one pair. Each pair has a completion queue of its own, as devices cannot
+// share one; the pair whose turn it is is polled first, so a message costs one poll. Every pair has receives
+// posted for all writes that can be on their way, and again before what a completion says is passed on. Used
+// by the connection's thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/fd.h"
+#include "common/slot_layout.h"
+#include "verbs/flow_control.h"
+#include "verbs/queue_pair.h"
+#include "verbs/slot_memory.h"
+#include "verbs/write_order.h"
+
+namespace rondo::verbs {
+
+/// This end of a queue pair, the slots as its device has registered them, and where the peer's are.
+struct PairEnd {
+  std::shared_ptr<SlotMemory> outgoing;  // shared by the pairs of a device
+  std::shared_ptr<SlotMemory> incoming;
+  std::unique_ptr<QueuePair> pair;  // destroyed first
+  PairAddress peer;
+};
+
+class PairSet {
+ public:
+  /// What a set needs of each of its pairs.
+  static QueuePair::Depths depths(const SlotLayout& layout);
+  /// The pairs, at least one, are connected and have depths().receives receives posted.
+  static Result<std::unique_ptr<PairSet>> make(const SlotLayout& layout, int peer_rank,
+                                               std::vector<PairEnd> ends);
+
+  /// The header of a message's slot; its bytes follow.
+  SlotHeader* outgoing(uint64_t message) const { return ends_[0].outgoing->slot(message); }
+  SlotHeader* incoming(uint64_t message) const { return ends_[0].incoming->slot(message); }
+
+  /// The longest write whose bytes a post copies.
+  uint32_t inline_bytes() const;
+  /// The regions of the pairs' devices that hold some bytes of the user's.
+  using PairRegions = std::vector<std::shared_ptr<const Region>>;
+  void add_user_memory(const ExportableMemory& memory) const;
+  /// False, and none, if one of the devices has no such region.
+  bool find_regions(const std::byte* data, size_t bytes, PairRegions& found) const;
+
+  /// Messages with credits alone whose own completions have not come. More than may be on their way: their
+  /// acknowledgements can be late.
+  static constexpr uint32_t kMaxCreditWrites = 4 * FlowControl::kMaxCreditMessages;
+  /// A write to the peer's slots, at the place where its first bytes lie in the own ones.
+  struct SlotWrite {
+    uint64_t offset = 0;
+    uint32_t slot_bytes = 0;          // 0: only credits travel
+    const std::byte* data = nullptr;  // what follows, if anything
+    uint32_t bytes = 0;
+    const PairRegions* regions = nullptr;  // of `data`
+    uint16_t given_back = 0;
+  };
+  void post(const SlotWrite& write);
+
+  /// Takes in completions, of the pair whose turn it is or else of another one. How many; there may be more.
+  size_t poll();
+  std::optional<SendOrder::CompleteWrite> take_complete() { return sent_.take_complete(); }
+  std::optional<ArrivalOrder::ArrivedWrite> take_arrived() { return arriving_.take_arrived(); }
+
+  /// As QueuePair, of all pairs.
+  void arm();
+  int descriptor() const { return any_.valid() ? any_.get() : ends_[0].pair->descriptor(); }
+
+  struct PairFailure {
+    Status status;
+    bool is_of_path = false;  // what was lost may be sent again over another path
+    size_t pair = 0;
+  };
+  /// The first one.
+  const std::optional<PairFailure>& failure() const { return failure_; }
+  /// Finds failures that no completion tells.
+  void check_devices();
+
+  /// As QueuePair::withdraw(), of all pairs; afterwards the memory is registered no more, and its pages stay.
+  void withdraw();
+
+ private:
+  PairSet(const SlotLayout& layout, int peer_rank, std::vector<PairEnd> ends);
+  Status watch_all();
+  size_t poll(size_t pair);
+  void take(size_t pair, const ibv_wc& completion);
+  void take_arrival(size_t pair, const ibv_wc& completion);
+  void lose(size_t pair, const Status& status, bool is_of_path = true) {
+    if (!failure_ && !status.ok()) failure_ = PairFailure{status, is_of_path, pair};
+  }
+
+  const int peer_rank_;
+  std::vector<PairEnd> ends_;
+  std::vector<uint32_t> spent_receives_;  // by pair
+  SendOrder sent_;
+  ArrivalOrder arriving_;
+  std::optional<PairFailure> failure_;
+  Fd any_;  // readable when the descriptor of a pair is, if there are several
+};
+
+}  // namespace rondo::verbs

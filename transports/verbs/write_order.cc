@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/write_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/aligned_bytes.h"
+
+namespace rondo::verbs {
+
+Stripes Stripes::of(uint32_t bytes, size_t pairs) {
+  if (bytes < kMinStriped || pairs == 1) return {1, bytes};
+  const auto count = std::min<uint32_t>(bytes / kMinPart, static_cast<uint32_t>(pairs));
+  return {count, static_cast<uint32_t>(aligned_size((bytes + count - 1) / count))};
+}
+
+void SendOrder::add(uint32_t parts, bool is_credit) {
+  const size_t place = sent_++ % parts_left_.size();
+  parts_left_[place] = static_cast<uint8_t>(parts);
+  is_credit_[place] = is_credit;
+}
+
+std::optional<SendOrder::CompleteWrite> SendOrder::take_complete() {
+  const size_t place = complete_ % parts_left_.size();
+  if (complete_ == sent_ || parts_left_[place] != 0) return std::nullopt;
+  ++complete_;
+  return CompleteWrite{is_credit_[place]};
+}
+
+/// The peer cannot leave out a write that begins on this pair, so its number tells which one is meant.
+Status ArrivalOrder::add(size_t pair, Immediate said, uint32_t bytes) {
+  const size_t pairs = next_.size();
+  const uint64_t next = next_[pair];
+  const uint64_t write = next + (said.number - next) % Immediate::kNumbers;
+  const uint64_t last = next + (pair + pairs - next % pairs) % pairs;
+  if (write > last || write - taken_ >= window_.size())
+    return error(Code::RemoteError, "the peer says that it made write {} (modulo {}) instead of {}",
+                 said.number, Immediate::kNumbers, last);
+  PartialWrite& partial = window_[write % window_.size()];
+  const size_t part = (pair + pairs - write % pairs) % pairs;
+  const bool fits =
+      part < said.parts && said.parts <= pairs && (partial.parts == 0 || partial.parts == said.parts);
+  if (!fits)
+    return error(Code::RemoteError, "part {} of write {} says that there are {}", part + 1, write,
+                 said.parts);
+  next_[pair] = write + 1;
+  partial.parts = said.parts;
+  partial.write.bytes += bytes;
+  partial.write.given_back = said.given_back;
+  ++partial.arrived;
+  return {};
+}
+
+std::optional<ArrivalOrder::ArrivedWrite> ArrivalOrder::take_arrived() {
+  PartialWrite& partial = window_[taken_ % window_.size()];
+  if (partial.parts == 0 || partial.arrived != partial.parts) return std::nullopt;
+  ++taken_;
+  return std::exchange(partial, {}).write;
+}
+
+}  // namespace rondo::verbs
