@@ -38,8 +38,9 @@ class Perf(PerfCase):
             self.right("all_reduce", "--ranks", "4", "-b", "8", "-e", "512K", "-f", "16", DEVICES="roce:2", SEED=seed)
 
     def test_registered_memory(self):
-        for how in ("1", "2"):
-            run = perf("all", "--ranks", "2", "-b", "4K", "-e", "1M", "-f", "256", "-R", how, RONDO_LOG="debug")
+        for how, devices in (("1", "roce"), ("2", "roce,roce")):
+            run = perf("all", "--ranks", "2", "-b", "4K", "-e", "1M", "-f", "256", "-R", how, RONDO_LOG="debug",
+                       DEVICES=devices)
             self.check_right("verbs", run)
             self.assertIn("of registered memory leave from where they are", run[0].stderr)
 

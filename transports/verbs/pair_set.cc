@@ -86,6 +86,12 @@ void PairSet::add_user_memory(const ExportableMemory& memory) const {
   for (const PairEnd& end : ends_) end.pair->user_regions().add(memory);
 }
 
+bool PairSet::has_regions(const std::byte* data, size_t bytes) const {
+  return std::all_of(ends_.begin(), ends_.end(), [&](const PairEnd& end) {
+    return end.pair->user_regions().find(data, bytes) != nullptr;
+  });
+}
+
 bool PairSet::find_regions(const std::byte* data, size_t bytes, PairRegions& found) const {
   found.clear();
   for (const PairEnd& end : ends_) {

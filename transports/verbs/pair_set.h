@@ -45,6 +45,7 @@ class PairSet {
   /// The regions of the pairs' devices that hold some bytes of the user's.
   using PairRegions = std::vector<std::shared_ptr<const Region>>;
   void add_user_memory(const ExportableMemory& memory) const;
+  bool has_regions(const std::byte* data, size_t bytes) const;
   /// False, and none, if one of the devices has no such region.
   bool find_regions(const std::byte* data, size_t bytes, PairRegions& found) const;
 

@@ -25,16 +25,11 @@ void SlotChannel::commit(size_t bytes, const Signature& signature) {
   if (failure_.ok()) hand_over(bytes, signature, {});
 }
 
-/// Bytes that go inline are copied by the device's library anyway.
-bool SlotChannel::find_regions(const std::byte* data, size_t bytes, PairSet::PairRegions& found) const {
-  if (!works() || sizeof(SlotHeader) + bytes <= parts_.pairs->inline_bytes()) return false;
-  return parts_.pairs->find_regions(data, bytes, found);
-}
-
 /// Since can_post() the path may have been lost, or its regions given up.
 bool SlotChannel::post(const std::byte* data, size_t bytes, const Signature& signature) {
   if (!failure_.ok() || !has_free_slot()) return false;
-  const bool must_copy = !find_regions(data, bytes, posted(flow_.sent()).regions);
+  const bool must_copy =
+      !leaves_in_place(bytes) || !parts_.pairs->find_regions(data, bytes, posted(flow_.sent()).regions);
   if (must_copy && !find_accessible(data, bytes)) return false;
   if (must_copy) std::memcpy(parts_.pairs->outgoing(flow_.sent()) + 1, data, bytes);
   hand_over(bytes, signature, must_copy ? nullptr : data);

@@ -34,8 +34,7 @@ class SlotChannel {
   }
   /// As ZeroCopy.
   bool can_post(const std::byte* data, size_t bytes) const {
-    PairSet::PairRegions regions;
-    return find_regions(data, bytes, regions);
+    return leaves_in_place(bytes) && parts_.pairs->has_regions(data, bytes);
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature);
   /// Whether posted bytes may still be read.
@@ -99,7 +98,10 @@ class SlotChannel {
   bool has_room() const { return works() && has_free_slot(); }
   bool has_free_slot() const { return flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots; }
   PostedBytes& posted(uint64_t message) { return posted_[message % parts_.layout.slots]; }
-  bool find_regions(const std::byte* data, size_t bytes, PairSet::PairRegions& found) const;
+  /// Bytes that go inline are copied by the device's library anyway.
+  bool leaves_in_place(size_t bytes) const {
+    return works() && sizeof(SlotHeader) + bytes > parts_.pairs->inline_bytes();
+  }
   void hand_over(size_t bytes, const Signature& signature, const std::byte* posted_bytes);
   void recall_unsent(uint64_t from);
   void end_pairs();

@@ -69,11 +69,13 @@ TEST_CASE("a message that fits inline is one post at one end, and one poll at th
     Channels ends = connected_channels(pairs);
     for (uint64_t i = 0; i < 12; ++i) {
       auto [from, to] = i % 2 == 0 ? std::tie(ends.one, ends.other) : std::tie(ends.other, ends.one);
-      const uint64_t sends = calls("post_send"), polls = calls("poll_cq");
+      const uint64_t sends = calls("post_send");
       send(from, 100, i);
-      test::sleep_ms(20);  // it has arrived
-      require(to.peek().has_value(), "it has not arrived");
       require(calls("post_send") - sends == 1, "one post");
+      require(wait_until([&, &end = from] { return end.flushed(); }, Deadline::in_ms(20'000)), "not flushed");
+      test::sleep_ms(10);  // its completion at the other end may come a little later
+      const uint64_t polls = calls("poll_cq");
+      require(to.peek().has_value(), "it has not arrived");
       require(calls("poll_cq") - polls == 1, "one poll");
       to.release();
     }

@@ -18,12 +18,12 @@ using test::require;
 const Transport& failover_row() { return *transport_by_name("verbs").value(); }
 
 /// With time-outs of 50 ms instead of two seconds.
-std::vector<Ends> quick_ends() {
+std::vector<Ends> quick_ends(size_t slot_bytes = test::small_params().slot_bytes) {
   ::setenv("RONDO_IB_TIMEOUT", "12", 1);
   ::setenv("RONDO_IB_RETRY", "2", 1);
   std::vector<Ends> all(1);
-  all[0].dialler = all[0].connect(failover_row(), test::small_params(), true).take();
-  all[0].acceptor = all[0].connect(failover_row(), test::small_params(), false).take();
+  all[0].dialler = all[0].connect(failover_row(), test::small_params(slot_bytes), true).take();
+  all[0].acceptor = all[0].connect(failover_row(), test::small_params(slot_bytes), false).take();
   return all;
 }
 
@@ -72,10 +72,10 @@ std::string converse_through(std::vector<Ends> all, uint64_t messages, uint64_t 
 }
 
 void right_through(const Variables& variables, uint64_t before, const std::string& event,
-                   const std::string& warning) {
+                   const std::string& warning, size_t slot_bytes = test::small_params().slot_bytes) {
   INFO(event << " after " << before);
   const std::string log = log_of(variables, [&] {
-    const std::string failure = converse_through(quick_ends(), 200, before, event);
+    const std::string failure = converse_through(quick_ends(slot_bytes), 200, before, event);
     require(failure.empty(), failure);
   });
   INFO(log);
@@ -94,6 +94,15 @@ TEST_CASE("when the port of one of several queue pairs goes down, it alone is le
     for (const uint64_t before : {1, 2, 50})
       right_through({{"_DEVICES", "roce:2,roce"}, {"_SEED", seed}}, before, "port_down 0/rondo_0:2",
                     "MTU 4096, because better paths fail: rondo_0:2 10.9.2.1 ");
+}
+
+TEST_CASE("when a port goes down, striped messages arrive whole over the others") {
+  for (const char* pairs : {"2", "4"}) {
+    ::setenv("RONDO_IB_QPS", pairs, 1);
+    right_through({{"_DEVICES", "roce,roce"}, {"_SEED", pairs}}, 20, "port_down 0/rondo_1:1",
+                  "MTU 4096, because better paths fail: rondo_1:1 10.9.2.1 ", 256 * 1024);
+  }
+  ::unsetenv("RONDO_IB_QPS");
 }
 
 TEST_CASE("when a device fails for good, another one carries on") {

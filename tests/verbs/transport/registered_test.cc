@@ -67,6 +67,26 @@ TEST_CASE("memory is registered once, and until it is freed") {
         }) == "");
 }
 
+TEST_CASE("the parts of a striped message leave from where it is, on all devices") {
+  for (const char* seed : {"0", "1"})
+    CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_SEED", seed}}, [] {
+            constexpr SlotLayout kLongLayout{.slots = 2, .slot_bytes = 256 * 1024};
+            RawEnd one(kLongLayout, 3), other(kLongLayout, 3);
+            connect(one, other);
+            SlotChannel from(one.take_parts()), to(other.take_parts());
+            std::byte* const memory = allocate(kLongLayout.slot_bytes);
+            test::fill(memory, kLongLayout.slot_bytes, 1, 0);
+            from.export_memory(*find_exportable(memory, 1));
+            const uint64_t sends = calls("post_send");
+            require(from.can_post(memory, kLongLayout.slot_bytes), "cannot be posted");
+            require(from.post(memory, kLongLayout.slot_bytes, test::signature_of(1, 0)), "not posted");
+            require(calls("post_send") == sends + 3, "three parts");
+            require(test::eventually([&] { return to.peek().has_value(); }), "nothing has arrived");
+            const std::string fault = test::fault(*to.peek(), kLongLayout.slot_bytes, 1, 0);
+            require(fault.empty(), fault);
+          }) == "");
+}
+
 TEST_CASE("ordinary memory can be posted while it is registered") {
   CHECK(in_process({}, [] {
           std::vector<std::byte> memory(kPostedBytes);
