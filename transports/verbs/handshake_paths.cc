@@ -70,6 +70,8 @@ Status Handshake::add_pairs(const PathTurns& turns, const Deadline& deadline) {
   const size_t wanted = pairs_ != 0 ? pairs_ : kUsualPairs;
   for (auto& paths : paths_beside(paths_[0], own_ports_, peers_ports_, turns)) {
     if (ends_.size() == wanted) break;
+    const auto is_lost = [&](const VerbsPath& path) { return text(path) == lost_.path; };
+    if (std::any_of(paths.begin(), paths.end(), is_lost)) continue;  // a failed port, whatever the address
     std::erase_if(paths, [&](const VerbsPath& path) { return carried(path) == 0; });
     PathSearch rail(std::move(paths));
     rail.apply([&](const VerbsPath& path) { return carried(path); });

@@ -146,6 +146,19 @@ TEST_CASE("what came before the queue was armed keeps a thread from sleeping") {
         }) == "");
 }
 
+TEST_CASE(
+    "a pair whose completions do not count yet hides those of another from no thread that would sleep") {
+  CHECK(in_process({}, [] {
+          Channels ends = connected_channels(2);
+          send(ends.other, 100, 0);
+          receive(ends.one, 100, 0);  // so the second pair is polled first
+          for (uint64_t i = 0; i < 2; ++i) send(ends.one, 100, i);
+          for (uint64_t i = 0; i < 2; ++i) receive(ends.other, 100, i);
+          require(!ends.one.arm(), "it would sleep");
+          require(ends.one.delivered() == 2, "both are complete");
+        }) == "");
+}
+
 TEST_CASE("messages that arrived before a failure are delivered") {
   for (const char* seed : {"0", "1", "2"})
     CHECK(in_process({{"_SEED", seed}, {"_FAIL", "flush:4"}}, [] {
