@@ -62,6 +62,21 @@ TEST_CASE("lanes begin with different rails") {
   CHECK(hosts.paths(2).front() == first);
 }
 
+TEST_CASE("further queue pairs use the other rails that are as near") {
+  Hosts hosts;
+  for (auto* ports : {&hosts.dialler, &hosts.acceptor}) verbs::number_rails(*ports);
+  for (const uint64_t lane : {0, 1}) {
+    const VerbsPath first = hosts.paths(lane)[0];
+    const auto beside = verbs::paths_beside(first, hosts.dialler, hosts.acceptor, {.lane = lane});
+    REQUIRE(beside.size() == 1);
+    REQUIRE_FALSE(beside[0].empty());
+    for (const VerbsPath& path : beside[0])
+      CHECK((path.dialler.port == 1 - first.dialler.port && path.acceptor.port == 1 - first.acceptor.port));
+  }
+  hosts.dialler[1].distance = hosts.acceptor[1].distance = 1;
+  CHECK(verbs::paths_beside(hosts.paths()[0], hosts.dialler, hosts.acceptor, {}).empty());
+}
+
 TEST_CASE("ranks of a host begin with different rails of equal distance, and with none that is far") {
   Hosts hosts;
   for (auto* ports : {&hosts.dialler, &hosts.acceptor}) verbs::number_rails(*ports);
