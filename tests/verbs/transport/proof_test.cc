@@ -76,23 +76,20 @@ TEST_CASE("at info each path is told once, with what it was chosen for") {
 }
 
 TEST_CASE("a second port that carries nothing is left out, and so by later connections") {
-  for (const char* seed : {"0", "1"}) {
-    const std::string log = log_of({{"_DEVICES", "roce:2"},
-                                    {"_GIDS", "v2 10.9.%p.%h lo"},
-                                    {"_AT", "0 drop 10.9.2.1 10.9.2.1"},
-                                    {"_SEED", seed}},
-                                   [] {
-                                     require(seconds_to_connect() > 0.9, "the second port was not tried");
-                                     require(seconds_to_connect() < 0.9, "the second port was tried again");
-                                   });
-    INFO(log);
-    CHECK(
-        count(
-            log,
+  const std::string log = log_of({{"_DEVICES", "roce:2"},
+                                  {"_GIDS", "v2 10.9.%p.%h lo"},
+                                  {"_AT", "0 drop 10.9.2.1 10.9.2.1"},
+                                  {"_SEED", "1"}},
+                                 [] {
+                                   require(seconds_to_connect() > 0.9, "the second port was not tried");
+                                   require(seconds_to_connect() < 0.9, "the second port was tried again");
+                                 });
+  INFO(log);
+  CHECK(
+      count(log,
             "rank 1 is reached by rondo_0:1 10.9.1.1 (GID 0, RoCE v2, lo) to rondo_0:1 10.9.1.1 (GID 0, RoCE "
             "v2, lo), MTU 4096, because other paths fail: rondo_0:2 ") == 1);
-    CHECK(count(log, "MTU 4096: no answer in 1000 ms") == 1);
-  }
+  CHECK(count(log, "MTU 4096: no answer in 1000 ms") == 1);
 }
 
 TEST_CASE("an address that the kernel cannot resolve is given up for the next") {
