@@ -149,7 +149,7 @@ void ControlPlane::watch_process(int rank, Edge& edge) {
 
 void ControlPlane::on_edge_message(int rank, const ControlMessage& message) {
   ByteReader reader(message.body);
-  if (message.type == MessageType::FailureNotice) hear(FailureNotice::read(reader), rank);
+  if (message.type == MessageType::FailureNotice) hear({FailureNotice::read(reader)}, rank);
   const auto found = edges_.find(rank);  // may be lost already; its earlier messages still count
   if (found == edges_.end()) return;
   Edge& edge = found->second;
@@ -173,7 +173,7 @@ void ControlPlane::on_edge_message(int rank, const ControlMessage& message) {
 void ControlPlane::on_root_message(const ControlMessage& message) {
   if (message.type != MessageType::FailureNotice) return;
   ByteReader reader(message.body);
-  hear(FailureNotice::read(reader), -1);
+  hear({FailureNotice::read(reader)}, -1);
 }
 
 bool ControlPlane::is_unreachable(const Edge& edge) {
@@ -199,32 +199,42 @@ void ControlPlane::lose(int rank, const std::string& how) {
   } else if (is_news && unreachable) {
     lose_host_of(rank);
   } else if (is_news) {
-    hear(FailureNotice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end)), -1);
+    hear({FailureNotice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end))}, -1);
   }
   end_soundings(rank);
 }
 
 void ControlPlane::notify(const FailureNotice& notice) {
   if (context_ == nullptr) return;
-  context_->event_loop().post([this, notice] { hear(notice, -1); });
+  context_->event_loop().post([this, notice] { hear({notice}, -1); });
 }
 
-void ControlPlane::hear(const FailureNotice& notice, int from_rank) {
+/// A program may end as soon as its calls fail, and this thread with it: so others hear first, and of all.
+void ControlPlane::hear(std::vector<FailureNotice> notices, int from_rank) {
   {
-    std::lock_guard lock(mutex_);
-    const bool known = std::any_of(heard_.begin(), heard_.end(), [&](const FailureNotice& other) {
-      return other.communicator == notice.communicator && other.rank == notice.rank;
+    const std::lock_guard lock(mutex_);
+    std::erase_if(notices, [&](const FailureNotice& notice) {
+      return std::any_of(heard_.begin(), heard_.end(), [&](const FailureNotice& other) {
+        return other.communicator == notice.communicator && other.rank == notice.rank;
+      });
     });
-    if (known) return;
-    heard_.push_back(notice);
-    for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
-    if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(notice.status());
+    heard_.insert(heard_.end(), notices.begin(), notices.end());
+  }
+  for (const FailureNotice& notice : notices) {
+    for (auto& [rank, edge] : edges_)
+      if (rank != from_rank) edge.socket->send(MessageType::FailureNotice, notice.written());
+    if (bootstrap_root_) bootstrap_root_->pass_on(notice);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const FailureNotice& notice : notices) {
+      for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
+      if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(notice.status());
+    }
     changed_.notify_all();
   }
-  for (auto& [rank, edge] : edges_)
-    if (rank != from_rank) edge.socket->send(MessageType::FailureNotice, notice.written());
-  if (bootstrap_root_) bootstrap_root_->pass_on(notice);
-  if (notice.communicator == 0 && notice.rank != rank_ && gone_.insert(notice.rank).second) take_place();
+  for (const FailureNotice& notice : notices)
+    if (notice.communicator == 0 && notice.rank != rank_ && gone_.insert(notice.rank).second) take_place();
 }
 
 void ControlPlane::apply(const FailureNotice& notice, const Attachment& attachment) {

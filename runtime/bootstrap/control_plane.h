@@ -118,7 +118,7 @@ class ControlPlane {
   void on_root_message(const ControlMessage& message);
   void lose(int rank, const std::string& how);  // empty: determined from its socket
   static bool is_unreachable(const Edge& edge);
-  void hear(const FailureNotice& notice, int from_rank);
+  void hear(std::vector<FailureNotice> notices, int from_rank);
   void sound(const SoundingId& id, int from_rank);
   void end_sounding(const SoundingId& id, int rank);
   void end_soundings(int rank);

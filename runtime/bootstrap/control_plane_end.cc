@@ -106,7 +106,7 @@ void ControlPlane::depart() {
   wait_for_starting();
   context_->event_loop().call([this] {
     has_departed_ = true;
-    if (all_end_ != Ended::Everything) hear(FailureNotice::of_departure(rank_), -1);
+    if (all_end_ != Ended::Everything) hear({FailureNotice::of_departure(rank_)}, -1);
   });
   const auto is_known = [this] {
     bool known = false;
@@ -145,7 +145,7 @@ void ControlPlane::take_place() {
 /// later.
 void ControlPlane::judge_missing() {
   for (const int rank : std::exchange(doubted_, {}))
-    hear(FailureNotice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text())), -1);
+    hear({FailureNotice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text()))}, -1);
   bool any = tree_.parent >= 0 && !edges_.contains(tree_.parent);
   if (any) seek(tree_.parent, ConnectKind::Control);
   for (const int child : tree_.children) {
@@ -225,13 +225,14 @@ void ControlPlane::judge_silence(int rank, int64_t since_ns) {
 /// The ranks of that host are connected to other hosts through one of them, so no other rank may notice their
 /// loss.
 void ControlPlane::lose_host_of(int rank) {
+  std::vector<FailureNotice> notices;
   for (int other = 0; other < size(); ++other) {
     if (member(other).endpoint.host != member(rank).endpoint.host || gone_.contains(other)) continue;
-    hear(FailureNotice::of_rank(
-             other, error(Code::RemoteError, "{} has been unreachable for {} s (RONDO_UNREACHABLE)",
-                          member(other).text(), unreachable_s_)),
-         -1);
+    notices.push_back(FailureNotice::of_rank(
+        other, error(Code::RemoteError, "{} has been unreachable for {} s (RONDO_UNREACHABLE)",
+                     member(other).text(), unreachable_s_)));
   }
+  hear(std::move(notices), -1);
 }
 
 ControlPlane::Reached ControlPlane::reach(int rank, ConnectKind kind) {

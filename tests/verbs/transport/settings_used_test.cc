@@ -8,6 +8,7 @@
 #include "folder.h"
 #include "in_process.h"
 #include "process.h"
+#include "verbs/device.h"
 
 namespace rondo::verbs_test {
 namespace {
@@ -130,6 +131,8 @@ TEST_CASE("a connection has a queue pair for each port, or as many as the variab
 TEST_CASE("ends with different numbers of queue pairs are told so, one that has none set uses the other's") {
   const auto ends_with = [](const char* diallers, const char* acceptors) {
     const Transport& verbs = *transport_by_name("verbs").value();
+    const auto opened = verbs::Devices::open();  // reads the environment before there are threads
+    require(opened.ok(), opened.status().message());
     Ends ends;
     ::setenv("RONDO_IB_QPS", diallers, 1);
     ends.dialler = ends.connect(verbs, test::small_params(), true).take();
