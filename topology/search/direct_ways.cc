@@ -61,6 +61,7 @@ class DirectWays {
     has_parallel_links_ |= links.link[place] >= 0;
     links.link[place] = link;
     links.kBps[place] = kBps;
+    widest_ = std::max(widest_, kBps);
   }
 
   std::span<int64_t> shares(size_t from, size_t to) {
@@ -129,10 +130,8 @@ class DirectWays {
     Rational most;
     for (const std::vector<GpuLinks>* side : {&up_, &down_})
       for (const GpuLinks& links : *side)
-        for (size_t i = 0; i != switches_; ++i) {
-          widest_ = std::max(widest_, links.kBps[i]);
+        for (size_t i = 0; i != switches_; ++i)
           if (links.loads[i] != 0) most = std::max(most, Rational::of(links.loads[i], links.kBps[i]).value());
-        }
     return most;
   }
 

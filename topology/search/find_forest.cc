@@ -35,20 +35,21 @@ class ForestSearch {
       best_.stopped = true;
       return std::move(best_);
     }
-    if (std::ssize(gpus_) > kMaxExactGpus) keep_direct_ways();
+    const bool many = std::ssize(gpus_) > kMaxExactGpus;
+    if (many) keep_direct_ways();
     for (const bool pool : {true, false}) {
       const CompactGraph compact = compact_graph(graph_, gpus_, usable_, pool);
       keep_better(search(compact, bound));
       if (!compact.pooled) break;
     }
     const bool over = stopped_ || limit_.over();
-    if (over && std::ssize(gpus_) <= kMaxExactGpus) keep_direct_ways();
+    if (over && !many) keep_direct_ways();
     best_.stopped = over;
     return std::move(best_);
   }
 
  private:
-  /// Of more, a forest at 99.9% of the bound ends the search, which would need seconds for the rest.
+  /// For more GPUs a forest at 99.9% of the bound ends the search, which would need seconds for the rest.
   static constexpr int64_t kMaxExactGpus = 32;
 
   /// So that a search stays below 64 MiB: what it keeps of a tree is a number for each pair of GPUs, and a

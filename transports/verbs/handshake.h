@@ -113,7 +113,7 @@ class Handshake {
   size_t pairs_ = 0;              // as the user has set at either end; 0: not
   std::vector<PairEnd> ends_;     // proved so far
   std::vector<VerbsPath> paths_;  // of those
-  bool is_new_ = false;           // what came of a path
+  bool is_new_ = false;           // whether the outcome of a path was not known before
   std::string failures_;          // of paths that were not proved
   Result<Connected> connected_ = Status();
   bool is_refused_ = false;

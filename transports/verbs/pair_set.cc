@@ -96,8 +96,10 @@ bool PairSet::find_regions(const std::byte* data, size_t bytes, PairRegions& fou
   found.clear();
   for (const PairEnd& end : ends_) {
     auto region = end.pair->user_regions().find(data, bytes);
-    if (region == nullptr) found.clear();
-    if (region == nullptr) return false;
+    if (region == nullptr) {
+      found.clear();
+      return false;
+    }
     found.push_back(std::move(region));
   }
   return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PairSet: the queue pairs of a connection, on one port or several, also of several devices, over which its
-// writes take turns (verbs/write_order.h). What completes and arrives is passed on in the order of the
-// writes, so that its user sees one pair. Each pair has a completion queue of its own, as devices cannot
-// share one; the pair whose turn it is is polled first, so a message costs one poll. Every pair has receives
-// posted for all writes that can be on their way, and again before what a completion says is passed on. Used
-// by the connection's thread.
+// PairSet: the queue pairs of a connection, over which its writes take turns (verbs/write_order.h). They are
+// on one port or on several, which may belong to different devices. What completes and arrives is passed on
+// in the order of the writes, so that its user sees one pair. Each pair has a completion queue of its own,
+// since devices cannot share one; the pair whose turn it is is polled first, so a message costs one poll.
+// Every pair has receives posted for all writes that can be on their way; they are posted again before what a
+// completion says is passed on. Used by the connection's thread.
 #pragma once
 
 #include <memory>

@@ -89,7 +89,7 @@ TEST_CASE("when a port goes down, another one carries on") {
                     "rank 1 is reached by rondo_0:2");
 }
 
-TEST_CASE("when the port of one of several queue pairs goes down, it alone is left out") {
+TEST_CASE("when one of several ports goes down, only that port is left out") {
   for (const char* seed : {"0", "1"})
     for (const uint64_t before : {1, 50})
       right_through({{"_DEVICES", "roce:2,roce"}, {"_SEED", seed}}, before, "port_down 0/rondo_0:2",
