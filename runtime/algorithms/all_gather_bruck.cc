@@ -14,7 +14,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_gather_bruck {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 4 * ceil_log2(shape.nranks) + 1); }
@@ -57,7 +57,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_gather_bruck() {
+Algorithm row() {
   return {.name = "bruck",
           .kind = CollectiveKind::AllGather,
           .summary = "all blocks a rank has, to a rank twice as far each round (Bruck et al.)",
@@ -67,4 +67,4 @@ Algorithm all_gather_bruck() {
           .max_count = max_count};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_gather_bruck

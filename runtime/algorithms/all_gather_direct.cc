@@ -7,7 +7,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_gather_direct {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
@@ -29,7 +29,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_gather_direct() {
+Algorithm row() {
   return {.name = "direct",
           .kind = CollectiveKind::AllGather,
           .summary = "every rank sends its block to every other: one round",
@@ -39,4 +39,4 @@ Algorithm all_gather_direct() {
           .rounds = 1};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_gather_direct

@@ -11,7 +11,7 @@
 #include "groups.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_gather_hierarchical {
 namespace {
 
 bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, shape.nranks + 1); }
@@ -46,7 +46,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_gather_hierarchical() {
+Algorithm row() {
   return {.name = "hierarchical",
           .kind = CollectiveKind::AllGather,
           .summary = "between counterparts in the groups, which forward within their groups",
@@ -57,4 +57,4 @@ Algorithm all_gather_hierarchical() {
           .for_groups = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_gather_hierarchical

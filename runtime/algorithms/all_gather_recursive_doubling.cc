@@ -10,7 +10,7 @@
 #include "halving.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_gather_recursive_doubling {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, halving_steps(shape)); }
@@ -31,7 +31,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_gather_recursive_doubling() {
+Algorithm row() {
   return {.name = "recursive_doubling",
           .kind = CollectiveKind::AllGather,
           .summary = "partners at distance 1, 2, 4 exchange what they have (Thakur, Rabenseifner, Gropp)",
@@ -42,4 +42,4 @@ Algorithm all_gather_recursive_doubling() {
           .max_count = max_exchanged};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_gather_recursive_doubling

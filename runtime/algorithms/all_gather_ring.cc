@@ -9,7 +9,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_gather_ring {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
@@ -39,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_gather_ring() {
+Algorithm row() {
   return {.name = "ring",
           .kind = CollectiveKind::AllGather,
           .summary = "every block once around a ring (Thakur, Rabenseifner, Gropp)",
@@ -48,4 +48,4 @@ Algorithm all_gather_ring() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_gather_ring

@@ -20,7 +20,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_double_binary_tree {
 namespace {
 
 // Binary trees with in-order traversal 1, 2, ... n: arithmetic on the lowest set bit.
@@ -116,7 +116,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_double_binary_tree() {
+Algorithm row() {
   return {.name = "double_binary_tree",
           .kind = CollectiveKind::AllReduce,
           .summary = "each half up and down its own tree (Sanders, Speck, Traeff)",
@@ -127,4 +127,4 @@ Algorithm all_reduce_double_binary_tree() {
           .parts = [](const Shape&) { return kTrees; }};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_double_binary_tree

@@ -13,10 +13,12 @@
 #include "halving.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_halving_doubling {
 namespace {
 
-bool supports(const Shape& shape) { return shape.commutative && fits(shape, 2 * halving_steps(shape)); }
+bool supports(const Shape& shape) {
+  return shape.commutative && fits(shape, 2 * halving_steps(shape), shape.nranks);
+}
 
 Cost cost(const Shape& shape) {
   const double vectors = exchanged_vectors(shape);
@@ -37,7 +39,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_halving_doubling() {
+Algorithm row() {
   return {.name = "halving_doubling",
           .kind = CollectiveKind::AllReduce,
           .summary = "reduce-scatter by recursive halving, all-gather by recursive doubling (Rabenseifner)",
@@ -49,4 +51,4 @@ Algorithm all_reduce_halving_doubling() {
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_halving_doubling

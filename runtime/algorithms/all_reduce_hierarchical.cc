@@ -15,7 +15,7 @@
 #include "groups.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_hierarchical {
 namespace {
 
 enum : int { kFoldNear, kFar, kGatherNear };
@@ -100,7 +100,7 @@ class Builder {
 
 }  // namespace
 
-Algorithm all_reduce_hierarchical() {
+Algorithm row() {
   return {
       .name = "hierarchical",
       .kind = CollectiveKind::AllReduce,
@@ -114,4 +114,4 @@ Algorithm all_reduce_hierarchical() {
       .for_groups = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_hierarchical

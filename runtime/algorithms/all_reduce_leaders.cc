@@ -10,7 +10,7 @@
 #include "groups.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_leaders {
 namespace {
 
 bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, 5); }
@@ -53,7 +53,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_leaders() {
+Algorithm row() {
   return {.name = "leaders",
           .kind = CollectiveKind::AllReduce,
           .summary = "leaders fold their groups' vectors, exchange, and send the result to their groups",
@@ -64,4 +64,4 @@ Algorithm all_reduce_leaders() {
           .for_groups = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_leaders

@@ -11,7 +11,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_one_shot {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2); }
@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_one_shot() {
+Algorithm row() {
   return {.name = "one_shot",
           .kind = CollectiveKind::AllReduce,
           .summary = "every rank sends its vector to every other; each folds: one round",
@@ -41,4 +41,4 @@ Algorithm all_reduce_one_shot() {
           .association = Association::OneFold};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_one_shot

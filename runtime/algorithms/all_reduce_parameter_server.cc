@@ -12,7 +12,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_parameter_server {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2); }
@@ -46,7 +46,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_parameter_server() {
+Algorithm row() {
   return {.name = "parameter_server",
           .kind = CollectiveKind::AllReduce,
           .summary = "rank 0 folds all vectors and sends the result to all (Li)",
@@ -56,4 +56,4 @@ Algorithm all_reduce_parameter_server() {
           .association = Association::OneFold};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_parameter_server

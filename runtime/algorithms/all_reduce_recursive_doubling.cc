@@ -14,7 +14,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_recursive_doubling {
 namespace {
 
 // Divides any number of ranks into 2^k groups of one or two ranks, for pairing ranks by bits.
@@ -86,7 +86,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_recursive_doubling() {
+Algorithm row() {
   return {
       .name = "recursive_doubling",
       .kind = CollectiveKind::AllReduce,
@@ -98,4 +98,4 @@ Algorithm all_reduce_recursive_doubling() {
       .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_recursive_doubling

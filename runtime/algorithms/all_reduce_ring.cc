@@ -13,7 +13,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_ring {
 namespace {
 
 bool supports(const Shape& shape) { return shape.commutative && fits(shape, 4 * shape.nranks); }
@@ -54,7 +54,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_ring() {
+Algorithm row() {
   return {.name = "ring",
           .kind = CollectiveKind::AllReduce,
           .summary = "reduce-scatter and all-gather around a ring (Patarasuk, Yuan)",
@@ -64,4 +64,4 @@ Algorithm all_reduce_ring() {
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_ring

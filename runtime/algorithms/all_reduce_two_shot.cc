@@ -14,7 +14,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_reduce_two_shot {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
@@ -40,7 +40,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_reduce_two_shot() {
+Algorithm row() {
   return {.name = "two_shot",
           .kind = CollectiveKind::AllReduce,
           .summary = "direct reduce-scatter, then direct all-gather (Rabenseifner)",
@@ -52,4 +52,4 @@ Algorithm all_reduce_two_shot() {
           .association = Association::OneFold};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_reduce_two_shot

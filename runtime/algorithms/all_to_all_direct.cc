@@ -7,7 +7,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_to_all_direct {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
@@ -30,7 +30,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_to_all_direct() {
+Algorithm row() {
   return {.name = "direct",
           .kind = CollectiveKind::AllToAll,
           .summary = "all blocks sent, then all received: one round",
@@ -40,4 +40,4 @@ Algorithm all_to_all_direct() {
           .rounds = 1};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_to_all_direct

@@ -12,7 +12,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::all_to_all_pairwise {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
@@ -40,7 +40,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm all_to_all_pairwise() {
+Algorithm row() {
   return {.name = "pairwise",
           .kind = CollectiveKind::AllToAll,
           .summary = "two permutations per round (after Thakur, Rabenseifner, Gropp)",
@@ -49,4 +49,4 @@ Algorithm all_to_all_pairwise() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::all_to_all_pairwise

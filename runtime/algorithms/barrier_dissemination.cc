@@ -10,7 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::barrier_dissemination {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 1); }
@@ -32,7 +32,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm barrier_dissemination() {
+Algorithm row() {
   return {.name = "dissemination",
           .kind = CollectiveKind::Barrier,
           .summary = "notify a rank twice as far each round (Hensgen, Finkel, Manber)",
@@ -41,4 +41,4 @@ Algorithm barrier_dissemination() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::barrier_dissemination

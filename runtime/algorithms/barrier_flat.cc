@@ -8,7 +8,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::barrier_flat {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
@@ -27,7 +27,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm barrier_flat() {
+Algorithm row() {
   return {.name = "flat",
           .kind = CollectiveKind::Barrier,
           .summary = "every rank notifies every other: one round",
@@ -38,4 +38,4 @@ Algorithm barrier_flat() {
           .for_shared_memory = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::barrier_flat

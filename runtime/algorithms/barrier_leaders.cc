@@ -9,7 +9,7 @@
 #include "groups.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::barrier_leaders {
 namespace {
 
 bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, shape.nranks + 2); }
@@ -40,7 +40,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm barrier_leaders() {
+Algorithm row() {
   return {.name = "leaders",
           .kind = CollectiveKind::Barrier,
           .summary = "leaders hear from their groups, notify one another, then their groups",
@@ -51,4 +51,4 @@ Algorithm barrier_leaders() {
           .for_groups = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::barrier_leaders

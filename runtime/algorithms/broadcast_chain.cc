@@ -10,7 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::broadcast_chain {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -33,7 +33,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm broadcast_chain() {
+Algorithm row() {
   return {.name = "chain",
           .kind = CollectiveKind::Broadcast,
           .summary = "from rank to rank, pipelined over the tiles (Watts, van de Geijn)",
@@ -42,4 +42,4 @@ Algorithm broadcast_chain() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::broadcast_chain

@@ -8,7 +8,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::broadcast_flat {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -35,7 +35,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm broadcast_flat() {
+Algorithm row() {
   return {.name = "flat",
           .kind = CollectiveKind::Broadcast,
           .summary = "the root sends to all ranks: one round",
@@ -45,4 +45,4 @@ Algorithm broadcast_flat() {
           .rounds = 1};
 }
 
-}  // namespace rondo
+}  // namespace rondo::broadcast_flat

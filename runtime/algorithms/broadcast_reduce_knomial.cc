@@ -24,7 +24,7 @@
 #include "knomial_tree.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::broadcast_reduce_knomial {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -116,4 +116,4 @@ Algorithm reduce_knomial4() {
                           "up a radix-4 tree, in rank order: each round folds three of four ranks");
 }
 
-}  // namespace rondo
+}  // namespace rondo::broadcast_reduce_knomial

@@ -12,10 +12,10 @@
 #include "halving.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::broadcast_scatter_allgather {
 namespace {
 
-bool supports(const Shape& shape) { return fits(shape, 2 * halving_steps(shape)); }
+bool supports(const Shape& shape) { return fits(shape, 2 * halving_steps(shape), shape.nranks); }
 
 /// The last round of the scatter and the first of the all-gather coincide: leaders of two ranks send in both.
 Cost cost(const Shape& shape) {
@@ -46,7 +46,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm broadcast_scatter_allgather() {
+Algorithm row() {
   return {.name = "scatter_allgather",
           .kind = CollectiveKind::Broadcast,
           .summary = "scatter down a binomial tree, all-gather by recursive doubling (van de Geijn)",
@@ -58,4 +58,4 @@ Algorithm broadcast_scatter_allgather() {
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
-}  // namespace rondo
+}  // namespace rondo::broadcast_scatter_allgather

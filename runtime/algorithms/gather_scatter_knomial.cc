@@ -18,7 +18,7 @@
 #include "knomial_tree.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::gather_scatter_knomial {
 namespace {
 
 template <int kRadix>
@@ -97,4 +97,4 @@ Algorithm scatter_knomial4() {
                        "down a tree of radix 4, one message per subtree");
 }
 
-}  // namespace rondo
+}  // namespace rondo::gather_scatter_knomial

@@ -7,7 +7,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::gather_scatter_linear {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
@@ -49,7 +49,7 @@ Schedule build_scatter(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm gather_linear() {
+Algorithm gather() {
   return {.name = "linear",
           .kind = CollectiveKind::Gather,
           .summary = "all ranks send to the root: one round",
@@ -59,7 +59,7 @@ Algorithm gather_linear() {
           .rounds = 1};
 }
 
-Algorithm scatter_linear() {
+Algorithm scatter() {
   return {.name = "linear",
           .kind = CollectiveKind::Scatter,
           .summary = "the root sends each rank its block: one round",
@@ -69,4 +69,4 @@ Algorithm scatter_linear() {
           .rounds = 1};
 }
 
-}  // namespace rondo
+}  // namespace rondo::gather_scatter_linear

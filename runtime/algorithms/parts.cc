@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace rondo {
 
@@ -60,8 +61,9 @@ std::vector<int> ranks_above(int n, int rank) {
   return ranks;
 }
 
-bool fits(const Shape& shape, int steps) {
-  return shape.nranks >= 1 && shape.nranks < Step::kNone && steps < Step::kNone;
+bool fits(const Shape& shape, int steps, int parts) {
+  const int64_t blocks = traits(shape.kind).has_blocks() ? shape.nranks : 1;
+  return shape.nranks >= 1 && steps < Step::kNone && blocks * parts < Step::kNone;
 }
 
 void add_ring_relay(Schedule& schedule, const Move& relay, Ref hold) {

@@ -37,8 +37,9 @@ std::vector<int> others_after(int n, int rank);
 /// rank + 1, ... n - 1.
 std::vector<int> ranks_above(int n, int rank);
 
-/// Whether n ranks and that many Steps in a lane each fit in the 16 bits that a Step has for them.
-bool fits(const Shape& shape, int steps);
+/// Whether that many Steps in a lane, and the chunks of blocks of that many parts, fit in the 16 bits that a
+/// Step has for them.
+bool fits(const Shape& shape, int steps, int parts = 1);
 
 /// Adds a relay around a ring: one fused Step, except at rank 0, where it is two, with the value kept at
 /// `hold` in between (which is where the relay stores it, if it does).

@@ -12,7 +12,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_chain {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -69,7 +69,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_chain() {
+Algorithm row() {
   return {.name = "chain",
           .kind = CollectiveKind::Reduce,
           .summary = "from rank to rank, pipelined over the tiles",
@@ -78,4 +78,4 @@ Algorithm reduce_chain() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_chain

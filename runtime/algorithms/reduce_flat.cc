@@ -7,7 +7,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_flat {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -34,7 +34,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_flat() {
+Algorithm row() {
   return {.name = "flat",
           .kind = CollectiveKind::Reduce,
           .summary = "all ranks send to the root, which folds: one round",
@@ -45,4 +45,4 @@ Algorithm reduce_flat() {
           .association = Association::OneFold};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_flat

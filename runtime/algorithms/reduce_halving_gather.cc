@@ -11,10 +11,12 @@
 #include "halving.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_halving_gather {
 namespace {
 
-bool supports(const Shape& shape) { return shape.commutative && fits(shape, 2 * halving_steps(shape)); }
+bool supports(const Shape& shape) {
+  return shape.commutative && fits(shape, 2 * halving_steps(shape), shape.nranks);
+}
 
 Cost cost(const Shape& shape) {
   const double n = shape.nranks;
@@ -43,7 +45,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_halving_gather() {
+Algorithm row() {
   return {.name = "halving_gather",
           .kind = CollectiveKind::Reduce,
           .summary = "reduce-scatter by recursive halving, gather up a binomial tree (Rabenseifner)",
@@ -55,4 +57,4 @@ Algorithm reduce_halving_gather() {
           .parts = [](const Shape& shape) { return shape.nranks; }};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_halving_gather

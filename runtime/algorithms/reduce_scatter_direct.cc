@@ -8,7 +8,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_scatter_direct {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, shape.nranks); }
@@ -27,7 +27,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_scatter_direct() {
+Algorithm row() {
   return {.name = "direct",
           .kind = CollectiveKind::ReduceScatter,
           .summary = "every rank sends each other its block: one round, in rank order",
@@ -38,4 +38,4 @@ Algorithm reduce_scatter_direct() {
           .association = Association::OneFold};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_scatter_direct

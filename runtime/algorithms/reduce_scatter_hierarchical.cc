@@ -11,7 +11,7 @@
 #include "groups.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_scatter_hierarchical {
 namespace {
 
 bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, shape.nranks + 1); }
@@ -50,7 +50,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_scatter_hierarchical() {
+Algorithm row() {
   return {.name = "hierarchical",
           .kind = CollectiveKind::ReduceScatter,
           .summary = "folds within the groups, sent to their counterparts, which fold those",
@@ -61,4 +61,4 @@ Algorithm reduce_scatter_hierarchical() {
           .for_groups = true};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_scatter_hierarchical

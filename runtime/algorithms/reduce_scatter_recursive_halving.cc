@@ -12,7 +12,7 @@
 #include "halving.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_scatter_recursive_halving {
 namespace {
 
 bool supports(const Shape& shape) { return shape.commutative && fits(shape, halving_steps(shape)); }
@@ -32,7 +32,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_scatter_recursive_halving() {
+Algorithm row() {
   return {.name = "recursive_halving",
           .kind = CollectiveKind::ReduceScatter,
           .summary = "partners n/2, n/4 ... apart exchange halves (Rabenseifner)",
@@ -43,4 +43,4 @@ Algorithm reduce_scatter_recursive_halving() {
           .max_count = max_exchanged};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_scatter_recursive_halving

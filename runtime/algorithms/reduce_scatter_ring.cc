@@ -10,7 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::reduce_scatter_ring {
 namespace {
 
 bool supports(const Shape& shape) { return shape.commutative && fits(shape, 2 * shape.nranks); }
@@ -40,7 +40,7 @@ Schedule build(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm reduce_scatter_ring() {
+Algorithm row() {
   return {.name = "ring",
           .kind = CollectiveKind::ReduceScatter,
           .summary = "each block once around a ring, folded on its way (Patarasuk, Yuan)",
@@ -49,4 +49,4 @@ Algorithm reduce_scatter_ring() {
           .build = build};
 }
 
-}  // namespace rondo
+}  // namespace rondo::reduce_scatter_ring

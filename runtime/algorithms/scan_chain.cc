@@ -18,7 +18,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::scan_chain {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
@@ -58,7 +58,7 @@ Schedule build_exclusive(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm scan_chain() {
+Algorithm scan() {
   return {.name = "chain",
           .kind = CollectiveKind::Scan,
           .summary = "from rank to rank, pipelined over the tiles",
@@ -68,7 +68,7 @@ Algorithm scan_chain() {
           .association = Association::RankOrder};
 }
 
-Algorithm exscan_chain() {
+Algorithm exscan() {
   return {.name = "chain",
           .kind = CollectiveKind::Exscan,
           .summary = "shift by a rank, then a scan from rank to rank",
@@ -78,4 +78,4 @@ Algorithm exscan_chain() {
           .association = Association::RankOrder};
 }
 
-}  // namespace rondo
+}  // namespace rondo::scan_chain

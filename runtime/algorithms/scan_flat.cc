@@ -9,7 +9,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::scan_flat {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2); }
@@ -42,7 +42,7 @@ Algorithm row(CollectiveKind kind) {
 
 }  // namespace
 
-Algorithm scan_flat() { return row(CollectiveKind::Scan); }
-Algorithm exscan_flat() { return row(CollectiveKind::Exscan); }
+Algorithm scan() { return row(CollectiveKind::Scan); }
+Algorithm exscan() { return row(CollectiveKind::Exscan); }
 
-}  // namespace rondo
+}  // namespace rondo::scan_flat

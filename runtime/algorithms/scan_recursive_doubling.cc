@@ -18,7 +18,7 @@
 #include "algorithms/algorithm.h"
 #include "parts.h"
 
-namespace rondo {
+namespace rondo::scan_recursive_doubling {
 namespace {
 
 bool supports(const Shape& shape) { return fits(shape, ceil_log2(shape.nranks) + 1); }
@@ -69,7 +69,7 @@ Schedule build_exclusive(const Shape& shape, int rank) {
 
 }  // namespace
 
-Algorithm scan_recursive_doubling() {
+Algorithm scan() {
   return {.name = "recursive_doubling",
           .kind = CollectiveKind::Scan,
           .summary = "add the fold of 1, 2, 4 ... ranks below (Hillis, Steele)",
@@ -78,7 +78,7 @@ Algorithm scan_recursive_doubling() {
           .build = build};
 }
 
-Algorithm exscan_recursive_doubling() {
+Algorithm exscan() {
   return {.name = "recursive_doubling",
           .kind = CollectiveKind::Exscan,
           .summary = "shift by a rank, then the doubling scan (Hillis, Steele)",
@@ -87,4 +87,4 @@ Algorithm exscan_recursive_doubling() {
           .build = build_exclusive};
 }
 
-}  // namespace rondo
+}  // namespace rondo::scan_recursive_doubling

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of algorithms, as meson.build lists it.
 #include <fmt/ranges.h>
-#include <algorithm>
-#include <cassert>
 
 #include "algorithms/algorithm.h"
 #include "base/words.h"
+#include "schedule/relabelled.h"
 
 #include "algorithm_rows.h"
 
 namespace rondo {
 
-// The list is `all_reduce_one_shot(), all_reduce_two_shot(), ...`: here it declares the functions, below it
-// calls them.
-Algorithm RONDO_ALGORITHM_ROWS;
+RONDO_DECLARE_ALGORITHM_ROWS
 
 namespace {
 
@@ -41,17 +38,7 @@ Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view
 
 Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
                         const std::vector<int>& order) {
-  assert(is_free_in_order(shape.kind));
-  const auto place = [&order](int of) {
-    return static_cast<int>(std::find(order.begin(), order.end(), of) - order.begin());
-  };
-  Shape by_place = shape;
-  by_place.root = place(shape.root);
-  Schedule schedule = algorithm.build(by_place, place(rank));
-  schedule.rank = rank;
-  for (auto& set : schedule.peer_sets)
-    for (uint16_t& peer : set) peer = static_cast<uint16_t>(order[peer]);
-  return schedule;
+  return relabelled(shape, algorithm.build(by_places(shape, order), place_in(order, rank)), order);
 }
 
 }  // namespace rondo

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -93,19 +95,19 @@ struct Algorithm {
   const char* name;
   CollectiveKind kind;
   const char* summary;  // one line: the idea and its source
-  bool (*supports)(const Shape& shape);
-  Cost (*cost)(const Shape& shape);
+  std::function<bool(const Shape& shape)> supports;
+  std::function<Cost(const Shape& shape)> cost;
   /// Whether cost() may be off, by at most a round and a third of the volume, because transfers overlap
   /// unevenly: if the number of ranks is no power of the radix, or the root is not the first rank.
   bool cost_is_estimate = false;
   /// The cost of traffic between ranks of a group (Shape::group), which cost() then leaves out.
-  Cost (*intra_cost)(const Shape& shape) = [](const Shape&) { return Cost{}; };
-  Schedule (*build)(const Shape& shape, int rank);
+  std::function<Cost(const Shape& shape)> intra_cost = [](const Shape&) { return Cost{}; };
+  std::function<Schedule(const Shape& shape, int rank)> build;
   /// The maximum number of chunks that a Step of any rank moves at once: every Schedule's slot_chunks. All
   /// ranks size their chunks by it.
-  int (*max_count)(const Shape& shape) = [](const Shape&) { return 1; };
-  /// The number of parts of a vector in every Schedule, for kinds whose chunks are parts.
-  int (*parts)(const Shape& shape) = [](const Shape&) { return 1; };
+  std::function<int(const Shape& shape)> max_count = [](const Shape&) { return 1; };
+  /// The number of parts of a block in every Schedule.
+  std::function<int(const Shape& shape)> parts = [](const Shape&) { return 1; };
   /// The rounds of every Schedule's pull form (pull_plan.h): in the first all ranks send from their Inputs
   /// and then receive; in the second, if any, they repeat that with a chunk of their Outputs. 0: no pull
   /// form.
@@ -117,6 +119,12 @@ struct Algorithm {
   bool for_groups = false;
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
+  /// Slots that every connection needs.
+  int slots = 1;
+  /// Whether it also serves calls in place. The table's rows do.
+  bool in_place = true;
+  /// Of a row that is not in the table: a hash of its Schedules, by which ranks compare their plans.
+  uint64_t content = 0;
 };
 
 /// All algorithms; those of one collective are contiguous.
@@ -125,10 +133,11 @@ std::span<const Algorithm> algorithms();
 /// The row of that collective and name; if there is none, InvalidArgument that lists the names.
 Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name);
 
-/// Whether ranks may be permuted: no chunk of the kind belongs to a rank, and none are combined.
+/// Whether ranks are put in the order of their places on the host: nothing is combined, so results are those
+/// of any other order.
 constexpr bool is_free_in_order(CollectiveKind kind) { return kind == CollectiveKind::Broadcast; }
 
-/// The Schedule of `rank`; order[p] is the rank in place p. Requires is_free_in_order().
+/// The Schedule of `rank`; order[p] is the rank in place p. Requires may_relabel().
 Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
                         const std::vector<int>& order);
 
