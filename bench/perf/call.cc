@@ -27,14 +27,24 @@ rondo_status_t issue_varying(const BenchCall& call, const void* send, void* recv
   }
 }
 
-// Sends to the right and receives from the left at the same time.
+// Sends to the right and receives from the left at the same time; in ping-pong one after the other, beginning
+// with rank 0, so that one message is on its way.
 rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* recv) {
   const int right = (call.shape.rank + 1) % call.shape.nranks;
   const int left = (call.shape.rank + call.shape.nranks - 1) % call.shape.nranks;
   const size_t count = call.shape.count;
+  const auto do_send = [&] { return rondo_send(send, count, call.type, right, 0, call.comm, call.stream); };
+  const auto do_recv = [&] {
+    return rondo_recv(recv, count, call.type, left, 0, call.comm, call.stream, nullptr);
+  };
+  if (call.ping_pong && call.shape.nranks > 1) {
+    const bool begins = call.shape.rank == 0;
+    const auto first = begins ? do_send() : do_recv();
+    return first != RONDO_OK ? first : (begins ? do_recv() : do_send());
+  }
   if (const auto status = rondo_group_start(); status != RONDO_OK) return status;
-  const auto sent = rondo_send(send, count, call.type, right, 0, call.comm, call.stream);
-  const auto received = rondo_recv(recv, count, call.type, left, 0, call.comm, call.stream, nullptr);
+  const auto sent = do_send();
+  const auto received = do_recv();
   const auto ended = rondo_group_end();
   if (sent != RONDO_OK) return sent;
   return received != RONDO_OK ? received : ended;

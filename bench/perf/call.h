@@ -14,6 +14,7 @@ struct BenchCall {
   rondo_op_t op = RONDO_SUM;
   rondo_comm_t comm = nullptr;
   rondo_stream_t stream = nullptr;
+  bool ping_pong = false;  // as PerfOptions
 };
 
 /// Makes the call; with a stream it may still be in progress on return.

@@ -46,6 +46,7 @@ rondo_status_t combine(const Team& team, const std::vector<double>& times_us,
     wrong_everywhere += all[r + 1];
   }
   timing.time_us = averaged(times, team.options->average);
+  if (collective == Collective::SendRecv && team.options->ping_pong) timing.time_us /= team.nranks;
   // If the clock did not advance there is no bandwidth.
   timing.algbw = timing.time_us > 0 ? static_cast<double>(bytes) / timing.time_us * 1e-3 : 0;
   timing.busbw = timing.algbw * bus_factor(collective, team.nranks);

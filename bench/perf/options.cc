@@ -223,6 +223,8 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
                        options.plot_file);
   if (options.explain && options.varying)
     return "--explain covers calls whose lengths all ranks know: leave --varying out";
+  if (options.ping_pong && (options.aggregate > 1 || options.gpu.per_thread > 1))
+    return "--ping_pong sends one message after the other: leave -m and -g out";
   options.average = static_cast<Average>(words.average);
   options.pace = static_cast<Pace>(words.blocking);
   options.register_buffers = words.registering > 0;
@@ -267,6 +269,9 @@ void declare_sizes(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-o,--op", words.ops, "operation, comma separated operations, or all (sum)")->group("Calls");
   app.add_option("-r,--root", words.root, "root rank, or all (0)")->group("Calls");
   app.add_flag("--varying", options.varying, "use the forms with a length for each rank")->group("Calls");
+  app.add_flag("--ping_pong", options.ping_pong,
+               "send_recv: one message goes round; the time is that of a hop, or half of a round trip")
+      ->group("Calls");
   app.add_flag("--queue", options.queue, "submit calls to a queue, wait at the end")->group("Calls");
   app.add_option("--algorithm", words.algorithms,
                  "NAME or COLLECTIVE=NAME, comma separated; all: one table each; list: print the names")

@@ -43,6 +43,7 @@ struct PerfOptions {
   std::string transport;                // empty: the library's choice
   std::vector<std::string> algorithms;  // NAME, COLLECTIVE=NAME or "all"; empty: the library's choice
   bool varying = false;
+  bool ping_pong = false;  // send_recv: one message at a time, from rank to rank
   bool queue = false;
   bool register_buffers = false;
   bool shared_memory = false;

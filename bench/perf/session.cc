@@ -120,6 +120,7 @@ std::vector<Trial> BenchSession::make_trials(const Table& table, const Combinati
     call.op = ops[i];
     call.comm = member.comm;
     call.stream = member.stream;
+    call.ping_pong = options_.ping_pong;
   }
   return trials;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -76,7 +77,7 @@ Result<std::byte*> allocate_exportable(size_t bytes) {
   RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
   std::byte* const begin = made.segment.data();
   const std::lock_guard lock(record().mutex);
-  ExportableMemory exportable{begin, bytes, 0, nullptr};
+  ExportableMemory exportable{begin, bytes, 0, nullptr, nullptr};
   if (may_keep(made.memfd)) exportable.memfd = std::make_shared<const Fd>(std::move(made.memfd));
   record().add(record().allocated, {std::move(exportable), std::move(made.segment), 0, {}});
   return begin;
@@ -117,10 +118,17 @@ std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t byte
   return found && found->memfd != nullptr ? found : std::nullopt;
 }
 
-AccessibleMemory::AccessibleMemory(std::byte* begin, size_t bytes)
+Status copy_accessible(std::byte* to, const std::byte* from, size_t bytes) {
+  const auto piece = find_accessible(from, bytes);
+  if (piece && piece->gpu != nullptr) return piece->gpu->copy(to, from, bytes);
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+AccessibleMemory::AccessibleMemory(std::byte* begin, size_t bytes, std::shared_ptr<const GpuMemory> gpu)
     : number_([&] {
         const std::lock_guard lock(record().mutex);
-        return record().add(record().accessible, {{begin, bytes, 0, nullptr}, {}, 0, {}});
+        return record().add(record().accessible, {{begin, bytes, 0, nullptr, std::move(gpu)}, {}, 0, {}});
       }()) {}
 
 AccessibleMemory::~AccessibleMemory() {

@@ -4,6 +4,7 @@
 #include "gpu/graph.h"
 #include "gpu/ipc.h"
 #include "gpu/memory.h"
+#include "gpu/rdma_memory.h"
 #include "gpu/shared_memory.h"
 #include "gpu/stream.h"
 
@@ -37,6 +38,12 @@ Status copy(void*, const void*, size_t, Stream) { return absent(); }
 Status fill(void*, std::byte, size_t, Stream) { return absent(); }
 Status upload(int, void*, const void*, size_t) { return absent(); }
 Status clear(int, void*, size_t) { return absent(); }
+
+Result<GpuMemory::Visibility> rdma_visibility(int) { return absent(); }
+Result<std::shared_ptr<const RdmaMemory>> RdmaMemory::allocate(int, size_t) { return absent(); }
+Result<Fd> RdmaMemory::dmabuf() const { return absent(); }
+Status RdmaMemory::copy(std::byte*, const std::byte*, size_t) const { return absent(); }
+Status RdmaMemory::flush() const { return absent(); }
 
 Result<SharedMemory> SharedMemory::create(int, size_t) { return absent(); }
 Result<SharedMemory> SharedMemory::open(const Fd&, size_t, int) { return absent(); }

@@ -74,7 +74,8 @@ namespace rondo::gpu {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)
 
-/// Needed by benchmarks and tests. If the driver lacks one, a stub returns CUDA_ERROR_NOT_SUPPORTED.
+/// Needed by GPUDirect RDMA, benchmarks and tests. If the driver lacks one, a stub returns
+/// CUDA_ERROR_NOT_SUPPORTED.
 #define RONDO_OPTIONAL_DRIVER_FUNCTIONS(X) \
   X(cuStreamBeginCapture)                  \
   X(cuStreamEndCapture)                    \
@@ -82,7 +83,9 @@ namespace rondo::gpu {
   X(cuGraphLaunch)                         \
   X(cuGraphDestroy)                        \
   X(cuGraphExecDestroy)                    \
-  X(cuMemAllocManaged)
+  X(cuMemAllocManaged)                     \
+  X(cuMemGetHandleForAddressRange)         \
+  X(cuFlushGPUDirectRDMAWrites)
 
 struct Driver {
 #define X(name) decltype(&::name) name = nullptr;

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <vector>
 
+#include "base/log.h"
+#include "gpu/shared_memory.h"
 #include "plan/device_tuning.h"
+#include "transports/zero_copy.h"
 
 namespace rondo {
 namespace {
@@ -36,8 +39,12 @@ Result<LaneConnection*> DeviceChannels::connection(int peer, uint16_t port, int 
 Result<DeviceChannels::DeviceChannel*> DeviceChannels::line(int peer, uint16_t port) {
   const std::pair key(peer, port);
   if (const auto known = channels_.find(key); known != channels_.end()) return &known->second;
-  RONDO_TRY_ASSIGN(DeviceChannel made,
-                   ways_.shares_memory(peer) ? mapped_channel(peer, port) : relayed_channel(peer, port));
+  DeviceChannel made;
+  if (ways_.shares_memory(peer)) {
+    RONDO_TRY(map_memory(made, peer, port));
+  } else {
+    RONDO_TRY_ASSIGN(made.connection, ways_.connect(peer, port));
+  }
   const size_t connections = made.memory ? index_of(settings_.channels, 0) : 1;
   RONDO_TRY_ASSIGN(made.connections, gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device,
                                                            connections * sizeof(LaneConnection)));
@@ -45,7 +52,7 @@ Result<DeviceChannels::DeviceChannel*> DeviceChannels::line(int peer, uint16_t p
   return &channels_.emplace(key, std::move(made)).first->second;
 }
 
-Result<DeviceChannels::DeviceChannel> DeviceChannels::mapped_channel(int peer, uint16_t port) {
+Status DeviceChannels::map_memory(DeviceChannel& line, int peer, uint16_t port) {
   RONDO_TRY_ASSIGN(auto link, ways_.link(peer, port));
   PeerMemory::Params params{.device = settings_.device,
                             .slots = settings_.params.slots,
@@ -53,26 +60,60 @@ Result<DeviceChannels::DeviceChannel> DeviceChannels::mapped_channel(int peer, u
                             .kinds = {}};
   for (const Protocol protocol : kProtocols)
     params.kinds.push_back(kind_of(protocol, settings_.params.slot_bytes));
-  DeviceChannel made;
-  made.memory.emplace(std::move(link), std::move(params));
-  return made;
+  line.memory.emplace(std::move(link), std::move(params));
+  return {};
 }
 
-Result<DeviceChannels::DeviceChannel> DeviceChannels::relayed_channel(int peer, uint16_t port) {
-  RONDO_TRY_ASSIGN(Connection * connection, ways_.connect(peer, port));
-  const size_t bytes = Relay::memory_bytes(settings_.params);
-  DeviceChannel made;
-  RONDO_TRY_ASSIGN(made.fifos, gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
-  std::memset(made.fifos.data(), 0, bytes);
-  made.relay.emplace(*connection, made.fifos.data(), settings_.params);
-  return made;
+/// An error: the reason why the slots must be the host's.
+Result<DeviceChannels::DirectSlots> DeviceChannels::direct_slots(ZeroCopy& zero_copy) const {
+  const size_t bytes = Relay::gpu_bytes(settings_.params);
+  if (const std::string obstacle = zero_copy.gpu_obstacle(); !obstacle.empty())
+    return error(Code::Unsupported, "{}", obstacle);
+  if (settings_.params.slot_bytes < Relay::kLong)
+    return error(Code::Unsupported, "slots of {} bytes are short", settings_.params.slot_bytes);
+  DirectSlots made;
+  RONDO_TRY_ASSIGN(made.memory, gpu::RdmaMemory::allocate(settings_.device, bytes));
+  made.known = std::make_unique<AccessibleMemory>(made.memory->data(), made.memory->bytes(), made.memory);
+  zero_copy.export_memory(*find_accessible(made.memory->data(), bytes));
+  if (zero_copy.can_post(made.memory->data(), settings_.params.slot_bytes)) return made;
+  return error(Code::Unsupported, "its memory was not registered");
+}
+
+/// False while it is not known over which transport and ports the connection goes.
+Result<bool> DeviceChannels::make_relay(DeviceChannel& line, int peer) {
+  ZeroCopy* const zero_copy = line.connection->zero_copy();
+  if (zero_copy != nullptr && zero_copy->room_ahead() == size_t{0}) {
+    line.connection->look();
+    RONDO_TRY(line.connection->status());
+    return false;
+  }
+  const gpu::OutsideCapture outside;
+  DirectSlots slots;
+  if (zero_copy != nullptr) {
+    auto made = direct_slots(*zero_copy);
+    if (made.ok()) slots = made.take();
+    log().info("messages between GPU {} and rank {} pass through memory of the {}{}", settings_.device, peer,
+               slots.memory != nullptr ? "GPU" : "host: ", made.status().message());
+  }
+  const bool on_gpu = slots.memory != nullptr;
+  const size_t bytes = Relay::host_bytes(settings_.params, on_gpu);
+  RONDO_TRY_ASSIGN(line.fifos, gpu::Memory::allocate(gpu::MemoryKind::Pinned, settings_.device, bytes));
+  std::memset(line.fifos.data(), 0, bytes);
+  const std::lock_guard lock(mutex_);
+  line.slots = std::move(slots);
+  line.relay.emplace(*line.connection,
+                     Relay::FifoMemory{.host = line.fifos.data(),
+                                       .slots = on_gpu ? line.slots.memory->data() : nullptr,
+                                       .gpu = line.slots.memory},
+                     settings_.params);
+  return true;
 }
 
 Result<bool> DeviceChannels::poll_connect() {
   bool all = true;
   for (auto& [key, line] : channels_) {
     if (line.connected) continue;
-    const auto connected = poll_connect(line);
+    const auto connected = poll_connect(line, key.first);
     RONDO_TRY(connected.status().within(
         fmt::format("connecting the GPU of rank {} with that of rank {}", settings_.rank, key.first)));
     line.connected = connected.value();
@@ -81,9 +122,11 @@ Result<bool> DeviceChannels::poll_connect() {
   return all;
 }
 
-Result<bool> DeviceChannels::poll_connect(DeviceChannel& line) const {
+Result<bool> DeviceChannels::poll_connect(DeviceChannel& line, int peer) {
   std::vector<LaneConnection> connections;
-  if (line.relay) {
+  if (!line.memory) {
+    RONDO_TRY_ASSIGN(const bool made, make_relay(line, peer));
+    if (!made) return false;
     connections.push_back({.out = line.relay->outgoing(), .in = line.relay->incoming()});
   } else {
     RONDO_TRY_ASSIGN(const bool connected, line.memory->advance());

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "gpu/memory.h"
+#include "gpu/rdma_memory.h"
 #include "gpu_connections/device_executor.h"
 #include "kernels/device_call.h"
 #include "transports/peer_memory.h"
@@ -42,21 +43,29 @@ class DeviceChannels {
   Status status();
 
  private:
+  /// Memory of the GPU that a connection sends from, and receives in.
+  struct DirectSlots {
+    std::shared_ptr<const gpu::RdmaMemory> memory;
+    std::unique_ptr<AccessibleMemory> known;
+  };
   struct DeviceChannel {
     gpu::Memory connections;           // LaneConnections, by channel and protocol
-    std::optional<PeerMemory> memory;  // or `fifos` and `relay`
-    gpu::Memory fifos;
-    std::optional<Relay> relay;
+    std::optional<PeerMemory> memory;  // or what follows
+    Connection* connection = nullptr;
+    gpu::Memory fifos;           // of the relay
+    DirectSlots slots;           // likewise, if they are the GPU's
+    std::optional<Relay> relay;  // once it is known where they lie
     bool connected = false;
   };
   Result<DeviceChannel*> line(int peer, uint16_t port);
-  Result<DeviceChannel> mapped_channel(int peer, uint16_t port);
-  Result<DeviceChannel> relayed_channel(int peer, uint16_t port);
-  Result<bool> poll_connect(DeviceChannel& line) const;
+  Status map_memory(DeviceChannel& line, int peer, uint16_t port);
+  Result<bool> make_relay(DeviceChannel& line, int peer);
+  Result<DirectSlots> direct_slots(ZeroCopy& zero_copy) const;
+  Result<bool> poll_connect(DeviceChannel& line, int peer);
 
   ChannelSettings settings_;
   Ways ways_;
-  std::mutex mutex_;  // guards the map, which the caller's thread changes and the proxy's thread reads
+  std::mutex mutex_;  // guards the map and its relays, which the caller's thread adds and the proxy's uses
   std::map<std::pair<int, uint16_t>, DeviceChannel> channels_;
 };
 

@@ -48,6 +48,10 @@ void expect(const Connection& connection, std::byte* place, size_t bytes, const 
   if (connection.zero_copy() != nullptr) connection.zero_copy()->expect(place, bytes, signature);
 }
 
+void expect_all(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
+  if (connection.zero_copy() != nullptr) connection.zero_copy()->expect_all(place, bytes, signature);
+}
+
 /// Withdraws what was posted or expected there.
 void withdraw(const Connection* connection) {
   if (connection != nullptr && connection->zero_copy() != nullptr) connection->zero_copy()->cancel();
@@ -323,10 +327,8 @@ void PointToPoint::expect_next(int source, const Incoming& in) const {
   if (!in.receiving.empty()) {
     const RecvRequest& request = *in.receiving.front();
     const size_t bytes = std::min(room, request.bytes - request.arrived);
-    const Header header{Header::MessageKind::Data, request.got_tag, request.id, request.bytes,
-                        request.type_bytes};
     if (bytes >= kMinPlaced)
-      expect(*in.connection, request.data + request.arrived, bytes, header.signature());
+      expect(*in.connection, request.data + request.arrived, bytes, signature_of_data(request));
     return;
   }
   const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
@@ -338,6 +340,12 @@ void PointToPoint::expect_next(int source, const Incoming& in) const {
   const Header header{Header::MessageKind::Eager, request.tag, 0, request.capacity, request.type_bytes};
   if (request.capacity >= kMinPlaced && request.capacity <= room)
     expect(*in.connection, request.data, request.capacity, header.signature());
+}
+
+/// Of a message that was granted.
+Signature PointToPoint::signature_of_data(const RecvRequest& request) {
+  return Header{Header::MessageKind::Data, request.got_tag, request.id, request.bytes, request.type_bytes}
+      .signature();
 }
 
 bool PointToPoint::progress_in(int source, Incoming& in) {
@@ -360,7 +368,12 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
   while (!in.grants.empty() && in.connection->acquire() != nullptr) {
-    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = in.grants.front()}, nullptr, 0);
+    const uint64_t id = in.grants.front();
+    const auto granted = std::find_if(in.receiving.begin(), in.receiving.end(),
+                                      [&](const auto& request) { return request->id == id; });
+    if (granted != in.receiving.end())  // it was not abandoned
+      expect_all(*in.connection, (*granted)->data, (*granted)->bytes, signature_of_data(**granted));
+    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0);
     in.grants.pop_front();
     moved = true;
   }

@@ -145,7 +145,7 @@ TEST_CASE("an abort releases the streams of a waiting GPU") {
         require(failure_of(rank.comm, 10) == RONDO_ABORTED, "not aborted");
         return;
       }
-      sleep_ms(50);
+      sleep_ms(500);  // the other rank may still be in the first call
       check(rondo_abort(rank.comm));
       require(call.drain_s() < kSoon_s, "the stream kept waiting");
     }));

@@ -84,6 +84,16 @@ def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes
             one.stderr.close()
 
 
+def put_below_one_root(sys_folder):
+    """The GPUs of the stand-in for CUDA's driver, and rondo_0."""
+    root = f"{sys_folder}/devices/pci0000:00"
+    os.makedirs(f"{sys_folder}/bus/pci/devices")
+    for name in ["0000:20:00.0"] + [f"0000:{0x10 + gpu:02x}:00.0" for gpu in range(4)]:
+        os.makedirs(f"{root}/{name}")
+        os.symlink(f"{root}/{name}", f"{sys_folder}/bus/pci/devices/{name}")
+    os.symlink(f"{root}/0000:20:00.0", f"{sys_folder}/class/infiniband/rondo_0/device")
+
+
 def run_right(test, count, words, **options):
     with Network(count) as hosts:
         ended = start(hosts, 2, words, RONDO_SECRET="correct horse", **options)
@@ -246,7 +256,7 @@ class Fabrics(unittest.TestCase):
     """RoCE between hosts, on the stand-in for libibverbs, which is first in LD_LIBRARY_PATH."""
 
     def run_perf(self, words=("all_reduce", "-e", "64K"), of_hosts=({}, {}), command=None, own_gpus=False,
-                 **variables):
+                 gpus_are_near=False, **variables):
         """Two ranks on each of two hosts; names of variables in one word are the stand-in's, which gets the command
         once the first result is there. Returns what all have printed to standard error, and the transports that were
         used."""
@@ -263,6 +273,9 @@ class Fabrics(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
             os.makedirs(f"{folder}/sys/class/infiniband/rondo_0")
+            if gpus_are_near:
+                put_below_one_root(f"{folder}/sys")
+                variables["SYS"] = f"{folder}/sys"
             ended = start(hosts, 2, [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"],
                           own_gpus=own_gpus, meanwhile=disturb,
                           of_hosts=[dict(named(of_hosts[i]), RONDO_STANDIN_VERBS_HOST=str(i)) for i in (0, 1)],
@@ -359,6 +372,58 @@ class Fabrics(unittest.TestCase):
 
 class GpuFabrics(unittest.TestCase):
     run_perf = Fabrics.run_perf
+
+    def check_path(self, expected, calls="all_reduce,all_to_all,sendrecv", **variables):
+        """Every GPU's messages go where this says; host code that touches memory of a GPU is ended by the stand-in."""
+        log, used = self.run_perf((calls, "--memory", "cuda", "-e", "2M"), own_gpus=True,
+                                  **{"RONDO_STANDIN_GUARD": "1", **variables})
+        self.assertEqual(fabric_warnings(log), [])
+        self.assertIn("verbs", "".join(used), log)
+        paths = re.findall(r"messages between GPU \d and rank \d (.*)", log)
+        self.assertTrue(paths, log)
+        for path in paths:
+            self.assertRegex(path, expected)
+        return log
+
+    def test_messages_of_gpus_near_a_port_pass_through_their_memory(self):
+        log = self.check_path("^pass through memory of the GPU$", gpus_are_near=True)
+        self.assertRegex(log, r"\d+ bytes of a GPU are registered with rondo_0 by a dmabuf")
+
+    def test_other_gpus_are_told_why_theirs_do_not(self):
+        for variables, expected in (
+                ({}, r"of the host: rondo_0:1 is not below the same PCI root as the GPU \(RONDO_IB_GPU_DIRECT=1 uses"),
+                ({"RONDO_IB_GPU_DIRECT": "0"}, r"of the host: RONDO_IB_GPU_DIRECT is 0"),
+                ({"RONDO_IB_GPU_DIRECT": "1", "RONDO_STANDIN_RDMA": "none"}, r"of the host: GPU \d has no GPUDirect"),
+                ({"RONDO_IB_GPU_DIRECT": "1", "DMABUF": "0"}, r"of the host: its memory was not registered"),
+                ({"RONDO_IB_GPU_DIRECT": "1", "DMABUF": "0", "RONDO_IB_ODP": "1"}, "of the host: its memory was not"),
+                ({"RONDO_IB_GPU_DIRECT": "1", "RONDO_SLOT_BYTES": "8K"}, "of the host: slots of 8192 bytes are short")):
+            log = self.check_path(expected, calls="all_reduce", RONDO_STANDIN_GUARD="0", **variables)
+            if "DMABUF" in variables:
+                self.assertRegex(log, r"registering \d+ bytes of a GPU with rondo_0: ibv_reg_dmabuf_mr: Operation not "
+                                      r"supported; without a dmabuf: Bad address \(is nvidia-peermem loaded\?\)")
+
+    def test_gpus_that_use_tcp_after_all_are_told_so(self):
+        log, used = self.run_perf(("all_reduce", "--memory", "cuda", "-e", "64K"), own_gpus=True,
+                                  RONDO_IB_GPU_DIRECT="1", GIDS="v2 10.9.%p.%h lo", AT="0 drop 10.9.1.1 10.9.1.2")
+        self.assertTrue(any("tcp" in row for row in used), log)
+        self.assertRegex(log, r"GPU \d and rank \d pass through memory of the host: the transport does not reach it")
+
+    def test_without_dmabufs_nvidia_peermem_is_enough(self):
+        log = self.check_path("^pass through memory of the GPU$", RONDO_IB_GPU_DIRECT="1", RONDO_STANDIN_DMABUF="0",
+                              RONDO_STANDIN_RDMA="flushed", RONDO_STANDIN_SEED="1", HOLD="1", PEERMEM="1")
+        self.assertRegex(log, r"of a GPU are registered with rondo_0 by nvidia-peermem: CUDA's driver gives no dmabuf")
+
+    def test_writes_are_flushed_as_gpus_need_it(self):
+        """With HOLD what is not flushed never comes."""
+        for rdma in ("flushed", "unordered"):
+            self.check_path("^pass through memory of the GPU$", gpus_are_near=True, RONDO_STANDIN_RDMA=rdma, HOLD="1")
+
+    def test_a_port_that_fails_costs_copies_and_nothing_else(self):
+        log, used = self.run_perf(("all_reduce,all_to_all", "--memory", "cuda", "-e", "2M"), own_gpus=True,
+                                  command="port_down 0/rondo_0:1", RONDO_STANDIN_GUARD="1", RONDO_IB_GPU_DIRECT="1")
+        self.assertNotIn("failed", used, log)
+        self.assertIn("pass through memory of the GPU", log)
+        self.assertRegex("".join(fabric_warnings(log)), r"rank \d.* is reached by tcp: ")
 
     def test_messages_of_gpus_leave_from_memory_that_gpus_fill(self):
         log, used = self.run_perf(("all_reduce,all_to_all,sendrecv", "--memory", "cuda", "-e", "64K"), own_gpus=True,

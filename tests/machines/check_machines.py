@@ -94,14 +94,14 @@ class Choices(Case):
 
 class Failures(Case):
     def test_a_link_that_goes_down_is_replaced_by_the_second_port_with_one_warning(self):
-        ended, _ = self.right(self.down_in_the_middle(f"all_reduce {UP_TO_64K} -n 3 -w 1 -N 3"), "verbs")
+        ended, _ = self.right(self.down_in_the_middle(f"all_reduce {UP_TO_64K} -n 3 -w 1 -N 10"), "verbs")
         warnings = ended[0].warnings() + ended[1].warnings()
         self.assertEqual(len(warnings), 1, warnings)
         self.assertRegex(warnings[0], r"rank \d is reached by rxe1:1 .*because better paths fail: rxe0:1 .* to rxe0:1 "
                          r".*(rxe0:1 is down|queue pair to rank \d failed: .*\(status)")
 
     def test_without_another_port_it_goes_on_over_tcp(self):
-        script = self.down_in_the_middle(f"all_reduce {UP_TO_64K} -n 3 -w 1 -N 3", "export RONDO_IB_PORTS=rxe0\n")
+        script = self.down_in_the_middle(f"all_reduce {UP_TO_64K} -n 3 -w 1 -N 10", "export RONDO_IB_PORTS=rxe0\n")
         ended, _ = self.right(script, "tcp")
         warnings = ended[0].warnings() + ended[1].warnings()
         self.assertRegex("\n".join(warnings), r"rank \d \(.*\) is reached by tcp: .*rxe0:1")

@@ -54,7 +54,7 @@ TEST_CASE("a variable without effect is reported with the reason, once, and othe
                                  {"NCCL_NO_SUCH", "1"},
                                  {"NCCL_ALGO", "NVLS"},
                                  {"NCCL_PROTO", "LL"},
-                                 {"NCCL_TOPO_FILE", ""},
+                                 {"NCCL_GRAPH_FILE", ""},
                                  {"NCCL_SOCKET_IFNAME", "lo"}});
   const std::vector<std::string> sentences = nccl::variables_without_effect();
   REQUIRE(sentences.size() == 3);

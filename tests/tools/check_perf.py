@@ -164,6 +164,13 @@ class Collectives(Perf):
         rows = self.right("all", "--varying", "--ranks", "2,4", *self.sizes)
         self.assertEqual(sorted({row["collective"] for row in rows}), sorted(name + "_v" for name in VARYING))
 
+    def test_one_message_at_a_time(self):
+        self.right("send_recv", "--ping_pong", "--ranks", "2,3", "-t", "1", *self.sizes)
+        self.right("send_recv", "--ping_pong", "-t", "3", *self.sizes)
+        refused = perf("send_recv", "--ping_pong", "-t", "2", "-m", "2", *QUICK)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("leave -m and -g out", refused.stderr)
+
     def test_all_types_and_operations(self):
         rows = self.right("all_reduce,reduce_scatter,scan,all_gather", "-t", "3", "-d", "all", "-o", "all",
                           "-b", "5000", "-e", "5000")

@@ -67,6 +67,17 @@ TEST_CASE("messages arrive whole and in order, whatever the interleaving") {
   REQUIRE(ends.acceptor->status().ok());
 }
 
+TEST_CASE("long messages arrive whole, wherever they are and go") {
+  FOR_EACH_TRANSPORT();
+  const uint64_t seed = test_seed(static_cast<uint64_t>(GENERATE(range(0, 4))));
+  const int slots = GENERATE(1, 2, 5);
+  CAPTURE(slots);
+  Ends ends = connect_ends(transport, small_params(40'000, slots), seed % 2 == 0);
+  interleave(ends, {.seed = seed, .messages = 100, .post = true, .expect = true});
+  REQUIRE(ends.dialler->status().ok());
+  REQUIRE(ends.acceptor->status().ok());
+}
+
 TEST_CASE("two threads exchange messages over many rounds of the slots") {
   FOR_EACH_TRANSPORT();
   const bool post = GENERATE(false, true);

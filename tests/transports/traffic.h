@@ -33,7 +33,8 @@ struct Conversation {
   uint64_t messages = 0;  // in each direction
   bool full = false;      // every message fills its slot; otherwise lengths are random, 0 included
   bool post = false;      // by reference if the connection supports it
-  bool expect = false;    // announces where messages go, sometimes with a wrong length or signature
+  bool expect = false;    // announces where messages go, and later ones, sometimes with a wrong length or
+                          // signature
 };
 
 class Talker {
@@ -55,7 +56,11 @@ class Talker {
   bool post(size_t bytes);
   void poison_posted();
   void expect();
+  void expect_ahead();
   bool kept_off() const;
+  bool kept_off_ahead(const Arrival& arrival);
+  bool left_alone() const;
+  std::byte* place_ahead(uint64_t number) const;
 
   Connection& connection_;
   Conversation conversation_;
@@ -67,6 +72,8 @@ class Talker {
   uint64_t poisoned_ = 0;                   // of those sent, whose memory was changed after they were flushed
   std::unique_ptr<ExportedMemory> posted_;  // a separate buffer for each message, kept until the end
   std::vector<std::byte> place_;            // destination of the expected message
+  std::unique_ptr<ExportedMemory> places_;  // destinations of all messages, poisoned once they are received
+  uint64_t expected_ahead_ = 0;
   std::string fault_;
 };
 

@@ -18,6 +18,7 @@ namespace {
 using verbs::RailEnd;
 using verbs::RailPair;
 using verbs::Rails;
+using verbs::rate_of_connection;
 using verbs::VerbsPort;
 using Pairs = std::vector<RailPair>;
 
@@ -198,6 +199,19 @@ TEST_CASE("if nearest ports reach one another, only they are used, and all of th
     ++met;
   }
   CHECK(met > 1000);
+}
+
+TEST_CASE("the rate of a connection is that of the ports that it uses") {
+  std::vector<VerbsPort> ports = ports_at({1, 1, 1, 1, 1, 2});
+  for (VerbsPort& port : ports) port.rate = 100;
+  ports[1].rate = 400;
+  ports[2].rate = 200;
+  CHECK(rate_of_connection(ports, 0) == 600);  // the others have less than half of the fastest one's rate
+  CHECK(rate_of_connection(ports, 1) == 400);
+  ports[1].rate = 200;
+  CHECK(rate_of_connection(ports, 0) == 600);
+  CHECK(rate_of_connection(ports, 16) == 700);
+  CHECK(rate_of_connection({}, 0) == 0);
 }
 
 }  // namespace rondo::test

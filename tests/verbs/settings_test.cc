@@ -70,6 +70,13 @@ const Number kNumbers[] = {
 TEST_CASE("a bound on pinned memory is a number of bytes") {
   CHECK(settings({}).max_pinned == verbs::kUnlimited);
   CHECK(settings({{"RONDO_IB_BYTES", "512M"}}).max_pinned == uint64_t{512} << 20);
+  CHECK_FALSE(settings({}).on_demand);
+  CHECK(settings({{"RONDO_IB_ODP", "1"}}).on_demand);
+  CHECK(refusal({{"RONDO_IB_ODP", "2"}}) == "RONDO_IB_ODP is '2': it must be 0 or 1");
+  CHECK_FALSE(settings({}).gpu_direct);
+  CHECK(settings({{"RONDO_IB_GPU_DIRECT", "0"}}).gpu_direct == false);
+  CHECK(settings({{"RONDO_IB_GPU_DIRECT", "1"}}).gpu_direct == true);
+  CHECK(refusal({{"RONDO_IB_GPU_DIRECT", "near"}}) == "RONDO_IB_GPU_DIRECT is 'near': it must be 0 or 1");
   CHECK(refusal({{"RONDO_IB_BYTES", "much"}}) ==
         "RONDO_IB_BYTES is 'much': it must be a number of bytes, such as 512M");
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of verbs-check. Each takes a Check and records what it has seen there."""
 import json
+import math
 import re
 import statistics
 
@@ -92,38 +93,60 @@ def perftest(check, options, column):
              f"else sleep 6; {options} {check.hosts.address}; fi"
     ended = check.hosts.run_job(script, 200)
     found = re.findall(r"^ *\d+ +\d+ +(.*)$", ended[1].output, re.M)
-    return float(found[-1].split()[column]) if ended[1].status == 0 and found else None
+    figure = float(found[-1].split()[column]) if ended[1].status == 0 and found else math.inf
+    return figure if math.isfinite(figure) else None
 
 
 WAYS = {"verbs": "--transport verbs", "verbs, registered": "--transport verbs -R 2", "tcp": "--transport tcp"}
 SIZES = ("-b 8 -e 64K -f 8192", "-b 1M -e 1M")
+CALLS = {"send_recv": ("send_recv", SIZES), "ping_pong": ("send_recv --ping_pong", ("-b 8 -e 8",)),
+         "all_reduce": ("all_reduce", SIZES)}
 
 
 def beside(iterations):
-    """Requests to perftest, for its typical latency in us and its average bandwidth in Gbit/s."""
+    """Requests to perftest, for its average latency in us, as rondo-perf's, and its average bandwidth in Gbit/s."""
     few = f"-n {iterations}"
-    rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {few}", 2), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {few}", 2)}
+    rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {few}", 3), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {few}", 3)}
     for size in (65536, 1 << 20):
         for option in ("", " -b"):
             rows[f"ib_write_bw{option} {size}"] = (f"ib_write_bw{option} -s {size} {few} --report_gbits", 1)
     return rows
 
 
+def ratios(rows, perftest_figures):
+    """Of rondo-perf's figures to perftest's, which for bandwidth are those of one direction while both are busy."""
+    figures = {(row["collective"], row["bytes"], row["way"]): row for row in rows}
+    latencies = [figure for name, figure in perftest_figures.items() if "lat" in name]
+    found = {}
+    for (collective, size, way), row in figures.items():
+        if way == "tcp":
+            continue
+        what = f"{collective} {size} {way}"
+        both_ways = perftest_figures.get(f"ib_write_bw -b {size}")
+        if both_ways:
+            found[f"{what}: bandwidth, of ib_write_bw -b's"] = row["algbw"] * 8 / (both_ways / 2)
+        if collective == "ping_pong" and latencies:
+            found[f"{what}: time, of ib_send_lat's"] = row["us"] / min(latencies)
+        if collective == "all_reduce" and size == 8:
+            found[f"{what}: time, of send_recv's"] = row["us"] / figures["send_recv", size, way]["us"]
+        found[f"{what}: time, of tcp's"] = row["us"] / figures[collective, size, "tcp"]["us"]
+    return {what: round(ratio, 3) for what, ratio in found.items()}
+
+
 def speed(check):
-    """send_recv and all_reduce over verbs, with and without registered memory, over tcp, and perftest, in turn."""
+    """send_recv, ping-pong and all_reduce over verbs, with and without registered memory, over tcp, and perftest."""
     found, others = {}, {}
     calls = f"-n {check.iterations // 2} -w {max(1, check.iterations // 10)}"
     for _ in range(check.rounds):
-        for collective in ("send_recv", "all_reduce"):
+        for collective, (name, all_sizes) in CALLS.items():
             for way, words in WAYS.items():
-                for sizes in SIZES:
-                    for size, figures in measured(check, f"{collective} {words} {sizes} {calls}").items():
+                for sizes in all_sizes:
+                    for size, figures in measured(check, f"{name} {words} {sizes} {calls}").items():
                         found.setdefault((collective, size, way), []).append(figures)
         for name, (options, column) in beside(check.iterations).items():
             figure = perftest(check, options, column)
-            if figure is None:  # so it is not installed, or does not work here
-                break
-            others.setdefault(name, []).append(figure)
+            if figure is not None:  # else it is not installed, or does not work here
+                others.setdefault(name, []).append(figure)
     check.results["speed"] = [
         {"collective": collective, "bytes": size, "way": way, "us": statistics.median(us for us, _ in all_of),
          "algbw": statistics.median(bandwidth for _, bandwidth in all_of)}
@@ -133,6 +156,9 @@ def speed(check):
         print(f"{row['collective']:12}{row['bytes']:>9}  {row['way']:20}{row['us']:>12.1f} us{row['algbw']:>9.3f} GB/s")
     for name, figure in check.results["perftest"].items():
         print(f"{name:43}{figure:>12.1f} us" if "lat" in name else f"{name:43}{'':15}{figure / 8:>9.3f} GB/s")
+    check.results["ratios"] = ratios(check.results["speed"], check.results["perftest"])
+    for what, ratio in check.results["ratios"].items():
+        print(f"{what:66}{ratio:>8.2f}")
     if not others:
         print("perftest is not installed, or it failed")
 

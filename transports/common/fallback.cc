@@ -68,6 +68,10 @@ Awaited FallbackConnection::awaited(Awaiting what) const {
   return must_replace() ? Awaited(AlreadyThere()) : used().awaited(what);
 }
 
+std::string FallbackConnection::gpu_obstacle() const {
+  return used().zero_copy() != nullptr ? used().zero_copy()->gpu_obstacle() : ZeroCopy::gpu_obstacle();
+}
+
 void FallbackConnection::export_memory(const ExportableMemory& memory) {
   if (used().zero_copy() != nullptr) used().zero_copy()->export_memory(memory);
 }
@@ -91,6 +95,20 @@ std::optional<size_t> FallbackConnection::held() const {
 void FallbackConnection::expect(std::byte* place, size_t bytes, const Signature& signature) {
   if (second_ != nullptr && first_->peek()) return;
   if (used().zero_copy() != nullptr) used().zero_copy()->expect(place, bytes, signature);
+}
+
+/// While the first has messages to be received, none of the second is the next.
+std::optional<size_t> FallbackConnection::room_ahead() const {
+  if (second_ != nullptr || first_->zero_copy() == nullptr) return std::nullopt;
+  return first_->zero_copy()->room_ahead();
+}
+
+void FallbackConnection::expect_next(std::byte* place, size_t bytes, const Signature* signature) {
+  if (room_ahead()) first_->zero_copy()->expect_next(place, bytes, signature);
+}
+
+void FallbackConnection::expect_all(std::byte* place, size_t bytes, const Signature& signature) {
+  if (room_ahead()) first_->zero_copy()->expect_all(place, bytes, signature);
 }
 
 bool FallbackConnection::intact() const {

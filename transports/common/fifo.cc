@@ -59,8 +59,8 @@ void FifoReceiver::take() {
   }
   note_ = header.note;
   signature_ = header.signature;
-  const std::byte* data = fifo_.memory != nullptr ? fifo_.memory + index_ * fifo_.stride_bytes
-                                                  : reinterpret_cast<const std::byte*>(note_);
+  const std::byte* data =
+      fifo_.memory != nullptr ? fifo_.slot(index_, bytes) : reinterpret_cast<const std::byte*>(note_);
   arrival_ = Arrival{data, bytes, &signature_};
 }
 

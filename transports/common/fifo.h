@@ -22,14 +22,12 @@ class FifoSender {
   /// Whether a slot is free for the next message. The arithmetic is unsigned, so a corrupt counter beyond
   /// sent() never yields room.
   bool has_room() { return sent_ - released_ < fifo_.slots || has_been_given_room(); }
-  /// The next message's slot; requires a layout with memory.
-  std::byte* slot() const { return fifo_.memory + index_ * fifo_.stride_bytes; }
+  /// The next message's slot, if it has this length; requires a layout with memory.
+  std::byte* slot(uint64_t bytes = ~uint64_t{0}) const { return fifo_.slot(index_, bytes); }
   /// Index of the next message's slot.
   uint64_t index() const { return index_; }
-  /// The slot of a message in flight; `message`: its number, from 1.
-  std::byte* slot_of(uint64_t message) const {
-    return fifo_.memory + (message - 1) % fifo_.slots * fifo_.stride_bytes;
-  }
+  /// The slot of a long message in flight; `message`: its number, from 1.
+  std::byte* slot_of(uint64_t message) const { return fifo_.slot((message - 1) % fifo_.slots, ~uint64_t{0}); }
   /// Publishes the next message; requires has_room().
   void publish(size_t bytes, uint64_t note, const Signature& signature);
 

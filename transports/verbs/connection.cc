@@ -29,7 +29,7 @@ VerbsConnection::~VerbsConnection() {
 /// will; finish_handshake() then tells the peer.
 void VerbsConnection::cancel() {
   Inner& state = *state_;
-  if (state.channel == nullptr || !state.channel->has_posted()) return;
+  if (state.channel == nullptr || !(state.channel->has_posted() || state.channel->has_named())) return;
   state.handshake == nullptr ? close() : state.channel->withdraw();
 }
 
@@ -131,8 +131,9 @@ void VerbsConnection::finish_handshake() const {
     return;
   }
   if (state.is_refused && state.channel != nullptr) {
-    state.failure = cannot_go_on(state.failure);
-    state.is_refused = state.channel->abandon(state.peers).ok();
+    const Status lost = state.channel->abandon(state.peers);
+    state.failure = lost.ok() ? cannot_go_on(state.failure) : lost;
+    state.is_refused = lost.ok();
   }
   if (!made.ok()) return;
   state.description = describe_channel(made.value());
@@ -187,13 +188,15 @@ Status VerbsConnection::status() const {
 }
 
 /// A peer that has closed its end did so before an error completion could tell, or will never cause one. Its
-/// last messages may be on their way: their completions come.
+/// last messages may be on their way: their completions come, on some pairs after another has failed.
 Status VerbsConnection::status_of_closed() const {
   Inner& state = *state_;
   const auto farewell = state.socket.farewell();
   if (!farewell) return error(Code::RemoteError, "rank {} ended without closing its connection", terms_.peer);
-  state.channel->poll();
+  const uint64_t before = state.channel->arrived();
+  state.channel->poll_all();
   if (take_farewell()) return {};  // what was awaited is there
+  if (state.channel->failure().ok() && state.channel->arrived() != before) return {};  // likewise
   const bool has_all = state.channel->arrived() >= farewell->delivered;
   if (!has_all || state.channel->is_ready(Awaiting::Arrival))
     return state.channel->failure().ok() ? state.channel->path_failure() : state.channel->failure();

@@ -45,6 +45,9 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   Awaited awaited(Awaiting what) const override;
 
   // ZeroCopy, of the sending end: from registered memory messages go to the peer's slots.
+  std::string gpu_obstacle() const override {
+    return state_->channel != nullptr ? state_->channel->gpu_obstacle() : ZeroCopy::gpu_obstacle();
+  }
   void export_memory(const ExportableMemory& memory) override {
     if (connected()) state_->channel->export_memory(memory);
   }
@@ -56,6 +59,16 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   }
   std::optional<size_t> held() const override {
     return state_->channel != nullptr ? state_->channel->sent() - state_->channel->delivered() : 0;
+  }
+  // Of the receiving end: to registered memory.
+  std::optional<size_t> room_ahead() const override {
+    return connected() ? state_->channel->room_ahead() : 0;
+  }
+  void expect_next(std::byte* place, size_t bytes, const Signature* signature) override {
+    if (connected()) state_->channel->expect_next(place, bytes, signature);
+  }
+  void expect_all(std::byte* place, size_t bytes, const Signature& signature) override {
+    if (connected()) state_->channel->expect_all(place, bytes, signature);
   }
   void cancel() override;
 

@@ -92,34 +92,52 @@ Device::PortEvents Device::port_events(uint8_t port) {
 
 Device::~Device() { verbs_.close_device(context_); }
 
-Result<std::shared_ptr<Domain>> Device::domain(uint64_t session, uint64_t max_pinned) {
+Result<std::shared_ptr<Domain>> Device::domain(uint64_t session, uint64_t max_pinned, bool on_demand) {
   const std::lock_guard lock(mutex_);
   std::erase_if(domains_, [](const auto& entry) { return entry.second.expired(); });
   if (auto known = domains_[session].lock()) return known;
   ibv_pd* const pd = verbs_.alloc_pd(context_);
   if (pd == nullptr) return system_error(fmt::format("ibv_alloc_pd({})", name()), errno);
-  auto made = std::make_shared<Domain>(shared_from_this(), pd, pinned_, max_pinned);
+  std::shared_ptr<const Region> everything;
+  if (on_demand) {
+    auto registered = Region::make_of_everything(verbs_, pd, pinned_);
+    if (registered.ok())
+      everything = registered.take();
+    else
+      log().info("messages from memory that was not registered are copied: {}",
+                 registered.status().message());
+  }
+  auto made = std::make_shared<Domain>(shared_from_this(), pd, pinned_, max_pinned, std::move(everything));
   domains_[session] = made;
   return made;
 }
 
-Domain::Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned)
+Domain::Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned,
+               std::shared_ptr<const Region> everything)
     : device_(std::move(device)),
       pd_(pd),
       pinned_(pinned),
       max_pinned_(max_pinned),
-      user_regions_(std::make_shared<UserRegions>([this](const Region::PinnedRange& place) {
-        return register_memory(place, Region::WrittenBy::Owner);
-      })) {}
+      user_regions_(std::make_shared<UserRegions>(
+          [this](const ExportableMemory& piece) { return register_users(piece); }, std::move(everything))) {}
 
 Domain::~Domain() {
-  user_regions_->clear();  // a thread that frees memory may have hold of it
+  user_regions_->end();  // a thread that frees memory may have hold of it
   device_->verbs().dealloc_pd(pd_);
 }
 
 Result<std::unique_ptr<Region>> Domain::register_memory(const Region::PinnedRange& place,
                                                         Region::WrittenBy writer) const {
   return Region::make(device_->verbs(), pd_, place, writer, pinned_, max_pinned_);
+}
+
+/// For messages that leave from there, and that go there unless the memory can only be read.
+Result<std::unique_ptr<Region>> Domain::register_users(const ExportableMemory& piece) const {
+  if (piece.gpu != nullptr) return Region::make_of_gpu(device_->verbs(), pd_, piece, pinned_);
+  const Region::PinnedRange place{piece.begin, piece.bytes};
+  auto made = register_memory(place, Region::WrittenBy::Peer);
+  const bool is_limit = made.status().code() == Code::InvalidUsage;
+  return made.ok() || is_limit ? std::move(made) : register_memory(place, Region::WrittenBy::Owner);
 }
 
 Status Devices::open_one(const Library& verbs, ibv_device* device) {

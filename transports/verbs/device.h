@@ -41,8 +41,9 @@ class Device : public std::enable_shared_from_this<Device> {
     uint32_t gid_changes = 0;
   };
   PortEvents port_events(uint8_t port);
-  /// The session's domain on this device. `max_pinned`: as VerbsSettings says.
-  Result<std::shared_ptr<Domain>> domain(uint64_t session, uint64_t max_pinned = kUnlimited);
+  /// The session's domain on this device. The rest as VerbsSettings says.
+  Result<std::shared_ptr<Domain>> domain(uint64_t session, uint64_t max_pinned = kUnlimited,
+                                         bool on_demand = false);
 
  private:
   void read_events();
@@ -60,7 +61,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
 class Domain {
  public:
-  Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned);
+  Domain(std::shared_ptr<Device> device, ibv_pd* pd, PinnedBytes& pinned, uint64_t max_pinned,
+         std::shared_ptr<const Region> everything);
   ~Domain();
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
@@ -73,6 +75,8 @@ class Domain {
   UserRegions& user_regions() const { return *user_regions_; }
 
  private:
+  Result<std::unique_ptr<Region>> register_users(const ExportableMemory& piece) const;
+
   const std::shared_ptr<Device> device_;
   ibv_pd* const pd_;
   PinnedBytes& pinned_;

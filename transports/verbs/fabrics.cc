@@ -20,14 +20,6 @@ bool has_device() {
   return std::filesystem::directory_iterator(folder, failure) != std::filesystem::directory_iterator();
 }
 
-uint16_t rate_of_nearest(const std::vector<VerbsPort>& ports) {
-  double fastest = 0;
-  for (const int position : nearest_ports(ports))
-    fastest = std::max(fastest, ports[static_cast<size_t>(position)].rate);
-  constexpr double kMax = std::numeric_limits<uint16_t>::max();
-  return static_cast<uint16_t>(std::min(fastest, kMax));
-}
-
 Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, const SlotLayout& layout) {
   RONDO_TRY_ASSIGN(const auto devices, Devices::open());
   RONDO_TRY_ASSIGN(const auto ports, devices->ports(settings, location_of_rank("")));
@@ -36,7 +28,9 @@ Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, co
   RONDO_TRY_ASSIGN(const auto pages, SlotPages::make(layout));
   RONDO_TRY_ASSIGN(const auto outgoing, SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Owner));
   RONDO_TRY(SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Peer).status());
-  return Transport::OwnFabrics{fabrics_of(ports), rate_of_nearest(ports)};
+  constexpr double kMax = std::numeric_limits<uint16_t>::max();
+  const double rate = std::min(rate_of_connection(ports, settings.queue_pairs), kMax);
+  return Transport::OwnFabrics{fabrics_of(ports), static_cast<uint16_t>(rate)};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "verbs/write_order.h"
 
 namespace rondo::verbs {
 
@@ -34,6 +35,8 @@ class FlowControl {
   void release() { ++released_; }
   /// Whether half of the slots wait to be given back, so that a message of its own must carry them.
   bool must_give_back() const { return released_ - told_ >= (slots_ + 1) / 2; }
+  /// Whether so few are left to the peer that it must not wait until this end has nothing else to do.
+  bool lacks_slots() const { return released_ - told_ >= slots_ - slots_ / 4; }
   /// What such a message says.
   uint16_t credits() { return tell(); }
 
@@ -54,7 +57,7 @@ class FlowControl {
   uint16_t told() const { return static_cast<uint16_t>(told_); }
 
   /// Takes in what a write of the peer said, in the order of its writes. RemoteError if it may not say so.
-  Status take(uint16_t given_back, bool is_message);
+  Status take(uint16_t given_back, WriteKind kind);
 
  private:
   uint16_t tell() {

@@ -99,9 +99,26 @@ Result<Handshake::Connected> Handshake::connected() {
     devices.insert(own_ports_[own.port].device);
   }
   made.devices = devices.size();
-  made.parts = {.devices = devices_, .layout = terms_.layout(), .peer_rank = terms_.peer};
+  made.parts = {.devices = devices_,
+                .layout = terms_.layout(),
+                .peer_rank = terms_.peer,
+                .gpu_obstacle = gpu_obstacle(),
+                .pairs = nullptr};
   RONDO_TRY_ASSIGN(made.parts.pairs, PairSet::make(terms_.layout(), terms_.peer, std::move(ends_)));
   return made;
+}
+
+/// Through the root of the PCI bus devices reach one another slowly, or not at all.
+std::string Handshake::gpu_obstacle() const {
+  const auto wanted = terms_.settings.gpu_direct;
+  if (wanted && !*wanted) return "RONDO_IB_GPU_DIRECT is 0";
+  for (const VerbsPath& path : paths_) {
+    const VerbsPort& port = own_ports_[(terms_.dials ? path.dialler : path.acceptor).port];
+    if (!wanted && (terms_.place.gpu.empty() || !is_below_gpus_root(port.distance)))
+      return fmt::format(
+          "{} is not below the same PCI root as the GPU (RONDO_IB_GPU_DIRECT=1 uses it anyway)", port.name());
+  }
+  return {};
 }
 
 PortWatch Handshake::watch_of(const VerbsPath::PathEnd& used) const {

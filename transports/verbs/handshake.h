@@ -88,6 +88,8 @@ class Handshake {
   void log_choice(const char* which_failed) const;
   Result<std::unique_ptr<PathAttempt>> make_attempt(const VerbsPath& path) const;
   Path own_view(const VerbsPath& path) const;
+  ReadBack::OwnAddress own_address(const VerbsPath& path) const;
+  std::string gpu_obstacle() const;
   const std::vector<VerbsPort>& diallers() const { return terms_.dials ? own_ports_ : peers_ports_; }
   const std::vector<VerbsPort>& acceptors() const { return terms_.dials ? peers_ports_ : own_ports_; }
   std::string text(const VerbsPath& path) const { return path_text(path, diallers(), acceptors()); }

@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "verbs/gid_choice.h"
 #include "verbs/handshake.h"
+#include "verbs/rails.h"
 
 namespace rondo::verbs {
 namespace {
 
 constexpr int64_t kSearch_ms = 10'000;      // no path is begun later
 constexpr int64_t kSearchAgain_ms = 1'000;  // likewise, if all of them carried nothing some minutes ago
-constexpr size_t kUsualPairs = 4;           // at most, unless the user has set their number
 
 /// A limit of the process.
 bool is_of_every_path(const Status& failure) { return failure.code() == Code::InvalidUsage; }
@@ -125,7 +125,7 @@ Result<bool> Handshake::propose(const VerbsPath& path, PairsToFollow follow,
     RONDO_TRY_ASSIGN(const PathAnswer answer, conversation_.receive<PathAnswer>());
     result.failure = answer.reason.data();
     if (result.failure.empty()) {
-      const Status connected = attempt->connect(own_view(path), answer.contact);
+      const Status connected = attempt->connect(own_view(path), answer.contact, own_address(path));
       RONDO_TRY_ASSIGN(result, prove(*attempt, connected, path));
     }
   }
@@ -159,7 +159,8 @@ Result<bool> Handshake::follow(const PathProposal& proposal) {
   auto made = make_attempt(proposal.path);
   if (ends_.empty() && is_of_every_path(made.status())) return give_up<PathAnswer>(made.status());
   const Status connected =
-      made.ok() ? made.value()->connect(own_view(proposal.path), proposal.contact) : made.status();
+      made.ok() ? made.value()->connect(own_view(proposal.path), proposal.contact, own_address(proposal.path))
+                : made.status();
   RONDO_TRY(conversation_.send(PathAnswer{.reason = wire_text(connected.message()),
                                           .contact = made.ok() ? made.value()->contact() : PairContact()}));
   if (!connected.ok()) return false;
@@ -170,6 +171,14 @@ Result<bool> Handshake::follow(const PathProposal& proposal) {
 Result<std::unique_ptr<PathAttempt>> Handshake::make_attempt(const VerbsPath& path) const {
   const uint32_t own = terms_.dials ? path.dialler.port : path.acceptor.port;
   return PathAttempt::make(devices_, own_ports_[own], terms_, pages_, ends_);
+}
+
+ReadBack::OwnAddress Handshake::own_address(const VerbsPath& path) const {
+  const VerbsPath::PathEnd& end = terms_.dials ? path.dialler : path.acceptor;
+  const VerbsPort& own = own_ports_[end.port];
+  ReadBack::OwnAddress address{.lid = own.lid};
+  if (path.has_grh()) address.gid = own.gids[static_cast<size_t>(end.gid)].raw;
+  return address;
 }
 
 Path Handshake::own_view(const VerbsPath& path) const {

@@ -18,6 +18,7 @@ const char* look_up(void* handle, Library& functions) {
 #undef X
   find(functions.query_ece, "ibv_query_ece", "IBVERBS_1.10");
   find(functions.set_ece, "ibv_set_ece", "IBVERBS_1.10");
+  find(functions.reg_dmabuf_mr, "ibv_reg_dmabuf_mr", "IBVERBS_1.12");
   if (!find(functions.query_gid_table, "_ibv_query_gid_table", "IBVERBS_1.11"))
     return "_ibv_query_gid_table (IBVERBS_1.11)";
   return nullptr;

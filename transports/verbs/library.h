@@ -47,6 +47,8 @@ struct Library {
   // Enhanced Connection Establishment; null: the library has none.
   decltype(&::ibv_query_ece) query_ece = nullptr;
   decltype(&::ibv_set_ece) set_ece = nullptr;
+  /// Null: the library is older than rdma-core 34.
+  decltype(&::ibv_reg_dmabuf_mr) reg_dmabuf_mr = nullptr;
 };
 
 /// Loads this library, which then stays loaded. Unsupported, naming the library or the function that is

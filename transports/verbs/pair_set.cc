@@ -45,10 +45,11 @@ bool is_of_path(ibv_wc_status status) {
 
 }  // namespace
 
-/// A write has one part on a pair at most.
+/// A write has one part on a pair at most, which is two writes where the bytes of a message go to a place.
 QueuePair::Depths PairSet::depths(const SlotLayout& layout) {
   const auto slots = static_cast<uint32_t>(layout.slots);
-  return {.sends = slots + kMaxCreditWrites, .receives = slots + FlowControl::kMaxCreditMessages};
+  return {.sends = 2 * slots + kMaxCreditWrites + kMaxNotices,
+          .receives = slots + FlowControl::kMaxCreditMessages + kMaxNotices};
 }
 
 PairSet::PairSet(const SlotLayout& layout, int peer_rank, std::vector<PairEnd> ends)
@@ -109,24 +110,48 @@ void PairSet::post(const SlotWrite& write) {
   const uint32_t total = write.slot_bytes + write.bytes;
   const Stripes stripes = Stripes::of(total, ends_.size());
   const uint64_t number = sent_.next_write();
-  sent_.add(stripes.count, total == 0);
-  Immediate immediate{write.given_back, static_cast<uint16_t>(number), static_cast<uint8_t>(stripes.count)};
+  sent_.add(write.place_keys != nullptr ? 2 * stripes.count : stripes.count, write.kind);
+  const Immediate immediate{.given_back = write.given_back,
+                            .number = static_cast<uint16_t>(number),
+                            .parts = static_cast<uint8_t>(stripes.count),
+                            .is_notice = write.kind == WriteKind::Notice};
   for (uint32_t part = 0; part < stripes.count; ++part) {
     const size_t pair = pair_of(number, part, ends_.size());
-    const PairEnd& end = ends_[pair];
     const uint32_t from = part * stripes.bytes;
     const uint32_t to = part + 1 == stripes.count ? total : from + stripes.bytes;
-    const uint32_t of_slot = std::min(to, write.slot_bytes) - std::min(from, write.slot_bytes);
-    QueuePair::Write request{.id = number,
-                             .to = end.peer.slots_at + write.offset + from,
-                             .remote_key = end.peer.key,
-                             .immediate = immediate.packed()};
-    request.pieces[0] = {end.outgoing->at(write.offset + from), of_slot, end.outgoing->local_key()};
-    if (write.bytes != 0)
-      request.pieces[1] = {write.data + (from + of_slot - write.slot_bytes), to - from - of_slot,
-                           (*write.regions)[pair]->local_key()};
-    lose(pair, end.pair->post(request));
+    lose(pair, post(write, pair, {from, to}, number, immediate.packed()));
   }
+}
+
+/// The completion of the write with immediate says that the one before it on the same pair has landed.
+Status PairSet::post(const SlotWrite& write, size_t pair, const Part& part, uint64_t number,
+                     uint32_t immediate) const {
+  const PairEnd& end = ends_[pair];
+  if (write.place_keys == nullptr) {
+    QueuePair::Write whole = gather(write, end, pair, part);
+    whole.id = number;
+    whole.immediate = immediate;
+    return end.pair->post(whole);
+  }
+  const auto header = static_cast<uint32_t>(sizeof(SlotHeader));
+  const uint32_t from = std::max(part.from, header);
+  std::array<QueuePair::Write, 2> writes{gather(write, end, pair, {from, part.to}),
+                                         gather(write, end, pair, {part.from, std::min(part.to, from)})};
+  writes[0].to = write.place + from - header;
+  writes[0].remote_key = (*write.place_keys)[pair];
+  writes[0].id = writes[1].id = number;
+  writes[1].immediate = immediate;
+  return end.pair->post(writes);
+}
+
+QueuePair::Write PairSet::gather(const SlotWrite& write, const PairEnd& end, size_t pair, const Part& part) {
+  QueuePair::Write request{.to = end.peer.slots_at + write.offset + part.from, .remote_key = end.peer.key};
+  const uint32_t of_slot = std::min(part.to, write.slot_bytes) - std::min(part.from, write.slot_bytes);
+  request.pieces[0] = {end.outgoing->at(write.offset + part.from), of_slot, end.outgoing->local_key()};
+  if (write.bytes != 0)
+    request.pieces[1] = {write.data + (part.from + of_slot - write.slot_bytes), part.bytes() - of_slot,
+                         (*write.regions)[pair]->local_key()};
+  return request;
 }
 
 size_t PairSet::poll() {
@@ -165,6 +190,22 @@ void PairSet::take_arrival(size_t pair, const ibv_wc& completion) {
   lose(pair, arriving_.add(pair, said, completion.byte_len), false);
 }
 
+void PairSet::begin_reading_back(const std::byte* at, const PairRegions& regions) {
+  for (size_t pair = 0; pair < ends_.size(); ++pair)
+    if (ends_[pair].read_back != nullptr) lose(pair, ends_[pair].read_back->begin(at, *regions[pair]));
+}
+
+bool PairSet::has_read_back() {
+  bool all = true;
+  for (size_t pair = 0; pair < ends_.size(); ++pair) {
+    if (ends_[pair].read_back == nullptr) continue;
+    const auto is_done = ends_[pair].read_back->is_done();
+    lose(pair, is_done.status());
+    all = all && is_done.ok() && is_done.value();
+  }
+  return all;
+}
+
 void PairSet::arm() {
   for (size_t pair = 0; pair < ends_.size(); ++pair) lose(pair, ends_[pair].pair->arm());
 }
@@ -188,6 +229,9 @@ void PairSet::withdraw() {
     });
   for (PairEnd& end : ends_) {
     end.pair.reset();
+    end.read_back.reset();
+  }
+  for (const PairEnd& end : ends_) {
     end.outgoing->deregister();
     end.incoming->deregister();
   }

@@ -14,7 +14,9 @@
 #include "base/fd.h"
 #include "common/slot_layout.h"
 #include "verbs/flow_control.h"
+#include "verbs/places.h"
 #include "verbs/queue_pair.h"
+#include "verbs/read_back.h"
 #include "verbs/slot_memory.h"
 #include "verbs/write_order.h"
 
@@ -24,7 +26,8 @@ namespace rondo::verbs {
 struct PairEnd {
   std::shared_ptr<SlotMemory> outgoing;  // shared by the pairs of a device
   std::shared_ptr<SlotMemory> incoming;
-  std::unique_ptr<QueuePair> pair;  // destroyed first
+  std::unique_ptr<ReadBack> read_back;  // where the terms say so
+  std::unique_ptr<QueuePair> pair;      // destroyed first
   PairAddress peer;
 };
 
@@ -39,11 +42,13 @@ class PairSet {
   /// The header of a message's slot; its bytes follow.
   SlotHeader* outgoing(uint64_t message) const { return ends_[0].outgoing->slot(message); }
   SlotHeader* incoming(uint64_t message) const { return ends_[0].incoming->slot(message); }
+  /// What lies behind the slots, at an offset from the first one.
+  std::byte* outgoing_at(uint64_t offset) const { return ends_[0].outgoing->at(offset); }
+  const std::byte* incoming_at(uint64_t offset) const { return ends_[0].incoming->at(offset); }
+  size_t pairs() const { return ends_.size(); }
 
   /// The longest write whose bytes a post copies.
   uint32_t inline_bytes() const;
-  /// The regions of the pairs' devices that hold some bytes of the user's.
-  using PairRegions = std::vector<std::shared_ptr<const Region>>;
   void add_user_memory(const ExportableMemory& memory) const;
   bool has_regions(const std::byte* data, size_t bytes) const;
   /// False, and none, if one of the devices has no such region.
@@ -54,19 +59,28 @@ class PairSet {
   static constexpr uint32_t kMaxCreditWrites = 4 * FlowControl::kMaxCreditMessages;
   /// A write to the peer's slots, at the place where its first bytes lie in the own ones.
   struct SlotWrite {
+    WriteKind kind = WriteKind::Message;
     uint64_t offset = 0;
     uint32_t slot_bytes = 0;          // 0: only credits travel
     const std::byte* data = nullptr;  // what follows, if anything
     uint32_t bytes = 0;
     const PairRegions* regions = nullptr;  // of `data`
     uint16_t given_back = 0;
+    // Where the bytes of a message go, behind its header, which goes to the slot.
+    uint64_t place = 0;
+    const PlaceKeys* place_keys = nullptr;  // null: to the slot
   };
   void post(const SlotWrite& write);
 
   /// Takes in completions, of the pair whose turn it is or else of another one. How many; there may be more.
   size_t poll();
-  std::optional<SendOrder::CompleteWrite> take_complete() { return sent_.take_complete(); }
+  std::optional<WriteKind> take_complete() { return sent_.take_complete(); }
   std::optional<ArrivalOrder::ArrivedWrite> take_arrived() { return arriving_.take_arrived(); }
+
+  /// Reads a byte that has arrived in memory of a GPU back from there, through every port: afterwards the GPU
+  /// sees what came before.
+  void begin_reading_back(const std::byte* at, const PairRegions& regions);
+  bool has_read_back();
 
   /// As QueuePair, of all pairs.
   void arm();
@@ -86,6 +100,15 @@ class PairSet {
   void withdraw();
 
  private:
+  /// A part of a write, as offsets from its beginning.
+  struct Part {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    uint32_t bytes() const { return to - from; }
+  };
+  static QueuePair::Write gather(const SlotWrite& write, const PairEnd& end, size_t pair, const Part& part);
+  Status post(const SlotWrite& write, size_t pair, const Part& part, uint64_t number,
+              uint32_t immediate) const;
   PairSet(const SlotLayout& layout, int peer_rank, std::vector<PairEnd> ends);
   Status watch_all();
   size_t poll(size_t pair);

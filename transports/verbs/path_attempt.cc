@@ -30,8 +30,9 @@ Result<std::unique_ptr<PathAttempt>> PathAttempt::make(const std::shared_ptr<Dev
                                                        const std::vector<PairEnd>& others) {
   RONDO_TRY_ASSIGN(const std::shared_ptr<Device> device, devices->named(own.device));
   RONDO_TRY_ASSIGN(const std::shared_ptr<Domain> domain,
-                   device->domain(terms.session, terms.settings.max_pinned));
+                   device->domain(terms.session, terms.settings.max_pinned, terms.settings.on_demand));
   auto made = std::unique_ptr<PathAttempt>(new PathAttempt(terms));
+  made->domain_ = domain;
   RONDO_TRY(made->find_slots(domain, pages, others));
   RONDO_TRY(made->prepare(domain, own));
   return made;
@@ -56,8 +57,8 @@ Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPo
   const Device& device = domain->device();
   RONDO_TRY_ASSIGN(const std::vector<uint16_t> keys,
                    partition_keys(device.verbs(), device.context(), port.number));
-  RONDO_TRY_ASSIGN(const uint16_t key, partition_index(port, keys, terms_.settings.partition));
-  RONDO_TRY(end_.pair->prepare(port.number, key));
+  RONDO_TRY_ASSIGN(pkey_index_, partition_index(port, keys, terms_.settings.partition));
+  RONDO_TRY(end_.pair->prepare(port.number, pkey_index_));
   RONDO_TRY(end_.pair->post_receives(depths.receives));
   contact_.queue_pair = end_.pair->number();
   RONDO_TRY_ASSIGN(contact_.first_packet, first_packet_number());
@@ -67,7 +68,7 @@ Status PathAttempt::prepare(const std::shared_ptr<Domain>& domain, const VerbsPo
   return {};
 }
 
-Status PathAttempt::connect(const Path& path, const PairContact& peer) {
+Status PathAttempt::connect(const Path& path, const PairContact& peer, const ReadBack::OwnAddress& own) {
   mtu_ = path.mtu;
   end_.peer = address_of(peer);
   const bool has_ece = peer.ece_vendor != 0;
@@ -76,6 +77,8 @@ Status PathAttempt::connect(const Path& path, const PairContact& peer) {
   if (terms_.dials) RONDO_TRY(accepted);  // the peer uses it
   RONDO_TRY(end_.pair->connect(path, end_.peer, contact_.first_packet));
   if (!terms_.dials && has_ece && accepted.ok()) tell_ece(end_.pair->ece());
+  if (!terms_.reads_back) return {};
+  RONDO_TRY_ASSIGN(end_.read_back, ReadBack::make(domain_, end_.incoming, path, own, pkey_index_));
   return {};
 }
 

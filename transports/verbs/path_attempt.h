@@ -23,8 +23,8 @@ class PathAttempt {
                                                    const std::vector<PairEnd>& others = {});
 
   const PairContact& contact() const { return contact_; }
-  /// The kernel may take a second to resolve an address.
-  Status connect(const Path& path, const PairContact& peer);
+  /// The kernel may take a second to resolve an address. `own`: this end's address on the path.
+  Status connect(const Path& path, const PairContact& peer, const ReadBack::OwnAddress& own = {});
 
   struct ProofResult {
     std::string failure;    // empty: the path carries messages of its MTU
@@ -58,6 +58,8 @@ class PathAttempt {
   const VerbsTerms terms_;
   PairEnd end_;
   PairContact contact_;
+  std::shared_ptr<Domain> domain_;
+  uint16_t pkey_index_ = 0;
   uint32_t mtu_ = 0;
   Status failure_;     // of the path
   uint32_t sent_ = 0;  // and acknowledged

@@ -88,12 +88,12 @@ Status QueuePair::modify(ibv_qp_attr attr, int mask, const char* state) {
   return error_number == 0 ? Status() : failed(state, error_number);
 }
 
-Status QueuePair::prepare(uint8_t port, uint16_t pkey_index) {
+Status QueuePair::prepare(uint8_t port, uint16_t pkey_index, unsigned rights) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = port;
   attr.pkey_index = pkey_index;
-  attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  attr.qp_access_flags = rights;
   RONDO_TRY(
       modify(attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "moving a queue pair to INIT"));
   is_active_ = true;
@@ -136,11 +136,14 @@ Status QueuePair::connect(const Path& path, const PairAddress& peer, uint32_t fi
       "moving a queue pair to RTS");
 }
 
-Status QueuePair::post(const Write& write) {
-  std::array<ibv_sge, std::tuple_size_v<decltype(write.pieces)>> from{};
+namespace {
+
+using Sges = std::array<ibv_sge, std::tuple_size_v<decltype(QueuePair::Write::pieces)>>;
+
+ibv_send_wr request_for(const QueuePair::Write& write, Sges& from, uint32_t inline_bytes) {
   ibv_send_wr request{};
   uint32_t bytes = 0;
-  for (const GatheredBytes& piece : write.pieces) {
+  for (const QueuePair::GatheredBytes& piece : write.pieces) {
     if (piece.bytes == 0) continue;
     from[static_cast<size_t>(request.num_sge++)] = {reinterpret_cast<uint64_t>(piece.from), piece.bytes,
                                                     piece.local_key};
@@ -148,16 +151,41 @@ Status QueuePair::post(const Write& write) {
   }
   request.wr_id = write.id;
   request.sg_list = from.data();
-  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  request.send_flags = bytes != 0 && bytes <= inline_bytes_ ? IBV_SEND_INLINE : 0;
-  request.imm_data = htonl(write.immediate);
+  request.opcode = write.immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+  request.send_flags = bytes != 0 && bytes <= inline_bytes ? IBV_SEND_INLINE : 0;
+  request.imm_data = htonl(write.immediate.value_or(0));
   request.wr.rdma.remote_addr = write.to;
   request.wr.rdma.rkey = write.remote_key;
+  return request;
+}
+
+}  // namespace
+
+Status QueuePair::post(std::span<const Write> writes) {
+  std::array<Sges, kMaxWrites> from{};
+  std::array<ibv_send_wr, kMaxWrites> requests{};
+  for (size_t i = 0; i < writes.size(); ++i) {
+    requests[i] = request_for(writes[i], from[i], inline_bytes_);
+    if (i != 0) requests[i - 1].next = &requests[i];
+  }
+  ibv_send_wr* refused = requests.data();
+  const int error_number = ibv_post_send(pair_, requests.data(), &refused);
+  outstanding_ += error_number == 0 ? writes.size() : static_cast<size_t>(refused - requests.data());
+  return error_number == 0 ? Status() : failed("ibv_post_send", error_number);
+}
+
+Status QueuePair::post_read(const ReadByte& read) {
+  ibv_sge landing{reinterpret_cast<uint64_t>(read.to), 1, read.local_key};
+  ibv_send_wr request{};
+  request.sg_list = &landing;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_READ;
+  request.wr.rdma.remote_addr = reinterpret_cast<uint64_t>(read.at);
+  request.wr.rdma.rkey = read.remote_key;
   ibv_send_wr* refused = nullptr;
-  if (const int error_number = ibv_post_send(pair_, &request, &refused); error_number != 0)
-    return failed("ibv_post_send", error_number);
-  ++outstanding_;
-  return {};
+  const int error_number = ibv_post_send(pair_, &request, &refused);
+  if (error_number == 0) ++outstanding_;
+  return error_number == 0 ? Status() : failed("ibv_post_send of a read", error_number);
 }
 
 Status QueuePair::post_receives(uint32_t count) {

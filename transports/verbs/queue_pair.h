@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -53,8 +54,9 @@ class QueuePair {
   /// The longest message whose bytes a post copies.
   uint32_t inline_bytes() const { return inline_bytes_; }
 
-  /// RESET to INIT, in which receives may be posted. `pkey_index`: of the partition, in the port's table.
-  Status prepare(uint8_t port, uint16_t pkey_index);
+  /// RESET to INIT, in which receives may be posted. `pkey_index`: of the partition, in the port's table;
+  /// `rights`: the peer's.
+  Status prepare(uint8_t port, uint16_t pkey_index, unsigned rights = IBV_ACCESS_REMOTE_WRITE);
   /// The options of Enhanced Connection Establishment that the device offers or, once connected, that it
   /// uses; 0, no vendor, if it has none.
   ibv_ece ece() const;
@@ -68,16 +70,27 @@ class QueuePair {
     uint32_t bytes = 0;
     uint32_t local_key = 0;
   };
-  /// A write with immediate of these pieces of the own memory, one behind the other, to the peer's; without
-  /// bytes only the immediate travels.
+  /// A write of these pieces of the own memory, one behind the other, to the peer's; without bytes only the
+  /// immediate travels.
   struct Write {
     uint64_t id = 0;
     std::array<GatheredBytes, 2> pieces;
     uint64_t to = 0;
     uint32_t remote_key = 0;
-    uint32_t immediate = 0;
+    std::optional<uint32_t> immediate;  // without it the peer learns nothing
   };
-  Status post(const Write& write);
+  Status post(const Write& write) { return post({&write, 1}); }
+  static constexpr size_t kMaxWrites = 2;
+  /// At most kMaxWrites, in this order.
+  Status post(std::span<const Write> writes);
+  /// A read of one byte of the peer's memory.
+  struct ReadByte {
+    const std::byte* at = nullptr;
+    uint32_t remote_key = 0;
+    std::byte* to = nullptr;
+    uint32_t local_key = 0;
+  };
+  Status post_read(const ReadByte& read);
   /// Posts receives, which take immediates and no bytes. Their completions have this id.
   static constexpr uint64_t kReceive = ~uint64_t{0};
   Status post_receives(uint32_t count);

@@ -2,6 +2,7 @@
 #include "verbs/rails.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -80,6 +81,14 @@ std::vector<int> nearest_ports(std::span<const VerbsPort> ports) {
   for (size_t i = 0; i < tiers.size(); ++i)
     if (tiers[i] == 0) nearest.push_back(static_cast<int>(i));
   return nearest;
+}
+
+double rate_of_connection(std::span<const VerbsPort> ports, size_t pairs) {
+  std::vector<double> rates;
+  for (const int position : nearest_ports(ports)) rates.push_back(ports[static_cast<size_t>(position)].rate);
+  std::sort(rates.begin(), rates.end(), std::greater<>());
+  rates.resize(std::min(rates.size(), pairs != 0 ? pairs : kUsualPairs));
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 int first_port(std::span<const VerbsPort> ports, uint32_t turn) {

@@ -17,6 +17,13 @@ namespace rondo::verbs {
 /// with less than half of the rate of the fastest one count only if there are no others.
 std::vector<int> nearest_ports(std::span<const VerbsPort> ports);
 
+/// Queue pairs of a connection, of which each of the nearest ports has one: at most, unless the user has set
+/// their number.
+constexpr size_t kUsualPairs = 4;
+/// Gbit/s at which a connection of the rank that has these ports can send. `pairs`: as the user has set it,
+/// or 0.
+double rate_of_connection(std::span<const VerbsPort> ports, size_t pairs);
+
 /// The position of the port that a rank starts with: `turn` says how many ranks of its host come before it
 /// that have the same choice. -1 without ports.
 int first_port(std::span<const VerbsPort> ports, uint32_t turn);

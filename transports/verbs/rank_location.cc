@@ -73,4 +73,6 @@ uint16_t port_distance(const RankLocation& place, const std::string& folder, int
   return steps < kNoBridge ? steps : static_cast<uint16_t>(kNoBridge + memory);
 }
 
+bool is_below_gpus_root(uint16_t distance) { return distance < kNoBridge; }
+
 }  // namespace rondo::verbs

@@ -27,5 +27,7 @@ int16_t memory_node_of(const std::string& folder);
 /// VerbsPort::distance of a port whose device is in this folder and near this memory node: comparable among
 /// the ports of one rank. A port whose node is unknown is farther than a local one and nearer than others.
 uint16_t port_distance(const RankLocation& place, const std::string& folder, int memory_node);
+/// Of a rank with a GPU: whether the port is below the same root of the PCI bus.
+bool is_below_gpus_root(uint16_t distance);
 
 }  // namespace rondo::verbs

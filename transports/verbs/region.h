@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/exportable.h"
 #include "base/status.h"
 #include "verbs/library.h"
 
@@ -37,6 +38,14 @@ class Region {
   /// InvalidUsage, with the cure, if a limit keeps it from being pinned. `max`: bytes in all.
   static Result<std::unique_ptr<Region>> make(const Library& verbs, ibv_pd* domain, const PinnedRange& place,
                                               WrittenBy writer, PinnedBytes& pinned, uint64_t max);
+  /// All memory of the process, whatever will be mapped, by paging on demand: nothing is pinned, and no peer
+  /// may write. Unsupported if the device cannot.
+  static Result<std::unique_ptr<Region>> make_of_everything(const Library& verbs, ibv_pd* domain,
+                                                            PinnedBytes& pinned);
+  /// Memory of a GPU: by its dmabuf or, if that fails, as the kernel finds it (nvidia-peermem). It is not
+  /// counted as pinned.
+  static Result<std::unique_ptr<Region>> make_of_gpu(const Library& verbs, ibv_pd* domain,
+                                                     const ExportableMemory& piece, PinnedBytes& pinned);
   ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
@@ -45,16 +54,21 @@ class Region {
     return at >= place_.at && bytes <= place_.bytes &&
            static_cast<uint64_t>(at - place_.at) <= place_.bytes - bytes;
   }
+  bool lets_peer_write() const { return writer_ == WrittenBy::Peer; }
+  const std::shared_ptr<const GpuMemory>& gpu() const { return gpu_; }
   uint32_t local_key() const { return registered_->lkey; }
   uint32_t remote_key() const { return registered_->rkey; }
 
  private:
-  Region(const Library& verbs, const PinnedRange& place, PinnedBytes& pinned)
-      : verbs_(verbs), place_(place), pinned_(pinned) {}
+  Region(const Library& verbs, const PinnedRange& place, WrittenBy writer, PinnedBytes& pinned)
+      : verbs_(verbs), place_(place), writer_(writer), pinned_(pinned) {}
 
   const Library& verbs_;
   const PinnedRange place_;
+  const WrittenBy writer_;
   PinnedBytes& pinned_;
+  uint64_t pinned_bytes_ = 0;
+  std::shared_ptr<const GpuMemory> gpu_;
   ibv_mr* registered_ = nullptr;
 };
 

@@ -33,6 +33,8 @@ constexpr std::string_view kNcclPorts = "NCCL_IB_HCA";
 constexpr std::string_view kNcclDisable = "NCCL_IB_DISABLE";
 constexpr std::string_view kPartition = "RONDO_IB_PKEY";
 constexpr std::string_view kBytes = "RONDO_IB_BYTES";
+constexpr std::string_view kOnDemand = "RONDO_IB_ODP";
+constexpr std::string_view kGpuDirect = "RONDO_IB_GPU_DIRECT";
 
 std::optional<int64_t> in_range(const NumberRule& rule, std::string_view text) {
   const auto value = parse_integer(text);
@@ -64,6 +66,8 @@ class SettingsReader {
     RONDO_TRY(read_number(kQueuePairs, out_.queue_pairs));
     if (!read_(kQueuePairs.variable)) out_.queue_pairs_variable = kQueuePairs.nccl;
     RONDO_TRY(read_bytes());
+    RONDO_TRY(read_switch(kOnDemand, out_.on_demand));
+    RONDO_TRY(read_switch(kGpuDirect, out_.gpu_direct));
     return std::move(out_);
   }
 
@@ -121,6 +125,16 @@ class SettingsReader {
       return error(Code::InvalidArgument, "{} is '{}': it must be a number of bytes, such as 512M", kBytes,
                    *own);
     out_.max_pinned = *bytes;
+    return {};
+  }
+
+  template <typename Switch>
+  Status read_switch(std::string_view variable, Switch& out) {
+    const auto own = read_(variable);
+    if (!own) return {};
+    const auto value = parse_switch(*own);
+    if (!value) return error(Code::InvalidArgument, "{} is '{}': it must be 0 or 1", variable, *own);
+    out = *value;
     return {};
   }
 

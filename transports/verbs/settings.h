@@ -32,6 +32,8 @@ struct VerbsSettings {
   uint8_t queue_pairs = 0;               // of a connection; 0: one for each port, up to four
   std::string_view queue_pairs_variable = "RONDO_IB_QPS";  // that says it, for errors
   uint64_t max_pinned = kUnlimited;                        // bytes of the process
+  std::optional<bool> gpu_direct;  // devices access memory of GPUs; nothing: of those near by
+  bool on_demand = false;          // devices may read all memory of the process, by paging on demand
   /// A sentence for each of NCCL's variables whose value is ignored because Rondo does not allow it.
   std::vector<std::string> ignored;
 

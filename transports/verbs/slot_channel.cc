@@ -8,17 +8,27 @@
 #include <utility>
 
 namespace rondo::verbs {
+namespace {
+
+/// What the header of a message notes: how many notices its sender has read, and whether its bytes are at the
+/// place that was named for them.
+constexpr uint64_t kIsPlaced = uint64_t{1} << 63;
+constexpr uint64_t kNoticesRead = 0xFFFFFFFF;
+
+}  // namespace
 
 SlotChannel::SlotChannel(ChannelParts parts)
     : parts_(std::move(parts)),
       flow_(parts_.layout.slots),
       posted_(parts_.layout.slots),
+      named_(parts_.layout.slots),
+      known_(parts_.layout.slots),
       lengths_(parts_.layout.slots) {}
 
 std::byte* SlotChannel::acquire() {
   if (!has_room()) poll();
   if (!has_room()) return nullptr;
-  return reinterpret_cast<std::byte*>(parts_.pairs->outgoing(flow_.sent()) + 1);
+  return bytes_of_slot(flow_.sent());
 }
 
 void SlotChannel::commit(size_t bytes, const Signature& signature) {
@@ -31,7 +41,8 @@ bool SlotChannel::post(const std::byte* data, size_t bytes, const Signature& sig
   const bool must_copy =
       !leaves_in_place(bytes) || !parts_.pairs->find_regions(data, bytes, posted(flow_.sent()).regions);
   if (must_copy && !find_accessible(data, bytes)) return false;
-  if (must_copy) std::memcpy(parts_.pairs->outgoing(flow_.sent()) + 1, data, bytes);
+  if (must_copy) fail(copy_accessible(bytes_of_slot(flow_.sent()), data, bytes));
+  if (!failure_.ok()) return false;
   hand_over(bytes, signature, must_copy ? nullptr : data);
   return true;
 }
@@ -51,13 +62,18 @@ void SlotChannel::hand_over(size_t bytes, const Signature& signature, const std:
 }
 
 void SlotChannel::send(uint64_t message, uint16_t given_back) {
-  const auto bytes = static_cast<uint32_t>(parts_.pairs->outgoing(message)->bytes);
+  SlotHeader& header = *parts_.pairs->outgoing(message);
+  const uint32_t bytes = header.bytes;
+  const auto [place, keys] = known_.take(message, bytes, header.signature);
+  header.note = known_.tell_read() | (keys != nullptr ? kIsPlaced : 0);
   const PostedBytes& elsewhere = posted(message);
   PairSet::SlotWrite write{.offset = parts_.layout.offset(message),
                            .slot_bytes = sizeof(SlotHeader),
                            .data = elsewhere.data,
                            .regions = &elsewhere.regions,
-                           .given_back = given_back};
+                           .given_back = given_back,
+                           .place = place,
+                           .place_keys = keys};
   (elsewhere.data != nullptr ? write.bytes : write.slot_bytes) += bytes;
   parts_.pairs->post(write);
   heed_pairs();
@@ -78,10 +94,10 @@ bool SlotChannel::flushed() {
 }
 
 std::optional<Arrival> SlotChannel::peek() {
-  if (arrival_) return arrival_;
-  if (!flow_.has_arrival()) poll();
-  if (flow_.has_arrival()) take_arrival();
-  return arrival_;
+  if (arrival_ && !is_reading_back_) return arrival_;
+  if (!arrival_ && !flow_.has_arrival()) poll();
+  if (!arrival_ && flow_.has_arrival()) take_arrival();
+  return is_visible() ? arrival_ : std::nullopt;
 }
 
 /// The completion has come, so the slot has all bytes. Whatever it says is the peer's.
@@ -89,7 +105,9 @@ void SlotChannel::take_arrival() {
   const uint64_t message = flow_.released();
   const SlotHeader header = *parts_.pairs->incoming(message);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // read once: a hostile peer may go on writing
-  const uint32_t length = lengths_[message % parts_.layout.slots];
+  const NamedPlaces::TakenPlace place = named_.take(message, header.bytes, header.signature);
+  const bool is_placed = (header.note & kIsPlaced) != 0;
+  const uint32_t length = lengths_[message % parts_.layout.slots] + (is_placed ? header.bytes : 0);
   if (header.ready != message + 1)
     return fail(error(Code::RemoteError, "the slot of message {} from rank {} holds message {}", message + 1,
                       parts_.peer_rank, header.ready));
@@ -97,23 +115,97 @@ void SlotChannel::take_arrival() {
     return fail(error(
         Code::RemoteError, "the header of message {} from rank {} says {} bytes; {} came, and a slot has {}",
         message + 1, parts_.peer_rank, header.bytes, length - sizeof header, parts_.layout.slot_bytes));
+  if (is_placed && place.at == nullptr)
+    return fail(error(Code::RemoteError, "rank {} says that message {} is at a place that was not named",
+                      parts_.peer_rank, message + 1));
+  if (message >= restarted_) fail(named_.acknowledge(static_cast<uint32_t>(header.note & kNoticesRead)));
+  if (!failure_.ok()) return;
   signature_ = header.signature;
-  const auto* const data = reinterpret_cast<const std::byte*>(parts_.pairs->incoming(message) + 1);
-  arrival_ = Arrival{data, header.bytes, &signature_};
+  const auto* const slot = reinterpret_cast<const std::byte*>(parts_.pairs->incoming(message) + 1);
+  arrival_ = Arrival{is_placed ? place.at : slot, header.bytes, &signature_};
+  if (is_placed && gpu_ != nullptr) make_visible(place, header.bytes);
+  if (!failure_.ok()) arrival_.reset();
+}
+
+/// Nothing is left on its way after the queue pairs have been ended.
+void SlotChannel::make_visible(const NamedPlaces::TakenPlace& place, uint64_t bytes) {
+  const GpuMemory::Visibility visibility = gpu_->visibility();
+  if (visibility == GpuMemory::Visibility::AfterFlush) fail(gpu_->flush());
+  is_reading_back_ = visibility == GpuMemory::Visibility::AfterRead && !place.regions.empty();
+  if (is_reading_back_) parts_.pairs->begin_reading_back(place.at + bytes - 1, place.regions);
+}
+
+bool SlotChannel::is_visible() {
+  if (is_reading_back_) {
+    is_reading_back_ = !parts_.pairs->has_read_back();
+    heed_pairs();
+  }
+  return !is_reading_back_;
 }
 
 void SlotChannel::release() {
   assert(arrival_);
   arrival_.reset();
   flow_.release();
-  give_back();
+  if (flow_.lacks_slots()) give_back();
+}
+
+/// Regions that the peer may write to; memory that the user has made known is registered.
+bool SlotChannel::find_or_register(std::byte* place, size_t bytes, PairRegions& found) {
+  const auto is_writable = [](const auto& region) { return region->lets_peer_write(); };
+  const auto are_found = [&] {
+    return parts_.pairs->find_regions(place, bytes, found) &&
+           std::all_of(found.begin(), found.end(), is_writable);
+  };
+  if (!are_found()) {
+    const auto memory = find_accessible(place, bytes);
+    if (!memory) return false;
+    export_memory(*memory);
+    if (!are_found()) return false;
+  }
+  if (found[0]->gpu() != nullptr) gpu_ = found[0]->gpu();
+  return true;
+}
+
+void SlotChannel::expect_next(std::byte* place, size_t bytes, const Signature* signature) {
+  if (named_.room(flow_.released()) == 0) return;
+  PlaceOffer offer{.message = named_.count_next(flow_.released()),
+                   .at = reinterpret_cast<uint64_t>(place),
+                   .bytes = bytes,
+                   .any_signature = signature == nullptr};
+  if (signature != nullptr) offer.signature = *signature;
+  const bool may_come = works() && offer.message >= flow_.arrived();
+  PairRegions regions;
+  if (may_come && place != nullptr && bytes >= kMinPlaced && find_or_register(place, bytes, regions))
+    named_.add(offer, std::move(regions));
+}
+
+/// Told at once, so that the peer knows it when it receives what this end sends next.
+void SlotChannel::expect_all(std::byte* place, size_t bytes, const Signature& signature) {
+  PairRegions regions;
+  if (!works() || bytes < kMinPlaced || !named_.takes_stream() || !find_or_register(place, bytes, regions))
+    return;
+  named_.add({.at = reinterpret_cast<uint64_t>(place), .bytes = bytes, .signature = signature},
+             std::move(regions));
+  notify();
+}
+
+void SlotChannel::notify() {
+  const uint64_t offset = SlotPages::notice_offset(parts_.layout, named_.notices());
+  const size_t bytes = named_.write_notice(parts_.pairs->outgoing_at(offset), parts_.pairs->pairs());
+  parts_.pairs->post({.kind = WriteKind::Notice,
+                      .offset = offset,
+                      .slot_bytes = static_cast<uint32_t>(bytes),
+                      .given_back = flow_.credits()});
+  heed_pairs();
 }
 
 void SlotChannel::give_back() {
+  if (works() && named_.must_notify(flow_.arrived(), flow_.must_give_back())) notify();
   if (!flow_.must_give_back() || !works()) return;
   if (credit_messages_ == PairSet::kMaxCreditWrites) return;  // poll() tries again
   ++credit_messages_;
-  parts_.pairs->post({.given_back = flow_.credits()});
+  parts_.pairs->post({.kind = WriteKind::Credit, .given_back = flow_.credits()});
   heed_pairs();
 }
 
@@ -129,11 +221,18 @@ void SlotChannel::poll() {
   give_back();
 }
 
+void SlotChannel::poll_all() {
+  while (poll_once() != 0) continue;
+  give_back();
+}
+
 /// What the pairs have found.
 void SlotChannel::take_in() {
   while (const auto complete = parts_.pairs->take_complete())
-    if (complete->is_credit)
+    if (*complete == WriteKind::Credit)
       --credit_messages_;
+    else if (*complete == WriteKind::Notice)
+      named_.complete_notice();
     else if (PostedBytes& elsewhere = posted(delivered_++); elsewhere.data != nullptr)
       elsewhere.leave(true);
   while (const auto arrived = failure_.ok() ? parts_.pairs->take_arrived() : std::nullopt)
@@ -142,14 +241,23 @@ void SlotChannel::take_in() {
 }
 
 void SlotChannel::take_message(const ArrivalOrder::ArrivedWrite& write) {
+  if (write.is_notice) return take_notice(write);
   const bool is_message = write.bytes != 0;
   if (is_message && (write.bytes < sizeof(SlotHeader) || write.bytes > parts_.layout.stride()))
     return fail(error(Code::RemoteError, "rank {} wrote {} bytes, which is no message", parts_.peer_rank,
                       write.bytes));
   const uint64_t message = flow_.arrived();
-  fail(flow_.take(write.given_back, is_message));
+  fail(flow_.take(write.given_back, is_message ? WriteKind::Message : WriteKind::Credit));
   if (is_message && failure_.ok())
     lengths_[message % parts_.layout.slots] = static_cast<uint32_t>(write.bytes);
+}
+
+void SlotChannel::take_notice(const ArrivalOrder::ArrivedWrite& write) {
+  fail(flow_.take(write.given_back, WriteKind::Notice));
+  const std::byte* const notice =
+      parts_.pairs->incoming_at(SlotPages::notice_offset(parts_.layout, known_.notices()));
+  const std::span<const std::byte> read(notice, std::min<uint64_t>(write.bytes, kMaxNoticeBytes));
+  if (failure_.ok()) fail(known_.add(read, parts_.pairs->pairs(), flow_.sent()));
 }
 
 /// All pairs are polled: an event of one that completed before does not come.
@@ -158,8 +266,7 @@ bool SlotChannel::arm() {
   const bool had_room = has_room();
   parts_.pairs->arm();
   heed_pairs();
-  while (poll_once() != 0) continue;
-  give_back();
+  poll_all();
   return works() && delivered_ + flow_.arrived() == before && had_room == has_room();
 }
 
@@ -176,6 +283,9 @@ void SlotChannel::end_pairs() {
   parts_.pairs->withdraw();
   take_in();
   for (PostedBytes& one : posted_) one.regions.clear();
+  named_.restart();
+  known_.restart();
+  restarted_ = flow_.arrived();
 }
 
 FlowControl::Standing SlotChannel::suspend(const Status& why, size_t pair) {
@@ -190,7 +300,8 @@ void SlotChannel::recall_unsent(uint64_t from) {
   for (uint64_t message = from; message != flow_.sent() && failure_.ok(); ++message) {
     PostedBytes& elsewhere = posted(message);
     SlotHeader* const header = parts_.pairs->outgoing(message);
-    if (elsewhere.data != nullptr) std::memcpy(header + 1, elsewhere.data, header->bytes);
+    if (elsewhere.data != nullptr)
+      fail(copy_accessible(bytes_of_slot(message), elsewhere.data, header->bytes));
     if (elsewhere.are_gone)
       fail(error(Code::RemoteError, "message {} to rank {} was lost after it had been acknowledged: {}",
                  message + 1, parts_.peer_rank, path_failure_.message()));

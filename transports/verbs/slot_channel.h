@@ -3,10 +3,12 @@
 // write with immediate, or is striped (verbs/write_order.h), which carries its SlotHeader and its bytes to
 // the peer's slot. Only completions are believed: a slot is read after the completion of its write, and
 // filled again after the completion of the own write from it. The bytes of a posted message leave from where
-// they are. Used by the connection's thread.
+// they are, and go where the peer has named a place for them (verbs/places.h). Used by the connection's
+// thread.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "transports/connection.h"
@@ -21,6 +23,7 @@ class SlotChannel {
     std::shared_ptr<Devices> devices;
     SlotLayout layout;
     int peer_rank = -1;
+    std::string gpu_obstacle;        // as ZeroCopy's
     std::unique_ptr<PairSet> pairs;  // destroyed first
   };
   explicit SlotChannel(ChannelParts parts);
@@ -28,17 +31,26 @@ class SlotChannel {
   /// A slot for the next message; null if none is free.
   std::byte* acquire();
   void commit(size_t bytes, const Signature& signature);
+  const std::string& gpu_obstacle() const { return parts_.gpu_obstacle; }
   /// Registers the memory, so that messages can be posted from it.
   void export_memory(const ExportableMemory& memory) {
-    if (works()) parts_.pairs->add_user_memory(memory);
+    if (works() && (memory.gpu == nullptr || gpu_obstacle().empty())) parts_.pairs->add_user_memory(memory);
   }
   /// As ZeroCopy.
   bool can_post(const std::byte* data, size_t bytes) const {
     return leaves_in_place(bytes) && parts_.pairs->has_regions(data, bytes);
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature);
+  std::optional<size_t> room_ahead() const { return works() ? named_.room(flow_.released()) : 0; }
+  void expect_next(std::byte* place, size_t bytes, const Signature* signature);
+  void expect_all(std::byte* place, size_t bytes, const Signature& signature);
   /// Whether posted bytes may still be read.
   bool has_posted() const;
+  /// Whether the peer may still write to places.
+  bool has_named() const { return !named_.is_empty(); }
+  /// Notices that were sent and read, over these queue pairs.
+  uint64_t notices_sent() const { return named_.notices(); }
+  uint64_t notices_read() const { return known_.notices(); }
   /// Whether all messages have reached the peer.
   bool flushed();
   std::optional<Arrival> peek();
@@ -77,8 +89,10 @@ class SlotChannel {
   uint64_t sent() const { return flow_.sent(); }
   uint64_t delivered() const { return delivered_; }
   uint64_t arrived() const { return flow_.arrived(); }
-  /// Takes in completions, so that arrived() is up to date.
+  /// Takes in some completions.
   void poll();
+  /// Takes in those of all pairs, so that arrived() is up to date.
+  void poll_all();
   /// Ends everything, as PairSet::withdraw().
   void withdraw();
 
@@ -86,7 +100,7 @@ class SlotChannel {
   /// The bytes of a message that do not lie in its slot.
   struct PostedBytes {
     const std::byte* data = nullptr;  // null: they lie in the slot
-    PairSet::PairRegions regions;
+    PairRegions regions;
     bool are_gone = false;  // once the peer has them
 
     void leave(bool gone) {
@@ -97,6 +111,9 @@ class SlotChannel {
   };
   bool has_room() const { return works() && has_free_slot(); }
   bool has_free_slot() const { return flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots; }
+  std::byte* bytes_of_slot(uint64_t message) const {
+    return reinterpret_cast<std::byte*>(parts_.pairs->outgoing(message) + 1);
+  }
   PostedBytes& posted(uint64_t message) { return posted_[message % parts_.layout.slots]; }
   /// Bytes that go inline are copied by the device's library anyway.
   bool leaves_in_place(size_t bytes) const {
@@ -109,8 +126,13 @@ class SlotChannel {
   void take_in();
   void take_message(const ArrivalOrder::ArrivedWrite& write);
   void take_arrival();
+  void make_visible(const NamedPlaces::TakenPlace& place, uint64_t bytes);
+  bool is_visible();
   void give_back();
   void send(uint64_t message, uint16_t given_back);
+  bool find_or_register(std::byte* place, size_t bytes, PairRegions& found);
+  void notify();
+  void take_notice(const ArrivalOrder::ArrivedWrite& write);
   void heed_pairs();
   void fail(const Status& status) {
     if (failure_.ok() && !status.ok()) failure_ = status;
@@ -126,9 +148,14 @@ class SlotChannel {
   uint64_t delivered_ = 0;
   uint32_t credit_messages_ = 0;     // on their way
   std::vector<PostedBytes> posted_;  // by slot
+  NamedPlaces named_;                // for messages of the peer's
+  KnownPlaces known_;                // for own messages
+  uint64_t restarted_ = 0;           // messages that had arrived then
   std::vector<uint32_t> lengths_;    // of arrived writes, by slot
   Signature signature_;              // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
+  std::shared_ptr<const GpuMemory> gpu_;  // to which places belong, if to one
+  bool is_reading_back_ = false;          // arrival_, which a GPU cannot see before
   Status failure_;
   Status path_failure_;
   size_t failed_pair_ = 0;

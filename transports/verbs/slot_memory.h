@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SlotPages: the memory for the slots of one direction of a connection, in each of which a SlotHeader
-// precedes the bytes, and behind them for the message that proves a path. SlotMemory: its registration with a
-// device, as a region of its own, so that a peer's key opens its own slots and nothing else. A connection
-// keeps its pages when it goes on over another device. Made on a thread that connects.
+// precedes the bytes, and behind them for the message that proves a path and for notices. SlotMemory: its
+// registration with a device, as a region of its own, so that a peer's key opens its own slots and nothing
+// else. A connection keeps its pages when it goes on over another device. Made on a thread that connects.
 #pragma once
 
 #include <memory>
 
 #include "common/slot_layout.h"
 #include "verbs/device.h"
+#include "verbs/place_notice.h"
 
 namespace rondo::verbs {
 
@@ -22,10 +23,17 @@ class SlotPages {
   const SlotLayout& layout() const { return layout_; }
   std::byte* memory() const { return memory_; }
   static constexpr uint64_t kProofBytes = 4096;  // the longest MTU
-  static uint64_t bytes(const SlotLayout& layout) { return layout.bytes() + kProofBytes; }
+  /// Where a notice lies.
+  static uint64_t notice_offset(const SlotLayout& layout, uint64_t notice) {
+    return layout.bytes() + kProofBytes + notice % kMaxNotices * kNoticeStride;
+  }
+  static uint64_t bytes(const SlotLayout& layout) {
+    return notice_offset(layout, 0) + kMaxNotices * kNoticeStride;
+  }
   uint64_t bytes() const { return bytes(layout_); }
 
  private:
+  static constexpr uint64_t kNoticeStride = aligned_size(kMaxNoticeBytes);
   explicit SlotPages(const SlotLayout& layout) : layout_(layout) {}
   const SlotLayout layout_;
   std::byte* memory_ = nullptr;
@@ -40,8 +48,8 @@ class SlotMemory {
   SlotHeader* slot(uint64_t message) const {
     return reinterpret_cast<SlotHeader*>(pages_->memory() + pages_->layout().offset(message));
   }
-  const std::byte* at(uint64_t offset) const { return pages_->memory() + offset; }
-  const std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
+  std::byte* at(uint64_t offset) const { return pages_->memory() + offset; }
+  std::byte* proof() const { return pages_->memory() + pages_->layout().bytes(); }
   /// No device reaches it any more, and it no longer counts as locked. Its pages stay.
   void deregister() { region_.reset(); }
   uint64_t address() const { return reinterpret_cast<uint64_t>(pages_->memory()); }

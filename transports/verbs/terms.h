@@ -20,6 +20,7 @@ struct VerbsTerms {
   bool dials = false;
   uint32_t turn = 0;  // ConnectionParams'
   RankLocation place;
+  bool reads_back = false;  // what arrives in memory of the rank's GPU
   VerbsSettings settings;
 
   SlotLayout layout() const { return {params.slots, params.slot_bytes}; }

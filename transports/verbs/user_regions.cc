@@ -6,6 +6,15 @@
 #include "base/log.h"
 
 namespace rondo::verbs {
+namespace {
+
+/// Such memory has no pages of this process.
+bool is_of_gpu(const std::byte* at, size_t bytes) {
+  const auto piece = find_accessible(at, bytes);
+  return piece && piece->gpu != nullptr;
+}
+
+}  // namespace
 
 /// Where it is, or the end. Under the lock.
 UserRegions::Pieces::iterator UserRegions::known(const ExportableMemory& piece) {
@@ -22,9 +31,9 @@ void UserRegions::add(const ExportableMemory& piece) {
     if (!when_freed(piece, weak_from_this(), [this, piece] { forget(piece); })) return;
     pieces_.emplace(piece.begin, KnownPiece{piece.number, nullptr});
   }
-  auto made = register_({piece.begin, piece.bytes});
+  auto made = register_(piece);
   if (!made.ok()) {
-    log().info("messages from {} bytes of registered memory are copied: {}", piece.bytes,
+    log().info("messages from and to {} bytes of registered memory are copied: {}", piece.bytes,
                made.status().message());
     return;
   }
@@ -39,7 +48,7 @@ std::shared_ptr<const Region> UserRegions::find(const std::byte* at, size_t byte
   for (int i = 0; piece != pieces_.begin() && i < kMaxOverlaps; ++i)
     if (const auto& region = (--piece)->second.region; region != nullptr && region->holds(at, bytes))
       return region;
-  return nullptr;
+  return everything_ != nullptr && !is_of_gpu(at, bytes) ? everything_ : nullptr;
 }
 
 bool UserRegions::clear() {

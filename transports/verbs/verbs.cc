@@ -50,6 +50,7 @@ Result<std::unique_ptr<Connection>> verbs_connect(std::unique_ptr<Link> link,
                           .dials = link->dials(),
                           .turn = params.turn,
                           .place = verbs::location_of_rank(params.gpu),
+                          .reads_back = params.gpu_reads_back && settings.gpu_direct.value_or(true),
                           .settings = std::move(settings)};
   verbs::ConnectionPages pages;
   RONDO_TRY_ASSIGN(pages.outgoing, verbs::SlotPages::make(terms.layout()));

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 /// The parameters, which must match. The sender's ports follow, as write_ports() writes them.
 struct PortOffer {
   static constexpr uint32_t kMagic = 0x6f627652;  // "Rvbo"
-  static constexpr uint32_t kVersion = 6;
+  static constexpr uint32_t kVersion = 7;
   static constexpr uint32_t kMaxPortBytes = 256 * 1024;
 
   uint32_t magic = kMagic;

@@ -14,17 +14,15 @@ Stripes Stripes::of(uint32_t bytes, size_t pairs) {
   return {count, static_cast<uint32_t>(aligned_size((bytes + count - 1) / count))};
 }
 
-void SendOrder::add(uint32_t parts, bool is_credit) {
-  const size_t place = sent_++ % parts_left_.size();
-  parts_left_[place] = static_cast<uint8_t>(parts);
-  is_credit_[place] = is_credit;
+void SendOrder::add(uint32_t completions, WriteKind kind) {
+  window_[sent_++ % window_.size()] = {static_cast<uint8_t>(completions), kind};
 }
 
-std::optional<SendOrder::CompleteWrite> SendOrder::take_complete() {
-  const size_t place = complete_ % parts_left_.size();
-  if (complete_ == sent_ || parts_left_[place] != 0) return std::nullopt;
+std::optional<WriteKind> SendOrder::take_complete() {
+  const SentWrite& next = window_[complete_ % window_.size()];
+  if (complete_ == sent_ || next.left != 0) return std::nullopt;
   ++complete_;
-  return CompleteWrite{is_credit_[place]};
+  return next.kind;
 }
 
 /// The peer cannot leave out a write that begins on this pair, so its number tells which one is meant.
@@ -47,6 +45,7 @@ Status ArrivalOrder::add(size_t pair, Immediate said, uint32_t bytes) {
   partial.parts = said.parts;
   partial.write.bytes += bytes;
   partial.write.given_back = said.given_back;
+  partial.write.is_notice = said.is_notice;
   ++partial.arrived;
   return {};
 }

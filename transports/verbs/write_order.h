@@ -20,22 +20,29 @@ namespace rondo::verbs {
 constexpr size_t kMaxPairs = 16;  // of a connection
 
 /// What each part of a write says: 16 bits with how many slots were given back so far, 4 bits with the number
-/// of parts, and 12 bits with the number of the write.
+/// of parts, 1 bit with whether it is a notice (verbs/place_notice.h), and 11 bits with the number of the
+/// write.
 struct Immediate {
-  static constexpr uint32_t kNumbers = 1U << 12;
+  static constexpr uint32_t kNumbers = 1U << 11;
+  static constexpr uint32_t kNotice = kNumbers;
 
   uint16_t given_back = 0;
   uint16_t number = 0;  // modulo kNumbers
   uint8_t parts = 1;    // at most kMaxPairs
+  bool is_notice = false;
 
   uint32_t packed() const {
-    return uint32_t{given_back} << 16 | (parts - 1U) << 12 | (number & (kNumbers - 1));
+    return uint32_t{given_back} << 16 | (parts - 1U) << 12 | (is_notice ? kNotice : 0) |
+           (number & (kNumbers - 1));
   }
   static Immediate of(uint32_t packed) {
     return {static_cast<uint16_t>(packed >> 16), static_cast<uint16_t>(packed % kNumbers),
-            static_cast<uint8_t>((packed >> 12) % kMaxPairs + 1)};
+            static_cast<uint8_t>((packed >> 12) % kMaxPairs + 1), (packed & kNotice) != 0};
   }
 };
+
+/// What a write carries. Notices and credits have one part.
+enum class WriteKind : uint8_t { Message, Credit, Notice };
 
 /// How a write is divided.
 struct Stripes {
@@ -54,21 +61,21 @@ inline size_t pair_of(uint64_t write, size_t part, size_t pairs) { return (write
 class SendOrder {
  public:
   /// `window`: how many can be on their way.
-  explicit SendOrder(size_t window) : parts_left_(window), is_credit_(window) {}
+  explicit SendOrder(size_t window) : window_(window) {}
 
   uint64_t next_write() const { return sent_; }
-  void add(uint32_t parts, bool is_credit);
-  /// A part is complete.
-  void complete(uint64_t write) { --parts_left_[write % parts_left_.size()]; }
-  struct CompleteWrite {
-    bool is_credit = false;
-  };
+  /// `completions`: of all its parts.
+  void add(uint32_t completions, WriteKind kind);
+  void complete(uint64_t write) { --window_[write % window_.size()].left; }
   /// The next one that is complete, in the order of add().
-  std::optional<CompleteWrite> take_complete();
+  std::optional<WriteKind> take_complete();
 
  private:
-  std::vector<uint8_t> parts_left_;  // by write
-  std::vector<bool> is_credit_;
+  struct SentWrite {
+    uint8_t left = 0;  // completions
+    WriteKind kind = WriteKind::Message;
+  };
+  std::vector<SentWrite> window_;
   uint64_t sent_ = 0;
   uint64_t complete_ = 0;
 };
@@ -84,6 +91,7 @@ class ArrivalOrder {
   struct ArrivedWrite {
     uint64_t bytes = 0;
     uint16_t given_back = 0;
+    bool is_notice = false;
   };
   /// The next one that has arrived, in the order in which the peer made them.
   std::optional<ArrivedWrite> take_arrived();

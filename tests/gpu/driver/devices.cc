@@ -57,6 +57,13 @@ int attribute_of(const Device& device, CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: return kProcessorBlocks;
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return 2;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return kFirstBus + device.physical;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED: return driver().settings.has_rdma ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: return driver().settings.has_dmabuf ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
+      return driver().settings.orders_rdma_writes ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER
+                                                  : CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
+      return driver().settings.flushes_rdma_writes ? CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST : 0;
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:

@@ -64,6 +64,11 @@ Settings settings_from_environment() {
   settings.queues = static_cast<uint32_t>(number("RONDO_STANDIN_QUEUES", 0));
   settings.seed = number("RONDO_STANDIN_SEED", 0);
   settings.folder = text("RONDO_STANDIN_DIR");
+  const std::string rdma = text("RONDO_STANDIN_RDMA");
+  settings.has_rdma = rdma != "none";
+  settings.has_dmabuf = number("RONDO_STANDIN_DMABUF", 1) != 0;
+  settings.orders_rdma_writes = rdma.empty() || rdma == "ordered";
+  settings.flushes_rdma_writes = settings.orders_rdma_writes || rdma == "flushed";
   settings.guard = number("RONDO_STANDIN_GUARD", 0) != 0;
   settings.link_folder = text("RONDO_STANDIN_LINK_DIR");
   settings.faults = faults();

@@ -23,8 +23,10 @@ struct Settings {
   uint32_t queues = 0;        // per context and priority; 0: streams share none
   uint64_t seed = 0;          // of delays; 0: none
   std::string folder;         // where processes take turns; empty: they do not
-  bool guard = false;         // the host cannot access device memory
-  std::string link_folder;    // where linked parts are stored; empty: nowhere
+  bool has_rdma = true, has_dmabuf = true;
+  bool orders_rdma_writes = true, flushes_rdma_writes = true;
+  bool guard = false;       // the host cannot access device memory
+  std::string link_folder;  // where linked parts are stored; empty: nowhere
   std::vector<Fault> faults;
 };
 

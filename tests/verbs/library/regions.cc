@@ -2,13 +2,17 @@
 // Protection domains and memory regions.
 #include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "context.h"
 
@@ -48,7 +52,8 @@ uint64_t pages_of(uint64_t addr, uint64_t length) {
   return (addr + length + kPage - 1) / kPage * kPage - addr / kPage * kPage;
 }
 
-/// Whether all pages are mapped, and writable if the device is to write.
+/// Whether all pages are mapped, and writable if the device is to write. Those of GPUs are the driver's: the
+/// process itself may not reach them.
 bool is_mapped(uint64_t addr, uint64_t length, bool writable) {
   std::ifstream maps("/proc/self/maps");
   uint64_t covered = addr;
@@ -56,10 +61,31 @@ bool is_mapped(uint64_t addr, uint64_t length, bool writable) {
     unsigned long begin = 0, end = 0;
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) != 3 || end <= covered) continue;
+    const bool is_gpus = line.find("/memfd:rondo-standin-") != std::string::npos;
+    if (is_gpus && !process().settings.has_peermem) return false;
+    if (is_gpus) std::copy_n("rw", 2, rights);
     if (begin > covered || rights[0] != 'r' || (writable && rights[1] != 'w')) return false;
     covered = end;
   }
   return covered >= addr + length;
+}
+
+/// The open memfd of the stand-in for CUDA's driver that is mapped there, and the position of that byte in
+/// it; -1: it is other memory.
+std::pair<int, uint64_t> gpu_memory_at(uint64_t addr) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0, offset = 0, inode = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %lu", &begin, &end, &offset, &inode) != 4) continue;
+    if (addr < begin || addr >= end) continue;
+    if (line.find("/memfd:rondo-standin-") == std::string::npos) break;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      struct stat about {};
+      const int fd = std::stoi(entry.path().filename());
+      if (::fstat(fd, &about) == 0 && about.st_ino == inode) return {fd, offset + (addr - begin)};
+    }
+  }
+  return {-1, 0};
 }
 
 int check_access(uint32_t access) {
@@ -108,11 +134,13 @@ ibv_mr* register_memory(ibv_pd* pd, void* addr, size_t length, uint64_t iova, ui
   const uint64_t pinned = is_on_demand ? 0 : pages_of(begin, length);
   if (!pin(pinned)) return refuse(ENOMEM);
   const auto request = make_request(Call::Register);
-  request->addr = begin;
+  // Which the process itself may not reach at the moment.
+  const auto [gpu_memory, position] = is_on_demand ? std::pair(-1, uint64_t{0}) : gpu_memory_at(begin);
+  request->addr = gpu_memory >= 0 ? position : begin;
   request->length = length;
   request->iova = iova;
   request->access = access;
-  return add(pd, *request, addr, {}, pinned);
+  return add(pd, *request, addr, gpu_memory >= 0 ? std::vector{gpu_memory} : std::vector<int>(), pinned);
 }
 
 }  // namespace
@@ -146,7 +174,7 @@ EXPORTED ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* addr, size_t length, uint64_
   return register_memory(pd, addr, length, iova, access);
 }
 
-/// A memfd takes the place of a dmabuf.
+/// A memfd takes the place of a dmabuf, which begins at the descriptor's position.
 EXPORTED ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
                                    int access) {
   if (!process().settings.has_dmabuf) return refuse(EOPNOTSUPP);
@@ -154,9 +182,11 @@ EXPORTED ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, u
   if (const int error = check_access(given); error != 0) return refuse(error);
   if (length == 0) return refuse(EINVAL);
   if (is_nth_failing()) return refuse(ENOMEM);
-  const off_t end = ::lseek(fd, 0, SEEK_END);
-  if (end < 0) return refuse(EBADF);
-  if (offset + length > static_cast<uint64_t>(end)) return refuse(EINVAL);
+  struct stat about {};
+  const off_t begin = ::lseek(fd, 0, SEEK_CUR);
+  if (begin < 0 || ::fstat(fd, &about) != 0) return refuse(EBADF);
+  offset += static_cast<uint64_t>(begin);
+  if (offset + length > static_cast<uint64_t>(about.st_size)) return refuse(EINVAL);
   const auto request = make_request(Call::Register);
   request->addr = offset;
   request->length = length;

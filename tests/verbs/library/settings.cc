@@ -115,6 +115,8 @@ Settings settings_from(std::map<std::string, std::string> values) {
   settings.has_odp = variables.number("_ODP", 1) != 0;
   settings.has_ece = variables.number("_ECE", 1) != 0;
   settings.has_dmabuf = variables.number("_DMABUF", 1) != 0;
+  settings.has_peermem = variables.number("_PEERMEM", 0) != 0;
+  settings.holds_gpu_writes = variables.number("_HOLD", 0) != 0;
   settings.copies_on_fork = variables.number("_COPY_ON_FORK", 1) != 0;
   settings.sys = variables.text("_SYS", "/sys");
   return settings;

@@ -49,6 +49,7 @@ struct Settings {
   uint32_t rtr_ms = 0;
   int rtr_error = 0;
   bool has_odp = true, has_ece = true, has_dmabuf = true, copies_on_fork = true;
+  bool has_peermem = false, holds_gpu_writes = false;
   std::string sys;  // where /sys is
 
   bool fails(const std::string& what, uint64_t number) const;

@@ -10,10 +10,13 @@
 #include <functional>
 
 #include "../../transports/ends.h"
+#include "clock.h"
 #include "folder.h"
 #include "in_process.h"
 #include "process.h"
-#include "verbs/wire.h"
+#include "raw_ends.h"
+#include "verbs/gid_choice.h"
+#include "verbs/path_attempt.h"
 
 namespace rondo::verbs_test {
 namespace {
@@ -179,8 +182,63 @@ TEST_CASE("a peer that talks nonsense while it connects is found out") {
           no_path.proposal.contact = {.queue_pair = 1, .slots_at = 4096};
           require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError,
                         "0 in the field dialler's port");
+          no_path.proposal.follow = verbs::kNoMore;  // before the first
+          require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError, "2 in the field follow");
+          no_path.proposal.follow = 3;
+          require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError, "3 in the field follow");
           no_path.proposal.magic = 1;
           require_words(failure_after(&no_path, sizeof no_path), Code::RemoteError, "magic of the proposal");
+        }) == "");
+}
+
+/// Proves one queue pair after the other to an accepting end, which never hears that they are all. How many
+/// until it refuses one, at most `most`.
+size_t pairs_proved_to(Ends& ends, size_t most) {
+  auto [own, peers] = test::connected_sockets(Route::Tcp);
+  ends.wire->put(0, std::move(peers));
+  ends.acceptor = connected(ends, false);
+  const verbs::VerbsTerms terms{.params = agreed(small_params()), .peer = 1, .dials = true};
+  const verbs::ConnectionPages pages{taken(verbs::SlotPages::make(terms.layout())),
+                                     taken(verbs::SlotPages::make(terms.layout()))};
+  const auto devices = taken(verbs::Devices::open());
+  const auto ports = taken(devices->ports());
+  const verbs::VerbsPort& port = ports.front();
+  const auto addresses = verbs::address_pairs(port, port).front();
+  const verbs::VerbsPath path{{0, addresses.here}, {0, addresses.there}, port.mtu};
+  const auto gid = static_cast<size_t>(addresses.here);
+  const verbs::Path view{.port = port.number,
+                         .gid_index = port.gids[gid].index,
+                         .peer_gid = port.gids[gid].raw,
+                         .mtu = port.mtu};
+  verbs::Conversation conversation(terms.params, terms.peer);
+  succeed(conversation.begin(std::move(own)));
+  ByteWriter list;
+  verbs::write_ports(list, ports);
+  succeed(conversation.send(verbs::PortOffer{.port_bytes = static_cast<uint32_t>(list.bytes().size()),
+                                             .slot_bytes = terms.params.slot_bytes,
+                                             .slots = terms.params.slots}));
+  std::vector<std::byte> peers_list(taken(conversation.receive<verbs::PortOffer>()).port_bytes);
+  succeed(conversation.send_bytes(list.bytes().data(), list.bytes().size()));
+  succeed(conversation.receive_bytes(peers_list.data(), peers_list.size()));
+  std::vector<verbs::PairEnd> proved;
+  while (proved.size() < most) {
+    const auto attempt = taken(verbs::PathAttempt::make(devices, port, terms, pages, proved));
+    succeed(conversation.send(
+        verbs::PathProposal{.path = path, .follow = verbs::kMorePairs, .contact = attempt->contact()}));
+    const auto answer = conversation.receive<verbs::PathAnswer>();
+    if (!answer.ok()) break;
+    const auto result = taken(attempt->prove(conversation, attempt->connect(view, answer.value().contact)));
+    require(result.failure.empty(), result.failure);
+    proved.push_back(attempt->take_end());
+  }
+  return proved.size();
+}
+
+TEST_CASE("a peer that goes on with more queue pairs than a connection may have is found out") {
+  CHECK(in_process({}, [] {
+          Ends ends;
+          require(pairs_proved_to(ends, verbs::kMaxPairs + 1) == verbs::kMaxPairs, "one too many is proved");
+          require_words(await_failure(*ends.acceptor), Code::RemoteError, "1 in the field follow");
         }) == "");
 }
 
@@ -201,6 +259,34 @@ TEST_CASE("a peer that closes its end has left once all its messages have arrive
             }
             require_words(await_failure(*ends.acceptor), Code::RemoteError, "rank 0 closed its end");
             require(ends.acceptor->has_left(), "has left");
+          }) == "");
+}
+
+TEST_CASE(
+    "the last message of a peer that has left arrives on all pairs, though credits no longer reach it") {
+  for (const char* seed : {"0", "1", "2"})
+    CHECK(in_process({{"_SEED", seed}}, [] {
+            ::setenv("RONDO_IB_QPS", "4", 1);
+            ::setenv("RONDO_IB_TIMEOUT", "12", 1);
+            ::setenv("RONDO_IB_RETRY", "2", 1);
+            constexpr size_t kBytes[] = {100, 100, 256 * 1024};
+            Ends ends;
+            ends.dialler = connected(ends, true, small_params(256 * 1024, 4));
+            ends.acceptor = connected(ends, false, small_params(256 * 1024, 4));
+            await_connected(ends);
+            // So that credits travel by the pair on which the last message begins.
+            for (uint64_t i = 0; i < 2; ++i) require(test::send_one(*ends.acceptor, 100, 1, i), "sent");
+            require(eventually([&] { return ends.acceptor->flushed(); }), "flushed");
+            for (uint64_t i = 0; i < 3; ++i) require(test::send_one(*ends.dialler, kBytes[i], 1, i), "sent");
+            require(eventually([&] { return ends.dialler->flushed(); }), "flushed");
+            ends.dialler.reset();
+            for (uint64_t i = 0; i < 3; ++i) {
+              while (!ends.acceptor->peek()) require(ends.acceptor->status().ok(), "left too early");
+              require(test::fault(*ends.acceptor->peek(), kBytes[i], 1, i).empty(), "wrong");
+              ends.acceptor->release();
+              if (i == 1) test::sleep_ms(200);  // until the write that carries credits has failed
+            }
+            require_words(await_failure(*ends.acceptor), Code::RemoteError, "rank 0 closed its end");
           }) == "");
 }
 

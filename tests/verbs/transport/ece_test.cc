@@ -15,16 +15,20 @@ std::unique_ptr<verbs::PathAttempt> attempt_of(bool dials) {
   return taken(verbs::PathAttempt::make(devices, taken(devices->ports()).front(), terms, pages));
 }
 
+verbs::Path path_on(const verbs::VerbsPort& port) {
+  return {.port = port.number,
+          .gid_index = port.gids.back().index,
+          .peer_gid = port.gids.back().raw,
+          .mtu = port.mtu};
+}
+
+verbs::VerbsPort first_port() { return taken(taken(verbs::Devices::open())->ports()).front(); }
+
 /// What the accepting end answers to a dialling one that offers this, and how it connects.
 verbs::PairContact answer_to(const verbs::PairContact& offer) {
   const auto acceptor = attempt_of(false);
   require(acceptor->contact().ece_vendor == 0, "an offer of the accepting end");
-  const verbs::VerbsPort port = taken(taken(verbs::Devices::open())->ports()).front();
-  const verbs::Path path{.port = port.number,
-                         .gid_index = port.gids.back().index,
-                         .peer_gid = port.gids.back().raw,
-                         .mtu = port.mtu};
-  succeed(acceptor->connect(path, offer));
+  succeed(acceptor->connect(path_on(first_port()), offer));
   return acceptor->contact();
 }
 
@@ -50,6 +54,18 @@ TEST_CASE("ends use the options that both have, and none that only one has") {
           offer.ece_vendor = 0x252;
           require(answer_to(offer).ece_vendor == 0, "an answer without ECE");
         }) == "");
+}
+
+TEST_CASE("a dialling end refuses an answer with options that its device does not have") {
+  for (const char* has_ece : {"0", "1"})
+    CHECK(in_process({{"_ECE", has_ece}}, [] {
+            verbs::PairContact answer = attempt_of(false)->contact();
+            answer.ece_vendor = 77;
+            const Status refused = attempt_of(true)->connect(path_on(first_port()), answer);
+            require(refused.message().find("ibv_set_ece on rondo_0") != std::string::npos, refused.message());
+            answer.ece_vendor = 0;
+            succeed(attempt_of(true)->connect(path_on(first_port()), answer));
+          }) == "");
 }
 
 }  // namespace rondo::verbs_test

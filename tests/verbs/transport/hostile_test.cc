@@ -28,6 +28,17 @@ struct Attacker {
     header.bytes = said_bytes;
     write_as_it_is(offset, bytes, immediate);
   }
+  /// The nth write of all, which is a notice of these places, or as much of one.
+  void notify(uint16_t nth, const std::vector<verbs::PlaceOffer>& offers, uint32_t bytes = 0) {
+    std::vector<verbs::NamedPlace> places;
+    for (const verbs::PlaceOffer& offer : offers) places.push_back({.offer = offer});
+    const size_t length =
+        verbs::write_notice(reinterpret_cast<std::byte*>(end.ends[0].outgoing->slot(0)), places, 1);
+    write_as_it_is(verbs::SlotPages::notice_offset(kSmallSlots, nth),
+                   bytes != 0 ? bytes : static_cast<uint32_t>(length), {.number = nth, .is_notice = true});
+    // The source may change once the write is complete.
+    wait_until([&] { return !end.ends[0].pair->poll().value().empty(); });
+  }
   void write_as_it_is(uint64_t offset, uint32_t bytes, Immediate immediate) {
     write_to(end.ends[0].peer.slots_at + offset, end.ends[0].peer.key, bytes, immediate);
   }
@@ -73,7 +84,7 @@ TEST_CASE("immediates that do not fit are found out") {
       [](Attacker& by, RawEnd&) {
         by.write(0, 64, {0, 5}, 1, 0);
       },
-      "it made write 5 (modulo 4096) instead of 0");
+      "it made write 5 (modulo 2048) instead of 0");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 0}, 1, 0); }, "gave back 1 slots");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {2, 0}, 0, 0); }, "gave back 2 slots");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {0, 0}, 0, 0); }, "gives nothing back");
@@ -101,6 +112,37 @@ TEST_CASE("false lengths are found out") {
         by.write(0, 64 + 256 + 64, {0, 0}, 1, 320);
       },
       "wrote 384 bytes, which is no message");
+}
+
+TEST_CASE("notices that cannot be are found out") {
+  const auto notice_of = [](const verbs::PlaceOffer& offer) {
+    return [offer](Attacker& by, RawEnd&) { by.notify(0, {offer}); };
+  };
+  check_failure(notice_of({.message = 0, .at = 1, .bytes = 0}), "a place of 0 bytes for message 1");
+  check_failure(notice_of({.message = 6, .at = 1, .bytes = 9}), "a place of 9 bytes for message 7");
+  check_failure(notice_of({.message = 0, .at = ~uint64_t{0}, .bytes = 9}), "a place of 9 bytes");
+  check_failure(notice_of({.at = 1, .bytes = 9, .any_signature = 1}), "a place of 9 bytes");
+  check_failure([](Attacker& by, RawEnd&) { by.notify(0, {{.message = 0, .at = 1, .bytes = 9}}, 83); },
+                "notice of 1 places has 83 bytes");
+  check_failure([](Attacker& by, RawEnd&) { by.notify(0, {{.message = 0, .at = 1, .bytes = 9}}, 4); },
+                "notice of 0 places has 4 bytes");
+  check_failure([](Attacker& by, RawEnd&) { by.notify(0, {}); }, "notice of 0 places has 8 bytes");
+  check_failure(
+      [](Attacker& by, RawEnd&) {
+        for (uint16_t i = 0; i < 3; ++i) by.notify(i, {{.message = i, .at = 1, .bytes = 9}});
+      },
+      "notice 3 before notice 1 was answered");
+}
+
+TEST_CASE("a message says nothing false of places and notices") {
+  const auto message_with = [](uint64_t note) {
+    return [note](Attacker& by, RawEnd&) {
+      by.end.ends[0].outgoing->slot(0)->note = note;
+      by.write(0, 64, {0, 0}, 1, 0);
+    };
+  };
+  check_failure(message_with(uint64_t{1} << 63), "message 1 is at a place that was not named");
+  check_failure(message_with(1), "has read 1 notices, of 0");
 }
 
 TEST_CASE("a message in another slot is found out") {

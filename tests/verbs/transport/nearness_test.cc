@@ -5,11 +5,14 @@
 #include <fstream>
 
 #include "../../transports/ends.h"
+#include "../../transports/traffic.h"
 #include "base/log.h"
 #include "folder.h"
 #include "in_process.h"
 #include "process.h"
+#include "relayed.h"
 #include "topology/binding.h"
+#include "transports/zero_copy.h"
 
 namespace rondo::verbs_test {
 namespace {
@@ -65,6 +68,73 @@ bool uses(const std::string& log, const std::string& port) {
 }
 
 }  // namespace
+
+TEST_CASE("messages pass through memory of a GPU only if a port is near it, unless the user decides") {
+  const TwoNodes host({0, 1});
+  const auto obstacle = [&](const std::string& gpu, const char* variable) {
+    const std::string log = log_of({{"_DEVICES", "roce"}, {"_SYS", host.path()}}, [&] {
+      ::setenv("SYSFS_PATH", host.path().c_str(), 1);
+      if (variable != nullptr) ::setenv("RONDO_IB_GPU_DIRECT", variable, 1);
+      ConnectionParams params = test::small_params();
+      params.gpu = gpu;
+      test::Ends ends;
+      const Transport& row = *transport_by_name("verbs").value();
+      ends.dialler = ends.connect(row, params, true).take();
+      ends.acceptor = ends.connect(row, params, false).take();
+      test::require(test::eventually([&] { return ends.dialler->acquire() != nullptr; }), "not connected");
+      rondo::log().warn("obstacle: '{}'", ends.dialler->zero_copy()->gpu_obstacle());
+    });
+    return log.substr(log.find("obstacle: "));
+  };
+  const std::string far =
+      "obstacle: 'rondo_0:1 is not below the same PCI root as the GPU (RONDO_IB_GPU_DIRECT=1 uses it "
+      "anyway)'\n";
+  CHECK(obstacle("0000:02:00.0", nullptr) == "obstacle: ''\n");
+  CHECK(obstacle("0001:02:00.0", nullptr) == far);
+  CHECK(obstacle("", nullptr) == far);
+  CHECK(obstacle("0001:02:00.0", "1") == "obstacle: ''\n");
+  CHECK(obstacle("0000:02:00.0", "0") == "obstacle: 'RONDO_IB_GPU_DIRECT is 0'\n");
+}
+
+/// The conversation's second half, after the near port has failed.
+TEST_CASE("a port far from a GPU, which takes over, does not use its memory") {
+  const TwoNodes host({0, 1});
+  const std::string log = log_of({{"_DEVICES", "roce,roce"}, {"_SYS", host.path()}}, [&] {
+    ::setenv("SYSFS_PATH", host.path().c_str(), 1);
+    ::setenv("RONDO_IB_TIMEOUT", "12", 1);
+    ::setenv("RONDO_IB_RETRY", "2", 1);
+    ::setenv("RONDO_LOG", "info", 1);
+    test::require(read_log_level().ok(), "RONDO_LOG");
+    ConnectionParams params = test::small_params(40'000);
+    params.gpu = "0000:02:00.0";
+    const Transport& row = *transport_by_name("verbs").value();
+    test::Ends ends;
+    std::vector<std::unique_ptr<RelayedConnection>> relayed;
+    std::vector<test::Talker> talkers;
+    const auto gpu_of = [&] { return std::make_shared<FakeGpu>(Relay::gpu_bytes(params)); };
+    auto dialler = ends.connect(row, params, true).take();
+    auto acceptor = ends.connect(row, params, false).take();
+    test::require(test::eventually([&] { return dialler->acquire() && acceptor->acquire(); }),
+                  "not connected");
+    relayed.push_back(std::make_unique<RelayedConnection>(std::move(dialler), params, gpu_of()));
+    relayed.push_back(std::make_unique<RelayedConnection>(std::move(acceptor), params, gpu_of()));
+    for (size_t end = 0; end < 2; ++end)
+      talkers.emplace_back(*relayed[end], test::Conversation{.messages = 100, .full = true}, end == 0);
+    uint64_t sent = 0;
+    const bool in_time = test::eventually([&] {
+      while (talkers[0].send())
+        if (++sent == 50) command("port_down 0/rondo_0:1");
+      while (talkers[0].receive() || talkers[1].send() || talkers[1].receive()) continue;
+      for (const auto& end : relayed) test::require(end->status().ok(), "failed");
+      return talkers[0].done() & talkers[1].done();
+    });
+    test::require(in_time && talkers[0].fault().empty() && talkers[1].fault().empty(), "not right");
+  });
+  INFO(log);
+  CHECK(uses(log, "rondo_1:1"));
+  CHECK(log.find("of a GPU are registered with rondo_0 ") != std::string::npos);
+  CHECK(log.find("of a GPU are registered with rondo_1 ") == std::string::npos);
+}
 
 TEST_CASE("a rank uses the port of the memory node of its CPUs") {
   const std::vector<int> cpus = bound_cpus().value();

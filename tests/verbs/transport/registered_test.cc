@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages that leave from registered memory of the user's.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <cstdlib>
+
 #include <cstring>
 #include <vector>
 
 #include "../../transports/ends.h"
 #include "../../transports/exported_memory.h"
+#include "common/fifo.h"
+#include "common/peer_socket.h"
 #include "in_process.h"
 #include "raw_ends.h"
+#include "transports/relay.h"
 #include "transports/zero_copy.h"
+#include "verbs/wire.h"
 
 namespace rondo::verbs_test {
 namespace {
 
 using test::Ends;
+using test::ExportedMemory;
 
 constexpr size_t kPostedBytes = 5000;
 constexpr SlotLayout kPostLayout{.slots = 4, .slot_bytes = 8192};
@@ -22,6 +33,9 @@ struct Posting {
   explicit Posting(std::byte* begin, size_t bytes) {
     const Transport& verbs = *transport_by_name("verbs").value();
     ends.dialler = ends.connect(verbs, test::small_params(8192), true).take();
+    Fd accepted = ends.wire->take(0);
+    acceptors_socket = Fd(::dup(accepted.get()));
+    ends.wire->put(0, std::move(accepted));
     ends.acceptor = ends.connect(verbs, test::small_params(8192), false).take();
     require(test::eventually([&] { return ends.dialler->acquire() && ends.acceptor->acquire(); }),
             "not connected");
@@ -29,8 +43,9 @@ struct Posting {
     offer(begin);
   }
   void offer(const std::byte* at) const { ends.dialler->zero_copy()->export_memory(*find_accessible(at, 1)); }
+  /// A slot first, as executors take one: that looks for what the peer has given back.
   bool post(const std::byte* at, size_t bytes) const {
-    return ends.dialler->zero_copy()->can_post(at, bytes) &&
+    return ends.dialler->acquire() != nullptr && ends.dialler->zero_copy()->can_post(at, bytes) &&
            ends.dialler->zero_copy()->post(at, bytes, test::signature_of(1, 0));
   }
   void check_arrival(size_t bytes) const {
@@ -45,7 +60,12 @@ struct Posting {
     ends.acceptor->release();
     require(test::eventually([&] { return ends.dialler->flushed(); }), "not flushed");
   }
+  template <class Message>
+  void say_as_acceptor(const Message& message) const {
+    require(::send(acceptors_socket.get(), &message, sizeof message, 0) == sizeof message, "not said");
+  }
   Ends ends;
+  Fd acceptors_socket;
 };
 
 std::byte* allocate(size_t bytes) { return allocate_exportable(bytes).value(); }
@@ -57,7 +77,7 @@ TEST_CASE("memory is registered once, and until it is freed") {
           const uint64_t regions = calls("reg_mr"), ended = calls("dereg_mr");
           for (int i = 0; i < 20; ++i) {
             posting.offer(memory + kPostedBytes);
-            require(posting.post(memory, kPostedBytes), "not posted");
+            require(test::eventually([&] { return posting.post(memory, kPostedBytes); }), "not posted");
             posting.check_arrival(kPostedBytes);
           }
           require(calls("reg_mr") == regions, "registered again");
@@ -84,6 +104,28 @@ TEST_CASE("the parts of a striped message leave from where it is, on all devices
             require(test::eventually([&] { return to.peek().has_value(); }), "nothing has arrived");
             const std::string fault = test::fault(*to.peek(), kLongLayout.slot_bytes, 1, 0);
             require(fault.empty(), fault);
+          }) == "");
+}
+
+TEST_CASE("a message is copied if one of the devices has not registered where it is") {
+  for (const char* nth : {"register:9", "register:10"})  // eight are of slots
+    CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_FAIL", nth}}, [] {
+            RawEnd one(kPostLayout, 2), other(kPostLayout, 2);
+            connect(one, other);
+            SlotChannel from(one.take_parts()), to(other.take_parts());
+            std::byte* const memory = allocate(kPostedBytes);
+            from.export_memory(*find_exportable(memory, 1));
+            require(!from.can_post(memory, kPostedBytes), "can be posted");
+            for (uint64_t i = 0; i < 2; ++i) {  // on each device
+              test::fill(memory, kPostedBytes, 1, i);
+              require(from.post(memory, kPostedBytes, test::signature_of(1, i)), "not posted");
+              std::memset(memory, 0, kPostedBytes);
+              require(!from.has_posted(), "it may still be read");
+              require(test::eventually([&] { return to.peek().has_value(); }), "nothing has arrived");
+              const std::string fault = test::fault(*to.peek(), kPostedBytes, 1, i);
+              require(fault.empty(), fault);
+              to.release();
+            }
           }) == "");
 }
 
@@ -120,22 +162,73 @@ TEST_CASE("a message whose path was lost before it was posted is copied") {
 
 TEST_CASE("a cancelled message is not read any more") {
   for (const char* seed : {"0", "1", "2"})
-    CHECK(in_process({{"_AT", "0 loss 20"}, {"_SEED", seed}}, [] {
-            std::byte* const memory = allocate(kPostedBytes);
-            const Posting posting(memory, kPostedBytes);
-            const uint64_t ended = calls("dereg_mr");
-            require(posting.post(memory, kPostedBytes), "not posted");
-            posting.ends.dialler->zero_copy()->cancel();
-            require(calls("dereg_mr") > ended, "still registered for the message");
-            std::memset(memory, 0, kPostedBytes);
-            const bool arrives = test::eventually([&] {
-              return posting.ends.acceptor->peek().has_value() || !posting.ends.acceptor->status().ok();
-            });
-            require(arrives, "the peer learns nothing");
-            if (const auto arrival = posting.ends.acceptor->peek())
-              require(test::fault(*arrival, kPostedBytes, 1, 0).empty(),
-                      "it was read after it was cancelled");
-            require(!posting.ends.dialler->status().ok(), "the connection is usable");
+    CHECK(
+        in_process({{"_AT", "0 loss 20"}, {"_SEED", seed}}, [] {
+          std::byte* const memory = allocate(kPostedBytes);
+          const Posting posting(memory, kPostedBytes);
+          const uint64_t ended = calls("dereg_mr");
+          require(posting.post(memory, kPostedBytes), "not posted");
+          posting.ends.dialler->zero_copy()->cancel();
+          require(calls("dereg_mr") > ended, "still registered for the message");
+          std::memset(memory, 0, kPostedBytes);
+          const bool arrives = test::eventually([&] {
+            return posting.ends.acceptor->peek().has_value() || !posting.ends.acceptor->status().ok();
+          });
+          require(arrives, "the peer learns nothing");
+          if (const auto arrival = posting.ends.acceptor->peek())
+            require(test::fault(*arrival, kPostedBytes, 1, 0).empty(), "it was read after it was cancelled");
+          require(!posting.ends.dialler->status().ok(), "the connection is usable");
+          const uint64_t still_ended = calls("dereg_mr");
+          free_exportable(memory);
+          require(calls("dereg_mr") == still_ended + 1, "still registered for the message once it is freed");
+        }) == "");
+}
+
+/// A GPU's FIFO, whose messages a Relay posts or copies.
+struct Relaying {
+  explicit Relaying(Connection& connection)
+      : lines(Relay::host_bytes(params) / sizeof(ReleasedCounter) + 1),
+        relay(std::in_place, connection, Relay::FifoMemory{reinterpret_cast<std::byte*>(lines.data())},
+              params),
+        gpu(relay->outgoing()) {}
+  void send(size_t bytes) {
+    require(gpu.has_room(), "no slot");
+    gpu.publish(bytes, 0, test::signature_of(1, 0));
+    require(relay->pump(), "not sent");
+  }
+  const ConnectionParams params = test::small_params(8192);
+  std::vector<ReleasedCounter> lines;
+  std::optional<Relay> relay;
+  FifoSender gpu;
+};
+
+TEST_CASE("a slot of a GPU's FIFO is returned once its message was copied, or has left it") {
+  CHECK(in_process({}, [] {
+          const Posting posting(allocate(kPostedBytes), kPostedBytes);
+          Relaying relaying(*posting.ends.dialler);
+          command("port_down 0/rondo_0:1");
+          relaying.send(100);  // inline
+          require(relaying.gpu.returned(1), "not returned, though it was copied");
+          relaying.send(kPostedBytes);
+          require(!relaying.gpu.returned(2), "returned before it has left");
+          require(relaying.gpu.seen_returned() == 1, "no longer returned");
+          command("port_up 0/rondo_0:1");
+          require(test::eventually([&] { return relaying.relay->flushed(); }), "not flushed");
+          require(relaying.gpu.returned(2), "not returned");
+        }) == "");
+}
+
+TEST_CASE("messages that have not left a GPU's FIFO are withdrawn when it ends") {
+  for (const size_t bytes : {size_t{100}, kPostedBytes})
+    CHECK(in_process({}, [bytes] {
+            ::setenv("RONDO_IB_TIMEOUT", "20", 1);  // the path does not fail meanwhile
+            const Posting posting(allocate(kPostedBytes), kPostedBytes);
+            Relaying relaying(*posting.ends.dialler);
+            command("port_down 0/rondo_0:1");
+            relaying.send(bytes);
+            relaying.relay.reset();
+            const bool is_usable = posting.ends.dialler->status().ok();
+            require(is_usable == (bytes == 100), "copied: " + posting.ends.dialler->status().message());
           }) == "");
 }
 
@@ -151,6 +244,47 @@ TEST_CASE("RONDO_IB_BYTES bounds what is registered, and messages are copied bey
   });
   INFO(log);
   CHECK(log.find("RONDO_IB_BYTES is 1048576, of which ") != std::string::npos);
+}
+
+TEST_CASE("with RONDO_IB_ODP any memory can be posted, as it is now, but is not open to peers") {
+  CHECK(in_process({}, [] {
+          ::setenv("RONDO_IB_ODP", "1", 1);
+          const size_t bytes = 4 * kPostedBytes;
+          const auto map = [&](void* at) {
+            void* const made = ::mmap(at, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | (at != nullptr ? MAP_FIXED : 0), -1, 0);
+            test::fill(static_cast<std::byte*>(made), bytes, 1, 0);
+            return static_cast<std::byte*>(made);
+          };
+          std::byte* const memory = map(nullptr);
+          const ExportedMemory known(kPostedBytes);
+          const Posting posting(known.data(), kPostedBytes);
+          const uint64_t regions = calls("reg_mr");
+          for (int i = 0; i < 3; ++i) {
+            require(posting.post(memory, kPostedBytes), "not posted");
+            posting.check_arrival(kPostedBytes);
+            ::munmap(memory, bytes);
+            map(memory);
+          }
+          posting.ends.acceptor->zero_copy()->expect_all(memory, bytes, test::signature_of(1, 0));
+          require(calls("reg_mr") == regions, "registered");
+          posting.ends.acceptor->zero_copy()->cancel();
+          require(posting.ends.acceptor->status().ok(), "a peer may write there");
+        }) == "");
+}
+
+TEST_CASE("where the device does not page on demand, other memory is copied, and the log says so") {
+  const std::string log = log_of({{"_ODP", "0"}}, [] {
+    ::setenv("RONDO_IB_ODP", "1", 1);
+    ::setenv("RONDO_LOG", "info", 1);
+    const ExportedMemory known(kPostedBytes);
+    const Posting posting(known.data(), kPostedBytes);
+    const std::vector<std::byte> memory(kPostedBytes);
+    require(!posting.post(memory.data(), kPostedBytes), "posted");
+    require(posting.post(known.data(), kPostedBytes), "registered memory is not posted");
+  });
+  INFO(log);
+  CHECK(log.find("rondo_0 cannot page all memory on demand") != std::string::npos);
 }
 
 TEST_CASE("memory of the user's gives way to slots") {
@@ -205,6 +339,26 @@ TEST_CASE("a posted message that was acknowledged and is lost fails the connecti
         }) == "");
 }
 
+TEST_CASE(
+    "a posted message that was acknowledged and is lost is named, even if the peer cannot go on either") {
+  CHECK(in_process({}, [] {
+          std::byte* const memory = allocate(kPostedBytes);
+          const Posting posting(memory, kPostedBytes);
+          const Connection& dialler = *posting.ends.dialler;
+          require(posting.post(memory, kPostedBytes), "not posted");
+          require(test::eventually([&] { return posting.ends.dialler->flushed(); }), "not flushed");
+          posting.say_as_acceptor(Interruption{.pair = 1'000'000, .reason = wire_text("the path is lost")});
+          posting.say_as_acceptor(
+              verbs::PortOffer{.gives_up = kRefuses, .reason = wire_text("there is no other")});
+          require(test::eventually([&] { return !dialler.status().ok(); }), "no failure");
+          require(dialler.status().message() ==
+                      "message 1 to rank 1 was lost after it had been acknowledged: "
+                      "rank 1 says: the path is lost",
+                  dialler.status().message());
+          require(!dialler.is_refused(), "another transport may carry on");
+        }) == "");
+}
+
 TEST_CASE("a posted message that was not acknowledged is sent again") {
   CHECK(in_process({{"_FAIL", "retry:1"}}, [] {
           RawEnd one(kPostLayout), other(kPostLayout);
@@ -217,6 +371,7 @@ TEST_CASE("a posted message that was not acknowledged is sent again") {
           require(test::eventually([&] { return channel.poll(), !channel.works(); }), "it works");
           channel.suspend({});
           require(channel.abandon({}).ok(), channel.failure().message());
+          require(!channel.has_posted(), "it may still be read");
           std::memset(memory, 0, kPostedBytes);
           const auto unsent = channel.unsent(0);
           const Arrival again{unsent->data, unsent->bytes, unsent->signature};

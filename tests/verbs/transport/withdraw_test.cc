@@ -89,12 +89,32 @@ TEST_CASE("completions of what was done before a withdrawal are not lost") {
   CHECK(in_process({}, [] {
           RawEnd from(kLongSlots), to(kLongSlots);
           connect(from, to);
-          succeed(from.ends[0].pair->post({.id = 7}));
+          succeed(from.ends[0].pair->post({.id = 7, .immediate = 0}));
           wait_until([&] { return !to.ends[0].pair->poll().value().empty(); });
           int succeeded = 0;
           from.ends[0].pair->withdraw([&](const ibv_wc& one) { succeeded += one.status == IBV_WC_SUCCESS; });
           require(succeeded == 1, "the write had completed");
         }) == "");
+}
+
+TEST_CASE("what was acknowledged counts as arrived at an end that is suspended, on whichever pair it came") {
+  for (const char* seed : {"1", "2", "3", "4", "5", "6"})
+    CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_SEED", seed}}, [] {
+            constexpr SlotLayout kSlots{.slots = 12, .slot_bytes = 256};
+            for (int round = 0; round < 8; ++round) {
+              RawEnd one(kSlots, 3), other(kSlots, 3);
+              connect(one, other);
+              SlotChannel from(one.take_parts()), to(other.take_parts());
+              for (uint64_t i = 0; i < kSlots.slots; ++i) {
+                require(from.acquire() != nullptr, "no slot");
+                from.commit(0, {});
+              }
+              require(wait_until([&] { return from.flushed(); }, Deadline::in_ms(20'000)), "not flushed");
+              const Deadline usual = Deadline::in_ms(900);  // a device that is slower may be given up
+              const uint64_t arrived = to.suspend(error(Code::RemoteError, "the path is lost")).arrived;
+              require(arrived == kSlots.slots || usual.passed(), "an arrival is lost");
+            }
+          }) == "");
 }
 
 TEST_CASE("withdrawing from a device that has failed returns") {

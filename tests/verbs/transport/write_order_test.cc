@@ -78,19 +78,19 @@ TEST_CASE("writes arrive in their order, whole and once, whichever pair overtake
 
 TEST_CASE("own writes are complete in their order, whichever pair acknowledges first") {
   SendOrder order(4);
-  order.add(1, false);
-  order.add(2, true);
-  order.add(1, false);
+  order.add(1, WriteKind::Message);
+  order.add(2, WriteKind::Credit);
+  order.add(1, WriteKind::Message);
   CHECK(order.next_write() == 3);
   order.complete(2);
   order.complete(1);
   CHECK_FALSE(order.take_complete());
   order.complete(0);
-  CHECK_FALSE(order.take_complete()->is_credit);
+  CHECK(order.take_complete() == WriteKind::Message);
   CHECK_FALSE(order.take_complete());
   order.complete(1);
-  CHECK(order.take_complete()->is_credit);
-  CHECK_FALSE(order.take_complete()->is_credit);
+  CHECK(order.take_complete() == WriteKind::Credit);
+  CHECK(order.take_complete() == WriteKind::Message);
   CHECK_FALSE(order.take_complete());
 }
 
@@ -120,14 +120,16 @@ TEST_CASE("what a peer may not say of a write is found out") {
   CHECK(refusal(0, {.number = 1, .parts = 2}) == "part 2 of write 1 says that there are 2");
   CHECK(refusal(0, {.number = 2}).empty());
   CHECK(refusal(1, {.number = 3}).empty());
-  CHECK(refusal(0, {.number = 0}) == "the peer says that it made write 0 (modulo 4096) instead of 2");
-  CHECK(refusal(0, {.number = 4}) == "the peer says that it made write 4 (modulo 4096) instead of 2");
+  CHECK(refusal(0, {.number = 0}) == "the peer says that it made write 0 (modulo 2048) instead of 2");
+  CHECK(refusal(0, {.number = 4}) == "the peer says that it made write 4 (modulo 2048) instead of 2");
   CHECK(refusal(1, {.number = 2}) == "part 2 of write 2 says that there are 1");
   CHECK(refusal(0, {.number = 2, .parts = 3}) == "part 1 of write 2 says that there are 3");
   ArrivalOrder order(2, 4);
   for (const uint16_t number : {uint16_t{0}, uint16_t{2}}) REQUIRE(order.add(0, {.number = number}, 64).ok());
   CHECK(order.add(0, {.number = 4}, 64).message() ==
-        "the peer says that it made write 4 (modulo 4096) instead of 4");
+        "the peer says that it made write 4 (modulo 2048) instead of 4");
+  CHECK(ArrivalOrder(2, 4).add(0, {.number = 2}, 64).message() ==
+        "the peer says that it made write 2 (modulo 2048) instead of 0");
 }
 
 }  // namespace rondo::verbs

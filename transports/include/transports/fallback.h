@@ -34,11 +34,15 @@ class FallbackConnection final : public Connection, public ZeroCopy {
   bool is_refused() const override { return second_ != nullptr && second_->is_refused(); }
   Awaited awaited(Awaiting what) const override;
 
+  std::string gpu_obstacle() const override;
   void export_memory(const ExportableMemory& memory) override;
   PostMode post_mode(const std::byte* data, size_t bytes) const override;
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
   std::optional<size_t> held() const override;
   void expect(std::byte* place, size_t bytes, const Signature& signature) override;
+  std::optional<size_t> room_ahead() const override;
+  void expect_next(std::byte* place, size_t bytes, const Signature* signature) override;
+  void expect_all(std::byte* place, size_t bytes, const Signature& signature) override;
   bool intact() const override;
   void stop_reading() override;
   void cancel() override;

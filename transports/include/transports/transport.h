@@ -83,7 +83,8 @@ struct ConnectionParams {
   // verbs only: how many ranks before this one of its host share its memory node. Those whose GPUs are below
   // different PCI bridges count too.
   uint32_t turn = 0;
-  std::string gpu;  // verbs only: the PCI bus id of the rank's GPU; empty: it has none
+  std::string gpu;              // verbs only: the PCI bus id of the rank's GPU; empty: it has none
+  bool gpu_reads_back = false;  // verbs only: GpuMemory::Visibility of that GPU's memory is AfterRead
 };
 
 /// What carries the bytes. Ranks joined by memory all see what each of them posts there.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/exportable.h"
 #include "base/signature.h"
@@ -21,6 +22,9 @@ class ZeroCopy {
  public:
   // The sending end:
 
+  /// Once connected: why messages cannot leave from memory of the rank's GPU, nor go there; empty: they can,
+  /// where such memory can be registered.
+  virtual std::string gpu_obstacle() const { return "the transport does not reach it"; }
   /// Offers the peer memory to map; once mapped, post() works for data in it.
   virtual void export_memory(const ExportableMemory& /*memory*/) {}
   enum class PostMode {
@@ -46,6 +50,20 @@ class ZeroCopy {
   /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this
   /// message only, and until cancel(); meanwhile the connection owns `place`.
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
+  // Hints about messages that come later, to memory that was registered (ExportableMemory) and that the
+  // connection owns from then on, as with expect(). A connection that takes them may bring the bytes there
+  // before peek() is called, and needs no other hint; one that comes too late costs a copy. A connection is
+  // given either hints by number or hints by signature: with both, its ends could disagree.
+
+  /// How many more messages expect_next() can be called for; empty where hints are in vain.
+  virtual std::optional<size_t> room_ahead() const { return std::nullopt; }
+  /// By number: the destination, or null, of the next message, that is the oldest one that has not been
+  /// released and for which this was not called yet. Without a signature: whatever message of up to `bytes`
+  /// it is.
+  virtual void expect_next(std::byte* /*place*/, size_t /*bytes*/, const Signature* /*signature*/) {}
+  /// By signature: the destination of all messages with this one that the peer will send once it has received
+  /// what this end sends next. They have `bytes` in all, and go there one behind the other.
+  virtual void expect_all(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   /// Whether the message that peek() returned stayed valid while it was read: a sender that has waited too
   /// long may cancel it.
   virtual bool intact() const { return true; }
@@ -56,8 +74,8 @@ class ZeroCopy {
   /// Gives up the arrival that peek() returned. Called on all of a call's connections before cancel() on any:
   /// peers may be cancelling too.
   virtual void stop_reading() {}
-  /// Withdraws posted messages that have not been read and the address given to expect(). The only call that
-  /// may wait: only for a peer that is reading a posted slot, and at most kCancelMs.
+  /// Withdraws posted messages that have not been read and the addresses given to expect() and the like. The
+  /// only call that may wait: only for a peer that is reading a posted slot, and at most kCancelMs.
   virtual void cancel() = 0;
   static constexpr int64_t kCancelMs = 100;
 

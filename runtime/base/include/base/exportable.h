@@ -14,11 +14,30 @@
 
 namespace rondo {
 
+/// Memory of a GPU that other devices access. The CPU uses its bytes by copy() alone.
+class GpuMemory {
+ public:
+  virtual ~GpuMemory() = default;
+  /// A descriptor (dmabuf) by which drivers of other devices find the piece; an error if there is none.
+  virtual Result<Fd> dmabuf() const = 0;
+  /// Copies to or from the piece; returns when done.
+  virtual Status copy(std::byte* to, const std::byte* from, size_t bytes) const = 0;
+  /// What makes bytes that another device has written visible to kernels that read them from then on.
+  enum class Visibility {
+    AtOnce,      // nothing: they are
+    AfterFlush,  // flush()
+    AfterRead,   // that device reads one of them
+  };
+  virtual Visibility visibility() const = 0;
+  virtual Status flush() const = 0;
+};
+
 struct ExportableMemory {
   std::byte* begin = nullptr;
   size_t bytes = 0;
-  uint64_t number = 0;              // never reused
-  std::shared_ptr<const Fd> memfd;  // null: others cannot map it
+  uint64_t number = 0;                   // never reused
+  std::shared_ptr<const Fd> memfd;       // null: others cannot map it
+  std::shared_ptr<const GpuMemory> gpu;  // null: it is the host's
 
   bool holds(const std::byte* at, size_t length) const {
     return at >= begin && length <= bytes && static_cast<size_t>(at - begin) <= bytes - length;
@@ -42,7 +61,7 @@ std::optional<ExportableMemory> find_accessible(const std::byte* at, size_t byte
 /// A piece of other memory, which devices can access as long as this lives.
 class AccessibleMemory {
  public:
-  AccessibleMemory(std::byte* begin, size_t bytes);
+  AccessibleMemory(std::byte* begin, size_t bytes, std::shared_ptr<const GpuMemory> gpu = nullptr);
   ~AccessibleMemory();
   AccessibleMemory(const AccessibleMemory&) = delete;
   AccessibleMemory& operator=(const AccessibleMemory&) = delete;
@@ -50,6 +69,9 @@ class AccessibleMemory {
  private:
   const uint64_t number_;
 };
+
+/// Copies bytes that a GPU may own to memory of the host.
+Status copy_accessible(std::byte* to, const std::byte* from, size_t bytes);
 
 /// Whether the piece has not been freed, or, if it is an AccessibleMemory, that lives.
 bool is_alive(const ExportableMemory& piece);

@@ -143,6 +143,7 @@ class PointToPoint {
   bool wanted(int source, const Incoming& in) const;
   bool needed(int source, const Incoming& in) const;
   void expect_next(int source, const Incoming& in) const;
+  static Signature signature_of_data(const RecvRequest& request);
   static bool is_whole(const Header& header, const Arrival& arrival);
   static const std::byte* data_of(const Header& header, const Arrival& arrival);
   void take(int source, Incoming& in, const Arrival& arrival);

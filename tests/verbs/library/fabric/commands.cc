@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "fabric.h"
+#include "memory.h"
 
 namespace rondo::fabric {
 namespace {
@@ -85,6 +86,13 @@ int carry_out(Fabric& fabric, const std::string& command) {
   if (name == "drop") return drop(fabric, words);
   if (name == "path_mtu") return words >> fabric.path_bytes ? 0 : EINVAL;
   if (name == "loss") return words >> fabric.loss ? 0 : EINVAL;
+  if (name == "land") {
+    uint32_t host = 0;
+    if (!(words >> host)) return EINVAL;
+    for (Connection& connection : fabric.connections)
+      if (connection.settings.host == host) land(connection);
+    return 0;
+  }
   if (name == "heal") {
     fabric.dropped.clear();
     fabric.path_bytes = fabric.loss = 0;

@@ -77,7 +77,9 @@ uint64_t length_of(const WorkRequest& request) {
 bool read(Connection& connection, const Region& region, uint64_t from, std::byte* to, uint32_t bytes) {
   off_t position = 0;
   const int fd = place_of(connection, region, from, position);
-  const ssize_t got = region.is_stale ? 0 : std::max<ssize_t>(0, ::pread(fd, to, bytes, position));
+  const ssize_t found = region.is_stale ? -1 : ::pread(fd, to, bytes, position);
+  if (found == 0 && bytes != 0) return false;  // the process has ended
+  const ssize_t got = std::max<ssize_t>(0, found);
   if (static_cast<uint32_t>(got) == bytes) return true;
   std::memset(to + got, kStale, bytes - static_cast<size_t>(got));
   return !is_on_demand(region);
@@ -87,8 +89,19 @@ bool write(Connection& connection, const Region& region, uint64_t to, const std:
   if (region.is_stale) return true;
   off_t position = 0;
   const int fd = place_of(connection, region, to, position);
+  if (region.dmabuf.get() >= 0 && connection.settings.holds_gpu_writes) {
+    connection.held.push_back({Descriptor(::dup(fd)), position, {from, from + bytes}});
+    return true;
+  }
   const ssize_t put = ::pwrite(fd, from, bytes, position);
   return put == static_cast<ssize_t>(bytes) || !is_on_demand(region);
+}
+
+void land(Connection& connection) {
+  for (const HeldWrite& write : connection.held)
+    [[maybe_unused]] const ssize_t put =
+        ::pwrite(write.dmabuf.get(), write.bytes.data(), write.bytes.size(), write.position);
+  connection.held.clear();
 }
 
 bool gather(QueuePair& pair, const WorkRequest& request, uint32_t offset, std::byte* to, uint32_t bytes) {

@@ -18,11 +18,14 @@ Region* find_remote(Connection& connection, uint32_t pd, uint32_t rkey, uint64_t
 bool may_use(QueuePair& pair, const WorkRequest& request, uint32_t rights);
 uint64_t length_of(const WorkRequest& request);
 
-/// False: a page of a region that pages on demand is not there. Pages that others no longer have are read as
-/// 0xDB, and what is written there is lost: a device keeps the pages that were registered, wherever the
-/// process has gone.
+/// False: a page of a region that pages on demand is not there, or its process has ended. Pages that others
+/// no longer have are read as 0xDB, and what is written there is lost: a device keeps the pages that were
+/// registered, wherever the process has gone.
 bool read(Connection& connection, const Region& region, uint64_t from, std::byte* to, uint32_t bytes);
 bool write(Connection& connection, const Region& region, uint64_t to, const std::byte* from, uint32_t bytes);
+
+/// What is held of writes to dmabufs lands.
+void land(Connection& connection);
 
 /// `bytes` from `offset` on of what the elements of a work request name, in their order.
 bool gather(QueuePair& pair, const WorkRequest& request, uint32_t offset, std::byte* to, uint32_t bytes);

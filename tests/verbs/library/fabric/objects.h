@@ -103,6 +103,13 @@ struct QueuePair {
   uint64_t wake_ns = 0;  // nothing is sent before
 };
 
+/// Bytes on their way to a dmabuf.
+struct HeldWrite {
+  Descriptor dmabuf;
+  off_t position = 0;
+  std::vector<std::byte> bytes;
+};
+
 /// An open device of a process. Forked children hold the socket too, and keep all of it alive.
 struct Connection {
   Descriptor socket;
@@ -115,6 +122,7 @@ struct Connection {
   uint64_t opened_ns = 0;
   std::map<uint32_t, uint32_t> domains;  // and what uses each
   std::map<uint32_t, Region> regions;
+  std::vector<HeldWrite> held;
   std::map<uint32_t, std::unique_ptr<CompletionQueue>> queues;
   std::map<uint32_t, std::unique_ptr<QueuePair>> pairs;
 };

@@ -160,6 +160,7 @@ bool transfer(QueuePair& pair, QueuePair& peer, const Message& message, const Pi
            scatter(peer, peer.receives->at(peer.received), piece.offset, bytes, piece.bytes);
   const uint64_t at = request.remote_addr + piece.offset;
   Region* const region = find_remote(peer.connection, peer.pd, request.rkey, at, piece.bytes, 0);
+  if (message.is_read()) land(peer.connection);
   if (message.is_read())
     return read(peer.connection, *region, at, bytes, piece.bytes) &&
            scatter(pair, request, piece.offset, bytes, piece.bytes);

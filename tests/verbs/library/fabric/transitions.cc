@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "fabric.h"
+#include "memory.h"
 
 namespace rondo::fabric {
 namespace {
@@ -127,6 +128,7 @@ int modify(Fabric& fabric, QueuePair& pair, const ibv_qp_attr& attr, int mask) {
   const int given = mask & ~IBV_QP_STATE;
   if (!is_allowed(pair, to, given) || !has_valid_values(pair, attr, given)) return EINVAL;
   if (to == IBV_QPS_ERR) {
+    land(pair.connection);
     to_error(fabric, pair);
   } else if (to == IBV_QPS_RESET) {
     reset(pair);
