@@ -28,7 +28,7 @@ class Computation {
       if (step.has(kCopy)) dst = layout.piece(at_.tile, step.dst(), step.dst_chunk + i);
       const uint64_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
       if (bytes == 0) continue;
-      point(address(step.src(), src.offset), address(step.dst(), dst.offset), slot_offset);
+      point(i, address(step.src(), src.offset), address(step.dst(), dst.offset), slot_offset);
       if (work_.block.any(stopped)) return false;  // barrier: pointers and their data are ready
       stopped = !fold_piece(bytes);
       if (work_.block.any(stopped)) return false;  // barrier: slots and pointers are no longer used
@@ -51,12 +51,21 @@ class Computation {
     return nullptr;
   }
 
-  /// Lists the operands, in the order of the receive set, and the results.
-  RONDO_DEVICE void point(const std::byte* src, std::byte* dst, uint64_t slot_offset) const {
+  RONDO_DEVICE const std::byte* operand(uint32_t k, int index, const std::byte* src,
+                                        uint64_t slot_offset) const {
+    const int32_t member = work_.member(at_.receives, k);
+    if (member >= 0) return work_.shared.received[k] + slot_offset;
+    if (member == kSelf) return src;
+    const Piece piece = work_.call.layout.piece(0, Buffer::Scratch, scratch_chunk(member) + index);
+    return address(Buffer::Scratch, piece.offset);
+  }
+
+  /// Lists the operands of the Step's piece `index`, in the order of the receive set, and the results.
+  RONDO_DEVICE void point(int index, const std::byte* src, std::byte* dst, uint64_t slot_offset) const {
     Shared& shared = work_.shared;
     const Block& block = work_.block;
     for (uint32_t k = block.thread(); k < at_.receives.count; k += block.threads())
-      shared.sources[k] = work_.member(at_.receives, k) == kSelf ? src : shared.received[k] + slot_offset;
+      shared.sources[k] = operand(k, index, src, slot_offset);
     for (uint32_t k = block.thread(); k < at_.sends.count; k += block.threads())
       shared.outs[k] = shared.slots[k] + slot_offset;
     if (block.thread() != 0) return;

@@ -81,7 +81,10 @@ class LaneRun {
   /// Waits for the other lane's Step that this one depends on; false if the call is stopped.
   RONDO_DEVICE bool lane_is_there(const Step& step) const {
     if (step.wait_lane == Step::kNone || work_.block.thread() != 0) return true;
-    const uint64_t needed = rounds_ * work_.program.lanes[step.wait_lane].nsteps + step.wait_step + 1;
+    const uint64_t before = step.has(kBefore) ? 1 : 0;
+    if (rounds_ < before) return true;
+    const uint64_t needed =
+        (rounds_ - before) * work_.program.lanes[step.wait_lane].nsteps + step.wait_step + 1;
     Wait wait(work_.block, *work_.call.health);
     // Pairs with the release store in run_tiles().
     while (load_acquire(Word::Progress, work_.progress + step.wait_lane) < needed)

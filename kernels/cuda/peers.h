@@ -33,8 +33,7 @@ class Peers {
       ++to.sent;
     }
     for (uint32_t k = work_.block.thread(); k < at.receives.count; k += work_.block.threads())
-      if (const int32_t index = work_.member(at.receives, k); index != kSelf)
-        give_back(work_.connection(index));
+      if (const int32_t index = work_.member(at.receives, k); index >= 0) give_back(work_.connection(index));
   }
 
  private:
@@ -45,7 +44,7 @@ class Peers {
     // Pairs with the store in give_back().
     while (to.sent - load_before_writes(&fifo.released->value) >= fifo.slots)
       if (wait.stopped()) return false;
-    std::byte* slot = fifo.memory + to.sent % fifo.slots * fifo.stride_bytes;
+    std::byte* slot = fifo.slot(to.sent % fifo.slots, message.bytes);
     work_.shared.slots[k] = slot + P::kBefore;
     work_.shared.out_flags[k] = P::flag(to.sent);
     P::open(to, slot, message);
@@ -54,11 +53,11 @@ class Peers {
 
   RONDO_DEVICE bool take(int32_t index, uint32_t k, const DeviceMessage& message) {
     work_.shared.source_flags[k] = 0;
-    if (index == kSelf) return true;
+    if (index < 0) return true;
     const LaneConnection& from = work_.connection(index);
     const FifoLayout& fifo = from.in;
     const uint64_t slot = from.received % fifo.slots;
-    work_.shared.received[k] = fifo.memory + slot * fifo.stride_bytes + P::kBefore;
+    work_.shared.received[k] = fifo.slot(slot, message.bytes) + P::kBefore;
     work_.shared.source_flags[k] = P::flag(from.received);
     CallHealth& health = *work_.call.health;
     return P::take(from, slot, work_.first_connection + static_cast<uint64_t>(index), message,

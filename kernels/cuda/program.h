@@ -29,7 +29,10 @@ struct PeerSet {
   uint32_t first = 0;  // in BlockProgram::members
   uint32_t count = 0;
 };
-inline constexpr int32_t kSelf = -1;  // in BlockProgram::members: this rank
+// In BlockProgram::members: this rank, and below it the chunks of its scratch.
+inline constexpr int32_t kSelf = -1;
+constexpr int32_t scratch_member(int chunk) { return kSelf - 1 - chunk; }
+constexpr int scratch_chunk(int32_t member) { return kSelf - 1 - member; }
 
 struct ProgramLane {
   const Step* steps = nullptr;
@@ -45,7 +48,7 @@ struct BlockProgram {
   uint32_t channels = 1;
   Protocol protocol = Protocol::Simple;  // of all connections, at all ranks
   uint32_t scratch_chunks = 0;           // per channel
-  const int32_t* members = nullptr;      // of peer sets: index k in `connections`, or kSelf
+  const int32_t* members = nullptr;      // of peer sets: index k in `connections`, or the rank's own
   LaneConnection* const* connections =
       nullptr;  // [channel * nconnections + k]; Programs of a rank share them
   uint32_t nconnections = 0;

@@ -33,7 +33,7 @@ struct LaneWork {
         block(by),
         shared(with) {}
 
-  /// A member of a peer set: a connection's index, or kSelf.
+  /// A member of a peer set: a connection's index or, if negative, memory of the rank itself.
   RONDO_DEVICE int32_t member(const PeerSet& set, uint32_t k) const { return program.members[set.first + k]; }
   RONDO_DEVICE LaneConnection& connection(int32_t index) const {
     return *program.connections[first_connection + static_cast<uint64_t>(index)];

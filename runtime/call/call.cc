@@ -112,11 +112,11 @@ Layout layout_of(const Call& call, const Chunks& chunks, size_t tile_units) {
   const size_t scale = call.type.bytes / bytes;
   const CollectiveTraits& kind = traits(call.kind);
   const auto lay = [&](bool one_per_rank, const Blocks& blocks, int count) {
-    if (!kind.has_blocks()) return BufferLayout::parts(call.count * scale, bytes, count, tile_units);
     // A rank that is not told the counts (gather_v away from the root) has no such blocks to move.
     if (one_per_rank && call.varying)
-      return BufferLayout::varying(blocks.counts, blocks.offsets, bytes, count, tile_units, scale);
-    return BufferLayout::blocks(call.count * scale, bytes, count, tile_units);
+      return BufferLayout::varying_blocks(blocks.counts, blocks.offsets, bytes, count, tile_units,
+                                          chunks.parts, scale);
+    return BufferLayout::blocks(call.count * scale, bytes, count, tile_units, chunks.parts);
   };
   Layout layout{lay(kind.sends_blocks(), call.send_blocks, chunks.input),
                 lay(kind.receives_blocks(), call.recv_blocks, chunks.output), tile_units * bytes, 1};

@@ -47,7 +47,7 @@ class ConnectionPlan final : public Plan {
     const LinkModel& links = executor_.terms().links;
     RONDO_TRY_ASSIGN(bound_, executor_.bound(algorithm_, call_.shape(links.nranks, links.group)));
     const Schedule& schedule = bound_->program.schedule();
-    args_.layout = layout_of(call_, {schedule.input_chunks, schedule.output_chunks}, tile_units_);
+    args_.layout = layout_of(call_, schedule.chunks, tile_units_);
     args_.type = call_.type;
     args_.op = call_.op;
     args_.nranks = links.nranks;

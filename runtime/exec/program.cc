@@ -18,7 +18,8 @@ bool writes_to(const Shape& shape, const Schedule& schedule, const Step& write, 
   if (write.dst() == place.buffer) return overlap(write.dst_chunk, place.chunk, write.count, count);
   if (!in_place || write.dst() != Buffer::Output || place.buffer != Buffer::Input) return false;
   for (int i = 0; i < write.count; ++i) {
-    const int alias = InPlace::input_of_output(shape, schedule.rank, write.dst_chunk + i);
+    const int alias =
+        InPlace::input_of_output(shape, schedule.rank, schedule.chunks.parts, write.dst_chunk + i);
     if (alias >= place.chunk && alias < place.chunk + count) return true;
   }
   return false;
@@ -36,6 +37,37 @@ bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t ind
       if (writes_to(shape, schedule, steps[i], place, step.count, in_place)) return false;
   }
   return true;
+}
+
+/// How many Steps read a chunk of the Output as it is before the call, which is an Input in place.
+int readers_of_input(const Shape& shape, const Schedule& schedule, const Step& write) {
+  int readers = 0;
+  for (int i = 0; i < write.count; ++i) {
+    const int alias =
+        InPlace::input_of_output(shape, schedule.rank, schedule.chunks.parts, write.dst_chunk + i);
+    int of_chunk = 0;
+    for (const Lane& lane : schedule.lanes)
+      for (const Step& step : lane.steps)
+        of_chunk +=
+            step.src() == Buffer::Input && step.src_chunk <= alias && alias < step.src_chunk + step.count;
+    readers = std::max(readers, of_chunk);
+  }
+  return readers;
+}
+
+/// Whether the Step is the only one that writes to its place in the Output, so that others can only read what
+/// it has put there. In place, others may need what was there: the sum of an all-reduce cannot come before
+/// this rank has read its own part of it, unless it reads that twice.
+bool may_land_early(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
+  const Step& write = schedule.lanes[lane].steps[index];
+  if (!write.has(kRecv) || !write.has(kCopy) || write.dst() != Buffer::Output) return false;
+  for (size_t l = 0; l < schedule.lanes.size(); ++l)
+    for (size_t i = 0; i < schedule.lanes[l].steps.size(); ++i)
+      if ((l != lane || i != index) && writes_to(shape, schedule, schedule.lanes[l].steps[i],
+                                                 {Buffer::Output, write.dst_chunk}, write.count, false))
+        return false;
+  const int readers = in_place ? readers_of_input(shape, schedule, write) : 0;
+  return readers == 0 || (readers == 1 && shape.kind == CollectiveKind::AllReduce);
 }
 
 /// Whether `write` writes to the Output what no Step reads from there.
@@ -61,6 +93,11 @@ std::vector<std::vector<bool>> stable_steps(const Shape& shape, const Schedule& 
   return of_steps(schedule, [&](size_t lane, size_t i) { return stays(shape, schedule, lane, i, in_place); });
 }
 
+std::vector<std::vector<bool>> early_steps(const Shape& shape, const Schedule& schedule, bool in_place) {
+  return of_steps(schedule,
+                  [&](size_t lane, size_t i) { return may_land_early(shape, schedule, lane, i, in_place); });
+}
+
 std::vector<std::vector<bool>> settled_steps(const Schedule& schedule) {
   return of_steps(schedule,
                   [&](size_t lane, size_t i) { return settled(schedule, schedule.lanes[lane].steps[i]); });
@@ -80,6 +117,8 @@ Program::Program(const Shape& shape, Schedule schedule)
       connections_(schedule_.lanes.size() * schedule_.peer_sets.size()),
       stable_(stable_steps(shape, schedule_, false)),
       stable_in_place_(stable_steps(shape, schedule_, true)),
+      early_(early_steps(shape, schedule_, false)),
+      early_in_place_(early_steps(shape, schedule_, true)),
       settled_(settled_steps(schedule_)) {
   for (size_t i = 0; i < connections_.size(); ++i)
     connections_[i].resize(schedule_.peer_sets[i % schedule_.peer_sets.size()].size());
@@ -91,7 +130,7 @@ std::vector<int> Program::peers_of(size_t lane) const {
     for (uint16_t set : {step.recv_set, step.send_set})
       if (set != Step::kNone) peers.insert(schedule_.peer_sets[set].begin(), schedule_.peer_sets[set].end());
   }
-  peers.erase(schedule_.rank);
+  std::erase_if(peers, [&](int member) { return !schedule_.is_peer(member); });
   return {peers.begin(), peers.end()};
 }
 

@@ -47,6 +47,11 @@ class Program {
   bool stable(size_t lane, size_t step, bool in_place) const {
     return (in_place ? stable_in_place_ : stable_)[lane][step];
   }
+  /// Whether what a Step receives and only copies may land at its place at any time after the call has begun,
+  /// because no Step of this rank still needs what is there.
+  bool may_land_early(size_t lane, size_t step, bool in_place) const {
+    return (in_place ? early_in_place_ : early_)[lane][step];
+  }
   /// Whether a Step writes to the Output what no Step reads from there.
   bool settles(size_t lane, size_t step) const { return settled_[lane][step]; }
   /// Of the connections that stable Steps send on, those that can post.
@@ -65,6 +70,8 @@ class Program {
   std::vector<Connection*> all_;
   std::vector<std::vector<bool>> stable_;
   std::vector<std::vector<bool>> stable_in_place_;
+  std::vector<std::vector<bool>> early_;
+  std::vector<std::vector<bool>> early_in_place_;
   std::vector<std::vector<bool>> settled_;
   std::vector<ZeroCopy*> posting_;
   std::vector<ZeroCopy*> posting_in_place_;

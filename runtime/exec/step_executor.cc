@@ -18,11 +18,12 @@ constexpr size_t kMinPosted = size_t{8} * 1024;
 }  // namespace
 
 StepExecutor::StepExecutor(const Program& program)
-    : program_(program), lanes_(program.schedule().lanes.size()) {}
+    : program_(program), lanes_(program.schedule().lanes.size()), expected_(lanes_.size()) {}
 
 void StepExecutor::begin(const CallArgs& binding) {
   binding_ = binding;
-  std::fill(lanes_.begin(), lanes_.end(), LaneState());
+  std::fill(lanes_.begin(), lanes_.end(), LanePosition());
+  std::fill(expected_.begin(), expected_.end(), LanePosition());
   message_ = binding_.signature;
   failure_ = Status();
   is_exported_ = false;
@@ -51,12 +52,12 @@ Progress StepExecutor::advance() {
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     const auto& steps = program_.schedule().lanes[lane].steps;
     while (!lane_done(lane)) {
-      LaneState& at = lanes_[lane];
+      LanePosition& at = lanes_[lane];
       const StepOutcome outcome = try_step(lane, steps[at.step]);
       if (outcome == StepOutcome::Failed) return Progress::Failed;
       if (outcome == StepOutcome::Stuck) break;
       moved = true;
-      if (++at.step == steps.size()) at = {at.tile + 1, 0};
+      at = after(lane, at);
     }
     all_done = all_done && lane_done(lane);
   }
@@ -71,9 +72,8 @@ bool StepExecutor::lane_done(size_t lane) const {
 
 bool StepExecutor::waits_for_lane(const Step& step, size_t lane) const {
   if (step.wait_lane == Step::kNone) return false;
-  const LaneState& other = lanes_[step.wait_lane];
-  const size_t tile = lanes_[lane].tile;
-  return other.tile < tile || (other.tile == tile && other.step <= step.wait_step);
+  const LanePosition& other = lanes_[step.wait_lane];
+  return step.waits(lanes_[lane].tile, other.tile, other.step);
 }
 
 /// The chunk whose length is the length of everything that the Step moves.
@@ -125,14 +125,15 @@ StepExecutor::StepOutcome StepExecutor::block_on(int rank, const Connection& con
 StepExecutor::StepOutcome StepExecutor::gather_operands(size_t lane, const Step& step, size_t bytes) {
   operands_.clear();
   if (!step.has(kRecv)) {
-    operands_.push_back({nullptr, nullptr, bytes});
+    operands_.push_back({program_.schedule().rank, nullptr, nullptr, bytes});
     return StepOutcome::Done;
   }
+  if (bytes >= kMinPosted && takes_places(lane, step)) expect_ahead(lane);
   const auto& ranks = program_.schedule().peer_sets[step.recv_set];
   const auto& connections = program_.connections(lane, step.recv_set);
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (connections[i] == nullptr) {
-      operands_.push_back({nullptr, nullptr, bytes});
+      operands_.push_back({ranks[i], nullptr, nullptr, bytes});
       continue;
     }
     if (std::byte* place = place_of_arrival(step, lanes_[lane].tile, bytes))
@@ -140,7 +141,7 @@ StepExecutor::StepOutcome StepExecutor::gather_operands(size_t lane, const Step&
     const auto arrival = connections[i]->peek();
     if (!arrival) return block_on(ranks[i], *connections[i], Connection::Awaiting::Arrival);
     if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
-    operands_.push_back({connections[i], arrival->data, bytes});
+    operands_.push_back({ranks[i], connections[i], arrival->data, bytes});
   }
   return StepOutcome::Done;
 }
@@ -152,6 +153,48 @@ std::byte* StepExecutor::place_of_arrival(const Step& step, size_t tile, size_t 
       step.has(kCopy) && !step.has(kFinish) && program_.schedule().peer_sets[step.recv_set].size() == 1;
   if (bytes < kMinPosted || !only_copied || !contiguous(step, tile, sizing(step))) return nullptr;
   return start_of(sizing(step), tile);
+}
+
+StepExecutor::LanePosition StepExecutor::after(size_t lane, LanePosition at) const {
+  const bool is_last = at.step + 1 == program_.schedule().lanes[lane].steps.size();
+  return is_last ? LanePosition{at.tile + 1, 0} : LanePosition{at.tile, at.step + 1};
+}
+
+/// Whether connections of a Step can be told of the places of later messages.
+bool StepExecutor::takes_places(size_t lane, const Step& step) const {
+  const auto& connections = program_.connections(lane, step.recv_set);
+  return std::any_of(connections.begin(), connections.end(), [](const Connection* connection) {
+    return connection != nullptr && connection->zero_copy() != nullptr &&
+           connection->zero_copy()->room_ahead();
+  });
+}
+
+/// Tells connections where the messages of the lane's next Steps go.
+void StepExecutor::expect_ahead(size_t lane) {
+  LanePosition& next = expected_[lane];
+  next = std::max(next, lanes_[lane]);
+  while (next.tile < binding_.layout.tiles && expect_message(lane, next)) next = after(lane, next);
+}
+
+/// False if a connection of this Step has no room for one more.
+bool StepExecutor::expect_message(size_t lane, const LanePosition& at) {
+  const Step& step = program_.schedule().lanes[lane].steps[at.step];
+  const size_t bytes = step_bytes(step, at.tile);
+  if (!step.has(kRecv) || (bytes == 0 && at.tile > 0)) return true;
+  const auto& connections = program_.connections(lane, step.recv_set);
+  const auto has_room = [](const Connection* connection) {
+    return connection == nullptr || connection->zero_copy() == nullptr ||
+           connection->zero_copy()->room_ahead() != size_t{0};
+  };
+  if (!std::all_of(connections.begin(), connections.end(), has_room)) return false;
+  Signature message = binding_.signature;
+  if (message.varying) message.count = step_elements(step);
+  const bool is_early = program_.may_land_early(lane, at.step, binding_.in_place);
+  std::byte* const place = is_early ? place_of_arrival(step, at.tile, bytes) : nullptr;
+  for (const Connection* connection : connections)
+    if (connection != nullptr && connection->zero_copy() != nullptr)
+      connection->zero_copy()->expect_next(place, bytes, &message);
+  return true;
 }
 
 std::byte* StepExecutor::start_of(Ref place, size_t tile) const {
@@ -251,20 +294,25 @@ void StepExecutor::compute(size_t lane, const Step& step) {
     if (step.src() != Buffer::None) src = binding_.layout.piece(tile, step.src(), step.src_chunk + i);
     if (step.has(kCopy)) dst = binding_.layout.piece(tile, step.dst(), step.dst_chunk + i);
     const size_t bytes = step.has(kCopy) ? dst.bytes : src.bytes;
-    if (bytes != 0) compute_piece(step, src, dst, slot_offset, bytes);
+    if (bytes != 0) compute_piece(step, i, src, dst, slot_offset, bytes);
     slot_offset += bytes;
   }
 }
 
 /// Computes the value in the first place that needs it and copies it from there to the others.
-void StepExecutor::compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset,
-                                 size_t bytes) {
+void StepExecutor::compute_piece(const Step& step, int index, const Piece& src, const Piece& dst,
+                                 size_t slot_offset, size_t bytes) {
   int own = -1;
   sources_.clear();
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i].connection == nullptr) own = static_cast<int>(i);
-    sources_.push_back(operands_[i].connection ? operands_[i].data + slot_offset
-                                               : address(step.src(), src.offset));
+  for (const Operand& operand : operands_) {
+    if (operand.connection != nullptr) {
+      sources_.push_back(operand.data + slot_offset);
+    } else if (is_scratch_operand(operand.member)) {
+      sources_.push_back(start_of(scratch(chunk_of_operand(operand.member) + index), 0));
+    } else {
+      own = static_cast<int>(sources_.size());
+      sources_.push_back(address(step.src(), src.offset));
+    }
   }
   FoldArgs args{.out = step.has(kCopy) ? address(step.dst(), dst.offset) : nullptr,
                 .operands = sources_,

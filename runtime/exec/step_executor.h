@@ -27,12 +27,14 @@ class StepExecutor final : public Task {
   void abandon() override;
 
  private:
-  struct LaneState {
+  struct LanePosition {
     size_t tile = 0;
     size_t step = 0;
+    friend auto operator<=>(const LanePosition&, const LanePosition&) = default;
   };
   struct Operand {
-    Connection* connection;  // null: the Step's own source
+    int member;              // of the receive set; this rank: the Step's own source
+    Connection* connection;  // null unless it is a peer
     const std::byte* data;
     size_t bytes;
   };
@@ -60,11 +62,16 @@ class StepExecutor final : public Task {
   bool is_posted(const Connection& connection, const Step& step, const std::byte* value, size_t bytes) const;
   bool post(const Step& step, size_t tile, size_t bytes);
   std::byte* place_of_arrival(const Step& step, size_t tile, size_t bytes) const;
+  bool takes_places(size_t lane, const Step& step) const;
+  void expect_ahead(size_t lane);
+  bool expect_message(size_t lane, const LanePosition& at);
+  LanePosition after(size_t lane, LanePosition at) const;
   bool check(const Arrival& arrival, int peer, size_t bytes);
   bool streams(size_t lane) const;
   bool read_intact();
   void compute(size_t lane, const Step& step);
-  void compute_piece(const Step& step, const Piece& src, const Piece& dst, size_t slot_offset, size_t bytes);
+  void compute_piece(const Step& step, int index, const Piece& src, const Piece& dst, size_t slot_offset,
+                     size_t bytes);
   void stream_piece(const FoldArgs& args, size_t slot_offset);
   void fill(Target& target, FoldArgs args, const std::byte* value, size_t slot_offset);
   const std::byte* fill_slots(const FoldArgs& args, const std::byte* value, size_t slot_offset);
@@ -75,7 +82,8 @@ class StepExecutor final : public Task {
 
   const Program& program_;
   CallArgs binding_;
-  std::vector<LaneState> lanes_;
+  std::vector<LanePosition> lanes_;
+  std::vector<LanePosition> expected_;  // by lane: up to where connections know the places of messages
   // Of the current Step; members so that a Step allocates nothing.
   std::vector<Operand> operands_;
   std::vector<Target> targets_;

@@ -168,7 +168,7 @@ Result<DeviceExecutor::Tables*> DeviceExecutor::free_tables(size_t bytes) {
 Status DeviceExecutor::copy_tables(Layout& layout) {
   tables_at_hand_ = nullptr;
   const auto length = [](const BufferLayout& buffer) {
-    return buffer.counts == nullptr ? size_t{0} : static_cast<size_t>(buffer.chunks);
+    return buffer.counts == nullptr ? size_t{0} : static_cast<size_t>(buffer.chunks / buffer.parts);
   };
   const size_t entries = 2 * (length(layout.input) + length(layout.output));
   if (entries == 0) return {};

@@ -51,10 +51,12 @@ class PeerIndex {
   std::vector<Peer> peers;  // by connection
 
  private:
-  device::PeerSet wire(const Schedule& schedule, uint16_t port, const std::vector<uint16_t>& ranks) {
+  device::PeerSet wire(const Schedule& schedule, uint16_t port, const std::vector<int>& ranks) {
     const auto first = static_cast<uint32_t>(members.size());
-    for (const uint16_t rank : ranks)
-      members.push_back(rank == schedule.rank ? device::kSelf : connection(rank, port));
+    for (const int member : ranks)
+      members.push_back(schedule.is_peer(member)     ? connection(member, port)
+                        : is_scratch_operand(member) ? device::scratch_member(chunk_of_operand(member))
+                                                     : device::kSelf);
     return {first, static_cast<uint32_t>(ranks.size())};
   }
   int32_t connection(int rank, uint16_t port) {
@@ -116,7 +118,7 @@ Result<DeviceProgram> DeviceProgram::make(const Schedule& schedule, const Progra
   made.program_ = assemble(image, schedule, index, connections, settings);
   made.scratch_ = made.memory_.data() + bytes;
   made.blocks_ = settings.channels * static_cast<uint32_t>(schedule.lanes.size());
-  made.chunks_ = {schedule.input_chunks, schedule.output_chunks};
+  made.chunks_ = schedule.chunks;
   for (const PeerIndex::Peer& peer : index.peers) made.peers_.push_back(peer.rank);
   RONDO_TRY(gpu::upload(settings.device, made.memory_.data(), image.bytes().data(), bytes));
   return made;

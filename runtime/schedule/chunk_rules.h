@@ -13,15 +13,13 @@ namespace rondo {
 /// rank does not know the length.
 int length_class(const Shape& shape, const Schedule& schedule, Buffer buffer, int chunk);
 
-/// Whether the rank knows the length of that class.
-bool knows_length(const Shape& shape, int rank, int length_class);
-
-/// What an Output chunk must hold at the end: input[chunk] of the ranks [first, end), folded.
+/// What an Output chunk must hold at the end, if blocks have `parts` parts: input[chunk] of the ranks
+/// [first, end), folded.
 struct Wanted {
   int first = 0;
   int end = 0;
   int chunk = 0;
 };
-std::optional<Wanted> wanted(const Shape& shape, int rank, int output_chunk);
+std::optional<Wanted> wanted(const Shape& shape, int rank, int parts, int output_chunk);
 
 }  // namespace rondo

@@ -7,32 +7,16 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "narrow.h"
+
 namespace rondo {
 namespace {
-
-/// Builders get only shapes that their supports() accepts: a value out of range is a bug in the builder.
-uint16_t narrow(int value) {
-  if (value < 0 || value >= Step::kNone) {
-    fmt::print(stderr, "rondo: a schedule holds {}, which does not fit 16 bits\n", value);
-    std::abort();
-  }
-  return static_cast<uint16_t>(value);
-}
-
-uint16_t intern(std::vector<std::vector<uint16_t>>& sets, const std::vector<int>& ranks) {
-  if (ranks.empty()) return Step::kNone;
-  std::vector<uint16_t> wanted;
-  for (int rank : ranks) wanted.push_back(narrow(rank));
-  const auto found = std::find(sets.begin(), sets.end(), wanted);
-  if (found != sets.end()) return narrow(static_cast<int>(found - sets.begin()));
-  sets.push_back(std::move(wanted));
-  return narrow(static_cast<int>(sets.size()) - 1);
-}
 
 uint8_t verbs_of(const Move& move, bool receives) {
   return static_cast<uint8_t>((receives ? kRecv : 0) | (move.recv.size() > 1 ? kReduce : 0) |
                               (move.dst.buffer == Buffer::None ? 0 : kCopy) |
-                              (move.send.empty() ? 0 : kSend) | (move.finish ? kFinish : 0));
+                              (move.send.empty() ? 0 : kSend) | (move.finish ? kFinish : 0) |
+                              (move.after_tile_before ? kBefore : 0));
 }
 
 std::string chunk_text(Buffer buffer, int first, int count) {
@@ -44,17 +28,30 @@ std::string chunk_text(Buffer buffer, int first, int count) {
 
 }  // namespace
 
+uint16_t narrow(int value) {
+  if (value < 0 || value >= Step::kNone) {
+    fmt::print(stderr, "rondo: a schedule holds {}, which does not fit 16 bits\n", value);
+    std::abort();
+  }
+  return static_cast<uint16_t>(value);
+}
+
 Chunks chunks_of(const Shape& shape, int parts) {
   const CollectiveTraits& kind = traits(shape.kind);
-  if (!kind.has_blocks()) return {parts, parts};
-  return {kind.sends_blocks() ? shape.nranks : 1, kind.receives_blocks() ? shape.nranks : 1};
+  return {.input = kind.sends_blocks() ? shape.nranks * parts : parts,
+          .output = kind.receives_blocks() ? shape.nranks * parts : parts,
+          .parts = parts};
 }
 
 Schedule::Schedule(const Shape& shape, int own_rank, int parts, int scratch)
-    : nranks(shape.nranks), rank(own_rank), scratch_chunks(scratch) {
-  const Chunks chunks = chunks_of(shape, parts);
-  input_chunks = chunks.input;
-  output_chunks = chunks.output;
+    : nranks(shape.nranks), rank(own_rank), chunks(chunks_of(shape, parts)), scratch_chunks(scratch) {}
+
+uint16_t Schedule::intern(const std::vector<int>& ranks) {
+  if (ranks.empty()) return Step::kNone;
+  const auto found = std::find(peer_sets.begin(), peer_sets.end(), ranks);
+  if (found != peer_sets.end()) return narrow(static_cast<int>(found - peer_sets.begin()));
+  peer_sets.push_back(ranks);
+  return narrow(static_cast<int>(peer_sets.size()) - 1);
 }
 
 int Schedule::add(int lane, const Move& move) {
@@ -69,8 +66,8 @@ int Schedule::add(int lane, const Move& move) {
   step.count = narrow(move.count);
   step.src_chunk = narrow(move.src.chunk);
   step.dst_chunk = narrow(move.dst.chunk);
-  if (receives) step.recv_set = intern(peer_sets, move.recv);
-  step.send_set = intern(peer_sets, move.send);
+  if (receives) step.recv_set = intern(move.recv);
+  step.send_set = intern(move.send);
   if (move.after_lane >= 0) {
     step.wait_lane = narrow(move.after_lane);
     step.wait_step = narrow(move.after_step);
@@ -86,15 +83,19 @@ std::string to_string(const Schedule& schedule, const Step& step) {
     std::vector<std::string> operands;
     for (int peer : schedule.peer_sets[step.recv_set])
       operands.push_back(peer == schedule.rank ? chunk_text(step.src(), step.src_chunk, step.count)
-                                               : fmt::format("recv {}", peer));
+                         : is_scratch_operand(peer)
+                             ? chunk_text(Buffer::Scratch, chunk_of_operand(peer), step.count)
+                             : fmt::format("recv {}", peer));
     text = fmt::format("{}", fmt::join(operands, " + "));
   } else {
-    text = chunk_text(step.src(), step.src_chunk, step.count);
+    text = step.has_source() ? chunk_text(step.src(), step.src_chunk, step.count) : "wait";
   }
   if (step.has(kFinish)) text += ", finish";
   if (step.has(kCopy)) text += " -> " + chunk_text(step.dst(), step.dst_chunk, step.count);
   if (step.has(kSend)) text += fmt::format(", send {}", fmt::join(schedule.peer_sets[step.send_set], " "));
-  if (step.wait_lane != Step::kNone) text += fmt::format(", after ({}, {})", step.wait_lane, step.wait_step);
+  if (step.wait_lane != Step::kNone)
+    text += fmt::format(", after ({}, {}){}", step.wait_lane, step.wait_step,
+                        step.has(kBefore) ? " of the tile before" : "");
   return text;
 }
 
@@ -107,12 +108,12 @@ std::string to_string(const Schedule& schedule) {
   return text;
 }
 
-int InPlace::input_of_output(const Shape& shape, int rank, int output_chunk) {
+int InPlace::input_of_output(const Shape& shape, int rank, int parts, int output_chunk) {
   const CollectiveTraits& kind = traits(shape.kind);
   if (kind.sends == kind.receives) return output_chunk;
   if (!kind.reads(rank, shape.root) || !kind.writes(rank, shape.root)) return -1;
-  if (kind.sends_blocks()) return rank;
-  return output_chunk == rank ? 0 : -1;
+  if (kind.sends_blocks()) return rank * parts + output_chunk;
+  return output_chunk / parts == rank ? output_chunk % parts : -1;
 }
 
 }  // namespace rondo

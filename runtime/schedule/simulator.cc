@@ -79,10 +79,12 @@ class Simulation {
   SimulatedLink& link(size_t from, size_t to, uint16_t port) {
     return links_[{from * ranks_.size() + to, port}];
   }
-  const std::vector<uint16_t>& peers(const SimulatedLane& at, uint16_t set) const {
-    static const std::vector<uint16_t> none;
+  const std::vector<int>& peers(const SimulatedLane& at, uint16_t set) const {
+    static const std::vector<int> none;
     return set == Step::kNone ? none : ranks_[at.rank].peer_sets[set];
   }
+
+  static size_t index(int rank) { return static_cast<size_t>(rank); }
 
   void advance_rank(size_t rank) {
     for (bool moved = true; moved;) {
@@ -100,28 +102,29 @@ class Simulation {
     const Step& step = lane(at).steps[at.step];
     if (step.wait_lane != Step::kNone) {
       const SimulatedLane& other = lanes_[at.rank][step.wait_lane];
-      if (other.tile < at.tile || (other.tile == at.tile && other.step <= step.wait_step)) return false;
+      if (step.waits(static_cast<size_t>(at.tile), static_cast<size_t>(other.tile), other.step)) return false;
     }
-    for (size_t peer : peers(at, step.recv_set))
-      if (peer != at.rank && link(peer, at.rank, lane(at).port).arrived == 0) return false;
-    for (size_t peer : peers(at, step.send_set))
-      if (link(at.rank, peer, lane(at).port).in_use >= network_.slots) return false;
+    for (const int peer : peers(at, step.recv_set))
+      if (ranks_[at.rank].is_peer(peer) && link(index(peer), at.rank, lane(at).port).arrived == 0)
+        return false;
+    for (const int peer : peers(at, step.send_set))
+      if (link(at.rank, index(peer), lane(at).port).in_use >= network_.slots) return false;
     return true;
   }
 
   void execute(SimulatedLane& at) {
     const Step& step = lane(at).steps[at.step];
     const uint16_t port = lane(at).port;
-    for (size_t peer : peers(at, step.recv_set)) {
-      if (peer == at.rank) continue;
-      SimulatedLink& from = link(peer, at.rank, port);
+    for (const int peer : peers(at, step.recv_set)) {
+      if (!ranks_[at.rank].is_peer(peer)) continue;
+      SimulatedLink& from = link(index(peer), at.rank, port);
       --from.arrived;
       --from.in_use;
-      wake(peer);
+      wake(index(peer));
     }
-    for (size_t peer : peers(at, step.send_set)) {
-      ++link(at.rank, peer, port).in_use;
-      const Status queued = wire_->queue({at.rank, peer, port, step.count * chunk_bytes_});
+    for (const int peer : peers(at, step.send_set)) {
+      ++link(at.rank, index(peer), port).in_use;
+      const Status queued = wire_->queue({at.rank, index(peer), port, step.count * chunk_bytes_});
       if (!queued.ok()) failure_ = queued;
     }
     last_step_ = now_;
@@ -176,7 +179,7 @@ Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, 
     if (!(bytes_per_s > 0))
       return error(Code::InvalidArgument, "network.links has {} bytes per second: expected more than 0",
                    bytes_per_s);
-  const int chunks = std::max(ranks.front().input_chunks, ranks.front().output_chunks);
+  const int chunks = std::max(ranks.front().chunks.input, ranks.front().chunks.output);
   const bool empty = shape.kind == CollectiveKind::Barrier;
   return Simulation(ranks, empty ? 0 : bytes / chunks / tiles, tiles, network).run();
 }

@@ -15,8 +15,8 @@ Status wrong(fmt::format_string<Args...> format, Args&&... args) {
 
 int chunks_in(const Schedule& schedule, Buffer buffer) {
   switch (buffer) {
-    case Buffer::Input: return schedule.input_chunks;
-    case Buffer::Output: return schedule.output_chunks;
+    case Buffer::Input: return schedule.chunks.input;
+    case Buffer::Output: return schedule.chunks.output;
     case Buffer::Scratch: return schedule.scratch_chunks;
     case Buffer::None: break;
   }
@@ -34,9 +34,9 @@ Status check_chunks(const Schedule& schedule, const Step& step, Buffer buffer, i
 
 Status check_set(const Schedule& schedule, uint16_t index, bool own_allowed, const char* role) {
   if (index >= schedule.peer_sets.size()) return wrong("its {} set {} is not there", role, index);
-  std::vector<uint16_t> set = schedule.peer_sets[index];
+  std::vector<int> set = schedule.peer_sets[index];
   std::sort(set.begin(), set.end());
-  if (set.empty() || set.back() >= schedule.nranks)
+  if (set.empty() || set.back() >= schedule.nranks || (set.front() < 0 && !own_allowed))
     return wrong("its {} set {} names ranks that are not there", role, index);
   if (std::adjacent_find(set.begin(), set.end()) != set.end())
     return wrong("its {} set {} names a rank twice", role, index);
@@ -50,6 +50,9 @@ Status check_receive(const Schedule& schedule, const Step& step) {
   if (!step.has(kRecv)) return step.has(kReduce) ? wrong("it reduces without receiving") : Status{};
   RONDO_TRY(check_set(schedule, step.recv_set, step.has(kReduce), "receive"));
   const auto& set = schedule.peer_sets[step.recv_set];
+  for (const int member : set)
+    if (is_scratch_operand(member))
+      RONDO_TRY(check_chunks(schedule, step, Buffer::Scratch, chunk_of_operand(member), "operand"));
   const bool own = std::find(set.begin(), set.end(), schedule.rank) != set.end();
   if (own != step.has_source()) return wrong("its own rank and its source do not go together");
   if (step.has(kReduce) && set.size() < 2) return wrong("it reduces what one rank gives");
@@ -91,7 +94,7 @@ Status check_lengths(const Shape& shape, const Schedule& schedule, const Step& s
 }
 
 Status check_step(const Shape& shape, const Schedule& schedule, size_t lane, const Step& step) {
-  if (step.verbs >= 2 * kFinish) return wrong("it has unknown verbs {}", step.verbs);
+  if (step.verbs >= 2 * kBefore) return wrong("it has unknown verbs {}", step.verbs);
   if (step.count == 0) return wrong("it moves no chunk");
   if (step.count > schedule.slot_chunks)
     if (step.has(kRecv) || step.has(kSend))
@@ -99,7 +102,9 @@ Status check_step(const Shape& shape, const Schedule& schedule, size_t lane, con
   if (step.has(kReduce) && !reduces(shape.kind)) return wrong("it reduces in a collective that does not");
   if (step.has(kFinish) && !traits(shape.kind).finishes())
     return wrong("it finishes in a collective that does not");
-  if (!step.has(kRecv) && !step.has(kCopy) && !step.has(kSend)) return wrong("it does nothing");
+  if (step.has(kBefore) && step.wait_lane == Step::kNone) return wrong("it waits for no lane");
+  if (!step.has(kRecv) && !step.has(kCopy) && !step.has(kSend))
+    return step.wait_lane == Step::kNone ? wrong("it does nothing") : check_wait(schedule, lane, step);
   RONDO_TRY(check_receive(schedule, step));
   if (step.has(kSend) != (step.send_set != Step::kNone)) return wrong("send and its set do not go together");
   if (step.has(kSend)) RONDO_TRY(check_set(schedule, step.send_set, false, "send"));
@@ -127,13 +132,13 @@ Status check_lanes(const Schedule& schedule) {
 Status check_agreement(const Shape& shape, const std::vector<Schedule>& ranks, int rank) {
   const Schedule& schedule = ranks[static_cast<size_t>(rank)];
   const Schedule& first = ranks.front();
-  const Schedule expected(shape, rank, first.input_chunks);
+  const Chunks expected = chunks_of(shape, first.chunks.parts);
   if (schedule.nranks != shape.nranks || schedule.rank != rank)
     return wrong("the schedule of rank {} is one of rank {} of {}", rank, schedule.rank, schedule.nranks);
-  if (schedule.input_chunks != expected.input_chunks || schedule.output_chunks != expected.output_chunks)
-    return wrong("rank {} has {} input and {} output chunks instead of {} and {}", rank,
-                 schedule.input_chunks, schedule.output_chunks, expected.input_chunks,
-                 expected.output_chunks);
+  if (schedule.chunks != expected)
+    return wrong("rank {} has {} input and {} output chunks, {} a block, instead of {} and {}, {} a block",
+                 rank, schedule.chunks.input, schedule.chunks.output, schedule.chunks.parts, expected.input,
+                 expected.output, expected.parts);
   if (schedule.slot_chunks != first.slot_chunks)
     return wrong("rank {} has slots for {} chunks and rank 0 for {}", rank, schedule.slot_chunks,
                  first.slot_chunks);

@@ -19,27 +19,27 @@ SymbolicMemory::SymbolicMemory(const Shape& shape, const Schedule& schedule, int
                                Expressions& expressions)
     : shape_(shape),
       rank_(schedule.rank),
-      input_chunks_(schedule.input_chunks),
-      output_chunks_(schedule.output_chunks),
+      chunks_(schedule.chunks),
       tiles_(tiles),
       in_place_(in_place),
-      cells_(static_cast<size_t>(tiles * (schedule.input_chunks + schedule.output_chunks) +
+      cells_(static_cast<size_t>(tiles * (schedule.chunks.input + schedule.chunks.output) +
                                  schedule.scratch_chunks)),
       touches_(schedule.lanes.size() > 1 ? cells_.size() : 0) {
   if (!traits(shape.kind).reads(rank_, shape.root)) return;
   for (int tile = 0; tile < tiles; ++tile)
-    for (int chunk = 0; chunk < input_chunks_; ++chunk)
+    for (int chunk = 0; chunk < chunks_.input; ++chunk)
       cells_[place(tile, input(chunk))].value = expressions.leaf(rank_, tile, chunk);
 }
 
 size_t SymbolicMemory::place(int tile, Ref ref) const {
   int at = 0;
   if (ref.buffer == Buffer::Output && in_place_)
-    if (const int alias = InPlace::input_of_output(shape_, rank_, ref.chunk); alias >= 0) ref = input(alias);
+    if (const int alias = InPlace::input_of_output(shape_, rank_, chunks_.parts, ref.chunk); alias >= 0)
+      ref = input(alias);
   switch (ref.buffer) {
-    case Buffer::Input: at = tile * input_chunks_ + ref.chunk; break;
-    case Buffer::Output: at = tiles_ * input_chunks_ + tile * output_chunks_ + ref.chunk; break;
-    default: at = tiles_ * (input_chunks_ + output_chunks_) + ref.chunk; break;
+    case Buffer::Input: at = tile * chunks_.input + ref.chunk; break;
+    case Buffer::Output: at = tiles_ * chunks_.input + tile * chunks_.output + ref.chunk; break;
+    default: at = tiles_ * (chunks_.input + chunks_.output) + ref.chunk; break;
   }
   return static_cast<size_t>(at);
 }

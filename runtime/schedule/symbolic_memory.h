@@ -79,8 +79,7 @@ class SymbolicMemory {
 
   Shape shape_;
   int rank_;
-  int input_chunks_;
-  int output_chunks_;
+  Chunks chunks_;
   int tiles_;
   bool in_place_;
   std::vector<Cell> cells_;       // input of all tiles, output of all tiles, scratch

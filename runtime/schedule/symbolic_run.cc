@@ -2,21 +2,13 @@
 #include "symbolic_run.h"
 
 #include <algorithm>
+#include <map>
 
 #include "chunk_rules.h"
 #include "structure.h"
 
 namespace rondo {
 namespace {
-
-std::vector<uint16_t> ports_of(const std::vector<Schedule>& ranks) {
-  std::vector<uint16_t> ports;
-  for (const Schedule& schedule : ranks)
-    for (const Lane& lane : schedule.lanes)
-      if (std::find(ports.begin(), ports.end(), lane.port) == ports.end()) ports.push_back(lane.port);
-  std::sort(ports.begin(), ports.end());
-  return ports;
-}
 
 /// The tiles in which chunks of that length have bytes.
 int tiles_with_bytes(int length, const VerifyOptions& options) {
@@ -40,12 +32,10 @@ SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks,
       ranks_(ranks),
       options_(options),
       expressions_(shape.nranks, shape.commutative),
-      order_(ranks),
-      ports_(ports_of(ranks)) {
+      order_(ranks) {
   if (shape.kind == CollectiveKind::Barrier) options_.short_chunks = 0;  // its messages have no bytes anyway
   const size_t n = ranks.size();
   const auto tiles = static_cast<size_t>(options.tiles);
-  fifos_.resize(n * n * ports_.size());
   for (size_t rank = 0; rank < n; ++rank) {
     memory_.emplace_back(shape, ranks[rank], options.tiles, options.in_place, expressions_);
     for (size_t lane = 0; lane < ranks[rank].lanes.size(); ++lane) {
@@ -60,12 +50,11 @@ SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks,
 }
 
 std::vector<SymbolicRun::SymbolicMessage>& SymbolicRun::fifo(size_t from, size_t to, uint16_t port) {
-  const auto found = std::lower_bound(ports_.begin(), ports_.end(), port);
-  return fifos_[(from * ranks_.size() + to) * ports_.size() + static_cast<size_t>(found - ports_.begin())];
+  return fifos_[(from * ranks_.size() + to) << 16 | port];
 }
 
-const std::vector<uint16_t>& SymbolicRun::peers(const SymbolicLane& at, uint16_t set) const {
-  static const std::vector<uint16_t> none;
+const std::vector<int>& SymbolicRun::peers(const SymbolicLane& at, uint16_t set) const {
+  static const std::vector<int> none;
   return set == Step::kNone ? none : schedule(at).peer_sets[set];
 }
 
@@ -101,15 +90,15 @@ SymbolicRun::Obstacle SymbolicRun::obstacle(const SymbolicLane& at) {
   const Step& now = step(at);
   if (now.wait_lane != Step::kNone) {
     const SymbolicLane& other = lanes_[order_.index(at.rank, now.wait_lane)];
-    if (other.tile < at.tile || (other.tile == at.tile && other.step <= now.wait_step))
+    if (now.waits(static_cast<size_t>(at.tile), static_cast<size_t>(other.tile), other.step))
       return {Obstacle::What::Lane, now.wait_lane};
   }
   if (left_out(at)) return {};
-  for (size_t peer : peers(at, now.recv_set))
-    if (peer != at.rank && fifo(peer, at.rank, lane(at).port).empty()) return {Obstacle::What::Data, peer};
-  for (size_t peer : peers(at, now.send_set))
-    if (fifo(at.rank, peer, lane(at).port).size() >= static_cast<size_t>(options_.slots))
-      return {Obstacle::What::Room, peer};
+  for (const int peer : peers(at, now.recv_set))
+    if (schedule(at).is_peer(peer) && from(peer, at).empty()) return {Obstacle::What::Data, index(peer)};
+  for (const int peer : peers(at, now.send_set))
+    if (to(peer, at).size() >= static_cast<size_t>(options_.slots))
+      return {Obstacle::What::Room, index(peer)};
   return {};
 }
 
@@ -140,8 +129,8 @@ void SymbolicRun::hear(const SymbolicLane& at, const std::vector<bool>& ranks) {
 /// Inherits the clock of the lane that it waited for.
 void SymbolicRun::learn_from_lane(const SymbolicLane& at) {
   const Step& now = step(at);
-  if (now.wait_lane == Step::kNone) return;
-  const auto tile = static_cast<size_t>(at.tile);
+  if (now.wait_lane == Step::kNone || (now.has(kBefore) && at.tile == 0)) return;
+  const auto tile = static_cast<size_t>(at.tile) - (now.has(kBefore) ? 1 : 0);
   const size_t other = order_.index(at.rank, now.wait_lane);
   const size_t steps = schedule(at).lanes[now.wait_lane].steps.size();
   if (order_.tracks()) order_.join(at.index, clocks_[other][tile * steps + now.wait_step]);
@@ -149,9 +138,9 @@ void SymbolicRun::learn_from_lane(const SymbolicLane& at) {
 }
 
 void SymbolicRun::learn_from_messages(const SymbolicLane& at) {
-  for (size_t peer : peers(at, step(at).recv_set)) {
-    if (peer == at.rank) continue;
-    const SymbolicMessage& message = fifo(peer, at.rank, lane(at).port).front();
+  for (const int peer : peers(at, step(at).recv_set)) {
+    if (!schedule(at).is_peer(peer)) continue;
+    const SymbolicMessage& message = from(peer, at).front();
     if (order_.tracks()) order_.join(at.index, message.clock);
     hear(at, message.heard);
   }
@@ -162,15 +151,10 @@ Result<SymbolicRun::Values> SymbolicRun::value_of(const SymbolicLane& at,
   const Step& now = step(at);
   Values own;
   if (now.has_source()) {
-    for (int i = 0; i < now.count; ++i) {
-      const Ref from{now.src(), now.src_chunk + i};
-      own.push_back(kNoBytes);
-      if (!has_bytes(at, from)) continue;
-      RONDO_TRY_ASSIGN(own.back(), memory_[at.rank].read(at.tile, from, access));
-    }
+    RONDO_TRY_ASSIGN(own, read(at, {now.src(), now.src_chunk}, access));
   }
   Values value;
-  RONDO_TRY_ASSIGN(value, fold(at, own));
+  RONDO_TRY_ASSIGN(value, fold(at, own, access));
   for (ExpressionId& one : value) {
     if (one == kNoBytes) continue;
     if (now.has(kFinish)) {
@@ -181,33 +165,60 @@ Result<SymbolicRun::Values> SymbolicRun::value_of(const SymbolicLane& at,
   return value;
 }
 
-Result<SymbolicRun::Values> SymbolicRun::fold(const SymbolicLane& at, const Values& own) {
-  const Step& now = step(at);
-  if (!now.has(kRecv)) return own;
+/// The chunks of a place that the rank reads; kNoBytes where there are none.
+Result<SymbolicRun::Values> SymbolicRun::read(const SymbolicLane& at, Ref first,
+                                              const SymbolicMemory::Access& access) {
+  Values values;
+  for (int i = 0; i < step(at).count; ++i) {
+    const Ref place{first.buffer, first.chunk + i};
+    values.push_back(kNoBytes);
+    if (!has_bytes(at, place)) continue;
+    RONDO_TRY_ASSIGN(values.back(), memory_[at.rank].read(at.tile, place, access));
+  }
+  return values;
+}
+
+/// What one member of the receive set contributes.
+Result<SymbolicRun::Values> SymbolicRun::operand(const SymbolicLane& at, int member, const Values& own,
+                                                 const SymbolicMemory::Access& access) {
+  if (is_scratch_operand(member)) return read(at, scratch(chunk_of_operand(member)), access);
+  if (!schedule(at).is_peer(member)) return own;
+  const SymbolicMessage& message = from(member, at).front();
+  if (message.values.size() != step(at).count)
+    return error(Code::InternalError, "rank {} sent {} chunks where {} are expected", member,
+                 message.values.size(), step(at).count);
+  if (message.tile != at.tile)
+    return error(Code::InternalError, "takes rank {}'s message of tile {}", member, message.tile);
+  return message.values;
+}
+
+Result<SymbolicRun::Values> SymbolicRun::fold(const SymbolicLane& at, const Values& own,
+                                              const SymbolicMemory::Access& access) {
+  if (!step(at).has(kRecv)) return own;
   Values value;
-  for (size_t peer : peers(at, now.recv_set)) {
-    const bool self = peer == at.rank;
-    if (!self) {
-      const SymbolicMessage& message = fifo(peer, at.rank, lane(at).port).front();
-      if (message.values.size() != now.count)
-        return error(Code::InternalError, "rank {} sent {} chunks where {} are expected", peer,
-                     message.values.size(), now.count);
-      if (message.tile != at.tile)
-        return error(Code::InternalError, "takes rank {}'s message of tile {}", peer, message.tile);
-    }
-    const Values& operand = self ? own : fifo(peer, at.rank, lane(at).port).front().values;
+  for (const int member : peers(at, step(at).recv_set)) {
+    RONDO_TRY_ASSIGN(const Values next, operand(at, member, own, access));
     if (value.empty()) {
-      value = operand;
+      value = next;
       continue;
     }
     for (size_t i = 0; i < value.size(); ++i) {
-      if (value[i] == kNoBytes && operand[i] == kNoBytes) continue;
-      if (value[i] == kNoBytes || operand[i] == kNoBytes)
+      if (value[i] == kNoBytes && next[i] == kNoBytes) continue;
+      if (value[i] == kNoBytes || next[i] == kNoBytes)
         return error(Code::InternalError, "adds chunks of different lengths");
-      RONDO_TRY_ASSIGN(value[i], expressions_.fold(value[i], operand[i]));
+      RONDO_TRY_ASSIGN(value[i], expressions_.fold(value[i], next[i]));
     }
   }
   return value;
+}
+
+/// The first chunks of what a Step reads from the rank's own memory.
+std::vector<Ref> SymbolicRun::own_operands(const SymbolicLane& at) const {
+  std::vector<Ref> found;
+  if (step(at).has_source()) found.push_back({step(at).src(), step(at).src_chunk});
+  for (const int member : peers(at, step(at).recv_set))
+    if (is_scratch_operand(member)) found.push_back(scratch(chunk_of_operand(member)));
+  return found;
 }
 
 Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const SymbolicMemory::Access& access) {
@@ -215,9 +226,10 @@ Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const Sym
   SymbolicMemory& memory = memory_[at.rank];
   for (int i = 0; i < now.count; ++i) {
     const Ref to{now.dst(), now.dst_chunk + i};
-    for (int j = 0; now.has_source() && j < now.count; ++j)
-      if (i != j && memory.same(at.tile, {now.src(), now.src_chunk + j}, to))
-        return error(Code::InternalError, "source and destination overlap, but are not the same");
+    for (const Ref from : own_operands(at))
+      for (int j = 0; j < now.count; ++j)
+        if (i != j && memory.same(at.tile, {from.buffer, from.chunk + j}, to))
+          return error(Code::InternalError, "source and destination overlap, but are not the same");
     const ExpressionId one = value[static_cast<size_t>(i)];
     if (one == kNoBytes && !has_bytes(at, to)) continue;
     if (one == kNoBytes)
@@ -235,16 +247,13 @@ Status SymbolicRun::store(const SymbolicLane& at, const Values& value, const Sym
 void SymbolicRun::hand_over(const SymbolicLane& at, const Values& value) {
   const Step& now = step(at);
   const auto tiles = static_cast<size_t>(options_.tiles);
-  for (size_t peer : peers(at, now.recv_set)) {
-    if (peer == at.rank) continue;
-    auto& queue = fifo(peer, at.rank, lane(at).port);
-    queue.erase(queue.begin());
-  }
-  for (size_t peer : peers(at, now.send_set)) {
+  for (const int peer : peers(at, now.recv_set))
+    if (schedule(at).is_peer(peer)) from(peer, at).erase(from(peer, at).begin());
+  for (const int peer : peers(at, now.send_set)) {
     SymbolicMessage message{at.tile, value, {}, {}};
     if (order_.tracks()) message.clock = order_.clock(at.index);
     if (!heard_.empty()) message.heard = heard_[at.index * tiles + static_cast<size_t>(at.tile)];
-    fifo(at.rank, peer, lane(at).port).push_back(std::move(message));
+    to(peer, at).push_back(std::move(message));
   }
 }
 
@@ -294,14 +303,14 @@ Status SymbolicRun::check_results() const {
   RONDO_TRY(check_heard());
   for (int rank = 0; rank < shape_.nranks; ++rank)
     for (int tile = 0; tile < options_.tiles; ++tile)
-      for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
+      for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].chunks.output; ++chunk)
         RONDO_TRY(check_output(rank, tile, chunk));
   return {};
 }
 
 Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
-  const auto right = wanted(shape_, rank, chunk);
   const Schedule& own = ranks_[static_cast<size_t>(rank)];
+  const auto right = wanted(shape_, rank, own.chunks.parts, chunk);
   if (!right || tile >= tiles_with_bytes(length_class(shape_, own, Buffer::Output, chunk), options_))
     return {};
   const ExpressionId found = memory_[static_cast<size_t>(rank)].output(tile, chunk);
@@ -321,13 +330,14 @@ Status SymbolicRun::check_output(int rank, int tile, int chunk) const {
 }
 
 Status SymbolicRun::check_left_over() const {
-  for (size_t i = 0; i < fifos_.size(); ++i) {
-    const size_t pair = i / ports_.size();
-    if (!fifos_[i].empty())
-      return error(Code::InternalError, "{} messages from rank {} to rank {} on port {} are never received",
-                   fifos_[i].size(), pair / ranks_.size(), pair % ranks_.size(), ports_[i % ports_.size()]);
-  }
-  return {};
+  std::map<size_t, size_t> left;  // by connection, in order
+  for (const auto& [connection, messages] : fifos_)
+    if (!messages.empty()) left[connection] = messages.size();
+  if (left.empty()) return {};
+  const auto [connection, messages] = *left.begin();
+  const size_t pair = connection >> 16;
+  return error(Code::InternalError, "{} messages from rank {} to rank {} on port {} are never received",
+               messages, pair / ranks_.size(), pair % ranks_.size(), connection & 0xffff);
 }
 
 Status SymbolicRun::check_heard() const {
@@ -354,13 +364,15 @@ std::string SymbolicRun::association(int rank, int chunk) const {
 std::vector<Formula> SymbolicRun::formulas(const FormulaStyle& style) const {
   std::vector<Formula> made;
   const std::vector<int> roundings = expressions_.roundings(style);
-  for (int rank = 0; rank < shape_.nranks; ++rank)
-    for (int chunk = 0; chunk < ranks_[static_cast<size_t>(rank)].output_chunks; ++chunk)
-      if (const auto right = wanted(shape_, rank, chunk)) {
+  for (int rank = 0; rank < shape_.nranks; ++rank) {
+    const Chunks& chunks = ranks_[static_cast<size_t>(rank)].chunks;
+    for (int chunk = 0; chunk < chunks.output; ++chunk)
+      if (const auto right = wanted(shape_, rank, chunks.parts, chunk)) {
         const ExpressionId result = memory_[static_cast<size_t>(rank)].output(0, chunk);
         made.push_back({rank, right->chunk, expressions_.formula(result, style),
                         roundings[static_cast<size_t>(result)]});
       }
+  }
   return made;
 }
 

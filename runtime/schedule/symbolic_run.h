@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "expressions.h"
@@ -54,8 +55,15 @@ class SymbolicRun {
   const Lane& lane(const SymbolicLane& at) const { return schedule(at).lanes[at.lane]; }
   const Step& step(const SymbolicLane& at) const { return lane(at).steps[at.step]; }
   bool done(const SymbolicLane& at) const { return at.tile >= options_.tiles || lane(at).steps.empty(); }
-  const std::vector<uint16_t>& peers(const SymbolicLane& at, uint16_t set) const;
+  const std::vector<int>& peers(const SymbolicLane& at, uint16_t set) const;
   std::vector<SymbolicMessage>& fifo(size_t from, size_t to, uint16_t port);
+  std::vector<SymbolicMessage>& from(int peer, const SymbolicLane& at) {
+    return fifo(index(peer), at.rank, lane(at).port);
+  }
+  std::vector<SymbolicMessage>& to(int peer, const SymbolicLane& at) {
+    return fifo(at.rank, index(peer), lane(at).port);
+  }
+  static size_t index(int rank) { return static_cast<size_t>(rank); }
 
   bool has_bytes(const SymbolicLane& at, Ref ref) const;
   bool left_out(const SymbolicLane& at) const;
@@ -65,7 +73,11 @@ class SymbolicRun {
   void learn_from_messages(const SymbolicLane& at);
   void hear(const SymbolicLane& at, const std::vector<bool>& ranks);
   Result<Values> value_of(const SymbolicLane& at, const SymbolicMemory::Access& access);
-  Result<Values> fold(const SymbolicLane& at, const Values& own);
+  Result<Values> read(const SymbolicLane& at, Ref first, const SymbolicMemory::Access& access);
+  Result<Values> operand(const SymbolicLane& at, int member, const Values& own,
+                         const SymbolicMemory::Access& access);
+  Result<Values> fold(const SymbolicLane& at, const Values& own, const SymbolicMemory::Access& access);
+  std::vector<Ref> own_operands(const SymbolicLane& at) const;
   Status store(const SymbolicLane& at, const Values& value, const SymbolicMemory::Access& access);
   void hand_over(const SymbolicLane& at, const Values& value);
   void go_on(SymbolicLane& at);
@@ -83,10 +95,9 @@ class SymbolicRun {
   HappensBefore order_;
   std::vector<SymbolicMemory> memory_;
   std::vector<SymbolicLane> lanes_;
-  std::vector<uint16_t> ports_;                      // all ports in use, sorted
-  std::vector<std::vector<SymbolicMessage>> fifos_;  // [(from * nranks + to) * ports + port]
-  std::vector<std::vector<Clock>> clocks_;           // [lane][tile * steps + step]: the clock after that Step
-  std::vector<std::vector<bool>> heard_;  // barrier: [lane * tiles + tile]: ranks known to have entered
+  std::unordered_map<size_t, std::vector<SymbolicMessage>> fifos_;  // by (from * nranks + to) << 16 | port
+  std::vector<std::vector<Clock>> clocks_;  // [lane][tile * steps + step]: the clock after that Step
+  std::vector<std::vector<bool>> heard_;    // barrier: [lane * tiles + tile]: ranks known to have entered
 };
 
 }  // namespace rondo

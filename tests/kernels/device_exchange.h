@@ -55,7 +55,10 @@ class Exchange {
       device::CallParams call;
       call.input = reinterpret_cast<const std::byte*>(inputs_.back().data());
       call.output = reinterpret_cast<std::byte*>(outputs_.back().data());
-      call.layout = {lay(chunks.input, chunk), lay(chunks.output, chunk), chunk * sizeof(T), 1};
+      const auto lay = [&](int buffer_chunks) {
+        return BufferLayout::blocks(count, sizeof(T), buffer_chunks, chunk, chunks.parts);
+      };
+      call.layout = {lay(chunks.input), lay(chunks.output), chunk * sizeof(T), 1};
       call.layout.tiles = std::max(call.layout.input.tiles(), call.layout.output.tiles());
       if (reduces(shape.kind)) {
         call.type = type;
@@ -96,11 +99,6 @@ class Exchange {
 
  private:
   static constexpr T kUntouched = T(119);
-
-  BufferLayout lay(int chunks, size_t tile_elements) const {
-    return traits(shape_.kind).has_blocks() ? BufferLayout::blocks(count_, sizeof(T), chunks, tile_elements)
-                                            : BufferLayout::parts(count_, sizeof(T), chunks, tile_elements);
-  }
 
   Shape shape_;
   size_t count_;

@@ -8,8 +8,10 @@
 
 #include "algorithms/algorithm.h"
 #include "catch.h"
+#include "channelled.h"
 #include "device_exchange.h"
 #include "device_varying.h"
+#include "folded_scratch.h"
 #include "sanitized.h"
 #include "seed.h"
 #include "shapes.h"
@@ -105,6 +107,29 @@ TEST_CASE("the device executor runs every algorithm over any number of ranks by 
           if (plain || (shape.root == n - 1 && (protocol == Protocol::Simple || n == 5)))
             try_shape(algorithm, shape, protocol, random);
         }
+}
+
+TEST_CASE("the device executor runs channels that share every block") {
+  constexpr uint64_t kSeed = 2;
+  std::mt19937_64 random(test::test_seed(kSeed));
+  CAPTURE(kSeed);
+  for (const Algorithm& algorithm : algorithms()) {
+    const Algorithm channels = channelled(algorithm, 2 + static_cast<int>(random() % 2), random());
+    for (const int n : {2, 3, 5})
+      for (const Shape& shape : supported_shapes(channels, n))
+        if (shape.root == 0) try_shape(channels, shape, kProtocols[random() % 3], random);
+  }
+}
+
+TEST_CASE("the device executor folds scratch, waits for the tile before, and waits alone") {
+  constexpr uint64_t kSeed = 3;
+  std::mt19937_64 random(test::test_seed(kSeed));
+  CAPTURE(kSeed);
+  const Algorithm algorithm = folded_scratch();
+  for (const Protocol protocol : kProtocols)
+    for (const int n : {1, 2, 3, 4})
+      for (int i = 0; i < 4; ++i)
+        try_shape(algorithm, {.kind = algorithm.kind, .nranks = n}, protocol, random);
 }
 
 TEST_CASE("a launch can be replayed") {

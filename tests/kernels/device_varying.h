@@ -22,7 +22,7 @@ class VaryingExchange {
  public:
   VaryingExchange(const Algorithm& algorithm, const Shape& shape, size_t most, ElementType type,
                   const DeviceWorld::Options& options, std::mt19937_64& random)
-      : shape_(shape), ranks_(static_cast<size_t>(shape.nranks)) {
+      : shape_(shape), parts_(algorithm.parts(shape)), ranks_(static_cast<size_t>(shape.nranks)) {
     draw_lengths(most, random);
     const size_t chunk = options.slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / sizeof(T);
     for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -118,8 +118,9 @@ class VaryingExchange {
     side.memory.assign(end, kUntouched);
   }
   BufferLayout lay(const Side& side, bool all, size_t tile_elements) const {
-    if (all) return BufferLayout::varying(side.counts, side.offsets, sizeof(T), shape_.nranks, tile_elements);
-    return BufferLayout::varying(side.counts, side.offsets, sizeof(T), 1, tile_elements);
+    const int blocks = all ? shape_.nranks : 1;
+    return BufferLayout::varying_blocks(side.counts, side.offsets, sizeof(T), blocks * parts_, tile_elements,
+                                        parts_);
   }
 
   static T sent(size_t rank, size_t block, size_t i) {
@@ -136,6 +137,7 @@ class VaryingExchange {
   }
 
   Shape shape_;
+  int parts_;
   std::vector<std::vector<size_t>> lengths_;  // from rank, to rank
   std::vector<Rank> ranks_;
   std::vector<device::CallParams> calls_;

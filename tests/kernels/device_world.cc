@@ -51,8 +51,9 @@ void DeviceWorld::bind(Rank& rank, const Schedule& schedule) {
     for (const auto& peers : schedule.peer_sets) {
       sets.push_back({static_cast<uint32_t>(rank.members.size()), static_cast<uint32_t>(peers.size())});
       for (const int peer : peers)
-        rank.members.push_back(peer == schedule.rank ? device::kSelf
-                                                     : index_of({schedule.rank, peer, lane.port}));
+        rank.members.push_back(schedule.is_peer(peer)     ? index_of({schedule.rank, peer, lane.port})
+                               : is_scratch_operand(peer) ? device::scratch_member(chunk_of_operand(peer))
+                                                          : device::kSelf);
     }
   }
   connect(rank, wires);

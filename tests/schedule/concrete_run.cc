@@ -84,31 +84,35 @@ class ConcreteRun {
   // Chunks
   // -------------------------------------------------------------------------------------------------------
 
+  int parts(int rank) const { return ranks_[static_cast<size_t>(rank)].chunks.parts; }
   int chunks(size_t rank, Buffer buffer) const {
     const Schedule& schedule = ranks_[rank];
-    if (buffer == Buffer::Input) return schedule.input_chunks;
-    if (buffer == Buffer::Output) return schedule.output_chunks;
+    if (buffer == Buffer::Input) return schedule.chunks.input;
+    if (buffer == Buffer::Output) return schedule.chunks.output;
     return buffer == Buffer::Scratch ? schedule.scratch_chunks : 0;
   }
 
-  /// Chunks of the same name have the same length: a name for each part, block or pair of ranks; one for all
-  /// blocks of the plain forms.
-  int length_name(int rank, bool input, int chunk) const {
+  /// Chunks of the same name have the same length: a name for each part of each block or pair of ranks; one
+  /// for all blocks of the plain forms.
+  int block_name(int rank, bool input, int block) const {
     const CollectiveTraits& kind = traits(shape_.kind);
-    if (!kind.has_blocks()) return chunk;
     if (!shape_.varying) return 0;
-    if (kind.sends != kind.receives) return input == kind.sends_blocks() ? chunk : rank;
+    if (kind.sends != kind.receives) return input == kind.sends_blocks() ? block : rank;
     if (options_.in_place)  // a block replaces one of the same length
-      return std::min(rank, chunk) * 1000 + std::max(rank, chunk);
-    return input ? rank * 1000 + chunk : chunk * 1000 + rank;
+      return std::min(rank, block) * 1000 + std::max(rank, block);
+    return input ? rank * 1000 + block : block * 1000 + rank;
+  }
+  int length_name(int rank, bool input, int chunk) const {
+    const int parts = this->parts(rank);
+    return block_name(rank, input, chunk / parts) * parts + chunk % parts;
   }
 
   size_t length(int rank, Buffer buffer, int chunk) {
     const Schedule& schedule = ranks_[static_cast<size_t>(rank)];
-    const int longest = std::max(schedule.input_chunks, schedule.output_chunks);
+    const int longest = std::max(schedule.chunks.input, schedule.chunks.output);
     bool input = buffer == Buffer::Input;
     if (buffer == Buffer::Scratch) {
-      input = schedule.input_chunks == longest;
+      input = schedule.chunks.input == longest;
       chunk %= longest;
     }
     const int name = length_name(rank, input, chunk);
@@ -119,7 +123,8 @@ class ConcreteRun {
 
   Cell cell(size_t rank, Buffer buffer, int tile, int chunk) const {
     if (buffer == Buffer::Output && options_.in_place) {
-      const int alias = InPlace::input_of_output(shape_, static_cast<int>(rank), chunk);
+      const int alias =
+          InPlace::input_of_output(shape_, static_cast<int>(rank), ranks_[rank].chunks.parts, chunk);
       if (alias >= 0) return {rank, Buffer::Input, tile, alias};
     }
     return {rank, buffer, buffer == Buffer::Scratch ? 0 : tile, chunk};
@@ -178,16 +183,18 @@ class ConcreteRun {
 
   std::deque<Message>& queue(size_t from, size_t to, uint16_t port) { return queues_[{from, to, port}]; }
 
-  std::vector<uint16_t> peers(size_t rank, uint16_t set) {
+  std::vector<int> peers(size_t rank, uint16_t set) {
     if (set == Step::kNone) return {};
     if (set < ranks_[rank].peer_sets.size()) {
       const auto& found = ranks_[rank].peer_sets[set];
-      if (std::all_of(found.begin(), found.end(), [&](size_t peer) { return peer < ranks_.size(); }))
-        return found;
+      const auto n = static_cast<int>(ranks_.size());
+      if (std::all_of(found.begin(), found.end(), [&](int peer) { return peer < n; })) return found;
     }
     broken_ = true;
     return {};
   }
+
+  static bool is_peer(size_t rank, int member) { return member >= 0 && member != static_cast<int>(rank); }
 
   bool try_step(size_t rank, size_t lane) {
     if (done(rank, lane)) return false;
@@ -204,10 +211,11 @@ class ConcreteRun {
     if (step.wait_lane != Step::kNone) {
       if (step.wait_lane >= positions_[rank].size()) return broken_ = true;
       const Position& other = positions_[rank][step.wait_lane];
-      if (other.tile < at.tile || (other.tile == at.tile && other.step <= step.wait_step)) return false;
+      const int needed = step.has(kBefore) ? at.tile - 1 : at.tile;
+      if (other.tile < needed || (other.tile == needed && other.step <= step.wait_step)) return false;
     }
-    for (size_t peer : peers(rank, step.recv_set))
-      if (peer != rank && queue(peer, rank, port).empty()) return false;
+    for (const int member : peers(rank, step.recv_set))
+      if (is_peer(rank, member) && queue(static_cast<size_t>(member), rank, port).empty()) return false;
     for (size_t peer : peers(rank, step.send_set))
       if (queue(rank, peer, port).size() >= static_cast<size_t>(options_.slots)) return false;
     return true;
@@ -219,14 +227,22 @@ class ConcreteRun {
     return step.src() == Buffer::Input ? scale(found->second) : found->second;
   }
 
+  std::optional<Value> load_scratch(size_t rank, int tile, int chunk) {
+    const auto found = memory_.find(cell(rank, Buffer::Scratch, tile, chunk));
+    if (chunk >= chunks(rank, Buffer::Scratch) || found == memory_.end()) return std::nullopt;
+    return found->second;
+  }
+
   std::optional<Value> compute(size_t rank, uint16_t port, int tile, const Step& step, int i) {
     if (!step.has(kRecv)) return load(rank, step, tile, i);
     std::optional<Value> value;
-    for (size_t peer : peers(rank, step.recv_set)) {
+    for (const int member : peers(rank, step.recv_set)) {
       std::optional<Value> operand;
-      if (peer == rank) {
+      if (member < 0) {
+        operand = load_scratch(rank, tile, -1 - member + i);
+      } else if (member == static_cast<int>(rank)) {
         operand = load(rank, step, tile, i);
-      } else if (const Message& message = queue(peer, rank, port).front();
+      } else if (const Message& message = queue(static_cast<size_t>(member), rank, port).front();
                  static_cast<size_t>(i) < message.chunks.size()) {
         operand = message.chunks[static_cast<size_t>(i)];
       }
@@ -238,6 +254,7 @@ class ConcreteRun {
   }
 
   void run(size_t rank, uint16_t port, const Position& at, const Step& step) {
+    if (!step.has(kRecv) && !step.has(kCopy) && !step.has(kSend)) return;
     Message message;
     for (int i = 0; i < step.count; ++i) {
       auto value = compute(rank, port, at.tile, step, i);
@@ -246,12 +263,40 @@ class ConcreteRun {
       if (step.has(kCopy) && !keep(rank, at.tile, step, i, *value)) return void(broken_ = true);
       message.chunks.push_back(std::move(*value));
     }
-    for (size_t peer : peers(rank, step.recv_set)) {
-      if (peer == rank) continue;
+    for (const int member : peers(rank, step.recv_set)) {
+      if (!is_peer(rank, member)) continue;
+      const auto peer = static_cast<size_t>(member);
       if (queue(peer, rank, port).front().chunks.size() != step.count) broken_ = true;
       queue(peer, rank, port).pop_front();
     }
-    for (size_t peer : peers(rank, step.send_set)) queue(rank, peer, port).push_back(message);
+    for (const int to : peers(rank, step.send_set)) {
+      const auto peer = static_cast<size_t>(to);
+      if (options_.lands_early) land(rank, peer, port, message);
+      queue(rank, peer, port).push_back(message);
+    }
+  }
+
+  /// Of each tile, the Steps that take the messages of a queue, in order.
+  std::vector<std::pair<size_t, size_t>> receivers(size_t from, size_t to, uint16_t port) {
+    std::vector<std::pair<size_t, size_t>> found;
+    for (size_t lane = 0; lane < ranks_[to].lanes.size(); ++lane)
+      for (size_t i = 0; i < ranks_[to].lanes[lane].steps.size(); ++i) {
+        const auto sources = peers(to, ranks_[to].lanes[lane].steps[i].recv_set);
+        const bool takes = std::find(sources.begin(), sources.end(), from) != sources.end();
+        if (takes && ranks_[to].lanes[lane].port == port) found.emplace_back(lane, i);
+      }
+    return found;
+  }
+
+  void land(size_t from, size_t to, uint16_t port, const Message& message) {
+    const auto takers = receivers(from, to, port);
+    const size_t number = pushed_[{from, to, port}]++;
+    const auto [lane, index] = takers[number % takers.size()];
+    if (!options_.lands_early(to, lane, index)) return;
+    const int tile = static_cast<int>(number / takers.size());
+    const Step& step = ranks_[to].lanes[lane].steps[index];
+    for (int i = 0; i < step.count; ++i)
+      if (!keep(to, tile, step, i, message.chunks[static_cast<size_t>(i)])) broken_ = true;
   }
 
   bool keep(size_t rank, int tile, const Step& step, int i, const Value& value) {
@@ -267,11 +312,13 @@ class ConcreteRun {
 
   /// nullopt: the chunk must be unchanged.
   std::optional<Value> expected(int rank, int tile, int chunk) {
-    const auto from = test::block_result(shape_.kind, shape_.nranks, shape_.root, rank, chunk);
+    const int parts = this->parts(rank);
+    const auto from = test::block_result(shape_.kind, shape_.nranks, shape_.root, rank, chunk / parts);
     if (!from) return std::nullopt;
     std::optional<Value> value;
     for (int source = from->first; source < from->end; ++source) {
-      const Cell place = cell(static_cast<size_t>(source), Buffer::Input, tile, from->block);
+      const Cell place =
+          cell(static_cast<size_t>(source), Buffer::Input, tile, from->block * parts + chunk % parts);
       const Value operand = scale(given_[place]);
       value = value ? combine(*value, operand) : operand;
     }
@@ -282,12 +329,12 @@ class ConcreteRun {
     if (shape_.kind == CollectiveKind::Barrier) return true;
     for (size_t rank = 0; rank < ranks_.size(); ++rank)
       for (int tile = 0; tile < options_.tiles; ++tile) {
-        for (int chunk = 0; chunk < ranks_[rank].output_chunks; ++chunk) {
+        for (int chunk = 0; chunk < ranks_[rank].chunks.output; ++chunk) {
           const Cell place = cell(rank, Buffer::Output, tile, chunk);
           if (memory_[place] != expected(static_cast<int>(rank), tile, chunk).value_or(given_[place]))
             return false;
         }
-        for (int chunk = 0; !options_.in_place && chunk < ranks_[rank].input_chunks; ++chunk) {
+        for (int chunk = 0; !options_.in_place && chunk < ranks_[rank].chunks.input; ++chunk) {
           const Cell place = cell(rank, Buffer::Input, tile, chunk);
           if (memory_[place] != given_[place]) return false;
         }
@@ -303,7 +350,9 @@ class ConcreteRun {
   std::map<Cell, Value> memory_;
   std::map<Cell, Value> given_;
   std::vector<std::vector<Position>> positions_;
-  std::map<std::tuple<size_t, size_t, uint16_t>, std::deque<Message>> queues_;
+  using Link = std::tuple<size_t, size_t, uint16_t>;
+  std::map<Link, std::deque<Message>> queues_;
+  std::map<Link, size_t> pushed_;
   bool broken_ = false;
 };
 

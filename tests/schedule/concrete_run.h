@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -11,10 +12,14 @@
 namespace rondo {
 
 struct ConcreteOptions {
+  /// Whether what a Step of this rank and lane receives lands at its destination as soon as it is sent.
+  using LandsEarly = std::function<bool(size_t rank, size_t lane, size_t step)>;
+
   int slots = 1;
   int tiles = 3;
   bool in_place = false;
   uint64_t seed = 1;
+  LandsEarly lands_early = nullptr;
 };
 
 /// Whether all results are right, no other caller memory was written, and nothing is stuck or left over.

@@ -140,7 +140,7 @@ Counts counts_of(const Schedule& schedule) {
                          static_cast<double>(std::count(operands.begin(), operands.end(), schedule.rank));
       folded_chunks += static_cast<double>(step.count) * static_cast<double>(operands.size() - 1);
     }
-  const int chunks = std::max(schedule.input_chunks, schedule.output_chunks);
+  const int chunks = std::max(schedule.chunks.input, schedule.chunks.output);
   counts.sent.volume = sent_chunks / chunks;
   counts.sent.folds = folded_chunks / chunks;
   return counts;
@@ -218,7 +218,7 @@ double relayed_volume(const Schedule& schedule) {
       if (step.has(kSend) && (step.has(kRecv) || just_received))
         chunks += static_cast<double>(schedule.peer_sets[step.send_set].size()) * step.count;
     }
-  return chunks / std::max(schedule.input_chunks, schedule.output_chunks);
+  return chunks / std::max(schedule.chunks.input, schedule.chunks.output);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class Breaker {
   void change_set(const char* kind, uint16_t Step::*member, Change&& apply) {
     if (original().*member == Step::kNone) return;
     change(kind, [&](Schedule& schedule, Lane&, Step& step) {
-      std::vector<uint16_t> set = schedule.peer_sets[step.*member];
+      std::vector<int> set = schedule.peer_sets[step.*member];
       apply(set);
       step.*member = static_cast<uint16_t>(schedule.peer_sets.size());
       schedule.peer_sets.push_back(std::move(set));
@@ -72,17 +72,18 @@ class Breaker {
   }
 
   void break_peers() {
-    const auto n = static_cast<uint16_t>(ranks_.size());
-    const auto redirect = [&](std::vector<uint16_t>& set) {
-      const size_t which = set[0] == rank_ && set.size() > 1 ? 1 : 0;
+    const auto n = static_cast<int>(ranks_.size());
+    const auto own = static_cast<int>(rank_);
+    const auto redirect = [&](std::vector<int>& set) {
+      const size_t which = set[0] == own && set.size() > 1 ? 1 : 0;
       do {
-        set[which] = static_cast<uint16_t>((set[which] + 1) % n);
-      } while (set[which] == rank_);
+        set[which] = (set[which] + 1) % n;
+      } while (set[which] == own);
     };
-    const auto shorten = [](std::vector<uint16_t>& set) {
+    const auto shorten = [](std::vector<int>& set) {
       if (set.size() > 1) set.pop_back();
     };
-    const auto reverse = [](std::vector<uint16_t>& set) { std::reverse(set.begin(), set.end()); };
+    const auto reverse = [](std::vector<int>& set) { std::reverse(set.begin(), set.end()); };
     if (n > 2) change_set("redirect a send", &Step::send_set, redirect);
     if (n > 2) change_set("redirect a receive", &Step::recv_set, redirect);
     change_set("send to one rank less", &Step::send_set, shorten);

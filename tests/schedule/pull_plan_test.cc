@@ -82,7 +82,7 @@ TEST_CASE("in a single round, a rank reads what its result is made of") {
           std::sort(round.reads.begin(), round.reads.end(),
                     [](const auto& a, const auto& b) { return a.dst < b.dst; });
           INFO(collective_name(row.kind) << ": " << row.name << ", rank " << rank << " of " << nranks);
-          CHECK(text(round) == text(round_of(shape, rank, schedule.output_chunks)));
+          CHECK(text(round) == text(round_of(shape, rank, schedule.chunks.output)));
         }
 }
 

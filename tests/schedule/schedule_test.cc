@@ -71,21 +71,22 @@ TEST_CASE("equal peer sets are stored once, and the order of peers distinguishes
   CHECK(schedule.peer_sets.size() == 2);
   CHECK(steps[0].send_set == steps[2].send_set);
   CHECK(steps[0].send_set != steps[1].send_set);
-  CHECK(schedule.peer_sets[steps[1].send_set] == std::vector<uint16_t>{3, 1});
+  CHECK(schedule.peer_sets[steps[1].send_set] == std::vector<int>{3, 1});
 }
 
 TEST_CASE("chunks are counted according to the buffer table") {
   const auto chunks = [](CollectiveKind kind) {
     const Schedule schedule({kind, 5}, 0, 3);
-    return std::pair(schedule.input_chunks, schedule.output_chunks);
+    REQUIRE(schedule.chunks.parts == 3);
+    return std::pair(schedule.chunks.input, schedule.chunks.output);
   };
   CHECK(chunks(CollectiveKind::AllReduce) == std::pair(3, 3));
   CHECK(chunks(CollectiveKind::Broadcast) == std::pair(3, 3));
-  CHECK(chunks(CollectiveKind::AllGather) == std::pair(1, 5));
-  CHECK(chunks(CollectiveKind::Gather) == std::pair(1, 5));
-  CHECK(chunks(CollectiveKind::ReduceScatter) == std::pair(5, 1));
-  CHECK(chunks(CollectiveKind::Scatter) == std::pair(5, 1));
-  CHECK(chunks(CollectiveKind::AllToAll) == std::pair(5, 5));
+  CHECK(chunks(CollectiveKind::AllGather) == std::pair(3, 15));
+  CHECK(chunks(CollectiveKind::Gather) == std::pair(3, 15));
+  CHECK(chunks(CollectiveKind::ReduceScatter) == std::pair(15, 3));
+  CHECK(chunks(CollectiveKind::Scatter) == std::pair(15, 3));
+  CHECK(chunks(CollectiveKind::AllToAll) == std::pair(15, 15));
 }
 
 TEST_CASE("what a rank's output must hold is what the collective is defined to do") {
@@ -99,10 +100,12 @@ TEST_CASE("what a rank's output must hold is what the collective is defined to d
           CHECK(traits(kind).reads(rank, root) == (!only_root || test::gives(kind, n, root, rank)));
           CHECK(traits(kind).writes(rank, root) == (!only_root || test::has_result(kind, n, root, rank)));
           for (int chunk = 0; chunk < chunks_of({kind, n}, 3).output; ++chunk) {
-            const auto right = test::block_result(kind, n, root, rank, chunk);
-            const auto found = wanted({kind, n, root}, rank, chunk);
+            const auto right = test::block_result(kind, n, root, rank, chunk / 3);
+            const auto found = wanted({kind, n, root}, rank, 3, chunk);
             REQUIRE(found.has_value() == right.has_value());
-            if (found) REQUIRE(test::BlockResult{found->first, found->end, found->chunk} == *right);
+            if (!found) continue;
+            REQUIRE(test::BlockResult{found->first, found->end, found->chunk / 3} == *right);
+            REQUIRE(found->chunk % 3 == chunk % 3);
           }
         }
   }
@@ -118,7 +121,7 @@ TEST_CASE("missing lanes are created, each with its index as port") {
 
 TEST_CASE("in place, outputs share memory with the inputs that the C API names") {
   const auto alias = [](CollectiveKind kind, int rank, int chunk) {
-    return InPlace::input_of_output({kind, 4, 1}, rank, chunk);
+    return InPlace::input_of_output({kind, 4, 1}, rank, 1, chunk);
   };
   CHECK(alias(CollectiveKind::AllReduce, 2, 3) == 3);
   CHECK(alias(CollectiveKind::AllGather, 2, 2) == 0);
@@ -129,4 +132,15 @@ TEST_CASE("in place, outputs share memory with the inputs that the C API names")
   CHECK(alias(CollectiveKind::Scatter, 1, 0) == 1);
   CHECK(alias(CollectiveKind::Scatter, 2, 0) == -1);
   CHECK(alias(CollectiveKind::AllToAll, 2, 1) == 1);
+}
+
+TEST_CASE("in place, a part of an output block shares memory with the same part of the input block") {
+  const auto alias = [](CollectiveKind kind, int rank, int chunk) {
+    return InPlace::input_of_output({kind, 4, 1}, rank, 3, chunk);
+  };
+  CHECK(alias(CollectiveKind::AllReduce, 2, 2) == 2);
+  CHECK(alias(CollectiveKind::AllGather, 2, 7) == 1);
+  CHECK(alias(CollectiveKind::AllGather, 2, 5) == -1);
+  CHECK(alias(CollectiveKind::ReduceScatter, 3, 2) == 11);
+  CHECK(alias(CollectiveKind::AllToAll, 2, 4) == 4);
 }

@@ -3,6 +3,9 @@
 #include "schedule/verifier.h"
 
 #include "catch.h"
+#include "channelled.h"
+#include "concrete_run.h"
+#include "folded_scratch.h"
 #include "shapes.h"
 
 using namespace rondo;
@@ -278,7 +281,8 @@ TEST_CASE("ranks must agree on what they share") {
   ranks[1].slot_chunks = 2;
   CHECK(refusal(kAllReduce, ranks) == "rank 1 has slots for 2 chunks and rank 0 for 1");
   Ranks parts = {Schedule(kAllReduce, 0, 2), Schedule(kAllReduce, 1, 3)};
-  CHECK(refusal(kAllReduce, parts) == "rank 1 has 3 input and 3 output chunks instead of 2 and 2");
+  CHECK(refusal(kAllReduce, parts) ==
+        "rank 1 has 3 input and 3 output chunks, 3 a block, instead of 2 and 2, 2 a block");
   Ranks strangers = {Schedule(kAllReduce, 0), Schedule(kAllReduce, 0)};
   CHECK(refusal(kAllReduce, strangers) == "the schedule of rank 1 is one of rank 0 of 2");
   CHECK(refusal(kAllReduce, {Schedule(kAllReduce, 0)}) == "1 schedules for 2 ranks");
@@ -307,11 +311,62 @@ TEST_CASE("all ranks of an all-reduce associate alike, so that they get the same
     for (int n : {2, 3, 5, 8, 11}) {
       const Shape shape{algorithm.kind, n};
       const auto ranks = build_all(algorithm, shape);
-      for (int chunk = 0; chunk < ranks[0].output_chunks; ++chunk)
+      for (int chunk = 0; chunk < ranks[0].chunks.output; ++chunk)
         for (int rank = 1; rank < n; ++rank) {
           INFO(name_of(algorithm) << ", n " << n << ", chunk " << chunk << ", rank " << rank);
           CHECK(association(shape, ranks, rank, chunk) == association(shape, ranks, 0, chunk));
         }
     }
   }
+}
+
+TEST_CASE("folds of scratch, waits for the tile before, and Steps that only wait verify") {
+  const Algorithm algorithm = folded_scratch();
+  for (const int n : {1, 2, 3, 5, 8})
+    for (const bool commutative : {true, false})
+      for (const bool in_place : {false, true}) {
+        const Shape shape{.kind = algorithm.kind, .nranks = n, .commutative = commutative};
+        const Ranks ranks = build_all(algorithm, shape);
+        CHECK(verify(shape, ranks,
+                     {.slots = 1, .tiles = 4, .in_place = in_place, .association = Association::OneFold})
+                  .message() == "");
+        CHECK(verify(shape, ranks, {.slots = 1, .tiles = 4, .in_place = in_place, .short_chunks = 7})
+                  .message() == "");
+        CHECK(runs_right(shape, ranks, {.slots = 2, .in_place = in_place, .seed = 3}));
+      }
+}
+
+TEST_CASE("the same in channels and in another order") {
+  const Algorithm algorithm = channelled(folded_scratch(), 2, 5);
+  const Shape shape{.kind = algorithm.kind, .nranks = 4};
+  const Ranks ranks = build_all(algorithm, shape);
+  CHECK(verify(shape, ranks, {.slots = 1}).message() == "");
+  CHECK(runs_right(shape, ranks, {.seed = 4}));
+}
+
+TEST_CASE("a message that may overwrite what the tile before has not folded yet is found") {
+  const Shape shape{CollectiveKind::AllReduce, 3};
+  Ranks ranks = build_all(folded_scratch(), shape);
+  for (Step& step : ranks[1].lanes[0].steps) {
+    step.verbs = static_cast<uint8_t>(step.verbs & ~kBefore);
+    step.wait_lane = Step::kNone;
+  }
+  CHECK_REFUSED("races with", shape, ranks);
+  Ranks early = build_all(folded_scratch(), shape);
+  early[2].lanes[1].steps[0].wait_lane = Step::kNone;
+  CHECK_REFUSED("it does nothing", shape, early);
+  early[2].lanes[1].steps.erase(early[2].lanes[1].steps.begin());
+  for (Step& step : early[2].lanes[0].steps) step.wait_step = 0;
+  CHECK_REFUSED("scratch", shape, early);
+}
+
+TEST_CASE("operands of scratch must be there, and be folded") {
+  const Shape shape{CollectiveKind::AllReduce, 1};
+  Ranks ranks = empty(shape, 1, 1);
+  ranks[0].add({.recv = {0, scratch_operand(1)}, .src = input(0), .dst = output(0), .finish = true});
+  CHECK_REFUSED("its operand ends at chunk 1, but there are 1", shape, ranks);
+  ranks[0].peer_sets[0] = {0, scratch_operand(0)};
+  CHECK_REFUSED("reads scratch[0], which was never written", shape, ranks);
+  ranks[0].lanes[0].steps[0].verbs |= kBefore;
+  CHECK_REFUSED("it waits for no lane", shape, ranks);
 }

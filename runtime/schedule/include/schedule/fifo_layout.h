@@ -5,6 +5,8 @@
 //     headers    slots x SlotHeader     written by the sender
 //     released   one uint64_t           written by the receiver, on a line of its own
 //     memory     slots x stride_bytes   written by the sender, or absent if only addresses are sent
+//     short      slots x short_bytes    instead, for messages of less than short_bytes: where `memory` is a
+//                                       GPU's, which CPUs do not reach
 //
 // Message k (from 0) is in slot k % slots. The sender fills the slot and its header and then stores k + 1
 // to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
@@ -44,6 +46,13 @@ struct FifoLayout {
   uint64_t stride_bytes = 0;    // from slot to slot, at least slot_bytes
   uint64_t slot_bytes = 0;      // the longest message
   uint64_t slots = 0;
+  std::byte* short_memory = nullptr;
+  uint64_t short_bytes = 0;  // 0: all messages lie in `memory`
+
+  /// Where a message of this length lies; `index`: of its slot.
+  constexpr std::byte* slot(uint64_t index, uint64_t bytes) const {
+    return bytes < short_bytes ? short_memory + index * short_bytes : memory + index * stride_bytes;
+  }
 };
 static_assert(std::is_standard_layout_v<FifoLayout> && std::is_trivially_copyable_v<FifoLayout>);
 static_assert(std::is_standard_layout_v<SlotHeader> && std::is_trivially_copyable_v<SlotHeader>);

@@ -22,43 +22,44 @@ struct Piece {
   size_t bytes = 0;
 };
 
-/// How one buffer of a call is divided into chunks.
+/// How one buffer of a call is divided into chunks: it holds blocks (a vector is one block), and each block
+/// consists of equally many parts. A tile is a stretch of each block, and the parts divide the stretch:
+/// consecutive parts of a block are consecutive bytes of the tile.
 struct BufferLayout {
-  enum class Form : uint8_t { Parts, Blocks, Varying };
-  static constexpr size_t kPartAlignment = 64;  // bytes: parts begin at cache lines of the buffer
+  static constexpr size_t kPartAlignment = 64;  // bytes: parts begin at cache lines of their stretch
 
-  Form form = Form::Parts;
   int chunks = 1;
-  size_t count = 0;  // elements: of the vector, of a block, of the longest block
+  int parts = 1;     // of a block: chunk b * parts + p is part p of block b
+  size_t count = 0;  // elements of a block, or of the longest
   size_t element_bytes = 1;
   size_t tile_elements = 1;
-  const size_t* counts = nullptr;   // Varying: lengths of the blocks; null: all are empty
-  const size_t* offsets = nullptr;  // Varying: start of each block
+  bool varying = false;             // blocks differ in length
+  const size_t* counts = nullptr;   // varying: lengths of the blocks; null: all are empty
+  const size_t* offsets = nullptr;  // varying: start of each block
   size_t scale = 1;                 // elements per element of the caller, the unit of counts and offsets
 
-  /// One vector of `count` elements in `chunks` parts: each tile is a consecutive stretch of the vector, and
-  /// the parts divide the tile, so consecutive chunks of a tile are consecutive bytes.
-  static constexpr BufferLayout parts(size_t count, size_t element_bytes, int chunks, size_t tile_elements) {
-    return {.form = Form::Parts,
-            .chunks = chunks,
+  /// One vector of `count` elements in `parts` parts.
+  static constexpr BufferLayout vector(size_t count, size_t element_bytes, int parts, size_t tile_elements) {
+    return blocks(count, element_bytes, parts, tile_elements, parts);
+  }
+  /// Contiguous blocks of `count` elements.
+  static constexpr BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements,
+                                       int parts = 1) {
+    return {.chunks = chunks,
+            .parts = parts,
             .count = count,
             .element_bytes = element_bytes,
             .tile_elements = tile_elements};
   }
-  /// `chunks` contiguous blocks of `count` elements; a tile is a stretch of each block.
-  static constexpr BufferLayout blocks(size_t count, size_t element_bytes, int chunks, size_t tile_elements) {
-    BufferLayout layout = parts(count, element_bytes, chunks, tile_elements);
-    layout.form = Form::Blocks;
-    return layout;
-  }
   /// Blocks with individual lengths and offsets, in elements; the spans must outlive the layout. If they are
-  /// empty, so are all `chunks` blocks.
-  static constexpr BufferLayout varying(std::span<const size_t> counts, std::span<const size_t> offsets,
-                                        size_t element_bytes, int chunks, size_t tile_elements,
-                                        size_t scale = 1) {
-    BufferLayout layout = parts(0, element_bytes, chunks, tile_elements);
+  /// empty, so are all `chunks` chunks.
+  static constexpr BufferLayout varying_blocks(std::span<const size_t> counts,
+                                               std::span<const size_t> offsets, size_t element_bytes,
+                                               int chunks, size_t tile_elements, int parts = 1,
+                                               size_t scale = 1) {
+    BufferLayout layout = blocks(0, element_bytes, chunks, tile_elements, parts);
     layout.scale = scale;
-    layout.form = Form::Varying;
+    layout.varying = true;
     if (counts.empty()) return layout;
     layout.counts = counts.data();
     layout.offsets = offsets.data();
@@ -67,43 +68,54 @@ struct BufferLayout {
   }
 
   constexpr size_t tiles() const {
-    const size_t most = form == Form::Parts ? tile_elements * static_cast<size_t>(chunks) : tile_elements;
+    const size_t most = stretch();
     return count <= most ? 1 : divide_up(count, most);  // spares short calls the cost of a division
   }
 
-  /// A block's length over all tiles, in the caller's elements (the vector's, if chunks are its parts).
-  constexpr size_t elements(int chunk) const {
-    if (form != Form::Varying) return count / scale;
-    return counts == nullptr ? 0 : counts[chunk];
-  }
+  /// The length over all tiles of the block that a chunk is part of, in the caller's elements.
+  constexpr size_t elements(int chunk) const { return block_length(block_of(chunk)) / scale; }
 
   constexpr Piece piece(size_t tile, int chunk) const {
-    if (form == Form::Parts) return part(tile, static_cast<size_t>(chunk));
-    const size_t length = elements(chunk) * scale;
-    const size_t begin = lesser(length, tile * tile_elements);
-    const size_t end = lesser(length, begin + tile_elements);
-    return {(block_begin(chunk) + begin) * element_bytes, (end - begin) * element_bytes};
+    const int block = block_of(chunk);
+    const size_t length = block_length(block);
+    const size_t begin = lesser(length, tile * stretch());
+    const size_t end = lesser(length, begin + stretch());
+    const ElementRange within = part(end - begin, static_cast<size_t>(chunk - block * parts));
+    return {(block_begin(block) + begin + within.begin) * element_bytes, within.length * element_bytes};
   }
 
  private:
+  struct ElementRange {
+    size_t begin;
+    size_t length;
+  };
+
   static constexpr size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
   static constexpr size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
 
-  constexpr size_t block_begin(int chunk) const {
-    if (form == Form::Blocks) return static_cast<size_t>(chunk) * count;
-    return offsets == nullptr ? 0 : offsets[chunk] * scale;
+  /// The maximum number of elements of a block in a tile.
+  constexpr size_t stretch() const { return tile_elements * static_cast<size_t>(parts); }
+  /// Most calls have one block or one part, and need no division.
+  constexpr int block_of(int chunk) const {
+    if (parts == 1) return chunk;
+    return parts == chunks ? 0 : chunk / parts;
   }
-  constexpr Piece part(size_t tile, size_t index) const {
-    const size_t most = tile_elements * static_cast<size_t>(chunks);
-    if (tile * most >= count) return {count * element_bytes, 0};
-    const size_t length = lesser(count - tile * most, most);
-    if (chunks == 1) return {tile * most * element_bytes, length * element_bytes};
-    size_t each = divide_up(length, static_cast<size_t>(chunks));
+  constexpr size_t block_length(int block) const {
+    if (!varying) return count;
+    return counts == nullptr ? 0 : counts[block] * scale;
+  }
+  constexpr size_t block_begin(int block) const {
+    if (!varying) return static_cast<size_t>(block) * count;
+    return offsets == nullptr ? 0 : offsets[block] * scale;
+  }
+  /// Part `index` of `length` elements.
+  constexpr ElementRange part(size_t length, size_t index) const {
+    if (parts == 1) return {0, length};
+    size_t each = divide_up(length, static_cast<size_t>(parts));
     const size_t line = kPartAlignment > element_bytes ? kPartAlignment / element_bytes : 1;
     if (const size_t aligned = divide_up(each, line) * line; aligned <= tile_elements) each = aligned;
     const size_t begin = lesser(length, index * each);
-    const size_t end = lesser(length, begin + each);
-    return {(tile * most + begin) * element_bytes, (end - begin) * element_bytes};
+    return {begin, lesser(length, begin + each) - begin};
   }
 };
 

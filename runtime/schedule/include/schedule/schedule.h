@@ -7,6 +7,7 @@
 // bytes for one call. Plain data: any thread once built.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,19 +28,22 @@ struct Shape {
 
 /// The memory that a Step reads or writes. Input and Output are the caller's; Scratch lasts one tile.
 ///
-/// Chunks, n ranks:                        such as         input               output
-///   no buffer holds a block per rank      all_reduce      C parts of the vector, as the algorithm chooses
+/// Blocks, n ranks:                        such as         input               output
+///   no buffer holds a block per rank      all_reduce      1: the vector       1: the vector
 ///   the output does                       all_gather      1: own block        n: one from each rank
 ///   the input does                        reduce_scatter  n: one for each     1: own block
 ///   both do                               all_to_all      n: one for each     n: one from each rank
+/// Each block consists of C parts, as the algorithm chooses: chunk b C + p is part p of block b.
 /// Scratch chunk k is as long as chunk k modulo max(input chunks, output chunks) of the one with more chunks.
 enum class Buffer : uint8_t { None, Input, Output, Scratch };
 
 struct Chunks {
-  int input;
-  int output;
+  int input = 1;
+  int output = 1;
+  int parts = 1;  // of a block: C
+  bool operator==(const Chunks&) const = default;
 };
-/// The table above; `parts` is C, if the kind leaves a choice.
+/// The table above.
 Chunks chunks_of(const Shape& shape, int parts);
 
 struct Ref {
@@ -56,7 +60,14 @@ enum Verb : uint8_t {
   kCopy = 4,     // write the value to the destination
   kSend = 8,     // send the value to every peer of the send set, one slot each
   kFinish = 16,  // the value is complete: apply the final step after the last operand (avg's division)
+  kBefore = 32,  // the Step that it waits for is that of the tile before
 };
+
+/// A chunk of the own Scratch as a member of a receive set from which a Step reduces; the first one of a Step
+/// that moves several chunks. Ranks are not negative.
+constexpr int scratch_operand(int chunk) { return -1 - chunk; }
+constexpr bool is_scratch_operand(int member) { return member < 0; }
+constexpr int chunk_of_operand(int member) { return -1 - member; }
 
 /// One fused move of `count` consecutive chunks:
 ///     value = kReduce ? fold of the receive set : kRecv ? the message of its one peer : source
@@ -65,7 +76,8 @@ enum Verb : uint8_t {
 ///     if kSend: a slot for every peer of the send set = value
 /// A Step runs when all its slots are available (data to receive, room to send) and the Step that it waits
 /// for is done; it takes all of them at once or none. Its length is that of its destination or, if it has
-/// none, of its source. Source and destination may be the same memory, but must not otherwise overlap.
+/// none, of its source. Source and destination may be the same memory, but must not otherwise overlap. A Step
+/// may do nothing but wait.
 ///
 /// What Steps may access: Input is never written. Output is written only at ranks that have a result, and
 /// read only after this rank has written it. A reducing collective reads each rank's own operand only from
@@ -85,6 +97,13 @@ struct Step {
   uint16_t wait_step = 0;
 
   constexpr bool has(Verb verb) const { return (verbs & verb) != 0; }
+  /// Whether, in `tile`, it still waits if the lane that it waits for is to do (lane_tile, lane_step) next.
+  constexpr bool waits(size_t tile, size_t lane_tile, size_t lane_step) const {
+    const size_t before = has(kBefore) ? 1 : 0;
+    if (wait_lane == kNone || tile < before) return false;
+    const size_t needed = tile - before;
+    return lane_tile < needed || (lane_tile == needed && lane_step <= wait_step);
+  }
   constexpr Buffer src() const { return static_cast<Buffer>(buffers & 15); }
   constexpr Buffer dst() const { return static_cast<Buffer>(buffers >> 4); }
   /// Whether its source is an operand, or the data that it moves.
@@ -95,7 +114,8 @@ static_assert(sizeof(Step) == 16);
 /// A Step as builders write it. The verbs follow from the fields that are set: `recv` from several ranks
 /// reduces their messages, from the own rank alone means just the source; `dst` implies a copy, and so on.
 struct Move {
-  std::vector<int> recv = {};  // ranks in the order of combination; the own rank means `src`
+  std::vector<int> recv =
+      {};  // ranks, and scratch_operand()s, in the order of combination; the own rank: `src`
   Ref src = {};
   Ref dst = {};
   std::vector<int> send = {};
@@ -103,6 +123,7 @@ struct Move {
   int count = 1;
   int after_lane = -1;  // wait for this Step of another lane
   int after_step = 0;
+  bool after_tile_before = false;  // for that of the tile before
 };
 
 /// Steps that run in sequence. A connection is named by (peer, port): a lane sends to and receives from its
@@ -115,12 +136,11 @@ struct Lane {
 struct Schedule {
   int nranks = 1;
   int rank = 0;
-  int input_chunks = 1;
-  int output_chunks = 1;
+  Chunks chunks;
   int scratch_chunks = 0;
   int slot_chunks = 1;  // maximum chunks in one slot; the same at all ranks, regardless of their own Steps
   std::vector<Lane> lanes;
-  std::vector<std::vector<uint16_t>> peer_sets;  // interned: equal sets share an index
+  std::vector<std::vector<int>> peer_sets;  // interned: equal sets share an index
 
   /// A Schedule without steps, with the chunks of chunks_of().
   Schedule(const Shape& shape, int rank, int parts = 1, int scratch_chunks = 0);
@@ -128,6 +148,10 @@ struct Schedule {
   /// Appends to a lane, creating it if needed, with its index as port; returns the Step's index.
   int add(int lane, const Move& move);
   int add(const Move& move) { return add(0, move); }
+  /// Whether a member of a receive set is another rank, from which a slot comes.
+  bool is_peer(int member) const { return !is_scratch_operand(member) && member != rank; }
+  /// The index of a peer set, which is added if it is new; Step::kNone if it is empty.
+  uint16_t intern(const std::vector<int>& ranks);
 };
 
 /// Human-readable: "recv 3 + input[2] -> output[2], send 1".
@@ -138,8 +162,9 @@ std::string to_string(const Schedule& schedule);
 
 /// How the caller's buffers overlap in an in-place call.
 struct InPlace {
-  /// The Input chunk that shares memory with this Output chunk at this rank; -1: none.
-  static int input_of_output(const Shape& shape, int rank, int output_chunk);
+  /// The Input chunk that shares memory with this Output chunk at this rank; -1: none. Blocks of `parts`
+  /// chunks.
+  static int input_of_output(const Shape& shape, int rank, int parts, int output_chunk);
 };
 
 }  // namespace rondo

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places that are named before the message is sent: whatever the order in which ranks go on, nothing lands on
+// what a rank still needs.
+#include "catch.h"
+#include "concrete_run.h"
+#include "program.h"
+#include "seed.h"
+#include "shapes.h"
+
+namespace rondo {
+namespace {
+
+/// Programs need connections to be bound to, and use none here.
+class NoConnection final : public Connection {
+ public:
+  NoConnection() : Connection(64) {}
+  std::byte* acquire() override { return nullptr; }
+  void commit(size_t, const Signature&) override {}
+  bool flushed() override { return true; }
+  std::optional<Arrival> peek() override { return std::nullopt; }
+  void release() override {}
+  Status status() const override { return {}; }
+  Awaited awaited(Awaiting) const override { return {}; }
+};
+
+std::vector<Program> bind_all(const Shape& shape, const std::vector<Schedule>& ranks) {
+  static NoConnection none;
+  std::vector<Program> programs;
+  for (const Schedule& schedule : ranks)
+    programs.push_back(
+        Program::bind(shape, schedule, [](int, uint16_t) -> Result<Connection*> { return &none; }).take());
+  return programs;
+}
+
+bool only_copies(const Schedule& schedule, size_t lane, size_t index) {
+  const Step& step = schedule.lanes[lane].steps[index];
+  return step.has(kRecv) && step.has(kCopy) && !step.has(kFinish) &&
+         schedule.peer_sets[step.recv_set].size() == 1;
+}
+
+bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, bool in_place, uint64_t seed,
+                const ConcreteOptions::LandsEarly& lands_early) {
+  return runs_right(shape, ranks,
+                    {.slots = 3, .in_place = in_place, .seed = seed, .lands_early = lands_early});
+}
+
+}  // namespace
+
+TEST_CASE("what may land early may, for every algorithm, shape and order of events") {
+  size_t early = 0;
+  for (const Algorithm& algorithm : algorithms())
+    for (int nranks = 2; nranks <= 6; ++nranks)
+      for (const Shape& shape : supported_shapes(algorithm, nranks)) {
+        const auto ranks = build_all(algorithm, shape);
+        const auto programs = bind_all(shape, ranks);
+        for (const bool in_place : {false, true})
+          for (uint64_t seed = 1; seed <= 4; ++seed) {
+            const auto lands_early = [&](size_t rank, size_t lane, size_t step) {
+              const bool does =
+                  only_copies(ranks[rank], lane, step) && programs[rank].may_land_early(lane, step, in_place);
+              early += does;
+              return does;
+            };
+            INFO(name_of(algorithm) << ", " << to_string(shape) << (in_place ? ", in place" : "") << ", seed "
+                                    << seed);
+            if (!runs_right(shape, ranks, in_place, test::test_seed(seed), lands_early)) FAIL("wrong");
+          }
+      }
+  CHECK(early > 10'000);
+}
+
+TEST_CASE("the blocks of an all-to-all in place may not") {
+  const Algorithm& algorithm = *algorithm_by_name(CollectiveKind::AllToAll, "pairwise").value();
+  const Shape shape{.kind = CollectiveKind::AllToAll, .nranks = 4};
+  const auto ranks = build_all(algorithm, shape);
+  const auto naively = [&](size_t rank, size_t lane, size_t step) {
+    return only_copies(ranks[rank], lane, step);
+  };
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) wrong += !runs_right(shape, ranks, true, seed, naively);
+  CHECK(wrong > 0);
+}
+
+}  // namespace rondo
