@@ -6,12 +6,9 @@
 #include <cstdio>
 
 #include "base/settings.h"
-#include "detect/complete_template.h"
-#include "detect/detect_machine.h"
-#include "formats/machine_file.h"
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
-#include "graph/missing_parts.h"
+#include "this_host/described_host.h"
 #include "topology_handle.h"
 
 namespace {
@@ -35,33 +32,6 @@ const char* kind_name(NodeKind kind) {
     case NodeKind::Network: return "network";
   }
   return "?";
-}
-
-/// A template is completed if it is one of this host.
-Result<Machine> read_machine(const char* path) {
-  RONDO_TRY_ASSIGN(Machine machine, machine_from_file(path));
-  if (missing_parts(machine).empty()) return machine;
-  if (const auto host = detect_machine({}); host.ok()) complete_template(machine, host.value());
-  return machine;
-}
-
-/// The variable that names a description of this host, if one does.
-std::optional<Setting> variable_of_this_host() {
-  for (const Setting which : {Setting::TopoFile, Setting::NcclTopoFile})
-    if (setting(which)) return which;
-  return std::nullopt;
-}
-
-/// Says what the machine lacks.
-Machine with_missing_parts(Machine machine, const char* missing) {
-  for (const std::string& part : missing_parts(machine))
-    machine.repairs.push_back(fmt::format("{}{} {}", machine.source, missing, part));
-  return machine;
-}
-
-Result<Machine> file_machine(const char* path) {
-  RONDO_TRY_ASSIGN(Machine machine, read_machine(path));
-  return with_missing_parts(std::move(machine), ": a template, which has");
 }
 
 constexpr rondo_topology_config_t kDefaults = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
@@ -90,23 +60,29 @@ Status rondo::api::make_topology(rondo_topology_t* topology, std::vector<Machine
                                  const rondo_topology_config_t& config) {
   GraphOptions options;
   if (config.p2p_below_switches >= 0) options.p2p_below_switches = config.p2p_below_switches == 1;
-  std::vector<Machine> hosts;
-  for (const size_t kind : kind_of_host) hosts.push_back(kinds[kind]);
-  RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(hosts, options));
+  RONDO_TRY_ASSIGN(TopologyGraph graph, TopologyGraph::build(kinds, kind_of_host, options));
   *topology = new rondo_topology(std::move(kinds), std::move(graph), options);
   return {};
 }
 
 Result<Machine> rondo::api::described_host(const DetectOptions& options) {
-  const auto variable = variable_of_this_host();
-  auto machine = variable ? file_machine(setting(*variable)->c_str()) : detect_machine(options);
-  if (!machine.ok() && variable)
-    return error(machine.status().code(), "{}: {}", setting_info(*variable).variable,
-                 machine.status().message());
-  RONDO_TRY(machine.status());
+  RONDO_TRY_ASSIGN(Machine machine, rondo::described_host(options));
   if (const auto dump = setting(Setting::NcclTopoDumpFile))
-    RONDO_TRY(write_text(nccl_xml(machine.value()), dump->c_str()));
-  return variable ? machine.take() : with_missing_parts(machine.take(), " has");
+    RONDO_TRY(write_text(nccl_xml(machine), dump->c_str()));
+  return machine;
+}
+
+std::vector<int> rondo::api::link_indices(const rondo_topology& topology, const TopologyGraph& some) {
+  std::vector<int> indices;
+  int index = 0;
+  for (const TopologyLink& link : some.links()) {
+    const auto is_same = [&](const TopologyLink& other) {
+      return other.from == link.from && other.to == link.to && other.cls == link.cls;
+    };
+    while (!is_same(topology.graph.link(index))) ++index;
+    indices.push_back(index++);
+  }
+  return indices;
 }
 
 Result<Machine> rondo::api::machine_of(const rondo_topology& topology) {
@@ -135,7 +111,7 @@ rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,
     *topology = nullptr;
     if (path == nullptr) return api::null_argument("path");
     RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
-    return make(topology, file_machine(path), known);
+    return make(topology, described_machine(path), known);
   });
 }
 
@@ -239,10 +215,7 @@ rondo_status_t rondo_topology_path(rondo_topology_t topology, int from, int to, 
       return error(Code::InvalidArgument, "from is {}, which is {}: expected a GPU", from,
                    topology->graph.node(from).name);
     const std::lock_guard lock(topology->mutex);
-    auto paths = topology->paths.find(from);
-    if (paths == topology->paths.end())
-      paths = topology->paths.emplace(from, Paths::summaries(topology->graph, from)).first;
-    const PathSummary best = paths->second[static_cast<size_t>(to)];
+    const PathSummary best = topology->paths.between(topology->graph, from, to);
     path->path_class = path_class_name(best.cls).data();
     path->bandwidth = best.hops > 0 ? gigabytes(best.kBps) : 0;
     path->hops = best.hops;
@@ -271,12 +244,15 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     const TopologyGraph& graph = topology->graph;
     if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
     const std::lock_guard lock(topology->mutex);
-    const auto key = std::tuple(*kind, root, all_links != 0);
-    auto known = topology->limits.find(key);
+    auto known = topology->limits.find({*kind, root, all_links != 0});
     if (known == topology->limits.end()) {
       const TopologyGraph links = api::usual_links(*topology, all_links);
-      RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
-      known = topology->limits.emplace(key, std::move(bound)).first;
+      const bool all = links.links().size() == graph.links().size();
+      known = topology->limits.find({*kind, root, all});
+      if (known == topology->limits.end()) {
+        RONDO_TRY_ASSIGN(BandwidthBound bound, bandwidth_bound(links, graph.gpus(), *kind, root));
+        known = topology->limits.emplace(std::tuple(*kind, root, all), std::move(bound)).first;
+      }
     }
     const BandwidthBound& bound = known->second;
     limit->bandwidth = gigabytes(bound.bus);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -28,10 +29,11 @@ struct FoundPlan {
   std::vector<rondo_topology_plan_hop_t> hops;
 };
 
-/// Rings, and the nodes of each.
+/// Rings, the nodes of each, and the links that they cross, when first needed.
 struct FoundRings {
   RingPlan plan;
   std::vector<std::vector<int>> nodes;
+  std::optional<std::vector<rondo_topology_ring_hop_t>> hops = {};
 };
 
 /// A graph of NCCL's on the machine.
@@ -57,10 +59,10 @@ struct rondo_topology {
   std::vector<rondo::Machine> kinds;  // of hosts: equal ones have one description
   rondo::TopologyGraph graph;
   rondo::GraphOptions options;
-  std::mutex mutex;                                      // guards what follows
-  std::map<int, std::vector<rondo::PathSummary>> paths;  // by GPU, when first needed
+  std::mutex mutex;  // guards what follows
+  rondo::PathTable paths;
+  // By whether they are of all links; limits only if these are not the usual ones anyway.
   std::map<std::tuple<rondo::CollectiveKind, int, bool>, rondo::BandwidthBound> limits;
-  // By whether they are of all links:
   std::map<bool, rondo::api::FoundPlan> plans;
   std::map<bool, rondo::api::FoundRings> rings;
   std::vector<std::unique_ptr<const rondo::api::EvaluatedGraph>> graphs;  // in the order of being read
@@ -98,6 +100,10 @@ Status check_struct(const char* name, const Struct* given) {
 inline TopologyGraph usual_links(const rondo_topology& topology, int all_links) {
   return all_links != 0 ? topology.graph : fabric_or_all(topology.graph, topology.graph.gpus());
 }
+
+/// The index among the topology's links of each link of `some`, the same graph with the links of some
+/// classes.
+std::vector<int> link_indices(const rondo_topology& topology, const TopologyGraph& some);
 
 /// The description that all hosts share, with the settings of the topology; Unsupported if they differ.
 Result<Machine> machine_of(const rondo_topology& topology);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API's plans for topologies: what was found, the links that its trees cross, and stars.
+// The C API's plans for topologies: what was found, the links that its trees cross, trees over hosts, and
+// stars.
+#include <numeric>
+
 #include "limit/bound.h"
+#include "search/double_tree.h"
 #include "search/find_forest.h"
 #include "search/stars.h"
 #include "topology_handle.h"
@@ -12,20 +16,6 @@ using api::check_struct;
 using api::check_topology;
 using api::guarded;
 
-/// The index in `graph` of each link of `some`, the same graph with the links of some classes.
-std::vector<int> indices_in(const TopologyGraph& graph, const TopologyGraph& some) {
-  std::vector<int> indices;
-  int index = 0;
-  for (const TopologyLink& link : some.links()) {
-    const auto is_same = [&](const TopologyLink& other) {
-      return other.from == link.from && other.to == link.to && other.cls == link.cls;
-    };
-    while (!is_same(graph.link(index))) ++index;
-    indices.push_back(index++);
-  }
-  return indices;
-}
-
 void add_hops(const Forest& forest, const Tree& tree, const TreeEdge& edge, const std::vector<int>& links,
               int tree_index, std::vector<rondo_topology_plan_hop_t>& hops) {
   // What a unit of weight carries: 1 / scale.
@@ -33,8 +23,7 @@ void add_hops(const Forest& forest, const Tree& tree, const TreeEdge& edge, cons
   const auto node_of = [&](int rank) { return forest.gpus[static_cast<size_t>(rank)]; };
   for (const GpuRoute& route : edge.routes)
     for (const Hop& side_by_side : route.hops) {
-      int64_t shares = 0;
-      for (const LinkShare& share : side_by_side) shares += share.share;
+      const int64_t shares = sum_of_shares(side_by_side);
       for (const LinkShare& share : side_by_side) {
         const double part = static_cast<double>(share.share) / static_cast<double>(shares);
         rondo_topology_plan_hop_t hop = {};
@@ -59,7 +48,7 @@ Result<const api::FoundPlan*> found_plan(rondo_topology& topology, bool all_link
   if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
   const TopologyGraph some = api::usual_links(topology, all_links ? 1 : 0);
   RONDO_TRY_ASSIGN(Forest forest, find_forest(some, graph.gpus()));
-  const std::vector<int> links = indices_in(graph, some);
+  const std::vector<int> links = api::link_indices(topology, some);
   api::FoundPlan& plan = topology.plans[all_links];
   plan.forest = std::move(forest);
   int index = 0;
@@ -100,6 +89,22 @@ rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int all_links,
     *hop = exists ? found->hops[static_cast<size_t>(index)]
                   : rondo_topology_plan_hop_t{size, -1, 0, -1, -1, -1, 0, -1, 0};
     hop->size = size;
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_host_place(rondo_topology_t topology, int host,
+                                         rondo_topology_host_place_t* place) {
+  return guarded("rondo_topology_host_place", nullptr, [&]() -> Status {
+    RONDO_TRY(check_topology(topology));
+    RONDO_TRY(check_struct("place", place));
+    const auto hosts = static_cast<size_t>(topology->graph.hosts());
+    RONDO_TRY(api::check_index("host", host, hosts));
+    std::vector<int> order(hosts);
+    std::iota(order.begin(), order.end(), 0);
+    const DoubleTree trees = double_tree(order);
+    for (size_t tree = 0; tree != trees.parents.size(); ++tree)
+      place->parents[tree] = trees.parents[tree][static_cast<size_t>(host)];
     return {};
   });
 }

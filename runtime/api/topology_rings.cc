@@ -6,6 +6,7 @@
 #include "formats/nccl_graph.h"
 #include "search/equal_channels.h"
 #include "search/find_rings.h"
+#include "search/ring_legs.h"
 #include "search/ring_load.h"
 #include "search/stars.h"
 #include "topology_handle.h"
@@ -39,7 +40,7 @@ std::vector<int> nodes_of(const TopologyGraph& graph, const RingPlan& plan, cons
 }
 
 /// The caller holds the mutex.
-Result<const api::FoundRings*> rings_of(rondo_topology& topology, int all_links) {
+Result<api::FoundRings*> rings_of(rondo_topology& topology, int all_links) {
   const auto known = topology.rings.find(all_links != 0);
   if (known != topology.rings.end()) return &known->second;
   RONDO_TRY(check_has_gpus(topology));
@@ -50,6 +51,35 @@ Result<const api::FoundRings*> rings_of(rondo_topology& topology, int all_links)
   const auto added =
       topology.rings.emplace(all_links != 0, api::FoundRings{std::move(plan), std::move(nodes)});
   return &added.first->second;
+}
+
+void add_hops(const RingLeg& leg, int channel, int64_t kBps, const std::vector<int>& links,
+              std::vector<rondo_topology_ring_hop_t>& hops) {
+  for (const Hop& side_by_side : leg.hops) {
+    const int64_t shares = sum_of_shares(side_by_side);
+    for (const LinkShare& share : side_by_side) {
+      const double part = static_cast<double>(share.share) / static_cast<double>(shares);
+      hops.push_back({sizeof(rondo_topology_ring_hop_t), channel, leg.from, leg.to,
+                      links[static_cast<size_t>(share.link)], api::gigabytes(kBps) * part});
+    }
+  }
+}
+
+/// The caller holds the mutex.
+Result<const std::vector<rondo_topology_ring_hop_t>*> hops_of(rondo_topology& topology, int all_links) {
+  RONDO_TRY_ASSIGN(api::FoundRings* const found, rings_of(topology, all_links));
+  if (found->hops) return &*found->hops;
+  const TopologyGraph some = api::usual_links(topology, all_links);
+  const std::vector<int> links = api::link_indices(topology, some);
+  const RingLegs legs(some, found->plan.gpus);
+  std::vector<rondo_topology_ring_hop_t> hops;
+  int index = 0;
+  for (const RingChannel& channel : found->plan.channels) {
+    RONDO_TRY_ASSIGN(const std::vector<RingLeg> of_channel, legs.of(channel));
+    for (const RingLeg& leg : of_channel) add_hops(leg, index, channel.kBps, links, hops);
+    ++index;
+  }
+  return &found->hops.emplace(std::move(hops));
 }
 
 std::string describe_busiest(const TopologyGraph& graph, const RingLoad& load) {
@@ -116,7 +146,7 @@ rondo_status_t rondo_topology_rings(rondo_topology_t topology, int all_links, ro
     RONDO_TRY(api::check_topology(topology));
     RONDO_TRY(api::check_struct("rings", rings));
     const std::lock_guard lock(topology->mutex);
-    RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
+    RONDO_TRY_ASSIGN(const api::FoundRings* const found, rings_of(*topology, all_links));
     rings->bandwidth = api::gigabytes(found->plan.bus_kBps);
     rings->ceiling = api::gigabytes(found->plan.bound_kBps);
     rings->channels = static_cast<int>(found->plan.channels.size());
@@ -131,12 +161,27 @@ rondo_status_t rondo_topology_ring(rondo_topology_t topology, int all_links, int
     RONDO_TRY(api::check_topology(topology));
     RONDO_TRY(api::check_struct("ring", ring));
     const std::lock_guard lock(topology->mutex);
-    RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
+    RONDO_TRY_ASSIGN(const api::FoundRings* const found, rings_of(*topology, all_links));
     RONDO_TRY(api::check_index("index", index, found->nodes.size()));
     const std::vector<int>& nodes = found->nodes[static_cast<size_t>(index)];
     ring->bandwidth = api::gigabytes(found->plan.channels[static_cast<size_t>(index)].kBps);
     ring->nodes = nodes.data();
     ring->length = static_cast<int>(nodes.size());
+    return {};
+  });
+}
+
+rondo_status_t rondo_topology_ring_hop(rondo_topology_t topology, int all_links, int index,
+                                       rondo_topology_ring_hop_t* hop) {
+  return guarded("rondo_topology_ring_hop", nullptr, [&]() -> Status {
+    RONDO_TRY(api::check_topology(topology));
+    RONDO_TRY(api::check_struct("hop", hop));
+    const std::lock_guard lock(topology->mutex);
+    RONDO_TRY_ASSIGN(const std::vector<rondo_topology_ring_hop_t>* const hops, hops_of(*topology, all_links));
+    const size_t size = hop->size;
+    const bool exists = index >= 0 && static_cast<size_t>(index) < hops->size();
+    *hop = exists ? (*hops)[static_cast<size_t>(index)] : rondo_topology_ring_hop_t{size, -1, -1, -1, -1, 0};
+    hop->size = size;
     return {};
   });
 }
@@ -148,7 +193,7 @@ rondo_status_t rondo_topology_save_graph(rondo_topology_t topology, int all_link
     std::vector<RingChannel> channels;
     {
       const std::lock_guard lock(topology->mutex);
-      RONDO_TRY_ASSIGN(const api::FoundRings* found, rings_of(*topology, all_links));
+      RONDO_TRY_ASSIGN(const api::FoundRings* const found, rings_of(*topology, all_links));
       channels = found->plan.channels;
     }
     const TopologyGraph links = api::usual_links(*topology, all_links);

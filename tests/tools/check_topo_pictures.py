@@ -12,10 +12,10 @@ import re
 import unittest
 import xml.etree.ElementTree
 
-from topo_command import DATA, SOURCE, known, output
+from topo_command import DATA, SOURCE, known, output, topo
 
 SVG = "{http://www.w3.org/2000/svg}"
-TITLE = re.compile(r"tree (\d+): (.+) to (.+), [\d.]+ GB/s")
+TITLE = re.compile(r"(tree \d+|channel \d+): (.+) to (.+), ([\d.]+) GB/s")
 CLOSEST = 3  # pixels between the ends of two lines
 
 printed = functools.cache(output)  # a machine's plans are found once, not by each test
@@ -33,7 +33,7 @@ def boxes(svg):
 
 
 class Line:
-    """A line of a plan's picture, as points; and what its title says."""
+    """A line of a picture of trees or rings, as points; and what its title says."""
 
     def __init__(self, path):
         x = y = None
@@ -43,7 +43,8 @@ class Line:
             x, y = (numbers[0], y) if command == "H" else (x, numbers[0]) if command == "V" else numbers[-2:]
             self.points.append((x, y))
         title = path.find(SVG + "title")
-        self.tree, self.start, self.end = TITLE.fullmatch(title.text).groups() if title is not None else [None] * 3
+        self.flow, self.start, self.end, self.bandwidth = (
+            TITLE.fullmatch(title.text).groups() if title is not None else [None] * 4)
 
     def horizontals(self):
         """Height, left and right of each, without the rounded corners."""
@@ -53,6 +54,15 @@ class Line:
 def lines(svg):
     found = [Line(path) for path in xml.etree.ElementTree.fromstring(svg).findall(SVG + "path")]
     assert found, svg
+    return found
+
+
+def by_flow(svg):
+    """The lines of each tree or ring, by its name."""
+    found = {}
+    for line in lines(svg):
+        if line.flow is not None:
+            found.setdefault(line.flow, []).append(line)
     return found
 
 
@@ -97,12 +107,20 @@ class Pictures(unittest.TestCase):
             for root in {0, count - 1} if count > 1 else ():
                 yield machine, root, printed(*machine, "--svg", "--plan", "--root", str(root))
 
+    def rings(self):
+        """Machine, and the picture of its rings."""
+        for machine in machines():
+            if gpus(machine) > 1:
+                yield machine, printed(*machine, "--svg", "--rings")
+
+    def coloured(self):
+        """Machine, and each picture of trees or rings."""
+        yield from ((machine, svg) for machine, _, svg in self.plans())
+        yield from self.rings()
+
     def test_trees_reach_every_gpu(self):
         for machine, root, svg in self.plans():
-            trees = {}
-            for line in lines(svg):
-                if line.tree is not None:
-                    trees.setdefault(line.tree, []).append(line)
+            trees = by_flow(svg)
             self.assertTrue(trees, machine)
             for tree in trees.values():
                 starts = {line.start for line in tree}
@@ -113,11 +131,43 @@ class Pictures(unittest.TestCase):
                 reached = [node for node in reached if re.fullmatch(r"gpu\d+", node)]
                 self.assertEqual(len(reached), gpus(machine), machine)
             share = r"(?:all|\d of \d parts)"
-            legend = re.findall(rf"tree (\d+): {share} of gpu\d+'s block, [\d.]+ GB/s, depth \d+</text>", svg)
+            legend = re.findall(rf"(tree \d+): {share} of gpu\d+'s block, [\d.]+ GB/s, depth \d+</text>", svg)
             self.assertEqual(set(legend), set(trees), machine)
 
-    def test_lines_of_plans_do_not_cover_one_another(self):
-        for machine, _, svg in self.plans():
+    def test_rings_lead_from_each_gpu_to_the_next(self):
+        for machine, svg in self.rings():
+            rings = by_flow(svg)
+            legend = re.findall(r">(channel \d+): ([\d ]+), ([\d.]+) GB/s</text>", svg)
+            self.assertEqual({name for name, _, _ in legend}, set(rings), machine)
+            for name, order, speed in legend:
+                order = order.split()
+                self.assertEqual({f"gpu{number}" for number in order},
+                                 {text for text, _, _ in boxes(svg) if re.fullmatch(r"gpu\d+", text)}, machine)
+                for start, end in zip(order, order[1:] + order[:1]):
+                    reached = {f"gpu{start}"}
+                    for _ in rings[name]:
+                        reached |= {line.end for line in rings[name] if line.start in reached}
+                    self.assertIn(f"gpu{end}", reached, machine)
+                for number in order:
+                    sent = sum(float(line.bandwidth) for line in rings[name] if line.start == f"gpu{number}")
+                    self.assertGreaterEqual(sent, float(speed) - 0.1 * len(rings[name]), machine)
+
+    def test_rings_of_a_dgx_1v_have_a_line_for_each_of_their_hops(self):
+        svg = output("--machine", "dgx-1v", "--svg", "--rings")
+        self.assertIn(">dgx-1v: 4 rings at 120.0 GB/s</text>", svg)
+        rings = by_flow(svg)
+        hops = [(line.start, line.end, line.bandwidth) for line in rings["channel 0"]]
+        order = [f"gpu{number}" for number in (0, 3, 2, 1, 5, 6, 7, 4)]
+        self.assertEqual(sorted(hops), sorted(zip(order, order[1:] + order[:1], ["40.0"] * 8)))
+        self.assertEqual(sum(len(ring) for ring in rings.values()), 4 * 8)
+        colours = re.findall(r'<line [^>]*stroke="(#\w+)" stroke-width="3"', svg)
+        self.assertEqual(len(set(colours)), 4)
+        for colour in colours:
+            self.assertEqual(len(re.findall(rf'<path d="[^"]*" stroke="{colour}"', svg)), 8)
+        self.assertIn(", crossed by no ring</text>", svg)
+
+    def test_lines_in_colours_do_not_cover_one_another(self):
+        for machine, svg in self.coloured():
             found = lines(svg)
             ends = sorted(end for line in found for end in (line.points[0], line.points[-1]))
             for a, b in itertools.pairwise(sorted(ends, key=lambda end: (end[1], end[0]))):
@@ -126,8 +176,8 @@ class Pictures(unittest.TestCase):
             for a, b in itertools.pairwise(runs):
                 self.assertTrue(a[0] != b[0] or a[2] < b[1], f"{machine}: {a} covers {b}")
 
-    def test_lines_of_plans_end_at_boxes_and_cross_none_in_their_row(self):
-        for machine, _, svg in self.plans():
+    def test_lines_in_colours_end_at_boxes_and_cross_none_in_their_row(self):
+        for machine, svg in self.coloured():
             edges = list(boxes(svg).values())
             for line in lines(svg):
                 for x, y in (line.points[0], line.points[-1]):
@@ -141,8 +191,8 @@ class Pictures(unittest.TestCase):
         for machine, links in (("dgx-1v", 16 + 12 + 4 + 1), ("pcie-8gpu", 10 + 2 + 1), ("hgx-h100", 8 + 16 + 4 + 1)):
             svg = output("--machine", machine, "--svg", "--plan")
             found = lines(svg)
-            pale = [line for line in found if line.tree is None]
-            crossed = {frozenset((line.start, line.end)) for line in found if line.tree is not None}
+            pale = [line for line in found if line.flow is None]
+            crossed = {frozenset((line.start, line.end)) for line in found if line.flow is not None}
             self.assertEqual(len(pale) + len(crossed), links, machine)
             self.assertIn("crossed by no tree of gpu0", svg)
 
@@ -150,13 +200,39 @@ class Pictures(unittest.TestCase):
         with open(os.path.join(SOURCE, "docs", "dgx_1v_plan.svg"), encoding="utf-8") as file:
             self.assertEqual(file.read(), output("--machine", "dgx-1v", "--svg", "--plan"))
 
-    def test_dot_has_an_edge_for_each_link_of_a_tree(self):
+    def test_dot_has_an_edge_for_each_link_of_a_tree_or_ring(self):
         for machine in (["--machine", "dgx-1v"], ["--machine", "hgx-h100", "--hosts", "2"]):
-            graph = printed(*machine, "--dot", "--plan")
-            trees = set(re.findall(r'dir=forward, tooltip="tree (\d+): ', graph))
-            self.assertEqual(trees, set(str(tree) for tree in range(1, len(trees) + 1)))
-            self.assertIn(f'label="{len(trees)} tree', graph)
-            self.assertIn('color="#bdbdbd"', graph)
+            for option, flow, what in (("--plan", "tree", "tree"), ("--rings", "channel", "ring")):
+                graph = printed(*machine, "--dot", option)
+                flows = set(re.findall(rf'dir=forward, tooltip="({flow} \d+)"', graph))
+                self.assertIn(f"label=<{len(flows)} {what}", graph)
+                legend = re.findall(rf'<font color="(#\w+)">({flow} \d+): .*</font>', graph)
+                self.assertEqual({name for _, name in legend}, flows)
+                for colour, name in legend:
+                    self.assertIn(f'color="{colour}", dir=forward, tooltip="{name}"', graph)
+                self.assertIn('color="#bdbdbd"', graph)
+
+    def test_a_ring_between_hosts_crosses_the_network(self):
+        graph = printed("--machine", "hgx-h100", "--hosts", "2", "--dot", "--rings")
+        nodes = dict(re.findall(r'(?m)^  (n\d+) \[label="(.*)"\];$', graph))
+        edges = re.findall(r'(?m)^  (n\d+) -- (n\d+) .*dir=forward, tooltip="channel 0"', graph)
+        hops = {(nodes[start], nodes[end]) for start, end in edges}
+        leaves, enters = re.search(r"channel 0: .*?\((host0/nic \w+), (host1/nic \w+)\)", graph).groups()
+        networks = {end for start, end in hops if start == leaves and "network" in end}
+        self.assertEqual(len(networks), 1)
+        self.assertIn((networks.pop(), enters), hops)
+
+    def test_options_of_pictures_that_make_no_sense_are_refused(self):
+        for arguments, text in (
+                (["--machine", "dgx-2", "--plan"], "--plan: it needs --svg or --dot"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--root", "16"], "--root is 16: expected 0 to 15"),
+                (["--machine", "dgx-2", "--svg", "--root", "1"], "--plan"),
+                (["--machine", "dgx-2", "--svg", "--plan", "--hosts", "2"], "pictures in colours have one host"),
+                (["--machine", "dgx-2", "--rings"], "--rings: it needs --svg or --dot"),
+                (["--machine", "dgx-2", "--svg", "--rings", "--plan"], "--plan excludes --rings")):
+            result = topo(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn(text, result.stderr, arguments)
 
 
 if __name__ == "__main__":

@@ -283,31 +283,90 @@ TEST_CASE("what is not a forest of the graph is named") {
   }
 }
 
+namespace {
+
+/// GPUs below NVSwitches, each with up to `max_width` links to and from each switch; a way to a switch is
+/// missing with that chance, and so is, if it is `one_way`, each way back. Every GPU has one of each.
+struct BrokenSwitches {
+  int gpus = 72;
+  int switches = 18;
+  int missing_percent = 0;
+  int max_width = 1;
+  bool one_way = false;
+};
+
+TopologyGraph below_nvswitches(const BrokenSwitches& shape, RandomChoices& random) {
+  std::vector<TopologyNode> nodes;
+  std::vector<TopologyLink> links;
+  for (int dev = 0; dev != shape.gpus; ++dev) nodes.push_back(gpu_node(dev));
+  for (int i = 0; i != shape.switches; ++i) {
+    nodes.push_back(other_node(NodeKind::NvSwitch, "nvswitch" + std::to_string(i)));
+    for (int dev = 0; dev != shape.gpus; ++dev) {
+      const bool is_kept = dev % shape.switches == i && shape.missing_percent >= 20;
+      const bool up = is_kept || !random.chance(shape.missing_percent);
+      const bool down = is_kept || (shape.one_way ? !random.chance(shape.missing_percent) : up);
+      const int width = random.between(1, shape.max_width);
+      const int64_t kBps = width * int64_t{40'100'000};
+      if (up) links.push_back({dev, shape.gpus + i, LinkClass::NvLink, width, kBps});
+      if (down) links.push_back({shape.gpus + i, dev, LinkClass::NvLink, width, kBps});
+    }
+  }
+  return {std::move(nodes), std::move(links)};
+}
+
+}  // namespace
+
 TEST_CASE(
     "72 GPUs below 18 NVSwitches send straight to each other at 99.9% of the bound, links missing or not") {
   RandomChoices random(test_seed(6));
   for (const int missing_percent : {0, 1, 5, 30}) {
     CAPTURE(missing_percent);
-    constexpr int kGpus = 72, kSwitches = 18;
-    std::vector<TopologyNode> nodes;
-    std::vector<TopologyLink> links;
-    for (int dev = 0; dev != kGpus; ++dev) nodes.push_back(gpu_node(dev));
-    for (int i = 0; i != kSwitches; ++i) {
-      nodes.push_back(other_node(NodeKind::NvSwitch, "nvswitch" + std::to_string(i)));
-      for (int dev = 0; dev != kGpus; ++dev) {
-        if (random.chance(missing_percent)) continue;
-        const int width = missing_percent == 30 ? random.between(1, 3) : 1;
-        links.push_back({dev, kGpus + i, LinkClass::NvLink, width, width * int64_t{40'100'000}});
-        links.push_back({kGpus + i, dev, LinkClass::NvLink, width, width * int64_t{40'100'000}});
-      }
-    }
-    const TopologyGraph graph(std::move(nodes), std::move(links));
+    const int max_width = missing_percent == 30 ? 3 : 1;
+    const TopologyGraph graph =
+        below_nvswitches({.missing_percent = missing_percent, .max_width = max_width}, random);
     const Forest forest = forest_of(graph, {.max_flows = 1000, .max_time = std::chrono::minutes(5)});
     CHECK(forest.depth() == 1);
     CHECK_FALSE(forest.stopped);
     const auto bound = bandwidth_bound(graph, graph.gpus(), CollectiveKind::AllGather);
     CHECK(reaches(forest.bus_kBps, bound.value().ceiling, 999));
   }
+}
+
+TEST_CASE("GPUs without an NVSwitch in common, or with narrow ways, exchange by others at 95% of the bound") {
+  RandomChoices random(test_seed(7));
+  bool some_by_others = false;
+  for (const int gpus : {40, 72})
+    for (const int switches : {2, 9})
+      for (const int missing_percent : {20, 40, 60})
+        for (const bool one_way : {false, true}) {
+          CAPTURE(gpus, switches, missing_percent, one_way);
+          const TopologyGraph graph = below_nvswitches({.gpus = gpus,
+                                                        .switches = switches,
+                                                        .missing_percent = missing_percent,
+                                                        .max_width = 2,
+                                                        .one_way = one_way},
+                                                       random);
+          const auto bound = bandwidth_bound(graph, graph.gpus(), CollectiveKind::AllGather);
+          if (bound.value().ceiling == 0) continue;  // some do not reach others at all
+          const Forest forest = forest_of(graph, {.max_flows = 0, .max_time = std::chrono::minutes(5)});
+          some_by_others |= forest.depth() > 1;
+          CHECK(reaches(forest.bus_kBps, bound.value().ceiling, 950));
+        }
+  CHECK(some_by_others);
+}
+
+TEST_CASE(
+    "few GPUs with uneven links to NVSwitches get plans close to the bound, of shares that are no parts") {
+  RandomChoices random(test_seed(8));
+  for (const int gpus : {9, 16})
+    for (int i = 0; i != 5; ++i) {
+      CAPTURE(gpus, i);
+      const TopologyGraph graph =
+          below_nvswitches({.gpus = gpus, .switches = 8 + i, .missing_percent = i, .max_width = 3}, random);
+      const Forest forest = forest_of(graph, {.max_time = std::chrono::minutes(5)});
+      const auto bound = bandwidth_bound(graph, graph.gpus(), CollectiveKind::AllGather);
+      CHECK(reaches(forest.bus_kBps, bound.value().ceiling, 995));
+    }
 }
 
 TEST_CASE("of many GPUs below an NVSwitch each sends straight to each, and of too many there is no plan") {

@@ -243,3 +243,21 @@ TEST_CASE("a description of more GPUs than any machine has is refused") {
   CHECK(deep.status().message() ==
         "box.xml: 100 GPUs among 8101 devices: expected at most 800000 paths from a GPU");
 }
+
+TEST_CASE("hosts that together have too many links, or paths from GPUs, are refused") {
+  std::vector<PciDevice> devices;
+  for (int i = 0; i != 1500; ++i)
+    devices.push_back(i < 16 ? gpu(i, fmt::format("{:04x}:00:00.0", i))
+                             : nic(fmt::format("nic{}", i), fmt::format("{:04x}:00:00.0", i), 100'000));
+  const Machine host = machine({devices});
+  const auto refusal = [&](size_t hosts) {
+    return TopologyGraph::build(std::span(&host, 1), std::vector<size_t>(hosts), {}).status().message();
+  };
+  CHECK(refusal(8) == "");
+  CHECK(refusal(64) == "box.xml: 9 hosts have 53712 links: expected at most 50000");
+  devices.erase(devices.begin() + 600, devices.end());
+  for (int i = 16; i != 80; ++i) devices[static_cast<size_t>(i)] = gpu(i, fmt::format("{:04x}:00:00.0", i));
+  const Machine many = machine({devices});
+  CHECK(TopologyGraph::build(std::span(&many, 1), std::vector<size_t>(12), {}).status().message() ==
+        "box.xml: 11 hosts have 880 GPUs among 6612 devices: expected at most 5000000 paths from a GPU");
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings of graphs made by hand, what their evaluation refuses, channels of equal speed, and double trees.
 #include <bit>
+#include <chrono>
 #include <numeric>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "ring_checks.h"
 #include "search/double_tree.h"
 #include "search/equal_channels.h"
+#include "search/find_forest.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -130,7 +132,44 @@ TEST_CASE("rings over thousands of links are found in little memory") {
   for (int i = 0; i != 2000; ++i) nodes.push_back(other_node(NodeKind::Nic, fmt::format("nic {}", i)));
   const TopologyGraph many_nics(std::move(nodes), {equal.links().begin(), equal.links().end()});
   CHECK(find_rings(many_nics, many_nics.gpus()).status().message() ==
-        "rings are searched for among up to 120000 paths from GPUs; 64 GPUs have 132096");
+        "rings are searched for among up to 90000 paths from GPUs; 64 GPUs have 132096");
+}
+
+TEST_CASE("hosts of which each has thousands of NICs have rings at once, or too many ways out") {
+  const auto hosts_with = [](int gpus, int nics) {
+    std::vector<TopologyNode> nodes{other_node(NodeKind::Network, "network")};
+    std::vector<TopologyLink> links;
+    const auto join = [&](int a, int b, LinkClass cls, int64_t kBps) {
+      links.push_back({a, b, cls, 1, kBps});
+      links.push_back({b, a, cls, 1, kBps});
+    };
+    for (int host = 0; host != 2; ++host) {
+      const auto numa = static_cast<int>(nodes.size());
+      nodes.push_back(other_node(NodeKind::Numa, fmt::format("numa{}", host), host));
+      for (int i = 0; i != gpus + nics; ++i) {
+        const auto device = static_cast<int>(nodes.size());
+        nodes.push_back(i < gpus ? gpu_node(i, host)
+                                 : other_node(NodeKind::Nic, fmt::format("nic{}", i), host));
+        join(device, numa, LinkClass::Pcie, 24'000'000);
+        if (i >= gpus) join(device, 0, LinkClass::Network, 25'000'000);
+      }
+    }
+    return TopologyGraph(std::move(nodes), std::move(links));
+  };
+  const TopologyGraph graph = hosts_with(8, 2000);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(rings_of(graph).bus_kBps == 24'000'000);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));  // also under sanitizers
+  const TopologyGraph more = hosts_with(8, 4001);
+  CHECK(find_rings(more, more.gpus()).status().message() ==
+        "rings between hosts are searched for among up to 32000 paths from GPUs to NICs; 8 GPUs and 4001 "
+        "NICs have 32008");
+  // The plan would spread each tree over all NICs.
+  const CountedMemory memory;
+  const auto plan = find_forest(more, more.gpus());
+  REQUIRE(plan.ok());
+  CHECK(plan.value().stopped);
+  CHECK(memory.peak_bytes() < size_t{64} << 20);
 }
 
 TEST_CASE("rings need two GPUs that reach one another") {

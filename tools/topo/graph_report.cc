@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rondo::topo {
 namespace {
 
@@ -30,17 +32,20 @@ std::string channels_text(int channels) {
 
 }  // namespace
 
+std::string channel_text(const MachineView& machine, rondo_topology_t topology, int channel) {
+  rondo_topology_ring_t ring = {};
+  ring.size = sizeof(ring);
+  require(rondo_topology_ring(topology, 0, channel, &ring));
+  return fmt::format("channel {}: {}, {} GB/s", channel, order_text(machine, ring),
+                     gigabytes(ring.bandwidth));
+}
+
 std::string ring_table(const MachineView& machine, rondo_topology_t topology) {
   rondo_topology_rings_t rings = {};
   rings.size = sizeof(rings);
   require(rondo_topology_rings(topology, 0, &rings));
   std::string text;
-  for (int i = 0; i != rings.channels; ++i) {
-    rondo_topology_ring_t ring = {};
-    ring.size = sizeof(ring);
-    require(rondo_topology_ring(topology, 0, i, &ring));
-    text += fmt::format("channel {}: {}, {} GB/s\n", i, order_text(machine, ring), gigabytes(ring.bandwidth));
-  }
+  for (int i = 0; i != rings.channels; ++i) text += channel_text(machine, topology, i) + "\n";
   rondo_topology_limit_t limit = {};
   limit.size = sizeof(limit);
   require(rondo_topology_limit(topology, "all_gather", 0, 0, &limit));
@@ -48,6 +53,24 @@ std::string ring_table(const MachineView& machine, rondo_topology_t topology) {
                       rings.optimal != 0 ? "" : " (faster ones may exist)");
   text += fmt::format("limit of rings: {} GB/s; of any plan for all_gather: {} GB/s\n",
                       gigabytes(rings.ceiling), gigabytes(limit.ceiling));
+  return text;
+}
+
+std::string host_trees(const MachineView& machine, rondo_topology_t topology) {
+  const int hosts = std::ranges::max(machine.nodes, {}, &ViewedNode::host).host + 1;
+  if (hosts < 2) return "";
+  std::string text = "two trees over the hosts, each for half of a vector:\n";
+  for (int host = 0; host != hosts; ++host) {
+    rondo_topology_host_place_t place = {};
+    place.size = sizeof(place);
+    require(rondo_topology_host_place(topology, host, &place));
+    const auto in = [&](int tree) {
+      const int parent = place.parents[tree];
+      return parent < 0 ? fmt::format("root of tree {}", tree)
+                        : fmt::format("below host{} in tree {}", parent, tree);
+    };
+    text += fmt::format("host{}: {}, {}\n", host, in(0), in(1));
+  }
   return text;
 }
 

@@ -31,7 +31,7 @@ struct TopoOptions {
   std::vector<std::string> diff, limits;
   bool is_limits = false;
   bool job = false, list = false, paths = false, dot = false, svg = false, limit = false, doctor = false,
-       plan = false;
+       plan = false, rings = false;
   bool graph = false;
   int hosts = 1, root = 0;
   bool no_p2p = false;
@@ -77,7 +77,8 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->type_name("NAME...")
       ->expected(0, kMaxNames)
       ->excludes(doctor, "--diff");
-  app.add_flag("--graph", options.graph, "the fastest rings, and the limits beside them");
+  app.add_flag("--graph", options.graph,
+               "the fastest rings and the limits beside them; for several hosts, also two trees over them");
   app.add_option("--graph-save", options.graph_save,
                  "write these rings as NCCL's graph XML (NCCL_GRAPH_FILE); -: to standard output");
   app.add_option("--graph-load", options.graph_load,
@@ -88,6 +89,8 @@ void declare(CLI::App& app, TopoOptions& options) {
       app.add_flag("--plan", options.plan, "with --svg or --dot: the trees of a GPU in the plan, in colours");
   app.add_option("--root", options.root, "with --plan: the number of that GPU among all GPUs (0)")
       ->needs(plan);
+  app.add_flag("--rings", options.rings, "with --svg or --dot: the fastest rings, in colours")
+      ->excludes(plan);
   app.add_option("--hosts", options.hosts, "N hosts of this kind, joined by a network (1)")
       ->check(CLI::Range(1, 64))
       ->excludes(job);
@@ -144,12 +147,13 @@ void print_limits(std::vector<std::string> names, const rondo_topology_config_t&
     fmt::print("{}", limit_summary_row(file_name(name), topology_from(name, config).get()));
 }
 
-/// What is wrong with the options of a plan, or empty.
+/// What is wrong with the options of a plan or of rings, or empty.
 std::string plan_problem(const TopoOptions& options) {
-  if (!options.plan) return "";
-  if (!options.svg && !options.dot) return "--plan: it needs --svg or --dot";
+  if (!options.plan && !options.rings) return "";
+  const char* const option = options.plan ? "--plan" : "--rings";
+  if (!options.svg && !options.dot) return fmt::format("{}: it needs --svg or --dot", option);
   if (options.svg && options.hosts > 1)
-    return "--plan: pictures of plans have one host; use --dot for several";
+    return fmt::format("{}: pictures in colours have one host; use --dot for several", option);
   return "";
 }
 
@@ -190,14 +194,16 @@ int run(const TopoOptions& options) {
   const MachineView machine(topology.get());
   if (const std::string problem = root_problem(options, machine); !problem.empty()) return refuse(problem);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
-  if (options.paths) fmt::print("{}", path_table(machine, topology.get()));
+  if (options.paths) print_path_table(machine, topology.get());
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
-  if (options.graph) fmt::print("{}", ring_table(machine, topology.get()));
+  if (options.graph)
+    fmt::print("{}{}", ring_table(machine, topology.get()), host_trees(machine, topology.get()));
   if (!options.graph_load.empty()) fmt::print("{}", loaded_graphs(topology.get(), options.graph_load));
   if (!options.graph_save.empty())
     require(rondo_topology_save_graph(topology.get(), 0, options.graph_save.c_str()));
   std::optional<PlanView> plan;
-  if (options.plan) plan.emplace(topology.get(), machine, options.root);
+  if (options.plan) plan = trees_of_plan(topology.get(), machine, options.root);
+  if (options.rings) plan = fastest_rings(topology.get(), machine);
   if (options.dot) fmt::print("{}", dot_graph(machine, plan ? &*plan : nullptr));
   const std::string name = chosen_name(options);
   if (options.doctor) fmt::print("{}", fault_table({name, topology.get()}, machine.remarks));

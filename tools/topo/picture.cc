@@ -31,7 +31,7 @@ class Picture {
     else
       own_layout_.emplace(machine);
     bottom_ = routes_ ? routes_->bottom() : layout().bottom();
-    const std::string text = plan != nullptr ? title + ": " + plan->text() : title;
+    const std::string text = plan != nullptr ? title + ": " + plan->text : title;
     title_ =
         fmt::format("<text x=\"{}\" y=\"26\" class=\"title\">{}</text>\n", kPictureMargin, escaped(text));
     if (routes_)
@@ -81,8 +81,8 @@ class Picture {
       return std::minmax({Point(a.x, a.y), Point(b.x, b.y)});
     };
     std::set<std::pair<Point, Point>> drawn;
-    for (const PlanTree& tree : plan_->trees)
-      for (const PlanLine& line : tree.lines) drawn.insert(ends(line.from, line.to));
+    for (const PlanFlow& flow : plan_->flows)
+      for (const PlanLine& line : flow.lines) drawn.insert(ends(line.from, line.to));
     std::vector<IdleLine> idle;
     for_links([&](int from, int to, const std::string& style) {
       if (!drawn.insert(ends(from, to)).second) return false;
@@ -160,11 +160,11 @@ class Picture {
   std::string draw_legend() {
     std::string text;
     bottom_ += kLegendRow;
-    for (size_t tree = 0; plan_ != nullptr && tree != plan_->trees.size(); ++tree) {
+    for (size_t flow = 0; plan_ != nullptr && flow != plan_->flows.size(); ++flow) {
       bottom_ += kLegendRow;
       text += legend_row(fmt::format("stroke=\"{0}\" stroke-width=\"3\" marker-end=\"url(#arrow{1})\"",
-                                     tree_colour(tree), tree + 1),
-                         plan_->tree_text(tree));
+                                     flow_colour(flow), flow + 1),
+                         plan_->flows[flow].text);
     }
     for (const auto& [what, style] : legend_) {
       const auto& [cls, count, bandwidth] = what;
@@ -172,7 +172,7 @@ class Picture {
       const bool counted = cls != "socket";
       text += legend_row(
           style, fmt::format("{}{}: {} GB/s each way{}", cls, counted ? fmt::format(" x{}", count) : "",
-                             bandwidth, plan_ != nullptr ? ", crossed by no tree of " + plan_->root : ""));
+                             bandwidth, plan_ != nullptr ? ", " + plan_->idle : ""));
     }
     return text;
   }

@@ -19,8 +19,8 @@ constexpr double kThinnest = 1.5, kThickest = 3.5;
 PlanRoutes::PlanRoutes(const MachineView& machine, const PlanView& plan, const std::vector<IdleLine>& idle)
     : layout_(machine) {
   for (const IdleLine& line : idle)
-    add_route(machine, {line.from, line.to, plan.trees.size(), line.style, ""});
-  add_trees(machine, plan);
+    add_route(machine, {line.from, line.to, plan.flows.size(), line.style, ""});
+  add_flows(machine, plan);
   choose_tracks();
   layout_ = PictureLayout(machine, room(machine));
   choose_ends();
@@ -36,25 +36,25 @@ double PlanRoutes::bottom() const {
   return lowest;
 }
 
-void PlanRoutes::add_trees(const MachineView& machine, const PlanView& plan) {
+void PlanRoutes::add_flows(const MachineView& machine, const PlanView& plan) {
   const auto name = [&](int node) { return machine.nodes[static_cast<size_t>(node)].name; };
   double most = 0;
-  for (const PlanTree& tree : plan.trees)
-    for (const PlanLine& line : tree.lines) most = std::max(most, line.bandwidth);
-  for (size_t tree = 0; tree != plan.trees.size(); ++tree) {
-    const char* const colour = tree_colour(tree);
+  for (const PlanFlow& flow : plan.flows)
+    for (const PlanLine& line : flow.lines) most = std::max(most, line.bandwidth);
+  for (size_t flow = 0; flow != plan.flows.size(); ++flow) {
+    const char* const colour = flow_colour(flow);
     arrows_ += fmt::format(
         "<marker id=\"arrow{0}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" "
         "markerHeight=\"8\" "
         "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0.5 L8 4 L0 7.5 Z\" style=\"fill:{1}\"/>"
         "</marker>\n",
-        tree + 1, colour);
-    for (const PlanLine& line : plan.trees[tree].lines)
+        flow + 1, colour);
+    for (const PlanLine& line : plan.flows[flow].lines)
       add_route(machine,
-                {line.from, line.to, tree,
+                {line.from, line.to, flow,
                  fmt::format("stroke=\"{}\" stroke-width=\"{:.1f}\" marker-end=\"url(#arrow{})\"", colour,
-                             kThinnest + (kThickest - kThinnest) * line.bandwidth / most, tree + 1),
-                 fmt::format("tree {}: {} to {}, {} GB/s", tree + 1, name(line.from), name(line.to),
+                             kThinnest + (kThickest - kThinnest) * line.bandwidth / most, flow + 1),
+                 fmt::format("{}: {} to {}, {} GB/s", plan.flows[flow].name, name(line.from), name(line.to),
                              gigabytes(line.bandwidth))});
   }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlanRoutes: how the trees of a plan, and the links that they do not cross, run through a picture without
-// covering one another. Each line leaves
-// and enters a box at a point of its own. Lines within a row run below it (above NUMA nodes), each at a
-// height of its own wherever two of them are above one another:
+// PlanRoutes: how trees or rings, and the links that they do not cross, run through a picture without
+// covering one another. Each line leaves and enters a box at a point of its own. Lines within a row run below
+// it (above NUMA nodes), each at a height of its own wherever two of them are above one another:
 //
 //   gpu0   gpu1   gpu2
 //   | |      ^    ^  |
@@ -18,7 +17,7 @@
 
 namespace rondo::topo {
 
-/// A link that no tree crosses, and how it is drawn.
+/// A link that no tree or ring crosses, and how it is drawn.
 struct IdleLine {
   int from, to;  // nodes
   std::string style;
@@ -55,7 +54,7 @@ class PlanRoutes {
     double key;  // order among those of equal turn
   };
 
-  void add_trees(const MachineView& machine, const PlanView& plan);
+  void add_flows(const MachineView& machine, const PlanView& plan);
   void add_route(const MachineView& machine, PlanRoute route);
   void choose_tracks();
   PictureRoom room(const MachineView& machine) const;
@@ -66,7 +65,7 @@ class PlanRoutes {
 
   PictureLayout layout_;
   std::vector<PlanRoute> routes_;
-  std::string arrows_;  // definitions of the trees' arrowheads
+  std::string arrows_;  // definitions of the flows' arrowheads
 };
 
 }  // namespace rondo::topo

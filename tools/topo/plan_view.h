@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlanView: the trees of one root of the plan of a topology, as rondo-topo draws them.
+// PlanView: what rondo-topo draws in colours: the trees of one root of a plan, or rings.
 #pragma once
 
 #include <string>
@@ -9,35 +9,33 @@
 
 namespace rondo::topo {
 
-/// What a tree carries over a link, all its edges together.
+/// What a tree or a ring carries over a link, all its edges together.
 struct PlanLine {
   int from, to;  // nodes
   double bandwidth;
 };
 
-struct PlanTree {
-  int parts = 0;  // of the root's block
-  int depth = 0;
+/// A tree or a ring.
+struct PlanFlow {
+  std::string name;  // "tree 1", "channel 0"
+  std::string text;  // "tree 1: 2 of 6 parts of gpu0's block, 5.7 GB/s, depth 3"
   std::vector<PlanLine> lines;
 };
 
 struct PlanView {
-  /// `root` is the number of a GPU among all GPUs.
-  PlanView(rondo_topology_t topology, const MachineView& machine, int root);
-
-  std::string root;  // name
-  std::vector<PlanTree> trees;
-  int parts_per_root = 1;
-  double bandwidth = 0;       // of the plan: bus bandwidth, GB/s
-  double root_bandwidth = 0;  // of the root's block to each other GPU
-
-  /// "tree 1: 2 of 6 parts of gpu0's block, 5.7 GB/s, depth 3"
-  std::string tree_text(size_t tree) const;
-  /// "4 trees from gpu0, of a plan for all_gather at 120.0 GB/s"
-  std::string text() const;
+  std::string text;  // "4 trees from gpu0, of a plan for all_gather at 120.0 GB/s"
+  std::string idle;  // of links that none of them crosses: "crossed by no tree of gpu0"
+  std::vector<PlanFlow> flows;
 };
 
-/// Colours that also people with colour blindness tell apart; a root has at most 8 trees.
-const char* tree_colour(size_t tree);
+/// `root` is the number of a GPU among all GPUs.
+PlanView trees_of_plan(rondo_topology_t topology, const MachineView& machine, int root);
+
+/// The rings that ring_table() lists.
+PlanView fastest_rings(rondo_topology_t topology, const MachineView& machine);
+
+/// Colours that also people with colour blindness tell apart. There are 8, as many as a root has trees at
+/// most; further rings begin again.
+const char* flow_colour(size_t flow);
 
 }  // namespace rondo::topo

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 namespace rondo::topo {
 namespace {
@@ -103,32 +105,68 @@ std::string text_tree(const MachineView& machine) {
   return text;
 }
 
-std::string path_table(const MachineView& machine, rondo_topology_t topology) {
+namespace {
+
+/// The texts of a table's cells: few differ, and a large table has millions.
+class CellTexts {
+ public:
+  int number_of(const rondo_topology_path_t& path) {
+    const auto [known, is_new] =
+        numbers_.emplace(std::tuple(path.path_class, path.bandwidth), static_cast<int>(texts_.size()));
+    if (is_new)
+      texts_.push_back(path.hops == 0 ? path.path_class
+                                      : fmt::format("{} {}", path.path_class, gigabytes(path.bandwidth)));
+    return known->second;
+  }
+  const std::string& text(int number) const { return texts_[static_cast<size_t>(number)]; }
+
+ private:
+  std::map<std::tuple<std::string_view, double>, int> numbers_;
+  std::vector<std::string> texts_;
+};
+
+std::vector<int> path_cells(rondo_topology_t topology, int gpu, const std::vector<int>& columns,
+                            CellTexts& texts) {
+  std::vector<int> cells;
+  cells.reserve(columns.size());
+  for (const int column : columns) {
+    rondo_topology_path_t path = {};
+    path.size = sizeof(path);
+    require(rondo_topology_path(topology, gpu, column, &path));
+    cells.push_back(texts.number_of(path));
+  }
+  return cells;
+}
+
+}  // namespace
+
+void print_path_table(const MachineView& machine, rondo_topology_t topology) {
+  const auto name = [&](int node) { return machine.nodes[static_cast<size_t>(node)].name; };
   const std::vector<int> gpus = machine.of_kind("GPU");
   std::vector<int> columns = gpus;
   for (const int nic : machine.of_kind("NIC")) columns.push_back(nic);
-  std::vector<std::vector<std::string>> rows(1, {""});
-  for (const int column : columns) rows[0].push_back(short_name(machine.nodes[static_cast<size_t>(column)]));
-  for (const int gpu : gpus) {
-    std::vector<std::string>& row = rows.emplace_back(1, machine.nodes[static_cast<size_t>(gpu)].name);
-    for (const int column : columns) {
-      rondo_topology_path_t path = {};
-      path.size = sizeof(path);
-      require(rondo_topology_path(topology, gpu, column, &path));
-      row.push_back(path.hops == 0 ? path.path_class
-                                   : fmt::format("{} {}", path.path_class, gigabytes(path.bandwidth)));
-    }
+  std::vector<std::string> heading;
+  for (const int column : columns) heading.push_back(short_name(machine.nodes[static_cast<size_t>(column)]));
+  CellTexts texts;
+  std::vector<std::vector<int>> rows;
+  for (const int gpu : gpus) rows.push_back(path_cells(topology, gpu, columns, texts));
+
+  size_t first_width = 0;
+  std::vector<size_t> widths(columns.size());
+  for (size_t row = 0; row != rows.size(); ++row) {
+    first_width = std::max(first_width, name(gpus[row]).size());
+    for (size_t i = 0; i != columns.size(); ++i)
+      widths[i] = std::max({widths[i], heading[i].size(), texts.text(rows[row][i]).size()});
   }
-  std::vector<size_t> widths(columns.size() + 1);
-  for (const auto& row : rows)
-    for (size_t i = 0; i != row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i != row.size(); ++i)
-      text += fmt::format("{:<{}}", row[i], i + 1 == row.size() ? 0 : widths[i] + 2);
-    text += "\n";
-  }
-  return text;
+  const auto print_row = [&](const std::string& first, const auto& text_of) {
+    std::string line = fmt::format("{:<{}}", first, columns.empty() ? 0 : first_width + 2);
+    for (size_t i = 0; i != columns.size(); ++i)
+      line += fmt::format("{:<{}}", text_of(i), i + 1 == columns.size() ? 0 : widths[i] + 2);
+    fmt::print("{}\n", line);
+  };
+  print_row("", [&](size_t i) -> const std::string& { return heading[i]; });
+  for (size_t row = 0; row != rows.size(); ++row)
+    print_row(name(gpus[row]), [&](size_t i) -> const std::string& { return texts.text(rows[row][i]); });
 }
 
 std::string limit_table(rondo_topology_t topology) {
@@ -167,18 +205,31 @@ std::string limit_table(rondo_topology_t topology) {
   return text;
 }
 
+namespace {
+
+/// What a plan is, and a line for each tree or ring in its colour: Graphviz's HTML.
+std::string dot_legend(const PlanView& plan) {
+  std::string text = fmt::format("  label=<{}<br/>", escaped(plan.text));
+  for (size_t flow = 0; flow != plan.flows.size(); ++flow)
+    text += fmt::format("\n    <font color=\"{}\">{}</font><br align=\"left\"/>", flow_colour(flow),
+                        escaped(plan.flows[flow].text));
+  return text + ">;\n";
+}
+
+}  // namespace
+
 std::string dot_graph(const MachineView& machine, const PlanView* plan) {
   std::string text = "graph machine {\n  node [shape=box, fontname=\"sans-serif\"];\n";
-  if (plan != nullptr) text += fmt::format("  label=\"{}\";\n", plan->text());
+  if (plan != nullptr) text += dot_legend(*plan);
   for (size_t i = 0; i != machine.nodes.size(); ++i)
     text += fmt::format("  n{} [label=\"{}\"];\n", i, quoted(machine.nodes[i].name));
   std::set<std::pair<int, int>> crossed;
-  for (size_t tree = 0; plan != nullptr && tree != plan->trees.size(); ++tree)
-    for (const PlanLine& line : plan->trees[tree].lines) {
+  for (size_t flow = 0; plan != nullptr && flow != plan->flows.size(); ++flow)
+    for (const PlanLine& line : plan->flows[flow].lines) {
       crossed.insert(std::minmax(line.from, line.to));
       text +=
           fmt::format("  n{} -- n{} [label=\"{}\", color=\"{}\", dir=forward, tooltip=\"{}\"];\n", line.from,
-                      line.to, gigabytes(line.bandwidth), tree_colour(tree), plan->tree_text(tree));
+                      line.to, gigabytes(line.bandwidth), flow_colour(flow), plan->flows[flow].name);
     }
   for (int i = 0; i != static_cast<int>(machine.nodes.size()); ++i)
     for (const ViewedLink& link : machine.nodes[static_cast<size_t>(i)].links) {

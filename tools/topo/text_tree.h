@@ -11,14 +11,15 @@ namespace rondo::topo {
 /// The PCI devices below each NUMA node, with what joins each device, in GB/s.
 std::string text_tree(const MachineView& machine);
 
-/// The class and bandwidth of the best path from each GPU to each GPU and NIC, as a table.
-std::string path_table(const MachineView& machine, rondo_topology_t topology);
+/// Prints the class and bandwidth of the best path from each GPU to each GPU and NIC: of the largest machines
+/// tens of megabytes.
+void print_path_table(const MachineView& machine, rondo_topology_t topology);
 
 /// The bandwidth that plans reach, for each collective that moves data, and what limits it.
 std::string limit_table(rondo_topology_t topology);
 
 /// For Graphviz: one edge for links both ways, colours by class. With a plan an edge for each link that a
-/// tree crosses, in the colour of the tree, and grey ones for links that no tree crosses.
+/// tree or ring crosses, in its colour, and grey ones for links that none crosses.
 std::string dot_graph(const MachineView& machine, const PlanView* plan = nullptr);
 
 }  // namespace rondo::topo

@@ -12,7 +12,9 @@ namespace rondo {
 namespace {
 
 constexpr ptrdiff_t kMaxGpus = 1024;             // of all hosts
+constexpr size_t kMaxLinks = 50'000;             // of all hosts; limits take a second
 constexpr size_t kMaxPaths = 800'000;            // from the GPUs of a host; limits take a second
+constexpr size_t kMaxAllPaths = 5'000'000;       // from all GPUs; a table of them takes 64 MiB
 constexpr int64_t kOnChip_kBps = 5'000'000'000;  // from a CPU to interfaces that are software; as NCCL's LOC
 
 bool is_bridge(const PciDevice& device) {
@@ -57,7 +59,7 @@ class GraphBuilder {
     for (const auto& [bus_id, gpu] : gpu_nodes_) add_fabric(gpu);
     add_nvswitches();
     report_one_way_links();
-    return {};
+    return check_all_hosts();
   }
 
   TopologyGraph take() { return {std::move(nodes_), std::move(links_), std::move(repairs_)}; }
@@ -80,6 +82,18 @@ class GraphBuilder {
       return error(Code::InvalidArgument,
                    "{}: {} GPUs among {} devices: expected at most {} paths from a GPU", source,
                    gpu_nodes_.size(), devices, kMaxPaths);
+    return {};
+  }
+
+  Status check_all_hosts() const {
+    const auto gpus = static_cast<size_t>(std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind));
+    if (links_.size() > kMaxLinks)
+      return error(Code::InvalidArgument, "{}: {} hosts have {} links: expected at most {}", machine_->source,
+                   host_ + 1, links_.size(), kMaxLinks);
+    if (gpus * nodes_.size() > kMaxAllPaths)
+      return error(Code::InvalidArgument,
+                   "{}: {} hosts have {} GPUs among {} devices: expected at most {} paths from a GPU",
+                   machine_->source, host_ + 1, gpus, nodes_.size(), kMaxAllPaths);
     return {};
   }
 
@@ -358,11 +372,19 @@ class GraphBuilder {
 
 }  // namespace
 
-Result<TopologyGraph> TopologyGraph::build(std::span<const Machine> hosts, const GraphOptions& options) {
-  GraphBuilder builder(options, hosts.size() > 1);
-  for (size_t host = 0; host != hosts.size(); ++host)
-    RONDO_TRY(builder.add_host(hosts[host], static_cast<int>(host)));
+Result<TopologyGraph> TopologyGraph::build(std::span<const Machine> kinds,
+                                           std::span<const size_t> kind_of_host,
+                                           const GraphOptions& options) {
+  GraphBuilder builder(options, kind_of_host.size() > 1);
+  int host = 0;
+  for (const size_t kind : kind_of_host) RONDO_TRY(builder.add_host(kinds[kind], host++));
   return builder.take();
+}
+
+Result<TopologyGraph> TopologyGraph::build(std::span<const Machine> hosts, const GraphOptions& options) {
+  std::vector<size_t> kind_of_host(hosts.size());
+  std::iota(kind_of_host.begin(), kind_of_host.end(), size_t{0});
+  return build(hosts, kind_of_host, options);
 }
 
 Result<TopologyGraph> TopologyGraph::build(const Machine& host, const GraphOptions& options) {

@@ -168,4 +168,18 @@ std::vector<int> Paths::links(int gpu, int node) const {
   return result;
 }
 
+PathSummary PathTable::between(const TopologyGraph& graph, int gpu, int node) {
+  auto row = rows_.find(gpu);
+  if (row == rows_.end()) {
+    row = rows_.emplace(gpu, std::vector<int>()).first;
+    for (const PathSummary& summary : Paths::summaries(graph, gpu)) {
+      const auto [number, is_new] = numbers_.emplace(summary, static_cast<int>(different_.size()));
+      if (is_new) different_.push_back(summary);
+      row->second.push_back(number->second);
+    }
+    row->second.shrink_to_fit();
+  }
+  return different_[static_cast<size_t>(row->second[static_cast<size_t>(node)])];
+}
+
 }  // namespace rondo

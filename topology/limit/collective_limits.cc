@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "sparsest_cut.h"
 
@@ -12,6 +13,13 @@ namespace rondo {
 namespace {
 
 Limit limit_of(RatioCut cut) { return {cut.ratio, std::move(cut)}; }
+
+std::vector<std::tuple<int, int, int64_t>> sorted_edges(const CutNetwork& network) {
+  std::vector<std::tuple<int, int, int64_t>> edges;
+  for (const CutEdge& edge : network.edges) edges.emplace_back(edge.from, edge.to, edge.kBps);
+  std::ranges::sort(edges);
+  return edges;
+}
 
 /// Bandwidth into disjoint parts of the network and out of them, together; the part of a node is -1 if it is
 /// in none.
@@ -46,7 +54,10 @@ void apply_volume_limit(const CutNetwork& network, const std::vector<int>& parts
 }  // namespace
 
 CollectiveLimits::CollectiveLimits(const CutNetwork& network, int root)
-    : there_(network), back_(reversed(network)), root_{network.gpus[static_cast<size_t>(root)]} {
+    : there_(network),
+      back_(reversed(network)),
+      is_symmetric_(sorted_edges(there_) == sorted_edges(back_)),
+      root_{network.gpus[static_cast<size_t>(root)]} {
   for (const int gpu : network.gpus)
     if (gpu != root_[0]) others_.push_back(gpu);
 }
@@ -79,8 +90,9 @@ Limit CollectiveLimits::back_over(std::span<const int> sources, std::span<const 
 }
 
 Limit CollectiveLimits::all_reduce() const {
-  Limit scatter = back_over(there_.gpus, there_.gpus);
   Limit gather = over(there_.gpus, there_.gpus);
+  if (is_symmetric_) return gather;
+  Limit scatter = back_over(there_.gpus, there_.gpus);
   const Rational a = scatter.x, b = gather.x;
   if (a == b || b == 0) return gather;
   if (a == 0) return scatter;
@@ -115,7 +127,9 @@ Rational CollectiveLimits::all_reduce_ceiling(const Limit& limit) const {
 
 Limit CollectiveLimits::all_to_all() const {
   if (there_.gpus.size() <= kMaxGpusOfAllCuts) return limit_of(low_sparsity_cut(there_, {}));
-  const RatioCut known[] = {over(there_.gpus, there_.gpus).cut, back_over(there_.gpus, there_.gpus).cut};
+  const RatioCut gather = over(there_.gpus, there_.gpus).cut;
+  const RatioCut known[] = {gather,
+                            is_symmetric_ ? reversed(gather) : back_over(there_.gpus, there_.gpus).cut};
   return limit_of(low_sparsity_cut(there_, known));
 }
 

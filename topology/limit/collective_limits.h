@@ -38,6 +38,7 @@ class CollectiveLimits {
   Limit scan() const;
 
   const CutNetwork there_, back_;
+  const bool is_symmetric_;  // both have the same edges: what limits one way limits the other
   const std::vector<int> root_;
   std::vector<int> others_;
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forest of direct ways: one tree a root, of depth 1. Each GPU sends to each other straight through every
-// NVSwitch that joins the two, in shares that make links equally busy:
+// The forest of direct ways: one tree a root. Each GPU sends to each other straight through every NVSwitch
+// that joins the two, in shares that make links equally busy:
 //
 //   gpu0 - - nvswitch0 - - gpu1      gpu0 has no link to nvswitch1: gpu1 and gpu2 exchange by nvswitch1 more
 //            nvswitch1 - - gpu1      than by nvswitch0, since gpu0 needs both of their links to nvswitch0.
 //
-// Close to the bound where NVSwitches join all GPUs, some links missing or not, and much faster found than
-// any forest of a search.
+// Where two GPUs have no NVSwitch in common, or too narrow ways, a third one passes the block on, the one
+// whose links are the least busy. Close to the bound where NVSwitches join all GPUs, some links missing or
+// not, and much faster found than any forest of a search.
 #pragma once
 
 #include <span>
@@ -18,7 +19,7 @@
 
 namespace rondo {
 
-/// Nothing if two GPUs have no NVSwitch in common, or more than one link to one.
+/// Nothing if NVSwitches do not lead from every GPU to all others, or a GPU has several links to one.
 std::vector<Tree> direct_ways(const TopologyGraph& graph, std::span<const int> gpus,
                               const UsableLinks& usable);
 

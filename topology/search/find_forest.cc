@@ -31,19 +31,17 @@ class ForestSearch {
     RONDO_TRY_ASSIGN(std::vector<Tree> shortest, shortest_ways(graph_, gpus_, usable_));
     RONDO_TRY_ASSIGN(best_, evaluated(1, std::move(shortest)));
     if (best_.bus_kBps == bound && best_.depth() == 1) return std::move(best_);
-    if (!is_searchable()) {
+    const CompactGraph compact = compact_graph(graph_, gpus_, usable_, true);
+    if (!is_searchable(compact)) {
       best_.stopped = true;
       return std::move(best_);
     }
     const bool many = std::ssize(gpus_) > kMaxExactGpus;
     if (many) keep_direct_ways();
-    for (const bool pool : {true, false}) {
-      const CompactGraph compact = compact_graph(graph_, gpus_, usable_, pool);
-      keep_better(search(compact, bound));
-      if (!compact.pooled) break;
-    }
+    keep_better(search(compact, bound));
+    if (compact.pooled) keep_better(search(compact_graph(graph_, gpus_, usable_, false), bound));
     const bool over = stopped_ || limit_.over();
-    if (over && !many) keep_direct_ways();
+    if (best_.bus_kBps != bound && !many) keep_direct_ways();  // which need not be divided into whole parts
     best_.stopped = over;
     return std::move(best_);
   }
@@ -52,14 +50,15 @@ class ForestSearch {
   /// For more GPUs a forest at 99.9% of the bound ends the search, which would need seconds for the rest.
   static constexpr int64_t kMaxExactGpus = 32;
 
-  /// So that a search stays below 64 MiB: what it keeps of a tree is a number for each pair of GPUs, and a
-  /// way between them is one by each NVSwitch.
-  bool is_searchable() const {
+  /// Keeps a search below 64 MiB. It stores a number for each tree and each way between two GPUs: every
+  /// NVSwitch is one, and so is every one of several equal switches or NICs.
+  bool is_searchable(const CompactGraph& pooled) const {
     constexpr int64_t kMaxGpus = 128, kMaxWays = 150'000;
     std::map<int, int64_t> switches;  // by host
     int64_t most = 1;
     for (const TopologyNode& node : graph_.nodes())
       if (node.kind == NodeKind::NvSwitch) most = std::max(most, ++switches[node.host]);
+    for (const CompactEdge& edge : pooled.edges) most = std::max(most, std::ssize(edge.links));
     const int64_t gpus = std::ssize(gpus_);
     return gpus <= kMaxGpus && gpus * gpus * most <= kMaxWays;
   }

@@ -135,30 +135,37 @@ Result<BandwidthBound> ring_bound(const TopologyGraph& graph, std::span<const in
 
 namespace {
 
-/// So that the ways between all pairs of GPUs, one by each NVSwitch, stay below 64 MiB, however many devices
-/// they lead through.
+/// So that the ways between all pairs of GPUs, one by each NVSwitch, and between GPUs and NICs stay below 64
+/// MiB, however many devices they lead through.
 Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
   constexpr int64_t kMaxGpus = 96, kMaxWays = 150'000;  // of a host; NVL72 has 72 and 93,312
-  constexpr int64_t kMaxPaths = 120'000;                // from GPUs to devices of a host
-  std::map<int, int64_t> of_host, switches, devices;
+  constexpr int64_t kMaxPaths = 90'000;                 // from GPUs to devices of their hosts
+  constexpr int64_t kMaxPathsToNics = 32'000;           // by which rings lead to other hosts
+  std::map<int, int64_t> of_host, switches, nics, devices;
+  int64_t paths = 0;
   for (const int gpu : gpus) ++of_host[graph.node(gpu).host];
   for (const TopologyNode& node : graph.nodes()) {
     ++devices[node.host];
     if (node.kind == NodeKind::NvSwitch) ++switches[node.host];
+    if (node.kind == NodeKind::Nic) ++nics[node.host];
   }
-  for (const auto& [host, count] : of_host)
+  for (const auto& [host, count] : of_host) {
     if (count > kMaxGpus || count * count * switches[host] > kMaxWays)
       return error(
           Code::Unsupported,
           "rings are searched for up to {} GPUs of a host and {} paths by NVSwitches; it has {} GPUs and {} "
           "NVSwitches",
           kMaxGpus, kMaxWays, count, switches[host]);
-  for (const auto& [host, count] : of_host)
-    if (count * devices[host] > kMaxPaths)
+    if (of_host.size() > 1 && count * nics[host] > kMaxPathsToNics)
       return error(Code::Unsupported,
-                   "rings are searched for among up to {} paths from GPUs; {} GPUs have {}", kMaxPaths, count,
-                   count * devices[host]);
-  return {};
+                   "rings between hosts are searched for among up to {} paths from GPUs to NICs; {} GPUs and "
+                   "{} NICs have {}",
+                   kMaxPathsToNics, count, nics[host], count * nics[host]);
+    paths += count * devices[host];
+  }
+  if (paths <= kMaxPaths) return {};
+  return error(Code::Unsupported, "rings are searched for among up to {} paths from GPUs; {} GPUs have {}",
+               kMaxPaths, gpus.size(), paths);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ring_hops.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -38,12 +39,14 @@ struct LinkUser {
 /// Amounts by hop, ascending.
 using Amounts = std::vector<std::pair<int, int64_t>>;
 
+/// Of a link: what all hops together take, and the capacity.
+using LinkRow = std::pair<const Amounts, int64_t>;
+
 std::map<int, std::vector<LinkUser>> users_by_link(const std::vector<RawHop>& hops) {
   std::map<int, std::vector<LinkUser>> users;
   for (size_t i = 0; i != hops.size(); ++i)
     for (const Hop& hop : hops[i].links) {
-      int64_t all = 0;
-      for (const LinkShare& part : hop) all += part.share;
+      const int64_t all = sum_of_shares(hop);
       for (const LinkShare& part : hop) {
         const int64_t common = std::gcd(part.share, all);
         users[part.link].push_back({static_cast<int>(i), part.share / common, all / common});
@@ -83,20 +86,27 @@ bool covers(const Amounts& a, const Amounts& b) {
 }
 
 /// Rows that no other row implies.
-std::map<Amounts, int64_t> limiting_rows(const TopologyGraph& graph, const std::vector<RawHop>& hops) {
+std::vector<LinkRow> limiting_rows(const TopologyGraph& graph, const std::vector<RawHop>& hops) {
   std::map<Amounts, int64_t> rows;
   for (const auto& [link, users] : users_by_link(hops)) {
     auto [amounts, capacity] = row_of(graph.link(link).kBps, users);
     const auto [known, is_new] = rows.emplace(std::move(amounts), capacity);
     if (!is_new) known->second = std::min(known->second, capacity);
   }
-  for (auto row = rows.begin(); row != rows.end();) {
-    const auto implies = [&row](const auto& other) {
-      return &other != &*row && other.second <= row->second && covers(other.first, row->first);
-    };
-    row = std::ranges::any_of(rows, implies) ? rows.erase(row) : std::next(row);
-  }
-  return rows;
+  std::vector<std::vector<const LinkRow*>> rows_of(hops.size());
+  for (const LinkRow& row : rows)
+    for (const auto& [hop, amount] : row.first) rows_of[static_cast<size_t>(hop)].push_back(&row);
+  // What implies a row has all of its hops, so the one that the fewest rows have.
+  const auto is_implied = [&](const LinkRow& row) {
+    const auto rarest = std::ranges::min_element(
+        row.first, {}, [&](const auto& use) { return rows_of[static_cast<size_t>(use.first)].size(); });
+    return std::ranges::any_of(rows_of[static_cast<size_t>(rarest->first)], [&](const LinkRow* other) {
+      return other != &row && other->second <= row.second && covers(other->first, row.first);
+    });
+  };
+  std::vector<LinkRow> limiting;
+  std::ranges::remove_copy_if(rows, std::back_inserter(limiting), is_implied);
+  return limiting;
 }
 
 std::vector<int> nics_of(const TopologyGraph& graph, int host) {

@@ -246,7 +246,8 @@ RONDO_API rondo_status_t rondo_current_device(int* device);
  *   thread). Never NULL. */
 RONDO_API const char* rondo_last_error(rondo_comm_t comm);
 
-/** The algorithms that a collective can be asked to use, for rondo_config_t::algorithm.
+/** The algorithms that any communicator's collective can be asked to use, for rondo_config_t::algorithm.
+ * docs/algorithms.md has those that depend on its machine or on a file: "forest", "rings", "file:PATH".
  * @param collective "all_reduce", "broadcast", ...
  * @param[out] names their names, separated by commas; a static string */
 RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const char** names);

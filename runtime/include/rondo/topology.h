@@ -10,8 +10,8 @@
  *
  * Elements of lists have indices from 0. If a function returns their number, as rondo_topology_counts(),
  * rondo_topology_rings() and rondo_topology_load_graphs() do, any other index is ::RONDO_INVALID_ARGUMENT.
- * Lists without one (known machines, hops of a plan, findings) end with an element whose string is NULL or
- * whose tree is -1, as is that of any index outside.
+ * Lists without one (known machines, hops of a plan or of rings, findings) end with an element whose string
+ * is NULL or whose tree or channel is -1, as is that of any index outside.
  */
 #ifndef RONDO_TOPOLOGY_H
 #define RONDO_TOPOLOGY_H
@@ -248,6 +248,25 @@ RONDO_API rondo_status_t rondo_topology_plan_hop(rondo_topology_t topology, int 
                                                  rondo_topology_plan_hop_t* hop);
 /** @} */
 
+/** @name Trees over hosts
+ * @{ */
+
+/** The place of a host in two binary trees over all hosts, each of which carries half of a vector. A host has
+ * children in one of them at most, so that none sends more than a vector. Set size before use. */
+typedef struct {
+  size_t size;    /**< sizeof(rondo_topology_host_place_t) in the caller's version of this header. */
+  int parents[2]; /**< The host above it in each tree; -1: it is the root. */
+} rondo_topology_host_place_t;
+
+/** Where a host is in these trees. They follow the order of the hosts alone, whatever joins these. Nothing
+ * carries them out yet.
+ * @param topology the topology
+ * @param host from 0
+ * @param[in,out] place its place */
+RONDO_API rondo_status_t rondo_topology_host_place(rondo_topology_t topology, int host,
+                                                   rondo_topology_host_place_t* place);
+/** @} */
+
 /** @name Reviews
  * @{ */
 
@@ -338,6 +357,24 @@ RONDO_API rondo_status_t rondo_topology_rings(rondo_topology_t topology, int all
  * @param[in,out] ring the ring */
 RONDO_API rondo_status_t rondo_topology_ring(rondo_topology_t topology, int all_links, int index,
                                              rondo_topology_ring_t* ring);
+
+/** A link that a hop of a ring crosses. Set size before use. */
+typedef struct {
+  size_t size;      /**< sizeof(rondo_topology_ring_hop_t) in the caller's version of this header. */
+  int channel;      /**< Index of the ring. -1: there is no such hop. */
+  int from;         /**< Node: one of the ring's nodes. */
+  int to;           /**< Node: the one after it. */
+  int link;         /**< The link. Those from one node to the next follow one another. */
+  double bandwidth; /**< What it carries of this hop, GB/s. */
+} rondo_topology_ring_hop_t;
+
+/** A link that these rings cross, by channel and then along the ring.
+ * @param topology the topology
+ * @param all_links as in rondo_topology_limit()
+ * @param index from 0
+ * @param[in,out] hop the hop; its channel is -1 from the last one's index + 1 on */
+RONDO_API rondo_status_t rondo_topology_ring_hop(rondo_topology_t topology, int all_links, int index,
+                                                 rondo_topology_ring_hop_t* hop);
 
 /** Writes the part of these rings on the first host as NCCL's graph XML, which NCCL_GRAPH_FILE names: as
  * channels of equal speed, of one NVLink or xGMI link at most.

@@ -3,10 +3,12 @@
 // what it carries. The path of the best class wins, then the one with the highest bandwidth, then the one
 // with the fewest links.
 //
-// Immutable; any thread. The graph has to outlive it.
+// Paths are immutable; any thread. The graph has to outlive them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +39,7 @@ struct PathSummary {
   PathClass cls = PathClass::Dis;
   int64_t kBps = 0;  // of its narrowest link
   int hops = 0;      // links from end to end
+  friend auto operator<=>(const PathSummary&, const PathSummary&) = default;
 };
 
 class Paths {
@@ -45,7 +48,7 @@ class Paths {
 
   /// From a GPU to another node. Dis if there is none.
   PathSummary between(int gpu, int node) const;
-  /// The same from one GPU to all nodes. Of large machines all paths take much memory.
+  /// The same from one GPU to all nodes.
   static std::vector<PathSummary> summaries(const TopologyGraph& graph, int gpu);
   /// The links of that path, in order; empty if there is none. Through several NVSwitches: of one after the
   /// other.
@@ -74,6 +77,18 @@ class Paths {
 
   std::vector<FromGpu> sources_;
   std::vector<int> source_of_;  // by node; -1: not a GPU
+};
+
+/// Summaries of the best paths of large machines: found when first needed, 4 bytes each, since few differ.
+class PathTable {
+ public:
+  /// Always of the same graph.
+  PathSummary between(const TopologyGraph& graph, int gpu, int node);
+
+ private:
+  std::map<int, std::vector<int>> rows_;  // by GPU and node: which of those that differ
+  std::vector<PathSummary> different_;
+  std::map<PathSummary, int> numbers_;  // in that list
 };
 
 }  // namespace rondo

@@ -66,6 +66,9 @@ class TopologyGraph {
   /// The graph of hosts whose network ports are joined, those of a plane by a switch that never blocks.
   /// InvalidArgument, with file and line, if a description contradicts itself.
   static Result<TopologyGraph> build(std::span<const Machine> hosts, const GraphOptions& options = {});
+  /// The same of hosts each of which is one of the kinds.
+  static Result<TopologyGraph> build(std::span<const Machine> kinds, std::span<const size_t> kind_of_host,
+                                     const GraphOptions& options);
   static Result<TopologyGraph> build(const Machine& host, const GraphOptions& options = {});
 
   std::span<const TopologyNode> nodes() const { return nodes_; }

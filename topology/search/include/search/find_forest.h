@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for the fastest Forest: k <= 8 trees a root at the exact bound of all-gather where such a k
-// exists, else as close as whole numbers allow. Pure functions: any thread.
+// exists, else as close as whole numbers, or shares of the ways through NVSwitches, allow. Pure functions:
+// any thread.
 #pragma once
 
 #include <chrono>
@@ -22,9 +23,11 @@ struct ForestOptions {
   std::chrono::nanoseconds max_time = std::chrono::milliseconds(700);
 };
 
-/// More than 32 GPUs that NVSwitches join are content with 99.9% of the bound, which trees of depth 1 reach.
-/// Clusters of more than 128 GPUs, and machines whose GPUs have more than 150,000 ways through NVSwitches,
-/// get the shortest ways, `stopped` unless they reach the bound; more than 256 GPUs are Unsupported.
+/// More than 32 GPUs that NVSwitches join are content with 99.9% of the bound, which trees of depth 1 reach,
+/// or of depth 2 if many links are missing.
+/// Clusters of more than 128 GPUs, and machines whose GPUs have more than 150,000 ways through NVSwitches or
+/// equal NICs, get the shortest ways, `stopped` unless they reach the bound; more than 256 GPUs are
+/// Unsupported.
 ///
 /// A forest of the GPUs `gpus`, rank 0 first, over the links of the graph; other GPUs forward nothing.
 /// InvalidArgument if these are not different GPUs of the graph; Unsupported if one of them cannot reach

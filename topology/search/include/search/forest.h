@@ -30,6 +30,12 @@ struct LinkShare {
 /// equal switches.
 using Hop = std::vector<LinkShare>;
 
+inline int64_t sum_of_shares(const Hop& hop) {
+  int64_t sum = 0;
+  for (const LinkShare& part : hop) sum += part.share;
+  return sum;
+}
+
 /// From one GPU to another, through switches alone. Hops follow one another: what enters a switch by one hop
 /// leaves it by the next.
 struct GpuRoute {

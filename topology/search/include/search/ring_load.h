@@ -4,13 +4,13 @@
 // thread.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/status.h"
 #include "graph/topology_graph.h"
 #include "limit/rational.h"
+#include "search/ring_legs.h"
 #include "search/rings.h"
 
 namespace rondo {
@@ -22,15 +22,7 @@ struct RingLoad {
   std::vector<int> busiest;         // links with that largest quotient
 };
 
-/// How data moves along an order.
-enum class OrderUse : uint8_t {
-  Ring,           // each GPU sends to the next, the last to the first: all-gather, reduce-scatter, all-reduce
-  Chain,          // each but the last sends to the next: broadcast from the first, reduce to the last
-  ChainBothWays,  // there and back, as in NCCL's trees on a host: all-reduce
-};
-
-/// InvalidArgument, with what is wrong, if these are not orders of the GPUs: they do not have every rank
-/// once, there is no path from one to the next, hops between hosts lack a NIC of each.
+/// InvalidArgument, with what is wrong, if these are not orders of the GPUs, as RingLegs has them.
 Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus,
                            std::span<const RingChannel> channels, OrderUse use = OrderUse::Ring);
 

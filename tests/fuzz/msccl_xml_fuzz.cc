@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text at all as an algorithm of MSCCL: it is refused with a sentence, or becomes Schedules that the
+// verifier can judge.
+#include "formats/msccl_xml.h"
+#include "fuzz.h"
+#include "msccl_schedules.h"
+#include "schedule/verifier.h"
+
+using namespace rondo;
+using namespace rondo::fuzz;
+
+namespace {
+
+size_t size_of(const std::vector<Schedule>& ranks) {
+  size_t size = 0;
+  for (const Schedule& schedule : ranks)
+    for (const Lane& lane : schedule.lanes) size += lane.steps.size() + 1;
+  return size;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto program = msccl_program_from_xml({reinterpret_cast<const char*>(data), size}, kSource);
+  if (!program.ok()) {
+    require_named(program.status());
+    return 0;
+  }
+  const auto ranks = schedules_of(program.value());
+  if (!ranks.ok()) {
+    require(ranks.status().message().starts_with(kSource), "an error begins with the name of the input");
+    return 0;
+  }
+  if (size_of(ranks.value()) > 500) return 0;
+  const Shape shape{.kind = program.value().collective, .nranks = static_cast<int>(ranks.value().size())};
+  const Status status = verify(shape, ranks.value(), {.slots = 1, .tiles = 2});
+  require(status.ok() || status.code() == Code::InternalError, "the verifier judges it");
+  return 0;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading MSCCL's files: what is read, and the errors with which a file is refused.
+#include "formats/msccl_xml.h"
+
+#include "catch.h"
+
+using namespace rondo;
+
+namespace {
+
+/// Two GPUs exchange their blocks.
+const std::string kExchange =
+    R"(<algo name="exchange" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="0">
+  <gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">
+    <tb id="0" send="1" recv="1" chan="0">
+      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+    <tb id="1" send="-1" recv="-1" chan="0">
+      <step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="0" deps="1" hasdep="0"/>
+    </tb>
+  </gpu>
+  <gpu id="1" i_chunks="1" o_chunks="2" s_chunks="3">
+    <tb id="0" send="0" recv="0" chan="0">
+      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+    <tb id="1" send="-1" recv="-1" chan="0">
+      <step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0" depid="0" deps="1" hasdep="0"/>
+      <step s="1" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+  </gpu>
+</algo>
+)";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+void refuse(const std::string& text, const std::string& sentence) {
+  const auto program = msccl_program_from_xml(text, "x.xml");
+  REQUIRE_FALSE(program.ok());
+  CHECK(program.status().code() == Code::InvalidArgument);
+  CHECK(program.status().message() == sentence);
+}
+
+}  // namespace
+
+TEST_CASE("a program is read with its blocks, steps and waits") {
+  const auto read = msccl_program_from_xml(kExchange, "x.xml");
+  REQUIRE(read.status().message() == "");
+  const MscclProgram& program = read.value();
+  CHECK(program.name == "exchange");
+  CHECK(program.collective == CollectiveKind::AllGather);
+  CHECK(program.parts == 1);
+  CHECK_FALSE(program.in_place);
+  REQUIRE(program.gpus.size() == 2);
+  CHECK(program.gpus[1].scratch_chunks == 3);
+  REQUIRE(program.gpus[0].blocks.size() == 2);
+  const MscclBlock& block = program.gpus[0].blocks[0];
+  CHECK((block.send == 1 && block.recv == 1 && block.channel == 0));
+  const MscclStep& receive = block.steps[1];
+  CHECK((receive.receives && receive.copies && !receive.sends && !receive.reduces));
+  CHECK((receive.dst.buffer == MscclBuffer::Output && receive.dst.chunk == 1));
+  CHECK_FALSE(receive.reads_source());
+  const MscclStep& copy = program.gpus[0].blocks[1].steps[0];
+  CHECK((copy.wait_block == 0 && copy.wait_step == 1 && copy.reads_source()));
+  CHECK(program.gpus[1].blocks[1].steps[0].count == 0);
+}
+
+TEST_CASE("what is no such program is refused with the line and what was expected") {
+  refuse("<graphs/>", "x.xml:1: <graphs>: expected <algo>, an algorithm of MSCCL");
+  refuse(changed(kExchange, "coll=\"allgather\"", "coll=\"gossip\""),
+         "x.xml:1: <algo> has coll=\"gossip\": expected allreduce, allgather, reducescatter or alltoall");
+  refuse(changed(kExchange, "nchunksperloop=\"2\"", "nchunksperloop=\"3\""),
+         "x.xml:1: <algo> has nchunksperloop=\"3\": expected a multiple of its 2 GPUs");
+  refuse(changed(kExchange, " ngpus=\"2\"", ""), "x.xml:1: <algo> has no ngpus");
+  refuse(changed(kExchange, "ngpus=\"2\"", "ngpus=\"1000\" "),
+         "x.xml:1: <algo> has nchunksperloop=\"2\": expected a multiple of its 1000 GPUs");
+  refuse(changed(kExchange, "<gpu id=\"1\"", "<gpu id=\"0\""),
+         "x.xml:11: a second <gpu> with id=\"0\": expected one");
+  refuse(changed(kExchange, "<tb id=\"1\"", "<tb id=\"2\""), "x.xml:7: <tb> has id=\"2\": expected 1");
+  refuse(changed(kExchange, "send=\"1\"", "send=\"0\""), "x.xml:3: <tb> of GPU 0 has itself as a peer");
+  refuse(changed(kExchange, "step s=\"1\"", "step s=\"7\""), "x.xml:5: <step> has s=\"7\": expected 1");
+  refuse(changed(kExchange, "type=\"r\"", "type=\"recv\""),
+         "x.xml:5: <step> has type=\"recv\": expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
+  refuse(changed(kExchange, "srcbuf=\"i\"", "srcbuf=\"x\""),
+         "x.xml:4: <step> has srcbuf=\"x\": expected i, o or s");
+  refuse(changed(kExchange, "type=\"cpy\"", "type=\"s\""),
+         "x.xml:8: <step> of type s in a <tb> that sends to no GPU");
+  refuse(changed(kExchange, "type=\"cpy\"", "type=\"rcs\""),
+         "x.xml:8: <step> of type rcs in a <tb> that receives from no GPU");
+  refuse(changed(kExchange, "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"2\""),
+         "x.xml:8: <step> waits for step 2 of <tb> 0, which <gpu id=\"0\"> does not have");
+  refuse(changed(kExchange, "</tb>", "<stop/></tb>"), "x.xml:6: <stop> within <tb>: expected <step>");
+}
+
+TEST_CASE("a program of more steps or chunks than the limit is refused by the limit") {
+  std::string many = kExchange;
+  for (int i = 0; i < 6; ++i) many = changed(many, "cnt=\"1\"", "cnt=\"65534\"");
+  refuse(many, "x.xml:13: more than 250000 steps of one chunk: expected at most as many");
+  refuse(changed(changed(kExchange, "nchunksperloop=\"2\"", "nchunksperloop=\"65000\""), "ngpus=\"2\"",
+                 "ngpus=\"1000\""),
+         "x.xml:1: <algo> has 65000 chunks on each of 1000 GPUs: expected at most 250000 in all");
+}
