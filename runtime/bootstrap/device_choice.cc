@@ -67,7 +67,8 @@ Result<PeerGpu> open_device(int device) {
   RONDO_TRY(load_device_kernels(device));
   RONDO_TRY_ASSIGN(const auto info, gpu::device_info(device));
   RONDO_TRY_ASSIGN(const int count, gpu::device_count());
-  PeerGpu opened{.ordinal = device, .processors = info.processors, .uuid = info.uuid, .linked = {}};
+  PeerGpu opened{.ordinal = device, .processors = info.processors, .uuid = info.uuid};
+  if (auto bus_id = gpu::bus_id(device); bus_id.ok()) opened.bus_id = bus_id.take();
   for (int other = 0; other < count; ++other)
     if (gpu::linked(device, other)) {
       RONDO_TRY_ASSIGN(const auto peer, gpu::device_info(other));

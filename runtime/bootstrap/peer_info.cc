@@ -10,7 +10,7 @@ bool PeerGpu::is_linked_to(const PeerGpu& other) const {
 }
 
 void PeerGpu::write(ByteWriter& writer) const {
-  writer.put(ordinal).put(processors).put(uuid).put(static_cast<uint32_t>(linked.size()));
+  writer.put(ordinal).put(processors).put(uuid).put_text(bus_id).put(static_cast<uint32_t>(linked.size()));
   for (const Uuid& one : linked) writer.put(one);
 }
 
@@ -19,6 +19,7 @@ PeerGpu PeerGpu::read(ByteReader& reader) {
   device.ordinal = reader.get<int32_t>();
   device.processors = reader.get<int32_t>();
   device.uuid = reader.get<Uuid>();
+  device.bus_id = reader.get_text();
   const auto linked = reader.get<uint32_t>();
   for (uint32_t i = 0; i < linked && reader.ok(); ++i) device.linked.push_back(reader.get<Uuid>());
   return device;

@@ -2,6 +2,7 @@
 #include "comm/communicator.h"
 
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -11,9 +12,11 @@
 #include "comm/requests.h"
 #include "exec/connection_executor.h"
 #include "gpu/device.h"
+#include "gpu/rdma_memory.h"
 #include "gpu_calls.h"
 #include "plan/comm_topology.h"
 #include "shm_pull/shm_executor.h"
+#include "this_host/described_host.h"
 
 namespace rondo {
 namespace {
@@ -51,6 +54,22 @@ void warn_of_unknown_variables() {
   std::call_once(once, [] {
     for (const std::string& sentence : unknown_variables()) log().warn("{}", sentence);
   });
+}
+
+RanksOfMachine ranks_of_machine(const Membership& membership) {
+  RanksOfMachine ranks{.nranks = membership.size()};
+  std::set<uint64_t> hosts;
+  for (int rank = 0; rank < membership.size(); ++rank) {
+    hosts.insert(membership.peer(rank).endpoint.host);
+    ranks.bus_ids.push_back(membership.peer(rank).device.bus_id);
+  }
+  ranks.hosts = static_cast<int>(hosts.size());
+  ranks.describe = [] {
+    DetectOptions options;
+    options.visible_devices.reset();  // every rank may have another
+    return described_host(options);
+  };
+  return ranks;
 }
 
 }  // namespace
@@ -116,10 +135,14 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
                                                          std::vector<int> ranks, int self, Options options) {
   const CommTopology topology(*session, ranks, options.transport);
   ConnectionParams params = topology.settle(options.params);
-  if (const int gpu = session->member(session->rank()).device.ordinal; gpu >= 0)
+  if (const int gpu = session->member(session->rank()).device.ordinal; gpu >= 0) {
     if (auto bus_id = gpu::bus_id(gpu); bus_id.ok()) params.gpu = bus_id.take();
+    const auto visibility = gpu::rdma_visibility(gpu);
+    params.gpu_reads_back = visibility.ok() && visibility.value() == GpuMemory::Visibility::AfterRead;
+  }
   const auto membership =
       std::make_shared<Membership>(session, id, std::move(ranks), self, options.name, options.timeout_ms);
+  options.selector.use(std::make_shared<FoundPlans>(ranks_of_machine(*membership)));
   std::unique_ptr<Communicator> made(new Communicator(membership, std::move(options), params));
   for (int rank = 0; rank < made->size(); ++rank)
     if (rank != self) RONDO_TRY(made->connections_.transport_to(rank).status());
@@ -208,16 +231,28 @@ Result<Task*> Communicator::prepare(const Call& call) {
   if (plan == nullptr) {
     RONDO_TRY_ASSIGN(plan, make_plan(call));
   }
+  if (!plan->serves(call.send, call.recv))
+    return error(Code::InvalidUsage, "{} by {}: it needs an output apart from the input, not a call in place",
+                 collective_name(call.kind), plan->name());
   Task* const task = start(*plan, {call.send, call.recv, call.place});
   return task != nullptr ? Result<Task*>(task) : plan->failure();
+}
+
+Status Communicator::check_needs(const Candidate& chosen, const Call& call) const {
+  const int slots = call.place.on_gpu ? gpu_params().slots : params_.slots;
+  if (chosen.algorithm == nullptr || chosen.algorithm->slots <= slots) return {};
+  return error(Code::Unsupported, "{} by {} needs connections of {} slots, and they have {} (RONDO_SLOTS)",
+               collective_name(call.kind), chosen.algorithm->name, chosen.algorithm->slots, slots);
 }
 
 Result<Plan*> Communicator::make_plan(const Call& call) {
   if (call.place.on_gpu) RONDO_TRY(gpu_calls_->no_calls());
   const Shape shape = call.shape(size(), links_.group);
   RONDO_TRY_ASSIGN(const Candidate chosen, options_.selector.select(call, shape, executors_));
+  RONDO_TRY(check_needs(chosen, call));
   RONDO_TRY_ASSIGN(auto made, chosen.executor->prepare(call, chosen.algorithm));
   if (chosen.algorithm != nullptr) made->set_hash(options_.selector.marked(made->signature().plan));
+  if (chosen.algorithm != nullptr && !chosen.algorithm->in_place) made->forbid_in_place();
   if (is_like_others(call)) return plans_.keep(PlanKey::of(call), std::move(made));
   plan_of_one_call_ = std::move(made);
   return plan_of_one_call_.get();

@@ -51,6 +51,7 @@ uint64_t mix_plan(uint64_t plan, uint64_t value) {
 }
 
 uint64_t hash_of(const Algorithm& algorithm) {
+  if (algorithm.content != 0) return algorithm.content;
   return mix_plan(0, static_cast<uint64_t>(&algorithm - algorithms().data()));
 }
 

@@ -110,7 +110,7 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
   std::vector<Schedule> ranks;
   for (int rank = 0; rank < shape.nranks; ++rank) ranks.push_back(algorithm.build(shape, rank));
   const std::vector<Formula> results = formulas(shape, ranks, style);
-  const std::vector<Order> orders = orders_of(call.kind, results, ranks[0].input_chunks);
+  const std::vector<Order> orders = orders_of(call.kind, results, ranks[0].chunks.input);
   for (size_t i = 0; i < std::min(orders.size(), kMaxFormulas); ++i)
     text += fmt::format("  {}: {}\n", orders[i].place, orders[i].formula);
   if (orders.size() > kMaxFormulas)
@@ -125,7 +125,8 @@ Result<std::string> explain(const Selector& selector, const Call& call, const Sh
   RONDO_TRY_ASSIGN(const Candidate chosen, selector.select(call, shape, executors));
   std::string text = title(call, shape.nranks) + choice(selector, call, chosen);
   if (selector.reproducible()) text += "reproducibly (RONDO_REPRODUCIBLE is 1)\n";
-  text += table(selector.candidates(call, shape, executors), reduces(call.kind));
+  RONDO_TRY_ASSIGN(const std::vector<Candidate> candidates, selector.candidates(call, shape, executors));
+  text += table(candidates, reduces(call.kind));
   if (reduces(call.kind)) text += association_text(call, shape, *chosen.algorithm);
   return text;
 }

@@ -25,6 +25,23 @@ Result<std::string> executor_by_name(std::string_view name) {
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 
+/// Where the '@' before the executor is; the length if there is none. A path may have one too.
+size_t executor_begins(std::string_view choice) {
+  const size_t at = std::min(choice.rfind('@'), choice.size());
+  const bool is_of_path =
+      choice.starts_with("file:") && !executor_by_name(choice.substr(std::min(at + 1, choice.size()))).ok();
+  return is_of_path ? choice.size() : at;
+}
+
+Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
+  if (FoundPlans::have(kind, name)) return {};
+  const Status status = algorithm_by_name(kind, name).status();
+  const auto others = FoundPlans::names(kind);
+  if (status.ok() || others.empty()) return status;
+  return error(status.code(), "{}, and of the ranks' machine or of a file: {}", status.message(),
+               fmt::join(others, ", "));
+}
+
 bool is_better(const Candidate& one, const Candidate& other) {
   const auto rank = [](const Candidate& candidate) {
     return std::pair(!candidate.prediction.obstacle.empty(), candidate.prediction.us);
@@ -50,7 +67,7 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
                    "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}", rule,
                    kind ? "" : "; " + no_collective(rule.substr(0, equals)));
     const std::string_view choice = rule.substr(equals + 1);
-    const size_t at = std::min(choice.find('@'), choice.size());
+    const size_t at = executor_begins(choice);
     const auto [entry, is_first] = selector.forced_.try_emplace(*kind);
     if (!is_first)
       return error(Code::InvalidArgument,
@@ -61,7 +78,8 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
       RONDO_TRY_ASSIGN(forced.executor, executor_by_name(choice.substr(at + 1)));
     }
     if (at != 0 || forced.executor.empty()) {
-      RONDO_TRY_ASSIGN(forced.algorithm, algorithm_by_name(*kind, choice.substr(0, at)));
+      forced.algorithm = choice.substr(0, at);
+      RONDO_TRY(check_algorithm_name(*kind, forced.algorithm));
     }
   }
   return selector;
@@ -69,7 +87,7 @@ Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
 
 bool Selector::forces(CollectiveKind kind) const {
   const auto found = forced_.find(kind);
-  return found != forced_.end() && found->second.algorithm != nullptr;
+  return found != forced_.end() && !found->second.algorithm.empty();
 }
 
 uint64_t Selector::marked(uint64_t hash) const {
@@ -85,6 +103,20 @@ Selector::ForcedChoice Selector::forced(const Call& call) const {
   return is_of_other_memory ? ForcedChoice() : forced;
 }
 
+Result<std::vector<const Algorithm*>> Selector::rows(const ForcedChoice& forced, CollectiveKind kind) const {
+  std::vector<const Algorithm*> rows;
+  for (const Algorithm& row : algorithms())
+    if (row.kind == kind) rows.push_back(&row);
+  if (!FoundPlans::have(kind, forced.algorithm)) return rows;
+  const auto found = found_plans_ ? found_plans_->find(kind, forced.algorithm)
+                                  : error(Code::Unsupported, "no machine is known");
+  if (!found.ok())
+    return error(found.status().code(), "{} by {} was requested, but there is no such plan: {}",
+                 collective_name(kind), forced.algorithm, found.status().message());
+  rows.push_back(found.value());
+  return rows;
+}
+
 bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
   return !reproducible_ || !reduces(call.kind) ||
          row.association >= association_that_fixes_bits(call.type, call.op);
@@ -92,7 +124,7 @@ bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
 
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                                     const Shape& shape) const {
-  if (forced.algorithm != nullptr && forced.algorithm != &row) return kAnother;
+  if (!forced.algorithm.empty() && forced.algorithm != row.name) return kAnother;
   if (row.for_groups && shape.group == 1) return "its ranks are not in equal groups (hosts, caches)";
   if (!row.supports(shape)) return "cannot do this call";
   if (!keeps_bits(row, call)) return "not reproducible";
@@ -102,7 +134,7 @@ std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm&
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
                                     const Shape& shape) const {
   if (!forced.executor.empty() && forced.executor != executor.name) return kAnother;
-  if (executor.predict == nullptr && forced.algorithm != nullptr) return "it uses its own plans";
+  if (executor.predict == nullptr && !forced.algorithm.empty()) return "it uses its own plans";
   return executor.obstacle ? executor.obstacle(call, shape) : std::string_view();
 }
 
@@ -110,41 +142,44 @@ Candidate Selector::candidate(const ForcedChoice& forced, const Executor& execut
                               const Call& call, const Shape& shape) const {
   Candidate made{&executor, &row, executor.predict(row, call, shape)};
   const std::string_view why = obstacle(forced, row, call, shape);
-  if (!why.empty() || (forced.algorithm != nullptr && std::isfinite(made.prediction.us)))
+  if (!why.empty() || (!forced.algorithm.empty() && std::isfinite(made.prediction.us)))
     made.prediction.obstacle = why;
   return made;
 }
 
-void Selector::add_candidates(const ForcedChoice& forced, const Executor& executor, const Call& call,
-                              const Shape& shape, std::vector<Candidate>& made) const {
+void Selector::add_candidates(const ForcedChoice& forced, std::span<const Algorithm* const> rows,
+                              const Executor& executor, const Call& call, const Shape& shape,
+                              std::vector<Candidate>& made) const {
   if (executor.on_gpu != call.place.on_gpu) return;
   const std::string_view why = obstacle(forced, executor, call, shape);
   if (!why.empty() || executor.predict == nullptr) {
     made.push_back({&executor, nullptr, {.obstacle = why}});
     return;
   }
-  for (const Algorithm& row : algorithms())
-    if (row.kind == shape.kind) made.push_back(candidate(forced, executor, row, call, shape));
+  for (const Algorithm* row : rows) made.push_back(candidate(forced, executor, *row, call, shape));
 }
 
-std::vector<Candidate> Selector::candidates(const Call& call, const Shape& shape,
-                                            std::span<const Executor> executors) const {
+Result<std::vector<Candidate>> Selector::candidates(const Call& call, const Shape& shape,
+                                                    std::span<const Executor> executors) const {
   const ForcedChoice forced = this->forced(call);
+  RONDO_TRY_ASSIGN(const auto rows, this->rows(forced, shape.kind));
   std::vector<Candidate> made;
-  for (const Executor& executor : executors) add_candidates(forced, executor, call, shape, made);
+  for (const Executor& executor : executors) add_candidates(forced, rows, executor, call, shape, made);
   return made;
 }
 
 /// Why the requested choice cannot make the call.
-Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shape& shape,
-                        std::span<const Candidate> candidates) const {
+Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* const> rows, const Call& call,
+                        const Shape& shape, std::span<const Candidate> candidates) const {
   const auto kind = collective_name(shape.kind);
-  const Algorithm* const algorithm = forced.algorithm;
+  const auto requested =
+      std::ranges::find_if(rows, [&](const Algorithm* row) { return row->name == forced.algorithm; });
+  const Algorithm* const algorithm = requested == rows.end() ? nullptr : *requested;
   if (algorithm != nullptr && algorithm->supports(shape) && !keeps_bits(*algorithm, call)) {
     std::string others;
-    for (const Algorithm& row : algorithms())
-      if (row.kind == shape.kind && row.supports(shape) && keeps_bits(row, call))
-        others += fmt::format("{}{}", others.empty() ? "" : ", ", row.name);
+    for (const Algorithm* row : rows)
+      if (row->supports(shape) && keeps_bits(*row, call))
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", row->name);
     return error(Code::Unsupported,
                  "RONDO_REPRODUCIBLE is 1, and {} by {} was requested (RONDO_ALGORITHM, or the config's "
                  "algorithm), which does not combine operands in the order that fixes the bits of this call; "
@@ -169,14 +204,15 @@ Status Selector::refuse(const ForcedChoice& forced, const Call& call, const Shap
 Result<Candidate> Selector::select(const Call& call, const Shape& shape,
                                    std::span<const Executor> executors) const {
   const ForcedChoice forced = this->forced(call);
+  RONDO_TRY_ASSIGN(const auto rows, this->rows(forced, shape.kind));
   std::vector<Candidate> all;
   for (const Executor& executor : executors) {
     const auto first = static_cast<ptrdiff_t>(all.size());
-    add_candidates(forced, executor, call, shape, all);
+    add_candidates(forced, rows, executor, call, shape, all);
     const auto best = std::min_element(all.begin() + first, all.end(), is_better);
     if (best != all.end() && best->prediction.obstacle.empty()) return *best;
   }
-  if (forced.algorithm != nullptr || !forced.executor.empty()) return refuse(forced, call, shape, all);
+  if (!forced.algorithm.empty() || !forced.executor.empty()) return refuse(forced, rows, call, shape, all);
   return error(Code::Unsupported, "no algorithm supports {} on {} ranks{}", collective_name(shape.kind),
                shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
 }

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bytes.h"
 #include "oracle.h"
 #include "seed.h"
 
@@ -229,12 +230,14 @@ void Exchange::verify() {
       std::copy_n(sent.data() + begin, found.size(), expected.data() + at);
     }
   }
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (got[i] != expected[i]) wrong("byte " + std::to_string(i) + " of the result is wrong");
+  if (!same_bytes(got.data(), expected.data(), expected.size())) {
+    const auto differs = std::mismatch(expected.begin(), expected.end(), got.begin()).first;
+    wrong("byte " + std::to_string(differs - expected.begin()) + " of the result is wrong");
+  }
   if (!input_.guards_intact() || !output_.guards_intact()) wrong("memory beside a buffer was written");
   if (in_input_) return;
   const auto sent = input(rank_.rank);
-  if (!std::equal(sent.begin(), sent.end(), input_.data())) wrong("the input was changed");
+  if (!same_bytes(sent.data(), input_.data(), sent.size())) wrong("the input was changed");
 }
 
 void run_trial(const Rank& rank, const Trial& trial) {

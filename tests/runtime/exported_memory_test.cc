@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on memory from rondo_mem_alloc(), which ranks in other processes read in place.
+// Calls on memory from rondo_mem_alloc(), which ranks in other processes read in place, and from and to which
+// devices bring messages.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "bytes.h"
 #include "catch.h"
 #include "exchange.h"
 #include "guarded.h"
@@ -27,6 +30,12 @@ std::shared_ptr<std::byte> allocate(size_t bytes) {
 const ForeignMemory kExported{.allocate = allocate, .copy = [](void* to, const void* from, size_t bytes) {
                                 std::memcpy(to, from, bytes);
                               }};
+
+/// The one that RONDO_TEST_TRANSPORT names, if it does.
+std::string transport_of_processes() {
+  const char* const only = std::getenv("RONDO_TEST_TRANSPORT");
+  return only != nullptr ? only : "shm";
+}
 
 /// Every call uses its own allocation, freed after the call.
 void random_calls(Rank& rank, uint64_t seed) {
@@ -49,8 +58,8 @@ TEST_CASE("calls on memory from rondo_mem_alloc() are right, however often it is
 
 TEST_CASE("all algorithms are right on the same memory from rondo_mem_alloc() in every call") {
   const Environment groups = in_groups(4);
-  expect_success(run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
-    constexpr size_t kCount = 50'000;
+  expect_success(run_world({.nranks = 4, .transport = transport_of_processes()}, [](Rank& rank) {
+    constexpr size_t kCount = 200'000;
     constexpr int kRounds = kSanitized ? 6 : 20;
     const auto memory = allocate(2 * kCount * sizeof(int));
     int* const send = reinterpret_cast<int*>(memory.get());
@@ -73,7 +82,7 @@ TEST_CASE("all algorithms are right on the same memory from rondo_mem_alloc() in
 TEST_CASE("long messages are taken from memory that peers map or read, and that is reusable at once") {
   const bool is_seen = GENERATE(true, false);
   const Environment reads("RONDO_READ_PEER", is_seen ? "0" : "1");
-  expect_success(run_world({.nranks = 2, .transport = "shm"}, [=](Rank& rank) {
+  expect_success(run_world({.nranks = 2, .transport = transport_of_processes()}, [=](Rank& rank) {
     constexpr size_t kBytes = 3'000'000;
     const std::unique_ptr<std::byte[]> own(is_seen ? nullptr : new std::byte[kBytes]);
     const auto memory = is_seen ? allocate(kBytes) : std::shared_ptr<std::byte>(own.get(), [](auto*) {});
@@ -84,8 +93,8 @@ TEST_CASE("long messages are taken from memory that peers map or read, and that 
         std::memset(memory.get(), 0xee, kBytes);
       } else {
         check(rondo_recv(memory.get(), kBytes, RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
-        for (size_t i = 0; i < kBytes; ++i)
-          require(memory.get()[i] == static_cast<std::byte>(round + 1), "a byte of a later message");
+        require(all_bytes_are(static_cast<std::byte>(round + 1), memory.get(), kBytes),
+                "a byte of a later message");
       }
     }
   }));
@@ -100,7 +109,7 @@ TEST_CASE("more allocations than a peer keeps mapped work as well as few") {
       std::byte* const piece = pieces.back().get();
       std::memset(piece, rank.rank == 0 ? i % 251 : 0xee, kBytes);
       check(rondo_broadcast(piece, piece, kBytes, RONDO_UINT8, 0, rank.comm, nullptr), rank.comm);
-      for (size_t k = 0; k < kBytes; ++k) require(piece[k] == static_cast<std::byte>(i % 251), "wrong byte");
+      require(all_bytes_are(static_cast<std::byte>(i % 251), piece, kBytes), "wrong byte");
     }
   }));
 }

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "bytes.h"
+
 namespace rondo::test {
 
 class Guarded {
@@ -28,10 +30,9 @@ class Guarded {
   /// The whole allocation, guards included.
   std::span<std::byte> memory() { return memory_; }
   bool guards_intact() const {
-    const auto poisoned = [](std::byte byte) { return byte == kPoison; };
-    const auto begin = memory_.begin() + static_cast<std::ptrdiff_t>(begin_);
-    return std::all_of(memory_.begin(), begin, poisoned) &&
-           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), memory_.end(), poisoned);
+    const size_t end = begin_ + bytes_;
+    return all_bytes_are(kPoison, memory_.data(), begin_) &&
+           all_bytes_are(kPoison, memory_.data() + end, memory_.size() - end);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bytes.h"
 #include "catch.h"
 #include "guarded.h"
 #include "oracle.h"
@@ -25,9 +26,9 @@ void send(const Rank& rank, const std::vector<std::byte>& data, int peer, int ta
 }
 
 void expect_content(const Guarded& got, const std::vector<std::byte>& sent, const std::string& what) {
-  require(std::equal(sent.begin(), sent.end(), got.data()), what + ": wrong content");
-  for (size_t i = sent.size(); i < got.size(); ++i)
-    require(got.data()[i] == Guarded::kPoison, [&] { return what + ": more was written than was sent"; });
+  require(same_bytes(sent.data(), got.data(), sent.size()), what + ": wrong content");
+  require(all_bytes_are(Guarded::kPoison, got.data() + sent.size(), got.size() - sent.size()),
+          what + ": more was written than was sent");
   require(got.guards_intact(), what + ": memory beside the buffer was written");
 }
 

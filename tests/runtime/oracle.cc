@@ -18,9 +18,20 @@ struct Number {
   long double im = 0;
 };
 
+/// memcpy() of the size of an element or a part of it: a move, where a call would be a sanitizer's.
+void copy_element(void* to, const void* from, size_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    default: std::memcpy(to, from, bytes);
+  }
+}
+
 uint64_t load_bits(const std::byte* at, size_t bytes) {
   uint64_t bits = 0;
-  std::memcpy(&bits, at, bytes);
+  copy_element(&bits, at, bytes);
   return bits;
 }
 
@@ -209,7 +220,7 @@ std::vector<std::byte> random_operands(rondo_type_t type, rondo_op_t op, uint64_
     if (of.is_rounded()) bits = random_float(of, op, whole, bits, rank);
     if (of.kind == Class::Bool) bits = (bits >> 7) % 8 != 0 ? 1 : 0;
     if (op == RONDO_LOGICAL_AND && of.kind != Class::Bool && (bits >> 9) % 8 == 0) bits = 0;
-    std::memcpy(made.data() + i * part, &bits, part);
+    copy_element(made.data() + i * part, &bits, part);
   }
   return made;
 }
@@ -218,7 +229,7 @@ std::vector<std::byte> random_bytes(uint64_t seed, int rank, size_t bytes) {
   std::vector<std::byte> made(bytes);
   for (size_t i = 0; i < bytes; i += 8) {
     const uint64_t random = mix(seed, static_cast<uint64_t>(rank) + 1, i);
-    std::memcpy(made.data() + i, &random, std::min<size_t>(8, bytes - i));
+    copy_element(made.data() + i, &random, std::min<size_t>(8, bytes - i));
   }
   return made;
 }

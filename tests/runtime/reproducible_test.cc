@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "bytes.h"
 #include "catch.h"
 #include "exchange.h"
 #include "oracle.h"
@@ -99,7 +100,7 @@ class Canon {
     std::lock_guard lock(mutex_);
     Bytes& known = longest_[reduction * static_cast<size_t>(nranks_) + static_cast<size_t>(rank.rank)];
     const size_t common = std::min(known.size(), found.size());
-    require(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(common), known.begin()),
+    require(same_bytes(found.data(), known.data(), common),
             how + ": rank " + std::to_string(rank.rank) + " has different bits");
     if (found.size() > known.size()) known = found;
   }

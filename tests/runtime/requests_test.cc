@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytes.h"
 #include "catch.h"
 #include "guarded.h"
 #include "oracle.h"
@@ -44,7 +45,7 @@ Started irecv(const Rank& rank, Guarded& into, int peer, int tag, rondo_receipt_
 }
 
 void expect(const Guarded& got, const std::vector<std::byte>& sent, const std::string& what) {
-  require(std::equal(sent.begin(), sent.end(), got.data()) && got.guards_intact(), what + ": wrong content");
+  require(same_bytes(sent.data(), got.data(), sent.size()) && got.guards_intact(), what + ": wrong content");
 }
 
 template <typename Body>

@@ -199,7 +199,7 @@ with open(sys.argv[1] + "/meson-info/meson-info.json") as info:
 
 # configure FOLDER MESON-OPTION...: makes a build folder, or reconfigures one that has other options.
 configure() {
-  local folder=$1 stamp=$1/rondo-options log=$1.setup.log
+  local folder=$1 stamp=$1/rondo-options log=$1.setup.log scratch outcome=0
   shift
   [ "${RONDO_WERROR:-0}" = 1 ] && set -- "$@" -Dwerror=true
   if [ -f "$folder/build.ninja" ] && is_in_place "$folder"; then
@@ -209,7 +209,11 @@ configure() {
     rm -rf "$folder"  # an earlier setup that failed midway, or a tree that was moved or copied
     set -- "$folder" "$@"
   fi
-  if ! meson setup "$@" > "$log" 2>&1; then
+  # Meson runs a Python script from the folder for temporary files, where a stranger's dl.py would be imported.
+  scratch=$(mktemp -d)
+  TMPDIR=$scratch meson setup "$@" > "$log" 2>&1 || outcome=$?
+  rm -rf "$scratch"
+  if [ "$outcome" != 0 ]; then
     cat "$log" >&2
     rm -f "$log"
     fail "meson could not configure $folder (see above)"

@@ -58,6 +58,8 @@ namespace rondo {
   X(NcclIbTimeout, "NCCL_IB_TIMEOUT", "the same if RONDO_IB_TIMEOUT is not set")                           \
   X(IbRetry, "RONDO_IB_RETRY", "how often an InfiniBand packet is sent again")                             \
   X(IbBytes, "RONDO_IB_BYTES", "how many bytes InfiniBand may pin")                                        \
+  X(IbGpuDirect, "RONDO_IB_GPU_DIRECT", "1: to and from memory of the GPU, however far; 0: never")         \
+  X(IbOdp, "RONDO_IB_ODP", "1: InfiniBand reads all memory by paging on demand")                           \
   X(NcclIbRetryCnt, "NCCL_IB_RETRY_CNT", "the same if RONDO_IB_RETRY is not set")                          \
   X(IbQps, "RONDO_IB_QPS", "queue pairs of an InfiniBand connection")                                      \
   X(NcclIbQps, "NCCL_IB_QPS_PER_CONNECTION", "the same if RONDO_IB_QPS is not set")                        \

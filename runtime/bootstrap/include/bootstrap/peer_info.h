@@ -19,6 +19,7 @@ struct PeerGpu {
   int32_t ordinal = -1;                    // in its process; -1: the rank uses no GPU
   int32_t processors = 0;
   Uuid uuid{};
+  std::string bus_id;        // of its PCI function, "0000:18:00.0"; empty: unknown
   std::vector<Uuid> linked;  // GPUs that its process sees and NVLink connects to it, itself included
 
   bool is_linked_to(const PeerGpu& other) const;

@@ -148,6 +148,8 @@ class Communicator {
   Communicator(MembershipPtr membership, Options options, const ConnectionParams& params);
   Status make_executors(const CommTopology& topology);
   PullTerms pull_terms() const;
+  /// Whether connections have what the algorithm needs.
+  Status check_needs(const Candidate& chosen, const Call& call) const;
   Result<Plan*> make_plan(const Call& call);
   Status leave_session();
   Status check_nothing_left() const;

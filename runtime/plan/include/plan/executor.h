@@ -48,6 +48,13 @@ class Plan {
   const Signature& signature() const { return signature_; }
   void number(uint32_t sequence) { signature_.sequence = sequence; }
   void set_hash(uint64_t hash) { signature_.plan = hash; }
+  /// Says that it cannot serve calls in place; its rule then allows none.
+  void forbid_in_place() {
+    rule_.in_place.reset();
+    is_apart_ = true;
+  }
+  /// Whether it serves calls with these buffers, which are allowed to other plans.
+  bool serves(const void* send, const void* recv) const { return !is_apart_ || rule_.allow(send, recv); }
   const BufferRule& rule() const { return rule_; }
 
  protected:
@@ -60,6 +67,7 @@ class Plan {
   const char* name_;
   Signature signature_;
   BufferRule rule_;
+  bool is_apart_ = false;  // needs buffers that do not overlap
   Status failure_;
 };
 

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plan/executor.h"
+#include "synthesis/found_plans.h"
 
 namespace rondo {
 
@@ -27,6 +29,9 @@ class Selector {
   /// the type and the operation.
   static Result<Selector> parse(const std::string& text, bool reproducible = false);
 
+  /// The communicator's own algorithms, which are candidates only if they are requested.
+  void use(std::shared_ptr<FoundPlans> plans) { found_plans_ = std::move(plans); }
+
   /// Whether an algorithm was requested.
   bool forces(CollectiveKind kind) const;
   bool reproducible() const { return reproducible_; }
@@ -34,34 +39,38 @@ class Selector {
   uint64_t marked(uint64_t hash) const;
   /// What the choice is made from: the executors in order, each with its algorithms in table order, or with
   /// the obstacle that keeps it from taking the call.
-  std::vector<Candidate> candidates(const Call& call, const Shape& shape,
-                                    std::span<const Executor> executors) const;
+  Result<std::vector<Candidate>> candidates(const Call& call, const Shape& shape,
+                                            std::span<const Executor> executors) const;
   /// Among the candidates of the first executor that has any, the one with the lowest predicted time, the
   /// first of equals. Unsupported, with the reason, if there is none.
   Result<Candidate> select(const Call& call, const Shape& shape, std::span<const Executor> executors) const;
 
  private:
   struct ForcedChoice {
-    const Algorithm* algorithm = nullptr;  // null: any
-    std::string executor;                  // empty: any
+    std::string algorithm;  // empty: any
+    std::string executor;   // empty: any
   };
   /// What was requested, as far as it applies to the call: nothing for the runtime's own calls, and nothing
   /// if the requested executor is for the other kind of memory.
   ForcedChoice forced(const Call& call) const;
+  /// The rows that the call may be made by, besides those that the request rules out.
+  Result<std::vector<const Algorithm*>> rows(const ForcedChoice& forced, CollectiveKind kind) const;
   bool keeps_bits(const Algorithm& row, const Call& call) const;
   std::string_view obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                             const Shape& shape) const;
   std::string_view obstacle(const ForcedChoice& forced, const Executor& executor, const Call& call,
                             const Shape& shape) const;
-  void add_candidates(const ForcedChoice& forced, const Executor& executor, const Call& call,
-                      const Shape& shape, std::vector<Candidate>& made) const;
+  void add_candidates(const ForcedChoice& forced, std::span<const Algorithm* const> rows,
+                      const Executor& executor, const Call& call, const Shape& shape,
+                      std::vector<Candidate>& made) const;
   Candidate candidate(const ForcedChoice& forced, const Executor& executor, const Algorithm& row,
                       const Call& call, const Shape& shape) const;
-  Status refuse(const ForcedChoice& forced, const Call& call, const Shape& shape,
-                std::span<const Candidate> candidates) const;
+  Status refuse(const ForcedChoice& forced, std::span<const Algorithm* const> rows, const Call& call,
+                const Shape& shape, std::span<const Candidate> candidates) const;
 
   std::map<CollectiveKind, ForcedChoice> forced_;
   bool reproducible_ = false;
+  std::shared_ptr<FoundPlans> found_plans_;
 };
 
 /// A candidate as RONDO_ALGORITHM names it: "ring@connections".

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "msccl_run.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace rondo {
+namespace {
+
+/// A chunk of data: whose it is the sum of, and how long it is, as which chunk of the longer buffer.
+struct Content {
+  std::vector<bool> ranks;
+  int length = 0;
+  bool finished = false;
+};
+
+/// A chunk of a GPU's memory, as the file names it.
+struct MscclMemory {
+  std::optional<Content> content;
+  Ref place;  // where a Schedule has it
+};
+
+class MscclRun {
+ public:
+  explicit MscclRun(const MscclProgram& program)
+      : program_(program),
+        kind_(traits(program.collective)),
+        nranks_(static_cast<int>(program.gpus.size())),
+        chunks_(chunks_of({.kind = program.collective, .nranks = nranks_}, program.parts)),
+        longest_(std::max(chunks_.input, chunks_.output)) {
+    gpus_.resize(program.gpus.size());
+    for (int gpu = 0; gpu < nranks_; ++gpu) of(gpu).done.resize(described(gpu).blocks.size());
+  }
+
+  Result<MscclTrace> run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int gpu = 0; gpu < nranks_; ++gpu)
+        for (int block = 0; block < static_cast<int>(of(gpu).done.size()); ++block)
+          while (can_run(gpu, block)) {
+            RONDO_TRY(run_step(gpu, block));
+            moved = true;
+          }
+      if (looks_ > kMaxLooks)
+        return error(Code::Unsupported, "{}: its thread blocks wait for one another in too many turns",
+                     program_.source);
+    }
+    MscclTrace trace{.chunks = chunks_, .gpus = {}, .scratch_chunks = {}};
+    for (int gpu = 0; gpu < nranks_; ++gpu) {
+      RONDO_TRY(check_done(gpu));
+      copy_unwritten_outputs(gpu);
+      trace.gpus.push_back(std::move(of(gpu).moves));
+      trace.scratch_chunks.push_back(of(gpu).scratch_end);
+    }
+    return trace;
+  }
+
+ private:
+  // kSpare: by block, for sums of two places out of Scratch.
+  enum MemorySpace { kMain, kOutputs, kScratch, kSpare };
+  using Key = std::pair<MemorySpace, int>;
+  struct Gpu {
+    std::vector<size_t> done;  // steps, by block
+    std::map<Key, MscclMemory> memory;
+    std::map<std::pair<Key, int>, int> scratch_chunks;  // where a Schedule keeps a place, by the length there
+    std::map<int, int> scratch_of_length;               // how many of these there are
+    int scratch_end = 0;
+    std::vector<MscclMove> moves;
+  };
+
+  Gpu& of(int gpu) { return gpus_[static_cast<size_t>(gpu)]; }
+  const MscclGpu& described(int gpu) const { return program_.gpus[static_cast<size_t>(gpu)]; }
+  const MscclBlock& block_of(int gpu, int block) const {
+    return described(gpu).blocks[static_cast<size_t>(block)];
+  }
+
+  /// In place, input and output are one memory, and each has the place of its own block in the other.
+  Key key(int gpu, MscclPlace place) const {
+    if (place.buffer == MscclBuffer::Scratch) return {kScratch, place.chunk};
+    const bool is_input = place.buffer == MscclBuffer::Input;
+    if (!program_.in_place) return {is_input ? kMain : kOutputs, place.chunk};
+    const bool is_block_of_more = is_input ? chunks_.input < chunks_.output : chunks_.output < chunks_.input;
+    return {kMain, is_block_of_more ? gpu * chunks_.parts + place.chunk : place.chunk};
+  }
+  bool is_there(int gpu, MscclPlace place) const {
+    const int chunk = key(gpu, place).second;
+    switch (place.buffer) {
+      case MscclBuffer::Scratch: return chunk < described(gpu).scratch_chunks;
+      case MscclBuffer::Input: return chunk < (program_.in_place ? longest_ : chunks_.input);
+      case MscclBuffer::Output: return chunk < (program_.in_place ? longest_ : chunks_.output);
+    }
+    return false;
+  }
+
+  /// As long as which chunk of the longer buffer a chunk of the input is.
+  int length_of_input(int gpu, int chunk) const {
+    return chunks_.input < chunks_.output ? gpu * chunks_.parts + chunk : chunk;
+  }
+
+  /// What is in the GPU's memory at first; nothing but its input.
+  MscclMemory initial(int gpu, MscclPlace place) const {
+    int chunk = place.chunk;
+    if (program_.in_place && place.buffer == MscclBuffer::Output) {
+      chunk = key(gpu, place).second - (chunks_.input < chunks_.output ? gpu * chunks_.parts : 0);
+    } else if (place.buffer != MscclBuffer::Input) {
+      return {};
+    }
+    if (chunk < 0 || chunk >= chunks_.input) return {};
+    Content own{.ranks = std::vector<bool>(static_cast<size_t>(nranks_)),
+                .length = length_of_input(gpu, chunk)};
+    own.ranks[static_cast<size_t>(gpu)] = true;
+    return {std::move(own), input(chunk)};
+  }
+  MscclMemory& memory(int gpu, MscclPlace place) {
+    const auto [found, is_new] = of(gpu).memory.try_emplace(key(gpu, place));
+    if (is_new) found->second = initial(gpu, place);
+    return found->second;
+  }
+
+  /// The place in the Output of a GPU's memory; None if it is not one of its output.
+  Ref output_place(int gpu, Key at) const {
+    if (!program_.in_place) return at.first == kOutputs ? output(at.second) : Ref{};
+    if (at.first != kMain) return {};
+    if (chunks_.output == longest_) return output(at.second);
+    const int chunk = at.second - gpu * chunks_.parts;
+    return chunk >= 0 && chunk < chunks_.output ? output(chunk) : Ref{};
+  }
+  /// Where a Schedule keeps what the GPU writes there.
+  Ref home(int gpu, Key at, int length) {
+    if (const Ref place = output_place(gpu, at); place.buffer != Buffer::None) return place;
+    Gpu& here = of(gpu);
+    const auto [found, is_new] = here.scratch_chunks.try_emplace({at, length});
+    if (is_new) {  // the next chunk of that length; too many are refused later
+      const int64_t chunk = int64_t{here.scratch_of_length[length]++} * longest_ + length;
+      found->second = static_cast<int>(std::min<int64_t>(chunk, Step::kNone));
+      here.scratch_end = std::max(here.scratch_end, found->second + 1);
+    }
+    return scratch(found->second);
+  }
+
+  std::deque<Content>& fifo(int from, int to, int channel) { return fifos_[{from, to, channel}]; }
+
+  bool can_run(int gpu, int block) {
+    ++looks_;
+    const MscclBlock& at = block_of(gpu, block);
+    const size_t next = of(gpu).done[static_cast<size_t>(block)];
+    if (next == at.steps.size()) return false;
+    const MscclStep& step = at.steps[next];
+    if (step.wait_block >= 0 &&
+        of(gpu).done[static_cast<size_t>(step.wait_block)] <= static_cast<size_t>(step.wait_step))
+      return false;
+    return !step.receives || fifo(at.recv, gpu, at.channel).size() >= static_cast<size_t>(step.count);
+  }
+
+  Status run_step(int gpu, int block) {
+    size_t& done = of(gpu).done[static_cast<size_t>(block)];
+    const MscclStep& step = block_of(gpu, block).steps[done];
+    if (step.count == 0) of(gpu).moves.push_back({.block = block, .step = static_cast<int>(done)});
+    for (int i = 0; i < step.count; ++i) RONDO_TRY(run_chunk(gpu, block, static_cast<int>(done), step, i));
+    ++done;
+    return {};
+  }
+
+  Status run_chunk(int gpu, int block, int number, const MscclStep& step, int i) {
+    const MscclBlock& at = block_of(gpu, block);
+    MscclMove move{.block = block, .step = number};
+    std::optional<Content> content;
+    if (step.receives) {
+      move.receive = at.recv;
+      content = take(at.recv, gpu, at.channel);
+    }
+    if (step.reads_source()) {
+      RONDO_TRY_ASSIGN(const MscclMemory source, read(gpu, step, {step.src.buffer, step.src.chunk + i}));
+      move.src = source.place;
+      RONDO_TRY(add(gpu, step, *source.content, content));
+    }
+    const MscclPlace to{step.dst.buffer, step.dst.chunk + i};
+    if (step.reduces && !step.receives) {
+      RONDO_TRY_ASSIGN(const MscclMemory target, read(gpu, step, to));
+      RONDO_TRY(add(gpu, step, *target.content, content));
+      fold_two(gpu, target.place, content->length, move);
+    }
+    move.reduces = step.reduces;
+    move.finish = step.reduces && completes(*content);
+    if (step.copies) {
+      if (!is_there(gpu, to)) return wrong(gpu, step, "writes where its memory has ended");
+      move.dst = is_deferred(gpu, to, move) ? move.src : home(gpu, key(gpu, to), content->length);
+      of(gpu).memory[key(gpu, to)] = {content, move.dst};
+      if (move.dst.buffer == Buffer::Input) move = {.block = block, .step = number};
+    }
+    if (step.sends) {
+      move.send = at.send;
+      fifo(gpu, at.send, at.channel).push_back(*content);
+    }
+    of(gpu).moves.push_back(move);
+    return {};
+  }
+
+  /// Whether it copies a chunk of the input to where it is in calls in place. There the copy must not come
+  /// before the last use of the input, so it comes at the end, and until then the input serves as well.
+  bool is_deferred(int gpu, MscclPlace to, const MscclMove& move) const {
+    if (move.receive >= 0 || move.src.buffer != Buffer::Input || move.operand.buffer != Buffer::None)
+      return false;
+    const Ref place = output_place(gpu, key(gpu, to));
+    const Shape shape{.kind = program_.collective, .nranks = nranks_};
+    return place.buffer == Buffer::Output &&
+           InPlace::input_of_output(shape, gpu, chunks_.parts, place.chunk) == move.src.chunk;
+  }
+
+  Content take(int from, int to, int channel) {
+    Content content = std::move(fifo(from, to, channel).front());
+    fifo(from, to, channel).pop_front();
+    return content;
+  }
+
+  Result<MscclMemory> read(int gpu, const MscclStep& step, MscclPlace place) {
+    if (!is_there(gpu, place)) return wrong(gpu, step, "reads where its memory has ended");
+    const MscclMemory& found = memory(gpu, place);
+    if (!found.content) return wrong(gpu, step, "reads what was never written");
+    return found;
+  }
+
+  /// Adds to the sum so far, if there is one.
+  Status add(int gpu, const MscclStep& step, const Content& operand, std::optional<Content>& sum) const {
+    if (!sum) {
+      sum = operand;
+      return {};
+    }
+    if (!kind_.reduces()) return wrong(gpu, step, "reduces in a collective that does not");
+    if (sum->length != operand.length) return wrong(gpu, step, "adds different chunks");
+    for (size_t rank = 0; rank < sum->ranks.size(); ++rank)
+      sum->ranks[rank] = sum->ranks[rank] || operand.ranks[rank];
+    return {};
+  }
+
+  /// A Step folds one place anywhere with others in Scratch.
+  void fold_two(int gpu, Ref target, int length, MscclMove& move) {
+    if (target.buffer == Buffer::Scratch) {
+      move.operand = target;
+      return;
+    }
+    if (move.src.buffer != Buffer::Scratch) {
+      const Ref spare = home(gpu, {kSpare, move.block}, length);
+      of(gpu).moves.push_back({.block = move.block, .step = move.step, .src = move.src, .dst = spare});
+      move.src = spare;
+    }
+    move.operand = move.src;
+    move.src = target;
+  }
+
+  /// Whether the sum has just become complete.
+  bool completes(Content& content) const {
+    const bool complete = std::ranges::all_of(content.ranks, [](bool in) { return in; });
+    return complete && !std::exchange(content.finished, content.finished || complete);
+  }
+
+  Status check_done(int gpu) {
+    for (int block = 0; block < static_cast<int>(of(gpu).done.size()); ++block) {
+      const MscclBlock& at = block_of(gpu, block);
+      const size_t next = of(gpu).done[static_cast<size_t>(block)];
+      if (next < at.steps.size())
+        return wrong(gpu, at.steps[next], "never runs: what it waits for never comes");
+    }
+    return {};
+  }
+
+  void copy_unwritten_outputs(int gpu) {
+    for (int chunk = 0; chunk < chunks_.output; ++chunk) {
+      const Ref place = memory(gpu, {MscclBuffer::Output, chunk}).place;
+      if (place.buffer == Buffer::Input) of(gpu).moves.push_back({.src = place, .dst = output(chunk)});
+    }
+  }
+
+  Status wrong(int gpu, const MscclStep& step, std::string_view what) const {
+    return error(Code::InvalidArgument, "{}:{}: <step> of type {} of GPU {} {}", program_.source, step.line,
+                 step.type, gpu, what);
+  }
+
+  static constexpr int64_t kMaxLooks = 5'000'000;
+
+  const MscclProgram& program_;
+  const CollectiveTraits& kind_;
+  const int nranks_;
+  const Chunks chunks_;
+  const int longest_;
+  std::vector<Gpu> gpus_;
+  int64_t looks_ = 0;
+  std::map<std::tuple<int, int, int>, std::deque<Content>> fifos_;
+};
+
+}  // namespace
+
+Result<MscclTrace> trace(const MscclProgram& program) { return MscclRun(program).run(); }
+
+}  // namespace rondo

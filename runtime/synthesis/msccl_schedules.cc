@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "msccl_schedules.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "msccl_run.h"
+
+namespace rondo {
+namespace {
+
+constexpr int kMaxPorts = 0x4000;  // lanes of GPUs have the ports from here on
+
+/// Numbers the chains of thread blocks that connections join.
+class Chains {
+ public:
+  explicit Chains(const MscclProgram& program) {
+    for (const MscclGpu& gpu : program.gpus) {
+      first_.push_back(parent_.size());
+      for (size_t block = 0; block < gpu.blocks.size(); ++block) parent_.push_back(parent_.size());
+    }
+    std::map<std::tuple<int, int, int>, size_t> ends;  // of connections: a block at one
+    for (int gpu = 0; gpu < static_cast<int>(program.gpus.size()); ++gpu) {
+      const auto& blocks = program.gpus[static_cast<size_t>(gpu)].blocks;
+      for (size_t block = 0; block < blocks.size(); ++block) {
+        const MscclBlock& at = blocks[block];
+        const size_t own = index(gpu, static_cast<int>(block));
+        if (at.send >= 0) join(own, ends.try_emplace({gpu, at.send, at.channel}, own).first->second);
+        if (at.recv >= 0) join(own, ends.try_emplace({at.recv, gpu, at.channel}, own).first->second);
+      }
+    }
+    std::map<size_t, int> numbers;
+    for (size_t i = 0; i < parent_.size(); ++i)
+      number_.push_back(numbers.try_emplace(root(i), static_cast<int>(numbers.size())).first->second);
+    count_ = static_cast<int>(numbers.size());
+  }
+
+  int number(int gpu, int block) const { return number_[index(gpu, block)]; }
+  int count() const { return count_; }
+
+ private:
+  size_t index(int gpu, int block) const {
+    return first_[static_cast<size_t>(gpu)] + static_cast<size_t>(block);
+  }
+  size_t root(size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(size_t a, size_t b) { parent_[root(a)] = root(b); }
+
+  std::vector<size_t> first_;  // by GPU
+  std::vector<size_t> parent_;
+  std::vector<int> number_;
+  int count_ = 0;
+};
+
+/// The Schedule of one GPU, Step by Step in the order of its trace.
+class LaneWriter {
+ public:
+  LaneWriter(const MscclProgram& program, const MscclTrace& trace, const Chains& chains, int gpu)
+      : described_(program.gpus[static_cast<size_t>(gpu)]),
+        moves_(trace.gpus[static_cast<size_t>(gpu)]),
+        chains_(chains),
+        gpu_(gpu),
+        schedule_({.kind = program.collective, .nranks = static_cast<int>(program.gpus.size())}, gpu,
+                  program.parts, trace.scratch_chunks[static_cast<size_t>(gpu)]) {
+    for (const MscclMove& move : moves_)
+      if (lanes_.try_emplace(chain_of(move), static_cast<int>(lanes_.size())).second)
+        schedule_.lanes.push_back({static_cast<uint16_t>(chain_of(move)), {}});
+    for (const MscclMove& move : moves_)
+      for (const Ref& place : {move.src, move.operand, move.dst})
+        if (place.buffer == Buffer::Scratch) users_[place.chunk].insert(lane_of(move));
+  }
+
+  Result<Schedule> write() {
+    for (const MscclMove& move : moves_) {
+      add(move);
+      if (last_step(lane_of(move)) > kMaxSteps || std::ssize(schedule_.peer_sets) > kMaxSets)
+        return error(Code::Unsupported,
+                     "GPU {} takes more than {} steps in a thread block, or {} different sums", gpu_,
+                     kMaxSteps, kMaxSets);
+    }
+    for (const auto& [lane, step, chunk] : of_tile_before_) {
+      Step& waiting = schedule_.lanes[static_cast<size_t>(lane)].steps[static_cast<size_t>(step)];
+      waiting.wait_step = static_cast<uint16_t>(last_use_.at({chunk, waiting.wait_lane}));
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  static constexpr int kMaxSteps = 50'000;  // of a lane
+  static constexpr int kMaxSets = 4'000;    // of peers and operands
+
+  /// For a Step of another lane, or for its last use of a chunk of Scratch in the tile before.
+  struct LaneWait {
+    int lane = 0;
+    int step = 0;
+    int chunk = -1;
+  };
+
+  int chain_of(const MscclMove& move) const {
+    return move.block < 0 ? chains_.count() : chains_.number(gpu_, move.block);
+  }
+  int lane_of(const MscclMove& move) const { return lanes_.at(chain_of(move)); }
+  int last_step(int lane) const {
+    return static_cast<int>(schedule_.lanes[static_cast<size_t>(lane)].steps.size()) - 1;
+  }
+
+  void add(const MscclMove& move) {
+    const int lane = lane_of(move);
+    std::vector<LaneWait> waits = waits_of(move);
+    std::erase_if(waits, [lane](const LaneWait& wait) { return wait.lane == lane || wait.step < 0; });
+    for (size_t i = 0; i < waits.size(); ++i)
+      if (move.only_waits() || i + 1 < waits.size()) put(lane, {}, &waits[i]);
+    if (!move.only_waits()) put(lane, moved(move), waits.empty() ? nullptr : &waits.back());
+    done_[{move.block, move.step}] = {lane, last_step(lane)};
+    for (const Ref& place : {move.src, move.operand, move.dst}) {
+      if (place.buffer == Buffer::Scratch) last_use_[{place.chunk, lane}] = last_step(lane);
+      if (place.buffer == Buffer::Input) input_readers_[place.chunk][lane] = last_step(lane);
+    }
+  }
+
+  Move moved(const MscclMove& move) const {
+    Move made{.src = move.src, .dst = move.dst, .finish = move.finish};
+    if (move.receive >= 0) made.recv = {move.receive};
+    if (move.reduces) made.recv.push_back(gpu_);
+    if (move.operand.buffer != Buffer::None) made.recv.push_back(scratch_operand(move.operand.chunk));
+    if (move.send >= 0) made.send = {move.send};
+    return made;
+  }
+
+  void put(int lane, Move move, const LaneWait* wait) {
+    if (wait != nullptr) {
+      move.after_lane = wait->lane;
+      move.after_step = wait->step;
+      move.after_tile_before = wait->chunk >= 0;
+    }
+    const int step = schedule_.add(lane, move);
+    if (move.after_tile_before) of_tile_before_.emplace_back(lane, step, wait->chunk);
+  }
+
+  std::vector<LaneWait> waits_of(const MscclMove& move) {
+    std::vector<LaneWait> waits;
+    if (move.block < 0) {  // a copy that was added comes after all that takes the input from its place
+      for (const auto& [lane, step] : input_readers_[move.src.chunk]) waits.push_back({lane, step});
+    } else if (!done_.contains({move.block, move.step})) {
+      const MscclStep& step =
+          described_.blocks[static_cast<size_t>(move.block)].steps[static_cast<size_t>(move.step)];
+      if (step.wait_block >= 0) waits.push_back(done_.at({step.wait_block, step.wait_step}));
+    }
+    // What is written to Scratch first in a tile waits for all that used the place in the tile before.
+    if (move.dst.buffer == Buffer::Scratch && is_used_.insert(move.dst.chunk).second)
+      for (const int lane : users_[move.dst.chunk]) waits.push_back({lane, 0, move.dst.chunk});
+    return waits;
+  }
+
+  const MscclGpu& described_;
+  const std::vector<MscclMove>& moves_;
+  const Chains& chains_;
+  const int gpu_;
+  Schedule schedule_;
+  std::map<int, int> lanes_;                               // by chain
+  std::map<std::pair<int, int>, LaneWait> done_;           // by block and step: the last Step added for it
+  std::map<int, std::set<int>> users_;                     // by chunk of Scratch: lanes
+  std::set<int> is_used_;                                  // chunks of Scratch
+  std::map<std::pair<int, int>, int> last_use_;            // by chunk of Scratch and lane: the Step
+  std::map<int, std::map<int, int>> input_readers_;        // by chunk and lane: the last Step
+  std::vector<std::tuple<int, int, int>> of_tile_before_;  // lane and Step that wait, and for what chunk
+};
+
+}  // namespace
+
+Result<std::vector<Schedule>> schedules_of(const MscclProgram& program) {
+  RONDO_TRY_ASSIGN(const MscclTrace found, trace(program));
+  const Chains chains(program);
+  const int most =
+      std::max({found.chunks.input, found.chunks.output, *std::ranges::max_element(found.scratch_chunks)});
+  if (most >= Step::kNone || chains.count() >= kMaxPorts)
+    return error(Code::Unsupported,
+                 "{}: it needs {} chunks and {} chains of connections: expected fewer than {} and {}",
+                 program.source, most, chains.count(), Step::kNone, kMaxPorts);
+  std::vector<Schedule> ranks;
+  for (int gpu = 0; gpu < static_cast<int>(program.gpus.size()); ++gpu) {
+    auto schedule = LaneWriter(program, found, chains, gpu).write();
+    if (!schedule.ok()) return schedule.status().within(program.source);
+    ranks.push_back(schedule.take());
+  }
+  return ranks;
+}
+
+}  // namespace rondo

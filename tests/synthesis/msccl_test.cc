@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules of MSCCL's files: recorded ones, and small ones made by hand.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "catch.h"
+#include "concrete_run.h"
+#include "folder.h"
+#include "msccl_schedules.h"
+#include "schedule/verifier.h"
+#include "seed.h"
+#include "synthesis/msccl_algorithm.h"
+
+using namespace rondo;
+
+namespace {
+
+std::vector<std::string> recorded_algorithms() {
+  const char* data = std::getenv("RONDO_TEST_DATA");
+  if (data == nullptr) {
+    WARN("skipped: the recorded algorithms, since RONDO_TEST_DATA does not name a folder with algorithms/");
+    return {};
+  }
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(data) / "algorithms"))
+    if (entry.path().extension() == ".xml") found.insert(entry.path());
+  return {found.begin(), found.end()};
+}
+
+/// One step of a block: "rrc i0 o1", "s i0", with "@B.S" if it waits for step S of block B.
+struct BlockText {
+  int send;
+  int recv;
+  std::vector<std::string> steps;
+  int channel = 0;
+};
+
+std::string step_text(const std::string& step, size_t number) {
+  std::istringstream words(step);
+  std::string type, src = "i0", dst = "i0", word, wait = R"(depid="-1" deps="-1")";
+  words >> type >> src;
+  dst = src;
+  while (words >> word) {
+    if (word[0] == '@')
+      wait = fmt::format(R"(depid="{}" deps="{}")", word.substr(1, word.find('.') - 1),
+                         word.substr(word.find('.') + 1));
+    else
+      dst = word;
+  }
+  return fmt::format(R"(<step s="{}" type="{}" srcbuf="{}" srcoff="{}" dstbuf="{}" dstoff="{}" cnt="1" {}/>)",
+                     number, type, src[0], src.substr(1), dst[0], dst.substr(1), wait) +
+         "\n";
+}
+
+std::string program_text(const std::string& collective, int chunks, bool in_place, int scratch,
+                         const std::vector<std::vector<BlockText>>& gpus) {
+  std::string text = fmt::format(R"(<algo name="t" nchunksperloop="{}" ngpus="{}" coll="{}" inplace="{}">)",
+                                 chunks, gpus.size(), collective, in_place ? 1 : 0);
+  for (size_t gpu = 0; gpu < gpus.size(); ++gpu) {
+    text += fmt::format("\n<gpu id=\"{}\" s_chunks=\"{}\">\n", gpu, scratch);
+    for (size_t block = 0; block < gpus[gpu].size(); ++block) {
+      const BlockText& at = gpus[gpu][block];
+      text += fmt::format("<tb id=\"{}\" send=\"{}\" recv=\"{}\" chan=\"{}\">\n", block, at.send, at.recv,
+                          at.channel);
+      for (size_t i = 0; i < at.steps.size(); ++i) text += step_text(at.steps[i], i);
+      text += "</tb>\n";
+    }
+    text += "</gpu>";
+  }
+  return text + "\n</algo>\n";
+}
+
+Result<std::vector<Schedule>> schedules_of_text(const std::string& text) {
+  const auto program = msccl_program_from_xml(text, "t.xml");
+  REQUIRE(program.status().message() == "");
+  return schedules_of(program.value());
+}
+
+struct Needs {
+  int slots = 1;
+  bool in_place = true;
+};
+
+void check_right(CollectiveKind kind, const std::vector<Schedule>& ranks, const Needs& needs = {}) {
+  const Shape shape{.kind = kind, .nranks = static_cast<int>(ranks.size())};
+  for (const bool in_place : {false, true}) {
+    if (in_place && !needs.in_place) continue;
+    const Status status =
+        verify(shape, ranks, {.slots = needs.slots, .tiles = 4, .in_place = in_place, .short_chunks = 3});
+    std::string all;
+    for (const Schedule& rank : ranks) all += to_string(rank);
+    INFO((in_place ? "in place: " : "") << status.message() << "\n" << all);
+    REQUIRE(status.ok());
+    REQUIRE(
+        runs_right(shape, ranks, {.slots = needs.slots, .in_place = in_place, .seed = test::test_seed(1)}));
+  }
+}
+
+void check_text(CollectiveKind kind, const std::string& text, const Needs& needs = {}) {
+  INFO(text);
+  const auto ranks = schedules_of_text(text);
+  REQUIRE(ranks.status().message() == "");
+  check_right(kind, ranks.value(), needs);
+}
+
+void refuse_text(const std::string& text, const std::string& sentence) {
+  const auto ranks = schedules_of_text(text);
+  REQUIRE_FALSE(ranks.ok());
+  CHECK(ranks.status().code() == Code::InvalidArgument);
+  CHECK(ranks.status().message() == sentence);
+}
+
+}  // namespace
+
+TEST_CASE("recorded algorithms verify with one slot and compute what is right, but for one that does not") {
+  for (const std::string& path : recorded_algorithms()) {
+    INFO(path);
+    const auto program = msccl_program_from_xml_file(path);
+    REQUIRE(program.status().message() == "");
+    const auto ranks = schedules_of(program.value());
+    // Without a place to keep it, GPU 3 sends its sum of chunk 7 where GPU 7 adds it to chunk 6.
+    if (path.ends_with("ndv2-allreduce-8gpu-simple.xml")) {
+      CHECK(ranks.status().message() == path + ":279: <step> of type rrs of GPU 7 adds different chunks");
+      continue;
+    }
+    REQUIRE(ranks.status().message() == "");
+    const auto row = msccl_algorithm("file", path);
+    REQUIRE(row.status().message() == "");
+    check_right(program.value().collective, ranks.value(), {1, row.value().in_place});
+    CHECK(row.value().slots == 1);
+    CHECK(row.value().in_place == (program.value().collective != CollectiveKind::AllToAll));
+    CHECK(row.value().supports(
+        {.kind = row.value().kind, .nranks = static_cast<int>(program.value().gpus.size())}));
+    CHECK_FALSE(row.value().supports({.kind = row.value().kind, .nranks = 1}));
+  }
+}
+
+TEST_CASE("sums of scratch, of the output and of both are folded, in place or not") {
+  for (const bool in_place : {false, true}) {
+    const std::string out = in_place ? "i0" : "o0";
+    check_text(
+        CollectiveKind::AllReduce,
+        program_text(
+            "allreduce", 1, in_place, 1,
+            {{{1, 1, {"s i0", "r s0"}}, {-1, -1, {"cpy i0 " + out + " @0.0", "re s0 " + out + " @0.1"}}},
+             {{0, 0, {"s i0", "r s0"}}, {-1, -1, {"cpy i0 " + out + " @0.0", "re s0 " + out + " @0.1"}}}}));
+  }
+  // The sum of a place of the input and one of the output.
+  check_text(CollectiveKind::AllReduce,
+             program_text("allreduce", 1, false, 1,
+                          {{{1, 1, {"s i0", "r o0", "re i0 o0"}}}, {{0, 0, {"s i0", "r o0", "re i0 o0"}}}}),
+             {1, false});
+}
+
+TEST_CASE("a ring of sums in place keeps them in scratch where they are no output") {
+  check_text(CollectiveKind::ReduceScatter,
+             program_text("reducescatter", 3, true, 0,
+                          {{{1, 2, {"s i2", "rrs i1", "rrc i0"}}},
+                           {{2, 0, {"s i0", "rrs i2", "rrc i1"}}},
+                           {{0, 1, {"s i1", "rrs i0", "rrc i2"}}}}),
+             {2, true});
+  check_text(CollectiveKind::ReduceScatter,
+             program_text("reducescatter", 3, true, 0,
+                          {{{1, 2, {"s i2", "rrcs i1", "rrc i0"}}},
+                           {{2, 0, {"s i0", "rrcs i2", "rrc i1"}}},
+                           {{0, 1, {"s i1", "rrcs i0", "rrc i2"}}}}),
+             {2, true});
+}
+
+TEST_CASE("blocks that share a connection send in the order of their waits") {
+  check_text(CollectiveKind::AllGather, program_text("allgather", 4, false, 0,
+                                                     {{{1, -1, {"s i0 o0"}},
+                                                       {1, -1, {"s i1 o1 @0.0"}},
+                                                       {-1, 1, {"r o2", "r o3"}},
+                                                       {-1, -1, {"cpy i0 o0", "cpy i1 o1"}}},
+                                                      {{0, -1, {"s i0 o2", "s i1 o3"}},
+                                                       {-1, 0, {"r o0"}},
+                                                       {-1, 0, {"r o1 @1.0"}},
+                                                       {-1, -1, {"cpy i0 o2", "cpy i1 o3"}}}}));
+}
+
+TEST_CASE("a program that cannot run, or reads what is not there, is refused with the line") {
+  refuse_text(
+      program_text("allgather", 2, false, 0, {{{1, 1, {"r o1", "s i0"}}}, {{0, 0, {"r o0", "s i0"}}}}),
+      "t.xml:4: <step> of type r of GPU 0 never runs: what it waits for never comes");
+  refuse_text(program_text("allgather", 2, false, 1, {{{1, -1, {"s s0"}}}, {{-1, 0, {"r o0"}}}}),
+              "t.xml:4: <step> of type s of GPU 0 reads what was never written");
+  refuse_text(program_text("allgather", 2, false, 0, {{{1, -1, {"s i1"}}}, {{-1, 0, {"r o0"}}}}),
+              "t.xml:4: <step> of type s of GPU 0 reads where its memory has ended");
+  refuse_text(program_text("allgather", 2, false, 0, {{{1, -1, {"s i0"}}}, {{-1, 0, {"r o2"}}}}),
+              "t.xml:9: <step> of type r of GPU 1 writes where its memory has ended");
+  refuse_text(program_text("allgather", 2, false, 0, {{{1, -1, {"s i0"}}}, {{-1, 0, {"rrc i0 o0"}}}}),
+              "t.xml:9: <step> of type rrc of GPU 1 reduces in a collective that does not");
+}
+
+TEST_CASE("a program that does not do what its collective is for is refused with what is wrong") {
+  const test::Folder folder;
+  const std::string path = folder / "wrong.xml";
+  std::ofstream(path) << program_text("allreduce", 1, true, 0,
+                                      {{{1, 1, {"s i0", "r i0"}}}, {{0, 0, {"s i0", "r i0"}}}});
+  const auto row = msccl_algorithm("file", path);
+  REQUIRE_FALSE(row.ok());
+  CHECK(row.status().code() == Code::InvalidArgument);
+  CHECK(row.status().message().starts_with(path + ": it is no all_reduce: output[0] of rank 0"));
+  CHECK(msccl_algorithm("file", folder / "none.xml").status().code() == Code::SystemError);
+}
