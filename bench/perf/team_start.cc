@@ -130,16 +130,22 @@ rondo_status_t use_algorithm(Team& team, const std::string& algorithm) {
     rondo_config_t config = make_config(*team.options);
     config.algorithm = algorithm.c_str();
     config.device = device.c_str();
-    return rondo_split(joined(team, member), 0, member.rank, &member.comm, &config);
+    rondo_comm_t made = nullptr;
+    const rondo_status_t status = rondo_split(joined(team, member), 0, member.rank, &made, &config);
+    if (status == RONDO_OK) member.comm = made;
+    return status;
   });
 }
 
+// To free a GPU's memory waits for its streams, so no thread may let its own wait for others before they are
+// done.
 rondo_status_t use_joined(Team& team) {
-  return together(team, [&](TeamRank& member) {
+  PERF_TRY(together(team, [&](TeamRank& member) {
     const rondo_status_t status = rondo_destroy(member.comm);
     member.comm = joined(team, member);
     return status;
-  });
+  }));
+  return rondo_barrier(team.control, nullptr);
 }
 
 void release_others(const Team& team) {

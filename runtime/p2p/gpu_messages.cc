@@ -58,13 +58,12 @@ Result<gpu::Memory> GpuMessages::memory(size_t bytes) {
   return gpu::Memory::allocate(gpu::MemoryKind::Pinned, device_, std::max(kMinMemory, std::bit_ceil(bytes)));
 }
 
+/// Host memory, which is 0 without a stream's help. CUDA's calls may wait for streams that only the proxy's
+/// thread can release, so none is made under the engine's mutex, which that thread needs.
 Status GpuMessages::make_counter() {
-  const std::lock_guard lock(engine_.mutex());
+  const std::lock_guard lock(counter_mutex_);
   if (counter_.data() != nullptr) return {};
-  RONDO_TRY_ASSIGN(gpu::Memory made,
-                   gpu::Memory::allocate(gpu::MemoryKind::Device, device_, sizeof(uint64_t)));
-  RONDO_TRY(gpu::clear(device_, made.data(), made.bytes()));
-  counter_ = std::move(made);
+  RONDO_TRY_ASSIGN(counter_, gpu::Memory::allocate(gpu::MemoryKind::Pinned, device_, sizeof(uint64_t)));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives of GPU memory between processes: blocking, on streams and in graphs, mixed with those of
 // host memory, and failures. Nothing here uses CUDA before ranks are forked.
+#include <atomic>
 #include <csignal>
 
 #include "failing.h"
@@ -176,6 +177,33 @@ TEST_CASE("a stream that waits for a message continues at the deadline") {
   expect_success(run_world(options, [](Rank& rank) {
     const auto instead = [&] { require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout"); };
     wait_in_vain(rank, instead, RONDO_TIMEOUT, {"receive of GPU memory", "0.3 s"});
+  }));
+}
+
+TEST_CASE("threads whose streams share a hardware queue are released at the deadline") {
+  if (children_lack_gpus() || lacks_standin()) return;
+  WorldOptions options = processes(2, {"cuda:0"});
+  options.ranks_each = 2;
+  options.call_timeout_ms = 500;
+  options.environment.emplace_back("RONDO_STANDIN_QUEUES", "1");
+  expect_success(run_world(options, [](Rank& rank) {
+    static std::atomic<int> ready = 0;  // both ranks, and then rank 0's wait
+    const auto wait_for = [](int count) {
+      while (ready < count) sleep_ms(1);
+    };
+    Device device(0);
+    int64_t* const data = device.ints(100, rank.rank);
+    ++ready;
+    wait_for(2);
+    if (rank.rank == 0) {
+      recv(rank, data, 100, 1, device.handle());
+      ++ready;
+    } else {
+      wait_for(3);
+      send(rank, data, 100, 0, device.handle());  // behind rank 0's wait
+    }
+    require(device.drain_s() < kSoon_s, "the stream kept waiting");
+    require(failure_of(rank.comm, 10) == RONDO_TIMEOUT, "no timeout");
   }));
 }
 

@@ -70,9 +70,10 @@ class GpuMessages final : public Proxy::ProxyClient {
   int device_;
   PointToPoint& engine_;
   MessageHooks hooks_;
+  std::mutex counter_mutex_;  // while the counter is made
+  gpu::Memory counter_;       // of tickets
   // Guarded by the engine's mutex:
   std::list<std::shared_ptr<GpuMessage>> messages_;  // in the order of the calls
-  gpu::Memory counter_;                              // of tickets
   std::vector<gpu::Memory> spare_;                   // freed at the end: in CUDA that may wait for streams
   // Used only by the proxy's thread:
   Status failure_;
