@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "exchange.h"
+#include "failing.h"
 #include "folder.h"
 #include "formats/nccl_xml.h"
 #include "gpu.h"
@@ -83,7 +84,8 @@ TEST_CASE("a GPU that the machine's description lacks is named") {
   expect_success(run_world(
       {.nranks = 2, .algorithm = "broadcast=forest", .devices = {"cuda:0", "cuda:1"}, .threads = true},
       [](Rank& rank) {
-        if (rank.rank != 0) return;
+        if (rank.rank != 0)
+          return require(failure_of(rank.comm, 10) == RONDO_INVALID_USAGE, "it was not told");
         const auto memory = foreign_memory(gpu::MemoryKind::Device, 0).allocate(4096);
         check_fails(rondo_broadcast(memory.get(), memory.get(), 100, RONDO_INT32, 0, rank.comm, nullptr),
                     RONDO_INVALID_USAGE, {"broadcast by forest", "rank 0 has the GPU", "lacks"}, rank.comm);

@@ -222,9 +222,13 @@ TEST_CASE("while a forked child of a killed process lives, its device acknowledg
         end.post(end.request(IBV_WR_RDMA_WRITE, peer, 0, 100'000));
         next_is(end.send_cq, IBV_WC_SUCCESS);
         ::kill(*child, SIGKILL);
-        sleep_ms(50);
-        end.post(end.request(IBV_WR_RDMA_WRITE, peer, 0, 8));
-        next_is(end.send_cq, IBV_WC_RETRY_EXC_ERR);
+        ibv_wc wc{};
+        do {  // until its end has closed its devices
+          sleep_ms(10);
+          end.post(end.request(IBV_WR_RDMA_WRITE, peer, 0, 8));
+          wc = next(end.send_cq);
+        } while (wc.status == IBV_WC_SUCCESS);
+        require(wc.status == IBV_WC_RETRY_EXC_ERR, ibv_wc_status_str(wc.status));
       },
       [&](End&, const Address&, Meeting& meeting) {
         const pid_t forked = ::fork();
