@@ -25,10 +25,12 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& words
       if (row == nullptr || row->id != collective) continue;
     }
     meant = true;
-    if (name == "all" && names.empty()) add_once(chosen, "");
-    for (const std::string& known : names) {
-      if (name == "all" || name == known) add_once(chosen, known);
-    }
+    if (name != "all")
+      add_once(chosen, name);
+    else if (names.empty())
+      add_once(chosen, "");
+    else
+      for (const std::string& known : names) add_once(chosen, known);
   }
   if (!meant) chosen.push_back("");
   return chosen;

@@ -12,9 +12,9 @@ namespace rondo::perf {
 /// The library's names for a collective; none for send_recv, which has no algorithms.
 std::vector<std::string> algorithm_names(Collective collective);
 
-/// The names to run. A single empty name means the library's choice: if --algorithm does not mention the
-/// collective, or is "all" and the collective has no algorithms. Empty if it names an algorithm that the
-/// collective lacks.
+/// The names to run, with `names` for "all"; the library knows others too, and refuses what it does not know.
+/// A single empty name means the library's choice: if --algorithm does not mention the collective, or is
+/// "all" and the collective has no algorithms.
 std::vector<std::string> chosen_algorithms(const std::vector<std::string>& words, Collective collective,
                                            const std::vector<std::string>& names);
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "algorithms.h"
-#include "base/words.h"
 #include "cases.h"
 #include "failure.h"
 #include "gpu/device.h"
@@ -262,8 +261,13 @@ rondo_status_t BenchSession::find_transports() {
 
 rondo_status_t BenchSession::run_algorithm(const Table& table) {
   if (table.algorithm.empty()) return run_table(table);
-  PERF_TRY(
-      use_algorithm(team_, fmt::format("{}={}", collective_info(table.collective).name, table.algorithm)));
+  const rondo_status_t known =
+      use_algorithm(team_, fmt::format("{}={}", collective_info(table.collective).name, table.algorithm));
+  if (known == RONDO_INVALID_ARGUMENT) {
+    say(fmt::format("# left out: {}\n#\n", take_failure()));
+    return RONDO_OK;
+  }
+  PERF_TRY(known);
   const rondo_status_t status = run_table(table);
   if (status == RONDO_OK) return use_joined(team_);
   if (status != RONDO_UNSUPPORTED) return status;
@@ -287,18 +291,10 @@ rondo_status_t BenchSession::run_collective(Collective collective) {
     return RONDO_OK;
   }
   const std::vector<std::string> names = algorithm_names(collective);
-  if (options_.explain && names.empty()) {
+  const std::vector<std::string> chosen = chosen_algorithms(options_.algorithms, collective, names);
+  if (names.empty() && (options_.explain || !chosen.front().empty())) {
     say(fmt::format("# left out: {} has no algorithms\n#\n", collective_info(collective).name));
     return RONDO_OK;
-  }
-  const auto chosen = chosen_algorithms(options_.algorithms, collective, names);
-  if (chosen.empty()) {
-    const std::string& word = options_.algorithms.front();
-    const std::vector<std::string_view> known(names.begin(), names.end());
-    say(fmt::format("# left out: {} has no algorithm '{}'; it has {}{}\n#\n",
-                    collective_info(collective).name, word,
-                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-                    did_you_mean(word.substr(word.find('=') + 1), known)));
   }
   for (const std::string& algorithm : chosen) PERF_TRY(run_algorithm({collective, algorithm, varying}));
   return RONDO_OK;

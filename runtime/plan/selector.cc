@@ -38,7 +38,7 @@ Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
   const Status status = algorithm_by_name(kind, name).status();
   const auto others = FoundPlans::names(kind);
   if (status.ok() || others.empty()) return status;
-  return error(status.code(), "{}, and of the ranks' machine or of a file: {}", status.message(),
+  return error(status.code(), "{} (and of the ranks' machine or of a file: {})", status.message(),
                fmt::join(others, ", "));
 }
 

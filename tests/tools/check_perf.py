@@ -31,6 +31,15 @@ def run(*command, env=None):
                           stdin=subprocess.DEVNULL)
 
 
+# An all_gather of two ranks, in MSCCL's XML.
+SWAP = ('<algo name="swap" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="0">{}'
+        '</algo>')
+SWAP_STEP = ('<step s="{s}" type="{kind}" srcbuf="i" srcoff="0" dstbuf="o" dstoff="{to}" cnt="1" depid="-1" deps="-1"'
+             ' hasdep="0"/>')
+SWAP_GPU = ('<gpu id="{own}" i_chunks="1" o_chunks="2" s_chunks="0"><tb id="0" send="{other}" recv="{other}" chan="0">'
+            + SWAP_STEP.format(s=0, kind="cpy", to="{own}") + SWAP_STEP.format(s=1, kind="s", to="{own}")
+            + SWAP_STEP.format(s=2, kind="r", to="{other}") + "</tb></gpu>")
+
 STATE = r"(\d+\.\d ns one way between CPUs \d+ and \d+|unknown, .*|nothing to probe, there is one CPU)"
 
 
@@ -282,6 +291,14 @@ class Spelling(Perf):
         self.assertEqual(result.returncode, 2)
         self.assertIn("all_reduce has no algorithm 'rign'", result.stdout)
         self.assertIn("did you mean ring?", result.stdout)
+
+    def test_an_algorithm_out_of_a_file(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write(SWAP.format("".join(SWAP_GPU.format(own=own, other=1 - own) for own in (0, 1))))
+            file.flush()
+            for algorithm in ("file:" + file.name, "all_gather=file:" + file.name):
+                rows = self.right("all_gather", "-t", "2", "-b", "8", "-e", "1K", "--algorithm", algorithm)
+                self.assertEqual({row["algorithm"] for row in rows}, {"file:" + file.name})
 
     def test_the_command_that_quickstart_prints(self):
         rows = self.right("all", "-t", "2", "-e", "64")
