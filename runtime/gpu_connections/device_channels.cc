@@ -2,7 +2,6 @@
 #include "device_channels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -17,8 +16,6 @@ namespace {
 using device::LaneConnection;
 using device::Protocol;
 
-constexpr std::array kProtocols{Protocol::Simple, Protocol::LL, Protocol::LL128};
-
 /// Strides allow for the max number of chunks, each of which begins on its own line.
 PeerMemory::FifoKind kind_of(Protocol protocol, size_t slot_bytes) {
   const size_t bytes = message_bytes(protocol, slot_bytes);
@@ -26,41 +23,46 @@ PeerMemory::FifoKind kind_of(Protocol protocol, size_t slot_bytes) {
   return {.slot_bytes = bytes, .stride_bytes = device::slot_footprint(protocol, bytes, 1) + rounded_up};
 }
 
-size_t index_of(int channel, size_t kind) { return static_cast<size_t>(channel) * kProtocols.size() + kind; }
+/// The port by which the ends of one key's FIFOs meet: a lane has six.
+uint16_t meeting_port(uint16_t port, Protocol protocol, bool further) {
+  constexpr int kProtocols = 3;
+  return static_cast<uint16_t>((port * kProtocols + static_cast<int>(protocol)) * 2 + (further ? 1 : 0));
+}
 
 }  // namespace
 
 Result<LaneConnection*> DeviceChannels::connection(int peer, uint16_t port, int channel, Protocol protocol) {
-  RONDO_TRY_ASSIGN(DeviceChannel * of_peer, line(peer, port));
+  ChannelKey key{.peer = peer, .port = port};
+  if (ways_.shares_memory(peer)) {
+    key.protocol = protocol;
+    key.further = channel > 0;
+  }
+  RONDO_TRY_ASSIGN(DeviceChannel * of_peer, line(key));
   auto* const connections = reinterpret_cast<LaneConnection*>(of_peer->connections.data());
-  return connections + index_of(channel, static_cast<size_t>(protocol));
+  return connections + (key.further ? channel - 1 : 0);
 }
 
-Result<DeviceChannels::DeviceChannel*> DeviceChannels::line(int peer, uint16_t port) {
-  const std::pair key(peer, port);
+Result<DeviceChannels::DeviceChannel*> DeviceChannels::line(const ChannelKey& key) {
   if (const auto known = channels_.find(key); known != channels_.end()) return &known->second;
   DeviceChannel made;
-  if (ways_.shares_memory(peer)) {
-    RONDO_TRY(map_memory(made, peer, port));
+  if (ways_.shares_memory(key.peer)) {
+    RONDO_TRY(map_memory(made, key));
   } else {
-    RONDO_TRY_ASSIGN(made.connection, ways_.connect(peer, port));
+    RONDO_TRY_ASSIGN(made.connection, ways_.connect(key.peer, key.port));
   }
-  const size_t connections = made.memory ? index_of(settings_.channels, 0) : 1;
-  RONDO_TRY_ASSIGN(made.connections, gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device,
-                                                           connections * sizeof(LaneConnection)));
+  const size_t bytes = static_cast<size_t>(channels_of(key)) * sizeof(LaneConnection);
+  RONDO_TRY_ASSIGN(made.connections, gpu::Memory::allocate(gpu::MemoryKind::Device, settings_.device, bytes));
   const std::lock_guard lock(mutex_);
   return &channels_.emplace(key, std::move(made)).first->second;
 }
 
-Status DeviceChannels::map_memory(DeviceChannel& line, int peer, uint16_t port) {
-  RONDO_TRY_ASSIGN(auto link, ways_.link(peer, port));
-  PeerMemory::Params params{.device = settings_.device,
-                            .slots = settings_.params.slots,
-                            .channels = settings_.channels,
-                            .kinds = {}};
-  for (const Protocol protocol : kProtocols)
-    params.kinds.push_back(kind_of(protocol, settings_.params.slot_bytes));
-  line.memory.emplace(std::move(link), std::move(params));
+Status DeviceChannels::map_memory(DeviceChannel& line, const ChannelKey& key) {
+  RONDO_TRY_ASSIGN(auto link, ways_.link(key.peer, meeting_port(key.port, key.protocol, key.further)));
+  line.memory.emplace(std::move(link),
+                      PeerMemory::Params{.device = settings_.device,
+                                         .slots = settings_.params.slots,
+                                         .channels = channels_of(key),
+                                         .kinds = {kind_of(key.protocol, settings_.params.slot_bytes)}});
   return {};
 }
 
@@ -113,28 +115,27 @@ Result<bool> DeviceChannels::poll_connect() {
   bool all = true;
   for (auto& [key, line] : channels_) {
     if (line.connected) continue;
-    const auto connected = poll_connect(line, key.first);
+    const auto connected = poll_connect(line, key);
     RONDO_TRY(connected.status().within(
-        fmt::format("connecting the GPU of rank {} with that of rank {}", settings_.rank, key.first)));
+        fmt::format("connecting the GPU of rank {} with that of rank {}", settings_.rank, key.peer)));
     line.connected = connected.value();
     all = all && line.connected;
   }
   return all;
 }
 
-Result<bool> DeviceChannels::poll_connect(DeviceChannel& line, int peer) {
+Result<bool> DeviceChannels::poll_connect(DeviceChannel& line, const ChannelKey& key) {
   std::vector<LaneConnection> connections;
   if (!line.memory) {
-    RONDO_TRY_ASSIGN(const bool made, make_relay(line, peer));
+    RONDO_TRY_ASSIGN(const bool made, make_relay(line, key.peer));
     if (!made) return false;
     connections.push_back({.out = line.relay->outgoing(), .in = line.relay->incoming()});
   } else {
     RONDO_TRY_ASSIGN(const bool connected, line.memory->advance());
     if (!connected) return false;
-    for (int channel = 0; channel < settings_.channels; ++channel)
-      for (size_t kind = 0; kind < kProtocols.size(); ++kind)
-        connections.push_back(
-            {.out = line.memory->outgoing(kind, channel), .in = line.memory->incoming(kind, channel)});
+    for (int channel = 0; channel < channels_of(key); ++channel)
+      connections.push_back(
+          {.out = line.memory->outgoing(0, channel), .in = line.memory->incoming(0, channel)});
   }
   RONDO_TRY(gpu::upload(settings_.device, line.connections.data(), connections.data(),
                         connections.size() * sizeof(LaneConnection)));
@@ -144,7 +145,7 @@ Result<bool> DeviceChannels::poll_connect(DeviceChannel& line, int peer) {
 int DeviceChannels::waits_for() const {
   const auto late =
       std::find_if(channels_.begin(), channels_.end(), [](const auto& one) { return !one.second.connected; });
-  return late == channels_.end() ? -1 : late->first.first;
+  return late == channels_.end() ? -1 : late->first.peer;
 }
 
 bool DeviceChannels::pump() {

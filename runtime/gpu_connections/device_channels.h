@@ -3,6 +3,7 @@
 // share, or relayed by the proxy over a Connection. Used by the thread that makes calls, except as noted.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -48,8 +49,17 @@ class DeviceChannels {
     std::shared_ptr<const gpu::RdmaMemory> memory;
     std::unique_ptr<AccessibleMemory> known;
   };
+  /// What is connected at a time: of FIFOs in shared memory those of one protocol, and the first channel,
+  /// which is all that plans with many lanes use, apart from the others.
+  struct ChannelKey {
+    int peer;
+    uint16_t port;
+    device::Protocol protocol = device::Protocol::Simple;
+    bool further = false;
+    auto operator<=>(const ChannelKey&) const = default;
+  };
   struct DeviceChannel {
-    gpu::Memory connections;           // LaneConnections, by channel and protocol
+    gpu::Memory connections;           // LaneConnections, by channel
     std::optional<PeerMemory> memory;  // or what follows
     Connection* connection = nullptr;
     gpu::Memory fifos;           // of the relay
@@ -57,16 +67,17 @@ class DeviceChannels {
     std::optional<Relay> relay;  // once it is known where they lie
     bool connected = false;
   };
-  Result<DeviceChannel*> line(int peer, uint16_t port);
-  Status map_memory(DeviceChannel& line, int peer, uint16_t port);
+  int channels_of(const ChannelKey& key) const { return key.further ? settings_.channels - 1 : 1; }
+  Result<DeviceChannel*> line(const ChannelKey& key);
+  Status map_memory(DeviceChannel& line, const ChannelKey& key);
   Result<bool> make_relay(DeviceChannel& line, int peer);
   Result<DirectSlots> direct_slots(ZeroCopy& zero_copy) const;
-  Result<bool> poll_connect(DeviceChannel& line, int peer);
+  Result<bool> poll_connect(DeviceChannel& line, const ChannelKey& key);
 
   ChannelSettings settings_;
   Ways ways_;
   std::mutex mutex_;  // guards the map and its relays, which the caller's thread adds and the proxy's uses
-  std::map<std::pair<int, uint16_t>, DeviceChannel> channels_;
+  std::map<ChannelKey, DeviceChannel> channels_;
 };
 
 }  // namespace rondo

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <map>
 
 #include "base/settings.h"
@@ -73,15 +74,25 @@ Status check_peers(const Algorithm& algorithm, const Shape& shape) {
 
 /// A GPU's multiprocessor is only guaranteed to run one block at a time, and a channel needs a block for each
 /// lane of each rank on that GPU.
-int channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms) {
+Result<int> channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms) {
   std::map<PeerGpu::Uuid, int> blocks;  // of a channel, by GPU
   int fit = terms.max_channels;
-  for (int rank = 0; rank < shape.nranks; ++rank)
-    blocks[terms.gpus[static_cast<size_t>(rank)].uuid] +=
-        static_cast<int>(algorithm.build(shape, rank).lanes.size());
-  for (const PeerGpu& gpu : terms.gpus)
-    if (const int each = blocks[gpu.uuid]; each != 0) fit = std::min(fit, gpu.processors / each);
-  return std::max(fit, 1);
+  for (int rank = 0; rank < shape.nranks; ++rank) {
+    const auto lanes = static_cast<int>(algorithm.build(shape, rank).lanes.size());
+    blocks[terms.gpus[static_cast<size_t>(rank)].uuid] += lanes;
+    if (lanes != 0) fit = std::min(fit, std::max(terms.max_blocks / lanes, 1));
+  }
+  for (size_t rank = 0; rank < terms.gpus.size(); ++rank) {
+    const PeerGpu& gpu = terms.gpus[rank];
+    const int each = blocks[gpu.uuid];
+    if (each > gpu.processors)
+      return error(
+          Code::Unsupported,
+          "{}: {} blocks have to run at the same time on the GPU of rank {}, which has {} multiprocessors",
+          algorithm.name, each, rank, gpu.processors);
+    if (each != 0) fit = std::min(fit, gpu.processors / each);
+  }
+  return fit;
 }
 
 size_t tiles_of(const Algorithm& algorithm, const Call& call, const Shape& shape, const Chunking& cut) {
@@ -117,8 +128,13 @@ Result<int> requested_channels(int requested) {
     return error(Code::InvalidArgument, "config.channels is {}: it must be from 0 to {}", requested,
                  kMaxChannels);
   if (requested != 0) return requested;
-  RONDO_TRY_ASSIGN(const int64_t channels, number_setting(Setting::Channels, 1, kMaxChannels, kChannels));
+  RONDO_TRY_ASSIGN(const int64_t channels, number_setting(Setting::Channels, 1, kMaxChannels, 0));
   return static_cast<int>(channels);
+}
+
+void limit_channels(ExecutionTerms& terms, int requested) {
+  terms.max_channels = requested != 0 ? requested : kChannels;
+  terms.max_blocks = requested != 0 ? std::numeric_limits<int>::max() : kMaxPlanLanes;
 }
 
 Prediction predict_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
@@ -134,9 +150,9 @@ Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call,
   Execution chosen{.cut = {}, .protocol = protocol_for(call, terms)};
   const auto slot_bytes = [&] { return message_bytes(chosen.protocol, terms.slot_bytes); };
   RONDO_TRY_ASSIGN(chosen.cut, cut(algorithm, call, shape, slot_bytes()));
+  RONDO_TRY_ASSIGN(const int fit, channels_that_fit(algorithm, shape, terms));
   if (!terms.shares_memory) return chosen;
   if (algorithm.max_count(shape) > kMaxLineChunks) chosen.protocol = Protocol::Simple;
-  const int fit = channels_that_fit(algorithm, shape, terms);
   // The choice must not depend on lengths that only some ranks know.
   RONDO_TRY_ASSIGN(chosen.cut, cut_for(call.varying ? 1 : fit, algorithm, call, shape, slot_bytes()));
   const size_t tiles = call.varying ? static_cast<size_t>(fit) : tiles_of(algorithm, call, shape, chosen.cut);

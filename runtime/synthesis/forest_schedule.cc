@@ -62,15 +62,14 @@ class TreeSteps {
     out_ = kind.receives_blocks() ? of_root : used.first_part;
   }
 
-  /// Folds what the children send, and passes it on.
-  void reduce() {
+  /// Folds what the children send, and passes it on; returns the index of the Step.
+  int reduce() {
     std::vector<int> fold = place_.children;
     fold.push_back(schedule_.rank);
     std::sort(fold.begin(), fold.end());
     if (place_.is_root())
-      add(up_, {.recv = fold, .src = input(in_), .dst = output(out_), .finish = true});
-    else
-      add(up_, {.recv = fold, .src = input(in_), .send = {place_.parent}});
+      return add(up_, {.recv = fold, .src = input(in_), .dst = output(out_), .finish = true});
+    return add(up_, {.recv = fold, .src = input(in_), .send = {place_.parent}});
   }
 
   void broadcast() {
@@ -81,11 +80,11 @@ class TreeSteps {
   }
 
   void all_reduce() {
-    reduce();
+    const int reduced = reduce();
     if (!place_.is_root())
       receive_down(up_ + 1);
     else if (!place_.children.empty())
-      add(up_ + 1, {.src = output(out_), .send = place_.children, .after_lane = up_});
+      add(up_ + 1, {.src = output(out_), .send = place_.children, .after_lane = up_, .after_step = reduced});
   }
 
   void gather() {
@@ -126,9 +125,9 @@ class TreeSteps {
     int owner;
   };
 
-  void add(int lane, Move move) {
+  int add(int lane, Move move) {
     move.count = used_.parts;
-    schedule_.add(lane, move);
+    return schedule_.add(lane, move);
   }
   void receive_down(int lane) {
     add(lane, {.recv = {place_.parent}, .dst = output(out_), .send = place_.children});
@@ -169,7 +168,7 @@ void add_steps(TreeSteps& steps, CollectiveKind kind) {
     case CollectiveKind::AllGather:
     case CollectiveKind::Broadcast: return steps.broadcast();
     case CollectiveKind::ReduceScatter:
-    case CollectiveKind::Reduce: return steps.reduce();
+    case CollectiveKind::Reduce: steps.reduce(); return;
     case CollectiveKind::AllReduce: return steps.all_reduce();
     case CollectiveKind::Gather: return steps.gather();
     case CollectiveKind::Scatter: return steps.scatter();
@@ -181,7 +180,14 @@ void add_steps(TreeSteps& steps, CollectiveKind kind) {
   }
 }
 
-int lanes_of_tree(const Shape& shape) { return shape.kind == CollectiveKind::AllReduce ? 2 : 1; }
+size_t lanes_of_tree(const Shape& shape) { return shape.kind == CollectiveKind::AllReduce ? 2 : 1; }
+
+/// How many trees run at the same time. If there are more, each lane has several, in an order that is that of
+/// all ranks: a tree then waits only for those before it, so that none waits for ever.
+size_t trees_at_once(const Shape& shape, size_t trees) {
+  const auto divide_up = [](size_t a, size_t b) { return (a + b - 1) / b; };
+  return divide_up(trees, divide_up(trees, kMaxPlanLanes / lanes_of_tree(shape)));
+}
 
 }  // namespace
 
@@ -191,9 +197,7 @@ bool forest_supports(const Shape& shape, const Forest& forest) {
   if (!has_forest(shape.kind)) return false;
   if (kind.reduces() && !shape.commutative) return false;
   if (kind.has_root() && shape.varying) return false;
-  const int64_t chunks = shape.nranks * forest.k;
-  const auto lanes = static_cast<int64_t>(forest.trees.size()) * lanes_of_tree(shape);
-  return chunks < Step::kNone && lanes < Step::kNone;
+  return shape.nranks * forest.k < Step::kNone;
 }
 
 int forest_parts(const Shape& shape, const Forest& forest) {
@@ -216,14 +220,15 @@ Schedule from_forest(const Shape& shape, int rank, const Forest& forest) {
   const std::vector<UsedTree> trees = used_trees(shape, forest);
   const auto first =
       std::ranges::find_if(trees, [rank](const UsedTree& used) { return used.tree->root >= rank; });
-  const auto before = static_cast<size_t>(first - trees.begin());
-  const auto lanes = static_cast<size_t>(lanes_of_tree(shape));
-  for (size_t i = 0; i < trees.size(); ++i) {
-    TreeSteps steps(shape, trees[(before + i) % trees.size()], static_cast<int>(i * lanes), schedule);
-    add_steps(steps, shape.kind);
-  }
+  const auto own = static_cast<size_t>(first - trees.begin());  // where the rank's own trees begin
+  const size_t lanes = lanes_of_tree(shape), ways = trees_at_once(shape, trees.size());
+  for (size_t i = 0; i < ways; ++i)
+    for (size_t tree = (own + i) % ways; tree < trees.size(); tree += ways) {
+      TreeSteps steps(shape, trees[tree], static_cast<int>(i * lanes), schedule);
+      add_steps(steps, shape.kind);
+    }
   for (size_t i = 0; i < schedule.lanes.size(); ++i)
-    schedule.lanes[i].port = static_cast<uint16_t>((before * lanes + i) % (trees.size() * lanes));
+    schedule.lanes[i].port = static_cast<uint16_t>((own * lanes + i) % (ways * lanes));
   return schedule;
 }
 

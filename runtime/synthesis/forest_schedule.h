@@ -23,7 +23,7 @@ int forest_parts(const Shape& shape, const Forest& forest);
 int forest_slot_chunks(const Shape& shape, const Forest& forest);
 
 /// The Schedule of a rank. Lanes are those of the trees, by root; of each tree the one up before the one
-/// down. Requires forest_supports().
+/// down. Trees share lanes if there would be more than kMaxPlanLanes. Requires forest_supports().
 Schedule from_forest(const Shape& shape, int rank, const Forest& forest);
 
 }  // namespace rondo

@@ -51,7 +51,7 @@ Result<Algorithm> msccl_algorithm(const char* name, const std::string& path) {
                 .build = [ranks](const Shape&, int rank) { return (*ranks)[static_cast<size_t>(rank)]; },
                 .parts = [parts = program.parts](const Shape&) { return parts; }};
   RONDO_TRY(judge(program, *ranks, row));
-  return proved(std::move(row), nranks);
+  return proved(std::move(row), nranks, true);
 }
 
 }  // namespace rondo

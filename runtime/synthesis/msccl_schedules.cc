@@ -12,7 +12,7 @@
 namespace rondo {
 namespace {
 
-constexpr int kMaxPorts = 0x4000;  // lanes of GPUs have the ports from here on
+constexpr int kMaxPorts = 0x1f00;  // a lane between GPUs has six
 
 /// Numbers the chains of thread blocks that connections join.
 class Chains {

@@ -16,7 +16,8 @@ Status prove(const Shape& shape, const std::vector<Schedule>& ranks, int slots, 
 /// `algorithm` without cost, for `nranks` ranks: supports() is true only for shapes whose Schedules verify,
 /// which is logged otherwise; cost() is counted and simulated; content is a hash of the Schedules
 /// of all roots. Proof and cost are computed once for each root and form, when first needed. `slots` and
-/// `in_place` say what has to verify.
-Algorithm proved(Algorithm algorithm, int nranks);
+/// `in_place` say what has to verify. `is_verified`: the Schedules of root 0, unless blocks vary, did
+/// already.
+Algorithm proved(Algorithm algorithm, int nranks, bool is_verified = false);
 
 }  // namespace rondo

@@ -84,7 +84,7 @@ TEST_CASE("ranks that make different calls are told about both") {
 TEST_CASE("ranks whose connections would differ are told how") {
   if (children_lack_gpus(2)) return;
   expect_success(run_world(over(""), [](Rank& rank) {
-    ::setenv("RONDO_CHANNELS", rank.rank == 0 ? "2" : "4", 1);
+    ::setenv("RONDO_SLOTS", rank.rank == 0 ? "2" : "4", 1);
     rondo_comm_t other = nullptr;
     rondo_config_t config = RONDO_CONFIG_INITIALIZER;
     config.algorithm = "all_reduce=ring";
@@ -92,7 +92,7 @@ TEST_CASE("ranks whose connections would differ are told how") {
     const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
     check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, other, nullptr),
                 RONDO_MISMATCH,
-                {"the GPU of rank", "that of rank", "RONDO_CHANNELS", "2 channels", "4 channels"}, other);
+                {"the GPU of rank", "that of rank", "RONDO_SLOTS", "1 times 2 slots", "1 times 4 of"}, other);
     rondo_destroy(other);
   }));
 }

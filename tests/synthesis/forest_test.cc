@@ -2,6 +2,7 @@
 // Schedules of forests and rings: of every machine that is known or recorded, for every collective that has
 // them.
 #include <chrono>
+#include <set>
 
 #include "catch.h"
 #include "concrete_run.h"
@@ -11,6 +12,7 @@
 #include "nccl_host.h"
 #include "random_graphs.h"
 #include "sanitized.h"
+#include "schedule/spread.h"
 #include "schedule/verifier.h"
 #include "schedule_cost.h"
 #include "search/find_forest.h"
@@ -19,6 +21,7 @@
 #include "shapes.h"
 #include "synthesis/forest_algorithm.h"
 #include "synthesis/rings_algorithm.h"
+#include "transports/transport.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -30,9 +33,24 @@ constexpr CollectiveKind kForestKinds[] = {CollectiveKind::AllReduce,     Collec
                                            CollectiveKind::ReduceScatter, CollectiveKind::Gather,
                                            CollectiveKind::Scatter,       CollectiveKind::Barrier};
 
+/// What a rank's connections receive in, with the slots that they have unless the user wants others.
+size_t slot_memory(const Schedule& schedule) {
+  std::set<std::pair<int, int>> incoming;
+  for (const Lane& lane : schedule.lanes)
+    for (const Step& step : lane.steps)
+      if (step.has(kRecv))
+        for (const int peer : schedule.peer_sets[step.recv_set])
+          if (schedule.is_peer(peer)) incoming.emplace(peer, lane.port);
+  return incoming.size() * ConnectionParams().slot_bytes * ConnectionParams().slots;
+}
+
 void check_shape(const Algorithm& algorithm, const Shape& shape, uint64_t seed) {
   const std::vector<Schedule> ranks = build_all(algorithm, shape);
   INFO(to_string(shape) << ", seed " << seed);
+  for (const Schedule& schedule : ranks) {
+    REQUIRE(schedule.lanes.size() <= kMaxPlanLanes);
+    REQUIRE(slot_memory(schedule) < (size_t{64} << 20));
+  }
   for (const bool in_place : {false, true}) {
     const Status status =
         verify(shape, ranks,
@@ -111,14 +129,10 @@ TEST_CASE("forests of random graphs verify with one slot, and compute what is ri
 TEST_CASE("to verify 64 lanes of 16 ranks takes less than 64 MiB") {
   const TopologyGraph graph = links_of({2, known_machine("mi250").take()});
   Forest forest = find_forest(graph, graph.gpus(), {.max_time = std::chrono::hours(1)}).take();
-  while (forest.trees.size() < 32) {  // each tree twice
-    const std::vector<Tree> once = std::exchange(forest.trees, {});
-    for (const Tree& tree : once) forest.trees.insert(forest.trees.end(), 2, tree);
-    forest.k *= 2;
-  }
   const Shape shape{.kind = CollectiveKind::AllReduce, .nranks = 16};
-  const std::vector<Schedule> ranks =
+  std::vector<Schedule> ranks =
       build_all(forest_algorithm(shape.kind, std::make_shared<const Forest>(forest)), shape);
+  for (Schedule& schedule : ranks) schedule = spread(shape, {2, schedule});
   REQUIRE(ranks[0].lanes.size() == 64);
   const CountedMemory memory;
   REQUIRE(verify(shape, ranks, {.slots = 1}).ok());

@@ -121,11 +121,11 @@ class PeerMemory::Ends {
     if (theirs.on_host == own.on_host && theirs.slots == own.slots && theirs.channels == own.channels &&
         theirs.slot_bytes == own.slot_bytes && theirs.map_bytes == own.map_bytes)
       return {};
-    return error(Code::Mismatch,
-                 "connections between GPUs differ: {} slots of {} bytes in {} channels at this end, {} of {} "
-                 "bytes in {} "
-                 "channels at the other; RONDO_SLOTS, RONDO_SLOT_BYTES and RONDO_CHANNELS must be the same",
-                 own.slots, own.slot_bytes, own.channels, theirs.slots, theirs.slot_bytes, theirs.channels);
+    return error(
+        Code::Mismatch,
+        "connections between GPUs differ: {} times {} slots of {} bytes at this end, {} times {} of {} "
+        "bytes at the other; RONDO_SLOTS, RONDO_SLOT_BYTES and RONDO_CHANNELS must be the same",
+        own.channels, own.slots, own.slot_bytes, theirs.channels, theirs.slots, theirs.slot_bytes);
   }
 
   Status open(const Fd& descriptor, size_t size) {

@@ -47,7 +47,7 @@ class Communicator {
     int64_t stream_bytes = -1;  // the longest vector whose results stay in caches; -1: chosen for the host
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nullopt: chosen per call
-    int channels = 1;                          // between GPUs; max
+    int channels = 0;                          // between GPUs; max; 0: not requested
     std::vector<int> devices;                  // GPUs, assigned to this process's ranks in turn; empty: none
   };
   /// A caller's requests; null and 0: use the environment's.

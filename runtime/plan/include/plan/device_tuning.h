@@ -24,12 +24,16 @@ struct ExecutionTerms {
   std::vector<PeerGpu> gpus;                 // by rank
   std::optional<device::Protocol> protocol;  // if one was requested
   int max_channels = 1;
+  int max_blocks = kMaxPlanLanes;  // of a call, in all its channels, at a rank; one channel may exceed it
   size_t slot_bytes = 0;
 };
 
 /// The caller's override or, if null or 0, the environment's (RONDO_PROTOCOL, RONDO_CHANNELS).
 Result<std::optional<device::Protocol>> requested_protocol(const char* requested);
+/// 0: none are requested.
 Result<int> requested_channels(int requested);
+/// Sets max_channels and max_blocks.
+void limit_channels(ExecutionTerms& terms, int requested);
 
 Prediction predict_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
                              const LinkModel& links, const ExecutionTerms& terms);
