@@ -11,7 +11,7 @@
 #include "lines.h"
 #include "schedule/fifo_layout.h"
 #include "schedule/layout.h"
-#include "schedule/schedule.h"
+#include "schedule/step.h"
 
 namespace rondo::device {
 

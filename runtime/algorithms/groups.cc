@@ -6,7 +6,8 @@
 namespace rondo {
 
 bool has_groups(const Shape& shape) {
-  return shape.group > 1 && shape.group < shape.nranks && shape.nranks % shape.group == 0;
+  const bool in_order = shape.order.empty() || shape.commutative || !traits(shape.kind).reduces();
+  return in_order && shape.group > 1 && shape.group < shape.nranks && shape.nranks % shape.group == 0;
 }
 
 Groups::Groups(const Shape& shape, int rank)

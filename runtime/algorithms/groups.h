@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of close ranks (Shape::group), for algorithms of two levels. A rank's mates are the others of its
-// group; its counterparts are the ranks at the same place in other groups. Pure functions: any thread.
+// group; its counterparts are the ranks at the same place in other groups. Algorithms are written for groups
+// of consecutive ranks; the table relabels them for others (Shape::order). Pure functions: any thread.
 //
 //     groups of 3:     0 1 2 | 3 4 5 | 6 7 8        mates of 4: 5, 3        its counterparts: 7, 1
 #pragma once
@@ -11,7 +12,8 @@
 
 namespace rondo {
 
-/// Whether there are several groups of several ranks, all of the same size.
+/// Whether there are several groups of several ranks, all of the same size, and operands need not be combined
+/// in rank order if groups are not of consecutive ranks.
 bool has_groups(const Shape& shape);
 
 class Groups {

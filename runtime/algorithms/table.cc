@@ -21,10 +21,24 @@ std::vector<std::string_view> names_of(CollectiveKind kind) {
   return names;
 }
 
+/// What was written for groups of consecutive ranks, for those of Shape::order.
+std::function<Schedule(const Shape&, int)> build_by_places(std::function<Schedule(const Shape&, int)> build) {
+  return [build = std::move(build)](const Shape& shape, int rank) {
+    if (shape.order.empty()) return build(shape, rank);
+    const int place = place_in(shape.order, rank);
+    return relabelled(shape, build(by_places(shape, shape.order), place), shape.order);
+  };
+}
+
 }  // namespace
 
 std::span<const Algorithm> algorithms() {
-  static const Algorithm rows[] = {RONDO_ALGORITHM_ROWS};
+  static const std::vector<Algorithm> rows = [] {
+    std::vector<Algorithm> made = {RONDO_ALGORITHM_ROWS};
+    for (Algorithm& row : made)
+      if (row.for_groups) row.build = build_by_places(row.build);
+    return made;
+  }();
   return rows;
 }
 

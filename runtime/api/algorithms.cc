@@ -30,8 +30,7 @@ rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t c
     const CallRequest request{.kind = kind, .count = count, .type = type, .op = op, .root = root};
     RONDO_TRY_ASSIGN(const Call call, checked_without_buffers(request, of->size()));
     thread_local std::string latest;
-    RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call, call.shape(of->size(), of->links().group),
-                                     of->executors()));
+    RONDO_TRY_ASSIGN(latest, explain(of->options().selector, call, of->links().shape(call), of->executors()));
     if (const std::string connections = of->connections().describe(); !connections.empty())
       latest += fmt::format("rank {} is connected to\n{}", of->rank(), connections);
     *text = latest.c_str();

@@ -33,13 +33,12 @@ size_t own_offset(const Call& call, const Blocks& blocks, int rank) {
 
 }  // namespace
 
-Shape Call::shape(int nranks, int group) const {
+Shape Call::shape(int nranks) const {
   return {.kind = kind,
           .nranks = nranks,
           .root = has_root(kind) ? root : 0,
           .varying = varying,
-          .commutative = !reduces(kind) || op.commutative,
-          .group = group};
+          .commutative = !reduces(kind) || op.commutative};
 }
 
 Signature Call::signature() const {

@@ -247,7 +247,7 @@ Status Communicator::check_needs(const Candidate& chosen, const Call& call) cons
 
 Result<Plan*> Communicator::make_plan(const Call& call) {
   if (call.place.on_gpu) RONDO_TRY(gpu_calls_->no_calls());
-  const Shape shape = call.shape(size(), links_.group);
+  const Shape shape = links_.shape(call);
   RONDO_TRY_ASSIGN(const Candidate chosen, options_.selector.select(call, shape, executors_));
   RONDO_TRY(check_needs(chosen, call));
   RONDO_TRY_ASSIGN(auto made, chosen.executor->prepare(call, chosen.algorithm));

@@ -65,7 +65,7 @@ Status GpuCalls::plan() {
   shares_memory_ = !wired;
   terms_.shares_memory = one_host && !wired;
   terms_.protocol = options.protocol;
-  terms_.max_channels = options.channels;
+  limit_channels(terms_, options.channels);
   terms_.slot_bytes = communicator_.params().slot_bytes;
   if (wired || !one_host) return {};
   return reach_one_another() ? go_direct() : go_staged();
@@ -157,7 +157,7 @@ Executor GpuCalls::connections_row() {
               },
           .prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
             if (!no_executor_.ok()) return no_executor_;
-            const Shape shape = call.shape(communicator_.size(), communicator_.links().group);
+            const Shape shape = communicator_.links().shape(call);
             RONDO_TRY_ASSIGN(const Execution execution, choose_execution(*algorithm, call, shape, terms_));
             const auto start = [=, this](const Call& bound, const Signature& signature) {
               return start_over_connections(bound, *algorithm, execution, signature);
@@ -232,8 +232,7 @@ Result<DeviceExecutor*> GpuCalls::executor() {
       .look = [=, this](bool last) { return late_or_different(describe(own_call()), last); },
       .timeout_ms = [this] { return communicator_.membership().timeout_ms(); }};
   const DeviceExecutor::ExecutorSettings settings{.rank = self,
-                                                  .nranks = communicator_.size(),
-                                                  .group = communicator_.links().group,
+                                                  .links = communicator_.links(),
                                                   .device = communicator_.membership().device(),
                                                   .channels = terms_.shares_memory ? terms_.max_channels : 1,
                                                   .params = communicator_.gpu_params()};

@@ -45,7 +45,7 @@ class ConnectionPlan final : public Plan {
  private:
   Status bind() {
     const LinkModel& links = executor_.terms().links;
-    RONDO_TRY_ASSIGN(bound_, executor_.bound(algorithm_, call_.shape(links.nranks, links.group)));
+    RONDO_TRY_ASSIGN(bound_, executor_.bound(algorithm_, links.shape(call_)));
     const Schedule& schedule = bound_->program.schedule();
     args_.layout = layout_of(call_, schedule.chunks, tile_units_);
     args_.type = call_.type;
@@ -84,7 +84,7 @@ Executor ConnectionExecutor::row() {
                 return predict_over_connections(algorithm, call, shape, terms_.links, terms_.slot_bytes);
               },
           .prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
-            const Shape shape = call.shape(nranks(), terms_.links.group);
+            const Shape shape = terms_.links.shape(call);
             RONDO_TRY_ASSIGN(const Chunking made, cut(*algorithm, call, shape, terms_.slot_bytes));
             return std::unique_ptr<Plan>(new ConnectionPlan(*this, call, *algorithm, made));
           }};

@@ -99,8 +99,7 @@ Result<DeviceProgram*> DeviceExecutor::program(const Algorithm& algorithm, const
 Status DeviceExecutor::begin(const Call& call, const Algorithm& algorithm, const Execution& execution,
                              const Signature& signature) {
   const gpu::OutsideCapture outside;
-  RONDO_TRY_ASSIGN(DeviceProgram * program,
-                   this->program(algorithm, execution, call.shape(settings_.nranks, settings_.group)));
+  RONDO_TRY_ASSIGN(DeviceProgram * program, this->program(algorithm, execution, settings_.links.shape(call)));
   Layout layout = layout_of(call, program->chunks(), execution.cut.tile_units);
   RONDO_TRY(copy_tables(layout));
   asked_ = &call;
@@ -108,7 +107,7 @@ Status DeviceExecutor::begin(const Call& call, const Algorithm& algorithm, const
   failure_ = Status();
   call_.program = program->program();
   call_.blocks = program->blocks();
-  call_.call = device_call(call, layout, signature, settings_.nranks);
+  call_.call = device_call(call, layout, signature, settings_.links.nranks);
   call_.call.scratch = program->scratch();
   call_.call.health = health_;
   const std::lock_guard lock(mutex_);

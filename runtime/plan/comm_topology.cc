@@ -2,7 +2,6 @@
 #include "plan/comm_topology.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -63,18 +62,24 @@ const Transport& automatic_between_hosts(const Session& session, const std::vect
   return *automatic_transport({1, 1, common}, {2, 2, common});
 }
 
-/// The length of the runs of equal places if all runs have the same length and differ in place; 1 otherwise,
-/// or if all places are equal.
-int equal_at_a_time(const std::vector<uint64_t>& places) {
-  const auto last = std::adjacent_find(places.begin(), places.end(), std::not_equal_to<>());
-  if (last == places.end()) return 1;
-  const auto length = static_cast<size_t>(last - places.begin()) + 1;
-  std::set<uint64_t> seen;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const bool begins = i % length == 0;
-    if (begins ? !seen.insert(places[i]).second : places[i] != places[i - 1]) return 1;
-  }
-  return places.size() % length == 0 ? static_cast<int>(length) : 1;
+/// 0, 1, ... so that equal places are adjacent, in the order of their first ranks.
+std::vector<int> order_by_place(const std::vector<uint64_t>& places) {
+  std::map<uint64_t, size_t> numbers;
+  for (const uint64_t place : places) numbers.emplace(place, numbers.size());
+  std::vector<int> order(places.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](int rank) { return numbers.at(places[static_cast<size_t>(rank)]); });
+  return order;
+}
+
+/// The number of ranks in each place, if it is the same and there are several places; else 1.
+int equal_in_each(const std::vector<uint64_t>& places) {
+  std::map<uint64_t, int> ranks;
+  for (const uint64_t place : places) ++ranks[place];
+  const int size = ranks.begin()->second;
+  const bool equal = std::ranges::all_of(ranks, [size](const auto& one) { return one.second == size; });
+  return equal && ranks.size() > 1 ? size : 1;
 }
 
 }  // namespace
@@ -120,10 +125,13 @@ LinkModel CommTopology::links(int64_t group) const {
   const LinkCost within = within_host_.cost(load);
   LinkModel links{.nranks = static_cast<int>(all_.size()), .cost = within, .intra_cost = within};
   const bool divides = group > 0 && group < links.nranks && links.nranks % group == 0;
-  if (group == 0)
-    links.group = near_at_a_time(all_);
-  else if (divides)
+  if (group == 0) {
+    NearGroups near = near_groups(all_);
+    links.group = near.size;
+    links.order = std::move(near.order);
+  } else if (divides) {
     links.group = static_cast<int>(group);
+  }
   if (!one_host())
     links.cost = between_hosts_.cost(
         {.same_host = false, .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
@@ -166,15 +174,19 @@ uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks) {
   }));
 }
 
-int near_at_a_time(const std::vector<const PeerInfo*>& ranks) {
+NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
   std::vector<uint64_t> hosts, caches;
   for (const PeerInfo* rank : ranks) {
     hosts.push_back(rank->endpoint.host);
     if (rank->cache >= 0) caches.push_back(static_cast<uint64_t>(rank->cache));
   }
-  const bool one_host = std::count(hosts.begin(), hosts.end(), hosts[0]) == std::ssize(hosts);
-  if (!one_host) return equal_at_a_time(hosts);
-  return caches.size() == ranks.size() ? equal_at_a_time(caches) : 1;
+  const bool one_host = std::ranges::count(hosts, hosts[0]) == std::ssize(hosts);
+  if (one_host && caches.size() != ranks.size()) return {};
+  const std::vector<uint64_t>& places = one_host ? caches : hosts;
+  NearGroups groups{.size = equal_in_each(places), .order = {}};
+  if (groups.size > 1) groups.order = order_by_place(places);
+  if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
+  return groups;
 }
 
 std::vector<int> order_by_locality(const std::vector<const PeerInfo*>& ranks) {

@@ -51,6 +51,7 @@ int place_in(std::span<const int> order, int rank) {
 Shape by_places(const Shape& shape, std::span<const int> order) {
   Shape by_place = shape;
   by_place.root = place_in(order, shape.root);
+  by_place.order = {};
   return by_place;
 }
 

@@ -57,20 +57,23 @@ class Network:
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,
-          **variables):
+          by_turns=False, **variables):
     """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with them. `of_hosts`: further
-    variables by host. Returns the finished processes with their output."""
-    size = len(hosts.names) * ranks_a_host
+    variables by host. `by_turns`: host 0 has ranks 0, n, 2n and so on. Returns the finished processes with their
+    output."""
+    count = len(hosts.names)
+    size = count * ranks_a_host
     processes = []
     for rank in range(size):
-        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank % ranks_a_host),
+        host, local = (rank % count, rank // count) if by_turns else divmod(rank, ranks_a_host)
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(local),
                            LOCAL_WORLD_SIZE=str(ranks_a_host), MASTER_ADDR="10.77.0.1", MASTER_PORT="29600",
                            RONDO_LOG="info", **variables)
         if of_hosts is not None:
-            environment.update(of_hosts[rank // ranks_a_host])
+            environment.update(of_hosts[host])
         if own_gpus:
             environment["RONDO_DEVICE"] = f"cuda:{rank}"
-        command = ["ip", "netns", "exec", hosts.names[rank // ranks_a_host], program, *words]
+        command = ["ip", "netns", "exec", hosts.names[host], program, *words]
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     try:
@@ -117,16 +120,18 @@ class Hosts(unittest.TestCase):
                     self.assertIn(f"offering 10.77.0.{rank // 2 + 1} of interface fabric0", offers[0])
                     self.assertFalse(any("127.0.0.1" in line for line in offers))
 
-    def test_algorithms_of_two_levels_are_chosen_between_hosts(self):
+    def test_algorithms_of_two_levels_are_chosen_between_hosts_wherever_their_ranks_are(self):
         chosen = {"all_reduce": ("leaders", "hierarchical"), "all_gather": ("hierarchical",) * 2,
                   "reduce_scatter": ("hierarchical",) * 2, "barrier": ("leaders",)}
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/rows.json"
-            run_right(self, 3, [",".join(chosen), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path])
-            with open(path, encoding="utf-8") as file:
-                rows = json.load(file)
-        for collective, names in chosen.items():
-            self.assertEqual(tuple(row["algorithm"] for row in rows if row["collective"] == collective), names)
+        for by_turns in (False, True):
+            with self.subTest(by_turns=by_turns), tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/rows.json"
+                run_right(self, 3, [",".join(chosen), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path],
+                          by_turns=by_turns)
+                with open(path, encoding="utf-8") as file:
+                    rows = json.load(file)
+                for collective, names in chosen.items():
+                    self.assertEqual(tuple(row["algorithm"] for row in rows if row["collective"] == collective), names)
 
     def test_every_algorithm_is_right_between_hosts(self):
         run_right(self, 2, ["all", "-b", "8", "-e", "1M", "-f", "512", "-n", "1", "-w", "0", "--algorithm", "all"])

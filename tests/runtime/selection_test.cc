@@ -46,7 +46,7 @@ const Algorithm& choice(CollectiveKind kind, size_t bytes, const LinkModel& link
                              .predict = [&](const Algorithm& algorithm, const Call& of, const Shape& shape) {
                                return predict_over_connections(algorithm, of, shape, links, slot_bytes);
                              }};
-  auto chosen = selector.select(call, call.shape(links.nranks, links.group), {&connections, 1});
+  auto chosen = selector.select(call, links.shape(call), {&connections, 1});
   INFO(chosen.status().message());
   REQUIRE(chosen.ok());
   return *chosen.value().algorithm;
@@ -154,7 +154,7 @@ TEST_CASE("a rule for an executor on one kind of memory leaves calls on the othe
     call.op = CallOp::of(Reduction::Sum);
     call.count = 8;
     call.place.on_gpu = on_gpu;
-    return name_of(selector.select(call, call.shape(4, 1), executors).take());
+    return name_of(selector.select(call, call.shape(4), executors).take());
   };
   for (const bool on_gpu : {false, true})
     CHECK(chosen(on_gpu ? "all_reduce=two_shot@connections" : "all_reduce=ring@gpu_connections", on_gpu) ==

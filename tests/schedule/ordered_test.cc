@@ -47,6 +47,32 @@ TEST_CASE("an algorithm verifies in any order of its ranks, wherever none is pre
   }
 }
 
+TEST_CASE("groups may be of any ranks, unless operands are combined in rank order") {
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 4; algorithm.for_groups && n <= kMaxRanks; ++n)
+      for (Shape shape : supported_shapes(algorithm, n)) {
+        const std::vector<int> order = shuffled(n, static_cast<uint32_t>(n));
+        shape.order = order;
+        INFO(name_of(algorithm) << ", " << to_string(shape));
+        REQUIRE(algorithm.supports(shape) == (shape.commutative || !reduces(shape.kind)));
+        if (!algorithm.supports(shape)) continue;
+        const std::vector<Schedule> ranks = build_all(algorithm, shape);
+        const Status status = verify(shape, ranks, {.in_place = n % 2 == 0});
+        INFO(status.message());
+        REQUIRE(status.ok());
+        Shape by_number = shape;
+        by_number.order = {};
+        for (int place = 0; place < n; ++place) {
+          const Schedule at_place = algorithm.build(by_number, place);
+          const Schedule& of_rank = ranks[static_cast<size_t>(order[static_cast<size_t>(place)])];
+          REQUIRE(of_rank.peer_sets.size() == at_place.peer_sets.size());
+          for (size_t set = 0; set < at_place.peer_sets.size(); ++set)
+            for (size_t i = 0; i < at_place.peer_sets[set].size(); ++i)
+              REQUIRE(of_rank.peer_sets[set][i] == order[static_cast<size_t>(at_place.peer_sets[set][i])]);
+        }
+      }
+}
+
 TEST_CASE("in another order the root's neighbours are those adjacent in that order") {
   const std::vector<int> order = {0, 2, 4, 6, 1, 3, 5, 7};
   const Shape shape{.kind = CollectiveKind::Broadcast, .nranks = 8, .root = 0};

@@ -31,16 +31,17 @@ std::vector<int> order_of(const std::vector<PeerInfo>& members) {
   return order_by_locality(pointers(members));
 }
 
-/// near_at_a_time() of ranks on the given hosts, and of ranks of one host with the given caches.
-int on_hosts(const std::vector<uint64_t>& hosts) {
+/// The size of near_groups() of ranks on the given hosts, and of ranks of one host with the given caches.
+NearGroups groups_on(const std::vector<uint64_t>& hosts) {
   std::vector<PeerInfo> members;
   for (const uint64_t host : hosts) members.push_back(member_on(host, 0));
-  return near_at_a_time(pointers(members));
+  return near_groups(pointers(members));
 }
+int on_hosts(const std::vector<uint64_t>& hosts) { return groups_on(hosts).size; }
 int with_caches(const std::vector<int32_t>& caches) {
   std::vector<PeerInfo> members;
   for (const int32_t cache : caches) members.push_back(by_cache(cache));
-  return near_at_a_time(pointers(members));
+  return near_groups(pointers(members)).size;
 }
 
 TEST_CASE("ranks of a host are adjacent, in the order of the hosts' first ranks") {
@@ -72,15 +73,22 @@ TEST_CASE("ranks of one host that share caches are groups, if all caches are kno
   CHECK(with_caches({-1, -1, -1, -1}) == 1);
 }
 
-TEST_CASE("unequal, split and single hosts are no groups") {
+TEST_CASE("ranks that lie round-robin over hosts, or in any order, are groups") {
+  CHECK(groups_on({7, 7, 3, 3}).order.empty());
+  CHECK(on_hosts({1, 2, 1, 2}) == 2);
+  CHECK(groups_on({1, 2, 1, 2}).order == std::vector{0, 2, 1, 3});
+  CHECK(groups_on({9, 4, 4, 9, 7, 7}).order == std::vector{0, 3, 1, 2, 4, 5});
+  CHECK(on_hosts({1, 1, 2, 2, 1, 1}) == 1);
+  CHECK(with_caches({0, 4, 0, 4}) == 2);
+}
+
+TEST_CASE("unequal and single hosts are no groups") {
   CHECK(on_hosts({1}) == 1);
   CHECK(on_hosts({1, 1, 1}) == 1);
   CHECK(on_hosts({1, 2, 3}) == 1);
   CHECK(on_hosts({1, 1, 2}) == 1);
   CHECK(on_hosts({1, 2, 2}) == 1);
   CHECK(on_hosts({1, 1, 1, 2, 2}) == 1);
-  CHECK(on_hosts({1, 2, 1, 2}) == 1);
-  CHECK(on_hosts({1, 1, 2, 2, 1, 1}) == 1);
 }
 
 TEST_CASE("a rank's turn counts those before it on its host and memory node") {
@@ -112,7 +120,7 @@ TEST_CASE("caches do not matter if there are several hosts") {
     members[i].endpoint.host = i / 2;
     members[i].cache = static_cast<int32_t>(i);
   }
-  CHECK(near_at_a_time(pointers(members)) == 2);
+  CHECK(near_groups(pointers(members)).size == 2);
 }
 
 }  // namespace

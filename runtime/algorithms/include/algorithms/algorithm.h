@@ -91,6 +91,10 @@ inline double predicted_time(const Cost& cost, const Times& times, double tiles,
   return waits + (shared > busiest ? shared : busiest);
 }
 
+/// The lanes of a plan that was made for a machine, and the blocks that a call gives a GPU to run unless the
+/// user asks for more channels: computation needs the other multiprocessors.
+inline constexpr int kMaxPlanLanes = 32;
+
 struct Algorithm {
   const char* name;
   CollectiveKind kind;
@@ -115,7 +119,8 @@ struct Algorithm {
   /// How it combines operands, if the kind does: the same for every supported shape, part of the vector and
   /// rank. Reproducible mode relies on it; a test proves it, and that no stronger association holds.
   Association association = Association::Any;
-  /// Only for ranks in groups (Shape::group).
+  /// Only for ranks in groups (Shape::group). A row of the table builds for groups of consecutive ranks, and
+  /// is relabelled for others.
   bool for_groups = false;
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;

@@ -50,7 +50,8 @@ struct Call {
 
   /// Made by the runtime itself: what the user requested for the kind does not apply.
   bool is_internal() const { return purpose != CallPurpose::Collective; }
-  Shape shape(int nranks, int group = 1) const;
+  /// Without groups.
+  Shape shape(int nranks) const;
   /// The unit that a message may not split: an element. Unless they are reduced, elements of a user's type
   /// are treated as bytes.
   size_t unit_bytes() const { return reduces(kind) || type.built_in() ? type.bytes : 1; }

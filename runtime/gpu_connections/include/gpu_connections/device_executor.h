@@ -54,8 +54,7 @@ class DeviceExecutor final : public Task, public Proxy::ProxyClient {
   };
   struct ExecutorSettings {
     int rank = 0;
-    int nranks = 1;
-    int group = 1;  // see Shape
+    LinkModel links;
     int device = 0;
     int channels = 1;  // upper limit
     ConnectionParams params;

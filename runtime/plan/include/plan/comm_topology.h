@@ -22,7 +22,7 @@ class CommTopology {
   CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport);
 
   /// The cost of messages. `group`: the requested size of the groups of consecutive ranks that are close; 0:
-  /// detect it. If the ranks do not divide into such groups, there are none.
+  /// detect them, wherever their ranks are. If the ranks do not divide into equal groups, there are none.
   LinkModel links(int64_t group) const;
   /// Fills in the parameters that were not requested, and this rank's turn.
   ConnectionParams settle(ConnectionParams asked) const;
@@ -64,8 +64,12 @@ uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks);
 /// The rate that a transport's connections between any two of these have: that of the slowest; 0: unknown.
 uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const PeerInfo*>& ranks);
 
-/// The size of the groups of consecutive ranks that are closer to one another than to the rest: the ranks of
-/// a host or, if there is one host, those that share a last-level cache. 1: no groups of equal size.
-int near_at_a_time(const std::vector<const PeerInfo*>& ranks);
+/// Groups of ranks that are closer to one another than to the rest: see Shape.
+struct NearGroups {
+  int size = 1;  // 1: there are none of equal size
+  std::vector<int> order;
+};
+/// The ranks of a host or, if there is one host, those that share a last-level cache.
+NearGroups near_groups(const std::vector<const PeerInfo*>& ranks);
 
 }  // namespace rondo

@@ -12,9 +12,18 @@ namespace rondo {
 /// all ranks.
 struct LinkModel {
   int nranks = 1;
-  LinkCost cost;        // between any two ranks
-  int group = 1;        // see Shape
-  LinkCost intra_cost;  // between two ranks of a group
+  LinkCost cost;           // between any two ranks
+  int group = 1;           // see Shape
+  std::vector<int> order;  // likewise
+  LinkCost intra_cost;     // between two ranks of a group
+
+  /// Refers to this.
+  Shape shape(const Call& call) const {
+    Shape made = call.shape(nranks);
+    made.group = group;
+    made.order = order;
+    return made;
+  }
 };
 
 /// Prediction for a call whose messages fill slots of that size.

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schedule/schedule.h"
+#include "schedule/step.h"
 
 namespace rondo {
 
