@@ -92,7 +92,7 @@ TEST_CASE("ranks whose connections would differ are told how") {
     const auto memory = foreign_memory(gpu::MemoryKind::Device, rank.rank).allocate(64);
     check_fails(rondo_all_reduce(memory.get(), memory.get(), 10, RONDO_INT32, RONDO_SUM, other, nullptr),
                 RONDO_MISMATCH,
-                {"the GPU of rank", "that of rank", "RONDO_SLOTS", "1 times 2 slots", "1 times 4 of"}, other);
+                {"the GPU of rank", "that of rank", "RONDO_SLOTS", "1 times 2 ", "1 times 4 "}, other);
     rondo_destroy(other);
   }));
 }
