@@ -25,8 +25,8 @@ struct Shape {
   bool varying = false;     // a _v form: chunk lengths differ; each known to its sender and receiver
   bool commutative = true;  // false: operands must be combined in rank order
   int group = 1;            // size of the groups of ranks that are close; 1: all are alike
-  /// The ranks in an order in which those of a group are consecutive; empty: that of their numbers. Must
-  /// outlive what is made of the Shape.
+  /// The ranks in an order in which those of a group are consecutive; empty: that of their numbers. Outlives
+  /// the Shape.
   std::span<const int> order = {};
 };
 
