@@ -12,8 +12,8 @@
 
 namespace rondo {
 
-/// Whether there are several groups of several ranks, all of the same size, and operands need not be combined
-/// in rank order if groups are not of consecutive ranks.
+/// Whether there are several groups of several ranks, all of the same size. If groups are not of consecutive
+/// ranks, the shape must also allow operands in any order.
 bool has_groups(const Shape& shape);
 
 class Groups {

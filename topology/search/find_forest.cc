@@ -50,8 +50,8 @@ class ForestSearch {
   /// For more GPUs a forest at 99.9% of the bound ends the search, which would need seconds for the rest.
   static constexpr int64_t kMaxExactGpus = 32;
 
-  /// Keeps a search below 64 MiB. It stores a number for each tree and each way between two GPUs: every
-  /// NVSwitch is one, and so is every one of several equal switches or NICs.
+  /// Keeps a search below 64 MiB. It stores a number for each tree and each way between two GPUs. There is a
+  /// way through each NVSwitch, and through each of several equal switches or NICs.
   bool is_searchable(const CompactGraph& pooled) const {
     constexpr int64_t kMaxGpus = 128, kMaxWays = 150'000;
     std::map<int, int64_t> switches;  // by host
