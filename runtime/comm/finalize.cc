@@ -38,7 +38,8 @@ Result<std::string> what_keeps(const Membership& membership, int rank) {
 
 /// Waits until each other rank has finished the communicator too, has left the job, or is busy with another
 /// communicator, which may depend on this rank finishing this one. Timeout names the first rank for which
-/// none of these holds, and what it is doing.
+/// none of these holds, and what it is doing. A rank may also end because the communicator has failed: then
+/// this fails with the same cause.
 /// `look`: answers peers that still need this rank's connections.
 template <typename Look>
 Status await_ends(const Membership& membership, Look&& look) {
@@ -48,7 +49,7 @@ Status await_ends(const Membership& membership, Look&& look) {
   for (int64_t wait_ms = kFirstLook_ms;; wait_ms = std::min(2 * wait_ms, kLook_ms)) {
     const int64_t for_ms = std::min<int64_t>(wait_ms, deadline.left_ms());
     RONDO_TRY_ASSIGN(const bool all, membership.session()->await_ends(membership.id(), for_ms, interrupt));
-    if (all) return {};
+    if (all) return membership.cause();
     look();
     std::string keeps;
     while (rank < membership.size()) {
@@ -56,7 +57,7 @@ Status await_ends(const Membership& membership, Look&& look) {
       if (!keeps.empty()) break;
       ++rank;
     }
-    if (keeps.empty()) return {};
+    if (keeps.empty()) return membership.cause();
     membership.recorder().wait_for(rank);
     if (deadline.passed())
       return behind_silent_rank(
