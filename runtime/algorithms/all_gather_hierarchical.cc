@@ -22,7 +22,7 @@ Cost cost(const Shape& shape) {
 }
 
 Cost intra_cost(const Shape& shape) {
-  const double n = shape.nranks, size = shape.group;
+  const double n = shape.nranks, size = shape.levels.outermost();
   return {.rounds = n / size - 1, .volume = (size - 1) / size, .messages = n * (size - 1) / size};
 }
 
@@ -52,9 +52,10 @@ Algorithm row() {
           .summary = "between counterparts in the groups, which forward within their groups",
           .supports = supports,
           .cost = cost,
-          .intra_cost = intra_cost,
+          .inner_cost = of_outermost<intra_cost>,
           .build = build,
-          .for_groups = true};
+          .for_groups = true,
+          .connects_all = true};
 }
 
 }  // namespace rondo::all_gather_hierarchical

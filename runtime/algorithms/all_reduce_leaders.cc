@@ -27,7 +27,7 @@ Cost cost(const Shape& shape) {
 }
 
 Cost intra_cost(const Shape& shape) {
-  const double size = shape.group, mates = size - 1;
+  const double size = shape.levels.outermost(), mates = size - 1;
   return {.rounds = 2,
           .volume = 2 * mates,
           .steady = 1.25 * mates,
@@ -59,9 +59,10 @@ Algorithm row() {
           .summary = "leaders fold their groups' vectors, exchange, and send the result to their groups",
           .supports = supports,
           .cost = cost,
-          .intra_cost = intra_cost,
+          .inner_cost = of_outermost<intra_cost>,
           .build = build,
-          .for_groups = true};
+          .for_groups = true,
+          .connects_all = true};
 }
 
 }  // namespace rondo::all_reduce_leaders

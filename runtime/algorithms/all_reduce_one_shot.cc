@@ -38,7 +38,8 @@ Algorithm row() {
           .cost = cost,
           .build = build,
           .rounds = 1,
-          .association = Association::OneFold};
+          .association = Association::OneFold,
+          .connects_all = true};
 }
 
 }  // namespace rondo::all_reduce_one_shot

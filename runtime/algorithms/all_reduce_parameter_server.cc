@@ -53,7 +53,8 @@ Algorithm row() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .association = Association::OneFold};
+          .association = Association::OneFold,
+          .connects_all = true};
 }
 
 }  // namespace rondo::all_reduce_parameter_server

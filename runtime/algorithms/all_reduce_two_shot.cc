@@ -49,7 +49,8 @@ Algorithm row() {
           .build = build,
           .parts = [](const Shape& shape) { return shape.nranks; },
           .rounds = 2,
-          .association = Association::OneFold};
+          .association = Association::OneFold,
+          .connects_all = true};
 }
 
 }  // namespace rondo::all_reduce_two_shot

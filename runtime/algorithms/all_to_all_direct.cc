@@ -12,9 +12,15 @@ namespace {
 
 bool supports(const Shape& shape) { return fits(shape, 2 * shape.nranks); }
 
+/// Blocks for the same group stay within it.
 Cost cost(const Shape& shape) {
-  const double n = shape.nranks;
-  return {.rounds = n > 1 ? 1.0 : 0.0, .volume = (n - 1) / n, .messages = n - 1};
+  const double others = shape.nranks - shape.levels.outermost();
+  return {.rounds = others > 0 ? 1.0 : 0.0, .volume = others / shape.nranks, .messages = others};
+}
+
+Cost inner_cost(const Shape& shape, int level) {
+  const double others = shape.levels.size(level) - (level == 0 ? 1 : shape.levels.size(level - 1));
+  return {.volume = others / shape.nranks, .messages = others};
 }
 
 Schedule build(const Shape& shape, int rank) {
@@ -36,6 +42,7 @@ Algorithm row() {
           .summary = "all blocks sent, then all received: one round",
           .supports = supports,
           .cost = cost,
+          .inner_cost = inner_cost,
           .build = build,
           .rounds = 1};
 }

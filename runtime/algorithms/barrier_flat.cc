@@ -35,7 +35,8 @@ Algorithm row() {
           .cost = cost,
           .build = build,
           .rounds = 1,
-          .for_shared_memory = true};
+          .for_shared_memory = true,
+          .connects_all = true};
 }
 
 }  // namespace rondo::barrier_flat

@@ -42,7 +42,8 @@ Algorithm row() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .rounds = 1};
+          .rounds = 1,
+          .connects_all = true};
 }
 
 }  // namespace rondo::broadcast_flat

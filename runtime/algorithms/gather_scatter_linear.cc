@@ -56,7 +56,8 @@ Algorithm gather() {
           .supports = supports,
           .cost = cost,
           .build = build_gather,
-          .rounds = 1};
+          .rounds = 1,
+          .connects_all = true};
 }
 
 Algorithm scatter() {
@@ -66,7 +67,8 @@ Algorithm scatter() {
           .supports = supports,
           .cost = cost,
           .build = build_scatter,
-          .rounds = 1};
+          .rounds = 1,
+          .connects_all = true};
 }
 
 }  // namespace rondo::gather_scatter_linear

@@ -7,14 +7,14 @@ namespace rondo {
 
 bool has_groups(const Shape& shape) {
   const bool in_order = shape.order.empty() || shape.commutative || !traits(shape.kind).reduces();
-  return in_order && shape.group > 1 && shape.group < shape.nranks && shape.nranks % shape.group == 0;
+  return in_order && shape.levels.divide(shape.nranks);
 }
 
 Groups::Groups(const Shape& shape, int rank)
-    : size_(shape.group),
-      count_(shape.nranks / shape.group),
-      group_(rank / shape.group),
-      place_(rank % shape.group) {}
+    : Groups(shape.nranks / shape.levels.outermost(), shape.levels.outermost(), rank) {}
+
+Groups::Groups(int count, int size, int rank)
+    : size_(size), count_(count), group_(rank / size), place_(rank % size) {}
 
 std::vector<int> Groups::mates() const {
   std::vector<int> ranks;

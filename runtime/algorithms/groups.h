@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of close ranks (Shape::group), for algorithms of two levels. A rank's mates are the others of its
+// Groups of close ranks (Shape::levels), for algorithms of two levels. A rank's mates are the others of its
 // group; its counterparts are the ranks at the same place in other groups. Algorithms are written for groups
 // of consecutive ranks; the table relabels them for others (Shape::order). Pure functions: any thread.
 //
@@ -18,8 +18,10 @@ bool has_groups(const Shape& shape);
 
 class Groups {
  public:
-  /// The groups as seen from `rank`; requires has_groups(shape).
+  /// The largest groups as seen from `rank`; requires has_groups(shape).
   Groups(const Shape& shape, int rank);
+  /// `count` groups of `size` ranks.
+  Groups(int count, int size, int rank);
   explicit Groups(const Shape& shape) : Groups(shape, 0) {}
 
   int size() const { return size_; }    // ranks per group
@@ -46,5 +48,11 @@ class Groups {
   int group_;
   int place_;
 };
+
+/// Algorithm::inner_cost() of an algorithm that only knows the largest groups.
+template <Cost (*kWithin)(const Shape& shape)>
+Cost of_outermost(const Shape& shape, int level) {
+  return level + 1 == shape.levels.count() ? kWithin(shape) : Cost{};
+}
 
 }  // namespace rondo

@@ -22,7 +22,7 @@ Cost cost(const Shape& shape) {
 }
 
 Cost intra_cost(const Shape& shape) {
-  const double n = shape.nranks, size = shape.group;
+  const double n = shape.nranks, size = shape.levels.outermost();
   return {.rounds = n / size - 1,
           .volume = (size - 1) / size,
           .messages = n * (size - 1) / size,
@@ -56,9 +56,10 @@ Algorithm row() {
           .summary = "folds within the groups, sent to their counterparts, which fold those",
           .supports = supports,
           .cost = cost,
-          .intra_cost = intra_cost,
+          .inner_cost = of_outermost<intra_cost>,
           .build = build,
-          .for_groups = true};
+          .for_groups = true,
+          .connects_all = true};
 }
 
 }  // namespace rondo::reduce_scatter_hierarchical

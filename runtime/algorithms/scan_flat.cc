@@ -37,7 +37,8 @@ Algorithm row(CollectiveKind kind) {
           .cost = cost,
           .build = build,
           .rounds = 1,
-          .association = Association::OneFold};
+          .association = Association::OneFold,
+          .connects_all = true};
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ Result<Communicator::Options> Communicator::options(const UserConfig& config) {
                    size_setting(Setting::ExchangeBytes, 0, ShmExecutor::kMaxBytes, options.pull_bytes));
   RONDO_TRY_ASSIGN(options.stream_bytes,
                    size_setting(Setting::StreamBytes, 0, INT64_MAX, options.stream_bytes));
-  RONDO_TRY_ASSIGN(options.group, number_setting(Setting::Group, 1, INT32_MAX, options.group));
+  RONDO_TRY_ASSIGN(options.levels, requested_levels());
   if (!transport_name.empty()) {
     RONDO_TRY_ASSIGN(options.transport, transport_by_name(transport_name));
   }
@@ -163,7 +163,7 @@ Communicator::~Communicator() {
 }
 
 Status Communicator::make_executors(const CommTopology& topology) {
-  links_ = topology.links(options_.group);
+  links_ = topology.links(options_.levels);
   oversubscribed_ = topology.oversubscribed();
   const int64_t asked = options_.stream_bytes;
   connection_executor_ = std::unique_ptr<ConnectionExecutor>(new ConnectionExecutor(

@@ -2,13 +2,17 @@
 #include "plan/comm_topology.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <charconv>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "base/settings.h"
 #include "bootstrap/session.h"
 #include "plan/connection_costs.h"
 #include "topology/cache.h"
@@ -16,13 +20,13 @@
 namespace rondo {
 namespace {
 
-/// `within` is the cost between ranks that share a last-level cache. Between ranks of different caches both
-/// the latency and the transfer of a line are at least twice as long.
-LinkCost between_caches(LinkCost within) {
+/// `near` is the cost between ranks that share a last-level cache, or a memory node. Between ranks of
+/// different ones both the latency and the transfer of a line are at least twice as long.
+LinkCost farther(LinkCost near) {
   constexpr double kFarther = 2;
-  within.latency_us *= kFarther;
-  within.us_per_byte *= kFarther;
-  return within;
+  near.latency_us *= kFarther;
+  near.us_per_byte *= kFarther;
+  return near;
 }
 
 /// A slot whose lines are still in the reader's second-level cache is expensive to write from another CPU, so
@@ -62,21 +66,37 @@ const Transport& automatic_between_hosts(const Session& session, const std::vect
   return *automatic_transport({1, 1, common}, {2, 2, common});
 }
 
-/// 0, 1, ... so that equal places are adjacent, in the order of their first ranks.
-std::vector<int> order_by_place(const std::vector<uint64_t>& places) {
-  std::map<uint64_t, size_t> numbers;
-  for (const uint64_t place : places) numbers.emplace(place, numbers.size());
+/// Where a rank is, from the host inwards, each part as a number.
+using Place = std::array<int, 3>;
+
+/// The hosts' numbers are in the order of their first ranks.
+std::vector<Place> places_of(const std::vector<const PeerInfo*>& ranks,
+                             const std::function<Place(int host, const PeerInfo& rank)>& place) {
+  std::map<uint64_t, int> hosts;
+  std::vector<Place> places;
+  for (const PeerInfo* rank : ranks) {
+    const int host = hosts.emplace(rank->endpoint.host, static_cast<int>(hosts.size())).first->second;
+    places.push_back(place(host, *rank));
+  }
+  return places;
+}
+
+/// 0, 1, ... sorted by place.
+std::vector<int> order_by(const std::vector<Place>& places) {
   std::vector<int> order(places.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](int rank) { return numbers.at(places[static_cast<size_t>(rank)]); });
+  std::ranges::stable_sort(order, {}, [&](int rank) { return places[static_cast<size_t>(rank)]; });
   return order;
 }
 
-/// The number of ranks in each place, if it is the same and there are several places; else 1.
-int equal_in_each(const std::vector<uint64_t>& places) {
-  std::map<uint64_t, int> ranks;
-  for (const uint64_t place : places) ++ranks[place];
+/// The number of ranks that agree in the first `depth` numbers of their places, if it is the same everywhere
+/// and not all agree; else 1. A number of -1 is unknown.
+int equal_in_each(const std::vector<Place>& places, size_t depth) {
+  std::map<std::vector<int>, int> ranks;
+  for (const Place& place : places) {
+    if (place[depth - 1] < 0) return 1;
+    ++ranks[std::vector<int>(place.begin(), place.begin() + static_cast<ptrdiff_t>(depth))];
+  }
   const int size = ranks.begin()->second;
   const bool equal = std::ranges::all_of(ranks, [size](const auto& one) { return one.second == size; });
   return equal && ranks.size() > 1 ? size : 1;
@@ -120,23 +140,31 @@ uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const P
   return slowest;
 }
 
-LinkModel CommTopology::links(int64_t group) const {
+LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
   const LinkLoad load{.ranks_per_cpu = oversubscription(), .ranks_of_host = max_ranks_of_a_host()};
   const LinkCost within = within_host_.cost(load);
-  LinkModel links{.nranks = static_cast<int>(all_.size()), .cost = within, .intra_cost = within};
-  const bool divides = group > 0 && group < links.nranks && links.nranks % group == 0;
-  if (group == 0) {
+  LinkModel links{
+      .nranks = static_cast<int>(all_.size()), .hosts = static_cast<int>(hosts_.size()), .cost = within};
+  if (requested) {
+    for (int level = 0; level < requested->count(); ++level)
+      if (Levels(requested->size(level)).divide(links.nranks)) links.levels.add(requested->size(level));
+  } else {
     NearGroups near = near_groups(all_);
-    links.group = near.size;
+    links.levels = near.levels;
     links.order = std::move(near.order);
-  } else if (divides) {
-    links.group = static_cast<int>(group);
+  }
+  const LinkCost between_hosts = between_hosts_.cost(
+      {.same_host = false, .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
+  LinkCost inside = within;  // of the groups so far
+  for (int level = 0; level < links.levels.count(); ++level) {
+    const bool in_host = one_host() || links.levels.size(level) <= static_cast<int>(max_ranks_of_a_host());
+    if (level != 0 && within_host_.medium != Medium::Network) inside = farther(inside);
+    links.inner_costs.push_back(in_host ? inside : between_hosts);
   }
   if (!one_host())
-    links.cost = between_hosts_.cost(
-        {.same_host = false, .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
-  else if (links.group > 1 && within_host_.medium != Medium::Network)
-    links.cost = between_caches(within);
+    links.cost = between_hosts;
+  else if (!links.levels.empty() && within_host_.medium != Medium::Network)
+    links.cost = farther(inside);
   return links;
 }
 
@@ -175,31 +203,47 @@ uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks) {
 }
 
 NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
-  std::vector<uint64_t> hosts, caches;
-  for (const PeerInfo* rank : ranks) {
-    hosts.push_back(rank->endpoint.host);
-    if (rank->cache >= 0) caches.push_back(static_cast<uint64_t>(rank->cache));
+  const bool one_node =
+      std::ranges::all_of(ranks, [](const PeerInfo* rank) { return rank->memory_node < 0; });
+  const auto places = places_of(ranks, [one_node](int host, const PeerInfo& rank) {
+    return Place{host, one_node ? 0 : rank.memory_node, rank.cache};
+  });
+  NearGroups groups;
+  for (size_t depth = Place().size(); depth > 0; --depth) {
+    const int size = equal_in_each(places, depth);
+    if (size % groups.levels.outermost() == 0) groups.levels.add(size);
   }
-  const bool one_host = std::ranges::count(hosts, hosts[0]) == std::ssize(hosts);
-  if (one_host && caches.size() != ranks.size()) return {};
-  const std::vector<uint64_t>& places = one_host ? caches : hosts;
-  NearGroups groups{.size = equal_in_each(places), .order = {}};
-  if (groups.size > 1) groups.order = order_by_place(places);
+  if (!groups.levels.empty()) groups.order = order_by(places);
   if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
   return groups;
 }
 
 std::vector<int> order_by_locality(const std::vector<const PeerInfo*>& ranks) {
-  std::map<uint64_t, size_t> hosts;  // in the order of their first ranks
-  std::vector<std::pair<size_t, int32_t>> places;
-  for (const PeerInfo* rank : ranks)
-    places.emplace_back(hosts.emplace(rank->endpoint.host, hosts.size()).first->second, rank->first_cpu);
-  std::vector<int> order(ranks.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&places](int a, int b) {
-    return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
-  });
-  return order;
+  return order_by(places_of(ranks, [](int host, const PeerInfo& rank) {
+    return Place{host, rank.first_cpu};
+  }));
+}
+
+Result<std::optional<Levels>> requested_levels() {
+  const auto text = setting(Setting::Group);
+  if (!text) return std::optional<Levels>();
+  Levels levels;
+  int outer = 1, given = 0;
+  for (std::string_view left = *text;; ++given) {
+    const std::string_view number = left.substr(0, left.find(','));
+    int size = 0;
+    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), size);
+    const bool fits = failure == std::errc() && end == number.data() + number.size() && size >= 1;
+    if (!fits || size % outer != 0 || given == Levels::kMax)
+      return error(Code::InvalidArgument,
+                   "{} is '{}': it must be a whole number, or up to {} of them, each a multiple of the one "
+                   "before, as in 4,16",
+                   setting_info(Setting::Group).variable, *text, Levels::kMax);
+    levels.add(size);
+    outer = size;
+    if (number.size() == left.size()) return std::optional(levels);
+    left.remove_prefix(number.size() + 1);
+  }
 }
 
 }  // namespace rondo

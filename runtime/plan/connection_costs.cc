@@ -9,6 +9,10 @@ namespace {
 constexpr size_t kUnknownBytes = size_t{64} * 1024;
 constexpr size_t kChunkAlignment = 64;  // bytes
 
+/// Between more hosts, a rank's connections are to grow with their logarithm: each takes memory, and the
+/// first call by it time.
+constexpr int kManyHosts = 16;
+
 /// The longest chunk. The number of chunks in a slot may differ between ranks; the chunk size may not. 0: a
 /// slot cannot hold even one element of each chunk.
 size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t unit_bytes, size_t slot_bytes) {
@@ -40,7 +44,10 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
     return predicted_time(cost, times_over(link, vector_bytes, shape.nranks), static_cast<double>(tiles),
                           link.ranks_per_cpu);
   };
-  return over(links.cost, algorithm.cost(shape)) + over(links.intra_cost, algorithm.intra_cost(shape));
+  double us = over(links.cost, algorithm.cost(shape));
+  for (int level = 0; level < shape.levels.count(); ++level)
+    us += over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level));
+  return us;
 }
 
 }  // namespace
@@ -62,6 +69,7 @@ Prediction predict_over_connections(const Algorithm& algorithm, const Call& call
   made.chunk_bytes = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes();
   const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
   made.us = predicted_us(algorithm, shape, bytes, made.chunk_bytes, links);
+  made.is_last_resort = algorithm.connects_all && links.hosts > kManyHosts;
   if (algorithm.for_shared_memory) made.obstacle = "only if all ranks share memory";
   return made;
 }
@@ -74,16 +82,20 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
                  "(RONDO_SLOT_BYTES)",
                  collective_name(call.kind), algorithm.name, algorithm.max_count(shape), call.type.bytes,
                  slot_bytes);
-  const uint64_t group = algorithm.for_groups ? static_cast<uint64_t>(shape.group) : 1;
-  return Chunking{tile_units, mix_plan(mix_plan(hash_of(algorithm), tile_units), group)};
+  uint64_t hash = mix_plan(hash_of(algorithm), tile_units);
+  for (int level = 0; algorithm.for_groups && level < shape.levels.count(); ++level)
+    hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+  return Chunking{tile_units, hash};
 }
 
 std::string text_of(const LinkModel& links, size_t slot_bytes) {
   std::string text =
       fmt::format("{:.3g} us per message, {:.3g} us per byte", links.cost.latency_us, links.cost.us_per_byte);
-  if (links.group != 1)
-    text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.group,
-                        links.intra_cost.latency_us, links.intra_cost.us_per_byte);
+  for (int level = links.levels.count(); level-- > 0;) {
+    const LinkCost& inner = links.inner_costs[static_cast<size_t>(level)];
+    text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),
+                        inner.latency_us, inner.us_per_byte);
+  }
   return text + fmt::format("; slots of {} bytes", slot_bytes);
 }
 

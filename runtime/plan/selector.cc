@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/words.h"
 #include "plan/connection_costs.h"
@@ -44,7 +45,8 @@ Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
 
 bool is_better(const Candidate& one, const Candidate& other) {
   const auto rank = [](const Candidate& candidate) {
-    return std::pair(!candidate.prediction.obstacle.empty(), candidate.prediction.us);
+    const Prediction& prediction = candidate.prediction;
+    return std::tuple(!prediction.obstacle.empty(), prediction.is_last_resort, prediction.us);
   };
   return rank(one) < rank(other);
 }
@@ -125,7 +127,7 @@ bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                                     const Shape& shape) const {
   if (!forced.algorithm.empty() && forced.algorithm != row.name) return kAnother;
-  if (row.for_groups && shape.group == 1) return "its ranks are not in equal groups (hosts, caches)";
+  if (row.for_groups && shape.levels.empty()) return "its ranks are not in equal groups (hosts, caches)";
   if (!row.supports(shape)) return "cannot do this call";
   if (!keeps_bits(row, call)) return "not reproducible";
   return {};
@@ -187,10 +189,11 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
                  kind, algorithm->name, others);
   }
   if (forced.executor.empty() || (algorithm != nullptr && !obstacle(forced, *algorithm, call, shape).empty()))
-    return error(Code::Unsupported, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})",
-                 kind, algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
-                 shape.commutative ? "" : ", an operation that is not commutative",
-                 algorithm->for_groups && shape.group == 1 ? ", not in equal groups of hosts or caches" : "");
+    return error(
+        Code::Unsupported, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})", kind,
+        algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
+        shape.commutative ? "" : ", an operation that is not commutative",
+        algorithm->for_groups && shape.levels.empty() ? ", not in equal groups of hosts or caches" : "");
   const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
     return one.executor->name == forced.executor &&
            (algorithm == nullptr || one.algorithm == nullptr || one.algorithm == algorithm);

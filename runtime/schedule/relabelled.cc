@@ -14,6 +14,8 @@ class BlockLabels {
       : kind_(traits(shape.kind)), varying_(shape.varying), parts_(schedule.chunks.parts), order_(order) {}
 
   int label(Buffer buffer, int chunk) const { return is_of_rank(buffer) ? of_rank(chunk) : chunk; }
+  /// Whether chunks that a Step moves together stay consecutive.
+  bool may_move(Buffer buffer, const Step& step) const { return step.count == 1 || !is_of_rank(buffer); }
   /// Scratch chunks keep their lengths, so that they are those of other ranks' blocks.
   int scratch_chunks(int chunks) const {
     const int all = static_cast<int>(order_.size()) * parts_;
@@ -56,7 +58,6 @@ Shape by_places(const Shape& shape, std::span<const int> order) {
 }
 
 Schedule relabelled(const Shape& shape, Schedule schedule, std::span<const int> order) {
-  assert(may_relabel(shape, schedule.slot_chunks));
   const BlockLabels blocks(shape, schedule, order);
   const auto label = [&](Buffer buffer, uint16_t& chunk) {
     chunk = static_cast<uint16_t>(blocks.label(buffer, chunk));
@@ -70,6 +71,7 @@ Schedule relabelled(const Shape& shape, Schedule schedule, std::span<const int> 
                    : order[static_cast<size_t>(member)];
   for (Lane& lane : schedule.lanes)
     for (Step& step : lane.steps) {
+      assert(blocks.may_move(step.src(), step) && blocks.may_move(step.dst(), step));
       label(step.src(), step.src_chunk);
       label(step.dst(), step.dst_chunk);
     }

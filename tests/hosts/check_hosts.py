@@ -121,8 +121,8 @@ class Hosts(unittest.TestCase):
                     self.assertFalse(any("127.0.0.1" in line for line in offers))
 
     def test_algorithms_of_two_levels_are_chosen_between_hosts_wherever_their_ranks_are(self):
-        chosen = {"all_reduce": ("leaders", "hierarchical"), "all_gather": ("hierarchical",) * 2,
-                  "reduce_scatter": ("hierarchical",) * 2, "barrier": ("leaders",)}
+        chosen = {"all_reduce": ("leaders", "hierarchical_ring"), "all_gather": ("hierarchical",) * 2,
+                  "reduce_scatter": ("hierarchical", "hierarchical_ring"), "barrier": ("leaders",)}
         for by_turns in (False, True):
             with self.subTest(by_turns=by_turns), tempfile.TemporaryDirectory() as folder:
                 path = f"{folder}/rows.json"
@@ -358,7 +358,8 @@ class Fabrics(unittest.TestCase):
 
     def test_a_port_that_goes_down_is_replaced_by_another_or_by_tcp(self):
         words = ("all_reduce,all_to_all", "-e", "1M", "-N", "20")
-        down = {"RONDO_IB_TIMEOUT": "12", "RONDO_IB_RETRY": "2", "command": "port_down 0/rondo_0:1"}
+        # Without groups, so that all pairs go on to be used.
+        down = {"RONDO_IB_TIMEOUT": "12", "RONDO_IB_RETRY": "2", "RONDO_GROUP": "1", "command": "port_down 0/rondo_0:1"}
         log, used = self.run_perf(words, DEVICES="roce:2", **down)
         self.assertEqual(used, {"shm+verbs"}, log)
         self.assertRegex(log, r"rank \d is reached by rondo_0:2 .*better paths fail: rondo_0:1 .*(is down|\(status)")

@@ -32,9 +32,14 @@ size_t max_variants(int nranks) {
 
 /// Whether the algorithm supports the call; forcing an algorithm that does not is an error that says so.
 bool supported(const Trial& trial, size_t variant, int nranks) {
+  if (!trial.varying) return true;
   const auto names = algorithms_of(collective_name(trial.kind), nranks);
-  const bool by_linear = names[variant % names.size()] == "linear";
-  return by_linear || !trial.varying || (trial.kind != Kind::Gather && trial.kind != Kind::Scatter);
+  const std::string& name = names[variant % names.size()];
+  const bool relays_blocks = trial.kind == Kind::AllToAll ? name == "hierarchical"
+                             : trial.kind == Kind::Gather || trial.kind == Kind::Scatter
+                                 ? name != "linear"
+                                 : name == "hierarchical_doubling" || name == "hierarchical_halving";
+  return !relays_blocks;
 }
 
 /// The same sums by one algorithm per collective: all roots, both forms, in and out of place, some lengths.
@@ -196,7 +201,7 @@ TEST_CASE("a group algorithm is refused with an error if ranks form no groups, o
     check_fails(rondo_all_reduce(&one, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr),
                 RONDO_UNSUPPORTED, {"all_reduce", "leaders", "4 ranks", "not in equal groups"}, rank.comm);
   };
-  for (const char* group : {"1", "3", "4", "5"}) {
+  for (const char* group : {"1", "3", "4", "5", "4,8", "3,3,3"}) {
     const Environment groups("RONDO_GROUP", group);
     INFO("groups of " << group);
     expect_success(run_world({.nranks = 4, .algorithm = "all_reduce=leaders"}, refused));

@@ -54,7 +54,7 @@ const Algorithm& choice(CollectiveKind kind, size_t bytes, const LinkModel& link
 
 const Algorithm& choice(CollectiveKind kind, int nranks, size_t bytes, const LinkCost& cost,
                         size_t slot_bytes = kSlotBytes) {
-  return choice(kind, bytes, {nranks, cost}, slot_bytes);
+  return choice(kind, bytes, {.nranks = nranks, .cost = cost}, slot_bytes);
 }
 
 Cost cost_of(const Algorithm& algorithm, CollectiveKind kind, int nranks) {
@@ -120,18 +120,72 @@ TEST_CASE("oversubscribed ranks choose the algorithm with the least total work")
 }
 
 TEST_CASE("between hosts, a call crosses the network as rarely and with as little data as possible") {
-  const LinkModel hosts{.nranks = 16, .cost = kNetwork, .group = 4, .intra_cost = kShared};
+  const LinkModel hosts{.nranks = 16, .cost = kNetwork, .levels = 4, .inner_costs = {kShared}};
   const auto name = [&hosts](CollectiveKind kind, size_t bytes) {
     return std::string(choice(kind, bytes, hosts).name);
   };
   constexpr size_t kLong = size_t{64} << 20;
   CHECK(name(CollectiveKind::AllReduce, 8) == "leaders");
-  CHECK(name(CollectiveKind::AllReduce, kLong) == "hierarchical");
+  CHECK(name(CollectiveKind::AllReduce, kLong) == "hierarchical_ring");
   CHECK(name(CollectiveKind::Barrier, 0) == "leaders");
   for (const size_t bytes : {size_t{8}, kLong / 16}) {
     CHECK(name(CollectiveKind::AllGather, bytes) == "hierarchical");
     CHECK(name(CollectiveKind::ReduceScatter, bytes) == "hierarchical");
   }
+}
+
+/// Of 8 ranks each.
+std::string choice_on_hosts(int hosts, CollectiveKind kind, size_t bytes) {
+  const LinkModel links{
+      .nranks = 8 * hosts, .hosts = hosts, .cost = kNetwork, .levels = 8, .inner_costs = {kShared}};
+  return choice(kind, bytes, links).name;
+}
+
+TEST_CASE(
+    "hosts are a level; between few of them ranks are connected directly or around, between many by trees") {
+  constexpr auto kKind = CollectiveKind::AllReduce;
+  constexpr size_t kMedium = size_t{2} << 20, kLong = size_t{1} << 30;
+  for (const int hosts : {2, 4, 8}) {
+    CAPTURE(hosts);
+    CHECK(choice_on_hosts(hosts, kKind, 8) == "leaders");
+    CHECK(choice_on_hosts(hosts, kKind, size_t{64} << 10) == "hierarchical_doubling");
+    CHECK(choice_on_hosts(hosts, kKind, kMedium) ==
+          (hosts == 2 ? "hierarchical_doubling" : "hierarchical_ring"));
+  }
+  for (const int hosts : {17, 32, 64}) {
+    CAPTURE(hosts);
+    CHECK(choice_on_hosts(hosts, kKind, 8) == "hierarchical_doubling");
+    CHECK(choice_on_hosts(hosts, kKind, kMedium) == "hierarchical_tree");
+    CHECK(choice_on_hosts(hosts, kKind, kLong) == "hierarchical_tree");
+    CHECK(choice_on_hosts(hosts, CollectiveKind::AllGather, 8) == "hierarchical_doubling");
+    CHECK(choice_on_hosts(hosts, CollectiveKind::ReduceScatter, 8) == "hierarchical_halving");
+    CHECK(choice_on_hosts(hosts, CollectiveKind::Broadcast, kMedium) == "hierarchical_tree");
+    CHECK(choice_on_hosts(hosts, CollectiveKind::Reduce, kMedium) == "hierarchical_tree");
+    CHECK(choice_on_hosts(hosts, CollectiveKind::Barrier, 0) == "leaders_dissemination");
+  }
+  CHECK(choice_on_hosts(1024, kKind, 8) == "hierarchical_doubling");
+  CHECK(choice_on_hosts(1024, kKind, kLong) == "hierarchical_tree");
+}
+
+TEST_CASE("between many hosts a rank connects with all others if nothing else can make the call") {
+  const LinkModel links{.nranks = 100, .hosts = 100, .cost = kNetwork};
+  Shape shape{.kind = CollectiveKind::ReduceScatter, .nranks = 100, .commutative = false};
+  Call call;
+  call.kind = shape.kind;
+  call.type = CallType::of(ElementType::Float32);
+  call.op = CallOp::of(Reduction::Sum);
+  call.count = 100;
+  const Executor connections{.name = "connections",
+                             .predict = [&](const Algorithm& algorithm, const Call& of, const Shape& in) {
+                               return predict_over_connections(algorithm, of, in, links, kSlotBytes);
+                             }};
+  const auto name = [&] {
+    return std::string(
+        Selector::parse("").take().select(call, shape, {&connections, 1}).take().algorithm->name);
+  };
+  CHECK(name() == "direct");
+  shape.commutative = true;
+  CHECK(name() == "recursive_halving");
 }
 
 TEST_CASE("without groups, no group algorithm is chosen") {

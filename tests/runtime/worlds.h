@@ -110,8 +110,11 @@ inline int group_length(int nranks) {
 }
 
 /// For hierarchical algorithms: without this, ranks of one host form groups only if they are bound to several
-/// caches.
-inline Environment in_groups(int nranks) { return {"RONDO_GROUP", std::to_string(group_length(nranks))}; }
+/// caches. Two levels if possible.
+inline Environment in_groups(int nranks) {
+  const int inner = group_length(nranks), outer = group_length(nranks / inner);
+  return {"RONDO_GROUP", std::to_string(inner) + (outer == 1 ? "" : "," + std::to_string(inner * outer))};
+}
 
 /// The algorithms of a collective that `nranks` ranks support while in_groups() is in effect.
 std::vector<std::string> algorithms_of(std::string_view collective, int nranks);

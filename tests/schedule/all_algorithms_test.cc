@@ -67,7 +67,8 @@ TEST_CASE(
   Failures failures;
   std::vector<std::pair<const Algorithm*, int>> jobs;
   for (int n = kMaxRanks; n >= 1; --n)
-    for (const Algorithm& algorithm : algorithms()) jobs.emplace_back(&algorithm, n);
+    for (const Algorithm& algorithm : algorithms())
+      if (!algorithm.for_groups || n <= 24 || n % 4 == 0) jobs.emplace_back(&algorithm, n);
   parallel_for(jobs.size(), [&](size_t i) {
     for (const Shape& shape : supported_shapes(*jobs[i].first, jobs[i].second))
       verify_all_ways(*jobs[i].first, shape, failures);

@@ -27,15 +27,39 @@ double all_reduce_seconds(const char* name, int nranks, double bytes, int tiles,
   return seconds(algorithm, {CollectiveKind::AllReduce, nranks}, bytes, tiles, network);
 }
 
-/// The cost if all links are equal, within groups and between them.
+/// Between groups, and then within those of each level.
+std::vector<Cost> all_costs(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<Cost> all = {algorithm.cost(shape)};
+  for (int level = 0; level < shape.levels.count(); ++level)
+    all.push_back(algorithm.inner_cost(shape, level));
+  return all;
+}
+
+/// The cost if all links are equal, within groups and between them. It has a mean if any of them has, and the
+/// other numbers that all of them give.
 Cost total_cost(const Algorithm& algorithm, const Shape& shape) {
-  const Cost far = algorithm.cost(shape), near = algorithm.intra_cost(shape);
-  Cost both = far;
-  both.rounds += near.rounds;
-  both.volume += near.volume;
-  both.messages += near.messages;
-  both.folds += near.folds;
-  return both;
+  const std::vector<Cost> all = all_costs(algorithm, shape);
+  const bool has_mean = std::ranges::any_of(all, [](const Cost& cost) { return cost.mean.volume != 0; });
+  Cost total, gives = all[0];
+  for (const Cost& cost : all) {
+    total.rounds += cost.rounds;
+    total.volume += cost.volume;
+    total.messages += cost.messages;
+    total.folds += cost.folds;
+    total.received += cost.received;
+    gives.messages = std::min(gives.messages, cost.messages);
+    gives.folds = std::min(gives.folds, cost.folds);
+    gives.received = std::min(gives.received, cost.received);
+    if (!has_mean) continue;
+    const CpuWork equal{cost.volume, std::max(cost.messages, cost.rounds), cost.folds};
+    const CpuWork& mean = cost.mean.volume != 0 ? cost.mean : equal;
+    total.mean.volume += mean.volume;
+    total.mean.messages += mean.messages;
+    total.mean.folds += mean.folds;
+  }
+  for (const auto number : {&Cost::messages, &Cost::folds, &Cost::received})
+    if (gives.*number == 0) total.*number = 0;
+  return total;
 }
 
 constexpr double kBytes = 1e6;
@@ -44,10 +68,14 @@ constexpr double kVector = kBytes / kBandwidth;  // K, the time of the whole vec
 constexpr double kExact = 1e-9;
 constexpr double kThird = 0.34;
 
-/// Estimates are exact for a power of all radices and root 0.
+/// Estimates are exact for a power of all radices and root 0, unless stages of several levels overlap.
 bool must_be_exact(const Algorithm& algorithm, const Shape& shape) {
-  return !algorithm.cost_is_estimate || (shape.root == 0 && (shape.nranks == 4 || shape.nranks == 16));
+  return !algorithm.cost_is_estimate ||
+         (shape.levels.empty() && shape.root == 0 && (shape.nranks == 4 || shape.nranks == 16));
 }
+
+/// By how many rounds an estimate may be off: one for each level.
+double rounds_off(const Shape& shape) { return 1 + shape.levels.count(); }
 
 }  // namespace
 
@@ -107,7 +135,7 @@ TEST_CASE("cost() agrees with the simulator, exactly unless the row says that it
         const bool exact = must_be_exact(algorithm, shape);
         INFO(name_of(algorithm) << ", " << to_string(shape) << ": rounds " << cost.rounds << " and " << rounds
                                 << ", volume " << cost.volume << " and " << volume);
-        CHECK(std::abs(cost.rounds - rounds) <= (exact ? kExact : 1));
+        CHECK(std::abs(cost.rounds - rounds) <= (exact ? kExact : rounds_off(shape)));
         CHECK(std::abs(cost.volume - volume) <= (exact ? kExact : kThird) * volume);
         ever_off = ever_off || cost.rounds != rounds || std::abs(cost.volume - volume) > kExact * volume;
       }
@@ -188,10 +216,8 @@ TEST_CASE("cost() gives the average work of ranks, if any, exactly but for the v
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n <= kMaxRanks; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
-        CpuWork said = algorithm.cost(shape).mean;
+        const CpuWork said = total_cost(algorithm, shape).mean;
         if (shape.varying || said.volume == 0) continue;
-        const CpuWork near = algorithm.intra_cost(shape).mean;
-        said = {said.volume + near.volume, said.messages + near.messages, said.folds + near.folds};
         const CpuWork mean = count_all(algorithm, shape).mean;
         INFO(name_of(algorithm) << ", " << to_string(shape) << ": volume " << said.volume << " and "
                                 << mean.volume << ", messages " << said.messages << " and " << mean.messages
@@ -246,7 +272,9 @@ TEST_CASE("cost() says how much rings and chains forward as soon as they have re
       }
 }
 
-TEST_CASE("predicted_time() is within two fifths of the simulator over many tiles, and mostly exact") {
+TEST_CASE(
+    "predicted_time() is within two fifths of the simulator over many tiles, and mostly exact, with several "
+    "levels within four fifths") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 2; n < kMaxRanks - 1; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
@@ -256,12 +284,14 @@ TEST_CASE("predicted_time() is within two fifths of the simulator over many tile
           const double simulated =
               seconds(algorithm, shape, 1, tiles, {.latency_s = latency, .bandwidth_bytes_per_s = 1});
           const Times times{.latency = latency, .vector = 1};
-          const double predicted = predicted_time(algorithm.cost(shape), times, tiles) +
-                                   predicted_time(algorithm.intra_cost(shape), times, tiles);
+          double predicted = 0;
+          for (const Cost& cost : all_costs(algorithm, shape))
+            predicted += predicted_time(cost, times, tiles);
           INFO(name_of(algorithm) << ", " << to_string(shape) << ", " << tiles << " tiles: predicted "
                                   << predicted << ", simulated " << simulated);
-          CHECK(predicted <= 1.4 * simulated);
-          CHECK(simulated <= 1.4 * predicted);
+          const double off = shape.levels.count() > 1 ? 1.8 : 1.4;
+          CHECK(predicted <= off * simulated);
+          CHECK(simulated <= off * predicted);
         }
       }
 }

@@ -62,6 +62,7 @@ TEST_CASE("groups may be of any ranks, unless operands are combined in rank orde
         REQUIRE(status.ok());
         Shape by_number = shape;
         by_number.order = {};
+        by_number.root = static_cast<int>(std::ranges::find(order, shape.root) - order.begin());
         for (int place = 0; place < n; ++place) {
           const Schedule at_place = algorithm.build(by_number, place);
           const Schedule& of_rank = ranks[static_cast<size_t>(order[static_cast<size_t>(place)])];

@@ -10,15 +10,23 @@
 
 namespace rondo {
 
-/// 1, and all group lengths that give several equal groups of several ranks.
-inline std::vector<int> group_lengths(int nranks) {
-  std::vector<int> lengths = {1};
-  for (int length = 2; length < nranks; ++length)
-    if (nranks % length == 0) lengths.push_back(length);
-  return lengths;
+/// No levels, one with each size that gives several equal groups of several ranks, and all pairs of such;
+/// with more than 16 ranks one of each, the smallest sizes in turn.
+inline std::vector<Levels> levels_of(int nranks) {
+  std::vector<Levels> singles, pairs;
+  for (int size = 2; size < nranks; ++size) {
+    if (Levels(size).divide(nranks)) singles.emplace_back(size);
+    for (int outer = 2 * size; outer < nranks; outer += size)
+      if (Levels{size, outer}.divide(nranks)) pairs.push_back({size, outer});
+  }
+  std::vector<Levels> all = {Levels()};
+  for (const auto& levels : {singles, pairs})
+    for (size_t i = 0; i < levels.size(); ++i)
+      if (nranks <= 16 || i == static_cast<size_t>(nranks) % levels.size()) all.push_back(levels[i]);
+  return all;
 }
 
-/// Every combination of root, commutativity, varying form and group length (if relevant) that the kind has
+/// Every combination of root, commutativity, varying form and levels (if relevant) that the kind has
 /// and the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
@@ -27,11 +35,11 @@ inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nrank
     for (bool varying : {false, true})
       for (bool commutative : {true, false}) {
         if ((varying && !traits(kind).has_blocks()) || (!commutative && !reduces(kind))) continue;
-        for (int group : group_lengths(nranks)) {
-          const Shape shape{kind, nranks, root, varying, commutative, group};
+        for (const Levels& levels : levels_of(nranks)) {
+          const Shape shape{kind, nranks, root, varying, commutative, levels};
           if (!algorithm.supports(shape)) continue;
           shapes.push_back(shape);
-          if (group == 1) break;
+          if (levels.empty()) break;
         }
       }
   return shapes;
@@ -48,10 +56,12 @@ inline std::string name_of(const Algorithm& algorithm) {
 }
 
 inline std::string to_string(const Shape& shape) {
+  std::string groups;
+  for (int level = 0; level < shape.levels.count(); ++level)
+    groups += (level == 0 ? " groups of " : ", ") + std::to_string(shape.levels.size(level));
   return std::string(collective_name(shape.kind)) + " n=" + std::to_string(shape.nranks) +
          " root=" + std::to_string(shape.root) + (shape.varying ? " varying" : "") +
-         (shape.commutative ? "" : " not commutative") +
-         (shape.group == 1 ? "" : " groups of " + std::to_string(shape.group));
+         (shape.commutative ? "" : " not commutative") + groups;
 }
 
 }  // namespace rondo

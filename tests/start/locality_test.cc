@@ -37,11 +37,11 @@ NearGroups groups_on(const std::vector<uint64_t>& hosts) {
   for (const uint64_t host : hosts) members.push_back(member_on(host, 0));
   return near_groups(pointers(members));
 }
-int on_hosts(const std::vector<uint64_t>& hosts) { return groups_on(hosts).size; }
+int on_hosts(const std::vector<uint64_t>& hosts) { return groups_on(hosts).levels.outermost(); }
 int with_caches(const std::vector<int32_t>& caches) {
   std::vector<PeerInfo> members;
   for (const int32_t cache : caches) members.push_back(by_cache(cache));
-  return near_groups(pointers(members)).size;
+  return near_groups(pointers(members)).levels.outermost();
 }
 
 TEST_CASE("ranks of a host are adjacent, in the order of the hosts' first ranks") {
@@ -120,7 +120,24 @@ TEST_CASE("caches do not matter if there are several hosts") {
     members[i].endpoint.host = i / 2;
     members[i].cache = static_cast<int32_t>(i);
   }
-  CHECK(near_groups(pointers(members)).size == 2);
+  CHECK(near_groups(pointers(members)).levels == Levels(2));
+}
+
+TEST_CASE("caches, memory nodes and hosts are levels, wherever their ranks' numbers are") {
+  // 2 hosts of 2 nodes of 2 caches of 2 ranks, the ranks dealt out to all caches in turn.
+  std::vector<PeerInfo> members(16);
+  for (int i = 0; i < 16; ++i) {
+    PeerInfo& member = members[static_cast<size_t>(i)];
+    member.endpoint.host = i % 2 == 0 ? 9 : 4;
+    member.memory_node = i / 2 % 2;
+    member.cache = member.memory_node * 2 + i / 4 % 2;
+  }
+  const NearGroups near = near_groups(pointers(members));
+  CHECK(near.levels == Levels{2, 4, 8});
+  CHECK(near.order == std::vector{0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15});
+  members[0].memory_node = -1;
+  CHECK(near_groups(pointers(members)).levels.outermost() == 8);
+  CHECK(near_groups(pointers(members)).levels.count() == 1);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TopologyGraph links_of(const std::vector<Machine>& hosts) {
 
 void check_kind(const Algorithm& algorithm, int n) {
   for (const Shape& shape : supported_shapes(algorithm, n))
-    if (shape.group == 1 && (shape.root == 0 || shape.root == n - 1))
+    if (shape.levels.empty() && (shape.root == 0 || shape.root == n - 1))
       check_shape(algorithm, shape, test_seed(1));
 }
 

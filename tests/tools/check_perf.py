@@ -237,8 +237,12 @@ class Explanations(unittest.TestCase):
         self.assertRegex(text, r"predicted over connections \(.*; within groups of 2 ranks [\d.e-]+ and [\d.e-]+;")
         self.assertRegex(text, r"hierarchical +[\d.]+ us   own order; not chosen: another was requested\n")
         self.assertIn("  everywhere: (x0 + x1) + (x2 + x3)\n", text)
-        text = self.explain("all_reduce", "-t", "4", *sizes, env={"RONDO_GROUP": "x"}, code=2)
-        self.assertIn("RONDO_GROUP is 'x': it must be a whole number", text)
+        by_ring = ["--algorithm", "hierarchical_ring"]
+        text = self.explain("all_reduce", "-t", "8", *sizes, *by_ring, env={"RONDO_GROUP": "2,4"})
+        self.assertRegex(text, r"; within groups of 4 ranks \S+ and \S+; within groups of 2 ranks \S+ and \S+;")
+        for levels in "x", "2,3", "4,2", "2,", "0", "2,4,8,16,32":
+            text = self.explain("all_reduce", "-t", "4", *sizes, env={"RONDO_GROUP": levels}, code=2)
+            self.assertIn(f"RONDO_GROUP is '{levels}': it must be a whole number, or up to 4 of them", text)
 
     def test_a_short_call_is_exchanged(self):
         text = self.explain("all_reduce", "--ranks", "3", "-b", "64", "-e", "64")

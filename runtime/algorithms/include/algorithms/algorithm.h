@@ -104,8 +104,9 @@ struct Algorithm {
   /// Whether cost() may be off, by at most a round and a third of the volume, because transfers overlap
   /// unevenly: if the number of ranks is no power of the radix, or the root is not the first rank.
   bool cost_is_estimate = false;
-  /// The cost of traffic between ranks of a group (Shape::group), which cost() then leaves out.
-  std::function<Cost(const Shape& shape)> intra_cost = [](const Shape&) { return Cost{}; };
+  /// The cost of traffic within groups of a level of Shape::levels, between those of the level below, which
+  /// cost() then leaves out.
+  std::function<Cost(const Shape& shape, int level)> inner_cost = [](const Shape&, int) { return Cost{}; };
   std::function<Schedule(const Shape& shape, int rank)> build;
   /// The maximum number of chunks that a Step of any rank moves at once: every Schedule's slot_chunks. All
   /// ranks size their chunks by it.
@@ -119,11 +120,15 @@ struct Algorithm {
   /// How it combines operands, if the kind does: the same for every supported shape, part of the vector and
   /// rank. Reproducible mode relies on it; a test proves it, and that no stronger association holds.
   Association association = Association::Any;
-  /// Only for ranks in groups (Shape::group). A row of the table builds for groups of consecutive ranks, and
+  /// Only for ranks in groups (Shape::levels). A row of the table builds for groups of consecutive ranks, and
   /// is relabelled for others.
   bool for_groups = false;
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
+  /// Whether a rank connects with all others, or with one in each group, as n grows. The other rows connect
+  /// it with at most 2 log2 m + 2 others, or of other groups if they have for_groups, of m ranks or groups;
+  /// the all-to-alls have no choice.
+  bool connects_all = false;
   /// Slots that every connection needs.
   int slots = 1;
   /// Whether it also serves calls in place. The table's rows do.

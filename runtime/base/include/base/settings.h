@@ -24,7 +24,7 @@ namespace rondo {
   X(Transport, "RONDO_TRANSPORT", "the transport for all pairs of ranks, instead of the best")             \
   X(Algorithm, "RONDO_ALGORITHM", "algorithms by collective: all_reduce=ring;scan=@shm_pull")              \
   X(Reproducible, "RONDO_REPRODUCIBLE", "1: the bits of reductions depend on ranks, type and op alone")    \
-  X(Group, "RONDO_GROUP", "size of the groups of nearby consecutive ranks; 1: no groups")                  \
+  X(Group, "RONDO_GROUP", "sizes of the groups of nearby consecutive ranks, as in 4,16; 1: no groups")     \
   X(Protocol, "RONDO_PROTOCOL", "how GPUs send to one another: simple, ll or ll128")                       \
   X(Channels, "RONDO_CHANNELS", "channels between two GPUs, at most")                                      \
   X(SlotBytes, "RONDO_SLOT_BYTES", "bytes of a connection's slot")                                         \

@@ -42,9 +42,9 @@ class Communicator {
     const Transport* transport = nullptr;  // null: the best for each pair
     ConnectionParams params;               // slot_bytes, slots, sockets: 0 if not requested
     Selector selector;
-    int64_t pull_bytes = -1;    // the longest vector that ShmPull takes; -1: chosen for the ranks
-    int64_t group = 0;          // size of the groups of close ranks; 0: detect
-    int64_t stream_bytes = -1;  // the longest vector whose results stay in caches; -1: chosen for the host
+    int64_t pull_bytes = -1;       // the longest vector that ShmPull takes; -1: chosen for the ranks
+    std::optional<Levels> levels;  // of groups of close ranks; null: detect
+    int64_t stream_bytes = -1;     // the longest vector whose results stay in caches; -1: chosen for the host
     std::string name;
     std::optional<device::Protocol> protocol;  // between GPUs; nullopt: chosen per call
     int channels = 0;                          // between GPUs; max; 0: not requested

@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "base/status.h"
 #include "bootstrap/peer_info.h"
+#include "schedule/levels.h"
 #include "transports/transport.h"
 
 namespace rondo {
@@ -21,9 +24,9 @@ class CommTopology {
   /// `ranks`: ranks of the session; `transport`: the one for all pairs, or null for each pair's best.
   CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport);
 
-  /// The cost of messages. `group`: the requested size of the groups of consecutive ranks that are close; 0:
-  /// detect them, wherever their ranks are. If the ranks do not divide into equal groups, there are none.
-  LinkModel links(int64_t group) const;
+  /// The cost of messages. `requested`: sizes of the groups of consecutive ranks that are close; null: detect
+  /// them, wherever their ranks are. Levels that do not divide the ranks into equal groups are left out.
+  LinkModel links(const std::optional<Levels>& requested) const;
   /// Fills in the parameters that were not requested, and this rank's turn.
   ConnectionParams settle(ConnectionParams asked) const;
   /// Whether all ranks share memory.
@@ -66,10 +69,13 @@ uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const P
 
 /// Groups of ranks that are closer to one another than to the rest: see Shape.
 struct NearGroups {
-  int size = 1;  // 1: there are none of equal size
+  Levels levels;
   std::vector<int> order;
 };
-/// The ranks of a host or, if there is one host, those that share a last-level cache.
+/// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal.
 NearGroups near_groups(const std::vector<const PeerInfo*>& ranks);
+
+/// RONDO_GROUP; null if it is not set.
+Result<std::optional<Levels>> requested_levels();
 
 }  // namespace rondo

@@ -12,15 +12,17 @@ namespace rondo {
 /// all ranks.
 struct LinkModel {
   int nranks = 1;
-  LinkCost cost;           // between any two ranks
-  int group = 1;           // see Shape
-  std::vector<int> order;  // likewise
-  LinkCost intra_cost;     // between two ranks of a group
+  int hosts = 1;
+  LinkCost cost;                      // between any two ranks
+  Levels levels;                      // see Shape
+  std::vector<int> order;             // likewise
+  std::vector<LinkCost> inner_costs;  // by level: between ranks of such a group, of different ones of the
+                                      // next smaller level
 
   /// Refers to this.
   Shape shape(const Call& call) const {
     Shape made = call.shape(nranks);
-    made.group = group;
+    made.levels = levels;
     made.order = order;
     return made;
   }

@@ -74,8 +74,9 @@ class Plan {
 /// An executor's prediction for a call by one algorithm.
 struct Prediction {
   double us = std::numeric_limits<double>::infinity();  // infinite: the executor cannot carry it out
-  std::string_view obstacle;  // static; why it is not chosen unless requested; empty: no obstacle
-  size_t chunk_bytes = 0;     // the longest chunk; 0: the call is not divided
+  std::string_view obstacle;    // static; why it is not chosen unless requested; empty: no obstacle
+  bool is_last_resort = false;  // chosen only if nothing else can make the call, unless requested
+  size_t chunk_bytes = 0;       // the longest chunk; 0: the call is not divided
 };
 
 struct Executor {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/signature.h"
+#include "schedule/levels.h"
 #include "schedule/step.h"
 
 namespace rondo {
@@ -24,9 +25,9 @@ struct Shape {
   int root = 0;             // if the kind has one
   bool varying = false;     // a _v form: chunk lengths differ; each known to its sender and receiver
   bool commutative = true;  // false: operands must be combined in rank order
-  int group = 1;            // size of the groups of ranks that are close; 1: all are alike
-  /// The ranks in an order in which those of a group are consecutive; empty: that of their numbers. Outlives
-  /// the Shape.
+  Levels levels = {};       // groups of ranks that are close; none: all are alike
+  /// The ranks in an order in which those of each group are consecutive; empty: that of their numbers.
+  /// Outlives the Shape.
   std::span<const int> order = {};
 };
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms over levels: whom a rank is connected with.
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "catch.h"
+#include "shapes.h"
+
+using namespace rondo;
+
+namespace {
+
+std::set<int> peers_of(const Schedule& schedule) {
+  std::set<int> peers;
+  for (const auto& set : schedule.peer_sets)
+    for (const int member : set)
+      if (schedule.is_peer(member)) peers.insert(member);
+  return peers;
+}
+
+/// The most ranks of other groups that any rank is connected with.
+size_t max_far_peers(const Algorithm& algorithm, const Shape& shape) {
+  const int group = shape.levels.outermost();
+  size_t most = 0;
+  for (int rank = 0; rank < shape.nranks; ++rank) {
+    std::set<int> peers = peers_of(algorithm.build(shape, rank));
+    std::erase_if(peers, [&](int peer) { return peer / group == rank / group; });
+    most = std::max(most, peers.size());
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("beyond 16 groups a rank is connected with few others, unless the row says that it is with all") {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.kind == CollectiveKind::AllToAll) continue;
+    size_t most = 0;
+    for (const int groups : {17, 24, 31, 32, 64, 100})
+      for (const Levels& levels : {Levels(1), Levels(2), Levels(8), Levels{2, 8}}) {
+        const int n = groups * levels.outermost();
+        const Shape shape{.kind = algorithm.kind,
+                          .nranks = n,
+                          .root = has_root(algorithm.kind) ? n / 2 + 1 : 0,
+                          .levels = levels};
+        if (!algorithm.supports(shape)) continue;
+        const size_t found = max_far_peers(algorithm, shape);
+        // Of all other ranks, if the algorithm does not know of groups.
+        const double bound = 2 * std::log2(algorithm.for_groups ? groups : n) + 2;
+        INFO(name_of(algorithm) << ", " << to_string(shape) << ": " << found << " of " << bound);
+        if (!algorithm.connects_all) CHECK(static_cast<double>(found) <= bound);
+        most = std::max(most, found);
+      }
+    INFO(name_of(algorithm));
+    if (algorithm.connects_all) CHECK(most >= 99);
+  }
+}
+
+TEST_CASE("over levels no connection crosses from one place of a group to another of a different group") {
+  int rows = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!std::string(algorithm.name).starts_with("hierarchical")) continue;
+    ++rows;
+    for (int n = 4; n <= 16; ++n)
+      for (Shape shape : supported_shapes(algorithm, n)) {
+        std::vector<int> order =
+            shape.commutative ? std::vector<int>(static_cast<size_t>(n)) : std::vector<int>();
+        for (int i = 0; i < static_cast<int>(order.size()); ++i) order[static_cast<size_t>(i)] = n - 1 - i;
+        for (const bool in_order : {true, false}) {
+          if (!in_order) shape.order = order;
+          if (!algorithm.supports(shape)) continue;
+          const int group = shape.levels.outermost();
+          for (int rank = 0; rank < n; ++rank)
+            for (const int peer : peers_of(algorithm.build(shape, rank))) {
+              INFO(name_of(algorithm) << ", " << to_string(shape) << ": " << rank << " and " << peer);
+              REQUIRE((peer / group == rank / group || peer % group == rank % group));
+            }
+        }
+      }
+  }
+  CHECK(rows == 18);
+}
