@@ -56,9 +56,7 @@ size_t elements_for(Collective collective, size_t bytes, size_t element_bytes, i
 }
 
 double bus_factor(Collective collective, int nranks) {
-  const double n = nranks;
-  if (collective == Collective::AllReduce) return 2 * (n - 1) / n;
-  return traits(collective).has_blocks() ? (n - 1) / n : 1;  // of n blocks, the rank's own stays
+  return rondo::bus_factor(static_cast<CollectiveKind>(collective), nranks);
 }
 
 }  // namespace rondo::perf

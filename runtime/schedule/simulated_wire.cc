@@ -34,10 +34,11 @@ class PortWire final : public SimulatedWire {
     std::sort(ready_.begin(), ready_.end(),
               [&](size_t a, size_t b) { return waiting_[a].front().order < waiting_[b].front().order; });
     for (size_t rank : ready_) {
-      const SimulatedMessage message = waiting_[rank].front().message;
+      SimulatedMessage message = waiting_[rank].front().message;
       if (receiving_[message.to]) continue;
       waiting_[rank].pop_front();
       sending_[rank] = receiving_[message.to] = true;
+      message.begins = now;
       under_way_.push({now + message.bytes / bytes_per_s_, next_++, message});
     }
   }
@@ -104,6 +105,7 @@ class LinkWire final : public SimulatedWire {
       if (connection->left > 0 || connection->waiting.empty()) continue;
       // A message without bytes takes no time, but it is sent like any other.
       connection->left = std::max(connection->waiting.front().bytes, std::numeric_limits<double>::min());
+      connection->waiting.front().begins = now;
       active_.push_back(connection);
     }
     ended_ = false;

@@ -22,6 +22,10 @@ struct SimulatedMessage {
   size_t to = 0;
   uint16_t port = 0;
   double bytes = 0;
+  size_t lane = 0;  // of the sender, as step is
+  size_t step = 0;
+  int tile = 0;
+  double begins = 0;  // set when it starts
 };
 
 class SimulatedWire {

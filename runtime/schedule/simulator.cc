@@ -20,11 +20,12 @@ namespace {
 class Simulation {
  public:
   Simulation(const std::vector<Schedule>& ranks, double chunk_bytes, int tiles,
-             const SimulatedNetwork& network)
+             const SimulatedNetwork& network, std::vector<SimulatedTransfer>* transfers)
       : ranks_(ranks),
         chunk_bytes_(chunk_bytes),
         tiles_(tiles),
         network_(network),
+        transfers_(transfers),
         wire_(make_wire(ranks.size(), network)),
         lanes_(ranks.size()) {
     for (size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -124,7 +125,13 @@ class Simulation {
     }
     for (const int peer : peers(at, step.send_set)) {
       ++link(at.rank, index(peer), port).in_use;
-      const Status queued = wire_->queue({at.rank, index(peer), port, step.count * chunk_bytes_});
+      const Status queued = wire_->queue({.from = at.rank,
+                                          .to = index(peer),
+                                          .port = port,
+                                          .bytes = step.count * chunk_bytes_,
+                                          .lane = at.lane,
+                                          .step = at.step,
+                                          .tile = at.tile});
       if (!queued.ok()) failure_ = queued;
     }
     last_step_ = now_;
@@ -141,8 +148,10 @@ class Simulation {
   void take_event() {
     now_ = next_event();
     if (wire_->next_end() <= now_) {
-      for (const SimulatedMessage& message : wire_->end(now_))
+      for (const SimulatedMessage& message : wire_->end(now_)) {
+        if (transfers_ != nullptr) transfers_->push_back(transfer_of(message));
         arrivals_.push({now_ + network_.latency_s, next_arrival_++, message});
+      }
       return;
     }
     const SimulatedMessage message = arrivals_.top().message;
@@ -151,12 +160,27 @@ class Simulation {
     wake(message.to);
   }
 
+  /// Of a message that has just left.
+  SimulatedTransfer transfer_of(const SimulatedMessage& message) const {
+    return {.from = static_cast<int>(message.from),
+            .to = static_cast<int>(message.to),
+            .port = message.port,
+            .lane = static_cast<int>(message.lane),
+            .step = static_cast<int>(message.step),
+            .tile = message.tile,
+            .bytes = message.bytes,
+            .begins = message.begins,
+            .ends = now_,
+            .arrives = now_ + network_.latency_s};
+  }
+
   void wake(size_t rank) { awake_.push_back(rank); }
 
   const std::vector<Schedule>& ranks_;
   double chunk_bytes_;
   int tiles_;
   const SimulatedNetwork& network_;
+  std::vector<SimulatedTransfer>* const transfers_;
   std::unique_ptr<SimulatedWire> wire_;
   std::vector<std::vector<SimulatedLane>> lanes_;  // [rank]
   std::map<std::pair<size_t, uint16_t>, SimulatedLink> links_;
@@ -171,7 +195,7 @@ class Simulation {
 }  // namespace
 
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
-                        const SimulatedNetwork& network) {
+                        const SimulatedNetwork& network, std::vector<SimulatedTransfer>* transfers) {
   RONDO_TRY(check_structure(shape, ranks));
   if (!network.links.empty() && !network.route)
     return error(Code::InvalidArgument, "network.links is set, network.route is not");
@@ -181,7 +205,7 @@ Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, 
                    bytes_per_s);
   const int chunks = std::max(ranks.front().chunks.input, ranks.front().chunks.output);
   const bool empty = shape.kind == CollectiveKind::Barrier;
-  return Simulation(ranks, empty ? 0 : bytes / chunks / tiles, tiles, network).run();
+  return Simulation(ranks, empty ? 0 : bytes / chunks / tiles, tiles, network, transfers).run();
 }
 
 }  // namespace rondo

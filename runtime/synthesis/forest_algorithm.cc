@@ -2,7 +2,7 @@
 #include "synthesis/forest_algorithm.h"
 
 #include "forest_schedule.h"
-#include "proved.h"
+#include "synthesis/proved.h"
 
 namespace rondo {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "formats/msccl_xml.h"
-#include "msccl_schedules.h"
-#include "proved.h"
+#include "synthesis/msccl_schedules.h"
+#include "synthesis/proved.h"
 
 namespace rondo {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "msccl_schedules.h"
+#include "synthesis/msccl_schedules.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "proved.h"
+#include "synthesis/proved.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "schedule/verifier.h"
-#include "schedule_cost.h"
+#include "synthesis/schedule_cost.h"
 
 namespace rondo {
 namespace {

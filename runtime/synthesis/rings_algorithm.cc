@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "proved.h"
 #include "schedule/relabelled.h"
 #include "schedule/spread.h"
+#include "synthesis/proved.h"
 
 namespace rondo {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule_cost.h"
+#include "synthesis/schedule_cost.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text at all as an algorithm of MSCCL: it is refused with a sentence, or becomes Schedules that the
-// verifier can judge.
+// verifier can judge; what is written of it is read again.
 #include "formats/msccl_xml.h"
 #include "fuzz.h"
-#include "msccl_schedules.h"
+#include "synthesis/msccl_schedules.h"
 #include "schedule/verifier.h"
 
 using namespace rondo;
@@ -26,6 +26,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require_named(program.status());
     return 0;
   }
+  const std::string written = msccl_xml(program.value());
+  const auto again = msccl_program_from_xml(written, kSource);
+  constexpr size_t kMaxText = size_t{4} << 20;  // of what is read
+  require(written.size() > kMaxText || (again.ok() && msccl_xml(again.value()) == written),
+          "what is written is read again");
   const auto ranks = schedules_of(program.value());
   if (!ranks.ok()) {
     require(ranks.status().message().starts_with(kSource), "an error begins with the name of the input");

@@ -75,6 +75,34 @@ TEST_CASE("a connection sends one message at a time, and no more than its slots 
   check_time(seconds(2, one, {.latency_s = 1, .slots = 2, .links = {10}}, 5), 6);
 }
 
+TEST_CASE("each message says which Step sent it, and when it left and arrived") {
+  const Algorithm& ring = *algorithm_by_name(CollectiveKind::AllGather, "ring").value();
+  const Shape shape{CollectiveKind::AllGather, 3};
+  const auto ranks = build_all(ring, shape);
+  SimulatedNetwork links{.latency_s = 1, .links = {2, 2, 1}};  // that of rank 2 takes twice as long
+  links.route = [](int from, int, int) { return std::vector<SimulatedLinkUse>{{from}}; };
+  const SimulatedNetwork ports{.latency_s = 1, .bandwidth_bytes_per_s = 2};
+  for (const SimulatedNetwork* network : std::initializer_list<const SimulatedNetwork*>{&ports, &links}) {
+    std::vector<SimulatedTransfer> transfers;
+    const auto time = simulate(shape, ranks, 24, 2, *network, &transfers);
+    REQUIRE(time.ok());
+    CHECK(transfers.size() == 3 * 2 * 2);
+    double latest = 0;
+    for (const SimulatedTransfer& one : transfers) {
+      CHECK(one.to == (one.from + 1) % 3);
+      CHECK(one.bytes == 4);
+      const Schedule& sender = ranks[static_cast<size_t>(one.from)];
+      CHECK(sender.lanes[static_cast<size_t>(one.lane)].steps[static_cast<size_t>(one.step)].has(kSend));
+      CHECK(one.ends - one.begins == Approx(network == &links && one.from == 2 ? 4 : 2));
+      CHECK(one.arrives == one.ends + 1);
+      CHECK((one.tile == 0 || one.tile == 1));
+      if (one.step == 0 && one.tile == 0) CHECK(one.begins == 0);
+      latest = std::max(latest, one.arrives);
+    }
+    CHECK(latest == time.value());
+  }
+}
+
 TEST_CASE("messages without bytes take no time but latency") {
   const SimulatedNetwork network{.latency_s = 3, .links = {10, 10}, .route = [](int from, int, int) {
                                    return std::vector<SimulatedLinkUse>{{from}};

@@ -14,7 +14,7 @@
 #include "sanitized.h"
 #include "schedule/spread.h"
 #include "schedule/verifier.h"
-#include "schedule_cost.h"
+#include "synthesis/schedule_cost.h"
 #include "search/find_forest.h"
 #include "search/find_rings.h"
 #include "seed.h"

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "concrete_run.h"
 #include "folder.h"
-#include "msccl_schedules.h"
+#include "synthesis/msccl_schedules.h"
 #include "schedule/verifier.h"
 #include "seed.h"
 #include "synthesis/msccl_algorithm.h"

@@ -9,6 +9,7 @@
 #include "sanitized.h"
 #include "schedule/simulator.h"
 #include "search/find_forest.h"
+#include "synthesis/machine_network.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -50,19 +51,14 @@ std::vector<Schedule> schedules_of(const Forest& forest, const std::vector<TreeU
 }
 
 /// The links of the unit's edge, with their shares of its bytes.
-std::vector<SimulatedLinkUse> uses_of(const TreeUnit& of, int from, int to) {
-  std::vector<SimulatedLinkUse> uses;
+std::vector<SimulatedLinkUse> uses_of_unit(const TreeUnit& of, int from, int to) {
   for (const TreeEdge& edge : of.tree->edges) {
     if (edge.parent != from || edge.child != to) continue;
     auto route = edge.routes.begin();
     for (int64_t before = of.unit; before >= route->weight; ++route) before -= route->weight;
-    for (const Hop& hop : route->hops) {
-      double all = 0;
-      for (const LinkShare& part : hop) all += static_cast<double>(part.share);
-      for (const LinkShare& part : hop) uses.push_back({part.link, static_cast<double>(part.share) / all});
-    }
+    return uses_of(route->hops);
   }
-  return uses;
+  return {};
 }
 
 /// Compares the simulated bandwidth with the forest's.
@@ -75,7 +71,7 @@ void check_simulated(const std::string& name, const TopologyGraph& graph) {
     network.links.push_back(static_cast<double>(link.kBps) * 1e3);
   const std::vector<TreeUnit> units = units_of(forest);
   network.route = [&](int from, int to, int port) {
-    return uses_of(units[static_cast<size_t>(port)], from, to);
+    return uses_of_unit(units[static_cast<size_t>(port)], from, to);
   };
   const auto n = static_cast<double>(forest.gpus.size());
   const int tiles = 50 * forest.depth();

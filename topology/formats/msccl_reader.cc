@@ -130,16 +130,12 @@ class MscclReader {
   }
 
   Result<MscclStep> read_step(XmlAttributes& attributes, pugi::xml_node element) const {
-    MscclStep step{.type = attributes.text("type"), .line = document_.line(element)};
-    const auto* type = std::ranges::find(kStepTypes, std::string_view(step.type), &StepType::name);
-    if (type == kStepTypes.end())
-      return document_.error_at(element,
-                                "<step> has type=\"{}\": expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop",
-                                shown(step.type));
-    step.receives = type->receives;
-    step.reduces = type->reduces;
-    step.copies = type->copies;
-    step.sends = type->sends;
+    const std::string type = attributes.text("type");
+    if (std::ranges::find(kStepTypes, std::string_view(type), &StepType::name) == kStepTypes.end())
+      return document_.error_at(
+          element, "<step> has type=\"{}\": expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop", shown(type));
+    MscclStep step = msccl_step(type);
+    step.line = document_.line(element);
     const bool moves = step.receives || step.copies || step.sends;
     RONDO_TRY_ASSIGN(step.count, attributes.integer("cnt", moves ? 1 : 0, kMaxChunks, moves ? 1 : 0));
     if (!moves) step.count = 0;
@@ -191,6 +187,15 @@ class MscclReader {
 };
 
 }  // namespace
+
+MscclStep msccl_step(std::string_view type) {
+  const auto* known = std::ranges::find(kStepTypes, type, &StepType::name);
+  return {.type = std::string(type),
+          .receives = known->receives,
+          .reduces = known->reduces,
+          .copies = known->copies,
+          .sends = known->sends};
+}
 
 Result<MscclProgram> msccl_program_from_xml(std::string_view text, std::string source) {
   RONDO_TRY_ASSIGN(const XmlDocument document, XmlDocument::parse(text, std::move(source), kMscclLimits));

@@ -92,6 +92,13 @@ inline constexpr std::array<CollectiveTraits, kCollectives + 1> kCollectiveTrait
 constexpr const CollectiveTraits& traits(CollectiveKind kind) {
   return kCollectiveTraits[static_cast<size_t>(kind)];
 }
+/// What multiplies the bandwidth by which a call takes the longer of a rank's buffers, to get its bus
+/// bandwidth as nccl-tests defines it.
+constexpr double bus_factor(CollectiveKind kind, int nranks) {
+  const double n = nranks;
+  if (kind == CollectiveKind::AllReduce) return 2 * (n - 1) / n;
+  return traits(kind).has_blocks() ? (n - 1) / n : 1;  // of n blocks, the rank's own stays
+}
 constexpr bool has_root(CollectiveKind kind) { return traits(kind).has_root(); }
 constexpr bool reduces(CollectiveKind kind) { return traits(kind).reduces(); }
 

@@ -31,9 +31,24 @@ struct SimulatedNetwork {
   std::function<std::vector<SimulatedLinkUse>(int from, int to, int port)> route = {};
 };
 
+/// A message: who sent it, by which Step, and when, in seconds from the start.
+struct SimulatedTransfer {
+  int from = 0;
+  int to = 0;
+  int port = 0;
+  int lane = 0;  // of the sender, as step is
+  int step = 0;
+  int tile = 0;
+  double bytes = 0;
+  double begins = 0;  // its first byte leaves
+  double ends = 0;    // its last byte leaves
+  double arrives = 0;
+};
+
 /// Seconds from the start to the last rank's last Step, for a vector of `bytes` bytes (the longer of a rank's
-/// input and output) in `tiles` tiles; an error if the schedule deadlocks, or a connection has no route.
+/// input and output) in `tiles` tiles; an error if the schedule deadlocks, or a connection has no route. All
+/// messages, in the order in which they have left, are appended to `transfers` if it is not null.
 Result<double> simulate(const Shape& shape, const std::vector<Schedule>& ranks, double bytes, int tiles,
-                        const SimulatedNetwork& network);
+                        const SimulatedNetwork& network, std::vector<SimulatedTransfer>* transfers = nullptr);
 
 }  // namespace rondo

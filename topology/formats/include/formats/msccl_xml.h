@@ -42,6 +42,9 @@ struct MscclStep {
   bool reads_source() const { return !receives || reduces; }
 };
 
+/// A step of a type of which there is one, without places: "rrc".
+MscclStep msccl_step(std::string_view type);
+
 struct MscclBlock {
   int send = -1;  // the GPU that it sends to; -1: none
   int recv = -1;
@@ -68,5 +71,8 @@ struct MscclProgram {
 /// it is not such a file, of all_reduce, all_gather, reduce_scatter or all_to_all.
 Result<MscclProgram> msccl_program_from_xml(std::string_view text, std::string source);
 Result<MscclProgram> msccl_program_from_xml_file(const std::string& path);
+
+/// The text of such a file, without what only the line numbers and the name of the file say.
+std::string msccl_xml(const MscclProgram& program);
 
 }  // namespace rondo

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what msccl_reader.cc reads, with the attributes that MSCCL's own runtime also wants.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "formats/msccl_xml.h"
+#include "xml_document.h"
+
+namespace rondo {
+namespace {
+
+constexpr int64_t kMaxBytes = int64_t{1} << 40;  // of calls that the file is for: all
+
+/// MSCCL spells them without underscores.
+std::string spelled(CollectiveKind kind) {
+  std::string name(collective_name(kind));
+  std::erase(name, '_');
+  return name;
+}
+
+const char* buffer_text(MscclBuffer buffer) {
+  switch (buffer) {
+    case MscclBuffer::Input: return "i";
+    case MscclBuffer::Output: return "o";
+    case MscclBuffer::Scratch: return "s";
+  }
+  return "?";
+}
+
+/// Steps of a GPU that others wait for, as block and step.
+std::set<std::pair<int, int>> awaited_steps(const MscclGpu& gpu) {
+  std::set<std::pair<int, int>> awaited;
+  for (const MscclBlock& block : gpu.blocks)
+    for (const MscclStep& step : block.steps)
+      if (step.wait_block >= 0) awaited.emplace(step.wait_block, step.wait_step);
+  return awaited;
+}
+
+std::string step_text(const MscclStep& step, size_t number, bool is_awaited) {
+  return fmt::format(
+      "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"{}\" "
+      "depid=\"{}\" deps=\"{}\" hasdep=\"{}\"/>\n",
+      number, step.type, buffer_text(step.src.buffer), step.src.chunk, buffer_text(step.dst.buffer),
+      step.dst.chunk, step.count, step.wait_block, step.wait_block < 0 ? -1 : step.wait_step,
+      is_awaited ? 1 : 0);
+}
+
+std::string gpu_text(const MscclGpu& gpu, size_t id, int input, int output) {
+  std::string text = fmt::format("  <gpu id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"{}\">\n", id,
+                                 input, output, gpu.scratch_chunks);
+  const auto awaited = awaited_steps(gpu);
+  int number = 0;
+  for (const MscclBlock& block : gpu.blocks) {
+    text += fmt::format("    <tb id=\"{}\" send=\"{}\" recv=\"{}\" chan=\"{}\">\n", number, block.send,
+                        block.recv, block.channel);
+    for (size_t i = 0; i != block.steps.size(); ++i)
+      text += step_text(block.steps[i], i, awaited.contains({number, static_cast<int>(i)}));
+    text += "    </tb>\n";
+    ++number;
+  }
+  return text + "  </gpu>\n";
+}
+
+}  // namespace
+
+std::string msccl_xml(const MscclProgram& program) {
+  const CollectiveTraits& kind = traits(program.collective);
+  const auto gpus = static_cast<int>(program.gpus.size());
+  int channels = 1;
+  for (const MscclGpu& gpu : program.gpus)
+    for (const MscclBlock& block : gpu.blocks) channels = std::max(channels, block.channel + 1);
+  std::string text = fmt::format(
+      "<algo name=\"{}\" proto=\"Simple\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" "
+      "inplace=\"{}\" outofplace=\"{}\" minBytes=\"0\" maxBytes=\"{}\">\n",
+      escaped(program.name), channels, kind.has_blocks() ? program.parts * gpus : program.parts, gpus,
+      spelled(program.collective), program.in_place ? 1 : 0, program.in_place ? 0 : 1, kMaxBytes);
+  for (size_t id = 0; id != program.gpus.size(); ++id)
+    text += gpu_text(program.gpus[id], id, program.parts * (kind.sends_blocks() ? gpus : 1),
+                     program.parts * (kind.receives_blocks() ? gpus : 1));
+  return text + "</algo>\n";
+}
+
+}  // namespace rondo
