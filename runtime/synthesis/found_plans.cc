@@ -70,13 +70,6 @@ Result<LinkedGpus> linked_gpus(const RanksOfMachine& ranks) {
   return LinkedGpus{std::move(links), std::move(gpus)};
 }
 
-Result<Forest> forest_of(const RanksOfMachine& ranks) {
-  if (ranks.nranks == 1) return Forest{.gpus = {0}, .trees = {{.root = 0, .edges = {}}}};
-  RONDO_TRY_ASSIGN(const LinkedGpus on, linked_gpus(ranks));
-  auto found = find_forest(on.links, on.gpus, {.max_flows = kMaxFlows, .max_time = kMaxTime});
-  return found.ok() ? std::move(found) : Result<Forest>(of_this_rank(found.status()));
-}
-
 using Orders = std::vector<std::vector<int>>;
 
 /// The orders of rings that are equally fast: a faster one is there several times.
@@ -95,8 +88,8 @@ Result<Orders> orders_of(const RanksOfMachine& ranks) {
 using MakeRow = FoundPlans::MakeRow;
 
 Result<MakeRow> search_forest(const RanksOfMachine& ranks) {
-  RONDO_TRY_ASSIGN(Forest found, forest_of(ranks));
-  const auto forest = std::make_shared<const Forest>(std::move(found));
+  RONDO_TRY_ASSIGN(FoundForest found, found_forest(ranks));
+  const auto forest = std::make_shared<const Forest>(std::move(found.forest));
   return MakeRow([forest](CollectiveKind kind) { return forest_algorithm(kind, forest); });
 }
 
@@ -124,6 +117,15 @@ const char* forever(std::string_view name) {
 constexpr NamedPlan kPlans[] = {{kForest, has_forest, search_forest}, {kRings, has_rings, search_rings}};
 
 }  // namespace
+
+Result<FoundForest> found_forest(const RanksOfMachine& ranks) {
+  if (ranks.nranks == 1)
+    return FoundForest{TopologyGraph({}, {}), {.gpus = {0}, .trees = {{.root = 0, .edges = {}}}}};
+  RONDO_TRY_ASSIGN(LinkedGpus on, linked_gpus(ranks));
+  auto found = find_forest(on.links, on.gpus, {.max_flows = kMaxFlows, .max_time = kMaxTime});
+  if (!found.ok()) return of_this_rank(found.status());
+  return FoundForest{std::move(on.links), found.take()};
+}
 
 std::vector<std::string_view> FoundPlans::names(CollectiveKind kind) {
   std::vector<std::string_view> names;

@@ -3,6 +3,7 @@
 types of their headers, with the descriptions in this folder. --update rewrites these. CC and CXX: the compilers. Exit
 code 77: skipped."""
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -25,7 +26,7 @@ ROOT, SANITIZERS, LIBRONDO, LIBNCCL = sys.argv[1:5]
 update = sys.argv[5:] == ["--update"]
 CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = shlex.split(os.environ.get("CXX", "c++"))
-HEADERS = ("runtime/include/rondo/rondo.h", "runtime/include/rondo/topology.h")
+HEADERS = tuple(f"runtime/include/rondo/{name}.h" for name in ("rondo", "topology", "plan"))
 NCCL_HEADERS = ("runtime/bindings/nccl/nccl_types.h", "runtime/bindings/nccl/nccl_functions.h")
 
 
@@ -35,7 +36,7 @@ def text_of(path):
 
 
 def rondo_stub(folder):
-    headers = "".join(map(text_of, HEADERS)).replace("#include <rondo/rondo.h>\n", "")  # in one file
+    headers = re.sub(r"#include <rondo/.*>\n", "", "".join(map(text_of, HEADERS)))  # in one file
     return interface.make_stub(interface.rondo_stub(headers), ".c", CC, interface.soname(LIBRONDO), folder)
 
 

@@ -3,8 +3,8 @@
 // verifier can judge; what is written of it is read again.
 #include "formats/msccl_xml.h"
 #include "fuzz.h"
-#include "synthesis/msccl_schedules.h"
 #include "schedule/verifier.h"
+#include "synthesis/msccl_schedules.h"
 
 using namespace rondo;
 using namespace rondo::fuzz;

@@ -47,7 +47,7 @@ class Install(unittest.TestCase):
         lines = output_of("nm", "-D", "--defined-only", self.only("librondo.so.0")).splitlines()
         exported = {line.split()[-1].split("@")[0] for line in lines}
         declared = set()
-        for name in ("rondo.h", "topology.h"):
+        for name in ("plan.h", "rondo.h", "topology.h"):
             with open(self.only(name), encoding="utf-8") as header:
                 declared |= set(re.findall(r"^RONDO_API .*?\b(rondo_\w+)\(", header.read(), re.M))
         self.assertEqual(exported, declared)

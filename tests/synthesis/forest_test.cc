@@ -14,13 +14,13 @@
 #include "sanitized.h"
 #include "schedule/spread.h"
 #include "schedule/verifier.h"
-#include "synthesis/schedule_cost.h"
 #include "search/find_forest.h"
 #include "search/find_rings.h"
 #include "seed.h"
 #include "shapes.h"
 #include "synthesis/forest_algorithm.h"
 #include "synthesis/rings_algorithm.h"
+#include "synthesis/schedule_cost.h"
 #include "transports/transport.h"
 
 using namespace rondo;

@@ -9,10 +9,10 @@
 #include "catch.h"
 #include "concrete_run.h"
 #include "folder.h"
-#include "synthesis/msccl_schedules.h"
 #include "schedule/verifier.h"
 #include "seed.h"
 #include "synthesis/msccl_algorithm.h"
+#include "synthesis/msccl_schedules.h"
 
 using namespace rondo;
 

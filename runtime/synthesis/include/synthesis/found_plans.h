@@ -14,6 +14,8 @@
 #include "algorithms/algorithm.h"
 #include "base/status.h"
 #include "graph/machine.h"
+#include "graph/topology_graph.h"
+#include "search/forest.h"
 
 namespace rondo {
 
@@ -24,6 +26,15 @@ struct RanksOfMachine {
   std::vector<std::string> bus_ids;           // of the ranks' GPUs; empty strings: ranks without one
   std::function<Result<Machine>()> describe;  // the ranks' host
 };
+
+/// A forest, and the links that it is over.
+struct FoundForest {
+  TopologyGraph links;
+  Forest forest;
+};
+
+/// The forest that FoundPlans finds for these ranks.
+Result<FoundForest> found_forest(const RanksOfMachine& ranks);
 
 class FoundPlans {
  public:

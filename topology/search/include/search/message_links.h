@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageLinks: the links that a message crosses from one GPU to another if no plan says otherwise: those of the
-// best path on a host, and between hosts by the NIC that is nearest to each of them. One thread at a time;
-// the graph and the list of GPUs have to outlive it.
+// MessageLinks: the links that a message crosses from one GPU to another if no plan says otherwise: those of
+// the best path on a host, and between hosts by the NIC that is nearest to each of them. One thread at a
+// time; the graph and the list of GPUs have to outlive it.
 #pragma once
 
 #include <memory>
