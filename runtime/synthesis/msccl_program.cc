@@ -152,11 +152,10 @@ class GpuWriter {
   void write_step() {
     if (step_->has(kReduce)) return write_fold();
     if (step_->has(kRecv)) return write_receive();
-    if (step_->has(kCopy) && !is_same(source(), destination()))
-      put(blocks_->latest(), "cpy", source(), destination());
+    const bool is_copied = step_->has(kCopy) && !is_same(source(), destination());
     send_all(receivers(), source());
-    if (!step_->has(kSend) && (!step_->has(kCopy) || is_same(source(), destination())))
-      put(blocks_->latest(), "nop", {}, {});
+    if (is_copied) put(blocks_->latest(), "cpy", source(), destination());
+    if (!step_->has(kSend) && !is_copied) put(blocks_->latest(), "nop", {}, {});
   }
 
   void write_receive() {

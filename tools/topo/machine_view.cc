@@ -9,15 +9,6 @@
 #include <map>
 
 namespace rondo::topo {
-void require(rondo_status_t status) {
-  if (status != RONDO_OK) fail(rondo_last_error(nullptr));
-}
-
-void fail(const std::string& cause) {
-  fmt::print(stderr, "rondo-topo: {}\n", cause);
-  std::exit(kFailed);
-}
-
 const char* colour_of(const std::string& link_class) {
   static const std::map<std::string, const char*> kColours = {{"NVLink", "#2e7d32"}, {"xGMI", "#2e7d32"},
                                                               {"C2C", "#00838f"},    {"PCIe", "#546e7a"},
@@ -27,46 +18,10 @@ const char* colour_of(const std::string& link_class) {
 
 std::string gigabytes(double bandwidth) { return fmt::format("{:.1f}", bandwidth); }
 
-namespace {
-
-/// The bytes of the UTF-8 character at `at`; 0: there is none, or it is a control character.
-size_t character_bytes(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(at);
-  if (first < 0x80) return first >= ' ' && first != 0x7f ? 1 : 0;
-  const size_t bytes = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  for (size_t i = 1; i < bytes; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  return first < 0xf5 ? bytes : 0;
-}
-
-}  // namespace
-
-std::string printable(const std::string& text) {
-  std::string result;
-  for (size_t at = 0; at != text.size();) {
-    const size_t bytes = character_bytes(text, at);
-    result += bytes == 0 ? "?" : text.substr(at, bytes);
-    at += std::max<size_t>(bytes, 1);
-  }
-  return result;
-}
-
 std::string quoted(const std::string& text) {
   std::string result;
   for (const char c : printable(text))
     result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
-  return result;
-}
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : printable(text))
-    result += c == '&'   ? "&amp;"
-              : c == '<' ? "&lt;"
-              : c == '>' ? "&gt;"
-              : c == '"' ? "&quot;"
-                         : std::string(1, c);
   return result;
 }
 

@@ -6,15 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "program.h"
 #include "rondo/topology.h"
 
 namespace rondo::topo {
 
-/// Ends the program with the library's error unless a call succeeded.
-void require(rondo_status_t status);
-
-/// Ends the program with that cause.
-[[noreturn]] void fail(const std::string& cause);
+using namespace tool;
 
 struct ViewedLink {
   int to;
@@ -40,20 +37,13 @@ struct MachineView {
   std::vector<int> of_kind(const std::string& kind) const;
 };
 
-/// The exit code of a program that could not do what was requested.
-inline constexpr int kFailed = 1;
-
 /// The colour of links of a class in pictures: "#2e7d32".
 const char* colour_of(const std::string& link_class);
 
 /// "48.0"
 std::string gigabytes(double bandwidth);
 
-/// As text or an attribute of XML.
-std::string escaped(const std::string& text);
 /// Within quotation marks of Graphviz.
 std::string quoted(const std::string& text);
-/// With a question mark for each byte that is no character in UTF-8, or a control character.
-std::string printable(const std::string& text);
 
 }  // namespace rondo::topo

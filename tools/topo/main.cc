@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -23,7 +19,6 @@ namespace {
 
 using namespace rondo::topo;
 
-constexpr int kBadOptions = 2;
 constexpr int kMaxNames = 1 << 20;
 
 struct TopoOptions {
@@ -99,8 +94,7 @@ void declare(CLI::App& app, TopoOptions& options) {
     for (const char* of_one_machine : {"--load", "--machine", "--job", "--save", "--paths", "--limit",
                                        "--graph", "--graph-save", "--graph-load", "--svg", "--dot"})
       app.get_option(alone)->excludes(app.get_option(of_one_machine));
-  app.set_version_flag("--version", fmt::format("rondo-topo {}.{}.{}", RONDO_VERSION / 10000,
-                                                RONDO_VERSION / 100 % 100, RONDO_VERSION % 100));
+  app.set_version_flag("--version", version_text());
 }
 
 void list_machines() {
@@ -165,11 +159,6 @@ std::string root_problem(const TopoOptions& options, const MachineView& machine)
                      gpus == 0 ? "there are no GPUs" : fmt::format("expected 0 to {}", gpus - 1));
 }
 
-int refuse(const std::string& problem) {
-  fmt::print(stderr, "rondo-topo: {}\n", problem);
-  return kBadOptions;
-}
-
 int run(const TopoOptions& options) {
   if (options.list) {
     list_machines();
@@ -218,12 +207,14 @@ int run(const TopoOptions& options) {
 
 }  // namespace
 
+const char* const rondo::tool::kProgramName = "rondo-topo";
+
 int main(int argc, char** argv) try {
   TopoOptions options;
   CLI::App app(
       "What joins the GPUs and NICs of a machine, by default this host, and how fast collectives can be on "
       "it.",
-      "rondo-topo");
+      kProgramName);
   declare(app, options);
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
@@ -231,11 +222,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& parsed) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }
-  const int code = run(options);
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  std::fprintf(stderr, "rondo-topo: standard output: %s\n", std::strerror(errno));
-  return kFailed;
+  return ended(run(options));
 } catch (const std::exception& failure) {
-  std::fprintf(stderr, "rondo-topo: %s\n", failure.what());
-  return kFailed;
+  fail(failure.what());
 }

@@ -10,7 +10,7 @@
 
 #include "rondo/topology.h"
 
-namespace rondo::topo {
+namespace rondo::tool {
 
 struct FreeTopology {
   void operator()(rondo_topology_t topology) const { rondo_topology_free(topology); }
@@ -29,4 +29,4 @@ OwnedTopology topology_by_name(const std::string& name, const rondo_topology_con
 /// A well-known machine if one has that name, else a file.
 OwnedTopology topology_from(const std::string& name_or_path, const rondo_topology_config_t& config);
 
-}  // namespace rondo::topo
+}  // namespace rondo::tool

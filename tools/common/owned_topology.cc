@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "machine_view.h"
+#include "program.h"
 
-namespace rondo::topo {
+namespace rondo::tool {
 
 std::vector<std::pair<std::string, std::string>> known_machines() {
   std::vector<std::pair<std::string, std::string>> known;
@@ -64,4 +64,4 @@ OwnedTopology topology_from(const std::string& name_or_path, const rondo_topolog
                               : topology_from_file(name_or_path, config);
 }
 
-}  // namespace rondo::topo
+}  // namespace rondo::tool

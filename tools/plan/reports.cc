@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rondo::planner {
+namespace {
+
+constexpr int kUsualTiles = 8;
+
+std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
+  return fmt::format("{}\non {}, {:g} us of latency, {} of each connection, in {}\n", title_of(plan),
+                     network_name(options), options.latency_us, count_text(options.slots, "slot"),
+                     count_text(tiles, "tile"));
+}
+
+int tiles_of(const PlanOptions& options) { return options.tiles > 0 ? options.tiles : kUsualTiles; }
+
+std::string share_text(const rondo_plan_time_t& time) {
+  return time.limit > 0 ? fmt::format("{:.1f}%", 100 * time.bandwidth / time.limit) : "-";
+}
+
+/// What the limit of all GPUs is due to; empty if the plan is of fewer, or there is none.
+std::string limit_text(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
+                       double limit) {
+  const rondo_plan_info_t info = info_of(plan);
+  auto known = sized<rondo_topology_limit_t>();
+  if (machine == nullptr || rondo_topology_limit(machine, info.collective, info.root,
+                                                 options.all_links ? 1 : 0, &known) != RONDO_OK)
+    return "";
+  return std::abs(known.bandwidth - limit) < 1e-6 * limit ? fmt::format(": {}", known.limit) : "";
+}
+
+std::string part_row(const std::string& what, const std::string& how, double seconds, double all) {
+  return fmt::format("  {:<13} {:<52} {:>9} {:>6.1f}%\n", what, how, time_text(seconds),
+                     all > 0 ? 100 * seconds / all : 0);
+}
+
+}  // namespace
+
+std::string proof_text(rondo_plan_t plan) {
+  const rondo_plan_proof_t proof = proof_of(plan);
+  if (proof.verifies == 0) return fmt::format("does not verify: {}\n", proof.fault);
+  std::string text = fmt::format("verifies with {} of each connection, {}\n", count_text(proof.slots, "slot"),
+                                 proof.in_place != 0 ? "also in place" : "not in place");
+  if (*proof.association != '\0') text += fmt::format("operands are combined in {}\n", proof.association);
+  return text;
+}
+
+std::string shape_text(rondo_plan_t plan) {
+  const rondo_plan_info_t info = info_of(plan);
+  int lanes = 0, steps = 0, scratch = 0;
+  int64_t messages = 0, sent = 0;
+  for (int rank = 0; rank != info.ranks; ++rank) {
+    const rondo_plan_rank_t of_rank = rank_of(plan, rank);
+    lanes = std::max(lanes, of_rank.lanes);
+    scratch = std::max(scratch, of_rank.scratch);
+    steps += of_rank.steps;
+    messages += of_rank.messages;
+    sent = std::max(sent, of_rank.sent);
+  }
+  return fmt::format("{}\n{}, {}; at most {}, {} of scratch and {:.3g} vectors sent by a rank\n",
+                     title_of(plan), count_text(steps, "step"), count_text(messages, "message"),
+                     count_text(lanes, "lane"), count_text(scratch, "chunk"),
+                     static_cast<double>(sent) / info.chunks);
+}
+
+std::string step_list(rondo_plan_t plan, int rank) {
+  const int ranks = info_of(plan).ranks;
+  if (rank >= ranks) fail(fmt::format("--rank is {}: expected 0 to {}", rank, ranks - 1));
+  std::string text;
+  for (int of = 0; of != ranks; ++of) {
+    if (rank >= 0 && of != rank) continue;
+    const auto lanes = steps_of(plan, of);
+    for (size_t lane = 0; lane != lanes.size(); ++lane)
+      for (size_t i = 0; i != lanes[lane].size(); ++i)
+        text += fmt::format("rank {} lane {} step {}: {}\n", of, lane, i, lanes[lane][i]);
+  }
+  return text;
+}
+
+std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
+  const int tiles = tiles_of(options);
+  std::string text = on_what(plan, options, tiles);
+  text += fmt::format("{:>12} {:>12} {:>12} {:>12}\n", "size", "time", "bus GB/s", "of limit");
+  for (const double bytes : sizes_of(options)) {
+    const rondo_plan_time_t time = time_of(run_of(plan, network_of(options, machine, bytes, tiles)).get());
+    text += fmt::format("{:>12} {:>12} {:>12.1f} {:>12}\n", size_text(bytes), time_text(time.seconds),
+                        time.bandwidth, share_text(time));
+  }
+  return text;
+}
+
+std::string explanation(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
+  const int tiles = tiles_of(options);
+  std::string text = on_what(plan, options, tiles);
+  for (const double bytes : sizes_of(options)) {
+    const OwnedRun run = run_of(plan, network_of(options, machine, bytes, tiles));
+    const rondo_plan_time_t time = time_of(run.get());
+    const double speed = time.busiest_time > 0 ? time.busiest_bytes / time.busiest_time / 1e9 : 0;
+    text += fmt::format("{}: {}\n", size_text(bytes), time_text(time.seconds));
+    text += part_row("rounds", fmt::format("{:g} x {:g} us", time.rounds, options.latency_us), time.latency,
+                     time.seconds);
+    text += part_row("busiest link",
+                     fmt::format("{}: {} at {:.1f} GB/s", time.busiest, size_text(time.busiest_bytes), speed),
+                     time.busiest_time, time.seconds);
+    text += part_row("the rest", "waits for other ranks, and filling of pipelines", time.waits, time.seconds);
+    if (time.bandwidth > 0) text += fmt::format("  bus bandwidth {:.1f} GB/s", time.bandwidth);
+    if (time.bandwidth > 0 && time.limit > 0)
+      text += fmt::format(", {} of the limit of {:.1f} GB/s{}", share_text(time), time.limit,
+                          limit_text(plan, options, machine, time.limit));
+    if (time.bandwidth > 0) text += "\n";
+  }
+  return text;
+}
+
+}  // namespace rondo::planner
