@@ -80,15 +80,18 @@ std::string_view association_of(const rondo_plan& plan, int slots) {
 
 Result<api::PlanProof> proof_of(const rondo_plan& plan) {
   api::PlanProof proof;
-  const Status judged = prove(plan.shape, plan.ranks, kMaxProofSlots, false);
-  if (judged.code() == Code::Unsupported) return judged;
-  if (!judged.ok()) {
-    proof.fault = judged.message();
-    return proof;
-  }
+  const auto verifies = [&](int slots) { return prove(plan.shape, plan.ranks, slots, false); };
+  // Most plans need one slot; of the others first whether they verify at all.
   proof.slots = 1;
-  while (proof.slots < kMaxProofSlots && !prove(plan.shape, plan.ranks, proof.slots, false).ok())
-    ++proof.slots;
+  if (const Status with_one = verifies(1); !with_one.ok()) {
+    if (with_one.code() == Code::Unsupported) return with_one;
+    if (const Status with_most = verifies(kMaxProofSlots); !with_most.ok()) {
+      proof.slots = 0;
+      proof.fault = with_most.message();
+      return proof;
+    }
+    while (!verifies(++proof.slots).ok()) continue;
+  }
   proof.in_place = prove(plan.shape, plan.ranks, proof.slots, true).ok();
   proof.association = association_of(plan, proof.slots);
   return proof;

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 BUILD, PROGRAM = sys.argv[1:3]
-PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-run", "rondo-topo", "all_reduce_perf",
+PROGRAMS = {"rondo-nccl-path", "rondo-perf", "rondo-plan", "rondo-run", "rondo-topo", "all_reduce_perf",
             "broadcast_perf", "all_gather_perf", "sendrecv_perf"}
 
 

@@ -43,7 +43,9 @@ CHOSEN = {
     "runtime/schedule": tuple("schedule-" + subject for subject in (
         "association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier")),
     "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
+    "tools/common": ("tools-plan", "tools-topo"),
     "tools/nccl_path": ("nccl-words",),
+    "tools/plan": ("tools-plan", "tools-plan_pictures"),
     "tools/run": ("tools-run_parts", "tools-run"),
     "tools/topo": ("tools-topo",),
     "topology/search": ("topology-forest",),

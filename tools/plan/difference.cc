@@ -140,7 +140,7 @@ std::string difference_table(const ComparedPlan& a, const ComparedPlan& b, const
   for (const double bytes : sizes_of(options)) {
     for (const bool first : {true, false}) {
       const rondo_plan_t plan = first ? a.plan : b.plan;
-      const rondo_plan_network_t network = network_of(options, machine, bytes, kTiles);
+      const rondo_plan_network_t network = network_of(plan, options, machine, bytes, kTiles);
       const OwnedRun run = run_of(plan, network);
       const rondo_plan_time_t time = time_of(run.get());
       (first ? left : right)

@@ -45,7 +45,8 @@ void declare_network(CLI::App& command, PlanOptions& options) {
       ->check(CLI::Range(0.0, 1e9));
   command.add_option("--bandwidth", options.bandwidth, "without a machine: of each rank's ports, GB/s (25)")
       ->check(CLI::Range(1e-6, 1e9));
-  command.add_option("--slots", options.slots, "messages that a connection holds (2)")
+  command
+      .add_option("--slots", options.slots, "messages that a connection holds (2, or what the plan needs)")
       ->check(CLI::Range(1, 1'024));
   command.add_flag("--all-links", options.all_links,
                    "all links, not NVLink or xGMI alone if it joins all GPUs");
@@ -92,7 +93,7 @@ int print_proof(rondo_plan_t plan) {
 int show(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
   const std::vector<double> sizes = sizes_of(options);
   if (sizes.size() != 1) return refuse("--bytes: a picture has one size");
-  const OwnedRun run = run_of(plan, network_of(options, machine, sizes[0], 1));
+  const OwnedRun run = run_of(plan, network_of(plan, options, machine, sizes[0], 1));
   const std::string title =
       fmt::format("{}: {} on {}", title_of(plan), size_text(sizes[0]), network_name(options));
   fmt::print("{}", options.animate ? animation(plan, run.get(), title)

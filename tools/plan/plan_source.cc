@@ -89,14 +89,26 @@ OwnedRun run_of(rondo_plan_t plan, const rondo_plan_network_t& network) {
   return OwnedRun(run);
 }
 
-rondo_plan_network_t network_of(const PlanOptions& options, rondo_topology_t machine, double bytes,
-                                int tiles) {
+int slots_of(rondo_plan_t plan, const PlanOptions& options) {
+  constexpr int kUsualSlots = 2;
+  if (options.slots > 0) return options.slots;
+  rondo_plan_network_t network = RONDO_PLAN_NETWORK_INITIALIZER;
+  network.slots = kUsualSlots;
+  network.tiles = 2;
+  rondo_plan_run_t run = nullptr;
+  const rondo_status_t ends = rondo_plan_simulate(&run, plan, &network);
+  const OwnedRun owner(run);
+  return ends != RONDO_INTERNAL_ERROR ? kUsualSlots : std::max(kUsualSlots, proof_of(plan).slots);
+}
+
+rondo_plan_network_t network_of(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
+                                double bytes, int tiles) {
   rondo_plan_network_t network = RONDO_PLAN_NETWORK_INITIALIZER;
   network.topology = machine;
   network.all_links = options.all_links ? 1 : 0;
   network.bandwidth = options.bandwidth;
   network.latency = options.latency_us * 1e-6;
-  network.slots = options.slots;
+  network.slots = slots_of(plan, options);
   network.bytes = bytes;
   network.tiles = options.tiles > 0 ? options.tiles : tiles;
   return network;

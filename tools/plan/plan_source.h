@@ -30,7 +30,8 @@ struct PlanOptions {
   int ranks = 0;  // 0: the GPUs of the machine, or 8
   int root = 0, group = 1, hosts = 1, rank = -1;
   double latency_us = 2, bandwidth = 25;  // GB/s of ports
-  int slots = 2, tiles = 0;               // 0: one, or 8 for times
+  int slots = 0;                          // 0: two, or as many as the plan needs
+  int tiles = 0;                          // 0: one, or 8 for times
   bool all_links = false, animate = false, bars = false;
 };
 
@@ -44,9 +45,12 @@ std::string network_name(const PlanOptions& options);
 OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_topology_t machine);
 OwnedRun run_of(rondo_plan_t plan, const rondo_plan_network_t& network);
 
+/// How many slots a plan's connections have.
+int slots_of(rondo_plan_t plan, const PlanOptions& options);
+
 /// In as many tiles as requested, or else `tiles`.
-rondo_plan_network_t network_of(const PlanOptions& options, rondo_topology_t machine, double bytes,
-                                int tiles);
+rondo_plan_network_t network_of(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
+                                double bytes, int tiles);
 
 /// The sizes; ends the program if one of them is none.
 std::vector<double> sizes_of(const PlanOptions& options);

@@ -12,7 +12,7 @@ constexpr int kUsualTiles = 8;
 
 std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
   return fmt::format("{}\non {}, {:g} us of latency, {} of each connection, in {}\n", title_of(plan),
-                     network_name(options), options.latency_us, count_text(options.slots, "slot"),
+                     network_name(options), options.latency_us, count_text(slots_of(plan, options), "slot"),
                      count_text(tiles, "tile"));
 }
 
@@ -86,7 +86,8 @@ std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topo
   std::string text = on_what(plan, options, tiles);
   text += fmt::format("{:>12} {:>12} {:>12} {:>12}\n", "size", "time", "bus GB/s", "of limit");
   for (const double bytes : sizes_of(options)) {
-    const rondo_plan_time_t time = time_of(run_of(plan, network_of(options, machine, bytes, tiles)).get());
+    const rondo_plan_time_t time =
+        time_of(run_of(plan, network_of(plan, options, machine, bytes, tiles)).get());
     text += fmt::format("{:>12} {:>12} {:>12.1f} {:>12}\n", size_text(bytes), time_text(time.seconds),
                         time.bandwidth, share_text(time));
   }
@@ -97,7 +98,7 @@ std::string explanation(rondo_plan_t plan, const PlanOptions& options, rondo_top
   const int tiles = tiles_of(options);
   std::string text = on_what(plan, options, tiles);
   for (const double bytes : sizes_of(options)) {
-    const OwnedRun run = run_of(plan, network_of(options, machine, bytes, tiles));
+    const OwnedRun run = run_of(plan, network_of(plan, options, machine, bytes, tiles));
     const rondo_plan_time_t time = time_of(run.get());
     const double speed = time.busiest_time > 0 ? time.busiest_bytes / time.busiest_time / 1e9 : 0;
     text += fmt::format("{}: {}\n", size_text(bytes), time_text(time.seconds));
