@@ -45,7 +45,7 @@ class Plans(unittest.TestCase):
                 for group in ("1", "4"):
                     result = plan("verify", f"{collective}={name}", "--ranks", "8", "--group", group)
                     if result.returncode == 0:
-                        self.assertRegex(result.stdout, r"\nverifies with \d slots? of each connection, also in place\n")
+                        self.assertRegex(result.stdout, r"\nverifies with \d slots? of each connection, also in place")
                         verified.add(f"{collective}={name}")
                     else:
                         self.assertRegex(result.stderr, f"^rondo-plan: .*{collective} by {name} does not serve 8 ranks")
@@ -63,7 +63,8 @@ class Plans(unittest.TestCase):
         of_rank = output("steps", "all_reduce=ring", "--ranks", "4", "--rank", "2")
         self.assertEqual(of_rank.splitlines()[0], "rank 2 lane 0 step 0: input[1], send 3")
         self.assertEqual(len(of_rank.splitlines()), 7)
-        self.assertIn("--rank is 4: expected 0 to 3", plan("steps", "all_reduce=ring", "--ranks", "4", "--rank", "4").stderr)
+        refused = plan("steps", "all_reduce=ring", "--ranks", "4", "--rank", "4").stderr
+        self.assertIn("--rank is 4: expected 0 to 3", refused)
 
     def test_a_ring_takes_the_time_of_the_textbook(self):
         for ranks in (2, 5, 8):
@@ -99,14 +100,15 @@ class Plans(unittest.TestCase):
                 self.assertEqual(len(times), 3, part)
                 self.assertAlmostEqual(sum(times) / total, 1, delta=0.02, msg=part)
         self.assertRegex(output("explain", "all_gather=forest", "--machine", "dgx-1v"),
-                         r"bus bandwidth [\d.]+ GB/s, [\d.]+% of the limit of 120.0 GB/s: 6 NVLinks into gpu0, 120.0 GB/s")
+                         r"bus bandwidth [\d.]+ GB/s, [\d.]+% of the limit of 120.0 GB/s: 6 NVLinks into gpu0, ")
 
     def test_a_difference_names_figures_pairs_and_steps(self):
         text = output("diff", "all_gather=ring", "all_gather=forest", "--machine", "hgx-h100")
         self.assertRegex(text, r"(?m)^lanes of a rank +1 +8$")
         self.assertRegex(text, r"(?m)^0 -> 1 +7 messages, 0.875 vectors +1 message, 0.125 vectors$")
         self.assertRegex(text, r"(?m)^time of 64 MiB +\S+ us, \S+ GB/s +\S+ us, \S+ GB/s$")
-        self.assertIn("rank 0 lane 0 step 0\n  A  input[0] -> output[0], send 1\n  B  input[0] -> output[0], send 1 2 ", text)
+        self.assertIn("rank 0 lane 0 step 0\n  A  input[0] -> output[0], send 1\n"
+                      "  B  input[0] -> output[0], send 1 2 ", text)
         self.assertEqual(output("diff", "all_gather=ring", "all_gather=ring"), "no difference\n")
 
     def test_what_is_exported_is_imported_and_carries_the_same_bytes(self):

@@ -4,7 +4,9 @@
 
 Usage: check_plan_pictures.py RONDO_PLAN SOURCE-ROOT SANITIZERS
 """
+import functools
 import itertools
+import math
 import os
 import re
 import unittest
@@ -18,6 +20,8 @@ TITLE = re.compile(r"(\d+) -> (\d+): ([\d.]+ \w+) of (.+), ([\d.]+) (\w+) to ([\
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1}
 ROUNDED = 1.01
 
+printed = functools.cache(output)  # a machine's plans are found once, not by each test
+
 
 class Shown:
     """A message of a picture: its element, and what its title says."""
@@ -30,7 +34,7 @@ class Shown:
 
 
 def picture(*arguments):
-    return xml.etree.ElementTree.fromstring(output("show", *arguments))
+    return xml.etree.ElementTree.fromstring(printed("show", *arguments))
 
 
 def messages(svg):
@@ -44,7 +48,7 @@ def number(element, name):
 def sends(*arguments):
     """Sender and receiver of every message of a tile, by the plan's steps."""
     return sorted((int(rank), int(to)) for rank, peers in
-                  re.findall(r"(?m)^rank (\d+) .*, send ([\d ]+?)(?:,.*)?$", output("steps", *arguments))
+                  re.findall(r"(?m)^rank (\d+) .*, send ([\d ]+?)(?:,.*)?$", printed("steps", *arguments))
                   for to in peers.split())
 
 
@@ -57,7 +61,8 @@ class Pictures(unittest.TestCase):
     def check_page(self, svg):
         width, height = number(svg, "width"), number(svg, "height")
         for element in svg.iter():
-            for name, end in (("x", width), ("x1", width), ("x2", width), ("y", height), ("y1", height), ("y2", height)):
+            for name in ("x", "x1", "x2", "y", "y1", "y2"):
+                end = width if name[0] == "x" else height
                 if element.get(name) is not None:
                     self.assertTrue(0 <= number(element, name) <= end, element.attrib)
         for text in svg.iter(SVG + "text"):
@@ -104,7 +109,8 @@ class Pictures(unittest.TestCase):
                 self.assertEqual(len({(one.sender, one.receiver) for one in row}), 1)
                 row.sort(key=lambda one: number(one.element, "x"))
                 for a, b in itertools.pairwise(row):
-                    self.assertLessEqual(number(a.element, "x") + number(a.element, "width"), number(b.element, "x") + 0.6)
+                    end = number(a.element, "x") + number(a.element, "width")
+                    self.assertLessEqual(end, number(b.element, "x") + 0.6)
             labels = [text.text for text in svg.iter(SVG + "text") if re.fullmatch(r"to \d+", text.text)]
             self.assertEqual(len(labels), len(set(sends(*[word for word in arguments if word != "--bars"]))))
 
@@ -127,7 +133,7 @@ class Pictures(unittest.TestCase):
                 self.assertEqual(times, sorted(times))
                 ends.append(times[2])
                 x1, y1, x2, y2 = map(float, re.findall(r"[\d.]+", motion.get("path")))
-                pair = tuple(min(boxes, key=lambda rank, at=at: abs(boxes[rank][0] - at[0]) + abs(boxes[rank][1] - at[1]))
+                pair = tuple(min(boxes, key=lambda rank, at=at: math.dist(boxes[rank], at))
                              for at in ((x1, y1), (x2, y2)))
                 self.assertIn(pair, sends(*arguments))
                 opacity = dot.find(SVG + "animate")
@@ -144,7 +150,8 @@ class Pictures(unittest.TestCase):
             for rect in svg.iter(SVG + "rect"):
                 move = rect.find(SVG + "animate")
                 if re.fullmatch(r"c\d+", rect.get("class", "")) and rect.get("height") == "8":
-                    self.assertEqual(float((move.get("values") if move is not None else rect.get("width")).split(";")[-1]), 8)
+                    widths = rect.get("width") if move is None else move.get("values")
+                    self.assertEqual(widths.split(";")[-1], "8")
                     full += 1
             self.assertEqual(full, ranks * ranks)
 
@@ -156,7 +163,7 @@ class Pictures(unittest.TestCase):
 
     def test_the_documented_picture_is_what_the_command_prints(self):
         with open(os.path.join(SOURCE, "docs", "dgx_1v_all_gather.svg"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), output("show", "all_gather=forest", "--machine", "dgx-1v", "--animate"))
+            self.assertEqual(file.read(), printed("show", "all_gather=forest", "--machine", "dgx-1v", "--animate"))
 
 
 if __name__ == "__main__":

@@ -219,7 +219,8 @@ class Rooms(unittest.TestCase):
                              set(self.names_in("topology/formats")))
         self.assertEqual(self.names_in("runtime/net"), ["start"])
         self.assertEqual(self.names_in("runtime/plan/"), ["runtime-plan_cache", "runtime-selection", "start"])
-        self.assertEqual(self.names_in("tools"), self.names_in("tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
+        self.assertEqual(self.names_in("tools"),
+                         self.names_in("tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
 
 
 if __name__ == "__main__":
