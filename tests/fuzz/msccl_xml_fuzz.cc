@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text at all as an algorithm of MSCCL: it is refused with a sentence, or becomes Schedules that the
-// verifier can judge; what is written of it is read again.
+// verifier can judge; what is written of it, as it is or as these say, is read again.
 #include "formats/msccl_xml.h"
 #include "fuzz.h"
 #include "schedule/verifier.h"
+#include "synthesis/msccl_program.h"
 #include "synthesis/msccl_schedules.h"
 
 using namespace rondo;
@@ -40,5 +41,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Shape shape{.kind = program.value().collective, .nranks = static_cast<int>(ranks.value().size())};
   const Status status = verify(shape, ranks.value(), {.slots = 1, .tiles = 2});
   require(status.ok() || status.code() == Code::InternalError, "the verifier judges it");
+  const auto text = msccl_text_of(shape, ranks.value(), kSource);
+  if (!text.ok() || !status.ok()) return 0;
+  const auto program_again = msccl_program_from_xml(text.value(), kSource);
+  require(program_again.ok(), "what is exported is read");
+  const auto ranks_again = schedules_of(program_again.value());
+  require(ranks_again.ok(), "what is exported runs");
+  require(verify(shape, ranks_again.value(), {.slots = 64, .tiles = 2}).ok(), "what is exported verifies");
   return 0;
 }

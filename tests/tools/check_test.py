@@ -220,7 +220,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(self.names_in("runtime/net"), ["start"])
         self.assertEqual(self.names_in("runtime/plan/"), ["runtime-plan_cache", "runtime-selection", "start"])
         self.assertEqual(self.names_in("tools"),
-                         self.names_in("tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
+                         self.names_in("tools/common", "tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
 
 
 if __name__ == "__main__":
