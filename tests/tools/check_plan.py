@@ -102,6 +102,10 @@ class Plans(unittest.TestCase):
         self.assertRegex(output("explain", "all_gather=forest", "--machine", "dgx-1v"),
                          r"bus bandwidth [\d.]+ GB/s, [\d.]+% of the limit of 120.0 GB/s: 6 NVLinks into gpu0, ")
 
+    def test_a_barrier_takes_its_rounds_once(self):
+        text = output("explain", "barrier=dissemination", "--ranks", "8", "--latency", "5")
+        self.assertIn(": 15.0 us\n  rounds        3 x 5 us", text)
+
     def test_a_difference_names_figures_pairs_and_steps(self):
         text = output("diff", "all_gather=ring", "all_gather=forest", "--machine", "hgx-h100")
         self.assertRegex(text, r"(?m)^lanes of a rank +1 +8$")

@@ -101,6 +101,11 @@ int slots_of(rondo_plan_t plan, const PlanOptions& options) {
   return ends != RONDO_INTERNAL_ERROR ? kUsualSlots : std::max(kUsualSlots, proof_of(plan).slots);
 }
 
+int tiles_of(rondo_plan_t plan, const PlanOptions& options, int usual) {
+  if (options.tiles > 0) return options.tiles;
+  return info_of(plan).collective == std::string_view("barrier") ? 1 : usual;
+}
+
 rondo_plan_network_t network_of(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
                                 double bytes, int tiles) {
   rondo_plan_network_t network = RONDO_PLAN_NETWORK_INITIALIZER;
@@ -110,7 +115,7 @@ rondo_plan_network_t network_of(rondo_plan_t plan, const PlanOptions& options, r
   network.latency = options.latency_us * 1e-6;
   network.slots = slots_of(plan, options);
   network.bytes = bytes;
-  network.tiles = options.tiles > 0 ? options.tiles : tiles;
+  network.tiles = tiles_of(plan, options, tiles);
   return network;
 }
 

@@ -48,7 +48,10 @@ OwnedRun run_of(rondo_plan_t plan, const rondo_plan_network_t& network);
 /// How many slots a plan's connections have.
 int slots_of(rondo_plan_t plan, const PlanOptions& options);
 
-/// In as many tiles as requested, or else `tiles`.
+/// As many tiles as requested, or else `usual`; a barrier, which moves nothing, has one.
+int tiles_of(rondo_plan_t plan, const PlanOptions& options, int usual);
+
+/// In tiles_of() tiles.
 rondo_plan_network_t network_of(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
                                 double bytes, int tiles);
 

@@ -16,8 +16,6 @@ std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
                      count_text(tiles, "tile"));
 }
 
-int tiles_of(const PlanOptions& options) { return options.tiles > 0 ? options.tiles : kUsualTiles; }
-
 std::string share_text(const rondo_plan_time_t& time) {
   return time.limit > 0 ? fmt::format("{:.1f}%", 100 * time.bandwidth / time.limit) : "-";
 }
@@ -82,7 +80,7 @@ std::string step_list(rondo_plan_t plan, int rank) {
 }
 
 std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
-  const int tiles = tiles_of(options);
+  const int tiles = tiles_of(plan, options, kUsualTiles);
   std::string text = on_what(plan, options, tiles);
   text += fmt::format("{:>12} {:>12} {:>12} {:>12}\n", "size", "time", "bus GB/s", "of limit");
   for (const double bytes : sizes_of(options)) {
@@ -95,7 +93,7 @@ std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topo
 }
 
 std::string explanation(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
-  const int tiles = tiles_of(options);
+  const int tiles = tiles_of(plan, options, kUsualTiles);
   std::string text = on_what(plan, options, tiles);
   for (const double bytes : sizes_of(options)) {
     const OwnedRun run = run_of(plan, network_of(plan, options, machine, bytes, tiles));
