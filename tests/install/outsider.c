@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program outside the source tree, in C99, with a single rank. */
+#include <rondo/plan.h>
 #include <rondo/rondo.h>
 #include <stdio.h>
 
