@@ -59,11 +59,11 @@ def stroke(colour, dash=""):
     return f'stroke="{colour}"' + (f' stroke-dasharray="{dash}"' if dash else "")
 
 
-def grid(x, y, y_words=time_words):
+def grid(x, y, y_words=time_words, x_words=size_words):
     svg = ""
     for value in x.ticks():
         svg += line(x.at(value), y.start, x.at(value), y.end, "grid")
-        svg += text(x.at(value), y.start + 16, "tick middle", size_words(value))
+        svg += text(x.at(value), y.start + 16, "tick middle", x_words(value))
     for value in y.ticks():
         svg += line(x.start, y.at(value), x.end, y.at(value), "grid")
         svg += text(x.start - 6, y.at(value) + 4, "tick end", y_words(value))

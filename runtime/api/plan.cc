@@ -38,7 +38,7 @@ Result<Shape> shape_of(const rondo_plan_call_t* call) {
   if (call->group < 1 || call->group > call->ranks)
     return error(Code::InvalidArgument, "call->group is {}: expected 1 to {}", call->group, call->ranks);
   Shape shape{.kind = *kind, .nranks = call->ranks, .root = has_root(*kind) ? call->root : 0};
-  shape.group = call->group;
+  shape.levels = call->group;
   return shape;
 }
 

@@ -55,7 +55,7 @@ void check_right(const Shape& shape, const std::vector<Schedule>& ranks, const s
 
 /// Writes, reads and compares.
 void check_export(const Shape& shape, const std::vector<Schedule>& ranks, const std::string& name) {
-  INFO(name << " of " << shape.nranks << " ranks in groups of " << shape.group);
+  INFO(name << " of " << shape.nranks << " ranks in groups of " << shape.levels.outermost());
   const auto text = msccl_text_of(shape, ranks, "x <\"y\">");
   REQUIRE(text.status().message() == "");
   const auto program = msccl_program_from_xml(text.value(), "x.xml");
