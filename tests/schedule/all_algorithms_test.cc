@@ -40,6 +40,11 @@ std::vector<VerifyOptions> ways_of(const Shape& shape) {
   return ways;
 }
 
+/// All roots, but of many shapes with groups only a few of many.
+bool is_verified(const Algorithm& algorithm, const Shape& shape) {
+  return !algorithm.for_groups || shape.nranks <= 9 || shape.root % 5 == shape.nranks % 5;
+}
+
 void verify_all_ways(const Algorithm& algorithm, const Shape& shape, Failures& failures) {
   const auto ranks = build_all(algorithm, shape);
   for (VerifyOptions& way : ways_of(shape)) {
@@ -71,7 +76,7 @@ TEST_CASE(
       if (!algorithm.for_groups || n <= 24 || n % 4 == 0) jobs.emplace_back(&algorithm, n);
   parallel_for(jobs.size(), [&](size_t i) {
     for (const Shape& shape : supported_shapes(*jobs[i].first, jobs[i].second))
-      verify_all_ways(*jobs[i].first, shape, failures);
+      if (is_verified(*jobs[i].first, shape)) verify_all_ways(*jobs[i].first, shape, failures);
   });
   std::printf("%ld cases of %zu algorithms verified\n", failures.verified.load(), algorithms().size());
   for (const std::string& failure : failures.first) {
@@ -143,7 +148,8 @@ TEST_CASE("an unknown name is refused with the known names") {
   const auto found = algorithm_by_name(CollectiveKind::Barrier, "ring");
   REQUIRE_FALSE(found.ok());
   CHECK(found.status().code() == Code::InvalidArgument);
-  CHECK(found.status().message() == "barrier has no algorithm 'ring'; it has: dissemination, flat, leaders");
+  CHECK(found.status().message() ==
+        "barrier has no algorithm 'ring'; it has: dissemination, flat, leaders, leaders_dissemination");
 }
 
 TEST_CASE("algorithms refuse more ranks than they have chunks and Steps for, and build for all others") {
