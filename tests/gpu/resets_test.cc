@@ -113,7 +113,9 @@ TEST_CASE("a GPU reset during a message waits for it, and the next message names
       int64_t* const data = device.ints(kCount, 1);
       if (rank.rank == 0) {
         sleep_ms(300);
-        check(rondo_send(data, kCount, RONDO_INT64, 1, 0, rank.comm, nullptr), rank.comm);
+        // On a busy machine the news of the next message may be here before the call has returned.
+        const rondo_status_t sent = rondo_send(data, kCount, RONDO_INT64, 1, 0, rank.comm, nullptr);
+        require(sent == RONDO_OK || sent == RONDO_SYSTEM_ERROR, "the message failed otherwise");
         require(failure_of(rank.comm, 10) == RONDO_SYSTEM_ERROR, "no rank reported it");
       } else {
         const auto receive = [&](rondo_stream_t stream) {

@@ -20,8 +20,8 @@ std::set<int> peers_of(const Schedule& schedule) {
   return peers;
 }
 
-/// The most ranks of other groups that any rank is connected with; of many ranks, each seventh and the root are
-/// looked at.
+/// The most ranks of other groups that any rank is connected with; of many ranks, each seventh and the root
+/// are looked at.
 size_t max_far_peers(const Algorithm& algorithm, const Shape& shape) {
   const int group = shape.levels.outermost();
   size_t most = 0;

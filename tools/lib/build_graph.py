@@ -21,6 +21,7 @@ CHOSEN = {
     "bench/kernels": ("standin-bench",),
     "bench/numerics": ("tools-numerics",),
     "bench/perf": ("tools-perf_parts",),
+    "bench/scale": ("tools-scale",),
     "kernels": ("kernels-reduce", "kernels-reference"),
     "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "device-execute"),
     "runtime/algorithms": ("schedule-association", "schedule-cost", "schedule-ordered", "schedule-pull_plan"),
