@@ -34,7 +34,7 @@ typedef struct {
   const char* collective; /**< "all_reduce", "broadcast", ... */
   int ranks;              /**< Number of ranks, 1 to 256. */
   int root;               /**< The root's rank, for collectives that have one. */
-  int group; /**< For algorithms of two levels: consecutive ranks that are close to one another, such as
+  int group; /**< For algorithms over levels: consecutive ranks that are close to one another, such as
                   those of a host; 1: all are alike. */
 } rondo_plan_call_t;
 
