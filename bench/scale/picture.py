@@ -36,7 +36,11 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
         print("usage: plan-scale | picture.py PICTURE.svg", file=sys.stderr)
         return 2
-    lines = sys.stdin.read().split("Microseconds of an all_reduce")[1].splitlines()
+    before, found, after = sys.stdin.read().partition("Microseconds of an all_reduce")
+    if not found:
+        print(f"picture.py: standard input is not what plan-scale prints: {before[:60]!r}", file=sys.stderr)
+        return 2
+    lines = after.splitlines()
     table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     names, rows = table[0][2:], table[2:]
     svg = ""

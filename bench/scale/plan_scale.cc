@@ -102,7 +102,7 @@ void print_plans(int nranks) {
   for (const char* name : kAlgorithms) {
     const Algorithm& algorithm = *rondo::algorithm_by_name(call.kind, name).value();
     if (!algorithm.supports(shape)) {
-      fmt::print("| {} | - | - | needs more than 65,534 parts | | |\n", name);
+      fmt::print("| {} | - | - | needs more than 16-bit numbers | | |\n", name);
       continue;
     }
     begin_allocations();

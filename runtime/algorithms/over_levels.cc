@@ -66,16 +66,25 @@ int pieces_of(const Between& between) {
   return between.max_count() == 1 && between.call().nranks > 2 && between.cost().rounds >= parts ? parts : 1;
 }
 
+/// How many times the chunks of all blocks, or of the vector, Scratch has at most: each level has its own.
+int scratch_of_levels(const Shape& shape) {
+  switch (shape.kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::Broadcast: return 0;
+    case CollectiveKind::AllToAll: return 2 * shape.levels.count();
+    default: return shape.levels.count() + 1;
+  }
+}
+
 bool can(const Algorithm& across, const Shape& shape) {
-  if (!has_groups(shape) || !shape.levels.divide(shape.nranks)) return false;
+  if (!has_groups(shape)) return false;
   const Between between(across, shape);
   if (!between.supports()) return false;
-  const int size = shape.levels.innermost();
+  const int64_t size = shape.levels.innermost(), scratch = std::max(1, scratch_of_levels(shape));
   if (!traits(shape.kind).has_blocks())
-    return fits(shape, 4 * size * pieces_of(between), size * between.parts());
-  const bool is_collected = collects(between, shape.kind);
-  if (shape.varying && (is_collected || between.max_count() > 1)) return false;
-  return fits(shape, 4 * shape.nranks, is_collected ? 4 : 1);
+    return fits(shape, 4 * size * pieces_of(between), size * between.parts() * scratch);
+  if (shape.varying && (collects(between, shape.kind) || between.max_count() > 1)) return false;
+  return fits(shape, int64_t{4} * shape.nranks, scratch);
 }
 
 int parts_over(const Algorithm& across, const Shape& shape) {

@@ -2,12 +2,12 @@
 // Algorithms over levels (schedule/levels.h): what a rank's group can do stays within the group, and any
 // algorithm connects it with its counterparts in the other groups, which may lie in levels in turn.
 //
-//     all_reduce        reduce-scatter in each group, all-reduce between groups, all-gather in each
-//     reduce_scatter    reduce-scatter in each group of what goes to each group, reduce-scatter between
-//     groups all_gather        all-gather between groups, all-gather in each of what has come from each group
-//     broadcast         scatter in the root's group, broadcasts between groups, all-gather in each
-//     reduce            reduce-scatter in each group, reductions between groups, gather in the root's group
-//     all_to_all        all-to-all in each group, by place of the destination; all-to-all between groups
+//     all_reduce        in each group a reduce-scatter; between groups an all-reduce; in each an all-gather
+//     reduce_scatter    in each group a reduce-scatter of what goes to each; between groups a reduce-scatter
+//     all_gather        between groups an all-gather; in each group one of what has come from each
+//     broadcast         in the root's group a scatter; between groups broadcasts; in each an all-gather
+//     reduce            in each group a reduce-scatter; between groups reductions; in the root's a gather
+//     all_to_all        in each group an all-to-all by the destination's place; between groups an all-to-all
 //
 // Rank p of a group handles the p-th share of all data between groups, so that each NIC of a host carries an
 // equal share, and a rank never has a connection to another place of another group. (The levels of HAN: X.

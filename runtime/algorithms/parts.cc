@@ -61,7 +61,7 @@ std::vector<int> ranks_above(int n, int rank) {
   return ranks;
 }
 
-bool fits(const Shape& shape, int steps, int parts) {
+bool fits(const Shape& shape, int64_t steps, int64_t parts) {
   const int64_t blocks = traits(shape.kind).has_blocks() ? shape.nranks : 1;
   return shape.nranks >= 1 && steps < Step::kNone && blocks * parts < Step::kNone;
 }

@@ -2,6 +2,7 @@
 // Small arithmetic that several algorithms share. Pure functions: any thread.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "algorithms/algorithm.h"
@@ -39,7 +40,7 @@ std::vector<int> ranks_above(int n, int rank);
 
 /// Whether that many Steps in a lane, and the chunks of blocks of that many parts, fit in the 16 bits that a
 /// Step has for them.
-bool fits(const Shape& shape, int steps, int parts = 1);
+bool fits(const Shape& shape, int64_t steps, int64_t parts = 1);
 
 /// Adds a relay around a ring: one fused Step, except at rank 0, where it is two, with the value kept at
 /// `hold` in between (which is where the relay stores it, if it does).

@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kUnknownBytes = size_t{64} * 1024;
 constexpr size_t kChunkAlignment = 64;  // bytes
 
-/// Between more hosts, a rank's connections are to grow with their logarithm: each takes memory, and the
-/// first call by it time.
+/// Between more hosts, a rank's connections are to grow with their logarithm: each takes memory, and time in
+/// the first call that uses it.
 constexpr int kManyHosts = 16;
 
 /// The longest chunk. The number of chunks in a slot may differ between ranks; the chunk size may not. 0: a
@@ -83,8 +83,11 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
                  collective_name(call.kind), algorithm.name, algorithm.max_count(shape), call.type.bytes,
                  slot_bytes);
   uint64_t hash = mix_plan(hash_of(algorithm), tile_units);
-  for (int level = 0; algorithm.for_groups && level < shape.levels.count(); ++level)
-    hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+  if (algorithm.for_groups) {
+    for (int level = 0; level < shape.levels.count(); ++level)
+      hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+    for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));
+  }
   return Chunking{tile_units, hash};
 }
 

@@ -33,7 +33,8 @@ std::string choice(const Selector& selector, const Call& call, const Candidate& 
 std::string row(const Candidate& candidate, bool reduces) {
   std::string notes = reduces ? std::string(association_name(candidate.algorithm->association)) : "";
   const auto& [us, obstacle, is_last_resort, chunk_bytes] = candidate.prediction;
-  if (is_last_resort) notes += fmt::format("{}connects too many hosts", notes.empty() ? "" : "; ");
+  if (is_last_resort)
+    notes += fmt::format("{}last resort: connects with every host", notes.empty() ? "" : "; ");
   if (!obstacle.empty()) notes += fmt::format("{}not chosen: {}", notes.empty() ? "" : "; ", obstacle);
   const std::string time = std::isfinite(us) ? fmt::format("{:.2f}", us) : "-";
   std::string line = fmt::format("  {:<20} {:>12} us   {}", candidate.algorithm->name, time, notes);

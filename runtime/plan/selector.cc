@@ -46,7 +46,8 @@ Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
 bool is_better(const Candidate& one, const Candidate& other) {
   const auto rank = [](const Candidate& candidate) {
     const Prediction& prediction = candidate.prediction;
-    return std::tuple(!prediction.obstacle.empty(), prediction.is_last_resort, prediction.us);
+    return std::tuple(!prediction.obstacle.empty(), !std::isfinite(prediction.us), prediction.is_last_resort,
+                      prediction.us);
   };
   return rank(one) < rank(other);
 }
@@ -127,7 +128,8 @@ bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                                     const Shape& shape) const {
   if (!forced.algorithm.empty() && forced.algorithm != row.name) return kAnother;
-  if (row.for_groups && shape.levels.empty()) return "its ranks are not in equal groups (hosts, caches)";
+  if (row.for_groups && shape.levels.empty())
+    return "its ranks are not in equal groups (hosts, memory nodes, caches)";
   if (!row.supports(shape)) return "cannot do this call";
   if (!keeps_bits(row, call)) return "not reproducible";
   return {};

@@ -152,9 +152,25 @@ class KnownSteps {
 
 }  // namespace
 
+/// Removes waits for Steps before the first of their lane that does not vanish: nothing is there to wait for.
+void StagedSchedule::drop_empty_waits(Lanes& lanes) {
+  std::vector<size_t> begins;
+  for (const auto& lane : lanes) {
+    const auto first = std::ranges::find_if(
+        lane, [](const Planned& one) { return does_something(one.move) || !one.waits.empty(); });
+    begins.push_back(static_cast<size_t>(first - lane.begin()));
+  }
+  for (auto& lane : lanes)
+    for (Planned& planned : lane)
+      std::erase_if(planned.waits, [&](const StepWait& wait) {
+        return static_cast<size_t>(wait.on.step) < begins[static_cast<size_t>(wait.on.lane)];
+      });
+}
+
 Schedule StagedSchedule::build(int slot_chunks) const {
   Lanes lanes = lanes_;
   keep_scratch(lanes);
+  drop_empty_waits(lanes);
   // A lane's place among those that have Steps, and what number each planned Step gets in it: that of the
   // Step before if it vanishes.
   std::vector<int> indices(lanes.size(), -1);

@@ -175,17 +175,22 @@ TEST_CASE("between many hosts a rank connects with all others if nothing else ca
   call.type = CallType::of(ElementType::Float32);
   call.op = CallOp::of(Reduction::Sum);
   call.count = 100;
+  size_t slot_bytes = kSlotBytes;
   const Executor connections{.name = "connections",
                              .predict = [&](const Algorithm& algorithm, const Call& of, const Shape& in) {
-                               return predict_over_connections(algorithm, of, in, links, kSlotBytes);
+                               return predict_over_connections(algorithm, of, in, links, slot_bytes);
                              }};
-  const auto name = [&] {
+  const auto name = [&](size_t bytes_of_slot = kSlotBytes) {
+    slot_bytes = bytes_of_slot;
     return std::string(
         Selector::parse("").take().select(call, shape, {&connections, 1}).take().algorithm->name);
   };
   CHECK(name() == "direct");
   shape.commutative = true;
   CHECK(name() == "recursive_halving");
+  // Also if the others cannot because a slot has no room for their messages.
+  shape.kind = call.kind = CollectiveKind::Gather;
+  CHECK(name(64) == "linear");
 }
 
 TEST_CASE("without groups, no group algorithm is chosen") {

@@ -84,3 +84,29 @@ TEST_CASE("over levels no connection crosses from one place of a group to anothe
   }
   CHECK(rows == 18);
 }
+
+TEST_CASE("over levels a plan for more ranks than 16-bit numbers allow is refused, and never aborts") {
+  int built = 0, refused = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.for_groups) continue;
+    for (const Levels& levels :
+         {Levels{8}, Levels{8, 64}, Levels{8, 64, 128}, Levels{2, 4, 8, 16}, Levels{4096}})
+      for (const int n : {8192, 12'288, 16'384, 20'480, 65'536, 81'920, 1 << 30})
+        for (const bool varying : {false, true}) {
+          const Shape shape{.kind = algorithm.kind,
+                            .nranks = n,
+                            .varying = varying && traits(algorithm.kind).has_blocks(),
+                            .levels = levels};
+          if (n == 1 << 30 || !algorithm.supports(shape)) {
+            REQUIRE((n != 1 << 30 || !traits(shape.kind).has_blocks() || !algorithm.supports(shape)));
+            ++refused;
+            continue;
+          }
+          INFO(name_of(algorithm) << ", " << to_string(shape));
+          REQUIRE(algorithm.build(shape, levels.outermost() - 1).rank == levels.outermost() - 1);
+          ++built;
+        }
+  }
+  CHECK(built > 50);
+  CHECK(refused > 50);
+}

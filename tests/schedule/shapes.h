@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// No levels, one with each size that gives several equal groups of several ranks, and all pairs of such;
-/// with more than 16 ranks one of each, the smallest sizes in turn.
+/// No levels, one with each size that gives several equal groups of several ranks, all pairs of such, and a
+/// few of three and four; with more than 16 ranks one single and one pair.
 inline std::vector<Levels> levels_of(int nranks) {
   std::vector<Levels> singles, pairs;
   for (int size = 2; size < nranks; ++size) {
@@ -20,6 +20,8 @@ inline std::vector<Levels> levels_of(int nranks) {
       if (Levels{size, outer}.divide(nranks)) pairs.push_back({size, outer});
   }
   std::vector<Levels> all = {Levels()};
+  for (const Levels& levels : {Levels{2, 4, 8}, Levels{2, 6, 12}, Levels{2, 4, 8, 16}})
+    if (nranks <= 48 && levels.divide(nranks)) all.push_back(levels);
   for (const auto& levels : {singles, pairs})
     for (size_t i = 0; i < levels.size(); ++i)
       if (nranks <= 16 || i == static_cast<size_t>(nranks) % levels.size()) all.push_back(levels[i]);

@@ -126,8 +126,8 @@ struct Algorithm {
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
   /// Whether a rank connects with all others, or with one in each group, as n grows. The other rows connect
-  /// it with at most 2 log2 m + 2 others, or of other groups if they have for_groups, of m ranks or groups;
-  /// the all-to-alls have no choice.
+  /// it with at most 2 log2 m + 2 others, or of other groups if they have for_groups, of m ranks or groups
+  /// of the last level; the all-to-alls have no choice.
   bool connects_all = false;
   /// Slots that every connection needs.
   int slots = 1;

@@ -61,6 +61,7 @@ class StagedSchedule {
   void remember(StepPlace at, const Move& move);
   using Lanes = std::vector<std::vector<Planned>>;  // by port
   void keep_scratch(Lanes& lanes) const;
+  static void drop_empty_waits(Lanes& lanes);
 
   const Shape shape_;
   const int rank_;
