@@ -18,16 +18,21 @@ void begin_allocations() { live = peak = 0; }
 
 size_t peak_allocations() { return static_cast<size_t>(peak); }
 
-void* operator new(size_t bytes) {
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   void* const made = std::malloc(bytes);
-  if (made == nullptr) throw std::bad_alloc();
   live += static_cast<long>(::malloc_usable_size(made));
   peak = std::max(peak, live);
   return made;
 }
 
+void* operator new(size_t bytes) {
+  void* const made = operator new(bytes, std::nothrow);
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+
 void operator delete(void* memory) noexcept {
-  if (memory != nullptr) live -= static_cast<long>(::malloc_usable_size(memory));
+  live -= static_cast<long>(::malloc_usable_size(memory));
   std::free(memory);
 }
 
