@@ -66,7 +66,7 @@ Status check_size(const rondo_plan& plan, int tiles) {
                tiles, tiles == 1 ? "" : "s", kMaxMessages);
 }
 
-/// Which chunk of the longer buffer a Step moves, or the first of several.
+/// The chunk of the longer buffer that a Step moves; if it moves several, the first.
 int chunk_moved(const Schedule& schedule, const Step& step) {
   const auto [buffer, chunk] =
       step.has(kCopy) ? Ref{step.dst(), step.dst_chunk} : Ref{step.src(), step.src_chunk};

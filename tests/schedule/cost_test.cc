@@ -68,7 +68,7 @@ constexpr double kVector = kBytes / kBandwidth;  // K, the time of the whole vec
 constexpr double kExact = 1e-9;
 constexpr double kThird = 0.34;
 
-/// Estimates are exact for a power of all radices and root 0, unless stages of several levels overlap.
+/// An estimate is exact for root 0 if the number of ranks is a power of every radix and there are no levels.
 bool must_be_exact(const Algorithm& algorithm, const Shape& shape) {
   return !algorithm.cost_is_estimate ||
          (shape.levels.empty() && shape.root == 0 && (shape.nranks == 4 || shape.nranks == 16));

@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// No levels, one with each size that gives several equal groups of several ranks, all pairs of such, and a
-/// few of three and four; with more than 16 ranks one single and one pair.
+/// No levels; one level, of every size that gives several equal groups of several ranks; two levels, all
+/// pairs of such sizes; a few combinations of three and four. With more than 16 ranks one size and one pair.
 inline std::vector<Levels> levels_of(int nranks) {
   std::vector<Levels> singles, pairs;
   for (int size = 2; size < nranks; ++size) {

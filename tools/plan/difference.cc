@@ -28,25 +28,17 @@ using VolumeByPair = std::map<std::pair<int, int>, PairVolume>;
 
 Figures figures_of(rondo_plan_t plan) {
   const rondo_plan_info_t info = info_of(plan);
-  int lanes = 0, scratch = 0;
-  int64_t steps = 0, messages = 0, sent = 0;
-  for (int rank = 0; rank != info.ranks; ++rank) {
-    const rondo_plan_rank_t of_rank = rank_of(plan, rank);
-    lanes = std::max(lanes, of_rank.lanes);
-    scratch = std::max(scratch, of_rank.scratch);
-    steps += of_rank.steps;
-    messages += of_rank.messages;
-    sent = std::max(sent, of_rank.sent);
-  }
+  const PlanTotals totals = totals_of(plan);
   Figures figures;
   figures.add("collective", info.collective);
   figures.add("ranks", fmt::to_string(info.ranks));
   figures.add("parts", fmt::to_string(info.parts));
-  figures.add("lanes of a rank", fmt::to_string(lanes));
-  figures.add("steps", fmt::to_string(steps));
-  figures.add("messages", fmt::to_string(messages));
-  figures.add("vectors sent by a rank", fmt::format("{:.4g}", static_cast<double>(sent) / info.chunks));
-  figures.add("chunks of scratch", fmt::to_string(scratch));
+  figures.add("lanes of a rank", fmt::to_string(totals.lanes));
+  figures.add("steps", fmt::to_string(totals.steps));
+  figures.add("messages", fmt::to_string(totals.messages));
+  figures.add("vectors sent by a rank",
+              fmt::format("{:.4g}", static_cast<double>(totals.sent) / info.chunks));
+  figures.add("chunks of scratch", fmt::to_string(totals.scratch));
   return figures;
 }
 

@@ -144,6 +144,19 @@ rondo_plan_rank_t rank_of(rondo_plan_t plan, int rank) {
   return of_rank;
 }
 
+PlanTotals totals_of(rondo_plan_t plan) {
+  PlanTotals totals;
+  for (int rank = 0; rank != info_of(plan).ranks; ++rank) {
+    const rondo_plan_rank_t of_rank = rank_of(plan, rank);
+    totals.steps += of_rank.steps;
+    totals.messages += of_rank.messages;
+    totals.lanes = std::max(totals.lanes, of_rank.lanes);
+    totals.scratch = std::max(totals.scratch, of_rank.scratch);
+    totals.sent = std::max(totals.sent, of_rank.sent);
+  }
+  return totals;
+}
+
 rondo_plan_proof_t proof_of(rondo_plan_t plan) {
   auto proof = sized<rondo_plan_proof_t>();
   require(rondo_plan_verify(plan, &proof));

@@ -61,6 +61,16 @@ std::vector<double> sizes_of(const PlanOptions& options);
 /// The API's structs, filled in.
 rondo_plan_info_t info_of(rondo_plan_t plan);
 rondo_plan_rank_t rank_of(rondo_plan_t plan, int rank);
+
+/// Of all ranks: sums, and what one rank has at most.
+struct PlanTotals {
+  int64_t steps = 0;
+  int64_t messages = 0;
+  int lanes = 0;     // at most
+  int scratch = 0;   // at most
+  int64_t sent = 0;  // at most
+};
+PlanTotals totals_of(rondo_plan_t plan);
 rondo_plan_proof_t proof_of(rondo_plan_t plan);
 rondo_plan_time_t time_of(rondo_plan_run_t run);
 std::vector<rondo_plan_message_t> messages_of(rondo_plan_run_t run);

@@ -49,20 +49,11 @@ std::string proof_text(rondo_plan_t plan) {
 
 std::string shape_text(rondo_plan_t plan) {
   const rondo_plan_info_t info = info_of(plan);
-  int lanes = 0, steps = 0, scratch = 0;
-  int64_t messages = 0, sent = 0;
-  for (int rank = 0; rank != info.ranks; ++rank) {
-    const rondo_plan_rank_t of_rank = rank_of(plan, rank);
-    lanes = std::max(lanes, of_rank.lanes);
-    scratch = std::max(scratch, of_rank.scratch);
-    steps += of_rank.steps;
-    messages += of_rank.messages;
-    sent = std::max(sent, of_rank.sent);
-  }
+  const PlanTotals totals = totals_of(plan);
   return fmt::format("{}\n{}, {}; at most {}, {} of scratch and {:.3g} vectors sent by a rank\n",
-                     title_of(plan), count_text(steps, "step"), count_text(messages, "message"),
-                     count_text(lanes, "lane"), count_text(scratch, "chunk"),
-                     static_cast<double>(sent) / info.chunks);
+                     title_of(plan), count_text(totals.steps, "step"), count_text(totals.messages, "message"),
+                     count_text(totals.lanes, "lane"), count_text(totals.scratch, "chunk"),
+                     static_cast<double>(totals.sent) / info.chunks);
 }
 
 std::string step_list(rondo_plan_t plan, int rank) {

@@ -68,8 +68,8 @@ RONDO_API rondo_status_t rondo_plan_found(rondo_plan_t* plan, const rondo_plan_c
  * steps cannot all run; ::RONDO_UNSUPPORTED if it is too large */
 RONDO_API rondo_status_t rondo_plan_import(rondo_plan_t* plan, const char* path);
 
-/** Writes a plan in MSCCL's XML. Sums of several operands become a chain of sums, so their order may be
- * another one.
+/** Writes a plan in MSCCL's XML. A sum of several operands becomes several sums of two, which may
+ * change its order.
  * @param plan the plan
  * @param path the file; "-": standard output
  * @return ::RONDO_UNSUPPORTED, with what and where, if such files cannot say what it does: for other

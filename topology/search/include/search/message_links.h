@@ -23,7 +23,7 @@ class MessageLinks {
   MessageLinks(const TopologyGraph& graph, std::span<const int> gpus);
   ~MessageLinks();
 
-  /// From a rank to another one. Of several NICs that are equally near, GPUs take one each, in turn.
+  /// The links from one rank to another. GPUs that are equally near to several NICs use them in turn.
   /// Unsupported if there is no path.
   Result<std::vector<Hop>> between(int from, int to) const;
 

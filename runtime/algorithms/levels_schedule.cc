@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Schedule of an algorithm over levels, around that of the call between groups.
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "between_groups.h"
+#include "groups.h"
+#include "parts.h"
+#include "schedule/staged.h"
+
+namespace rondo {
+namespace {
+
+/// The order in which a call between groups needs the chunks of a buffer, or has them ready.
+std::vector<int> order_of(const Schedule& call, Buffer buffer, int chunks, int of_each) {
+  std::vector<int> ready(static_cast<size_t>(chunks / of_each), 0);
+  for (const Lane& lane : call.lanes)
+    for (size_t i = lane.steps.size(); i-- > 0;) {
+      const Step& step = lane.steps[i];
+      const bool reads = buffer == Buffer::Input;
+      if ((reads ? step.src() : step.dst()) != buffer) continue;
+      const int first = reads ? step.src_chunk : step.dst_chunk;
+      for (int chunk = first; chunk < first + step.count; ++chunk) {
+        int& when = ready[static_cast<size_t>(chunk / of_each)];
+        when = reads ? static_cast<int>(i) : std::max(when, static_cast<int>(i));
+      }
+    }
+  std::vector<int> order = all_ranks(chunks / of_each);
+  std::ranges::stable_sort(order, {}, [&](int chunk) { return ready[static_cast<size_t>(chunk)]; });
+  return order;
+}
+
+/// What one rank does, over the first level. Lanes: kFirst within the group before the call between groups,
+/// kLast after it.
+class Builder {
+ public:
+  Builder(const Between& between, const Shape& shape, int rank, int parts)
+      : shape_(shape),
+        collects_(between.collects()),
+        groups_(shape.nranks / shape.levels.innermost(), shape.levels.innermost(), rank),
+        rank_(rank),
+        call_(between.build(groups_.group())),
+        parts_(between.parts()),
+        count_(parts_ / between.pieces()),
+        schedule_(shape, rank, parts) {}
+
+  Schedule build(int slot_chunks) {
+    switch (shape_.kind) {
+      case CollectiveKind::AllReduce: all_reduce(); break;
+      case CollectiveKind::AllGather: all_gather(); break;
+      case CollectiveKind::ReduceScatter: reduce_scatter(); break;
+      case CollectiveKind::Broadcast: broadcast(); break;
+      case CollectiveKind::Reduce: reduce(); break;
+      default: all_to_all(); break;
+    }
+    return schedule_.build(slot_chunks);
+  }
+
+ private:
+  enum : int { kFirst, kLast, kBetween };
+
+  // Of kinds that have one vector: a share for each place, of pieces that messages within groups carry.
+  int share(int place) const { return place * parts_; }
+  int own_share() const { return share(groups_.place()); }
+  std::vector<int> pieces_needed() const { return order_of(call_, Buffer::Input, parts_, count_); }
+  std::vector<int> pieces_ready() const { return order_of(call_, Buffer::Output, parts_, count_); }
+  bool in_roots_group() const { return groups_.group_of(shape_.root) == groups_.group(); }
+  bool is_root() const { return rank_ == shape_.root; }
+
+  void call_between(const std::function<Ref(Ref)>& chunk, int scale = 1) {
+    schedule_.add_call(call_, kBetween,
+                       {.rank = [this](int group) { return groups_.rank_at(group, groups_.place()); },
+                        .chunk = chunk,
+                        .scale = scale});
+  }
+  /// Within an own share. Scratch follows that of this level, which takes up to one vector.
+  Ref in_share(Ref chunk, Buffer input, Buffer output) const {
+    if (chunk.buffer == Buffer::Scratch) {
+      const int vector = parts_ * groups_.size();
+      return scratch((chunk.chunk / parts_ + 1) * vector + own_share() + chunk.chunk % parts_);
+    }
+    return {chunk.buffer == Buffer::Input ? input : output, own_share() + chunk.chunk};
+  }
+
+  /// Sends the others' shares, and folds the own one.
+  void fold_shares(Buffer into) {
+    for (const int piece : pieces_needed()) {
+      const int at = piece * count_;
+      for (const int mate : groups_.mates())
+        schedule_.add(kFirst,
+                      {.src = input(share(groups_.place_of(mate)) + at), .send = {mate}, .count = count_});
+      schedule_.add(kFirst, {.recv = groups_.whole_group(),
+                             .src = input(own_share() + at),
+                             .dst = {into, own_share() + at},
+                             .count = count_});
+    }
+  }
+  void gather_shares(const std::vector<int>& from, const std::vector<int>& to) {
+    for (const int piece : pieces_ready()) {
+      const int at = piece * count_;
+      if (!to.empty()) schedule_.add(kLast, {.src = output(own_share() + at), .send = to, .count = count_});
+      for (const int mate : from)
+        schedule_.add(kLast,
+                      {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
+    }
+  }
+
+  void all_reduce() {
+    fold_shares(Buffer::Output);
+    call_between([this](Ref chunk) { return in_share(chunk, Buffer::Output, Buffer::Output); });
+    gather_shares(groups_.mates(), groups_.mates());
+  }
+
+  void broadcast() {
+    std::vector<int> others = groups_.mates();
+    if (in_roots_group()) {
+      scatter_shares();
+      std::erase(others, shape_.root);
+    }
+    const Buffer held = is_root() ? Buffer::Input : Buffer::Output;
+    call_between([this, held](Ref chunk) { return in_share(chunk, held, Buffer::Output); });
+    gather_shares(is_root() ? std::vector<int>() : groups_.mates(), others);
+  }
+  void scatter_shares() {
+    for (const int piece : pieces_needed()) {
+      const int at = piece * count_;
+      if (!is_root()) {
+        schedule_.add(kFirst, {.recv = {shape_.root}, .dst = output(own_share() + at), .count = count_});
+        continue;
+      }
+      for (const int mate : groups_.mates()) {
+        const int to = share(groups_.place_of(mate)) + at;
+        schedule_.add(kFirst, {.src = input(to), .dst = output(to), .send = {mate}, .count = count_});
+      }
+    }
+  }
+
+  void reduce() {
+    const Buffer held = is_root() ? Buffer::Output : Buffer::Scratch;
+    fold_shares(held);
+    call_between([this, held](Ref chunk) { return in_share(chunk, held, held); });
+    if (!in_roots_group()) return;
+    for (const int piece : pieces_ready()) {
+      const int at = piece * count_;
+      if (!is_root()) {
+        schedule_.add(kLast, {.src = {held, own_share() + at}, .send = {shape_.root}, .count = count_});
+        continue;
+      }
+      for (const int mate : groups_.mates())
+        schedule_.add(kLast,
+                      {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
+    }
+  }
+
+  /// A place in Scratch as long as the block at that index of the call between groups.
+  int scratch_of_block(int index) const {
+    const int groups = groups_.count();
+    if (!shape_.varying) return index;
+    return index / groups * shape_.nranks + groups_.rank_at(index % groups, groups_.place());
+  }
+
+  void reduce_scatter() {
+    for (const int group : order_of(call_, Buffer::Input, groups_.count(), 1)) {
+      for (const int mate : groups_.mates())
+        schedule_.add(kFirst, {.src = input(groups_.rank_at(group, groups_.place_of(mate))), .send = {mate}});
+      schedule_.add(kFirst, {.recv = groups_.whole_group(),
+                             .src = input(groups_.rank_at(group, groups_.place())),
+                             .dst = scratch(scratch_of_block(group))});
+    }
+    call_between([this](Ref chunk) {
+      if (chunk.buffer == Buffer::Output) return chunk;
+      const int first = chunk.buffer == Buffer::Scratch ? groups_.count() : 0;
+      return scratch(scratch_of_block(first + chunk.chunk));
+    });
+  }
+
+  void all_gather() {
+    if (collects_) {
+      collect_blocks();
+      return;
+    }
+    call_between([this](Ref chunk) {
+      if (chunk.buffer == Buffer::Output) return output(groups_.rank_at(chunk.chunk, groups_.place()));
+      return chunk;
+    });
+    for (const int group : order_of(call_, Buffer::Output, groups_.count(), 1)) {
+      schedule_.add(kLast, {.src = output(groups_.rank_at(group, groups_.place())), .send = groups_.mates()});
+      for (const int mate : groups_.mates()) {
+        const int from = groups_.rank_at(group, groups_.place_of(mate));
+        schedule_.add(kLast, {.recv = {mate}, .dst = output(from)});
+      }
+    }
+  }
+  /// All blocks of a place in one message. Scratch has a run of blocks for each place of the group, then that
+  /// of the call between groups.
+  void collect_blocks() {
+    const int groups = groups_.count();
+    const auto run = [&](int place) { return place * groups; };
+    call_between([&](Ref chunk) {
+      if (chunk.buffer == Buffer::Output) return scratch(run(groups_.place()) + chunk.chunk);
+      return chunk.buffer == Buffer::Scratch ? scratch(run(groups_.size()) + chunk.chunk) : chunk;
+    });
+    schedule_.add(kLast, {.src = scratch(run(groups_.place())), .send = groups_.mates(), .count = groups});
+    for (int group = 0; group < groups; ++group)
+      schedule_.add(kLast, {.src = scratch(run(groups_.place()) + group),
+                            .dst = output(groups_.rank_at(group, groups_.place()))});
+    for (const int mate : groups_.mates()) {
+      const int place = groups_.place_of(mate);
+      schedule_.add(kLast, {.recv = {mate}, .dst = scratch(run(place)), .count = groups});
+      for (int group = 0; group < groups; ++group)
+        schedule_.add(kLast,
+                      {.src = scratch(run(place) + group), .dst = output(groups_.rank_at(group, place))});
+    }
+  }
+
+  /// Scratch has the blocks of the own group for the own place of each group, as many from the own place of
+  /// each group, then that of the call between groups.
+  void all_to_all() {
+    const int size = groups_.size(), all = shape_.nranks;
+    for (const int group : order_of(call_, Buffer::Input, groups_.count(), 1)) {
+      for (const int mate : groups_.mates())
+        schedule_.add(kFirst, {.src = input(groups_.rank_at(group, groups_.place_of(mate))), .send = {mate}});
+      schedule_.add(kFirst, {.src = input(groups_.rank_at(group, groups_.place())),
+                             .dst = scratch(group * size + groups_.place())});
+      for (const int mate : groups_.mates())
+        schedule_.add(kFirst, {.recv = {mate}, .dst = scratch(group * size + groups_.place_of(mate))});
+    }
+    call_between(
+        [&](Ref chunk) {
+          const int first = chunk.buffer == Buffer::Input    ? 0
+                            : chunk.buffer == Buffer::Output ? all
+                                                             : 2 * all;
+          return scratch(first + chunk.chunk * size);
+        },
+        size);
+    for (const int group : order_of(call_, Buffer::Output, groups_.count(), 1))
+      for (int place = 0; place < size; ++place)
+        schedule_.add(kLast, {.src = scratch(all + group * size + place),
+                              .dst = output(groups_.rank_at(group, place))});
+  }
+
+  const Shape shape_;
+  const bool collects_;  // see Between
+  const Groups groups_;
+  const int rank_;
+  const Schedule call_;
+  const int parts_;  // of a share
+  const int count_;  // parts of a piece
+  StagedSchedule schedule_;
+};
+
+}  // namespace
+
+Schedule schedule_over(const Between& between, const Shape& shape, int rank, int parts, int slot_chunks) {
+  return Builder(between, shape, rank, parts).build(slot_chunks);
+}
+
+}  // namespace rondo
