@@ -123,17 +123,22 @@ RONDO_DEVICE bool fold_ordered(const FoldTask& task, LaneIndex lane) {
   return fold_arithmetic<T>(task, lane);
 }
 
+/// Signed and unsigned results have the same bits, except of minima, maxima and what is divided.
 template <class T>
 RONDO_DEVICE bool fold_integers(const FoldTask& task, LaneIndex lane) {
+  using Bits = std::make_unsigned_t<T>;
   if (task.nsources == 1) return fold_one<T>(task, lane);
   switch (task.op) {
-    case Reduction::BitAnd: return fold_with<T, Reduction::BitAnd>(task, lane);
-    case Reduction::BitOr: return fold_with<T, Reduction::BitOr>(task, lane);
-    case Reduction::BitXor: return fold_with<T, Reduction::BitXor>(task, lane);
-    case Reduction::LogicalAnd: return fold_with<T, Reduction::LogicalAnd>(task, lane);
-    case Reduction::LogicalOr: return fold_with<T, Reduction::LogicalOr>(task, lane);
-    case Reduction::LogicalXor: return fold_with<T, Reduction::LogicalXor>(task, lane);
-    default: return fold_ordered<T>(task, lane);
+    case Reduction::Min: return fold_with<T, Reduction::Min>(task, lane);
+    case Reduction::Max: return fold_with<T, Reduction::Max>(task, lane);
+    case Reduction::Prod: return fold_with<Bits, Reduction::Prod>(task, lane);
+    case Reduction::BitAnd: return fold_with<Bits, Reduction::BitAnd>(task, lane);
+    case Reduction::BitOr: return fold_with<Bits, Reduction::BitOr>(task, lane);
+    case Reduction::BitXor: return fold_with<Bits, Reduction::BitXor>(task, lane);
+    case Reduction::LogicalAnd: return fold_with<Bits, Reduction::LogicalAnd>(task, lane);
+    case Reduction::LogicalOr: return fold_with<Bits, Reduction::LogicalOr>(task, lane);
+    case Reduction::LogicalXor: return fold_with<Bits, Reduction::LogicalXor>(task, lane);
+    default: return fold_with<T, Reduction::Sum>(task, lane);
   }
 }
 

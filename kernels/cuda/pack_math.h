@@ -13,6 +13,7 @@ class PackMath {
   using Math = Element<T>;
   using Accumulator = typename Math::Accumulator;
   static constexpr int kElements = sizeof(Pack) / sizeof(T);
+  static constexpr bool kIsSum = kOp == Reduction::Sum;  // nothing else is scaled or divided
 
   /// The accumulators of a Pack's elements.
   struct Values {
@@ -24,13 +25,13 @@ class PackMath {
   /// read() converts an element of source k to an accumulator, finished() a result back.
   RONDO_DEVICE Accumulator read(int k, T element) const {
     const Accumulator value = Math::read(element);
-    if ((task_.scaled >> k & 1) == 0) return value;
+    if (!kIsSum || (task_.scaled >> k & 1) == 0) return value;
     T scalar;
     memcpy(&scalar, task_.scalars[k * task_.scalar_step].bytes, sizeof scalar);
     return Math::read(Math::write(Math::combine(Reduction::Prod, value, Math::read(scalar))));
   }
   RONDO_DEVICE T finished(Accumulator value) const {
-    return Math::write(task_.divisor == 1 ? value : Math::divide(value, task_.divisor));
+    return Math::write(!kIsSum || task_.divisor == 1 ? value : Math::divide(value, task_.divisor));
   }
   RONDO_DEVICE Accumulator combine(Accumulator a, Accumulator b) const { return Math::combine(kOp, a, b); }
 
