@@ -229,7 +229,7 @@ class Explanations(unittest.TestCase):
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertGreater(len(times), 4)
         reasons = set(re.findall(r"not chosen: (.*)", text))
-        self.assertLessEqual(reasons, {"its ranks are not in equal groups (hosts, caches)"})
+        self.assertLessEqual(reasons, {"its ranks are not in equal groups (hosts, memory nodes, caches)"})
 
     def test_groups_of_near_ranks(self):
         sizes = ["-b", "1M", "-e", "1M"]
