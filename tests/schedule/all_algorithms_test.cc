@@ -15,7 +15,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr int kMaxRanks = kSanitized ? 13 : 64;
+constexpr int kMaxRanks = kSanitized ? 9 : 64;
 
 struct Failures {
   std::mutex mutex;
