@@ -28,7 +28,7 @@ struct Failures {
   }
 };
 
-/// One and two slots, out of place and in place, and short chunks; with more than 32 ranks each root takes
+/// One and two slots, out of place and in place, and short chunks; with more than 16 ranks each root takes
 /// one of the five.
 std::vector<VerifyOptions> ways_of(const Shape& shape) {
   std::vector<VerifyOptions> ways;
@@ -36,7 +36,7 @@ std::vector<VerifyOptions> ways_of(const Shape& shape) {
     for (bool in_place : {false, true}) ways.push_back({.slots = slots, .tiles = 3, .in_place = in_place});
   const auto seed = static_cast<uint32_t>(shape.nranks * 100 + shape.root + 1);
   ways.push_back({.slots = 1, .tiles = 4, .in_place = shape.root % 2 == 1, .short_chunks = seed});
-  if (has_root(shape.kind) && shape.nranks > 32) return {ways[static_cast<size_t>(shape.root % 5)]};
+  if (has_root(shape.kind) && shape.nranks > 16) return {ways[static_cast<size_t>(shape.root % 5)]};
   return ways;
 }
 
@@ -83,7 +83,7 @@ TEST_CASE(
     INFO(failure);
     CHECK(false);
   }
-  CHECK(failures.verified > (kSanitized ? 2'000 : 100'000));
+  CHECK(failures.verified > (kSanitized ? 2'000 : 80'000));
 }
 
 TEST_CASE("every collective has an algorithm for each shape") {
@@ -115,26 +115,17 @@ TEST_CASE("algorithms of a collective are contiguous and have unique names") {
   CHECK(seen.size() == static_cast<size_t>(kCollectives));
 }
 
-TEST_CASE("all ranks divide a vector as the row says") {
+TEST_CASE(
+    "all ranks divide a vector, and have slots for as many chunks, as the row says, and need that many") {
   for (const Algorithm& algorithm : algorithms())
     for (int n = 1; n <= kMaxRanks; ++n)
       for (const Shape& shape : supported_shapes(algorithm, n)) {
+        if (n > 16 && shape.root % 5 != 0) continue;
         INFO(name_of(algorithm) << ", " << to_string(shape));
         const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
-        for (const Schedule& schedule : build_all(algorithm, shape)) {
-          REQUIRE(schedule.chunks.input == chunks.input);
-          REQUIRE(schedule.chunks.output == chunks.output);
-        }
-      }
-}
-
-TEST_CASE("all ranks have slots for as many chunks as the row says, and need that many") {
-  for (const Algorithm& algorithm : algorithms())
-    for (int n = 1; n <= kMaxRanks; ++n)
-      for (const Shape& shape : supported_shapes(algorithm, n)) {
-        INFO(name_of(algorithm) << ", " << to_string(shape));
         int most = 1;
         for (const Schedule& schedule : build_all(algorithm, shape)) {
+          REQUIRE(schedule.chunks == chunks);
           REQUIRE(schedule.slot_chunks == algorithm.max_count(shape));
           for (const Lane& lane : schedule.lanes)
             for (const Step& step : lane.steps)

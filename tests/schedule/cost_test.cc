@@ -121,7 +121,7 @@ TEST_CASE("two trees keep both directions busy: over many tiles the cost does no
   }
 }
 
-constexpr int kMaxRanks = kSanitized ? 12 : 20;
+constexpr int kMaxRanks = kSanitized ? 8 : 20;
 
 TEST_CASE("cost() agrees with the simulator, exactly unless the row says that it is an estimate") {
   for (const Algorithm& algorithm : algorithms()) {

@@ -94,7 +94,7 @@ TEST_CASE("over levels a plan for more ranks than 16-bit numbers allow is refuse
     if (!algorithm.for_groups) continue;
     for (const Levels& levels :
          {Levels{8}, Levels{8, 64}, Levels{8, 64, 128}, Levels{2, 4, 8, 16}, Levels{4096}})
-      for (const int n : {8192, 12'288, 16'384, 20'480, 65'536, 81'920, 1 << 30})
+      for (const int n : {8192, 12'288, 81'920, 1 << 30})
         for (const bool varying : {false, true}) {
           const Shape shape{.kind = algorithm.kind,
                             .nranks = n,

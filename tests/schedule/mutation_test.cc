@@ -64,11 +64,12 @@ TEST_CASE("the verifier catches deliberately broken schedules") {
     const Algorithm* algorithm;
     Shape shape;
   };
-  const std::vector<int> numbers = kSanitized ? std::vector<int>{2, 3} : std::vector<int>{2, 3, 4, 5, 7, 8};
+  const std::vector<int> numbers = kSanitized ? std::vector<int>{2, 3} : std::vector<int>{2, 3, 4, 5, 8};
   std::vector<Job> jobs;
   for (const Algorithm& algorithm : algorithms())
     for (int n : numbers)
-      for (const Shape& shape : supported_shapes(algorithm, n)) jobs.push_back({&algorithm, shape});
+      for (const Shape& shape : supported_shapes(algorithm, n))
+        if (n <= 5 || shape.root == n - 1 || !has_root(shape.kind)) jobs.push_back({&algorithm, shape});
   std::mutex mutex;
   std::map<std::string, Tally> tallies;
   parallel_for(jobs.size(),
