@@ -22,9 +22,9 @@ struct FoldTask {
   int nouts = 1;
   uint64_t count = 0;  // elements
   ElementType type = ElementType::Float32;
-  Reduction op = Reduction::Sum;    // Avg combines as Sum
-  int divisor = 1;                  // finish: divide by this; 1 unless op is Sum or Avg
-  uint64_t scaled = 0;              // bit k: source k is multiplied by scalars[k * scalar_step] first; only of sums
+  Reduction op = Reduction::Sum;  // Avg combines as Sum
+  int divisor = 1;                // finish: divide by this; 1 unless op is Sum or Avg
+  uint64_t scaled = 0;  // bit k: source k is multiplied by scalars[k * scalar_step] first; only of sums
   const Scalar* scalars = nullptr;  // if any source is scaled
   int scalar_step = 1;              // 0: one scalar for all
   const LineTask* lines = nullptr;  // if sources or results are lines

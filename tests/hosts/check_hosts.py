@@ -379,9 +379,9 @@ class Fabrics(unittest.TestCase):
 class GpuFabrics(unittest.TestCase):
     run_perf = Fabrics.run_perf
 
-    def check_path(self, expected, calls="all_reduce,all_to_all,sendrecv", **variables):
+    def check_path(self, expected, calls="all_reduce,all_to_all,sendrecv", up_to="512K", **variables):
         """Every GPU's messages go where this says; host code that touches memory of a GPU is ended by the stand-in."""
-        log, used = self.run_perf((calls, "--memory", "cuda", "-e", "2M"), own_gpus=True,
+        log, used = self.run_perf((calls, "--memory", "cuda", "-e", up_to), own_gpus=True,
                                   **{"RONDO_STANDIN_GUARD": "1", **variables})
         self.assertEqual(fabric_warnings(log), [])
         self.assertIn("verbs", "".join(used), log)
@@ -403,7 +403,7 @@ class GpuFabrics(unittest.TestCase):
                 ({"RONDO_IB_GPU_DIRECT": "1", "DMABUF": "0"}, r"of the host: its memory was not registered"),
                 ({"RONDO_IB_GPU_DIRECT": "1", "DMABUF": "0", "RONDO_IB_ODP": "1"}, "of the host: its memory was not"),
                 ({"RONDO_IB_GPU_DIRECT": "1", "RONDO_SLOT_BYTES": "8K"}, "of the host: slots of 8192 bytes are short")):
-            log = self.check_path(expected, calls="all_reduce", RONDO_STANDIN_GUARD="0", **variables)
+            log = self.check_path(expected, calls="all_reduce", up_to="4K", RONDO_STANDIN_GUARD="0", **variables)
             if "DMABUF" in variables:
                 self.assertRegex(log, r"registering \d+ bytes of a GPU with rondo_0: ibv_reg_dmabuf_mr: Operation not "
                                       r"supported; without a dmabuf: Bad address \(is nvidia-peermem loaded\?\)")
@@ -425,7 +425,7 @@ class GpuFabrics(unittest.TestCase):
             self.check_path("^pass through memory of the GPU$", gpus_are_near=True, RONDO_STANDIN_RDMA=rdma, HOLD="1")
 
     def test_a_port_that_fails_costs_copies_and_nothing_else(self):
-        log, used = self.run_perf(("all_reduce,all_to_all", "--memory", "cuda", "-e", "2M"), own_gpus=True,
+        log, used = self.run_perf(("all_reduce,all_to_all", "--memory", "cuda", "-e", "512K"), own_gpus=True,
                                   command="port_down 0/rondo_0:1", RONDO_STANDIN_GUARD="1", RONDO_IB_GPU_DIRECT="1")
         self.assertNotIn("failed", used, log)
         self.assertIn("pass through memory of the GPU", log)
