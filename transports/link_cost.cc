@@ -3,10 +3,12 @@
 
 namespace rondo {
 
-/// The cost is copying, by the ranks' own CPUs, half of it at each end.
 LinkCost shared_memory_cost(const LinkLoad& load) {
-  const double turns_us = load.ranks_per_cpu > 1 ? kTurn_us * static_cast<double>(load.ranks_of_host) : 0.15;
-  return {turns_us, 4.5e-5, 0.05, 3.5e-5, 0.5, load.ranks_per_cpu};
+  LinkCost cost = cost_of(CostKind::SharedMemory);
+  cost.ranks_per_cpu = load.ranks_per_cpu;
+  if (load.ranks_per_cpu > 1)
+    cost.latency_us = cost_of(CostKind::Turn).latency_us * static_cast<double>(load.ranks_of_host);
+  return cost;
 }
 
 }  // namespace rondo

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/cost_table.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
@@ -181,17 +182,17 @@ Status Communicator::make_executors(const CommTopology& topology) {
   return {};
 }
 
-/// Connections overlap the two copies of a longer vector. If ranks outnumber CPUs nothing overlaps, so the
-/// fewest turns win, and a round costs one turn of every rank. A long vector of which each peer reads a
-/// different part does not stay in the caches until all have read it.
+/// If ranks outnumber CPUs, a round costs one turn of every rank.
 PullTerms Communicator::pull_terms() const {
-  constexpr size_t kMaxBytes = size_t{16} * 1024;
-  PullTerms terms{
-      .max_bytes = kMaxBytes, .max_parted_bytes = kMaxBytes, .round_us = 0.3, .us_per_byte = 8e-5};
+  const LinkCost& pull = cost_of(CostKind::Pull);
+  PullTerms terms{.max_bytes = bytes_of(Threshold::PulledVector),
+                  .max_parted_bytes = bytes_of(Threshold::PulledVector),
+                  .round_us = pull.latency_us,
+                  .us_per_byte = pull.us_per_byte};
   if (oversubscribed_) {
-    terms.max_bytes = ShmExecutor::kMaxBytes;
-    terms.max_parted_bytes = ShmExecutor::kMaxBytes / 2;
-    terms.round_us = kTurn_us * size();
+    terms.max_bytes = bytes_of(Threshold::SharedCpuPull);
+    terms.max_parted_bytes = bytes_of(Threshold::SharedCpuPartsPull);
+    terms.round_us = cost_of(CostKind::Turn).latency_us * size();
   }
   if (options_.pull_bytes >= 0)
     terms.max_bytes = terms.max_parted_bytes = static_cast<size_t>(options_.pull_bytes);

@@ -5,12 +5,10 @@
 #include <cstring>
 #include <optional>
 
+#include "base/cost_table.h"
+
 namespace rondo {
 namespace {
-
-/// From this size on, an all_reduce takes two steps: each rank reduces one part and gathers the others. Each
-/// GPU then reads the vector twice instead of once per rank.
-constexpr size_t kTwoStepBytes = 64 * 1024;
 
 /// A piece of this rank's buffers.
 struct StagedPiece {
@@ -389,7 +387,7 @@ class StagedPlanner {
 
 bool in_two_steps(const Call& call, int nranks) {
   return call.kind == CollectiveKind::AllReduce && nranks > 2 &&
-         call.count * call.type.bytes >= kTwoStepBytes;
+         call.count * call.type.bytes >= bytes_of(Threshold::OneStepVector);
 }
 
 StagedPlan plan_staged(const Call& call, const Signature& signature, const StagingView& view) {

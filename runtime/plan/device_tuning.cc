@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/cost_table.h"
 #include "base/settings.h"
 
 namespace rondo {
@@ -16,20 +17,8 @@ using device::Protocol;
 
 constexpr std::array<const char*, 3> kNames{"simple", "ll", "ll128"};  // by Protocol
 
-/// Max message lengths of the line protocols: longer messages do not use them.
-constexpr size_t kLLBytes = size_t{8} << 10;
-constexpr size_t kLL128Bytes = size_t{32} << 10;
-
 constexpr int kChannels = 8;
 constexpr int kMaxChannels = 64;
-
-// The max vector length for each line protocol. LL spends half of its bytes on flags, and wins if latency
-// dominates; LL128 spends a sixteenth. The orders of magnitude are those of other libraries on NVLink.
-constexpr size_t kMaxLLBytes = size_t{64} << 10;
-constexpr size_t kMaxLL128Bytes = size_t{4} << 20;
-
-/// Messages are not made shorter than this to give every channel work.
-constexpr size_t kMinMessageBytes = size_t{4} << 10;
 
 const char* name_of(Protocol protocol) { return kNames[static_cast<size_t>(protocol)]; }
 
@@ -58,8 +47,9 @@ Protocol protocol_for(const Call& call, const ExecutionTerms& terms) {
   if (terms.protocol) return *terms.protocol;
   const auto bytes = call.vector_bytes(static_cast<int>(terms.gpus.size()));
   if (!terms.shares_memory || !bytes) return Protocol::Simple;
-  if (*bytes <= kMaxLLBytes) return Protocol::LL;
-  return *bytes <= kMaxLL128Bytes && check_linked(terms.gpus).ok() ? Protocol::LL128 : Protocol::Simple;
+  if (*bytes <= bytes_of(Threshold::LLVector)) return Protocol::LL;
+  return *bytes <= bytes_of(Threshold::LL128Vector) && check_linked(terms.gpus).ok() ? Protocol::LL128
+                                                                                     : Protocol::Simple;
 }
 
 /// Ok if no Step of any rank has more peers than a kernel takes: all ranks refuse the call, or none.
@@ -103,7 +93,7 @@ size_t tiles_of(const Algorithm& algorithm, const Call& call, const Shape& shape
 Result<Chunking> cut_for(int channels, const Algorithm& algorithm, const Call& call, const Shape& shape,
                          size_t slot_bytes) {
   RONDO_TRY_ASSIGN(Chunking made, cut(algorithm, call, shape, slot_bytes));
-  while (slot_bytes / 2 >= kMinMessageBytes &&
+  while (slot_bytes / 2 >= bytes_of(Threshold::ChannelMessage) &&
          tiles_of(algorithm, call, shape, made) < static_cast<size_t>(channels)) {
     slot_bytes /= 2;
     RONDO_TRY_ASSIGN(made, cut(algorithm, call, shape, slot_bytes));
@@ -165,8 +155,8 @@ Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call,
 
 size_t message_bytes(Protocol protocol, size_t slot_bytes) {
   switch (protocol) {
-    case Protocol::LL: return std::min(slot_bytes, kLLBytes);
-    case Protocol::LL128: return std::min(slot_bytes, kLL128Bytes);
+    case Protocol::LL: return std::min(slot_bytes, bytes_of(Threshold::LLMessage));
+    case Protocol::LL128: return std::min(slot_bytes, bytes_of(Threshold::LL128Message));
     case Protocol::Simple: break;
   }
   return slot_bytes;

@@ -342,6 +342,15 @@ class Topo(unittest.TestCase):
             self.assertRegex(output("--doctor", "--host-root", root), r"^this process may lock 8192 KiB.*\n-> ulimit ")
         self.assertTrue(output("--doctor"))  # this host, whatever it is
 
+    def test_costs_are_listed_with_their_sources(self):
+        text = output("--costs")
+        self.assertRegex(text, r"(?m)^shared memory +0\.15 +0\.046 +0\.05 +0\.036  measured: .*, \d{4}-\d\d-\d\d$")
+        self.assertRegex(text, r"(?m)^LL vector +65536  prediction: .*, \d{4}-\d\d-\d\d$")
+        rows = [line for line in text.splitlines() if re.search(r"\d", line) and "Gbit/s):" not in line]
+        self.assertEqual(len(rows), 7 + 9)
+        for row in rows:
+            self.assertRegex(row, "measured|prediction|estimate")
+
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
                 (["--machine", "hgx-h10"], 1, "did you mean hgx-h100?"),
@@ -359,6 +368,7 @@ class Topo(unittest.TestCase):
                 (["--diff", "dgx-2", "dgx-2", "--svg"], 2, "--svg"),
                 (["--limits", "dgx-2", "--doctor"], 2, "--doctor"),
                 (["--list", "--save", "x.xml"], 2, "--save"),
+                (["--costs", "--machine", "dgx-2"], 2, "--machine"),
                 (["--doctor", "--host-root", "/", "--paths"], 2, "--paths"),
                 (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
                 (["--host-root", "/"], 2, "--doctor"),

@@ -12,10 +12,7 @@ namespace {
 /// So that a connection registers 2 MiB, with four slots each way.
 constexpr size_t kPluginSlotBytes = size_t{256} * 1024;
 
-/// Between verbs and tcp: no plugin has been measured.
-LinkCost plugin_cost(const LinkLoad& /*load*/) {
-  return {.latency_us = 10, .us_per_byte = 1e-4, .us_per_message = 1};
-}
+LinkCost plugin_cost(const LinkLoad& /*load*/) { return cost_of(CostKind::Plugin); }
 
 Result<std::unique_ptr<Connection>> plugin_connect(std::unique_ptr<Link> link,
                                                    const ConnectionParams& params) {

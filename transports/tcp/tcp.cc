@@ -20,21 +20,11 @@ namespace {
 /// Over a network messages pay off that are long compared with the packets of a loopback (64 KiB).
 constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
 
-/// Inside a host the ranks' own CPUs do all the work, which takes longer if ranks share them. A rank
-/// that only sends or only receives does half of it, and a sender does not wait for receivers: the kernel
-/// keeps what they have not taken yet. Bytes that do not come from the caches take more than twice as long.
-/// Measured with 2, 4 and 8 ranks on two CPUs with 1 MiB of second level cache each.
+/// Inside a host the ranks' own CPUs do all the work, which takes longer if ranks share them.
 LinkCost tcp_cost(const LinkLoad& load) {
-  if (!load.same_host) return {.latency_us = 15, .us_per_byte = 5e-4, .us_per_message = 4};
-  return {.latency_us = 1,
-          .us_per_byte = 1.6e-4,
-          .us_per_message = 6,
-          .us_per_folded_byte = 0.8e-4,
-          .one_way = 0.5,
-          .ranks_per_cpu = load.ranks_per_cpu,
-          .us_per_cold_byte = 2e-4,
-          .cached_bytes = 2 << 20,
-          .runs_ahead = true};
+  LinkCost cost = cost_of(load.same_host ? CostKind::TcpInHost : CostKind::TcpBetweenHosts);
+  if (load.same_host) cost.ranks_per_cpu = load.ranks_per_cpu;
+  return cost;
 }
 
 class TcpConnection final : public Connection, public ZeroCopy {

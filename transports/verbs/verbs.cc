@@ -15,14 +15,11 @@ namespace {
 /// So that a connection pins 2 MiB, with four slots each way.
 constexpr size_t kVerbsSlotBytes = size_t{256} * 1024;
 
-/// A prediction: no network card has been measured. Of a message NCCL's model expects 2.7 us between hosts
-/// (NCCL 2.19, src/graph/tuning.cc: hwLat of a ring by LL); of a port's rate headers and acknowledgements
-/// leave some 80%. The CPUs do nothing but post and poll.
 LinkCost verbs_cost(const LinkLoad& load) {
   constexpr double kUsualRate_Gbps = 100;
-  constexpr double kShare = 0.8;
-  const double rate_Gbps = load.rate_Gbps > 0 ? load.rate_Gbps : kUsualRate_Gbps;
-  return {.latency_us = 3, .us_per_byte = 8e-3 / (rate_Gbps * kShare), .us_per_message = 0.5};
+  LinkCost cost = cost_of(CostKind::Verbs);
+  cost.us_per_byte /= load.rate_Gbps > 0 ? load.rate_Gbps : kUsualRate_Gbps;
+  return cost;
 }
 
 /// A variable of the table; others have no effect yet.

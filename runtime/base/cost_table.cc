@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cost_table.h"
+
+namespace rondo {
+namespace {
+
+constexpr const char* kTwoCpus = "measured: 2, 4 and 8 ranks on 2 CPUs with 1 MiB of second-level cache each";
+constexpr const char* kNvlink = "prediction: the orders of magnitude of other libraries on NVLink";
+
+// A shared-memory message is copied by the ranks' own CPUs, half of it at each end. So is one over TCP: a
+// rank that only sends or only receives does half of the work, and a sender does not wait for receivers, as
+// the kernel keeps what they have not taken yet. Bytes that do not come from the caches take more than twice
+// as long.
+constexpr CostRow kCosts[] = {
+    {CostKind::SharedMemory,
+     "shared memory",
+     {.latency_us = 0.15,
+      .us_per_byte = 4.5e-5,
+      .us_per_message = 0.05,
+      .us_per_folded_byte = 3.5e-5,
+      .one_way = 0.5},
+     kTwoCpus,
+     "2026-11-22"},
+    {CostKind::Pull, "pull", {.latency_us = 0.3, .us_per_byte = 8e-5}, kTwoCpus, "2026-11-22"},
+    {CostKind::Turn, "turn", {.latency_us = 0.7, .us_per_byte = 0}, kTwoCpus, "2026-11-22"},
+    {CostKind::TcpInHost,
+     "tcp in a host",
+     {.latency_us = 1,
+      .us_per_byte = 1.6e-4,
+      .us_per_message = 6,
+      .us_per_folded_byte = 0.8e-4,
+      .one_way = 0.5,
+      .us_per_cold_byte = 2e-4,
+      .cached_bytes = 2 << 20,
+      .runs_ahead = true},
+     kTwoCpus,
+     "2026-11-22"},
+    {CostKind::TcpBetweenHosts,
+     "tcp between hosts",
+     {.latency_us = 15, .us_per_byte = 5e-4, .us_per_message = 4},
+     "estimate; no network was measured",
+     "2026-11-22"},
+    // 80% of a port's rate is left by headers and acknowledgements; CPUs do nothing but post and poll.
+    {CostKind::Verbs,
+     "verbs",
+     {.latency_us = 3, .us_per_byte = 8e-3 / 0.8, .us_per_message = 0.5},
+     "prediction: NCCL 2.19 expects 2.7 us (src/graph/tuning.cc, hwLat of a ring by LL)",
+     "2026-11-26"},
+    {CostKind::Plugin,
+     "plugin",
+     {.latency_us = 10, .us_per_byte = 1e-4, .us_per_message = 1},
+     "estimate: between verbs and tcp; no plugin was measured",
+     "2026-11-26"},
+};
+
+// Connections overlap the two copies of a longer vector, which pulling does not. If ranks outnumber CPUs
+// nothing overlaps, and the fewest turns win, but a vector of which each peer reads a different part does not
+// stay in the caches until all have read it.
+constexpr ThresholdRow kThresholds[] = {
+    {Threshold::PulledVector, "pulled vector", size_t{16} << 10, kTwoCpus, "2026-11-22"},
+    {Threshold::SharedCpuPull, "pulled vector, shared CPUs", size_t{256} << 10, kTwoCpus, "2026-11-22"},
+    {Threshold::SharedCpuPartsPull, "pulled parts, shared CPUs", size_t{128} << 10, kTwoCpus, "2026-11-22"},
+    {Threshold::OneStepVector, "vector in one step", size_t{64} << 10,
+     "prediction: the vector is then read twice instead of once a rank", "2026-11-21"},
+    {Threshold::LLMessage, "LL message", size_t{8} << 10, kNvlink, "2026-11-21"},
+    // LL spends half of its bytes on flags, and wins if latency dominates; LL128 a sixteenth.
+    {Threshold::LLVector, "LL vector", size_t{64} << 10, kNvlink, "2026-11-21"},
+    {Threshold::LL128Message, "LL128 message", size_t{32} << 10, kNvlink, "2026-11-21"},
+    {Threshold::LL128Vector, "LL128 vector", size_t{4} << 20, kNvlink, "2026-11-21"},
+    {Threshold::ChannelMessage, "channel's message", size_t{4} << 10, kNvlink, "2026-11-21"},
+};
+
+}  // namespace
+
+std::span<const CostRow> cost_rows() { return kCosts; }
+const LinkCost& cost_of(CostKind kind) { return kCosts[static_cast<size_t>(kind)].cost; }
+
+std::span<const ThresholdRow> threshold_rows() { return kThresholds; }
+size_t bytes_of(Threshold threshold) { return kThresholds[static_cast<size_t>(threshold)].bytes; }
+
+}  // namespace rondo

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures from which algorithms, executors and protocols are chosen: what messages cost, by the way that
+// they take, and the lengths up to which something is used; each with its source. Plain data, the same at all
+// ranks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace rondo {
+
+/// What messages cost: not a promise.
+struct LinkCost {
+  double latency_us = 1;
+  double us_per_byte = 2e-4;
+  double us_per_message = 0;      // CPU time of the sender or receiver
+  double us_per_folded_byte = 0;  // CPU time of the rank that reduces it; 0: included in us_per_byte
+  double one_way = 1;  // factor on us_per_byte and us_per_message if a rank does not send and receive at once
+  double ranks_per_cpu = 1;     // if everything except latency is work of CPUs that ranks share
+  double us_per_cold_byte = 0;  // added for a byte that is not in the caches
+  double cached_bytes = 0;      // of all ranks' vectors together; the rest is cold
+  bool runs_ahead = false;      // messages are buffered for peers that do not wait for them yet
+};
+
+/// A way that messages take.
+enum class CostKind {
+  SharedMemory,  // through a connection's slots, each rank on a CPU of its own
+  Pull,          // read from what each rank posts in memory that all see; latency_us: of a round
+  Turn,          // latency_us: until a rank that shares its CPU with others has run
+  TcpInHost,     // each rank on a CPU of its own
+  TcpBetweenHosts,
+  Verbs,  // us_per_byte: of a port of 1 Gbit/s
+  Plugin,
+};
+
+struct CostRow {
+  CostKind kind;
+  const char* name;
+  LinkCost cost;
+  const char* source;
+  const char* date;
+};
+/// In the order of CostKind.
+std::span<const CostRow> cost_rows();
+const LinkCost& cost_of(CostKind kind);
+
+/// A length, in bytes, at which the choice changes.
+enum class Threshold {
+  PulledVector,        // the longest vector that is pulled, each rank on a CPU of its own
+  SharedCpuPull,       // the same if ranks share CPUs
+  SharedCpuPartsPull,  // the same if each peer reads a different part of it
+  OneStepVector,  // of GPUs in several processes: an all_reduce that is this long or longer takes two steps
+  LLMessage,      // the longest message, and vector, by each of the line protocols
+  LLVector,
+  LL128Message,
+  LL128Vector,
+  ChannelMessage,  // messages are not made shorter than this to give every channel work
+};
+
+struct ThresholdRow {
+  Threshold threshold;
+  const char* name;
+  size_t bytes;
+  const char* source;
+  const char* date;
+};
+/// In the order of Threshold.
+std::span<const ThresholdRow> threshold_rows();
+size_t bytes_of(Threshold threshold);
+
+}  // namespace rondo
