@@ -21,10 +21,9 @@ std::string title(const Call& call, int nranks) {
                      call.vector_bytes(nranks).value_or(0));
 }
 
-std::string choice(const Selector& selector, const Call& call, const Candidate& chosen) {
-  std::string text =
-      fmt::format("uses {}, {}", name_of(chosen),
-                  selector.forces(call.kind) ? "which was requested" : "with the lowest predicted time");
+std::string choice(bool is_requested, const Candidate& chosen) {
+  std::string text = fmt::format("uses {}, {}", name_of(chosen),
+                                 is_requested ? "which was requested" : "with the lowest predicted time");
   if (const size_t bytes = chosen.prediction.chunk_bytes; bytes != 0)
     text += fmt::format(", in chunks of up to {} bytes", bytes);
   return text + "\n";
@@ -125,7 +124,8 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
 Result<std::string> explain(const Selector& selector, const Call& call, const Shape& shape,
                             std::span<const Executor> executors) {
   RONDO_TRY_ASSIGN(const Candidate chosen, selector.select(call, shape, executors));
-  std::string text = title(call, shape.nranks) + choice(selector, call, chosen);
+  const bool is_requested = !selector.forced(call, shape.nranks).algorithm.empty();
+  std::string text = title(call, shape.nranks) + choice(is_requested, chosen);
   if (selector.reproducible()) text += "reproducibly (RONDO_REPRODUCIBLE is 1)\n";
   RONDO_TRY_ASSIGN(const std::vector<Candidate> candidates, selector.candidates(call, shape, executors));
   text += table(candidates, reduces(call.kind));

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/selector.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
-#include "base/words.h"
 #include "plan/connection_costs.h"
 
 namespace rondo {
@@ -17,31 +14,6 @@ constexpr uint64_t kReproducible = 0x7265;
 constexpr std::string_view kAnother = "another was requested";
 
 bool is_of_gpus(std::string_view executor) { return executor.starts_with("gpu_"); }
-
-Result<std::string> executor_by_name(std::string_view name) {
-  if (std::find(std::begin(kExecutorNames), std::end(kExecutorNames), name) != std::end(kExecutorNames))
-    return std::string(name);
-  const std::vector<std::string_view> names(std::begin(kExecutorNames), std::end(kExecutorNames));
-  return error(Code::InvalidArgument, "unknown executor '{}'; expected one of {}{}", name,
-               fmt::join(names, ", "), did_you_mean(name, names));
-}
-
-/// Where the '@' before the executor is; the length if there is none. A path may have one too.
-size_t executor_begins(std::string_view choice) {
-  const size_t at = std::min(choice.rfind('@'), choice.size());
-  const bool is_of_path =
-      choice.starts_with("file:") && !executor_by_name(choice.substr(std::min(at + 1, choice.size()))).ok();
-  return is_of_path ? choice.size() : at;
-}
-
-Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
-  if (FoundPlans::have(kind, name)) return {};
-  const Status status = algorithm_by_name(kind, name).status();
-  const auto others = FoundPlans::names(kind);
-  if (status.ok() || others.empty()) return status;
-  return error(status.code(), "{} (and of the ranks' machine or of a file: {})", status.message(),
-               fmt::join(others, ", "));
-}
 
 bool is_better(const Candidate& one, const Candidate& other) {
   const auto rank = [](const Candidate& candidate) {
@@ -54,53 +26,20 @@ bool is_better(const Candidate& one, const Candidate& other) {
 
 }  // namespace
 
-Result<Selector> Selector::parse(const std::string& text, bool reproducible) {
+Result<Selector> Selector::parse(std::string_view text, bool reproducible) {
   Selector selector;
+  RONDO_TRY_ASSIGN(selector.rules_, Rules::parse(text));
   selector.reproducible_ = reproducible;
-  std::string_view left = text;
-  while (!left.empty()) {
-    const size_t end = std::min(left.find(';'), left.size());
-    const std::string_view rule = left.substr(0, end);
-    left.remove_prefix(std::min(end + 1, left.size()));
-    if (rule.empty()) continue;
-    const size_t equals = rule.find('=');
-    const auto kind = collective_by_name(rule.substr(0, equals));
-    if (equals == std::string_view::npos || !kind)
-      return error(Code::InvalidArgument,
-                   "algorithm '{}': it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}", rule,
-                   kind ? "" : "; " + no_collective(rule.substr(0, equals)));
-    const std::string_view choice = rule.substr(equals + 1);
-    const size_t at = executor_begins(choice);
-    const auto [entry, is_first] = selector.forced_.try_emplace(*kind);
-    if (!is_first)
-      return error(Code::InvalidArgument,
-                   "algorithm '{}': {} is named twice; each collective may have one rule", text,
-                   collective_name(*kind));
-    ForcedChoice& forced = entry->second;
-    if (at != choice.size()) {
-      RONDO_TRY_ASSIGN(forced.executor, executor_by_name(choice.substr(at + 1)));
-    }
-    if (at != 0 || forced.executor.empty()) {
-      forced.algorithm = choice.substr(0, at);
-      RONDO_TRY(check_algorithm_name(*kind, forced.algorithm));
-    }
-  }
   return selector;
-}
-
-bool Selector::forces(CollectiveKind kind) const {
-  const auto found = forced_.find(kind);
-  return found != forced_.end() && !found->second.algorithm.empty();
 }
 
 uint64_t Selector::marked(uint64_t hash) const {
   return reproducible_ ? mix_plan(hash, kReproducible) : hash;
 }
 
-Selector::ForcedChoice Selector::forced(const Call& call) const {
-  const auto found = forced_.find(call.kind);
-  if (found == forced_.end() || call.is_internal()) return {};
-  const ForcedChoice& forced = found->second;
+ForcedChoice Selector::forced(const Call& call, int nranks) const {
+  if (call.is_internal()) return {};
+  ForcedChoice forced = rules_.choice(call, nranks);
   const bool is_of_other_memory =
       !forced.executor.empty() && is_of_gpus(forced.executor) != call.place.on_gpu;
   return is_of_other_memory ? ForcedChoice() : forced;
@@ -165,7 +104,7 @@ void Selector::add_candidates(const ForcedChoice& forced, std::span<const Algori
 
 Result<std::vector<Candidate>> Selector::candidates(const Call& call, const Shape& shape,
                                                     std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call);
+  const ForcedChoice forced = this->forced(call, shape.nranks);
   RONDO_TRY_ASSIGN(const auto rows, this->rows(forced, shape.kind));
   std::vector<Candidate> made;
   for (const Executor& executor : executors) add_candidates(forced, rows, executor, call, shape, made);
@@ -208,7 +147,7 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
 
 Result<Candidate> Selector::select(const Call& call, const Shape& shape,
                                    std::span<const Executor> executors) const {
-  const ForcedChoice forced = this->forced(call);
+  const ForcedChoice forced = this->forced(call, shape.nranks);
   RONDO_TRY_ASSIGN(const auto rows, this->rows(forced, shape.kind));
   std::vector<Candidate> all;
   for (const Executor& executor : executors) {

@@ -224,6 +224,26 @@ TEST_CASE("ranks that use different algorithms are told so") {
   }
 }
 
+TEST_CASE("ranks whose rules differ in a limit or an executor are told so") {
+  const struct {
+    const char* rules;
+    const char* of_rank_0;
+    const char* word;
+  } rows[] = {{"all_reduce=two_shot:4000,recursive_doubling", "all_reduce=two_shot:3999,recursive_doubling",
+               "a different algorithm"},
+              {"all_reduce=@shm_pull:3999,@connections", "all_reduce=@shm_pull:4000,@connections",
+               "executor or transport"}};
+  for (const auto& [rules, of_rank_0, word] : rows) {
+    INFO(of_rank_0);
+    expect_success(run_world({.nranks = 2}, [=](Rank& rank) {
+      rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+      config.algorithm = rank.rank == 0 ? of_rank_0 : rules;
+      differ_in(rank, config, {"ranks disagree: rank ", word});  // in a sum of 4000 bytes
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
 TEST_CASE("ranks with different slot sizes are told so") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);

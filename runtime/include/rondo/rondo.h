@@ -102,7 +102,8 @@ typedef struct {
   int64_t timeout_ms;      /**< Deadline of each call; 0: RONDO_TIMEOUT or its default. */
   const char* transport;   /**< "local", "shm", "tcp", ...; NULL: RONDO_TRANSPORT or the best. */
   const char* algorithm;   /**< In RONDO_ALGORITHM's syntax, e.g. "all_reduce=ring", or with the executor,
-                                "all_reduce=ring@connections"; NULL: RONDO_ALGORITHM. */
+                                "all_reduce=ring@connections", by size, "all_reduce=two_shot:64K,ring", or in
+                                a file, "@rules.txt", which is read now; NULL: RONDO_ALGORITHM. */
   const char* name;        /**< Appears in every message about the communicator. NULL: "world"; for a split
                                 or duplicate, "parent's name/number of the split.color"; for a shrunk one,
                                 "parent's name/shrunk". */

@@ -3,7 +3,6 @@
 // know. Used by the thread that uses the communicator.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "plan/executor.h"
+#include "plan/rules.h"
 #include "synthesis/found_plans.h"
 
 namespace rondo {
@@ -24,16 +24,16 @@ struct Candidate {
 
 class Selector {
  public:
-  /// `text`: "all_reduce=ring;broadcast=chain@connections;reduce=@gpu_staged", or empty; InvalidArgument
-  /// names what is wrong in it. `reproducible`: the bits of a reduction depend only on the number of ranks,
-  /// the type and the operation.
-  static Result<Selector> parse(const std::string& text, bool reproducible = false);
+  /// `text`: as Rules::parse() reads it. `reproducible`: the bits of a reduction depend only on the number of
+  /// ranks, the type and the operation.
+  static Result<Selector> parse(std::string_view text, bool reproducible = false);
 
   /// The communicator's own algorithms, which are candidates only if they are requested.
   void use(std::shared_ptr<FoundPlans> plans) { found_plans_ = std::move(plans); }
 
-  /// Whether an algorithm was requested.
-  bool forces(CollectiveKind kind) const;
+  /// What was requested, as far as it applies to the call: nothing for the runtime's own calls, and nothing
+  /// if the requested executor is for the other kind of memory.
+  ForcedChoice forced(const Call& call, int nranks) const;
   bool reproducible() const { return reproducible_; }
   /// A plan's hash as ranks compare it: it differs if the ranks disagree on reproducible mode.
   uint64_t marked(uint64_t hash) const;
@@ -46,13 +46,6 @@ class Selector {
   Result<Candidate> select(const Call& call, const Shape& shape, std::span<const Executor> executors) const;
 
  private:
-  struct ForcedChoice {
-    std::string algorithm;  // empty: any
-    std::string executor;   // empty: any
-  };
-  /// What was requested, as far as it applies to the call: nothing for the runtime's own calls, and nothing
-  /// if the requested executor is for the other kind of memory.
-  ForcedChoice forced(const Call& call) const;
   /// The rows that the call may be made by, besides those that the request rules out.
   Result<std::vector<const Algorithm*>> rows(const ForcedChoice& forced, CollectiveKind kind) const;
   bool keeps_bits(const Algorithm& row, const Call& call) const;
@@ -68,7 +61,7 @@ class Selector {
   Status refuse(const ForcedChoice& forced, std::span<const Algorithm* const> rows, const Call& call,
                 const Shape& shape, std::span<const Candidate> candidates) const;
 
-  std::map<CollectiveKind, ForcedChoice> forced_;
+  Rules rules_;
   bool reproducible_ = false;
   std::shared_ptr<FoundPlans> found_plans_;
 };
