@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "exit_code.h"
 #include "rondo/rondo.h"
+#include "rules.h"
 #include "words.h"
 
 namespace rondo::perf {
@@ -221,8 +222,8 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
   if (is_another_picture(options.plot_file))
     return fmt::format("--plot is '{}': the plot is written as SVG; give a name that ends in .svg",
                        options.plot_file);
-  if (options.explain && options.varying)
-    return "--explain covers calls whose lengths all ranks know: leave --varying out";
+  if (!options.makes_calls() && options.varying)
+    return "--explain and --rules cover calls whose lengths all ranks know: leave --varying out";
   if (options.ping_pong && (options.aggregate > 1 || options.gpu.per_thread > 1))
     return "--ping_pong sends one message after the other: leave -m and -g out";
   options.average = static_cast<Average>(words.average);
@@ -233,7 +234,7 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
   options.cpu_time = words.cpu_time == 1;
   options.timestamps = words.timestamps == 1;
   options.memory = words.memory == 1;
-  return "";
+  return check_rules(options);
 }
 
 std::string understand(const OptionWords& words, std::string_view program, PerfOptions& options) {
@@ -330,6 +331,9 @@ void declare_results(CLI::App& app, OptionWords& words, PerfOptions& options) {
       ->group("Results");
   app.add_flag("--explain", options.explain,
                "print which algorithm each call uses and why, and the order in which operands are combined")
+      ->group("Results");
+  app.add_option("--rules", options.rules_file,
+                 "write which algorithm each size uses as rules for RONDO_ALGORITHM=@FILE; -: print them")
       ->group("Results");
 }
 

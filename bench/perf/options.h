@@ -56,11 +56,14 @@ struct PerfOptions {
   bool timestamps = false;
   bool memory = false;  // report memory use
   bool startup = false;
-  bool explain = false;  // explain calls instead of making them
+  bool explain = false;    // explain calls instead of making them
+  std::string rules_file;  // write choices as rules instead of making calls; "-": print them
   bool list_algorithms = false;
   bool probe = false;  // only probe the CPUs
   std::string json_file;
   std::string plot_file;
+
+  bool makes_calls() const { return !explain && rules_file.empty(); }
 };
 
 /// The result of parsing: run with the options, or print `message` (to stdout for code 0) and exit with

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@
 #include "handoff.h"
 #include "measure.h"
 #include "memory_limit.h"
+#include "rules.h"
 #include "table.h"
 #include "team_buffers.h"
 #include "team_start.h"
@@ -53,6 +55,7 @@ class BenchSession {
   void end(bool failed);
   bool wrong() const { return team_.wrong_here > 0 || wrong_anywhere_; }
   bool nothing_to_run() const { return nothing_; }
+  bool unwritten() const { return unwritten_; }
 
  private:
   void say(const std::string& text) const {
@@ -73,6 +76,7 @@ class BenchSession {
   rondo_status_t connect_hosts();
   rondo_status_t explain_sizes(const Table& table, const Combination& combination,
                                const std::vector<rondo_op_t>& ops);
+  rondo_status_t save_rules();
   rondo_status_t find_setup();
   rondo_status_t find_transports();
   void find_cpus();
@@ -90,8 +94,10 @@ class BenchSession {
   std::vector<Row> rows_;  // of the current table
   std::string transports_;
   std::optional<CpuPair> cpus_;  // to probe
+  std::map<Collective, std::string> rules_;
   bool wrong_anywhere_ = false;
   bool nothing_ = false;
+  bool unwritten_ = false;
 };
 
 std::string timestamp() {
@@ -183,19 +189,34 @@ rondo_status_t BenchSession::connect_hosts() {
 /// The text is the same at all ranks, but for the connections at its end.
 rondo_status_t BenchSession::explain_sizes(const Table& table, const Combination& combination,
                                            const std::vector<rondo_op_t>& ops) {
+  std::vector<ChoiceAtSize> choices;
   for (const size_t bytes : sizes_of(table)) {
     const BenchCall call = make_trials(table, combination, ops, bytes)[0].call;
     const char* text = "";
     PERF_TRY(rondo_explain(call.comm, std::string(collective_info(table.collective).name).c_str(),
                            call.shape.count, call.type, call.op, call.shape.root, &text));
-    say(fmt::format("{}\n", text));
+    if (options_.explain) say(fmt::format("{}\n", text));
+    choices.push_back({bytes, choice_in(text)});
   }
+  rules_[table.collective] = rule_of(table.collective, choices);
+  return RONDO_OK;
+}
+
+rondo_status_t BenchSession::save_rules() {
+  if (options_.rules_file.empty() || !team_.prints() || nothing_) return RONDO_OK;
+  int version = 0;
+  PERF_TRY(rondo_version(&version));
+  std::string text =
+      fmt::format("# Chosen by Rondo {}.{}.{} for {} ranks ({}), {}; see RONDO_ALGORITHM.\n", version / 10000,
+                  version / 100 % 100, version % 100, team_.nranks, transports_, timestamp());
+  for (const auto& [collective, rule] : rules_) text += rule + "\n";
+  unwritten_ = !write_rules(options_.rules_file, text);
   return RONDO_OK;
 }
 
 rondo_status_t BenchSession::run_sizes(const Table& table, const Combination& combination,
                                        const std::vector<rondo_op_t>& ops) {
-  if (options_.explain) return explain_sizes(table, combination, ops);
+  if (!options_.makes_calls()) return explain_sizes(table, combination, ops);
   const TypeRow& type = type_info(combination.type);
   const std::vector<size_t> sizes = sizes_of(table);
   Checker checker(type, combination.op, traits(table.collective).reduces(), team_.nranks, options_.seed);
@@ -231,10 +252,8 @@ rondo_status_t BenchSession::run_combinations(const Table& table) {
 rondo_status_t BenchSession::run_table(const Table& table) {
   rows_.clear();
   PERF_TRY(find_transports());
-  if (options_.explain) {
-    PERF_TRY(connect_hosts());
-    return run_combinations(table);
-  }
+  if (options_.explain) PERF_TRY(connect_hosts());
+  if (!options_.makes_calls()) return run_combinations(table);
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
   say(fmt::format("# {}, {} ranks{}, transport {}\n", name_of(table), team_.nranks, algorithm, transports_));
   PERF_TRY(probe());
@@ -292,7 +311,7 @@ rondo_status_t BenchSession::run_collective(Collective collective) {
   }
   const std::vector<std::string> names = algorithm_names(collective);
   const std::vector<std::string> chosen = chosen_algorithms(options_.algorithms, collective, names);
-  if (names.empty() && (options_.explain || !chosen.front().empty())) {
+  if (names.empty() && (!options_.makes_calls() || !chosen.front().empty())) {
     say(fmt::format("# left out: {} has no algorithms\n#\n", collective_info(collective).name));
     return RONDO_OK;
   }
@@ -325,6 +344,7 @@ rondo_status_t BenchSession::run_tables() {
   nothing_ = true;
   for (int cycle = 0; options_.cycles == 0 || cycle < options_.cycles; ++cycle) {
     for (const Collective collective : options_.collectives) PERF_TRY(run_collective(collective));
+    PERF_TRY(save_rules());
   }
   return rondo_barrier(team_.control, nullptr);  // no thread leaves while another still has work
 }
@@ -369,7 +389,7 @@ int run_session(const SessionInput& input) {
       status == RONDO_OK ? kAllRight : report_failure(input.thread * options.gpu.per_thread, status);
   session.end(status != RONDO_OK);
   if (code != kAllRight) return code;
-  if (session.nothing_to_run()) return kBadOptions;
+  if (session.nothing_to_run() || session.unwritten()) return kBadOptions;
   return session.wrong() ? kWrongValues : kAllRight;
 }
 

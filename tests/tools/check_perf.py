@@ -280,6 +280,74 @@ class Explanations(unittest.TestCase):
         self.assertIn("leave --varying out", self.explain("all_gather", "-t", "2", "--varying", code=2))
 
 
+class SavedRules(unittest.TestCase):
+    sizes = ["--ranks", "3", "-b", "8", "-e", "4M", "-f", "8"]
+    collectives = "all_reduce,all_gather,barrier,send_recv"
+
+    def save(self, to, *arguments, env=None, code=0):
+        result = perf(*(arguments or (self.collectives, *self.sizes)), "--rules", to, env=env)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def rules(self, text):
+        return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+    def test_what_is_saved_is_loaded_and_gives_the_same_choices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rules.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("old")
+            self.assertEqual(self.rules(self.save(path)), [])
+            self.assertEqual(os.listdir(folder), ["rules.txt"])
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertRegex(text, r"^# Chosen by Rondo \d+\.\d+\.\d+ for 3 ranks \(shm\), \d{4}-\d\d-\d\d \d\d:")
+            saved = self.rules(text)
+            self.assertEqual([rule.partition("=")[0] for rule in saved], ["all_reduce", "all_gather", "barrier"])
+            self.assertRegex(saved[0], r"^all_reduce=(\w+@(shm_pull|connections):\d+K?,)+\w+@connections:2M$")
+            self.assertRegex(saved[2], r"^barrier=\w+@shm_pull$")
+            loaded = {"RONDO_ALGORITHM": "@" + path}
+            # Printed with all else that it prints, which is comments.
+            printed = self.save("-", env=loaded)
+            self.assertEqual(self.rules(printed), saved)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(printed)
+            self.assertEqual(self.rules(self.save("-", env=loaded)), saved)
+
+            explained = [perf("all_reduce,all_gather", *self.sizes, "--explain", env=env).stdout
+                         for env in ({}, loaded)]
+            chosen, requested = (re.findall(r"(?m)^uses (\S+), (.*?)(?:, in chunks.*)?$", text) for text in explained)
+            self.assertEqual([choice for choice, _ in chosen], [choice for choice, _ in requested])
+            self.assertEqual({why for _, why in requested}, {"which was requested"})
+
+    def test_every_size_has_its_own_choice(self):
+        rules = "all_reduce=one_shot@connections:64,auto:512,@shm_pull:8K,ring@connections"
+        text = self.save("-", "all_reduce", "-t", "3", "-b", "8", "-e", "16K", "-f", "2",
+                         env={"RONDO_ALGORITHM": rules})
+        self.assertRegex(self.rules(text)[0],
+                         r"^all_reduce=one_shot@connections:64,(\w+@shm_pull:\d+K?,)+ring@connections:16K$")
+
+    def test_a_file_that_cannot_be_read_or_written(self):
+        self.assertIn("cannot write /nowhere/x: No such file or directory", self.save("/nowhere/x", code=2))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rules.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("# rules\nall_reduce=two_shot:64K,rign\n")
+            for name, said in ((path, f"{path}:2: all_reduce has no algorithm 'rign'; "),
+                               ("x", "x: cannot be read: No such file or directory")):
+                result = perf("all_reduce", "-t", "2", env={"RONDO_ALGORITHM": "@" + name})
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(said, result.stderr)
+
+    def test_what_it_does_not_save(self):
+        for arguments in (["--explain"], ["--algorithm", "ring"]):
+            self.assertIn("leave --explain and --algorithm out",
+                          self.save("-", "all_reduce", "-t", "2", *arguments, code=2))
+        for arguments in (["--ranks", "2,3"], ["-d", "int8,float"], ["-o", "sum,max"], ["-r", "all"]):
+            self.assertIn("give one number of --ranks, -d, -o and -r", self.save("-", "all_reduce", *arguments, code=2))
+        self.assertIn("leave --varying out", self.save("-", "all_gather", "-t", "2", "--varying", code=2))
+
+
 class Spelling(Perf):
     def test_algorithms_by_other_spellings_of_collectives(self):
         rows = self.right("bcast,AllReduce", "-t", "2", "-b", "64K", "-e", "64K",
