@@ -76,10 +76,10 @@ class Cell:
         return f"{self.collective}, {self.ranks} ranks, {self.bytes} B"
 
 
-def explained(collective, ranks, text):
+def explained(collective, ranks, length, text):
     """The Cell of one call, as rondo-perf --explain describes it."""
-    chosen, length = CHOSEN.search(text), re.search(r" ranks, (\d+) bytes", text)
-    if not chosen or not length:
+    chosen = CHOSEN.search(text)
+    if not chosen:
         raise Missing(f"--explain says nothing of a choice: {text[:300]}")
     predicted = {}
     parts = EXECUTOR.split(text)[1:]
@@ -87,7 +87,7 @@ def explained(collective, ranks, text):
         for name, time_us, remark in PREDICTED.findall(rows):
             if "not chosen" not in remark:
                 predicted[f"{name}@{executor}"] = float(time_us)
-    return Cell(collective, ranks, int(length[1]), chosen[1], predicted)
+    return Cell(collective, ranks, length, chosen[1], predicted)
 
 
 class Perf:
@@ -102,24 +102,24 @@ class Perf:
         return processes.run(command, variables, TURN_SECONDS)
 
     def cells(self, collective, ranks):
-        asked = self.arguments
-        outcome = self.run(collective, ranks, "-b", str(asked.first), "-e", str(asked.last), "--explain")
+        sizes = jobs.sizes_of(jobs.Sweep(self.arguments.transport, collective, ranks), self.arguments)
+        outcome = self.run(collective, ranks, "-b", str(sizes[0]), "-e", str(sizes[-1]), "--explain")
         if outcome.fault:
             raise Missing(outcome.fault)
         calls = re.split(rf"(?m)^(?={collective}\(count=)", outcome.printed)[1:]
-        return [explained(collective, ranks, text) for text in calls]
+        return [explained(collective, ranks, *call) for call in zip(sizes, calls, strict=True)]
 
     def turn(self, cells, algorithm):
-        """The algorithm's times in us by size."""
-        path, found = os.path.join(self.folder, "rows.json"), {}
+        """The algorithm's times in us."""
+        path, times_us = os.path.join(self.folder, "rows.json"), []
         for part, iterations, warmup in parts_of(cells):
             outcome = self.run(part[0].collective, part[0].ranks, "-b", str(part[0].bytes), "-e", str(part[-1].bytes),
                                "-n", str(iterations), "-w", str(warmup), "-c", "0", "--json", path, algorithm=algorithm)
             if outcome.fault:
                 raise Missing(outcome.fault)
             with open(path, encoding="utf-8") as file:
-                found.update({row["bytes"]: row["out_of_place_us"] for row in json.load(file)})
-        return found
+                times_us += [row["out_of_place_us"] for row in json.load(file)]
+        return zip(cells, times_us, strict=True)
 
 
 def parts_of(cells):
@@ -137,9 +137,7 @@ def measure(perf, cells, rounds, probe, end):
     names = ["", *sorted({name for cell in cells for name in cell.predicted_us})]
 
     def take(name):
-        able = [cell for cell in cells if name == "" or name in cell.predicted_us]
-        times_us = perf.turn(able, name)
-        return [(cell, times_us[cell.bytes]) for cell in able]
+        return perf.turn([cell for cell in cells if name == "" or name in cell.predicted_us], name)
 
     for done in range(rounds):
         random.shuffle(names)
@@ -193,6 +191,7 @@ def parse(words):
     parser.add_argument("--error", type=number_above(0), default=0.3, help="of predictions, at most")
     parser.add_argument("--worst", type=whole_from(0), default=10, help="poor choices to list")
     parser.add_argument("--json", type=writable, help="file for all times")
+    parser.set_defaults(type="float")
     return parser.parse_args(words)
 
 

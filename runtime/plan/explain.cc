@@ -36,7 +36,7 @@ std::string row(const Candidate& candidate, bool reduces) {
     notes += fmt::format("{}last resort: connects with every host", notes.empty() ? "" : "; ");
   if (!obstacle.empty()) notes += fmt::format("{}not chosen: {}", notes.empty() ? "" : "; ", obstacle);
   const std::string time = std::isfinite(us) ? fmt::format("{:.2f}", us) : "-";
-  std::string line = fmt::format("  {:<20} {:>12} us   {}", candidate.algorithm->name, time, notes);
+  std::string line = fmt::format("  {:<22} {:>12} us   {}", candidate.algorithm->name, time, notes);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
