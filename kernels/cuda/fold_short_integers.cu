@@ -4,7 +4,7 @@
 namespace rondo::device {
 namespace {
 
-/// On booleans every operation is one of three.
+/// On booleans every operation is one of three; a sum is `or`.
 RONDO_DEVICE bool fold_booleans(const FoldTask& task, LaneIndex lane) {
   if (task.nsources == 1) return fold_one<Bool8>(task, lane);
   switch (task.op) {
@@ -14,7 +14,7 @@ RONDO_DEVICE bool fold_booleans(const FoldTask& task, LaneIndex lane) {
     case Reduction::LogicalAnd: return fold_with<Bool8, Reduction::LogicalAnd>(task, lane);
     case Reduction::BitXor:
     case Reduction::LogicalXor: return fold_with<Bool8, Reduction::LogicalXor>(task, lane);
-    default: return fold_with<Bool8, Reduction::LogicalOr>(task, lane);
+    default: return fold_with<Bool8, Reduction::Sum>(task, lane);
   }
 }
 
