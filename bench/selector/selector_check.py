@@ -172,8 +172,11 @@ def report(cells, worst):
 
 
 def saved(cells):
-    return [{"collective": cell.collective, "ranks": cell.ranks, "bytes": cell.bytes, "chosen": cell.chosen,
+    about = {"processor": machine.processor(), "cpus": machine.cores(), "kernel": machine.kernel(),
+             "date": machine.date(), "command": machine.command(["selector_check.py", *sys.argv[1:]])}
+    rows = [{"collective": cell.collective, "ranks": cell.ranks, "bytes": cell.bytes, "chosen": cell.chosen,
              "predicted_us": cell.predicted_us, "times_us": cell.times_us} for cell in cells]
+    return {"about": about, "cells": rows}
 
 
 def parse(words):

@@ -182,17 +182,15 @@ Status Communicator::make_executors(const CommTopology& topology) {
   return {};
 }
 
-/// If ranks outnumber CPUs, a round costs one turn of every rank.
 PullTerms Communicator::pull_terms() const {
-  const LinkCost& pull = cost_of(CostKind::Pull);
+  const LinkCost& pull = cost_of(oversubscribed_ ? CostKind::SharedCpuPull : CostKind::Pull);
   PullTerms terms{.max_bytes = bytes_of(Threshold::PulledVector),
                   .max_parted_bytes = bytes_of(Threshold::PulledVector),
-                  .round_us = pull.latency_us,
+                  .round_us = pull.latency_us * (oversubscribed_ ? size() : 1),
                   .us_per_byte = pull.us_per_byte};
   if (oversubscribed_) {
     terms.max_bytes = bytes_of(Threshold::SharedCpuPull);
     terms.max_parted_bytes = bytes_of(Threshold::SharedCpuPartsPull);
-    terms.round_us = cost_of(CostKind::Turn).latency_us * size();
   }
   if (options_.pull_bytes >= 0)
     terms.max_bytes = terms.max_parted_bytes = static_cast<size_t>(options_.pull_bytes);

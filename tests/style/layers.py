@@ -50,6 +50,7 @@ LAYERS = [
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
+    ("bench/selector", None, ("base", "algorithms", "call", "plan")),  # what costs explain measured times
     ("bench/scale", None, ("schedule", "algorithms", "plan")),  # plans for more ranks than can be run
     ("bench", None, ("base", "gpu", "kernels", "rondo")),  # its own memory, streams and checks on GPUs
     ("tools", None, ("base", "rondo")),  # parsing of options

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/selector as a program: on Rondo, and on a stand-in for rondo-perf whose choices and times are known.
 
-usage: check_selector.py SOURCE_ROOT RONDO_PERF
+usage: check_selector.py SOURCE_ROOT RONDO_PERF FIT_COSTS
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
-ROOT, PERF = sys.argv.pop(1), os.path.abspath(sys.argv.pop(1))
+ROOT, PERF, FIT = sys.argv.pop(1), os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
 PROGRAM = os.path.join(ROOT, "bench/selector/selector_check.py")
 
 # Predicts 2 us and chooses slow, which takes FACTOR times as long as fast.
@@ -40,6 +41,10 @@ with open(option("--json"), "w") as file:
 def check(perf, *words):
     return subprocess.run([sys.executable, PROGRAM, "--perf", perf, "--collectives", "all_reduce", "--ranks", "2",
                            *words], capture_output=True, text=True, timeout=100, check=False)
+
+
+def fit(*words):
+    return subprocess.run([FIT, *words], capture_output=True, text=True, timeout=100, check=False)
 
 
 class Selector(unittest.TestCase):
@@ -82,13 +87,54 @@ class Selector(unittest.TestCase):
             self.skipTest("this machine is too busy")
         self.assertIn(ended.returncode, (0, 1), ended.stdout + ended.stderr)
         with open(path, encoding="utf-8") as file:
-            cells = json.load(file)
+            cells = json.load(file)["cells"]
         self.assertEqual([cell["bytes"] for cell in cells], [8, 1024, 131072])
         for cell in cells:
             self.assertIn(cell["chosen"], cell["predicted_us"])
             self.assertEqual(set(cell["times_us"]), {"", *cell["predicted_us"]}, cell)
         self.assertIn("one_shot@shm_pull", cells[0]["predicted_us"])
         self.assertNotIn("one_shot@shm_pull", cells[-1]["predicted_us"])
+
+    def test_costs_are_fitted_to_times(self):
+        path = os.path.join(self.folder, "cells.json")
+        ended = check(PERF, "--last", "1M", "--factor", "16", "--rounds", "1", "--minutes", "1", "--json", path)
+        if ended.returncode == 2:
+            self.skipTest("this machine is too busy")
+        with open(path, encoding="utf-8") as file:
+            contents = json.load(file)
+        for cell in contents["cells"]:
+            cell["times_us"] = {name: [2 * us] for name, us in cell["predicted_us"].items()}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(contents, file)
+        ended = fit(path)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        table, fitted = re.findall(r"(?m)^\w+: predictions are off by (\d+)% in the median", ended.stdout)
+        self.assertEqual(table, "50")
+        self.assertLessEqual(int(fitted), 5, ended.stdout)
+        self.assertRegex(ended.stdout, r"(?m)^pull: latency_us +\d")
+
+    def test_what_is_no_file_of_cells_is_refused(self):
+        path = os.path.join(self.folder, "cells.json")
+        good = {"collective": "all_reduce", "ranks": 2, "bytes": 8, "times_us": {"ring@connections": [1.0]}}
+
+        def refusal(contents):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(contents)
+            ended = fit(path)
+            self.assertEqual(ended.returncode, 1, contents)
+            return ended.stderr
+
+        for contents, words in (("", "parse error"), ("{}", "about"), ("[1]", "array"),
+                                ('{"about": {"cpus": 0}, "cells": []}', "0 CPUs"),
+                                ('{"about": {"cpus": 2}, "cells": []}', "has no cells")):
+            self.assertIn(words, refusal(contents))
+        for bad, words in (({"collective": "reduce_all"}, "reduce_all"), ({"ranks": 0}, "ranks"),
+                           ({"bytes": "x"}, "must be number"), ({"times_us": {"rong@connections": [1]}}, "rong"),
+                           ({"times_us": {"ring@connections": []}}, "no times"),
+                           ({"times_us": {"ring@connections": [0]}}, "not above 0")):
+            self.assertIn(words, refusal(json.dumps({"about": {"cpus": 2}, "cells": [{**good, **bad}]})))
+        self.assertIn("cannot be read", fit("/nowhere.json").stderr)
+        self.assertEqual(fit().returncode, 2)
 
     def test_wrong_options_are_refused(self):
         for words in (["--factor", "1"], ["--rounds", "0"], ["--collectives", "barrier"], ["--ranks", "1"],

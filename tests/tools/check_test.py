@@ -218,7 +218,8 @@ class Rooms(unittest.TestCase):
         self.assertLessEqual({"topology-hwloc_xml", "topology-nccl_xml", "topology-nvidia_smi"},
                              set(self.names_in("topology/formats")))
         self.assertEqual(self.names_in("runtime/net"), ["start"])
-        self.assertEqual(self.names_in("runtime/plan/"), ["runtime-plan_cache", "runtime-selection", "start"])
+        self.assertEqual(self.names_in("runtime/plan/"),
+                         ["runtime-plan_cache", "runtime-rules", "runtime-selection", "start"])
         self.assertEqual(self.names_in("tools"),
                          self.names_in("tools/common", "tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
 

@@ -347,7 +347,7 @@ class Topo(unittest.TestCase):
         self.assertRegex(text, r"(?m)^shared memory +0\.15 +0\.046 +0\.05 +0\.036  measured: .*, \d{4}-\d\d-\d\d$")
         self.assertRegex(text, r"(?m)^LL vector +65536  prediction: .*, \d{4}-\d\d-\d\d$")
         rows = [line for line in text.splitlines() if re.search(r"\d", line) and "Gbit/s):" not in line]
-        self.assertEqual(len(rows), 7 + 9)
+        self.assertEqual(len(rows), 8 + 9)
         for row in rows:
             self.assertRegex(row, "measured|prediction|estimate")
 

@@ -22,6 +22,7 @@ CHOSEN = {
     "bench/numerics": ("tools-numerics",),
     "bench/perf": ("tools-perf_parts",),
     "bench/scale": ("tools-scale",),
+    "bench/selector": ("tools-selector",),
     "kernels": ("kernels-reduce", "kernels-reference"),
     "kernels/cuda": ("kernels-device_fold", "kernels-device_compare", "device-execute"),
     "runtime/algorithms": ("schedule-association", "schedule-cost", "schedule-ordered", "schedule-pull_plan"),

@@ -24,10 +24,11 @@ struct LinkCost {
 
 /// A way that messages take.
 enum class CostKind {
-  SharedMemory,  // through a connection's slots, each rank on a CPU of its own
-  Pull,          // read from what each rank posts in memory that all see; latency_us: of a round
-  Turn,          // latency_us: until a rank that shares its CPU with others has run
-  TcpInHost,     // each rank on a CPU of its own
+  SharedMemory,   // through a connection's slots, each rank on a CPU of its own
+  Turn,           // latency_us: until a rank that shares its CPU with others has run
+  Pull,           // read from what each rank posts in memory that all see; latency_us: of a round
+  SharedCpuPull,  // the same if ranks share CPUs; latency_us: of each rank in a round
+  TcpInHost,      // each rank on a CPU of its own
   TcpBetweenHosts,
   Verbs,  // us_per_byte: of a port of 1 Gbit/s
   Plugin,
