@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "catch.h"
+#include "sanitized.h"
 
 using namespace rondo;
 
@@ -228,7 +229,7 @@ TEST_CASE("long text is read or refused fast") {
     INFO(text.substr(0, 40));
     const std::clock_t begin = std::clock();
     const auto rules = Rules::of_file(text + "\n", "r");
-    CHECK(std::clock() - begin < CLOCKS_PER_SEC);
+    if (!kSanitized) CHECK(std::clock() - begin < CLOCKS_PER_SEC);
     CHECK(rules.ok() == is_right);
     CHECK(rules.status().message().size() < 10000);
   }
