@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -189,7 +188,7 @@ FittedCosts improved(FittedCosts costs, const FittedCosts& table, const std::vec
   return costs;
 }
 
-/// The best of several beginnings: the table's costs, and multiples of them.
+/// Starts from the table's costs and from multiples of them, and keeps the best result.
 FittedCosts fitted(FittedCosts table, const std::vector<MeasuredCell>& cells, int cpus) {
   if (table.shared.us_per_cold_byte == 0) table.shared.us_per_cold_byte = table.shared.us_per_byte / 10;
   if (table.shared.cached_bytes == 0) table.shared.cached_bytes = 1 << 20;

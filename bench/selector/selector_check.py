@@ -7,7 +7,7 @@
 A choice is good if its time is within 10% of the fastest candidate's, or within the spread of the measurement, which
 is how far two series of the same choice differ. Prints a table, the worst cells, and two figures: the share of good
 choices, and the median of |predicted - measured| / measured of the choices. Exits with 1 if one of them misses
---share or --error, and with 2 if nothing could be measured.
+--share or --error, and with 2 if something, or everything, could not be measured.
 """
 import argparse
 import json
@@ -204,7 +204,7 @@ def main():
     sweeps = [(collective, ranks) for collective in arguments.collectives for ranks in arguments.ranks]
     print(f"{machine.processor()}, {machine.cores()} CPUs, {machine.date()}: "
           f"{machine.command(['selector_check.py', *sys.argv[1:]])}")
-    cells = []
+    cells, fault = [], None
     with tempfile.TemporaryDirectory() as folder:
         perf, probe = Perf(arguments, folder), states.probe_by(arguments.perf)
         try:
@@ -215,6 +215,7 @@ def main():
                 print(f"{collective}, {ranks} ranks: {len(found)} sizes, {rounds} rounds", flush=True)
                 cells += found if rounds else []
         except Missing as what:
+            fault = what
             print(what, file=sys.stderr)
     if not cells:
         print("nothing could be measured, or the machine never kept one state for a round", file=sys.stderr)
@@ -226,7 +227,7 @@ def main():
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(saved(cells), file, indent=1)
-    return int(share < arguments.share or error > arguments.error)
+    return 2 if fault else int(share < arguments.share or error > arguments.error)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,14 @@ constexpr ThresholdRow kThresholds[] = {
     {Threshold::ChannelMessage, "channel's message", size_t{4} << 10, kNvlink, "2026-11-21"},
 };
 
+template <class Row, size_t kRows, class Key>
+constexpr bool in_order(const Row (&rows)[kRows], Key Row::*key) {
+  for (size_t i = 0; i < kRows; ++i)
+    if (static_cast<size_t>(rows[i].*key) != i) return false;
+  return true;
+}
+static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &ThresholdRow::threshold));
+
 }  // namespace
 
 std::span<const CostRow> cost_rows() { return kCosts; }

@@ -60,6 +60,14 @@ class Selector(unittest.TestCase):
         os.chmod(path, 0o755)
         return path
 
+    def measured(self, path, *words):
+        ended = check(PERF, *words, "--rounds", "1", "--minutes", "1", "--json", path)
+        if "never kept one state" in ended.stderr and "ended with" not in ended.stderr:
+            self.skipTest("this machine is too busy")
+        self.assertIn(ended.returncode, (0, 1), ended.stdout + ended.stderr)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
     def test_choices_within_a_tenth_of_the_best_are_good(self):
         ended = check(self.fake(FAKE.replace("FACTOR", "1.09")), "--last", "128", "--rounds", "2")
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
@@ -82,12 +90,7 @@ class Selector(unittest.TestCase):
 
     def test_of_rondo_every_candidate_has_times(self):
         path = os.path.join(self.folder, "cells.json")
-        ended = check(PERF, "--last", "128K", "--factor", "128", "--rounds", "1", "--minutes", "1", "--json", path)
-        if "never kept one state" in ended.stderr and "ended with" not in ended.stderr:
-            self.skipTest("this machine is too busy")
-        self.assertIn(ended.returncode, (0, 1), ended.stdout + ended.stderr)
-        with open(path, encoding="utf-8") as file:
-            cells = json.load(file)["cells"]
+        cells = self.measured(path, "--last", "128K", "--factor", "128")["cells"]
         self.assertEqual([cell["bytes"] for cell in cells], [8, 1024, 131072])
         for cell in cells:
             self.assertIn(cell["chosen"], cell["predicted_us"])
@@ -97,11 +100,7 @@ class Selector(unittest.TestCase):
 
     def test_costs_are_fitted_to_times(self):
         path = os.path.join(self.folder, "cells.json")
-        ended = check(PERF, "--last", "1M", "--factor", "16", "--rounds", "1", "--minutes", "1", "--json", path)
-        if ended.returncode == 2:
-            self.skipTest("this machine is too busy")
-        with open(path, encoding="utf-8") as file:
-            contents = json.load(file)
+        contents = self.measured(path, "--last", "1M", "--factor", "16")
         for cell in contents["cells"]:
             cell["times_us"] = {name: [2 * us] for name, us in cell["predicted_us"].items()}
         with open(path, "w", encoding="utf-8") as file:
