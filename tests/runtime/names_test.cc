@@ -72,8 +72,8 @@ TEST_CASE("a deadline, an abort and a death have the name and the call's number"
       check_fails(sum(aborted.get(), 1), RONDO_ABORTED, {"communicator 'aborted'", "rank 2"}, aborted.get());
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
     if (rank.rank == 2) std::_Exit(0);
-    check_fails(sum(rank.comm, 2), RONDO_REMOTE_ERROR, {"communicator 'world', call ", ": rank 2 ("},
-                rank.comm);
+    // Without its number if the death was known before the call began.
+    check_fails(sum(rank.comm, 2), RONDO_REMOTE_ERROR, {"communicator 'world'", ": rank 2 ("}, rank.comm);
   }));
 }
 
