@@ -2,11 +2,10 @@
 #include "rules.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+
+#include "base/file_contents.h"
 
 namespace rondo::perf {
 namespace {
@@ -55,14 +54,9 @@ bool write_rules(const std::string& path, const std::string& text) {
     fmt::print("{}", text);
     return std::fflush(stdout) == 0;
   }
-  const std::string partial = fmt::format("{}.{}.tmp", path, ::getpid());
-  std::FILE* file = std::fopen(partial.c_str(), "wx");
-  bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  is_written = file != nullptr && std::fclose(file) == 0 && is_written;
-  if (is_written && std::rename(partial.c_str(), path.c_str()) == 0) return true;
-  fmt::print(stderr, "rondo-perf: cannot write {}: {}\n", path, std::strerror(errno));
-  if (file != nullptr) std::remove(partial.c_str());
-  return false;
+  const Status written = replace_file(path, text);
+  if (!written.ok()) fmt::print(stderr, "rondo-perf: {}\n", written.message());
+  return written.ok();
 }
 
 }  // namespace rondo::perf

@@ -171,9 +171,10 @@ def report(cells, worst):
         print(f"{cell}: {', '.join(both)}; spread {cell.spread():.0%}")
 
 
-def saved(cells):
+def saved(cells, transport):
     about = {"processor": machine.processor(), "cpus": machine.cores(), "kernel": machine.kernel(),
-             "date": machine.date(), "command": machine.command(["selector_check.py", *sys.argv[1:]])}
+             "date": machine.date(), "transport": transport,
+             "command": machine.command(["selector_check.py", *sys.argv[1:]])}
     rows = [{"collective": cell.collective, "ranks": cell.ranks, "bytes": cell.bytes, "chosen": cell.chosen,
              "predicted_us": cell.predicted_us, "times_us": cell.times_us} for cell in cells]
     return {"about": about, "cells": rows}
@@ -226,7 +227,7 @@ def main():
     print(f"\n{share:.0%} of {len(cells)} choices are good; predictions are off by {error:.0%} in the median")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(saved(cells), file, indent=1)
+            json.dump(saved(cells, arguments.transport), file, indent=1)
     return 2 if fault else int(share < arguments.share or error > arguments.error)
 
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cost_table.h"
 
+#include <algorithm>
+
 namespace rondo {
 namespace {
 
 constexpr const char* kTwoCpus = "measured: 2, 4 and 8 ranks on 2 CPUs with 1 MiB of second-level cache each";
+constexpr const char* kTwoCpusOfEpyc = "measured: 2, 4 and 8 ranks on 2 CPUs of an AMD EPYC";
 constexpr const char* kNvlink = "prediction: the orders of magnitude of other libraries on NVLink";
 
 // A shared-memory message is copied by the ranks' own CPUs, half of it at each end. So is one over TCP: a
@@ -14,20 +17,22 @@ constexpr const char* kNvlink = "prediction: the orders of magnitude of other li
 constexpr CostRow kCosts[] = {
     {CostKind::SharedMemory,
      "shared memory",
-     {.latency_us = 0.15,
-      .us_per_byte = 4.5e-5,
-      .us_per_message = 0.05,
-      .us_per_folded_byte = 3.5e-5,
-      .one_way = 0.5},
-     kTwoCpus,
-     "2026-11-22"},
-    {CostKind::Turn, "turn", {.latency_us = 0.7, .us_per_byte = 0}, kTwoCpus, "2026-11-22"},
-    {CostKind::Pull, "pull", {.latency_us = 0.3, .us_per_byte = 8e-5}, kTwoCpus, "2026-11-22"},
+     {.latency_us = 0.05,
+      .us_per_byte = 2e-4,
+      .us_per_message = 0.65,
+      .us_per_folded_byte = 2.8e-5,
+      .one_way = 0.5,
+      .us_per_evicted_byte = 1e-4,
+      .slot_cache_bytes = 4 << 20},
+     kTwoCpusOfEpyc,
+     "2026-11-27"},
+    {CostKind::Turn, "turn", {.latency_us = 0.65, .us_per_byte = 0}, kTwoCpusOfEpyc, "2026-11-27"},
+    {CostKind::Pull, "pull", {.latency_us = 0.28, .us_per_byte = 1.1e-4}, kTwoCpusOfEpyc, "2026-11-27"},
     {CostKind::SharedCpuPull,
      "pull, shared CPUs",
-     {.latency_us = 0.7, .us_per_byte = 8e-5},
-     kTwoCpus,
-     "2026-11-22"},
+     {.latency_us = 1.5, .us_per_byte = 5.5e-5},
+     kTwoCpusOfEpyc,
+     "2026-11-27"},
     {CostKind::TcpInHost,
      "tcp in a host",
      {.latency_us = 1,
@@ -60,9 +65,10 @@ constexpr CostRow kCosts[] = {
 
 // Connections overlap the two copies of a longer vector, which pulling does not. If ranks outnumber CPUs
 // nothing overlaps, and the fewest turns win, but a vector of which each peer reads a different part does not
-// stay in the caches until all have read it.
+// stay in the caches until all have read it, and the ranks of a long scan (not of an exscan) overlap along a
+// chain.
 constexpr ThresholdRow kThresholds[] = {
-    {Threshold::PulledVector, "pulled vector", size_t{16} << 10, kTwoCpus, "2026-11-22"},
+    {Threshold::PulledVector, "pulled vector", size_t{32} << 10, kTwoCpusOfEpyc, "2026-11-27"},
     {Threshold::SharedCpuPull, "pulled vector, shared CPUs", size_t{256} << 10, kTwoCpus, "2026-11-22"},
     {Threshold::SharedCpuPartsPull, "pulled parts, shared CPUs", size_t{128} << 10, kTwoCpus, "2026-11-22"},
     {Threshold::OneStepVector, "vector in one step", size_t{64} << 10,
@@ -73,6 +79,25 @@ constexpr ThresholdRow kThresholds[] = {
     {Threshold::LL128Message, "LL128 message", size_t{32} << 10, kNvlink, "2026-11-21"},
     {Threshold::LL128Vector, "LL128 vector", size_t{4} << 20, kNvlink, "2026-11-21"},
     {Threshold::ChannelMessage, "channel's message", size_t{4} << 10, kNvlink, "2026-11-21"},
+};
+
+constexpr HostFigure kHostRows[] = {
+    {"shared_memory.latency_us", CostKind::SharedMemory, &LinkCost::latency_us, true},
+    {"shared_memory.us_per_byte", CostKind::SharedMemory, &LinkCost::us_per_byte, true},
+    {"shared_memory.us_per_message", CostKind::SharedMemory, &LinkCost::us_per_message, true},
+    {"shared_memory.us_per_folded_byte", CostKind::SharedMemory, &LinkCost::us_per_folded_byte, true},
+    {"shared_memory.us_per_evicted_byte", CostKind::SharedMemory, &LinkCost::us_per_evicted_byte, true},
+    {"shared_memory.slot_cache_bytes", CostKind::SharedMemory, &LinkCost::slot_cache_bytes, false},
+    {"turn.latency_us", CostKind::Turn, &LinkCost::latency_us, true},
+    {"pull.latency_us", CostKind::Pull, &LinkCost::latency_us, true},
+    {"pull.us_per_byte", CostKind::Pull, &LinkCost::us_per_byte, true},
+    {"shared_cpu_pull.latency_us", CostKind::SharedCpuPull, &LinkCost::latency_us, true},
+    {"shared_cpu_pull.us_per_byte", CostKind::SharedCpuPull, &LinkCost::us_per_byte, true},
+    {"tcp.latency_us", CostKind::TcpInHost, &LinkCost::latency_us, true},
+    {"tcp.us_per_byte", CostKind::TcpInHost, &LinkCost::us_per_byte, true},
+    {"tcp.us_per_message", CostKind::TcpInHost, &LinkCost::us_per_message, true},
+    {"tcp.us_per_folded_byte", CostKind::TcpInHost, &LinkCost::us_per_folded_byte, true},
+    {"tcp.us_per_cold_byte", CostKind::TcpInHost, &LinkCost::us_per_cold_byte, true},
 };
 
 template <class Row, size_t kRows, class Key>
@@ -86,7 +111,36 @@ static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &Thresho
 }  // namespace
 
 std::span<const CostRow> cost_rows() { return kCosts; }
-const LinkCost& cost_of(CostKind kind) { return kCosts[static_cast<size_t>(kind)].cost; }
+
+CostTable::CostTable() {
+  for (const CostRow& row : kCosts) (*this)[row.kind] = row.cost;
+}
+
+std::span<const HostFigure, kHostFigures> host_figures() { return kHostRows; }
+
+bool is_cost(double value) {
+  constexpr double kMaxCost = 1e15;
+  return value >= 0 && value <= kMaxCost;
+}
+
+HostCosts host_costs(const CostTable& table) {
+  HostCosts costs;
+  for (size_t i = 0; i < kHostFigures; ++i) costs[i] = kHostRows[i].of(table);
+  return costs;
+}
+
+CostTable cost_table(const HostCosts& costs) {
+  CostTable table;
+  for (size_t i = 0; i < kHostFigures; ++i) kHostRows[i].of(table) = costs[i];
+  return table;
+}
+
+HostCosts slower_of(const HostCosts& one, const HostCosts& other) {
+  HostCosts slower;
+  for (size_t i = 0; i < kHostFigures; ++i)
+    slower[i] = kHostRows[i].more_is_slower ? std::max(one[i], other[i]) : std::min(one[i], other[i]);
+  return slower;
+}
 
 std::span<const ThresholdRow> threshold_rows() { return kThresholds; }
 size_t bytes_of(Threshold threshold) { return kThresholds[static_cast<size_t>(threshold)].bytes; }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <random>
 
 #include "base/fd.h"
 
@@ -25,6 +27,16 @@ int read_all(const Fd& file, size_t max_bytes, std::string& text) {
   return 0;
 }
 
+/// 0, or the error number.
+int write_all(const Fd& file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file.get(), text.data(), text.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) text.remove_prefix(static_cast<size_t>(count));
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string file_contents(const std::string& path, size_t max_bytes) {
@@ -34,6 +46,19 @@ std::string file_contents(const std::string& path, size_t max_bytes) {
   if (error_number != 0) text.clear();
   errno = error_number;
   return text;
+}
+
+Status replace_file(const std::string& path, std::string_view text) {
+  const std::string draft = fmt::format("{}.{:08x}", path, std::random_device()());
+  constexpr mode_t kReadable = 0666;  // as umask allows
+  const Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadable));
+  if (!file.valid()) return system_error("cannot write " + path, errno);
+  int error_number = write_all(file, text);
+  if (error_number == 0 && (::fsync(file.get()) != 0 || ::rename(draft.c_str(), path.c_str()) != 0))
+    error_number = errno;
+  if (error_number == 0) return {};
+  ::unlink(draft.c_str());
+  return system_error("cannot write " + path, error_number);
 }
 
 }  // namespace rondo

@@ -115,6 +115,12 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+uint64_t hash_text(std::string_view text) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names,
                          std::string_view prefix) {
   const std::string plain = plain_name(word);

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/saved_costs.h"
 #include "base/settings.h"
+#include "base/words.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 #include "topology/memory_nodes.h"
@@ -45,12 +47,6 @@ void in_child() {
   in_parent();
 }
 
-uint64_t hash_text(const std::string& text) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
 /// Processes that see the same kernel and the same network namespace are on one host: they can reach one
 /// another's abstract Unix sockets.
 uint64_t identify_host(const std::string& host_name) {
@@ -67,10 +63,12 @@ Result<std::shared_ptr<Context>> Context::get() {
   std::unique_lock lock(context_mutex());
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
-  // Forks wait for the lock, and what opens devices is foreign code that may have locks of its own for them.
+  // Forks wait for the lock, files may be far away, and what opens devices is foreign code that may have
+  // locks of its own for forks.
   lock.unlock();
   RONDO_TRY_ASSIGN(const Fabrics fabrics,
                    setting(Setting::Transport) ? Result<Fabrics>(Fabrics()) : usable_fabrics());
+  const auto costs = saved_costs();
   lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
@@ -78,6 +76,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   static_cast<void>(registered);
   std::shared_ptr<Context> made(new Context);
   made->fabrics_ = fabrics;
+  if (costs) made->costs_ = std::make_shared<const HostCosts>(*costs);
   RONDO_TRY(made->listen());
   the_context() = made;
   poller_at_fork = made->event_loop_.get();
@@ -117,6 +116,7 @@ PeerInfo Context::self() const {
   member.tcp_port = tcp_port_;
   for (const Interface& one : interfaces_) member.addresses.push_back(one.ip);
   member.host_name = host_name_;
+  member.costs = costs_;
   if (const auto cpus = bound_cpus(); cpus.ok()) {
     member.allowed_cpus = static_cast<int32_t>(cpus.value().size());
     member.first_cpu = cpus.value().front();

@@ -38,6 +38,7 @@ class Context {
   std::string host_name_;
   std::vector<Interface> interfaces_;
   Fabrics fabrics_;  // as usable_fabrics() says
+  std::shared_ptr<const HostCosts> costs_;
   Fd tcp_listener_;
   Fd unix_listener_;
   std::unique_ptr<EventLoop> event_loop_;

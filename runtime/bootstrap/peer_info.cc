@@ -38,7 +38,9 @@ void PeerInfo::write(ByteWriter& writer) const {
       .put(allowed_cpus)
       .put(first_cpu)
       .put(cache)
-      .put(memory_node);
+      .put(memory_node)
+      .put(static_cast<uint8_t>(costs != nullptr));
+  if (costs) writer.put(*costs);
   device.write(writer);
   writer.put(static_cast<uint32_t>(addresses.size()));
   for (const IpAddress& ip : addresses) writer.put(ip);
@@ -56,6 +58,11 @@ PeerInfo PeerInfo::read(ByteReader& reader) {
   member.first_cpu = reader.get<int32_t>();
   member.cache = reader.get<int32_t>();
   member.memory_node = reader.get<int32_t>();
+  if (reader.get<uint8_t>() != 0) {
+    const auto costs = reader.get<HostCosts>();
+    if (!std::ranges::all_of(costs, is_cost)) reader.fail();
+    member.costs = std::make_shared<const HostCosts>(costs);
+  }
   member.device = PeerGpu::read(reader);
   const auto addresses = reader.get<uint32_t>();
   for (uint32_t i = 0; i < addresses && reader.ok(); ++i) member.addresses.push_back(reader.get<IpAddress>());

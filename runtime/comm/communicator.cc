@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "base/cost_table.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
@@ -174,7 +173,7 @@ Status Communicator::make_executors(const CommTopology& topology) {
        .locality_order = topology.locality_order(),
        .max_cached_bytes = asked >= 0 ? static_cast<size_t>(asked) : topology.max_cached_bytes()}));
   if (topology.shares_memory() && size() > 1 && size() <= kMaxPulling)
-    shm_executor_ = std::make_unique<ShmExecutor>(membership_, pull_terms());
+    shm_executor_ = std::make_unique<ShmExecutor>(membership_, pull_terms(topology));
   RONDO_TRY_ASSIGN(gpu_calls_, GpuCalls::make(*this));
   if (shm_executor_) executors_.push_back(shm_executor_->row());
   executors_.push_back(connection_executor_->row());
@@ -182,18 +181,9 @@ Status Communicator::make_executors(const CommTopology& topology) {
   return {};
 }
 
-PullTerms Communicator::pull_terms() const {
-  const LinkCost& pull = cost_of(oversubscribed_ ? CostKind::SharedCpuPull : CostKind::Pull);
-  PullTerms terms{.max_bytes = bytes_of(Threshold::PulledVector),
-                  .max_parted_bytes = bytes_of(Threshold::PulledVector),
-                  .round_us = pull.latency_us * (oversubscribed_ ? size() : 1),
-                  .us_per_byte = pull.us_per_byte};
-  if (oversubscribed_) {
-    terms.max_bytes = bytes_of(Threshold::SharedCpuPull);
-    terms.max_parted_bytes = bytes_of(Threshold::SharedCpuPartsPull);
-  }
-  if (options_.pull_bytes >= 0)
-    terms.max_bytes = terms.max_parted_bytes = static_cast<size_t>(options_.pull_bytes);
+PullTerms Communicator::pull_terms(const CommTopology& topology) const {
+  PullTerms terms{.cost = pull_cost(topology.costs(), size(), topology.oversubscription())};
+  if (options_.pull_bytes >= 0) terms.requested_bytes = static_cast<size_t>(options_.pull_bytes);
   return terms;
 }
 

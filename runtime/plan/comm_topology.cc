@@ -116,6 +116,7 @@ CommTopology::CommTopology(const Session& session, const std::vector<int>& ranks
     all_.push_back(&member);
     hosts_[member.endpoint.host].push_back(&member);
   }
+  costs_ = slowest_costs(all_);
 }
 
 bool CommTopology::oversubscribed() const { return ranks_per_cpu(hosts_.at(here_)) > 1; }
@@ -126,7 +127,6 @@ size_t CommTopology::max_ranks_of_a_host() const {
   return most;
 }
 
-/// Max ranks per CPU on any host; at least 1.
 double CommTopology::oversubscription() const {
   double most = 1;
   for (const auto& [host, ranks] : hosts_) most = std::max(most, ranks_per_cpu(ranks));
@@ -141,7 +141,8 @@ uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const P
 }
 
 LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
-  const LinkLoad load{.ranks_per_cpu = oversubscription(), .ranks_of_host = max_ranks_of_a_host()};
+  const LinkLoad load{
+      .costs = costs_, .ranks_per_cpu = oversubscription(), .ranks_of_host = max_ranks_of_a_host()};
   const LinkCost within = within_host_.cost(load);
   LinkModel links{
       .nranks = static_cast<int>(all_.size()), .hosts = static_cast<int>(hosts_.size()), .cost = within};
@@ -153,8 +154,10 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
     links.levels = near.levels;
     links.order = std::move(near.order);
   }
-  const LinkCost between_hosts = between_hosts_.cost(
-      {.same_host = false, .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
+  const LinkCost between_hosts =
+      between_hosts_.cost({.costs = costs_,
+                           .same_host = false,
+                           .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
   LinkCost inside = within;  // of the groups so far
   for (int level = 0; level < links.levels.count(); ++level) {
     const bool in_host = one_host() || links.levels.size(level) <= static_cast<int>(max_ranks_of_a_host());
@@ -193,6 +196,16 @@ size_t CommTopology::max_cached_bytes() const {
   constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
   static const size_t cache_bytes = last_level_cache_bytes();
   return (cache_bytes != 0 ? cache_bytes : kUnknownCacheBytes) / hosts_.at(here_).size();
+}
+
+CostTable slowest_costs(const std::vector<const PeerInfo*>& ranks) {
+  static const HostCosts built_in = host_costs(CostTable());
+  const auto costs_of = [](const PeerInfo* rank) -> const HostCosts& {
+    return rank->costs ? *rank->costs : built_in;
+  };
+  HostCosts slowest = costs_of(ranks.front());
+  for (const PeerInfo* rank : ranks) slowest = slower_of(slowest, costs_of(rank));
+  return cost_table(slowest);
 }
 
 uint32_t turn_of_last(const std::vector<const PeerInfo*>& ranks) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "transports/transport.h"
+
 namespace rondo {
 namespace {
 
@@ -21,11 +23,20 @@ size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t uni
   return elements > line ? elements - elements % line : elements;
 }
 
-Times times_over(const LinkCost& link, size_t vector_bytes, int nranks) {
+/// The slots of all connections among `n` ranks together, as far as messages of that length fill them.
+double filled_slot_bytes(const Algorithm& algorithm, double n, double message_bytes) {
+  const bool all_pairs = algorithm.kind == CollectiveKind::AllToAll ||
+                         (algorithm.connects_all && traits(algorithm.kind).is_mutual());
+  return n * (all_pairs ? n - 1 : 2) * message_bytes * ConnectionParams().slots;
+}
+
+/// `filled_bytes`: of all slots.
+Times times_over(const LinkCost& link, size_t vector_bytes, int nranks, double filled_bytes) {
   const auto bytes = static_cast<double>(vector_bytes);
   const double cold_bytes = std::max(0.0, bytes - link.cached_bytes / nranks);
+  const double evicted = std::max(0.0, 1 - link.slot_cache_bytes / std::max(1.0, filled_bytes));
   return {.latency = link.latency_us,
-          .vector = bytes * link.us_per_byte,
+          .vector = bytes * (link.us_per_byte + evicted * link.us_per_evicted_byte),
           .message = link.us_per_message,
           .fold = bytes * link.us_per_folded_byte,
           .one_way = link.one_way,
@@ -40,13 +51,17 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
   const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
-  const auto over = [&](const LinkCost& link, const Cost& cost) {
-    return predicted_time(cost, times_over(link, vector_bytes, shape.nranks), static_cast<double>(tiles),
-                          link.ranks_per_cpu);
+  const double message_bytes = static_cast<double>(std::min(vector_bytes, tile_bytes)) /
+                               static_cast<double>(tile_bytes) * static_cast<double>(chunk_bytes);
+  const auto over = [&](const LinkCost& link, const Cost& cost, int ranks) {
+    const double filled_bytes = filled_slot_bytes(algorithm, ranks, message_bytes);
+    return predicted_time(cost, times_over(link, vector_bytes, shape.nranks, filled_bytes),
+                          static_cast<double>(tiles), link.ranks_per_cpu);
   };
-  double us = over(links.cost, algorithm.cost(shape));
+  double us = over(links.cost, algorithm.cost(shape), shape.nranks);
   for (int level = 0; level < shape.levels.count(); ++level)
-    us += over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level));
+    us += over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level),
+               shape.levels.size(level));
   return us;
 }
 

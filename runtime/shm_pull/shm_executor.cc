@@ -25,11 +25,6 @@ class ShmPlan final : public Plan {
   PullCall call_;
 };
 
-/// Whether each peer reads a different part of a rank's post, and few read all of it.
-bool is_parted(CollectiveKind kind) {
-  return kind == CollectiveKind::Scatter || kind == CollectiveKind::AllToAll;
-}
-
 }  // namespace
 
 ShmExecutor::ShmExecutor(const MembershipPtr& membership, const PullTerms& terms)
@@ -47,7 +42,7 @@ Executor ShmExecutor::row() {
           .terms = fmt::format(
               "in memory that all ranks see; vectors of at most {} bytes (RONDO_EXCHANGE_BYTES); {:.3g} us a "
               "round, {:.3g} us per byte",
-              terms_.max_bytes, terms_.round_us, terms_.us_per_byte),
+              max_bytes(CollectiveKind::AllReduce), terms_.cost.round_us, terms_.cost.us_per_byte),
           .obstacle = [this](const Call& call, const Shape& shape) { return obstacle(call, shape); },
           .predict = [this](const Algorithm& algorithm, const Call& call,
                             const Shape& shape) { return predict(algorithm, call, shape); },
@@ -57,7 +52,7 @@ Executor ShmExecutor::row() {
 }
 
 size_t ShmExecutor::max_bytes(CollectiveKind kind) const {
-  return is_parted(kind) ? terms_.max_parted_bytes : terms_.max_bytes;
+  return terms_.requested_bytes.value_or(max_pulled_bytes(kind, terms_.cost.ranks_per_cpu > 1));
 }
 
 std::string_view ShmExecutor::obstacle(const Call& call, const Shape& shape) const {
@@ -71,9 +66,7 @@ std::string_view ShmExecutor::obstacle(const Call& call, const Shape& shape) con
 Prediction ShmExecutor::predict(const Algorithm& algorithm, const Call& call, const Shape& shape) const {
   if (algorithm.rounds == 0 || !algorithm.supports(shape))
     return {.obstacle = "it is not made of one or two rounds"};
-  const auto bytes = static_cast<double>(*call.vector_bytes(shape.nranks));
-  return {.us = predicted_time(algorithm.cost(shape),
-                               {.latency = terms_.round_us, .vector = bytes * terms_.us_per_byte}, 1)};
+  return {.us = predicted_pull_us(algorithm, call, shape, terms_.cost)};
 }
 
 std::unique_ptr<Plan> ShmExecutor::prepare(const Call& call, const Algorithm& algorithm) {

@@ -50,10 +50,12 @@ LAYERS = [
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
     ("bench/kernels", None, ("base", "gpu", "kernels")),  # micro-benchmarks, below the C API
-    ("bench/selector", None, ("base", "algorithms", "call", "plan")),  # what costs explain measured times
+    ("tools/calibrate", "calibrate",
+     ("base", "schedule", "topology", "transports", "algorithms", "call", "plan", "rondo")),
+    ("bench/selector", None, ("base", "calibrate")),
     ("bench/scale", None, ("schedule", "algorithms", "plan")),  # plans for more ranks than can be run
     ("bench", None, ("base", "gpu", "kernels", "rondo")),  # its own memory, streams and checks on GPUs
-    ("tools", None, ("base", "rondo")),  # parsing of options
+    ("tools", None, ("base", "rondo", "calibrate")),  # parsing of options, and costs
     ("examples", None, ("rondo",)),
 ]
 SOURCES = (".h", ".c", ".cc", ".cu", ".cuh", ".hpp", ".cpp")

@@ -219,9 +219,10 @@ class Rooms(unittest.TestCase):
                              set(self.names_in("topology/formats")))
         self.assertEqual(self.names_in("runtime/net"), ["start"])
         self.assertEqual(self.names_in("runtime/plan/"),
-                         ["runtime-plan_cache", "runtime-rules", "runtime-selection", "start"])
+                         ["runtime-plan_cache", "runtime-rules", "runtime-saved_costs", "runtime-selection", "start"])
         self.assertEqual(self.names_in("tools"),
-                         self.names_in("tools/common", "tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
+                         self.names_in("tools/calibrate", "tools/common", "tools/nccl_path", "tools/plan", "tools/run",
+                                       "tools/topo"))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ CHOSEN = {
     "runtime/schedule": tuple("schedule-" + subject for subject in (
         "association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier")),
     "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
+    "tools/calibrate": ("tools-calibration", "tools-selector"),
     "tools/common": ("tools-plan", "tools-topo"),
     "tools/nccl_path": ("nccl-words",),
     "tools/plan": ("tools-plan", "tools-plan_pictures"),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "calibration.h"
 #include "cost_list.h"
 #include "graph_report.h"
 #include "limit_summary.h"
@@ -26,10 +27,10 @@ struct TopoOptions {
   std::string load, machine, save, host_root, graph_save, graph_load;
   std::vector<std::string> diff, limits;
   bool is_limits = false;
-  bool job = false, list = false, costs = false, paths = false, dot = false, svg = false, limit = false,
-       doctor = false, plan = false, rings = false;
+  bool job = false, list = false, costs = false, calibrate = false, paths = false, dot = false, svg = false,
+       limit = false, doctor = false, plan = false, rings = false;
   bool graph = false;
-  int hosts = 1, root = 0;
+  int hosts = 1, root = 0, seconds = 12;
   bool no_p2p = false;
 };
 
@@ -50,7 +51,12 @@ void declare(CLI::App& app, TopoOptions& options) {
           ->excludes(load, "--machine");
   app.add_flag("--list", options.list, "list the well-known machines");
   app.add_flag("--costs", options.costs,
-               "what messages are taken to cost when the algorithms of calls are chosen, and since when");
+               "what messages are taken to cost when the algorithms of calls are chosen, and where that is from");
+  app.add_flag("--calibrate", options.calibrate,
+               "measure what messages cost on this host, and keep that for later jobs");
+  app.add_option("--seconds", options.seconds, "with --calibrate: for about how long (12)")
+      ->check(CLI::Range(1, 3600))
+      ->needs(app.get_option("--calibrate"));
   app.add_option("--save", options.save, "write the machine as NCCL's topology XML; -: to standard output");
   app.add_flag("--paths", options.paths, "the best path from each GPU to each GPU and NIC");
   app.add_flag("--limit", options.limit,
@@ -93,7 +99,8 @@ void declare(CLI::App& app, TopoOptions& options) {
       ->check(CLI::Range(1, 64))
       ->excludes(job);
   app.add_flag("--no-p2p", options.no_p2p, "GPUs below one PCI switch do not reach one another there");
-  for (const char* alone : {"--list", "--costs", "--host-root", "--diff", "--limits"})
+  app.get_option("--calibrate")->excludes(app.get_option("--costs"));
+  for (const char* alone : {"--list", "--costs", "--calibrate", "--host-root", "--diff", "--limits"})
     for (const char* of_one_machine : {"--load", "--machine", "--job", "--save", "--paths", "--limit",
                                        "--graph", "--graph-save", "--graph-load", "--svg", "--dot"})
       app.get_option(alone)->excludes(app.get_option(of_one_machine));
@@ -169,6 +176,10 @@ int run(const TopoOptions& options) {
   }
   if (options.costs) {
     fmt::print("{}", cost_list());
+    return 0;
+  }
+  if (options.calibrate) {
+    calibrate_host(options.seconds);
     return 0;
   }
   const rondo_topology_config_t config = config_of(options);

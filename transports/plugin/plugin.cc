@@ -12,7 +12,7 @@ namespace {
 /// So that a connection registers 2 MiB, with four slots each way.
 constexpr size_t kPluginSlotBytes = size_t{256} * 1024;
 
-LinkCost plugin_cost(const LinkLoad& /*load*/) { return cost_of(CostKind::Plugin); }
+LinkCost plugin_cost(const LinkLoad& load) { return load.costs[CostKind::Plugin]; }
 
 Result<std::unique_ptr<Connection>> plugin_connect(std::unique_ptr<Link> link,
                                                    const ConnectionParams& params) {

@@ -22,7 +22,7 @@ constexpr size_t kNetworkSlotBytes = size_t{256} * 1024;
 
 /// Inside a host the ranks' own CPUs do all the work, which takes longer if ranks share them.
 LinkCost tcp_cost(const LinkLoad& load) {
-  LinkCost cost = cost_of(load.same_host ? CostKind::TcpInHost : CostKind::TcpBetweenHosts);
+  LinkCost cost = load.costs[load.same_host ? CostKind::TcpInHost : CostKind::TcpBetweenHosts];
   if (load.same_host) cost.ranks_per_cpu = load.ranks_per_cpu;
   return cost;
 }

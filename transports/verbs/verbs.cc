@@ -17,7 +17,7 @@ constexpr size_t kVerbsSlotBytes = size_t{256} * 1024;
 
 LinkCost verbs_cost(const LinkLoad& load) {
   constexpr double kUsualRate_Gbps = 100;
-  LinkCost cost = cost_of(CostKind::Verbs);
+  LinkCost cost = load.costs[CostKind::Verbs];
   cost.us_per_byte /= load.rate_Gbps > 0 ? load.rate_Gbps : kUsualRate_Gbps;
   return cost;
 }

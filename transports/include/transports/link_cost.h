@@ -10,6 +10,7 @@ namespace rondo {
 
 /// What the cost of a link depends on.
 struct LinkLoad {
+  CostTable costs = {};
   bool same_host = true;
   double ranks_per_cpu = 1;  // on the host where it is most; at least 1
   size_t ranks_of_host = 1;  // likewise

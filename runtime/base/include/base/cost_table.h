@@ -4,6 +4,7 @@
 // ranks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -16,10 +17,12 @@ struct LinkCost {
   double us_per_message = 0;      // CPU time of the sender or receiver
   double us_per_folded_byte = 0;  // CPU time of the rank that reduces it; 0: included in us_per_byte
   double one_way = 1;  // factor on us_per_byte and us_per_message if a rank does not send and receive at once
-  double ranks_per_cpu = 1;     // if everything except latency is work of CPUs that ranks share
-  double us_per_cold_byte = 0;  // added for a byte that is not in the caches
-  double cached_bytes = 0;      // of all ranks' vectors together; the rest is cold
-  bool runs_ahead = false;      // messages are buffered for peers that do not wait for them yet
+  double ranks_per_cpu = 1;        // if everything except latency is work of CPUs that ranks share
+  double us_per_cold_byte = 0;     // added for a byte that is not in the caches
+  double cached_bytes = 0;         // of all ranks' vectors together; the rest is cold
+  double us_per_evicted_byte = 0;  // added for a byte that leaves the caches before it is received
+  double slot_cache_bytes = 0;     // of all connections' slots together; what is beyond is evicted
+  bool runs_ahead = false;         // messages are buffered for peers that do not wait for them yet
 };
 
 /// A way that messages take.
@@ -33,6 +36,7 @@ enum class CostKind {
   Verbs,  // us_per_byte: of a port of 1 Gbit/s
   Plugin,
 };
+inline constexpr size_t kCostKinds = static_cast<size_t>(CostKind::Plugin) + 1;
 
 struct CostRow {
   CostKind kind;
@@ -41,15 +45,49 @@ struct CostRow {
   const char* source;
   const char* date;
 };
-/// In the order of CostKind.
+/// What is built in, in the order of CostKind.
 std::span<const CostRow> cost_rows();
-const LinkCost& cost_of(CostKind kind);
+
+/// What messages cost by each way: what is built in, or for ways within a host what was measured there.
+class CostTable {
+ public:
+  CostTable();
+  const LinkCost& operator[](CostKind kind) const { return costs_[static_cast<size_t>(kind)]; }
+  LinkCost& operator[](CostKind kind) { return costs_[static_cast<size_t>(kind)]; }
+
+ private:
+  std::array<LinkCost, kCostKinds> costs_;
+};
+
+/// A figure of a way within a host, which is measured there (rondo-topo --calibrate).
+struct HostFigure {
+  const char* name;
+  CostKind kind;
+  double LinkCost::*value;
+  bool more_is_slower;
+
+  double& of(CostTable& table) const { return table[kind].*value; }
+  double of(const CostTable& table) const { return table[kind].*value; }
+};
+inline constexpr size_t kHostFigures = 16;
+std::span<const HostFigure, kHostFigures> host_figures();
+
+/// Whether a figure of a HostCosts can have this value: finite, and not negative.
+bool is_cost(double value);
+
+/// Values of host_figures().
+using HostCosts = std::array<double, kHostFigures>;
+HostCosts host_costs(const CostTable& table);
+/// What is built in but for these.
+CostTable cost_table(const HostCosts& costs);
+/// Each figure of the host where it is slower.
+HostCosts slower_of(const HostCosts& one, const HostCosts& other);
 
 /// A length, in bytes, at which the choice changes.
 enum class Threshold {
   PulledVector,        // the longest vector that is pulled, each rank on a CPU of its own
   SharedCpuPull,       // the same if ranks share CPUs
-  SharedCpuPartsPull,  // the same if each peer reads a different part of it
+  SharedCpuPartsPull,  // the same if each peer reads a different part of it, and of a scan
   OneStepVector,  // of GPUs in several processes: an all_reduce that is this long or longer takes two steps
   LLMessage,      // the longest message, and vector, by each of the line protocols
   LLVector,

@@ -66,6 +66,9 @@ namespace rondo {
   X(TopoFile, "RONDO_TOPO_FILE", "a description of this host, read instead of detecting it")               \
   X(NcclTopoFile, "NCCL_TOPO_FILE", "the same if RONDO_TOPO_FILE is not set")                              \
   X(NcclTopoDumpFile, "NCCL_TOPO_DUMP_FILE", "where to write this host's description once it is detected") \
+  X(Calibration, "RONDO_CALIBRATION", "a file of rondo-topo --calibrate instead of this host's; 0: none")  \
+  X(XdgCacheHome, "XDG_CACHE_HOME", "the folder in which rondo-topo --calibrate keeps its file")           \
+  X(Home, "HOME", "the folder with .cache, if XDG_CACHE_HOME is not set")                                  \
   X(SimSeed, "RONDO_SIM_SEED", "seed of the sim transport's delays")                                       \
   X(SimDelay, "RONDO_SIM_DELAY_US", "longest delay of a message on the sim transport, microseconds")       \
   X(Rank, "RANK", "this process's rank, as torchrun and rondo-run set it")                                 \

@@ -28,6 +28,9 @@ bool same_word(std::string_view a, std::string_view b);
 /// The name in lower case without '_' and '-': the same for "all_reduce", "AllReduce" and "all-reduce".
 std::string plain_name(std::string_view name);
 
+/// The same in all processes and versions (FNV-1a).
+uint64_t hash_text(std::string_view text);
+
 /// "; did you mean all_reduce?" if one of the names is close to the word, else "". A prefix common to the
 /// word and all names is passed separately; the suggestion includes it.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names,

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/byte_codec.h"
+#include "base/cost_table.h"
 #include "net/socket.h"
 #include "transports/transport.h"
 
@@ -37,6 +39,7 @@ struct PeerInfo {
   int32_t first_cpu = 0;     // of those
   int32_t cache = -1;        // the last-level cache that all of those share; -1: there is none
   int32_t memory_node = -1;  // the one that is local to those; -1: there are several, or it is unknown
+  std::shared_ptr<const HostCosts> costs;  // as measured on its host; null: they were not
   PeerGpu device;
   std::vector<IpAddress> addresses;
   std::string host_name;

@@ -147,7 +147,7 @@ class Communicator {
  private:
   Communicator(MembershipPtr membership, Options options, const ConnectionParams& params);
   Status make_executors(const CommTopology& topology);
-  PullTerms pull_terms() const;
+  PullTerms pull_terms(const CommTopology& topology) const;
   /// Whether connections have what the algorithm needs.
   Status check_needs(const Candidate& chosen, const Call& call) const;
   Result<Plan*> make_plan(const Call& call);

@@ -29,10 +29,15 @@ class CommTopology {
   LinkModel links(const std::optional<Levels>& requested) const;
   /// Fills in the parameters that were not requested, and this rank's turn.
   ConnectionParams settle(ConnectionParams asked) const;
+  /// The most ranks per CPU on any host; at least 1.
+  double oversubscription() const;
   /// Whether all ranks share memory.
   bool shares_memory() const;
   /// An order in which close ranks are adjacent; empty: the order makes no difference.
   std::vector<int> locality_order() const;
+
+  /// See slowest_costs().
+  const CostTable& costs() const { return costs_; }
 
   /// On this host: whether its ranks outnumber the CPUs that they may use; the longest vector whose results
   /// stay in the caches.
@@ -44,15 +49,19 @@ class CommTopology {
   bool one_host() const { return hosts_.size() == 1; }
   const Transport& farthest() const { return one_host() ? within_host_ : between_hosts_; }
   size_t max_ranks_of_a_host() const;
-  double oversubscription() const;
 
   const Transport& within_host_;
   const Transport& between_hosts_;
   uint64_t here_;  // this rank's host
   uint32_t turn_ = 0;
   Members all_;
+  CostTable costs_;
   std::map<uint64_t, Members> hosts_;
 };
+
+/// What messages between these cost, where hosts have measured it: of each figure that of the slowest host.
+/// What is built in counts for hosts that have not.
+CostTable slowest_costs(const std::vector<const PeerInfo*>& ranks);
 
 // Which ranks are close to one another: the same list gives the same result at all ranks.
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "bootstrap/membership.h"
 #include "plan/executor.h"
+#include "plan/pull_costs.h"
 #include "schedule/pull_plan.h"
 
 namespace rondo {
@@ -16,10 +18,8 @@ class ShmPull;
 
 /// The calls that the executor takes, and their cost.
 struct PullTerms {
-  size_t max_bytes = 0;         // the longest vector
-  size_t max_parted_bytes = 0;  // the same if each peer reads a different part
-  double round_us = 0;
-  double us_per_byte = 0;  // per byte that a rank reads
+  std::optional<size_t> requested_bytes;  // the longest vector, instead of max_pulled_bytes()
+  PullCost cost;
 };
 
 class ShmExecutor {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The costs of messages within a host (base/cost_table.h) that explain measured times of calls best, by the
+// formulas with which the library predicts them. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.h"
+#include "base/cost_table.h"
+#include "call/call.h"
+#include "transports/transport.h"
+
+namespace rondo::calibrate {
+
+struct MeasuredCandidate {
+  const Algorithm* algorithm = nullptr;
+  bool is_pulled = false;  // in memory that all ranks see, and not over connections
+  double us = 0;
+};
+
+/// The times of one call by everything that could carry it out.
+struct MeasuredCell {
+  Call call;
+  int nranks = 0;
+  double ranks_per_cpu = 1;
+  const Transport* transport = nullptr;
+  std::vector<MeasuredCandidate> candidates;  // not empty; in the table's order
+};
+
+/// What would come of some costs.
+struct FitQuality {
+  double median_error = 0;  // |predicted - measured| / measured of the choices
+  double good_share = 0;    // of the choices: within 10% of the fastest candidate
+  double mean_ratio = 1;    // of the choices' times to the fastest: geometric mean
+  double worst_ratio = 1;
+};
+FitQuality quality(const CostTable& costs, const std::vector<MeasuredCell>& cells);
+
+/// Figures that the times say nothing about stay as they are.
+CostTable fitted(const CostTable& begin, const std::vector<MeasuredCell>& cells);
+
+/// The quality of built-in and of fitted costs, and their figures, for human readers.
+std::string comparison(const CostTable& fitted, const std::vector<MeasuredCell>& cells);
+
+/// Of at least one value.
+double median(std::vector<double> values);
+
+}  // namespace rondo::calibrate
