@@ -50,8 +50,9 @@ void declare(CLI::App& app, TopoOptions& options) {
              "the hosts of all ranks that a launcher (rondo-run, torchrun, mpirun) starts; the first prints")
           ->excludes(load, "--machine");
   app.add_flag("--list", options.list, "list the well-known machines");
-  app.add_flag("--costs", options.costs,
-               "what messages are taken to cost when the algorithms of calls are chosen, and where that is from");
+  app.add_flag(
+      "--costs", options.costs,
+      "what messages are taken to cost when the algorithms of calls are chosen, and where that is from");
   app.add_flag("--calibrate", options.calibrate,
                "measure what messages cost on this host, and keep that for later jobs");
   app.add_option("--seconds", options.seconds, "with --calibrate: for about how long (12)")
