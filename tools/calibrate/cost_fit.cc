@@ -103,7 +103,8 @@ FitQuality quality(const CostTable& costs, const std::vector<MeasuredCell>& cell
   return quality;
 }
 
-/// Starts from multiples of these costs, and keeps the best result.
+/// Begins with multiples of these costs, and keeps the best result: what improved() finds depends on the
+/// beginning.
 CostTable fitted(const CostTable& begin, const std::vector<MeasuredCell>& cells) {
   std::vector<CostTable> found;
   for (const double multiple : {0.5, 1.0, 2.0, 4.0}) {
@@ -121,8 +122,7 @@ std::string comparison(const CostTable& fitted, const std::vector<MeasuredCell>&
     const FitQuality of = quality(*costs, cells);
     text += fmt::format(
         "by {} costs predictions are off by {:.0f}% in the median; {:.0f}% of {} choices are within 10% of "
-        "the "
-        "fastest; the geometric mean takes {:.3f} times as long, the worst {:.2f}\n",
+        "the fastest; the geometric mean takes {:.3f} times as long, the worst {:.2f}\n",
         name, 100 * of.median_error, 100 * of.good_share, cells.size(), of.mean_ratio, of.worst_ratio);
   }
   text += fmt::format("\n{:<34} {:>10} {:>10}\n", "", "built-in", "measured");
