@@ -81,7 +81,13 @@ CostTable improved(CostTable costs, const CostTable& begin, const std::vector<Me
   return costs;
 }
 
-}  // namespace
+/// What would come of some costs.
+struct FitQuality {
+  double median_error = 0;  // |predicted - measured| / measured of the choices
+  double good_share = 0;    // of the choices: within 10% of the fastest candidate
+  double mean_ratio = 1;    // of the choices' times to the fastest: geometric mean
+  double worst_ratio = 1;
+};
 
 FitQuality quality(const CostTable& costs, const std::vector<MeasuredCell>& cells) {
   constexpr double kGood = 1.1;
@@ -102,6 +108,8 @@ FitQuality quality(const CostTable& costs, const std::vector<MeasuredCell>& cell
   quality.mean_ratio = std::exp(lost / count);
   return quality;
 }
+
+}  // namespace
 
 /// Begins with multiples of these costs, and keeps the best result: what improved() finds depends on the
 /// beginning.

@@ -66,6 +66,11 @@ rondo_status_t make_call(CollectiveKind kind, const float* in, float* out, size_
   }
 }
 
+struct RankFailure {
+  rondo_status_t status = RONDO_OK;
+  std::string text;  // empty: there is none
+};
+
 /// Takes part in one round of a series as one rank.
 class RankOfSeries {
  public:
@@ -91,32 +96,32 @@ class RankOfSeries {
     // Memory is slow when it is first used, that of slots too.
     repeat(series_.lengths.back(), series_.is_pulled ? 1 : kSlots, in.data(), out.data());
     for (const TimedSeries::Length& length : series_.lengths)
-      if (failure_.empty()) times_us.push_back(time_us(length, in.data(), out.data()));
+      if (failure_.text.empty()) times_us.push_back(time_us(length, in.data(), out.data()));
     return times_us;
   }
-  const std::string& failure() const { return failure_; }
+  const RankFailure& failure() const { return failure_; }
 
  private:
   void repeat(const TimedSeries::Length& length, int times, const float* in, float* out) {
-    for (int i = 0; i < times && failure_.empty(); ++i)
+    for (int i = 0; i < times && failure_.text.empty(); ++i)
       check(make_call(series_.algorithm->kind, in, out, length.count, comm_));
   }
 
   double time_us(const TimedSeries::Length& length, const float* in, float* out) {
     repeat(length, length.calls / 4 + 1, in, out);
-    if (failure_.empty()) check(rondo_barrier(comm_, nullptr));
+    if (failure_.text.empty()) check(rondo_barrier(comm_, nullptr));
     const auto begin = Clock::now();
     repeat(length, length.calls, in, out);
     return std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / length.calls;
   }
 
   void check(rondo_status_t status) {
-    if (status != RONDO_OK && failure_.empty()) failure_ = rondo_last_error(nullptr);
+    if (status != RONDO_OK && failure_.text.empty()) failure_ = {status, rondo_last_error(nullptr)};
   }
 
   const TimedSeries& series_;
   rondo_comm_t comm_ = nullptr;
-  std::string failure_;
+  RankFailure failure_;
 };
 
 /// The ranks of one transport, all of this process.
@@ -142,7 +147,7 @@ class LocalRanks {
   /// The time of each length by the rank that took longest.
   std::vector<double> run(const TimedSeries& series) {
     std::vector<std::vector<double>> times_us(comms_.size());
-    std::vector<std::string> failures(comms_.size());
+    std::vector<RankFailure> failures(comms_.size());
     std::vector<std::thread> threads;
     for (size_t rank = 0; rank < comms_.size(); ++rank)
       threads.emplace_back([&, rank] {
@@ -152,12 +157,10 @@ class LocalRanks {
       });
     for (std::thread& thread : threads) thread.join();
     // A rank that failed by itself says more than those that waited for it.
-    const auto is_wait = [](const std::string& failure) {
-      return failure.find("did not complete") != failure.npos;
-    };
-    std::ranges::stable_sort(failures, {}, is_wait);
-    for (const std::string& failure : failures)
-      if (failure_.empty()) failure_ = failure;
+    std::ranges::stable_sort(failures, {},
+                             [](const RankFailure& failure) { return failure.status == RONDO_TIMEOUT; });
+    for (const RankFailure& failure : failures)
+      if (failure_.empty()) failure_ = failure.text;
     std::vector<double> longest(series.lengths.size());
     for (const auto& of_rank : times_us)
       for (size_t i = 0; i < of_rank.size(); ++i) longest[i] = std::max(longest[i], of_rank[i]);

@@ -4,7 +4,7 @@
 
 namespace rondo::topo {
 
-/// Measures for about so long, prints what came of it, and saves it where processes of this host look for it;
+/// Measures for about that time, prints the result, and saves it where processes of this host look for it;
 /// ends the program with the cause if that fails.
 void calibrate_host(int seconds);
 

@@ -28,19 +28,11 @@ struct MeasuredCell {
   std::vector<MeasuredCandidate> candidates;  // not empty; in the table's order
 };
 
-/// What would come of some costs.
-struct FitQuality {
-  double median_error = 0;  // |predicted - measured| / measured of the choices
-  double good_share = 0;    // of the choices: within 10% of the fastest candidate
-  double mean_ratio = 1;    // of the choices' times to the fastest: geometric mean
-  double worst_ratio = 1;
-};
-FitQuality quality(const CostTable& costs, const std::vector<MeasuredCell>& cells);
-
 /// Figures that the times say nothing about stay as they are.
 CostTable fitted(const CostTable& begin, const std::vector<MeasuredCell>& cells);
 
-/// The quality of built-in and of fitted costs, and their figures, for human readers.
+/// How good predictions and choices are by built-in and by fitted costs, and the figures of both, for human
+/// readers.
 std::string comparison(const CostTable& fitted, const std::vector<MeasuredCell>& cells);
 
 /// Of at least one value.
