@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's fold(), compiled for the host once per twin; the include path selects the twin's device.h.
+// The device's fold() of all types, compiled for the host; the include path selects the twin's device.h.
 #include "copy.cu"
 #include "fold.cu"
 #include "fold_floats.cu"

@@ -97,11 +97,11 @@ void run_as(int nranks, const Plans& plans) {
                            [&](Rank& rank) { run_all_kinds(rank, plans); }));
 }
 
-/// The number of GPUs, if there are at most 16 (8 under a sanitizer) and a plan between them; else 0.
+/// The number of GPUs, if there are at most 16 (8 in brief) and a plan between them; else 0.
 int ranks_of(const Machine& machine) {
   const auto graph = TopologyGraph::build(machine);
   const int gpus = graph.ok() ? static_cast<int>(graph.value().gpus().size()) : 0;
-  return gpus < 2 || gpus > (kSanitized ? 8 : 16) ? 0 : gpus;
+  return gpus < 2 || gpus > (brief() ? 8 : 16) ? 0 : gpus;
 }
 
 /// Describes a well-known machine in a file of the folder.

@@ -129,11 +129,27 @@ class Test(unittest.TestCase):
             built = [f"../build-test/{path}" for path in targets]  # as the data above has it
             self.assertIn(f"ninja -C build-test-{sanitizer} " + " ".join(built), calls)
 
+    def test_what_only_suites_need_that_are_left_out_is_not_built(self):
+        self.write("intro/intro-tests.json", json.dumps(INTRO["tests"][:4]))
+        _, calls = self.run_it("--no-suite", "hosts", "--no-suite=fuzz")
+        self.assertIn("ninja -C build-test tests/start/test_start", calls)
+        tested = [call for call in calls if call.startswith("meson test")]
+        self.assertEqual(len(tested), 1)
+        self.assertTrue(tested[0].endswith(" --no-suite hosts --no-suite fuzz"), tested)
+
     def test_a_suite_that_is_none_is_refused_and_the_others_are_named(self):
-        run, calls = self.run_it("--suite", "strat")
+        for option in ("--suite", "--no-suite"):
+            run, calls = self.run_it(option, "strat")
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("there is no suite 'strat': the suites are fuzz, hosts, install, start, style, tools",
+                          run.stderr)
+            self.assertFalse([call for call in calls if call.startswith("meson test")])
+
+    def test_suites_to_run_and_suites_to_leave_out_exclude_each_other(self):
+        run, calls = self.run_it("--suite", "start", "--no-suite", "hosts")
         self.assertEqual(run.returncode, 2)
-        self.assertIn("there is no suite 'strat': the suites are fuzz, hosts, install, start, style, tools", run.stderr)
-        self.assertFalse([call for call in calls if call.startswith("meson test")])
+        self.assertIn("--suite and --no-suite exclude each other", run.stderr)
+        self.assertEqual(calls, [])
 
     def test_sanitizers_omit_what_they_cannot_check_unless_it_is_requested_by_name(self):
         for words, omitted, run_too in ((["--sanitize", "address"], {"style", "fuzz"}, {"schedule", "topology"}),

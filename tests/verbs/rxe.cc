@@ -20,7 +20,8 @@ Departures of_rxe() {
           .forgets_at_reset = false,
           .checks_ranges = false,
           .refuses_early_sends = false,
-          .takes_7_for_endless = true};
+          .takes_7_for_endless = true,
+          .tick_s = 0.004};
 }
 
 bool is_rxe() {

@@ -23,6 +23,7 @@ struct Departures {
   bool checks_ranges = true;         // a retry_cnt of 8 is refused
   bool refuses_early_sends = true;   // sends need RTS
   bool takes_7_for_endless = false;  // as retry_cnt: a dead peer is never noticed
+  double tick_s = 0;  // time-outs end up to two ticks of the clock early, of which one is rounded away
 };
 
 /// Those of the device that is tested.
