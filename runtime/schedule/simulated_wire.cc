@@ -27,12 +27,11 @@ class PortWire final : public SimulatedWire {
   }
 
   void start(double now) override {
-    std::sort(ready_.begin(), ready_.end());
-    ready_.erase(std::unique(ready_.begin(), ready_.end()), ready_.end());
     std::erase_if(ready_, [&](size_t rank) { return sending_[rank] || waiting_[rank].empty(); });
     // The longest waiting first, so that no sender is starved by others with the same destination.
     std::sort(ready_.begin(), ready_.end(),
               [&](size_t a, size_t b) { return waiting_[a].front().order < waiting_[b].front().order; });
+    ready_.erase(std::unique(ready_.begin(), ready_.end()), ready_.end());
     for (size_t rank : ready_) {
       SimulatedMessage message = waiting_[rank].front().message;
       if (receiving_[message.to]) continue;

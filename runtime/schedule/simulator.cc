@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "simulated_wire.h"
@@ -78,7 +78,7 @@ class Simulation {
   const Lane& lane(const SimulatedLane& at) const { return ranks_[at.rank].lanes[at.lane]; }
   bool done(const SimulatedLane& at) const { return at.tile >= tiles_ || lane(at).steps.empty(); }
   SimulatedLink& link(size_t from, size_t to, uint16_t port) {
-    return links_[{from * ranks_.size() + to, port}];
+    return links_[(from * ranks_.size() + to) << 16 | port];
   }
   const std::vector<int>& peers(const SimulatedLane& at, uint16_t set) const {
     static const std::vector<int> none;
@@ -182,8 +182,8 @@ class Simulation {
   const SimulatedNetwork& network_;
   std::vector<SimulatedTransfer>* const transfers_;
   std::unique_ptr<SimulatedWire> wire_;
-  std::vector<std::vector<SimulatedLane>> lanes_;  // [rank]
-  std::map<std::pair<size_t, uint16_t>, SimulatedLink> links_;
+  std::vector<std::vector<SimulatedLane>> lanes_;      // [rank]
+  std::unordered_map<uint64_t, SimulatedLink> links_;  // by sender, receiver and port
   std::priority_queue<SimulatedArrival, std::vector<SimulatedArrival>, std::greater<>> arrivals_;
   std::vector<size_t> awake_;  // ranks whose lanes may be able to advance
   uint64_t next_arrival_ = 0;
