@@ -81,6 +81,12 @@ constexpr ThresholdRow kThresholds[] = {
     {Threshold::ChannelMessage, "channel's message", size_t{4} << 10, kNvlink, "2026-11-21"},
 };
 
+constexpr FactorRow kFactors[] = {
+    {Factor::FartherLink, "farther link", 2,
+     "estimate: a line from another cache or memory node takes at least twice as long", "2026-11-22"},
+    {Factor::DeviceChannels, "channels on GPUs", 8, kNvlink, "2026-11-21"},
+};
+
 constexpr HostFigure kHostRows[] = {
     {"shared_memory.latency_us", CostKind::SharedMemory, &LinkCost::latency_us, true},
     {"shared_memory.us_per_byte", CostKind::SharedMemory, &LinkCost::us_per_byte, true},
@@ -106,7 +112,8 @@ constexpr bool in_order(const Row (&rows)[kRows], Key Row::*key) {
     if (static_cast<size_t>(rows[i].*key) != i) return false;
   return true;
 }
-static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &ThresholdRow::threshold));
+static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &ThresholdRow::threshold) &&
+              in_order(kFactors, &FactorRow::factor));
 
 }  // namespace
 
@@ -144,5 +151,8 @@ HostCosts slower_of(const HostCosts& one, const HostCosts& other) {
 
 std::span<const ThresholdRow> threshold_rows() { return kThresholds; }
 size_t bytes_of(Threshold threshold) { return kThresholds[static_cast<size_t>(threshold)].bytes; }
+
+std::span<const FactorRow> factor_rows() { return kFactors; }
+int value_of(Factor factor) { return kFactors[static_cast<size_t>(factor)].value; }
 
 }  // namespace rondo

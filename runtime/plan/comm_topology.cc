@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cost_table.h"
 #include "base/settings.h"
 #include "bootstrap/session.h"
 #include "plan/connection_costs.h"
@@ -20,12 +21,11 @@
 namespace rondo {
 namespace {
 
-/// `near` is the cost between ranks that share a last-level cache, or a memory node. Between ranks of
-/// different ones both the latency and the transfer of a line are at least twice as long.
+/// `near` is the cost between ranks that share a last-level cache, or a memory node; the result that between
+/// ranks of different ones.
 LinkCost farther(LinkCost near) {
-  constexpr double kFarther = 2;
-  near.latency_us *= kFarther;
-  near.us_per_byte *= kFarther;
+  near.latency_us *= value_of(Factor::FartherLink);
+  near.us_per_byte *= value_of(Factor::FartherLink);
   return near;
 }
 
@@ -34,13 +34,12 @@ LinkCost farther(LinkCost near) {
 /// from every other, and if ranks share CPUs, because a rank's turn fills the CPU's caches with whole rings.
 constexpr size_t kMaxRingBytes = size_t{1} << 20;
 constexpr size_t kRingBytesOfRank = size_t{8} << 20;
-constexpr size_t kMaxSlots = 16;
 
 int slots_for(size_t slot_bytes, size_t ranks_of_host) {
   const size_t ring_bytes =
       std::min(kMaxRingBytes, kRingBytesOfRank / std::max<size_t>(ranks_of_host - 1, 1));
   const auto least = static_cast<size_t>(ConnectionParams().slots);
-  return static_cast<int>(std::clamp(ring_bytes / slot_bytes, least, kMaxSlots));
+  return static_cast<int>(std::clamp(ring_bytes / slot_bytes, least, size_t{kMaxSlots}));
 }
 
 /// Within a host, a connection's sockets share the CPUs of its two ends, so a second one only adds work.
@@ -160,9 +159,9 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
                            .rate_Gbps = static_cast<double>(slowest_rate_Gbps(between_hosts_, all_))});
   LinkCost inside = within;  // of the groups so far
   for (int level = 0; level < links.levels.count(); ++level) {
-    const bool in_host = one_host() || links.levels.size(level) <= static_cast<int>(max_ranks_of_a_host());
     if (level != 0 && within_host_.medium != Medium::Network) inside = farther(inside);
-    links.inner_costs.push_back(in_host ? inside : between_hosts);
+    const bool in_hosts = are_in_hosts(all_, links.order, links.levels.size(level));
+    links.inner_costs.push_back(in_hosts ? inside : between_hosts);
   }
   if (!one_host())
     links.cost = between_hosts;
@@ -229,6 +228,15 @@ NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
   if (!groups.levels.empty()) groups.order = order_by(places);
   if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
   return groups;
+}
+
+bool are_in_hosts(const std::vector<const PeerInfo*>& ranks, const std::vector<int>& order, int size) {
+  const auto host_at = [&](size_t position) {
+    return ranks[order.empty() ? position : static_cast<size_t>(order[position])]->endpoint.host;
+  };
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (host_at(i) != host_at(i - i % static_cast<size_t>(size))) return false;
+  return true;
 }
 
 std::vector<int> order_by_locality(const std::vector<const PeerInfo*>& ranks) {

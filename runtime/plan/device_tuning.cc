@@ -17,7 +17,6 @@ using device::Protocol;
 
 constexpr std::array<const char*, 3> kNames{"simple", "ll", "ll128"};  // by Protocol
 
-constexpr int kChannels = 8;
 constexpr int kMaxChannels = 64;
 
 const char* name_of(Protocol protocol) { return kNames[static_cast<size_t>(protocol)]; }
@@ -123,7 +122,7 @@ Result<int> requested_channels(int requested) {
 }
 
 void limit_channels(ExecutionTerms& terms, int requested) {
-  terms.max_channels = requested != 0 ? requested : kChannels;
+  terms.max_channels = requested != 0 ? requested : value_of(Factor::DeviceChannels);
   terms.max_blocks = requested != 0 ? std::numeric_limits<int>::max() : kMaxPlanLanes;
 }
 

@@ -82,6 +82,16 @@ TEST_CASE("ranks that lie round-robin over hosts, or in any order, are groups") 
   CHECK(with_caches({0, 4, 0, 4}) == 2);
 }
 
+TEST_CASE("groups are in hosts, or reach over some, whatever their size") {
+  const std::vector<PeerInfo> in_turn = {member_on(1, 0), member_on(2, 0), member_on(1, 0), member_on(2, 0)};
+  const std::vector<PeerInfo> unequal = {member_on(1, 0), member_on(1, 0), member_on(1, 0), member_on(2, 0)};
+  CHECK(are_in_hosts(pointers(in_turn), {}, 1));
+  CHECK_FALSE(are_in_hosts(pointers(in_turn), {}, 2));
+  CHECK(are_in_hosts(pointers(in_turn), {0, 2, 1, 3}, 2));
+  CHECK_FALSE(are_in_hosts(pointers(in_turn), {0, 2, 1, 3}, 4));
+  CHECK_FALSE(are_in_hosts(pointers(unequal), {}, 2));
+}
+
 TEST_CASE("unequal and single hosts are no groups") {
   CHECK(on_hosts({1}) == 1);
   CHECK(on_hosts({1, 1, 1}) == 1);

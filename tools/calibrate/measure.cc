@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "few_cpus.h"
+#include "plan/connection_costs.h"
 #include "plan/pull_costs.h"
 #include "rondo/rondo.h"
 
@@ -22,7 +23,6 @@ constexpr size_t kMaxBytes = size_t{2} << 20;  // of a vector
 constexpr size_t kMaxCpus = 4;
 constexpr int kMaxRanks = 8;
 constexpr int kRounds = 5;
-constexpr int kSlots = 16;  // the most that a connection has unless it is told to have more
 constexpr int64_t kTimeout_ms = 10'000;
 
 constexpr CollectiveKind kKinds[] = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
@@ -94,7 +94,7 @@ class RankOfSeries {
   std::vector<double> run(const std::vector<float>& in, std::vector<float>& out) {
     std::vector<double> times_us;
     // Memory is slow when it is first used, that of slots too.
-    repeat(series_.lengths.back(), series_.is_pulled ? 1 : kSlots, in.data(), out.data());
+    repeat(series_.lengths.back(), series_.is_pulled ? 1 : kMaxSlots, in.data(), out.data());
     for (const TimedSeries::Length& length : series_.lengths)
       if (failure_.text.empty()) times_us.push_back(time_us(length, in.data(), out.data()));
     return times_us;

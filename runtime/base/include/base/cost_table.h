@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures from which algorithms, executors and protocols are chosen: what messages cost, by the way that
-// they take, and the lengths up to which something is used; each with its source. Plain data, the same at all
-// ranks.
+// they take, the lengths up to which something is used, and other figures; each with its source. Plain data,
+// the same at all ranks.
 #pragma once
 
 #include <array>
@@ -106,5 +106,22 @@ struct ThresholdRow {
 /// In the order of Threshold.
 std::span<const ThresholdRow> threshold_rows();
 size_t bytes_of(Threshold threshold);
+
+/// A number without a unit.
+enum class Factor {
+  FartherLink,     // how much slower than within a cache, or memory node, messages between two are
+  DeviceChannels,  // parts of a call on GPU memory that run at the same time, unless told otherwise
+};
+
+struct FactorRow {
+  Factor factor;
+  const char* name;
+  int value;
+  const char* source;
+  const char* date;
+};
+/// In the order of Factor.
+std::span<const FactorRow> factor_rows();
+int value_of(Factor factor);
 
 }  // namespace rondo

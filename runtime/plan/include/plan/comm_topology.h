@@ -84,6 +84,9 @@ struct NearGroups {
 /// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal.
 NearGroups near_groups(const std::vector<const PeerInfo*>& ranks);
 
+/// Whether none of the groups of `size` consecutive ranks is on several hosts. `order`: see Shape.
+bool are_in_hosts(const std::vector<const PeerInfo*>& ranks, const std::vector<int>& order, int size);
+
 /// RONDO_GROUP; null if it is not set.
 Result<std::optional<Levels>> requested_levels();
 

@@ -8,6 +8,9 @@
 
 namespace rondo {
 
+/// The most slots that a connection has, unless it is told to have more.
+inline constexpr int kMaxSlots = 16;
+
 /// How a communicator's ranks are connected, as far as it matters to the choice of an algorithm; the same at
 /// all ranks.
 struct LinkModel {
