@@ -42,7 +42,7 @@ TEST_CASE("beyond 16 groups a rank is connected with few others, unless the row 
     if (algorithm.kind == CollectiveKind::AllToAll) continue;
     size_t most = 0;
     for (const int groups : {17, 24, 31, 32, 64, 100}) {
-      if (kSanitized && groups > 17) continue;
+      if (brief() && groups > 17) continue;
       for (const Levels& levels : {Levels(1), Levels(2), Levels(8), Levels{2, 8}}) {
         const int n = groups * levels.outermost();
         const Shape shape{.kind = algorithm.kind,
@@ -59,7 +59,7 @@ TEST_CASE("beyond 16 groups a rank is connected with few others, unless the row 
       }
     }
     INFO(name_of(algorithm));
-    if (algorithm.connects_all) CHECK(most >= (kSanitized ? 16 : 99));
+    if (algorithm.connects_all) CHECK(most >= (brief() ? 16 : 99));
   }
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("over levels no connection crosses from one place of a group to anothe
   for (const Algorithm& algorithm : algorithms()) {
     if (!std::string(algorithm.name).starts_with("hierarchical")) continue;
     ++rows;
-    for (int n = 4; n <= (kSanitized ? 8 : 16); ++n)
+    for (int n = 4; n <= (brief() ? 8 : 16); ++n)
       for (Shape shape : supported_shapes(algorithm, n)) {
         std::vector<int> order =
             shape.commutative ? std::vector<int>(static_cast<size_t>(n)) : std::vector<int>();
@@ -96,7 +96,7 @@ TEST_CASE("over levels a plan for more ranks than 16-bit numbers allow is refuse
          {Levels{8}, Levels{8, 64}, Levels{8, 64, 128}, Levels{2, 4, 8, 16}, Levels{4096}})
       for (const int n : {8192, 12'288, 81'920, 1 << 30})
         for (const bool varying : {false, true}) {
-          if (kSanitized && (n == 8192 || n == 81'920 || levels.count() != 3)) continue;
+          if (brief() && (n == 8192 || n == 81'920 || levels.count() != 3)) continue;
           const Shape shape{.kind = algorithm.kind,
                             .nranks = n,
                             .varying = varying && traits(algorithm.kind).has_blocks(),
@@ -111,6 +111,6 @@ TEST_CASE("over levels a plan for more ranks than 16-bit numbers allow is refuse
           ++built;
         }
   }
-  CHECK(built > (kSanitized ? 5 : 50));
-  CHECK(refused > (kSanitized ? 5 : 50));
+  CHECK(built > (brief() ? 5 : 50));
+  CHECK(refused > (brief() ? 5 : 50));
 }

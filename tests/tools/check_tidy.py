@@ -2,6 +2,7 @@
 """check_tidy.py SOURCE_ROOT: tools/lib/tidy.py, on a small tree with mistakes."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,19 @@ class Tidy(unittest.TestCase):
             run = self.run_it(*files)
             self.assertEqual(run.returncode, 1)
             self.assertTrue(run.stdout.startswith("runtime/net/b.cc:5:10: "), run.stdout)
+
+    @unittest.skipIf(shutil.which("git") is None, "there is no git")
+    def test_only_units_of_files_that_differ_from_a_commit_are_looked_at(self):
+        someone = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        for command in (["init", "-q"], ["add", "."], [*someone, "commit", "-qm", "all"]):
+            subprocess.run(["git", *command], cwd=self.root, check=True)
+        run = self.run_it("--changed-since", "HEAD")
+        self.assertEqual((run.returncode, run.stdout), (0, "clang-tidy: 0 units, 0 findings\n"), run.stderr)
+        self.write("runtime/net/include/net/a.h", TREE["runtime/net/include/net/a.h"] + MISTAKE)
+        run = self.run_it("--changed-since", "HEAD")
+        self.assertEqual(run.returncode, 1)
+        self.assertTrue(run.stdout.startswith("runtime/net/include/net/a.h:7:10: "), run.stdout)
+        self.assertIn("clang-tidy: 1 units, 1 findings", run.stdout)
 
     def test_what_does_not_compile_fails(self):
         self.write("kernels/alone.cc", "int alone() { return what; }\n")

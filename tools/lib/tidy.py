@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py BUILD [FILE...]: runs clang-tidy on the product's code as the build folder BUILD compiles it, or on these
-files alone; -j N: N processes. Prints each finding once; exit code 1 if there are any, 77 if clang-tidy 14 is not
-installed.
+files alone, or with --changed-since COMMIT on the units of files that differ from it; -j N: N processes. Prints
+each finding once; exit code 1 if there are any, 77 if clang-tidy 14 is not installed.
 
 clang-tidy spends most of its time in the headers of the standard library. A complete run therefore takes Meson's unity
 translation units, of up to twelve files each, instead of single files."""
@@ -99,9 +99,17 @@ def findings(text, folder, root):
     return ["\n".join(lines) for lines in found]
 
 
-def work(build, files):
-    """Pairs of a file to check and the unit whose flags compile it."""
+def changed_since(commit, root):
+    listed = subprocess.run(["git", "diff", "--name-only", "--diff-filter=d", commit, "--", "*.cc", "*.h"], cwd=root,
+                            text=True, stdout=subprocess.PIPE, check=True).stdout
+    return [os.path.join(root, path) for path in listed.splitlines()]
+
+
+def work(build, files, changed):
+    """Pairs of a file to check and the unit whose flags compile it. `changed`: only units of these files; None: all."""
     known = units(build)
+    if changed is not None:
+        known = [pair[1] for path in changed if (pair := source_for(path, known))]
     if not files:
         return list({unit.path: (unit.path, unit) for unit in known}.values())
     return sorted({pair for path in files if (pair := source_for(os.path.realpath(path), known))}, key=lambda p: p[0])
@@ -110,6 +118,7 @@ def work(build, files):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.partition(":")[0])
     parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--changed-since", metavar="COMMIT")
     parser.add_argument("build")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
@@ -119,9 +128,10 @@ def main():
         return 77
     build = os.path.realpath(options.build)
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+    changed = None if options.changed_since is None else changed_since(options.changed_since, root)
     seen, failed = {}, False
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        runs = [(unit, pool.submit(tidy, name, path, unit)) for path, unit in work(build, options.files)]
+        runs = [(unit, pool.submit(tidy, name, path, unit)) for path, unit in work(build, options.files, changed)]
         for unit, run in runs:
             code, out, err = run.result()
             found = findings(out, unit.folder, root)
