@@ -4,14 +4,9 @@
 // and RVV vectors cannot be struct members, which the kernels' types rely on.
 #pragma once
 
-#ifdef RONDO_NO_AVX3  // builds with sanitizers
-#define RONDO_OMITTED_AVX3 HWY_AVX3
-#else
-#define RONDO_OMITTED_AVX3 0LL
-#endif
-#define HWY_DISABLED_TARGETS                                                                              \
-  (RONDO_OMITTED_AVX3 | HWY_SSE2 | HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | HWY_AVX10_2 | \
-   HWY_NEON_BF16 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS                                                                         \
+  (HWY_SSE2 | HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | HWY_AVX10_2 | HWY_NEON_BF16 | \
+   HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #include "hwy/detect_targets.h"
 

@@ -112,8 +112,8 @@ constexpr bool in_order(const Row (&rows)[kRows], Key Row::*key) {
     if (static_cast<size_t>(rows[i].*key) != i) return false;
   return true;
 }
-static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &ThresholdRow::threshold) &&
-              in_order(kFactors, &FactorRow::factor));
+static_assert(in_order(kCosts, &CostRow::kind) && in_order(kThresholds, &ThresholdRow::key) &&
+              in_order(kFactors, &FactorRow::key));
 
 }  // namespace
 
@@ -150,7 +150,7 @@ HostCosts slower_of(const HostCosts& one, const HostCosts& other) {
 }
 
 std::span<const ThresholdRow> threshold_rows() { return kThresholds; }
-size_t bytes_of(Threshold threshold) { return kThresholds[static_cast<size_t>(threshold)].bytes; }
+size_t bytes_of(Threshold threshold) { return kThresholds[static_cast<size_t>(threshold)].value; }
 
 std::span<const FactorRow> factor_rows() { return kFactors; }
 int value_of(Factor factor) { return kFactors[static_cast<size_t>(factor)].value; }

@@ -30,7 +30,7 @@ std::string cost_list() {
   }
   text += fmt::format("\nLengths at which the choice changes:\n\n{:<26} {:>8}\n", "", "bytes");
   for (const ThresholdRow& row : threshold_rows())
-    text += fmt::format("{:<26} {:>8}  {}, {}\n", row.name, row.bytes, row.source, row.date);
+    text += fmt::format("{:<26} {:>8}  {}, {}\n", row.name, row.value, row.source, row.date);
   text += "\nOther figures:\n\n";
   for (const FactorRow& row : factor_rows())
     text += fmt::format("{:<26} {:>8}  {}, {}\n", row.name, row.value, row.source, row.date);

@@ -96,13 +96,17 @@ enum class Threshold {
   ChannelMessage,  // messages are not made shorter than this to give every channel work
 };
 
-struct ThresholdRow {
-  Threshold threshold;
+/// A figure that is no LinkCost.
+template <class Key, class Value>
+struct FigureRow {
+  Key key;
   const char* name;
-  size_t bytes;
+  Value value;
   const char* source;
   const char* date;
 };
+
+using ThresholdRow = FigureRow<Threshold, size_t>;
 /// In the order of Threshold.
 std::span<const ThresholdRow> threshold_rows();
 size_t bytes_of(Threshold threshold);
@@ -113,13 +117,7 @@ enum class Factor {
   DeviceChannels,  // parts of a call on GPU memory that run at the same time, unless told otherwise
 };
 
-struct FactorRow {
-  Factor factor;
-  const char* name;
-  int value;
-  const char* source;
-  const char* date;
-};
+using FactorRow = FigureRow<Factor, int>;
 /// In the order of Factor.
 std::span<const FactorRow> factor_rows();
 int value_of(Factor factor);
