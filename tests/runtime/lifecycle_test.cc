@@ -370,11 +370,11 @@ TEST_CASE("a process that has closed all its descriptors gets an error and does 
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);
     const auto outcomes = run_world({.nranks = 2, .transport = transport, .timeout_s = 20}, [](Rank& rank) {
-      check(rondo_barrier(rank.comm, nullptr), rank.comm);
-      if (rank.rank == 0) {
+      if (rank.rank == 0) {  // a call that the other has completed may already be told that it left
         while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
         return;
       }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
       ::close_range(3, ~0U, 0);
       while (rondo_barrier(rank.comm, nullptr) == RONDO_OK) continue;
       const rondo_status_t destroyed = rondo_destroy(rank.comm);
@@ -383,7 +383,7 @@ TEST_CASE("a process that has closed all its descriptors gets an error and does 
                      ? 0
                      : 1);
     });
-    for (const Outcome& outcome : outcomes) CHECK(outcome.ok);
+    for (const Outcome& outcome : outcomes) CHECK(outcome.failure() == "");
   }
 }
 
