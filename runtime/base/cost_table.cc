@@ -61,6 +61,16 @@ constexpr CostRow kCosts[] = {
      {.latency_us = 10, .us_per_byte = 1e-4, .us_per_message = 1},
      "estimate: between verbs and tcp; no plugin was measured",
      "2026-11-26"},
+    {CostKind::DeviceBlock,
+     "block on a GPU",
+     {.latency_us = 17, .us_per_byte = 4e-4},
+     "measured: ring of 4 ranks that share an H200, 512 B to 32 KiB and 16 MiB",
+     "2026-11-27"},
+    {CostKind::StagedStep,
+     "staged step",
+     {.latency_us = 10, .us_per_byte = 0},
+     "estimate; never measured where processes have a GPU each",
+     "2026-11-28"},
 };
 
 // Connections overlap the two copies of a longer vector, which pulling does not. If ranks outnumber CPUs

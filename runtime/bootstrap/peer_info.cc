@@ -12,6 +12,7 @@ bool PeerGpu::is_linked_to(const PeerGpu& other) const {
 void PeerGpu::write(ByteWriter& writer) const {
   writer.put(ordinal).put(processors).put(uuid).put_text(bus_id).put(static_cast<uint32_t>(linked.size()));
   for (const Uuid& one : linked) writer.put(one);
+  writer.put(host);
 }
 
 PeerGpu PeerGpu::read(ByteReader& reader) {
@@ -22,6 +23,7 @@ PeerGpu PeerGpu::read(ByteReader& reader) {
   device.bus_id = reader.get_text();
   const auto linked = reader.get<uint32_t>();
   for (uint32_t i = 0; i < linked && reader.ok(); ++i) device.linked.push_back(reader.get<Uuid>());
+  device.host = reader.get<uint64_t>();
   return device;
 }
 

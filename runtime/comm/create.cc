@@ -11,7 +11,9 @@
 #include "bootstrap/device_choice.h"
 #include "bootstrap/rendezvous.h"
 #include "comm/group.h"
+#include "gpu/device.h"
 #include "init_siblings.h"
+#include "this_host/described_host.h"
 #include "topology/binding.h"
 #include "topology/host.h"
 
@@ -43,9 +45,13 @@ Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator:
   return Communicator::make(std::move(session), Session::kWorld, std::move(ranks), self, std::move(options));
 }
 
-/// The GPU of the joining rank.
+/// The GPU of the joining rank. Where NVLink joins all GPUs, nothing depends on how the host is described.
 Result<PeerGpu> device_of(const Communicator::Options& options) {
-  return open_device(options.devices.empty() ? -1 : options.devices.front());
+  RONDO_TRY_ASSIGN(PeerGpu gpu, open_device(options.devices.empty() ? -1 : options.devices.front()));
+  if (gpu.ordinal < 0) return gpu;
+  RONDO_TRY_ASSIGN(const int seen, gpu::device_count());
+  if (std::ssize(gpu.linked) < seen) gpu.host = hash_of_this_host();
+  return gpu;
 }
 
 Result<CommunicatorPtr> alone(Communicator::Options options) {

@@ -68,6 +68,7 @@ Status GpuCalls::plan() {
   limit_channels(terms_, options.channels);
   terms_.slot_bytes = communicator_.params().slot_bytes;
   if (wired || !one_host) return {};
+  competes_ = describe_alike();
   return reach_one_another() ? go_direct() : go_staged();
 }
 
@@ -92,6 +93,37 @@ Status GpuCalls::check_executor() const {
                      other.text(), one.text());
     }
   return {};
+}
+
+/// Whether all ranks know the links of their host, and agree on what they know.
+bool GpuCalls::describe_alike() const {
+  const uint64_t host = terms_.gpus.front().host;
+  return host != 0 && std::ranges::all_of(terms_.gpus, [&](const PeerGpu& gpu) { return gpu.host == host; });
+}
+
+/// Null: links say nothing about the choice. Describes the host when first called.
+GpuCosts* GpuCalls::costs() {
+  if (competes_ && !looked_for_costs_) {
+    looked_for_costs_ = true;
+    const auto& plans = communicator_.options().selector.found_plans();
+    if (auto links = LinkTimes::of(plans->ranks()); links.ok())
+      costs_.emplace(links.take(), plans);
+    else
+      log().info("rank {}: calls on GPU memory ignore the host's links: {}", communicator_.rank(),
+                 links.status().message());
+  }
+  return costs_ ? &*costs_ : nullptr;
+}
+
+/// The time of a call by the executor that uses its own plans.
+double GpuCalls::own_us(const Call& call) {
+  GpuCosts* const known = costs();
+  if (known == nullptr) return 0;
+  const int n = communicator_.size();
+  if (direct_) return known->us(call, [&](int from, int to) { return direct_volume(call, n, from, to); });
+  static const CostTable costs;
+  return staged_steps(call, n) * costs[CostKind::StagedStep].latency_us +
+         known->us(call, [&](int from, int to) { return staged_volume(call, n, from, to); });
 }
 
 /// Whether kernels of each rank can access the users' buffers of all others.
@@ -139,6 +171,8 @@ template <auto kStart>
 Executor GpuCalls::row(const char* name) {
   return {.name = name,
           .on_gpu = true,
+          .predict_own = [this](const Call& call) { return own_us(call); },
+          .competes = competes_,
           .prepare = [this, name](const Call& call, const Algorithm*) -> Result<std::unique_ptr<Plan>> {
             const auto start = [this](const Call& bound, const Signature& signature) -> Result<Task*> {
               return (this->*kStart)(bound, signature);
@@ -148,17 +182,30 @@ Executor GpuCalls::row(const char* name) {
           }};
 }
 
+Prediction GpuCalls::predict(const Algorithm& algorithm, const Call& call, const Shape& shape) {
+  GpuCosts* const known = costs();
+  return known == nullptr ? predict_execution(algorithm, call, shape, communicator_.links(), terms_)
+                          : known->over_connections(algorithm, call, shape, communicator_.links(), terms_);
+}
+
+std::vector<const Algorithm*> GpuCalls::found(const Call& call, const Shape& shape) {
+  GpuCosts* const known = costs();
+  return known == nullptr ? std::vector<const Algorithm*>() : known->found(call, shape, own_us(call));
+}
+
 Executor GpuCalls::connections_row() {
   return {.name = "gpu_connections",
           .on_gpu = true,
-          .predict =
-              [this](const Algorithm& algorithm, const Call& call, const Shape& shape) {
-                return predict_execution(algorithm, call, shape, communicator_.links(), terms_);
-              },
+          .predict = [this](const Algorithm& algorithm, const Call& call,
+                            const Shape& shape) { return predict(algorithm, call, shape); },
+          .found = [this](const Call& call, const Shape& shape) { return found(call, shape); },
+          .competes = competes_,
           .prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
             if (!no_executor_.ok()) return no_executor_;
             const Shape shape = communicator_.links().shape(call);
-            RONDO_TRY_ASSIGN(const Execution execution, choose_execution(*algorithm, call, shape, terms_));
+            RONDO_TRY_ASSIGN(const int fit, channels_that_fit(*algorithm, shape, terms_));
+            RONDO_TRY_ASSIGN(const Execution execution,
+                             choose_execution(*algorithm, call, shape, terms_, fit));
             const auto start = [=, this](const Call& bound, const Signature& signature) {
               return start_over_connections(bound, *algorithm, execution, signature);
             };

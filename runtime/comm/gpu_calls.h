@@ -13,6 +13,7 @@
 #include "p2p/gpu_messages.h"
 #include "plan/device_tuning.h"
 #include "plan/executor.h"
+#include "plan/gpu_costs.h"
 
 namespace rondo {
 
@@ -52,8 +53,13 @@ class GpuCalls {
   Status go_direct();
   Status go_staged();
   std::shared_ptr<LocalGroup> local_group() const;
+  bool describe_alike() const;
+  GpuCosts* costs();
   template <auto kStart>
   Executor row(const char* name);
+  double own_us(const Call& call);
+  Prediction predict(const Algorithm& algorithm, const Call& call, const Shape& shape);
+  std::vector<const Algorithm*> found(const Call& call, const Shape& shape);
   Executor connections_row();
   Result<Task*> start_direct(const Call& call, const Signature& signature);
   Result<Task*> start_staged(const Call& call, const Signature& signature);
@@ -71,6 +77,9 @@ class GpuCalls {
   Status no_calls_;             // not Ok: why calls are impossible
   Status no_executor_;          // not Ok: why the device executor is impossible
   ExecutionTerms terms_;
+  bool competes_ = false;  // ranks describe their host alike, so that its links may decide between executors
+  std::optional<GpuCosts> costs_;
+  bool looked_for_costs_ = false;
   std::optional<LocalLaunch> direct_;
   std::unique_ptr<StagedExecutor> staged_;
   std::unique_ptr<DeviceExecutor> executor_;  // made on first use

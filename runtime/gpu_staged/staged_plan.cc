@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/cost_table.h"
+#include "gpu_staged/staged_executor.h"
 
 namespace rondo {
 namespace {
@@ -388,6 +389,27 @@ class StagedPlanner {
 bool in_two_steps(const Call& call, int nranks) {
   return call.kind == CollectiveKind::AllReduce && nranks > 2 &&
          call.count * call.type.bytes >= bytes_of(Threshold::OneStepVector);
+}
+
+int staged_steps(const Call& call, int nranks) { return in_two_steps(call, nranks) ? 2 : 1; }
+
+double staged_volume(const Call& call, int nranks, int from, int to) {
+  const double part = 1.0 / nranks;
+  switch (call.kind) {
+    case CollectiveKind::AllReduce: return in_two_steps(call, nranks) ? 2 * part : 1;
+    case CollectiveKind::Reduce: return to == call.root ? 1 : 0;
+    case CollectiveKind::Broadcast: return from == call.root ? 1 : 0;
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::AllToAll: return part;
+    case CollectiveKind::Gather: return to == call.root ? part : 0;
+    case CollectiveKind::Scatter: return from == call.root ? part : 0;
+    case CollectiveKind::Scan:
+    case CollectiveKind::Exscan: return to > from ? 1 : 0;
+    case CollectiveKind::Barrier:
+    case CollectiveKind::PointToPoint: break;
+  }
+  return 0;
 }
 
 StagedPlan plan_staged(const Call& call, const Signature& signature, const StagingView& view) {

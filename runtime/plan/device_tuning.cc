@@ -61,29 +61,6 @@ Status check_peers(const Algorithm& algorithm, const Shape& shape) {
   return {};
 }
 
-/// A GPU's multiprocessor is only guaranteed to run one block at a time, and a channel needs a block for each
-/// lane of each rank on that GPU.
-Result<int> channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms) {
-  std::map<PeerGpu::Uuid, int> blocks;  // of a channel, by GPU
-  int fit = terms.max_channels;
-  for (int rank = 0; rank < shape.nranks; ++rank) {
-    const auto lanes = static_cast<int>(algorithm.build(shape, rank).lanes.size());
-    blocks[terms.gpus[static_cast<size_t>(rank)].uuid] += lanes;
-    if (lanes != 0) fit = std::min(fit, std::max(terms.max_blocks / lanes, 1));
-  }
-  for (size_t rank = 0; rank < terms.gpus.size(); ++rank) {
-    const PeerGpu& gpu = terms.gpus[rank];
-    const int each = blocks[gpu.uuid];
-    if (each > gpu.processors)
-      return error(
-          Code::Unsupported,
-          "{}: {} blocks have to run at the same time on the GPU of rank {}, which has {} multiprocessors",
-          algorithm.name, each, rank, gpu.processors);
-    if (each != 0) fit = std::min(fit, gpu.processors / each);
-  }
-  return fit;
-}
-
 size_t tiles_of(const Algorithm& algorithm, const Call& call, const Shape& shape, const Chunking& cut) {
   return layout_of(call, chunks_of(shape, algorithm.parts(shape)), cut.tile_units).tiles;
 }
@@ -132,14 +109,36 @@ Prediction predict_execution(const Algorithm& algorithm, const Call& call, const
                                   message_bytes(protocol_for(call, terms), terms.slot_bytes));
 }
 
-Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
-                                   const ExecutionTerms& terms) {
-  if (terms.protocol) RONDO_TRY(check_forced(*terms.protocol, terms));
+/// A GPU's multiprocessor is only guaranteed to run one block at a time, and a channel needs a block for each
+/// lane of each rank on that GPU.
+Result<int> channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms) {
   RONDO_TRY(check_peers(algorithm, shape));
+  std::map<PeerGpu::Uuid, int> blocks;  // of a channel, by GPU
+  int fit = terms.max_channels;
+  for (int rank = 0; rank < shape.nranks; ++rank) {
+    const auto lanes = static_cast<int>(algorithm.build(shape, rank).lanes.size());
+    blocks[terms.gpus[static_cast<size_t>(rank)].uuid] += lanes;
+    if (lanes != 0) fit = std::min(fit, std::max(terms.max_blocks / lanes, 1));
+  }
+  for (size_t rank = 0; rank < terms.gpus.size(); ++rank) {
+    const PeerGpu& gpu = terms.gpus[rank];
+    const int each = blocks[gpu.uuid];
+    if (each > gpu.processors)
+      return error(
+          Code::Unsupported,
+          "{}: {} blocks have to run at the same time on the GPU of rank {}, which has {} multiprocessors",
+          algorithm.name, each, rank, gpu.processors);
+    if (each != 0) fit = std::min(fit, gpu.processors / each);
+  }
+  return fit;
+}
+
+Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
+                                   const ExecutionTerms& terms, int fit) {
+  if (terms.protocol) RONDO_TRY(check_forced(*terms.protocol, terms));
   Execution chosen{.cut = {}, .protocol = protocol_for(call, terms)};
   const auto slot_bytes = [&] { return message_bytes(chosen.protocol, terms.slot_bytes); };
   RONDO_TRY_ASSIGN(chosen.cut, cut(algorithm, call, shape, slot_bytes()));
-  RONDO_TRY_ASSIGN(const int fit, channels_that_fit(algorithm, shape, terms));
   if (!terms.shares_memory) return chosen;
   if (algorithm.max_count(shape) > kMaxLineChunks) chosen.protocol = Protocol::Simple;
   // The choice must not depend on lengths that only some ranks know.
@@ -159,6 +158,15 @@ size_t message_bytes(Protocol protocol, size_t slot_bytes) {
     case Protocol::Simple: break;
   }
   return slot_bytes;
+}
+
+double sent_bytes_per_byte(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::LL: return 2;             // 4 bytes of flag for 4 of data
+    case Protocol::LL128: return 16.0 / 15;  // 8 for 120
+    case Protocol::Simple: break;
+  }
+  return 1;
 }
 
 }  // namespace rondo

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "plan/connection_costs.h"
@@ -96,10 +97,15 @@ void Selector::add_candidates(const ForcedChoice& forced, std::span<const Algori
   if (executor.on_gpu != call.place.on_gpu) return;
   const std::string_view why = obstacle(forced, executor, call, shape);
   if (!why.empty() || executor.predict == nullptr) {
-    made.push_back({&executor, nullptr, {.obstacle = why}});
+    Prediction own{.obstacle = why};
+    if (executor.predict_own != nullptr) own.us = executor.predict_own(call);
+    made.push_back({&executor, nullptr, own});
     return;
   }
   for (const Algorithm* row : rows) made.push_back(candidate(forced, executor, *row, call, shape));
+  if (executor.found == nullptr || !forced.algorithm.empty()) return;
+  for (const Algorithm* row : executor.found(call, shape))
+    made.push_back(candidate(forced, executor, *row, call, shape));
 }
 
 Result<std::vector<Candidate>> Selector::candidates(const Call& call, const Shape& shape,
@@ -150,12 +156,17 @@ Result<Candidate> Selector::select(const Call& call, const Shape& shape,
   const ForcedChoice forced = this->forced(call, shape.nranks);
   RONDO_TRY_ASSIGN(const auto rows, this->rows(forced, shape.kind));
   std::vector<Candidate> all;
+  std::optional<Candidate> best;
   for (const Executor& executor : executors) {
+    if (best && !executor.competes) break;
     const auto first = static_cast<ptrdiff_t>(all.size());
     add_candidates(forced, rows, executor, call, shape, all);
-    const auto best = std::min_element(all.begin() + first, all.end(), is_better);
-    if (best != all.end() && best->prediction.obstacle.empty()) return *best;
+    const auto own = std::min_element(all.begin() + first, all.end(), is_better);
+    if (own == all.end() || !own->prediction.obstacle.empty()) continue;
+    if (!best || is_better(*own, *best)) best = *own;
+    if (!executor.competes) break;
   }
+  if (best) return *best;
   if (!forced.algorithm.empty() || !forced.executor.empty()) return refuse(forced, rows, call, shape, all);
   return error(Code::Unsupported, "no algorithm supports {} on {} ranks{}", collective_name(shape.kind),
                shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <span>
 
+#include "gpus_of_ranks.h"
 #include "graph/topology_graph.h"
 #include "limit/bound.h"
 #include "search/equal_channels.h"
@@ -27,47 +27,11 @@ constexpr int64_t kMaxSteps = 1'000'000;
 constexpr auto kMaxTime = std::chrono::hours(1);
 constexpr int kMaxRings = 16;
 
-/// A description is this rank's own: unlike a call that no rank can make, what is wrong with it fails the
-/// communicator, so that the others do not wait.
-Status of_this_rank(const Status& status) {
-  return status.code() == Code::Unsupported ? Status(Code::InvalidUsage, status.message()) : status;
-}
-
-/// The GPU of each rank: its own or, if no rank has one, as many as there are ranks, in their order.
-Result<std::vector<int>> nodes_of_ranks(const RanksOfMachine& ranks, const TopologyGraph& graph) {
-  const std::span<const int> gpus = graph.gpus();
-  const bool none = std::ranges::all_of(ranks.bus_ids, [](const std::string& id) { return id.empty(); });
-  if (none && static_cast<int>(gpus.size()) < ranks.nranks)
-    return error(Code::InvalidUsage, "the machine has {} GPUs for {} ranks", gpus.size(), ranks.nranks);
-  if (none) return std::vector<int>(gpus.begin(), gpus.begin() + ranks.nranks);
-  std::vector<int> nodes;
-  for (const std::string& id : ranks.bus_ids) {
-    const auto node = std::ranges::find(gpus, id, [&](int gpu) { return graph.node(gpu).bus_id; });
-    if (node == gpus.end())
-      return error(Code::InvalidUsage, "rank {} has {}, which the machine's description lacks", nodes.size(),
-                   id.empty() ? "no GPU" : "the GPU " + id);
-    nodes.push_back(*node);
-  }
-  return nodes;
-}
-
 /// The GPUs of the ranks, and the links that plans for them use.
-struct LinkedGpus {
-  TopologyGraph links;
-  std::vector<int> gpus;
-};
-
-Result<LinkedGpus> linked_gpus(const RanksOfMachine& ranks) {
-  if (ranks.hosts > 1)
-    return error(Code::Unsupported, "the ranks are on {} hosts: expected one, whose links are known",
-                 ranks.hosts);
-  RONDO_TRY_ASSIGN(const Machine machine, ranks.describe());
-  auto built = TopologyGraph::build(machine);
-  if (!built.ok()) return of_this_rank(built.status());
-  const TopologyGraph graph = built.take();
-  RONDO_TRY_ASSIGN(std::vector<int> gpus, nodes_of_ranks(ranks, graph));
-  TopologyGraph links = fabric_or_all(graph, gpus);
-  return LinkedGpus{std::move(links), std::move(gpus)};
+Result<GpusOfRanks> linked_gpus(const RanksOfMachine& ranks) {
+  RONDO_TRY_ASSIGN(GpusOfRanks found, gpus_of_ranks(ranks));
+  found.graph = fabric_or_all(found.graph, found.gpus);
+  return found;
 }
 
 using Orders = std::vector<std::vector<int>>;
@@ -75,8 +39,8 @@ using Orders = std::vector<std::vector<int>>;
 /// The orders of rings that are equally fast: a faster one is there several times.
 Result<Orders> orders_of(const RanksOfMachine& ranks) {
   if (ranks.nranks == 1) return Orders{{0}};
-  RONDO_TRY_ASSIGN(const LinkedGpus on, linked_gpus(ranks));
-  const auto plan = find_rings(on.links, on.gpus, {.max_steps = kMaxSteps, .max_time = kMaxTime});
+  RONDO_TRY_ASSIGN(const GpusOfRanks on, linked_gpus(ranks));
+  const auto plan = find_rings(on.graph, on.gpus, {.max_steps = kMaxSteps, .max_time = kMaxTime});
   if (!plan.ok()) return of_this_rank(plan.status());
   Orders orders;
   for (const RingChannel& channel :
@@ -121,10 +85,10 @@ constexpr NamedPlan kPlans[] = {{kForest, has_forest, search_forest}, {kRings, h
 Result<FoundForest> found_forest(const RanksOfMachine& ranks) {
   if (ranks.nranks == 1)
     return FoundForest{TopologyGraph({}, {}), {.gpus = {0}, .trees = {{.root = 0, .edges = {}}}}};
-  RONDO_TRY_ASSIGN(LinkedGpus on, linked_gpus(ranks));
-  auto found = find_forest(on.links, on.gpus, {.max_flows = kMaxFlows, .max_time = kMaxTime});
+  RONDO_TRY_ASSIGN(GpusOfRanks on, linked_gpus(ranks));
+  auto found = find_forest(on.graph, on.gpus, {.max_flows = kMaxFlows, .max_time = kMaxTime});
   if (!found.ok()) return of_this_rank(found.status());
-  return FoundForest{std::move(on.links), found.take()};
+  return FoundForest{std::move(on.graph), found.take()};
 }
 
 std::vector<std::string_view> FoundPlans::names(CollectiveKind kind) {

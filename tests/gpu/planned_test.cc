@@ -3,16 +3,11 @@
 // its bus id.
 #include <rondo/topology.h>
 
-#include <algorithm>
-#include <fstream>
-#include <sstream>
-
 #include "exchange.h"
 #include "failing.h"
 #include "folder.h"
-#include "formats/nccl_xml.h"
 #include "gpu.h"
-#include "graph/topology_graph.h"
+#include "machine_file.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -20,39 +15,10 @@ namespace {
 
 constexpr int kGpus = 8;
 
-std::string text_of(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-/// Describes a well-known machine, whose GPU i is now this process's GPU i.
-std::string file_of_these_gpus(const Folder& folder, const char* name) {
-  const std::string path = folder / name;
-  rondo_topology_t topology = nullptr;
-  check(rondo_topology_named(&topology, name, nullptr));
-  check(rondo_topology_save(topology, path.c_str()));
-  rondo_topology_free(topology);
-  std::string text = text_of(path);
-  const TopologyGraph graph = TopologyGraph::build(machine_from_nccl_xml(text, name).take()).take();
-  for (int dev = 0; dev < kGpus; ++dev)
-    replace_all(text, graph.node(graph.gpus()[static_cast<size_t>(dev)]).bus_id, fmt::format("GPU {}", dev));
-  replace_all(text, "\"0000:", "\"0001:");  // of switches, which could have the same
-  for (int dev = 0; dev < kGpus; ++dev)
-    replace_all(text, fmt::format("GPU {}", dev), gpu::bus_id(dev).take());
-  std::ofstream(path) << text;
-  return path;
-}
-
 TEST_CASE("calls on GPUs follow the links of their machine") {
   if (lacks_gpus(kGpus) || lacks_standin()) return;
   const Folder folder;
-  const Environment file("RONDO_TOPO_FILE", file_of_these_gpus(folder, "dgx-1v"));
+  const Environment file("RONDO_TOPO_FILE", file_of_these_gpus(folder, "dgx-1v", kGpus));
   const Environment slots("RONDO_SLOT_BYTES", "512");
   std::vector<std::string> devices;
   for (int dev = 0; dev < kGpus; ++dev) devices.push_back(fmt::format("cuda:{}", (dev + 3) % kGpus));

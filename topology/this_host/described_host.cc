@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "base/settings.h"
+#include "base/words.h"
 #include "detect/complete_template.h"
+#include "formats/host_kind.h"
 #include "formats/machine_file.h"
 #include "graph/missing_parts.h"
 
@@ -53,6 +58,20 @@ Result<Machine> described_host(const DetectOptions& options) {
     return error(machine.status().code(), "{}: {}", setting_info(*variable).variable,
                  machine.status().message());
   return machine;
+}
+
+uint64_t hash_of_this_host() {
+  static std::mutex mutex;
+  static std::map<std::string, uint64_t> hashes;
+  const auto variable = variable_of_this_host();
+  const std::lock_guard lock(mutex);
+  const auto [hash, is_new] = hashes.try_emplace(variable ? setting(*variable).value_or("") : "");
+  if (!is_new) return hash->second;
+  DetectOptions options;
+  options.visible_devices.reset();
+  if (auto machine = described_host(options); machine.ok())
+    hash->second = hash_text(host_kind_text(machine.take()));
+  return hash->second;
 }
 
 }  // namespace rondo

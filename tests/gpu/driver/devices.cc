@@ -181,9 +181,10 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
     STANDIN_TRY(find_device(from, a));
     STANDIN_TRY(find_device(to, b));
     STANDIN_REQUIRE(a != b, CUDA_ERROR_INVALID_DEVICE);
-    const bool known = attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED ||
-                       attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
-    *value = known && peers(*a, *b) ? 1 : 0;
+    const bool has =
+        attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED ||
+        (attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED && driver().settings.nvlink);
+    *value = has && peers(*a, *b) ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }

@@ -58,6 +58,7 @@ Settings settings_from_environment() {
   Settings settings;
   settings.visible = visible_devices(static_cast<int>(number("RONDO_STANDIN_DEVICES", 2)));
   settings.peers = number("RONDO_STANDIN_PEERS", 1) != 0;
+  settings.nvlink = number("RONDO_STANDIN_NVLINK", 1) != 0;
   settings.memory_bytes = number("RONDO_STANDIN_MEMORY", uint64_t{8} << 30);
   settings.processors = static_cast<int>(number("RONDO_STANDIN_PROCESSORS", 4));
   settings.concurrent = number("RONDO_STANDIN_CONCURRENT", 0) != 0;

@@ -17,6 +17,7 @@ struct Fault {
 struct Settings {
   std::vector<int> visible;  // indices of devices in the machine
   bool peers = true;
+  bool nvlink = true;         // between all devices; peers without reach one another by PCIe
   uint64_t memory_bytes = 0;  // per device
   int processors = 0;         // per device
   bool concurrent = false;    // kernels of a device may run together

@@ -35,8 +35,11 @@ enum class CostKind {
   TcpBetweenHosts,
   Verbs,  // us_per_byte: of a port of 1 Gbit/s
   Plugin,
+  // Between GPUs of a host whose links are known, which say what else a byte costs:
+  DeviceBlock,  // messages of the executor on GPUs; us_per_byte: by one block
+  StagedStep,   // latency_us: until streams of other processes go on
 };
-inline constexpr size_t kCostKinds = static_cast<size_t>(CostKind::Plugin) + 1;
+inline constexpr size_t kCostKinds = static_cast<size_t>(CostKind::StagedStep) + 1;
 
 struct CostRow {
   CostKind kind;

@@ -23,6 +23,7 @@ struct PeerGpu {
   Uuid uuid{};
   std::string bus_id;        // of its PCI function, "0000:18:00.0"; empty: unknown
   std::vector<Uuid> linked;  // GPUs that its process sees and NVLink connects to it, itself included
+  uint64_t host = 0;         // hash_of_this_host() if its process sees others too
 
   bool is_linked_to(const PeerGpu& other) const;
   void write(ByteWriter& writer) const;

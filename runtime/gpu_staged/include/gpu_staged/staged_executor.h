@@ -71,6 +71,12 @@ class StagedExecutor final : public Task {
   Status failure_;
 };
 
+/// How often the streams of a call wait for one another, apart from how long it is.
+int staged_steps(const Call& call, int nranks);
+
+/// The vectors, each the longer of a rank's input and output, that go from one rank's GPU to another's.
+double staged_volume(const Call& call, int nranks, int from, int to);
+
 /// The size of a rank's staging, from RONDO_STAGING_BYTES.
 Result<size_t> staging_bytes_setting(int nranks);
 

@@ -37,12 +37,18 @@ void limit_channels(ExecutionTerms& terms, int requested);
 
 Prediction predict_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
                              const LinkModel& links, const ExecutionTerms& terms);
-/// Unsupported, with the reason, if the call cannot be made as requested.
+/// How many channels of the algorithm fit the ranks' GPUs. Unsupported, with the reason, if none does, or a
+/// Step has too many peers. Builds the Schedules of all ranks.
+Result<int> channels_that_fit(const Algorithm& algorithm, const Shape& shape, const ExecutionTerms& terms);
+
+/// `fit`: see channels_that_fit(). Unsupported, with the reason, if the call cannot be made as requested.
 Result<Execution> choose_execution(const Algorithm& algorithm, const Call& call, const Shape& shape,
-                                   const ExecutionTerms& terms);
+                                   const ExecutionTerms& terms, int fit);
 
 /// The maximum message length of that protocol, given Simple's, `slot_bytes`.
 size_t message_bytes(device::Protocol protocol, size_t slot_bytes);
+/// What crosses a link for each byte of a message: some protocols send flags among the data.
+double sent_bytes_per_byte(device::Protocol protocol);
 /// The maximum number of chunks in a message of LL or LL128.
 inline constexpr int kMaxLineChunks = 16;
 

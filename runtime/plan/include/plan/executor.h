@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/algorithm.h"
 #include "call/call.h"
@@ -87,6 +88,13 @@ struct Executor {
   std::function<std::string_view(const Call& call, const Shape& shape)> obstacle;
   /// The time of a call by an algorithm. Null: the executor uses its own plans, not the table's algorithms.
   std::function<Prediction(const Algorithm& algorithm, const Call& call, const Shape& shape)> predict;
+  /// The time of a call by its own plan, us; null: not known.
+  std::function<double(const Call& call)> predict_own;
+  /// Algorithms that are candidates besides the table's; null: none.
+  std::function<std::vector<const Algorithm*>(const Call& call, const Shape& shape)> found;
+  /// Whether it is chosen by the predicted time, among the executors of which that holds. Otherwise the first
+  /// in the list that can make a call does.
+  bool competes = false;
   /// `algorithm`: null if the executor uses its own plans. Unsupported, at all ranks alike, if it cannot make
   /// the call after all.
   std::function<Result<std::unique_ptr<Plan>>(const Call& call, const Algorithm* algorithm)> prepare;

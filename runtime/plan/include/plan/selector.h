@@ -28,8 +28,10 @@ class Selector {
   /// ranks, the type and the operation.
   static Result<Selector> parse(std::string_view text, bool reproducible = false);
 
-  /// The communicator's own algorithms, which are candidates only if they are requested.
+  /// The communicator's own algorithms, which are candidates if they are requested, or an executor proposes
+  /// them.
   void use(std::shared_ptr<FoundPlans> plans) { found_plans_ = std::move(plans); }
+  const std::shared_ptr<FoundPlans>& found_plans() const { return found_plans_; }
 
   /// What was requested, as far as it applies to the call: nothing for the runtime's own calls, and nothing
   /// if the requested executor is for the other kind of memory.
@@ -41,8 +43,8 @@ class Selector {
   /// the obstacle that keeps it from taking the call.
   Result<std::vector<Candidate>> candidates(const Call& call, const Shape& shape,
                                             std::span<const Executor> executors) const;
-  /// Among the candidates of the first executor that has any, the one with the lowest predicted time, the
-  /// first of equals. Unsupported, with the reason, if there is none.
+  /// Among the candidates of the first executor that has any, or of those that compete, the one with the
+  /// lowest predicted time, the first of equals. Unsupported, with the reason, if there is none.
   Result<Candidate> select(const Call& call, const Shape& shape, std::span<const Executor> executors) const;
 
  private:

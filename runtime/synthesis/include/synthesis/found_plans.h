@@ -49,6 +49,8 @@ class FoundPlans {
 
   explicit FoundPlans(RanksOfMachine ranks) : ranks_(std::move(ranks)) {}
 
+  const RanksOfMachine& ranks() const { return ranks_; }
+
   /// The collective's algorithm of that name; valid as long as this. The first call describes the machine and
   /// searches, which takes tenths of a second, or reads the file; all ranks find the same. If there is no
   /// plan, an error that says why: the ranks are on several hosts, the machine has fewer GPUs, a description
