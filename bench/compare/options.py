@@ -6,7 +6,7 @@ import re
 import shutil
 
 from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
-from peers import PEERS
+from peers import OTHER_RONDO, PEERS
 
 MAX_BYTES = 1 << 31  # MPI counts elements in an int
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
@@ -90,8 +90,11 @@ def make_parser(description):
 
 def add_contestants(parser):
     parser.add_argument("--perf", default="rondo-perf", help="the rondo-perf to run (rondo-perf)")
-    parser.add_argument("--peers", type=names_of("peer", PEERS), default=list(PEERS),
-                        help=f"comma separated; those that are installed take part ({','.join(PEERS)})")
+    parser.add_argument("--peers", type=names_of("peer", PEERS),
+                        help=f"comma separated, of {', '.join(PEERS)}; those that are there take part (all)")
+    parser.add_argument("--other-perf", type=program,
+                        help="the rondo-perf of another build, such as of the commit before, which is then the peer "
+                             "other-rondo (none)")
     parser.add_argument("--torch-python", type=program,
                         help="an interpreter with PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
     parser.add_argument("--bind", choices=["cpu", "none"], default="cpu",
@@ -137,6 +140,8 @@ def parse(description, words=None):
     arguments = parser.parse_args(words)
     if shutil.which(arguments.perf) is None:
         parser.error(f"there is no program {arguments.perf}; --perf says where rondo-perf was built")
+    if arguments.peers is None:
+        arguments.peers = [name for name in PEERS if name != OTHER_RONDO or arguments.other_perf]
     if arguments.torch_python is None:
         arguments.torch_python = os.environ.get("RONDO_TORCH_PYTHON", "").split(":")[0]
     add_defaults(arguments)

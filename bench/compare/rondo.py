@@ -15,28 +15,37 @@ VERSION_SECONDS = 20
 
 
 def find(workshop):
-    perf = workshop.arguments.perf
+    return contestant("rondo", workshop.arguments.perf, workshop)
+
+
+def find_other(name, workshop):
+    if workshop.arguments.other_perf is None:
+        raise Missing("--other-perf names no rondo-perf of another build")
+    return contestant(name, workshop.arguments.other_perf, workshop)
+
+
+def contestant(name, perf, workshop):
     outcome = processes.run([perf, "--version"], timeout=VERSION_SECONDS)
     if outcome.fault:
         raise Missing(outcome.fault)
-    return Contestant("rondo", outcome.printed.strip(), lambda job: run(job, workshop))
+    return Contestant(name, outcome.printed.strip(), lambda job: run(perf, job, workshop))
 
 
-def run(job, workshop):
+def run(perf, job, workshop):
     """Runs rondo-perf once for each number of iterations, since it uses the same number for all sizes."""
     turn, end = Turn(), time.monotonic() + job.timeout
     for _, steps in itertools.groupby(job.steps, lambda step: step.iterations):
-        times_us, turn.fault = run_part(job, list(steps), workshop, max(0, end - time.monotonic()))
+        times_us, turn.fault = run_part(perf, job, list(steps), workshop, max(0, end - time.monotonic()))
         turn.times_us.update(times_us)
         if turn.fault:
             break
     return turn
 
 
-def run_part(job, steps, workshop, timeout):
+def run_part(perf, job, steps, workshop, timeout):
     path = os.path.join(workshop.folder, "rows.json")
     command = [sys.executable, LAUNCHER, job.bind, str(job.sweep.ranks),
-               *perf_command(job, steps, workshop.arguments), "--json", path]
+               *perf_command(perf, job, steps, workshop.arguments), "--json", path]
     outcome = processes.run(command, timeout=timeout)
     if outcome.fault:
         return {}, outcome.fault
@@ -45,8 +54,8 @@ def run_part(job, steps, workshop, timeout):
         return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file))}, None
 
 
-def perf_command(job, steps, arguments):
-    return [arguments.perf, job.sweep.collective, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
+def perf_command(perf, job, steps, arguments):
+    return [perf, job.sweep.collective, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
             "-f", str(arguments.factor), "-n", str(steps[0].iterations), "-w", str(steps[0].warmup),
             "-d", job.type, "--transport", job.sweep.transport]
 

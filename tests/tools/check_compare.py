@@ -78,6 +78,20 @@ class Fakes(unittest.TestCase):
                                       "openmpi").returncode, 0)
         self.assertEqual([row["speed"] for row in self.rows()], [4.0] * 3)
 
+    def test_another_build_is_a_peer(self):
+        with open(self.path("rondo-perf"), encoding="utf-8") as file:
+            slower = file.read().replace("float(size)", "4.0 * size")
+        with open(self.path("old-perf"), "w", encoding="utf-8") as file:
+            file.write(slower)
+        os.chmod(self.path("old-perf"), 0o755)
+        arguments = "--collectives", "all_reduce", "--rounds", "1", "--other-perf", self.path("old-perf")
+        result = self.compare(*arguments, "--peers", "other-rondo")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([(row["best_peer"], row["speed"]) for row in self.rows()], [("other-rondo", 4.0)] * 3)
+        self.assertIn("beside other-rondo: ", self.compare(*arguments).stdout)  # by default as well
+        nameless = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "other-rondo,openmpi")
+        self.assertIn("other-rondo is left out: --other-perf names no", nameless.stderr)
+
     def in_states(self, states, *arguments):
         fake_contestants.set_states(self.path("log"), states)
         return self.compare("--collectives", "all_reduce", "--peers", "openmpi", *arguments)
