@@ -21,12 +21,10 @@ std::vector<std::string_view> names_of(CollectiveKind kind) {
   return names;
 }
 
-/// What was written for groups of consecutive ranks, for those of Shape::order.
-std::function<Schedule(const Shape&, int)> build_by_places(std::function<Schedule(const Shape&, int)> build) {
-  return [build = std::move(build)](const Shape& shape, int rank) {
-    if (shape.order.empty()) return build(shape, rank);
-    const int place = place_in(shape.order, rank);
-    return relabelled(shape, build(by_places(shape, shape.order), place), shape.order);
+/// What was written for ranks in the order of their numbers, for Shape::order.
+std::function<Schedule(const Shape&, int)> build_by_places(const Algorithm& row) {
+  return [row](const Shape& shape, int rank) {
+    return follows_order(row, shape) ? build_in_order(row, shape, rank, shape.order) : row.build(shape, rank);
   };
 }
 
@@ -35,8 +33,7 @@ std::function<Schedule(const Shape&, int)> build_by_places(std::function<Schedul
 std::span<const Algorithm> algorithms() {
   static const std::vector<Algorithm> rows = [] {
     std::vector<Algorithm> made = {RONDO_ALGORITHM_ROWS};
-    for (Algorithm& row : made)
-      if (row.for_groups) row.build = build_by_places(row.build);
+    for (Algorithm& row : made) row.build = build_by_places(row);
     return made;
   }();
   return rows;
@@ -50,8 +47,14 @@ Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 
+bool follows_order(const Algorithm& algorithm, const Shape& shape) {
+  if (shape.order.empty() || algorithm.for_groups) return !shape.order.empty();
+  return algorithm.association == Association::Any && !algorithm.connects_all &&
+         may_relabel(shape, algorithm.max_count(shape));
+}
+
 Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
-                        const std::vector<int>& order) {
+                        std::span<const int> order) {
   return relabelled(shape, algorithm.build(by_places(shape, order), place_in(order, rank)), order);
 }
 

@@ -67,6 +67,7 @@ const Transport& automatic_between_hosts(const Session& session, const std::vect
 
 /// Where a rank is, from the host inwards, each part as a number.
 using Place = std::array<int, 3>;
+constexpr size_t kHostDepth = 1;
 
 /// The hosts' numbers are in the order of their first ranks.
 std::vector<Place> places_of(const std::vector<const PeerInfo*>& ranks,
@@ -89,16 +90,21 @@ std::vector<int> order_by(const std::vector<Place>& places) {
 }
 
 /// The number of ranks that agree in the first `depth` numbers of their places, if it is the same everywhere
-/// and not all agree; else 1. A number of -1 is unknown.
-int equal_in_each(const std::vector<Place>& places, size_t depth) {
+/// and not all agree; else 1. A number of -1 is unknown. Unequal hosts are divided into the largest equal
+/// groups that they allow: those of 8, 8 and 4 ranks into groups of 4.
+int size_of_groups(const std::vector<Place>& places, size_t depth) {
   std::map<std::vector<int>, int> ranks;
   for (const Place& place : places) {
     if (place[depth - 1] < 0) return 1;
     ++ranks[std::vector<int>(place.begin(), place.begin() + static_cast<ptrdiff_t>(depth))];
   }
-  const int size = ranks.begin()->second;
-  const bool equal = std::ranges::all_of(ranks, [size](const auto& one) { return one.second == size; });
-  return equal && ranks.size() > 1 ? size : 1;
+  if (ranks.size() == 1) return 1;
+  int common = 0, largest = 0;
+  for (const auto& [place, size] : ranks) {
+    common = std::gcd(common, size);
+    largest = std::max(largest, size);
+  }
+  return common == largest || depth == kHostDepth ? common : 1;
 }
 
 }  // namespace
@@ -222,10 +228,10 @@ NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
   });
   NearGroups groups;
   for (size_t depth = Place().size(); depth > 0; --depth) {
-    const int size = equal_in_each(places, depth);
+    const int size = size_of_groups(places, depth);
     if (size % groups.levels.outermost() == 0) groups.levels.add(size);
   }
-  if (!groups.levels.empty()) groups.order = order_by(places);
+  groups.order = order_by(places);
   if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
   return groups;
 }

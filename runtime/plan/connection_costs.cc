@@ -98,11 +98,10 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
                  collective_name(call.kind), algorithm.name, algorithm.max_count(shape), call.type.bytes,
                  slot_bytes);
   uint64_t hash = mix_plan(hash_of(algorithm), tile_units);
-  if (algorithm.for_groups) {
-    for (int level = 0; level < shape.levels.count(); ++level)
-      hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+  for (int level = 0; algorithm.for_groups && level < shape.levels.count(); ++level)
+    hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+  if (follows_order(algorithm, shape))
     for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));
-  }
   return Chunking{tile_units, hash};
 }
 

@@ -57,18 +57,17 @@ class Network:
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,
-          by_turns=False, **variables):
+          placed=None, **variables):
     """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with them. `of_hosts`: further
-    variables by host. `by_turns`: host 0 has ranks 0, n, 2n and so on. Returns the finished processes with their
-    output."""
-    count = len(hosts.names)
-    size = count * ranks_a_host
+    variables by host. `placed`: each rank's host, if not `ranks_a_host` consecutive ranks on each. Returns the finished
+    processes with their output."""
+    if placed is None:
+        placed = [host for host in range(len(hosts.names)) for _ in range(ranks_a_host)]
     processes = []
-    for rank in range(size):
-        host, local = (rank % count, rank // count) if by_turns else divmod(rank, ranks_a_host)
-        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(local),
-                           LOCAL_WORLD_SIZE=str(ranks_a_host), MASTER_ADDR="10.77.0.1", MASTER_PORT="29600",
-                           RONDO_LOG="info", **variables)
+    for rank, host in enumerate(placed):
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(len(placed)),
+                           LOCAL_RANK=str(placed[:rank].count(host)), LOCAL_WORLD_SIZE=str(placed.count(host)),
+                           MASTER_ADDR="10.77.0.1", MASTER_PORT="29600", RONDO_LOG="info", **variables)
         if of_hosts is not None:
             environment.update(of_hosts[host])
         if own_gpus:
@@ -123,15 +122,42 @@ class Hosts(unittest.TestCase):
     def test_algorithms_of_two_levels_are_chosen_between_hosts_wherever_their_ranks_are(self):
         chosen = {"all_reduce": ("leaders", "hierarchical_ring"), "all_gather": ("hierarchical",) * 2,
                   "reduce_scatter": ("hierarchical", "hierarchical_ring"), "barrier": ("leaders",)}
-        for by_turns in (False, True):
-            with self.subTest(by_turns=by_turns), tempfile.TemporaryDirectory() as folder:
-                path = f"{folder}/rows.json"
-                run_right(self, 3, [",".join(chosen), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path],
-                          by_turns=by_turns)
-                with open(path, encoding="utf-8") as file:
-                    rows = json.load(file)
-                for collective, names in chosen.items():
-                    self.assertEqual(tuple(row["algorithm"] for row in rows if row["collective"] == collective), names)
+        for placed in ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]):
+            with self.subTest(placed=placed):
+                self.assertEqual(self.chosen(placed, chosen), chosen)
+
+    def chosen(self, placed, collectives):
+        """The algorithms that ranks on these hosts choose for a short and a long call of each collective."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/rows.json"
+            words = [",".join(collectives), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path]
+            run_right(self, max(placed) + 1, words, placed=placed)
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)
+        return {name: tuple(row["algorithm"] for row in rows if row["collective"] == name) for name in collectives}
+
+    def test_unequal_hosts_are_divided_into_equal_groups(self):
+        collectives = ("all_reduce", "all_gather", "reduce_scatter")
+        for placed in ([0, 0, 0, 0, 1, 1], [0, 1, 0, 1, 0, 0]):
+            with self.subTest(placed=placed):
+                for name, (short, long) in self.chosen(placed, collectives).items():
+                    self.assertRegex(f"{name} {short}", "hierarchical|leaders")
+                    self.assertRegex(f"{name} {long}", "hierarchical")
+
+    def test_a_ring_of_ranks_dealt_out_to_unequal_hosts_goes_from_host_to_host(self):
+        words = ["all_reduce", "-b", "1M", "-e", "1M", "--explain"]
+        with Network(2) as hosts:
+            ended = start(hosts, None, words, placed=[0, 1, 0, 1, 0], RONDO_SECRET="correct horse",
+                          RONDO_ALGORITHM="all_reduce=ring")
+        (out, log), code = ended[0]
+        self.assertEqual(code, 0, out + log)
+        self.assertIn("part 1 of 5: (((x2 + x4) + x1) + x3) + x0\n", out)
+
+    def test_everything_is_right_on_unequal_hosts(self):
+        for placed in ([0, 1, 0, 0], [0, 1, 0, 1, 0, 0]):
+            with self.subTest(placed=placed):
+                words = ["all", "-b", "8", "-e", "64K", "-f", "8192", "-n", "1", "-w", "0", "--algorithm", "all"]
+                run_right(self, 2, words, placed=placed)
 
     def test_every_algorithm_is_right_between_hosts(self):
         run_right(self, 2, ["all", "-b", "8", "-e", "1M", "-f", "512", "-n", "1", "-w", "0", "--algorithm", "all"])

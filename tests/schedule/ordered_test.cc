@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <set>
+#include <string>
 
 #include "catch.h"
 #include "sanitized.h"
@@ -72,6 +74,64 @@ TEST_CASE("groups may be of any ranks, unless operands are combined in rank orde
               REQUIRE(of_rank.peer_sets[set][i] == order[static_cast<size_t>(at_place.peer_sets[set][i])]);
         }
       }
+}
+
+TEST_CASE(
+    "rows that state no order of operands, and do not connect all ranks, follow the order of the shape") {
+  std::set<std::string> following;
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 2; !algorithm.for_groups && n <= kMaxRanks; ++n)
+      for (Shape shape : supported_shapes(algorithm, n)) {
+        const std::vector<Schedule> by_number = build_all(algorithm, shape);
+        const std::vector<int> order = shuffled(n, static_cast<uint32_t>(n + 7));
+        shape.order = order;
+        const std::vector<Schedule> ranks = build_all(algorithm, shape);
+        INFO(name_of(algorithm) << ", " << to_string(shape));
+        const bool follows = follows_order(algorithm, shape);
+        if (follows) following.insert(name_of(algorithm));
+        for (int rank = 0; rank < n; ++rank) {
+          const auto at = static_cast<size_t>(rank);
+          const std::string expected =
+              follows ? to_string(build_in_order(algorithm, shape, rank, order)) : to_string(by_number[at]);
+          REQUIRE(to_string(ranks[at]) == expected);
+        }
+        const Status status = verify(shape, ranks, {.association = algorithm.association});
+        INFO(status.message());
+        REQUIRE(status.ok());
+      }
+  for (const char* ring :
+       {"all_reduce/ring", "all_gather/ring", "reduce_scatter/ring", "all_reduce/double_binary_tree",
+        "broadcast/chain", "reduce/binomial", "barrier/dissemination"})
+    CHECK(following.contains(ring));
+  for (const char* fixed :
+       {"all_reduce/one_shot", "all_reduce/two_shot", "reduce/flat", "scan/chain", "gather/linear"})
+    CHECK_FALSE(following.contains(fixed));
+}
+
+TEST_CASE("around ranks dealt out to unequal hosts, a ring enters each host once") {
+  const std::vector<int> hosts = {0, 1, 2, 0, 1, 2, 0, 1, 0, 0, 0};  // of 6, 3 and 2 ranks
+  const std::vector<int> order = {0, 3, 6, 8, 9, 10, 1, 4, 7, 2, 5};
+  for (const CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    const Algorithm& ring = *algorithm_by_name(kind, "ring").value();
+    const auto far_ends = [&](std::span<const int> in) {
+      const Shape shape{.kind = kind, .nranks = static_cast<int>(hosts.size()), .order = in};
+      int found = 0;
+      for (int rank = 0; rank < shape.nranks; ++rank) {
+        const Schedule schedule = ring.build(shape, rank);
+        std::set<int> peers;
+        for (const auto& set : schedule.peer_sets)
+          for (const int peer : set)
+            if (schedule.is_peer(peer)) peers.insert(peer);
+        found += static_cast<int>(std::ranges::count_if(peers, [&](int peer) {
+          return hosts[static_cast<size_t>(peer)] != hosts[static_cast<size_t>(rank)];
+        }));
+      }
+      return found;
+    };
+    CHECK(far_ends(order) == 6);  // three connections have two ends each
+    CHECK(far_ends({}) > 6);
+  }
 }
 
 TEST_CASE("in another order the root's neighbours are those adjacent in that order") {

@@ -2,6 +2,9 @@
 // Which ranks count as local to one another.
 #include "plan/comm_topology.h"
 
+#include <map>
+#include <utility>
+
 #include "catch.h"
 
 using namespace rondo;
@@ -78,7 +81,6 @@ TEST_CASE("ranks that lie round-robin over hosts, or in any order, are groups") 
   CHECK(on_hosts({1, 2, 1, 2}) == 2);
   CHECK(groups_on({1, 2, 1, 2}).order == std::vector{0, 2, 1, 3});
   CHECK(groups_on({9, 4, 4, 9, 7, 7}).order == std::vector{0, 3, 1, 2, 4, 5});
-  CHECK(on_hosts({1, 1, 2, 2, 1, 1}) == 1);
   CHECK(with_caches({0, 4, 0, 4}) == 2);
 }
 
@@ -92,13 +94,63 @@ TEST_CASE("groups are in hosts, or reach over some, whatever their size") {
   CHECK_FALSE(are_in_hosts(pointers(unequal), {}, 2));
 }
 
-TEST_CASE("unequal and single hosts are no groups") {
+TEST_CASE("single hosts, and hosts whose sizes have no common divisor, are no groups") {
   CHECK(on_hosts({1}) == 1);
   CHECK(on_hosts({1, 1, 1}) == 1);
   CHECK(on_hosts({1, 2, 3}) == 1);
   CHECK(on_hosts({1, 1, 2}) == 1);
   CHECK(on_hosts({1, 2, 2}) == 1);
   CHECK(on_hosts({1, 1, 1, 2, 2}) == 1);
+}
+
+/// As many ranks on each host as given, consecutive or dealt out to the hosts in turn.
+std::vector<PeerInfo> on_unequal_hosts(std::vector<int> sizes, bool in_turn) {
+  std::vector<PeerInfo> members;
+  for (size_t host = 0; !in_turn && host < sizes.size(); ++host)
+    members.insert(members.end(), static_cast<size_t>(sizes[host]), member_on(host, 0));
+  for (bool more = in_turn; std::exchange(more, false);)
+    for (size_t host = 0; host < sizes.size(); ++host)
+      if (sizes[host]-- > 0) more = (members.push_back(member_on(host, 0)), true);
+  return members;
+}
+
+TEST_CASE("unequal hosts are divided into the largest equal groups that they allow") {
+  struct Case {
+    std::vector<int> sizes;
+    int group;
+  };
+  for (const auto& [sizes, group] : {Case{{8, 4}, 4}, {{4, 8}, 4}, {{8, 8, 4}, 4}, {{6, 4}, 2}, {{8, 1}, 1}})
+    for (const bool in_turn : {false, true}) {
+      const std::vector<PeerInfo> members = on_unequal_hosts(sizes, in_turn);
+      const NearGroups near = near_groups(pointers(members));
+      CHECK(near.levels == Levels(group));
+      CHECK(are_in_hosts(pointers(members), near.order, group));
+      CHECK(near.order.empty() != in_turn);
+    }
+}
+
+TEST_CASE("memory nodes and parts of hosts are levels, but no part of a memory node is") {
+  std::vector<PeerInfo> members = on_unequal_hosts({8, 4}, true);
+  std::map<uint64_t, int> ranks;
+  for (PeerInfo& member : members) member.memory_node = ranks[member.endpoint.host]++ % 4 / 2;
+  CHECK(near_groups(pointers(members)).levels == Levels(4));  // nodes of 4, 4, 2 and 2
+  ranks.clear();
+  for (PeerInfo& member : members) member.memory_node = ranks[member.endpoint.host]++ / 2;
+  CHECK(near_groups(pointers(members)).levels == Levels{2, 4});
+}
+
+TEST_CASE("the ranks of a host follow one another in the order, whatever the sizes of hosts") {
+  for (const std::vector<int>& sizes : {std::vector{8, 1}, {3, 5}, {8, 7, 2}, {8, 8, 4}, {1, 1, 6, 9}}) {
+    const std::vector<PeerInfo> members = on_unequal_hosts(sizes, true);
+    const std::vector<int> order = near_groups(pointers(members)).order;
+    REQUIRE(order.size() == members.size());
+    size_t crossings = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto host = [&](size_t at) { return members[static_cast<size_t>(order[at])].endpoint.host; };
+      crossings += host(i) != host((i + 1) % order.size()) ? 1 : 0;
+    }
+    CHECK(crossings == sizes.size());
+  }
 }
 
 TEST_CASE("a rank's turn counts those before it on its host and memory node") {

@@ -121,7 +121,7 @@ struct Algorithm {
   /// rank. Reproducible mode relies on it; a test proves it, and that no stronger association holds.
   Association association = Association::Any;
   /// Only for ranks in groups (Shape::levels). A row of the table builds for groups of consecutive ranks, and
-  /// is relabelled for others.
+  /// is relabelled for others: see follows_order().
   bool for_groups = false;
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
@@ -143,12 +143,16 @@ std::span<const Algorithm> algorithms();
 /// The row of that collective and name; if there is none, InvalidArgument that lists the names.
 Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view name);
 
+/// Whether a row of the table builds for the ranks in Shape::order, so that close ranks are neighbours.
+/// Requires that the row supports the shape. Rows without groups do if they may be relabelled, connect some
+/// ranks and not all, and state nothing about the order of operands.
+bool follows_order(const Algorithm& algorithm, const Shape& shape);
+
 /// Whether ranks are put in the order of their places on the host: nothing is combined, so results are those
 /// of any other order.
 constexpr bool is_free_in_order(CollectiveKind kind) { return kind == CollectiveKind::Broadcast; }
 
 /// The Schedule of `rank`; order[p] is the rank in place p. Requires may_relabel().
-Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank,
-                        const std::vector<int>& order);
+Schedule build_in_order(const Algorithm& algorithm, const Shape& shape, int rank, std::span<const int> order);
 
 }  // namespace rondo

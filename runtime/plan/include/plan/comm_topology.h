@@ -79,9 +79,10 @@ uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const P
 /// Groups of ranks that are closer to one another than to the rest: see Shape.
 struct NearGroups {
   Levels levels;
-  std::vector<int> order;
+  std::vector<int> order;  // host by host, node by node, cache by cache, whether or not there are levels
 };
-/// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal.
+/// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal; if
+/// hosts are not, equal parts of them.
 NearGroups near_groups(const std::vector<const PeerInfo*>& ranks);
 
 /// Whether none of the groups of `size` consecutive ranks is on several hosts. `order`: see Shape.

@@ -26,8 +26,8 @@ struct Shape {
   bool varying = false;     // a _v form: chunk lengths differ; each known to its sender and receiver
   bool commutative = true;  // false: operands must be combined in rank order
   Levels levels = {};       // groups of ranks that are close; none: all are alike
-  /// The ranks in an order in which those of each group are consecutive; empty: that of their numbers.
-  /// Outlives the Shape.
+  /// The ranks in an order in which close ones, and so those of each group, are consecutive; empty: that of
+  /// their numbers. Outlives the Shape.
   std::span<const int> order = {};
 };
 
