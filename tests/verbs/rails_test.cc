@@ -139,6 +139,28 @@ TEST_CASE("a rank whose nearest port does not reach uses another") {
   CHECK(rails.spare == Pairs{{1, 1}});
 }
 
+TEST_CASE("if only ports of equal numbers reach, all ranks are connected, and no connection crosses rails") {
+  constexpr int kPorts = 8;
+  const auto same_rail = [](const VerbsPort& a, const VerbsPort& b) { return a.rail == b.rail; };
+  int own_rail = 0, detours = 0;
+  for (int here = 0; here < kPorts; ++here)
+    for (int there = 0; there < kPorts; ++there) {
+      std::vector<int> from(kPorts, 1), to(kPorts, 1);  // each rank beside a port of its own
+      from[static_cast<size_t>(here)] = to[static_cast<size_t>(there)] = 0;
+      const auto ports = ports_at(from), peers = ports_at(to);
+      const Rails rails =
+          verbs::rails_between({here, ports, here}, {kPorts + there, peers, there}, same_rail);
+      REQUIRE_FALSE(rails.used.empty());
+      for (const auto* pairs : {&rails.used, &rails.spare})
+        for (const RailPair& pair : *pairs) REQUIRE(pair.here == pair.there);
+      if (here == there) REQUIRE(rails.used == Pairs{{here, here}});
+      (here == there ? own_rail : detours) += 1;
+      if (here != there) REQUIRE((rails.used.front().here == here || rails.used.front().here == there));
+    }
+  CHECK(own_rail == kPorts);
+  CHECK(detours == kPorts * (kPorts - 1));
+}
+
 TEST_CASE("both ends choose the same rails") {
   XorShift random(test_seed(8), 0);
   for (int trial = 0; trial < 5000; ++trial) {
