@@ -169,11 +169,20 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
     const bool in_hosts = are_in_hosts(all_, links.order, links.levels.size(level));
     links.inner_costs.push_back(in_hosts ? inside : between_hosts);
   }
-  if (!one_host())
+  if (!one_host()) {
     links.cost = between_hosts;
-  else if (!links.levels.empty() && within_host_.medium != Medium::Network)
+    links.sharing = sharing();
+  } else if (!links.levels.empty() && within_host_.medium != Medium::Network)
     links.cost = farther(inside);
   return links;
+}
+
+/// Over sockets. Other networks have rates of their own for the ranks of a host, which may have a NIC each.
+double CommTopology::sharing() const {
+  if (between_hosts_.medium != Medium::Network || between_hosts_.fabrics != nullptr) return 1;
+  std::vector<size_t> sizes;
+  for (const auto& [host, ranks] : hosts_) sizes.push_back(ranks.size());
+  return ranks_that_share(sizes);
 }
 
 ConnectionParams CommTopology::settle(ConnectionParams asked) const {
@@ -234,6 +243,15 @@ NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
   groups.order = order_by(places);
   if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
   return groups;
+}
+
+double ranks_that_share(const std::vector<size_t>& ranks_of_hosts) {
+  const size_t all = std::accumulate(ranks_of_hosts.begin(), ranks_of_hosts.end(), size_t{0});
+  double most = 1;
+  for (const size_t here : ranks_of_hosts)
+    if (here != all)
+      most = std::max(most, static_cast<double>(here * (all - here)) / static_cast<double>(all - 1));
+  return most;
 }
 
 bool are_in_hosts(const std::vector<const PeerInfo*>& ranks, const std::vector<int>& order, int size) {

@@ -23,10 +23,14 @@ size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t uni
   return elements > line ? elements - elements % line : elements;
 }
 
+/// Whether all ranks send to all others, by choice.
+bool exchanges_all(const Algorithm& algorithm) {
+  return algorithm.connects_all && traits(algorithm.kind).is_mutual();
+}
+
 /// The slots of all connections among `n` ranks together, as far as messages of that length fill them.
 double filled_slot_bytes(const Algorithm& algorithm, double n, double message_bytes) {
-  const bool all_pairs = algorithm.kind == CollectiveKind::AllToAll ||
-                         (algorithm.connects_all && traits(algorithm.kind).is_mutual());
+  const bool all_pairs = algorithm.kind == CollectiveKind::AllToAll || exchanges_all(algorithm);
   return n * (all_pairs ? n - 1 : 2) * message_bytes * ConnectionParams().slots;
 }
 
@@ -58,7 +62,9 @@ double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vecto
     return predicted_time(cost, times_over(link, vector_bytes, shape.nranks, filled_bytes),
                           static_cast<double>(tiles), link.ranks_per_cpu);
   };
-  double us = over(links.cost, algorithm.cost(shape), shape.nranks);
+  LinkCost farthest = links.cost;
+  if (exchanges_all(algorithm) && !algorithm.for_groups) farthest.us_per_byte *= links.sharing;
+  double us = over(farthest, algorithm.cost(shape), shape.nranks);
   for (int level = 0; level < shape.levels.count(); ++level)
     us += over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level),
                shape.levels.size(level));
@@ -108,6 +114,8 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
 std::string text_of(const LinkModel& links, size_t slot_bytes) {
   std::string text =
       fmt::format("{:.3g} us per message, {:.3g} us per byte", links.cost.latency_us, links.cost.us_per_byte);
+  if (links.sharing > 1)
+    text += fmt::format(" ({:.3g} if all send to all)", links.sharing * links.cost.us_per_byte);
   for (int level = links.levels.count(); level-- > 0;) {
     const LinkCost& inner = links.inner_costs[static_cast<size_t>(level)];
     text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),

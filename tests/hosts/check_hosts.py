@@ -144,6 +144,11 @@ class Hosts(unittest.TestCase):
                     self.assertRegex(f"{name} {short}", "hierarchical|leaders")
                     self.assertRegex(f"{name} {long}", "hierarchical")
 
+    def test_long_calls_on_hosts_that_share_no_divisor_go_around_a_ring(self):
+        collectives = ("all_reduce", "all_gather", "reduce_scatter")
+        for name, (_, long) in self.chosen([0, 1, 0, 1, 0, 1, 0], collectives).items():
+            self.assertEqual(f"{name} {long}", f"{name} ring")
+
     def test_a_ring_of_ranks_dealt_out_to_unequal_hosts_goes_from_host_to_host(self):
         words = ["all_reduce", "-b", "1M", "-e", "1M", "--explain"]
         with Network(2) as hosts:

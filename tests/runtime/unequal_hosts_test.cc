@@ -20,6 +20,21 @@ TEST_CASE("hosts of 8 and 4 ranks use what groups can do, and hosts of 8 and 1 w
   }
 }
 
+TEST_CASE("over an interface that the ranks of a host share, long calls do not go from all to all") {
+  LinkModel links = links_of(in_turn({4, 3}));
+  const auto goes_to_all = [&](CollectiveKind kind, size_t bytes) {
+    return choice(links, {.kind = kind, .bytes = bytes}).connects_all;
+  };
+  for (const bool shared : {false, true}) {
+    if (shared) links.sharing = ranks_that_share({4, 3});
+    for (const CollectiveKind kind :
+         {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+      CHECK(goes_to_all(kind, kLong) == !shared);
+      CHECK(goes_to_all(kind, 8));
+    }
+  }
+}
+
 TEST_CASE("on unequal hosts no call is refused, and what is selected verifies") {
   for (const std::vector<int>& sizes :
        {std::vector{8, 1}, {8, 4}, {8, 8, 4}, {3, 2}, {1, 6, 9}, {6, 2, 2, 1}}) {

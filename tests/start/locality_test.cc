@@ -176,6 +176,14 @@ TEST_CASE("connections between ranks are as fast as the slowest rank's, if all r
   CHECK(slowest_rate_Gbps(*transport_by_name("tcp").value(), pointers(members)) == 0);
 }
 
+TEST_CASE("what all ranks of a host send to all others shares its interface, as far as it leaves the host") {
+  CHECK(ranks_that_share({5}) == 1);
+  CHECK(ranks_that_share({1, 1, 1}) == 1);
+  CHECK(ranks_that_share({4, 3}) == 4 * 3 / 6.0);
+  CHECK(ranks_that_share({8, 1}) == 1);  // each sends an eighth of what it sends
+  CHECK(ranks_that_share({1, 8, 8}) == 8 * 9 / 16.0);
+}
+
 TEST_CASE("caches do not matter if there are several hosts") {
   std::vector<PeerInfo> members(4);
   for (size_t i = 0; i < members.size(); ++i) {

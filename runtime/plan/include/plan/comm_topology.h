@@ -49,6 +49,7 @@ class CommTopology {
   bool one_host() const { return hosts_.size() == 1; }
   const Transport& farthest() const { return one_host() ? within_host_ : between_hosts_; }
   size_t max_ranks_of_a_host() const;
+  double sharing() const;  // see LinkModel
 
   const Transport& within_host_;
   const Transport& between_hosts_;
@@ -84,6 +85,10 @@ struct NearGroups {
 /// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal; if
 /// hosts are not, equal parts of them.
 NearGroups near_groups(const std::vector<const PeerInfo*>& ranks);
+
+/// Ranks on hosts of these sizes all send to all others: how often the network interface of a host carries
+/// what one rank sends; at least 1.
+double ranks_that_share(const std::vector<size_t>& ranks_of_hosts);
 
 /// Whether none of the groups of `size` consecutive ranks is on several hosts. `order`: see Shape.
 bool are_in_hosts(const std::vector<const PeerInfo*>& ranks, const std::vector<int>& order, int size);

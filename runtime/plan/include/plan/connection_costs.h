@@ -17,6 +17,7 @@ struct LinkModel {
   int nranks = 1;
   int hosts = 1;
   LinkCost cost;                      // between any two ranks
+  double sharing = 1;                 // how much longer bytes take if all ranks of a host send to all others
   Levels levels;                      // see Shape
   std::vector<int> order;             // likewise
   std::vector<LinkCost> inner_costs;  // by level: between ranks of such a group, of different ones of the
