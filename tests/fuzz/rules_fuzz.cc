@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text at all as a file of RONDO_ALGORITHM's rules: it is refused with a sentence, or makes one choice
-// for every size.
+// for every size; a newline at its end makes no difference.
 #include "plan/rules.h"
 
 #include "fuzz.h"
@@ -9,7 +9,10 @@ using namespace rondo;
 using namespace rondo::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto rules = Rules::of_file({reinterpret_cast<const char*>(data), size}, kSource);
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  const auto rules = Rules::of_file(text, kSource);
+  require(Rules::of_file(std::string(text) + "\n", kSource).ok() == rules.ok(),
+          "a newline at the end makes a difference");
   if (!rules.ok()) {
     require_named(rules.status());
     return 0;
