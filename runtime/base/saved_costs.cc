@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -89,6 +90,14 @@ class Lines {
   int number_ = 0;
 };
 
+constexpr std::string_view kDate = "YYYY-MM-DD";
+
+/// Digits where kDate has letters.
+bool is_date(std::string_view text) {
+  return std::ranges::equal(
+      text, kDate, [](char c, char pattern) { return pattern == '-' ? c == '-' : '0' <= c && c <= '9'; });
+}
+
 std::string host_line() { return "host " + processor_text(); }
 constexpr std::string_view kVersionLine = "version " RONDO_PROJECT_VERSION;
 
@@ -140,26 +149,27 @@ std::string saved_costs_text(const HostCosts& costs, std::string_view date) {
   return text;
 }
 
-Result<HostCosts> read_saved_costs(std::string_view text) {
+Result<SavedCosts> read_saved_costs(std::string_view text) {
   Lines lines(text);
   RONDO_TRY(lines.expect(kFirstLine));
   RONDO_TRY(lines.expect(kVersionLine));
   RONDO_TRY(lines.expect(host_line()));
-  RONDO_TRY(lines.value_of("measured", "YYYY-MM-DD").status());
-  HostCosts costs;
+  SavedCosts saved;
+  RONDO_TRY_ASSIGN(saved.date, lines.value_of("measured", kDate));
+  if (!is_date(saved.date)) return lines.unexpected(fmt::format("measured {}", kDate));
   for (size_t i = 0; i < kHostFigures; ++i) {
     constexpr std::string_view kNumber = "NUMBER";
     const std::string_view name = host_figures()[i].name;
     RONDO_TRY_ASSIGN(const std::string_view value, lines.value_of(name, kNumber));
-    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), costs[i]);
-    if (failure != std::errc() || end != value.data() + value.size() || !is_cost(costs[i]))
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), saved.costs[i]);
+    if (failure != std::errc() || end != value.data() + value.size() || !is_cost(saved.costs[i]))
       return lines.unexpected(fmt::format("{} {}", name, kNumber));
   }
   RONDO_TRY(lines.expect_end());
-  return costs;
+  return saved;
 }
 
-std::optional<HostCosts> saved_costs() {
+std::optional<SavedCosts> saved_costs() {
   const auto path = saved_costs_path();
   if (!path.ok()) return std::nullopt;
   const std::string text = file_contents(path.value(), kMaxFileBytes);
@@ -169,9 +179,9 @@ std::optional<HostCosts> saved_costs() {
     warn_once(path.value(), std::strerror(errno));
     return std::nullopt;
   }
-  auto costs = read_saved_costs(text);
-  if (costs.ok()) return costs.take();
-  warn_once(path.value(), costs.status().message());
+  auto saved = read_saved_costs(text);
+  if (saved.ok()) return saved.take();
+  warn_once(path.value(), saved.status().message());
   return std::nullopt;
 }
 

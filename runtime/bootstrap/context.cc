@@ -68,7 +68,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   lock.unlock();
   RONDO_TRY_ASSIGN(const Fabrics fabrics,
                    setting(Setting::Transport) ? Result<Fabrics>(Fabrics()) : usable_fabrics());
-  const auto costs = saved_costs();
+  const auto saved = saved_costs();
   lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
@@ -76,7 +76,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   static_cast<void>(registered);
   std::shared_ptr<Context> made(new Context);
   made->fabrics_ = fabrics;
-  if (costs) made->costs_ = std::make_shared<const HostCosts>(*costs);
+  if (saved) made->costs_ = std::make_shared<const HostCosts>(saved->costs);
   RONDO_TRY(made->listen());
   the_context() = made;
   poller_at_fork = made->event_loop_.get();

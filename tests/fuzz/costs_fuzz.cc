@@ -16,11 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   for (const std::string& file : {std::string(text), host + std::string(text)}) {
-    const auto costs = read_saved_costs(file);
-    if (costs.ok())
-      require(std::ranges::all_of(costs.value(), is_cost), "a cost is out of range");
-    else
-      require(costs.status().message().starts_with("line "), "the line is not named");
+    const auto saved = read_saved_costs(file);
+    if (saved.ok()) {
+      require(std::ranges::all_of(saved.value().costs, is_cost), "a cost is out of range");
+      require(saved.value().date.find_first_not_of("0123456789-") == std::string::npos, "it is no date");
+    } else {
+      require(saved.status().message().starts_with("line "), "the line is not named");
+    }
   }
   return 0;
 }

@@ -35,7 +35,8 @@ TEST_CASE("a file gives back the costs that were saved, to six digits") {
     const auto read = read_saved_costs(saved_costs_text(costs, "2026-11-27"));
     INFO(read.status().message());
     REQUIRE(read.ok());
-    for (size_t k = 0; k < costs.size(); ++k) CHECK(read.value()[k] == Approx(costs[k]).epsilon(1e-5));
+    CHECK(read.value().date == "2026-11-27");
+    for (size_t k = 0; k < costs.size(); ++k) CHECK(read.value().costs[k] == Approx(costs[k]).epsilon(1e-5));
   }
 }
 
@@ -56,6 +57,8 @@ TEST_CASE("a file that is damaged is refused, with the line and what was expecte
   refused(with("rondo-costs 1", "rondo-costs 2"), "line 1 is 'rondo-costs 2', expected 'rondo-costs 1'");
   refused(with("version ", "version 9"), "expected 'version ");
   refused(with(" CPUs\n", "0 CPUs\n"), "expected 'host " + processor_text());
+  for (const char* date : {"", "2026-11-2", "2026-11-270", "27.11.2026", "yesterday", "2026-11-2\x1b"})
+    refused(with("2026-11-27", date), "expected 'measured YYYY-MM-DD'");
   refused(with("turn.latency_us", "turn.latency"), "expected 'turn.latency_us NUMBER'");
   for (const char* number : {"x", "-1", "nan", "inf", "1e300", "0.5 ", "0x10", ""})
     refused(with("pull.latency_us 0", std::string("pull.latency_us ") + number + "\nrest "),
@@ -73,7 +76,7 @@ TEST_CASE("bytes changed at random never pass as other costs than numbers in ran
     for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes)
       text[random() % text.size()] = static_cast<char>(random());
     const auto read = read_saved_costs(text);
-    if (read.ok()) CHECK(std::ranges::all_of(read.value(), is_cost));
+    if (read.ok()) CHECK(std::ranges::all_of(read.value().costs, is_cost));
   }
 }
 
@@ -111,7 +114,7 @@ TEST_CASE("a host's file is read, and one that is damaged or missing is not used
   costs[0] = 42;
   REQUIRE(replace_file(saved_costs_path().value(), saved_costs_text(costs, "2026-11-27")).ok());
   REQUIRE(saved_costs());
-  CHECK((*saved_costs())[0] == 42);
+  CHECK(saved_costs()->costs[0] == 42);
   for (const char* off : {"0", "no", "off"}) {
     const Environment none("RONDO_CALIBRATION", off);
     CHECK(!saved_costs());

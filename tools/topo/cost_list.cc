@@ -17,14 +17,15 @@ std::string cost_list() {
       "Gbit/s):\n\n";
   text += fmt::format("{:<26} {:>8} {:>8} {:>8} {:>8}\n", "way", "latency", "KiB", "message", "fold KiB");
   const auto measured = saved_costs();
-  const CostTable table = measured ? cost_table(*measured) : CostTable();
+  const CostTable table = measured ? cost_table(measured->costs) : CostTable();
   for (const CostRow& row : cost_rows()) {
     const LinkCost& cost = table[row.kind];
     const bool is_measured = measured && std::ranges::any_of(host_figures(), [&](const HostFigure& figure) {
                                return figure.kind == row.kind;
                              });
     const std::string source =
-        is_measured ? saved_costs_path().take() : fmt::format("{}, {}", row.source, row.date);
+        is_measured ? fmt::format("measured: {}, {}", saved_costs_path().take(), measured->date)
+                    : fmt::format("{}, {}", row.source, row.date);
     text += fmt::format("{:<26} {:>8.3g} {:>8.2g} {:>8.2g} {:>8.2g}  {}\n", row.name, cost.latency_us,
                         kKiB * cost.us_per_byte, cost.us_per_message, kKiB * cost.us_per_folded_byte, source);
   }

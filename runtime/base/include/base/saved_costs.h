@@ -20,15 +20,20 @@ std::string processor_text();
 /// the former is 0, or if neither XDG_CACHE_HOME nor HOME is an absolute path.
 Result<std::string> saved_costs_path();
 
-/// The contents of a file. `date`: YYYY-MM-DD.
+struct SavedCosts {
+  HostCosts costs = {};
+  std::string date;  // when they were measured: YYYY-MM-DD
+};
+
+/// The contents of a file.
 std::string saved_costs_text(const HostCosts& costs, std::string_view date);
 
 /// What saved_costs_text() wrote on such a host; InvalidArgument that names the line and what was expected
 /// there.
-Result<HostCosts> read_saved_costs(std::string_view text);
+Result<SavedCosts> read_saved_costs(std::string_view text);
 
 /// What this host's file says. Null if it cannot be read or RONDO_CALIBRATION is 0; and, with one warning, if
 /// it is damaged or of another host or version, or if RONDO_CALIBRATION names one that cannot be read.
-std::optional<HostCosts> saved_costs();
+std::optional<SavedCosts> saved_costs();
 
 }  // namespace rondo
