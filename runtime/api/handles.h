@@ -93,6 +93,8 @@ Result<Queue*> queue_of(rondo_stream_t stream);
 Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place);
 Status check_event(rondo_event_t event);
 Status null_argument(const char* name);
+/// Of an argument `collective`.
+Result<CollectiveKind> kind_of(const char* collective);
 
 /// The result of a call that ran out of memory; its communicator fails, since other ranks wait for this one.
 Status unmade(rondo_comm_t comm);

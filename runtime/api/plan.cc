@@ -23,7 +23,6 @@ using api::check_plan;
 using api::check_struct;
 using api::guarded;
 
-constexpr int kMaxRanks = 256;
 constexpr int kMaxProofSlots = 8;
 
 Result<Shape> shape_of(const rondo_plan_call_t* call) {
@@ -31,8 +30,9 @@ Result<Shape> shape_of(const rondo_plan_call_t* call) {
   if (call->collective == nullptr) return api::null_argument("call->collective");
   const auto kind = collective_by_name(call->collective);
   if (!kind) return error(Code::InvalidArgument, "call->collective: {}", no_collective(call->collective));
-  if (call->ranks < 1 || call->ranks > kMaxRanks)
-    return error(Code::InvalidArgument, "call->ranks is {}: expected 1 to {}", call->ranks, kMaxRanks);
+  if (call->ranks < 1 || call->ranks > api::kMaxPlanRanks)
+    return error(Code::InvalidArgument, "call->ranks is {}: expected 1 to {}", call->ranks,
+                 api::kMaxPlanRanks);
   if (call->root < 0 || call->root >= call->ranks)
     return error(Code::InvalidArgument, "call->root is {}: expected 0 to {}", call->root, call->ranks - 1);
   if (call->group < 1 || call->group > call->ranks)

@@ -16,6 +16,8 @@
 
 namespace rondo::api {
 
+inline constexpr int kMaxPlanRanks = 256;
+
 /// What a proof found.
 struct PlanProof {
   int slots = 0;

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API's plans in simulated time: on ports or on the links of a machine, and what the time consists of.
+// The C API's plans in simulated time: on ports or on the links of a machine.
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <ranges>
-#include <span>
 
-#include "limit/bound.h"
 #include "plan_handle.h"
 #include "schedule/simulator.h"
-#include "synthesis/machine_network.h"
-#include "synthesis/schedule_cost.h"
+#include "synthesis/plan_time.h"
 #include "topology_handle.h"
 
 struct rondo_plan_run {
   static constexpr uint64_t kMark = 0x6e75726f646e6f72;
   uint64_t mark = kMark;
-  rondo_plan_time_t time = {};
-  std::string busiest = {};
+  rondo::PlanTime time = {};
+  std::string text = {};  // what the time consists of
   std::vector<rondo_plan_message_t> messages = {};
 };
 
@@ -107,79 +103,29 @@ bool is_same(const TopologyGraph& a, const TopologyGraph& b) {
   });
 }
 
-/// A network, what its links are called, and the limit of plans on it.
-struct PlanNetwork {
-  SimulatedNetwork simulated = {};
-  std::vector<std::string> names = {};
-  double limit = 0;  // GB/s
-};
-
-PlanNetwork ports_of(const rondo_plan& plan, const rondo_plan_network_t& network) {
-  PlanNetwork made;
-  made.simulated = {
-      .latency_s = network.latency, .bandwidth_bytes_per_s = network.bandwidth * 1e9, .slots = network.slots};
-  for (const char* end : {"out of", "into"})
-    for (int rank = 0; rank != plan.shape.nranks; ++rank)
-      made.names.push_back(fmt::format("port {} rank {}", end, rank));
-  return made;
-}
-
-Result<PlanNetwork> links_of(const rondo_plan& plan, const rondo_plan_network_t& network) {
-  const TopologyGraph links = api::usual_links(*network.topology, network.all_links);
+Result<PlanNetwork> network_of(const rondo_plan& plan, const rondo_plan_network_t& on) {
+  if (on.topology == nullptr)
+    return ports_network(
+        plan.shape.nranks,
+        {.latency_s = on.latency, .bandwidth_bytes_per_s = on.bandwidth * 1e9, .slots = on.slots});
+  const TopologyGraph links = api::usual_links(*on.topology, on.all_links);
   const auto n = static_cast<size_t>(plan.shape.nranks);
   if (links.gpus().size() < n)
     return error(Code::InvalidArgument, "network->topology has {} GPU{} for {} rank{}", links.gpus().size(),
                  links.gpus().size() == 1 ? "" : "s", n, n == 1 ? "" : "s");
-  const std::span<const int> gpus = links.gpus().first(n);
   const bool follows = plan.found && is_same(plan.found->links, links);
-  RONDO_TRY_ASSIGN(const MachineNetwork made,
-                   MachineNetwork::of(links, gpus, plan.ranks, follows ? &plan.found->forest : nullptr));
-  PlanNetwork result{.simulated = made.network(network.latency, network.slots)};
-  for (const TopologyLink& link : links.links())
-    result.names.push_back(fmt::format("{} {} -> {}", link_class_name(link.cls), links.node(link.from).name,
-                                       links.node(link.to).name));
-  if (const auto bound = bandwidth_bound(links, gpus, plan.shape.kind, plan.shape.root); bound.ok())
-    result.limit = api::gigabytes(bound.value().bus);
-  return result;
-}
-
-/// What the time consists of.
-void explain(const rondo_plan& plan, const rondo_plan_network_t& on, const PlanNetwork& network,
-             rondo_plan_run& run) {
-  const bool is_empty = plan.shape.kind == CollectiveKind::Barrier;
-  const double bytes = is_empty ? 0 : on.bytes;
-  run.time.rounds = cost_of(plan.shape, plan.ranks, on.slots).rounds;
-  run.time.latency = run.time.rounds * on.latency;
-  const std::vector<double> loads = loads_of(plan.ranks, network.simulated);
-  const auto bytes_per_s = [&](size_t i) {
-    return network.simulated.links.empty() ? network.simulated.bandwidth_bytes_per_s
-                                           : network.simulated.links[i];
-  };
-  size_t busiest = 0;
-  for (size_t i = 0; i != loads.size(); ++i)
-    if (loads[i] / bytes_per_s(i) > loads[busiest] / bytes_per_s(busiest)) busiest = i;
-  if (!loads.empty()) {
-    run.busiest = network.names[busiest];
-    run.time.busiest_bytes = loads[busiest] * bytes;
-    run.time.busiest_time = run.time.busiest_bytes / bytes_per_s(busiest);
-  }
-  run.time.waits = std::max(0.0, run.time.seconds - run.time.latency - run.time.busiest_time);
-  if (run.time.seconds > 0)
-    run.time.bandwidth = bus_factor(plan.shape.kind, plan.shape.nranks) * bytes / run.time.seconds / 1e9;
-  run.time.limit = network.limit;
-  run.time.messages = static_cast<int>(run.messages.size());
+  return links_network(links, links.gpus().first(n), plan.shape, plan.ranks,
+                       follows ? &plan.found->forest : nullptr, on.latency, on.slots);
 }
 
 Result<std::unique_ptr<rondo_plan_run>> run_of(const rondo_plan& plan, const rondo_plan_network_t& on) {
   RONDO_TRY(check_size(plan, on.tiles));
-  RONDO_TRY_ASSIGN(const PlanNetwork network,
-                   on.topology != nullptr ? links_of(plan, on) : Result<PlanNetwork>(ports_of(plan, on)));
+  RONDO_TRY_ASSIGN(const PlanNetwork network, network_of(plan, on));
   auto run = std::make_unique<rondo_plan_run>();
   std::vector<SimulatedTransfer> transfers;
-  RONDO_TRY_ASSIGN(run->time.seconds,
-                   simulate(plan.shape, plan.ranks, on.bytes, on.tiles, network.simulated, &transfers));
+  RONDO_TRY_ASSIGN(run->time, plan_time(plan.shape, plan.ranks, on.bytes, on.tiles, network, &transfers));
   for (const SimulatedTransfer& transfer : transfers) run->messages.push_back(message_of(plan, transfer));
-  explain(plan, on, network, *run);
+  run->text = text_of(run->time);
   return run;
 }
 
@@ -203,10 +149,27 @@ rondo_status_t rondo_plan_time(rondo_plan_run_t run, rondo_plan_time_t* time) {
   return guarded("rondo_plan_time", nullptr, [&]() -> Status {
     RONDO_TRY(check_run(run));
     RONDO_TRY(check_struct("time", time));
-    const size_t size = time->size;
-    *time = run->time;
-    time->size = size;
-    time->busiest = run->busiest.c_str();
+    const PlanTime& known = run->time;
+    *time = {.size = time->size,
+             .seconds = known.seconds,
+             .rounds = known.rounds,
+             .latency = known.latency,
+             .busiest = known.busiest.c_str(),
+             .busiest_bytes = known.busiest_bytes,
+             .busiest_time = known.busiest_time,
+             .waits = known.waits,
+             .bandwidth = known.bandwidth,
+             .limit = known.limit,
+             .messages = static_cast<int>(run->messages.size())};
+    return {};
+  });
+}
+
+rondo_status_t rondo_plan_explain(rondo_plan_run_t run, const char** text) {
+  return guarded("rondo_plan_explain", nullptr, [&]() -> Status {
+    RONDO_TRY(check_run(run));
+    if (text == nullptr) return api::null_argument("text");
+    *text = run->text.c_str();
     return {};
   });
 }

@@ -15,16 +15,12 @@
 #include "gpu/rdma_memory.h"
 #include "gpu_calls.h"
 #include "plan/comm_topology.h"
+#include "plan/preference.h"
 #include "shm_pull/shm_executor.h"
 #include "this_host/described_host.h"
 
 namespace rondo {
 namespace {
-
-/// Every rank reads all others' posts, and rank 0 passes the memory to all of them. For hundreds of ranks
-/// that still costs a fraction of what connections do; but every rank has 9 KiB of posts, which all ranks
-/// map.
-constexpr int kMaxPulling = 512;
 
 Result<ConnectionParams> params_from_settings() {
   ConnectionParams params;
@@ -172,19 +168,14 @@ Status Communicator::make_executors(const CommTopology& topology) {
        .slot_bytes = params_.slot_bytes,
        .locality_order = topology.locality_order(),
        .max_cached_bytes = asked >= 0 ? static_cast<size_t>(asked) : topology.max_cached_bytes()}));
-  if (topology.shares_memory() && size() > 1 && size() <= kMaxPulling)
-    shm_executor_ = std::make_unique<ShmExecutor>(membership_, pull_terms(topology));
+  if (const auto terms = topology.pull_terms(options_.pull_bytes))
+    shm_executor_ = std::make_unique<ShmExecutor>(membership_, *terms);
   RONDO_TRY_ASSIGN(gpu_calls_, GpuCalls::make(*this));
   if (shm_executor_) executors_.push_back(shm_executor_->row());
   executors_.push_back(connection_executor_->row());
   for (Executor& row : gpu_calls_->executors()) executors_.push_back(std::move(row));
+  put_in_order(executors_);
   return {};
-}
-
-PullTerms Communicator::pull_terms(const CommTopology& topology) const {
-  PullTerms terms{.cost = pull_cost(topology.costs(), size(), topology.oversubscription())};
-  if (options_.pull_bytes >= 0) terms.requested_bytes = static_cast<size_t>(options_.pull_bytes);
-  return terms;
 }
 
 bool Communicator::is_host_only() const { return !gpu_calls_->may_see_memory(); }

@@ -77,17 +77,13 @@ ConnectionExecutor::ConnectionExecutor(ConnectionTable& connections, int rank, C
 ConnectionExecutor::~ConnectionExecutor() = default;
 
 Executor ConnectionExecutor::row() {
-  return {.name = "connections",
-          .terms = text_of(terms_.links, terms_.slot_bytes),
-          .predict =
-              [this](const Algorithm& algorithm, const Call& call, const Shape& shape) {
-                return predict_over_connections(algorithm, call, shape, terms_.links, terms_.slot_bytes);
-              },
-          .prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
-            const Shape shape = terms_.links.shape(call);
-            RONDO_TRY_ASSIGN(const Chunking made, cut(*algorithm, call, shape, terms_.slot_bytes));
-            return std::unique_ptr<Plan>(new ConnectionPlan(*this, call, *algorithm, made));
-          }};
+  Executor row = connections_row(terms_.links, terms_.slot_bytes);
+  row.prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
+    const Shape shape = terms_.links.shape(call);
+    RONDO_TRY_ASSIGN(const Chunking made, cut(*algorithm, call, shape, terms_.slot_bytes));
+    return std::unique_ptr<Plan>(new ConnectionPlan(*this, call, *algorithm, made));
+  };
+  return row;
 }
 
 Schedule ConnectionExecutor::schedule(const Algorithm& algorithm, const Shape& shape) const {

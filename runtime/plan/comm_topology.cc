@@ -59,11 +59,22 @@ double ranks_per_cpu(const std::vector<const PeerInfo*>& ranks) {
 }
 
 /// What is chosen between any two of these ranks that are on different hosts.
-const Transport& automatic_between_hosts(const Session& session, const std::vector<int>& ranks) {
+const Transport& automatic_between_hosts(const std::vector<const PeerInfo*>& ranks) {
   Fabrics common{.bits = ~uint64_t{0}};
-  for (const int rank : ranks) common.bits &= session.member(rank).endpoint.fabrics.bits;
+  for (const PeerInfo* rank : ranks) common.bits &= rank->endpoint.fabrics.bits;
   return *automatic_transport({1, 1, common}, {2, 2, common});
 }
+
+std::vector<const PeerInfo*> members_of(const Session& session, const std::vector<int>& ranks) {
+  std::vector<const PeerInfo*> members;
+  for (const int rank : ranks) members.push_back(&session.member(rank));
+  return members;
+}
+
+/// Every rank reads all others' posts, and rank 0 passes the memory to all of them. For hundreds of ranks
+/// that still costs a fraction of what connections do; but every rank has 9 KiB of posts, which all ranks
+/// map.
+constexpr size_t kMaxPulling = 512;
 
 /// Where a rank is, from the host inwards, each part as a number.
 using Place = std::array<int, 3>;
@@ -110,18 +121,19 @@ int size_of_groups(const std::vector<Place>& places, size_t depth) {
 }  // namespace
 
 CommTopology::CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport)
-    : within_host_(transport ? *transport : *automatic_transport({1, 1}, {1, 2})),
-      between_hosts_(transport ? *transport : automatic_between_hosts(session, ranks)),
-      here_(session.member(session.rank()).endpoint.host) {
+    : CommTopology(members_of(session, ranks), session.member(session.rank()).endpoint.host, transport) {
   std::vector<const PeerInfo*> up_to_here;  // whatever the communicator: all ranks of a host share its ports
   for (int rank = 0; rank <= session.rank(); ++rank) up_to_here.push_back(&session.member(rank));
   turn_ = turn_of_last(up_to_here);
-  for (const int rank : ranks) {
-    const PeerInfo& member = session.member(rank);
-    all_.push_back(&member);
-    hosts_[member.endpoint.host].push_back(&member);
-  }
-  costs_ = slowest_costs(all_);
+}
+
+CommTopology::CommTopology(std::vector<const PeerInfo*> ranks, uint64_t here, const Transport* transport)
+    : within_host_(transport ? *transport : *automatic_transport({1, 1}, {1, 2})),
+      between_hosts_(transport ? *transport : automatic_between_hosts(ranks)),
+      here_(here),
+      all_(std::move(ranks)),
+      costs_(slowest_costs(all_)) {
+  for (const PeerInfo* rank : all_) hosts_[rank->endpoint.host].push_back(rank);
 }
 
 bool CommTopology::oversubscribed() const { return ranks_per_cpu(hosts_.at(here_)) > 1; }
@@ -198,6 +210,13 @@ ConnectionParams CommTopology::settle(ConnectionParams asked) const {
 bool CommTopology::shares_memory() const {
   return one_host() &&
          (within_host_.medium == Medium::HostMemory || within_host_.medium == Medium::ProcessMemory);
+}
+
+std::optional<PullTerms> CommTopology::pull_terms(int64_t requested_bytes) const {
+  if (!shares_memory() || all_.size() < 2 || all_.size() > kMaxPulling) return std::nullopt;
+  PullTerms terms{.cost = pull_cost(costs_, static_cast<int>(all_.size()), oversubscription())};
+  if (requested_bytes >= 0) terms.requested_bytes = static_cast<size_t>(requested_bytes);
+  return terms;
 }
 
 std::vector<int> CommTopology::locality_order() const {

@@ -48,27 +48,71 @@ Times times_over(const LinkCost& link, size_t vector_bytes, int nranks, double f
           .runs_ahead = link.runs_ahead};
 }
 
-/// Infinite if a chunk cannot hold an element.
-double predicted_us(const Algorithm& algorithm, const Shape& shape, size_t vector_bytes, size_t chunk_bytes,
-                    const LinkModel& links) {
-  if (chunk_bytes == 0) return std::numeric_limits<double>::infinity();
+/// The work over one kind of link: between groups, or within those of a level.
+struct LinkWork {
+  int group;  // ranks of a group within which it is; 0: it is between groups, or any ranks
+  Times times;
+  TimeTerms terms;
+};
+
+/// Calls `take` with each LinkWork of a call whose chunks can hold an element.
+void for_each_link(const Algorithm& algorithm, const Shape& shape, size_t vector_bytes, size_t chunk_bytes,
+                   const LinkModel& links, auto&& take) {
   const Chunks chunks = chunks_of(shape, algorithm.parts(shape));
   const size_t tile_bytes = chunk_bytes * static_cast<size_t>(std::max(chunks.input, chunks.output));
   const size_t tiles = std::max<size_t>(1, (vector_bytes + tile_bytes - 1) / tile_bytes);
   const double message_bytes = static_cast<double>(std::min(vector_bytes, tile_bytes)) /
                                static_cast<double>(tile_bytes) * static_cast<double>(chunk_bytes);
-  const auto over = [&](const LinkCost& link, const Cost& cost, int ranks) {
+  const auto over = [&](const LinkCost& link, const Cost& cost, int ranks, int group) {
     const double filled_bytes = filled_slot_bytes(algorithm, ranks, message_bytes);
-    return predicted_time(cost, times_over(link, vector_bytes, shape.nranks, filled_bytes),
-                          static_cast<double>(tiles), link.ranks_per_cpu);
+    const Times times = times_over(link, vector_bytes, shape.nranks, filled_bytes);
+    take(
+        LinkWork{group, times, predicted_terms(cost, times, static_cast<double>(tiles), link.ranks_per_cpu)});
   };
   LinkCost farthest = links.cost;
   if (exchanges_all(algorithm) && !algorithm.for_groups) farthest.us_per_byte *= links.sharing;
-  double us = over(farthest, algorithm.cost(shape), shape.nranks);
+  over(farthest, algorithm.cost(shape), shape.nranks, 0);
   for (int level = 0; level < shape.levels.count(); ++level)
-    us += over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level),
-               shape.levels.size(level));
-  return us;
+    over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level),
+         shape.levels.size(level), shape.levels.size(level));
+}
+
+/// Appends what that work consists of, without what takes no time.
+void add_parts(const LinkWork& work, double vector_bytes, std::vector<TimePart>& parts) {
+  const auto& [group, times, terms] = work;
+  const std::string where = group == 0 ? "" : fmt::format(" within groups of {} ranks", group);
+  const auto counted = [&](const char* what, double us, double each_us) {
+    if (us > 0)
+      parts.push_back({what, fmt::format("{:.4g} x {:.3g} us{}", us / each_us, each_us, where), us * 1e-6});
+  };
+  const auto moved = [&](const char* what, double us, double of_vector_us) {
+    if (us <= 0) return;
+    const double bytes = us / of_vector_us * vector_bytes;
+    parts.push_back(
+        {what, fmt::format("{} at {:.3g} GB/s{}", size_text(bytes), bytes / us / 1e3, where), us * 1e-6});
+  };
+  counted("rounds", terms.latency, times.latency);
+  counted("messages", terms.messages, times.message);
+  moved("bytes", terms.vectors, times.vector);
+  moved("cache misses", terms.cold, times.cold);
+  moved("folds", terms.folds, times.fold);
+}
+
+size_t vector_bytes_of(const Call& call, const Shape& shape) {
+  return call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
+}
+
+std::string text_of(const LinkModel& links, size_t slot_bytes) {
+  std::string text =
+      fmt::format("{:.3g} us per message, {:.3g} us per byte", links.cost.latency_us, links.cost.us_per_byte);
+  if (links.sharing > 1)
+    text += fmt::format(" ({:.3g} if all send to all)", links.sharing * links.cost.us_per_byte);
+  for (int level = links.levels.count(); level-- > 0;) {
+    const LinkCost& inner = links.inner_costs[static_cast<size_t>(level)];
+    text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),
+                        inner.latency_us, inner.us_per_byte);
+  }
+  return text + fmt::format("; slots of {} bytes", slot_bytes);
 }
 
 }  // namespace
@@ -88,11 +132,38 @@ Prediction predict_over_connections(const Algorithm& algorithm, const Call& call
   Prediction made;
   if (!algorithm.supports(shape)) return made;
   made.chunk_bytes = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes) * call.unit_bytes();
-  const size_t bytes = call.vector_bytes(shape.nranks).value_or(kUnknownBytes);
-  made.us = predicted_us(algorithm, shape, bytes, made.chunk_bytes, links);
+  if (made.chunk_bytes != 0) {
+    made.us = 0;
+    for_each_link(algorithm, shape, vector_bytes_of(call, shape), made.chunk_bytes, links,
+                  [&](const LinkWork& work) { made.us += work.terms.sum(); });
+  }
   made.is_last_resort = algorithm.connects_all && links.hosts > kManyHosts;
   if (algorithm.for_shared_memory) made.obstacle = "only if all ranks share memory";
   return made;
+}
+
+std::vector<TimePart> parts_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
+                                             const LinkModel& links, size_t slot_bytes) {
+  std::vector<TimePart> parts;
+  const size_t chunk_bytes = predict_over_connections(algorithm, call, shape, links, slot_bytes).chunk_bytes;
+  if (chunk_bytes == 0) return parts;
+  const size_t bytes = vector_bytes_of(call, shape);
+  for_each_link(algorithm, shape, bytes, chunk_bytes, links,
+                [&](const LinkWork& work) { add_parts(work, static_cast<double>(bytes), parts); });
+  return parts;
+}
+
+Executor connections_row(const LinkModel& links, size_t slot_bytes) {
+  return {.name = "connections",
+          .terms = text_of(links, slot_bytes),
+          .predict =
+              [links, slot_bytes](const Algorithm& algorithm, const Call& call, const Shape& shape) {
+                return predict_over_connections(algorithm, call, shape, links, slot_bytes);
+              },
+          .parts =
+              [links, slot_bytes](const Algorithm& algorithm, const Call& call, const Shape& shape) {
+                return parts_over_connections(algorithm, call, shape, links, slot_bytes);
+              }};
 }
 
 Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes) {
@@ -109,19 +180,6 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
   if (follows_order(algorithm, shape))
     for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));
   return Chunking{tile_units, hash};
-}
-
-std::string text_of(const LinkModel& links, size_t slot_bytes) {
-  std::string text =
-      fmt::format("{:.3g} us per message, {:.3g} us per byte", links.cost.latency_us, links.cost.us_per_byte);
-  if (links.sharing > 1)
-    text += fmt::format(" ({:.3g} if all send to all)", links.sharing * links.cost.us_per_byte);
-  for (int level = links.levels.count(); level-- > 0;) {
-    const LinkCost& inner = links.inner_costs[static_cast<size_t>(level)];
-    text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),
-                        inner.latency_us, inner.us_per_byte);
-  }
-  return text + fmt::format("; slots of {} bytes", slot_bytes);
 }
 
 }  // namespace rondo

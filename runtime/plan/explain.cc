@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schedule/verifier.h"
+#include "synthesis/plan_time.h"
 
 namespace rondo {
 namespace {
@@ -27,6 +28,17 @@ std::string choice(bool is_requested, const Candidate& chosen) {
   if (const size_t bytes = chosen.prediction.chunk_bytes; bytes != 0)
     text += fmt::format(", in chunks of up to {} bytes", bytes);
   return text + "\n";
+}
+
+/// What the predicted time consists of, and the bus bandwidth that it makes.
+std::string time_of(const Candidate& chosen, const Call& call, const Shape& shape) {
+  const double us = chosen.prediction.us;
+  if (chosen.algorithm == nullptr || !chosen.executor->parts || !std::isfinite(us)) return "";
+  const double bytes = static_cast<double>(call.vector_bytes(shape.nranks).value_or(0));
+  const double moved = bus_factor(shape.kind, shape.nranks) * bytes;
+  std::string text = fmt::format("predicted time: {}\n", time_text(us * 1e-6));
+  text += parts_text(chosen.executor->parts(*chosen.algorithm, call, shape), us * 1e-6);
+  return text + bandwidth_text(us > 0 ? moved / us / 1e3 : 0);
 }
 
 std::string row(const Candidate& candidate, bool reduces) {
@@ -121,16 +133,16 @@ std::string association_text(const Call& call, const Shape& shape, const Algorit
 
 }  // namespace
 
-Result<std::string> explain(const Selector& selector, const Call& call, const Shape& shape,
-                            std::span<const Executor> executors) {
+Result<Choice> explain(const Selector& selector, const Call& call, const Shape& shape,
+                       std::span<const Executor> executors) {
   RONDO_TRY_ASSIGN(const Candidate chosen, selector.select(call, shape, executors));
   const bool is_requested = !selector.forced(call, shape.nranks).algorithm.empty();
-  std::string text = title(call, shape.nranks) + choice(is_requested, chosen);
+  std::string text = title(call, shape.nranks) + choice(is_requested, chosen) + time_of(chosen, call, shape);
   if (selector.reproducible()) text += "reproducibly (RONDO_REPRODUCIBLE is 1)\n";
   RONDO_TRY_ASSIGN(const std::vector<Candidate> candidates, selector.candidates(call, shape, executors));
   text += table(candidates, reduces(call.kind));
   if (reduces(call.kind)) text += association_text(call, shape, *chosen.algorithm);
-  return text;
+  return Choice{chosen.algorithm, std::move(text)};
 }
 
 }  // namespace rondo

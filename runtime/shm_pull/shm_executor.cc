@@ -38,35 +38,11 @@ ShmExecutor::~ShmExecutor() = default;
 Status ShmExecutor::check_nothing_left() const { return pull_->check_nothing_left(); }
 
 Executor ShmExecutor::row() {
-  return {.name = "shm_pull",
-          .terms = fmt::format(
-              "in memory that all ranks see; vectors of at most {} bytes (RONDO_EXCHANGE_BYTES); {:.3g} us a "
-              "round, {:.3g} us per byte",
-              max_bytes(CollectiveKind::AllReduce), terms_.cost.round_us, terms_.cost.us_per_byte),
-          .obstacle = [this](const Call& call, const Shape& shape) { return obstacle(call, shape); },
-          .predict = [this](const Algorithm& algorithm, const Call& call,
-                            const Shape& shape) { return predict(algorithm, call, shape); },
-          .prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
-            return prepare(call, *algorithm);
-          }};
-}
-
-size_t ShmExecutor::max_bytes(CollectiveKind kind) const {
-  return terms_.requested_bytes.value_or(max_pulled_bytes(kind, terms_.cost.ranks_per_cpu > 1));
-}
-
-std::string_view ShmExecutor::obstacle(const Call& call, const Shape& shape) const {
-  if (call.varying) return "blocks have different lengths";
-  if (shape.nranks == 1) return "there is one rank";
-  if (max_bytes(call.kind) == 0) return "RONDO_EXCHANGE_BYTES is 0";
-  return *call.vector_bytes(shape.nranks) > max_bytes(call.kind) ? "its vector is longer"
-                                                                 : std::string_view();
-}
-
-Prediction ShmExecutor::predict(const Algorithm& algorithm, const Call& call, const Shape& shape) const {
-  if (algorithm.rounds == 0 || !algorithm.supports(shape))
-    return {.obstacle = "it is not made of one or two rounds"};
-  return {.us = predicted_pull_us(algorithm, call, shape, terms_.cost)};
+  Executor row = shm_pull_row(terms_);
+  row.prepare = [this](const Call& call, const Algorithm* algorithm) -> Result<std::unique_ptr<Plan>> {
+    return prepare(call, *algorithm);
+  };
+  return row;
 }
 
 std::unique_ptr<Plan> ShmExecutor::prepare(const Call& call, const Algorithm& algorithm) {

@@ -6,6 +6,8 @@
 
 #include "catch.h"
 #include "plan/connection_costs.h"
+#include "plan/preference.h"
+#include "plan/pull_costs.h"
 
 using namespace rondo;
 
@@ -220,6 +222,45 @@ TEST_CASE("a rule for an executor on one kind of memory leaves calls on the othe
           chosen("", on_gpu));
   CHECK(chosen("all_reduce=ring@connections", false) == "ring@connections");
   CHECK(chosen("all_reduce=ring@gpu_connections", true) == "ring@gpu_connections");
+}
+
+TEST_CASE("what can be pulled is, whatever the predicted times") {
+  const auto slow = [](const Algorithm&, const Call&, const Shape&) { return Prediction{.us = 100}; };
+  const auto fast = [](const Algorithm&, const Call&, const Shape&) { return Prediction{.us = 1}; };
+  std::string_view obstacle;
+  const Executor pull{
+      .name = "shm_pull", .obstacle = [&](const Call&, const Shape&) { return obstacle; }, .predict = slow};
+  const Executor connections{.name = "connections", .predict = fast};
+  Call call;
+  call.kind = CollectiveKind::AllGather;
+  call.type = CallType::of(ElementType::Float32);
+  call.count = 8;
+  const Selector selector = Selector::parse("").take();
+  for (std::vector<Executor> executors : {std::vector{pull, connections}, std::vector{connections, pull}}) {
+    put_in_order(executors);
+    obstacle = "";
+    CHECK(name_of(selector.select(call, call.shape(4), executors).take()) == "ring@shm_pull");
+    obstacle = "it is too long";
+    CHECK(name_of(selector.select(call, call.shape(4), executors).take()) == "ring@connections");
+  }
+}
+
+TEST_CASE("a _v form by shm_pull is refused with the reason") {
+  const Executor pull = shm_pull_row({.requested_bytes = {}, .cost = pull_cost(CostTable(), 4, 1)});
+  Call call;
+  call.kind = CollectiveKind::AllGather;
+  call.type = CallType::of(ElementType::Float32);
+  call.varying = true;
+  call.recv_blocks.counts = {1, 1, 1, 1};
+  for (const std::string choice : {"@shm_pull", "direct@shm_pull"}) {
+    const Selector selector = Selector::parse("all_gather=" + choice).take();
+    const auto refused = selector.select(call, call.shape(4), {&pull, 1});
+    REQUIRE(refused.status().code() == Code::Unsupported);
+    CHECK(refused.status().message() ==
+          "all_gather by " + choice +
+              " was requested, but it cannot do this call: it takes no _v form, whose blocks may have "
+              "different lengths");
+  }
 }
 
 TEST_CASE("two rules for one collective are refused, with its name") {

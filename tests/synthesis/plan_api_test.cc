@@ -146,6 +146,25 @@ TEST_CASE("on ports, a ring takes the textbook's time, and the parts of a time a
   CHECK(time.messages == 8 * 14);
 }
 
+TEST_CASE("the text about a run has its parts and its bandwidth") {
+  OwnedPlan ring;
+  table(ring, "ring", call_of("all_reduce", 8));
+  rondo_plan_network_t network = RONDO_PLAN_NETWORK_INITIALIZER;
+  network.bandwidth = 10;
+  network.latency = 1e-6;
+  OwnedRun owned;
+  REQUIRE(rondo_plan_simulate(&owned.run, ring.plan, &network) == RONDO_OK);
+  const char* text = nullptr;
+  REQUIRE(rondo_plan_explain(owned.run, &text) == RONDO_OK);
+  const std::string told = text;
+  INFO(told);
+  CHECK(told.starts_with("64 MiB: 11.8 ms\n  rounds        14 x 1 us "));
+  CHECK(told.find("  busiest link  port out of rank 0: 112 MiB at 10.0 GB/s ") != std::string::npos);
+  CHECK(told.ends_with("\n  bus bandwidth 10.0 GB/s\n"));
+  refused(rondo_plan_explain(owned.run, nullptr), RONDO_INVALID_ARGUMENT, "text is NULL");
+  refused(rondo_plan_explain(nullptr, &text), RONDO_INVALID_ARGUMENT, "run is NULL");
+}
+
 TEST_CASE("messages of a run name their step, and come in the order in which they leave") {
   OwnedPlan ring;
   table(ring, "ring", call_of("all_gather", 4));

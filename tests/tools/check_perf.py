@@ -212,6 +212,10 @@ class Collectives(Perf):
         self.assertEqual([row["algorithm"] for row in rows if not row["automatic"]], ["ring"])
         self.assertEqual([row["automatic"] for row in rows], [False, True])
         self.assertEqual(perf("all_reduce", "--ranks", "2", "--algorithm", "nonsense").returncode, 2)
+        refused = perf("all_gather", "--varying", "-t", "2", env={"RONDO_ALGORITHM": "all_gather=@shm_pull"})
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("all_gather by @shm_pull was requested, but it cannot do this call: it takes no _v form",
+                      refused.stderr)
 
 
 class Explanations(unittest.TestCase):

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "plan/connection_costs.h"
+#include "plan/preference.h"
 #include "plan/pull_costs.h"
 
 namespace rondo::calibrate {
@@ -25,10 +26,10 @@ double predicted_us(const CostTable& costs, const MeasuredCell& cell, const Meas
       .us;
 }
 
-/// The one that would be chosen: pulled, if any is.
+/// The one that would be chosen.
 const MeasuredCandidate& choice(const CostTable& costs, const MeasuredCell& cell) {
   return *std::ranges::min_element(cell.candidates, {}, [&](const MeasuredCandidate& candidate) {
-    return std::pair(!candidate.is_pulled, predicted_us(costs, cell, candidate));
+    return std::pair(place_of(executor_of(candidate)), predicted_us(costs, cell, candidate));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "animation.h"
+#include "choice.h"
 #include "difference.h"
 #include "plan_source.h"
 #include "reports.h"
@@ -68,8 +69,13 @@ void declare(CLI::App& app, PlanOptions& options) {
       ->add_option("--rank", options.rank, "of this rank alone")
       ->check(CLI::NonNegativeNumber);
   declare_command(app, options, "simulate", "how long it takes", true);
-  declare_command(app, options, "explain",
-                  "what the predicted time consists of, and how near it is to the limit", true);
+  CLI::App* const explain = declare_command(
+      app, options, "explain",
+      "what the predicted time consists of, and how near it is to the limit; of a COLLECTIVE without "
+      "=ALGORITHM: which one a communicator would choose, and why",
+      true);
+  explain->add_option("--cpus", options.cpus, "without =ALGORITHM: CPUs of each host (this host's)")
+      ->check(CLI::Range(1, 65'536));
   CLI::App* const show = declare_command(
       app, options, "show", "a picture: ranks down, time across, each message a line or a bar", true);
   show->add_flag("--animate", options.animate, "a moving picture: chunks that travel between ranks");
@@ -95,7 +101,7 @@ int show(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine
   if (sizes.size() != 1) return refuse("--bytes: a picture has one size");
   const OwnedRun run = run_of(plan, network_of(plan, options, machine, sizes[0], 1));
   const std::string title =
-      fmt::format("{}: {} on {}", title_of(plan), size_text(sizes[0]), network_name(options));
+      fmt::format("{}: {} on {}", title_of(plan), rondo::size_text(sizes[0]), network_name(options));
   fmt::print("{}", options.animate ? animation(plan, run.get(), title)
                                    : timeline(plan, run.get(), title, options.bars));
   return 0;
@@ -112,6 +118,10 @@ int import(const PlanOptions& options) {
 int run(const std::string& command, const PlanOptions& options) {
   if (command == "import") return import(options);
   const OwnedTopology machine = machine_of(options);
+  if (command == "explain" && is_collective(options.plans[0])) {
+    fmt::print("{}", choice_text(options.plans[0], options, machine.get()));
+    return 0;
+  }
   const OwnedPlan plan = plan_of(options.plans[0], options, machine.get());
   if (command == "verify") {
     fmt::print("{}\n", title_of(plan.get()));

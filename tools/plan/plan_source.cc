@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -39,10 +37,6 @@ int gpus_of(rondo_topology_t machine) {
 
 bool is_found(const std::string& algorithm) { return algorithm == "forest" || algorithm == "rings"; }
 
-std::string rounded(double value) {
-  return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0);
-}
-
 }  // namespace
 
 OwnedTopology machine_of(const PlanOptions& options) {
@@ -51,6 +45,11 @@ OwnedTopology machine_of(const PlanOptions& options) {
   if (!options.load.empty()) return topology_from_file(options.load, config);
   if (!options.machine.empty()) return topology_by_name(options.machine, config);
   return nullptr;
+}
+
+int ranks_of(const PlanOptions& options, rondo_topology_t machine) {
+  if (options.ranks > 0) return options.ranks;
+  return machine != nullptr ? gpus_of(machine) : kUsualRanks;
 }
 
 std::string network_name(const PlanOptions& options) {
@@ -71,7 +70,7 @@ OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_top
   const std::string collective = name.substr(0, sign), algorithm = name.substr(sign + 1);
   rondo_plan_call_t call = RONDO_PLAN_CALL_INITIALIZER;
   call.collective = collective.c_str();
-  call.ranks = options.ranks > 0 ? options.ranks : machine != nullptr ? gpus_of(machine) : kUsualRanks;
+  call.ranks = ranks_of(options, machine);
   call.root = options.root;
   call.group = options.group;
   if (is_found(algorithm) && machine == nullptr)
@@ -194,19 +193,6 @@ std::string title_of(rondo_plan_t plan) {
   return fmt::format("{} by {}, {}, {} of {}", info.collective, printable(info.name),
                      count_text(info.ranks, "rank"), count_text(info.parts, "part"),
                      info.chunks > info.parts ? "each block" : "the vector");
-}
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return rounded(seconds * 1e6) + " us";
-  return seconds < 1 ? rounded(seconds * 1e3) + " ms" : rounded(seconds) + " s";
-}
-
-std::string size_text(double bytes) {
-  constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) bytes /= 1024, ++unit;
-  const bool is_whole = std::abs(bytes - std::round(bytes)) < 0.005;
-  return fmt::format("{:.{}f} {}", bytes, is_whole ? 0 : 2, kUnits[unit]);
 }
 
 std::string count_text(int64_t count, const std::string& noun) {

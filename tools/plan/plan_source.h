@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time_text.h"
 #include "owned_topology.h"
 #include "program.h"
 #include "rondo/plan.h"
@@ -29,6 +30,7 @@ struct PlanOptions {
   std::string output = "-";
   int ranks = 0;  // 0: the GPUs of the machine, or 8
   int root = 0, group = 1, hosts = 1, rank = -1;
+  int cpus = 0;                           // of a host; 0: this one's
   double latency_us = 2, bandwidth = 25;  // GB/s of ports
   int slots = 0;                          // 0: two, or as many as the plan needs
   int tiles = 0;                          // 0: one, or 8 for times
@@ -37,6 +39,9 @@ struct PlanOptions {
 
 /// The machine that the options name; null: none.
 OwnedTopology machine_of(const PlanOptions& options);
+
+/// As requested, or as many as the machine has GPUs, or 8.
+int ranks_of(const PlanOptions& options, rondo_topology_t machine);
 
 /// What is printed of it: "dgx-1v"; "ports of 25.0 GB/s" if there is none.
 std::string network_name(const PlanOptions& options);
@@ -79,10 +84,6 @@ std::vector<std::vector<std::string>> steps_of(rondo_plan_t plan, int rank);
 
 /// "all_gather by forest, 8 ranks, 6 parts of each block"
 std::string title_of(rondo_plan_t plan);
-/// "12.5 us", "3.42 ms"
-std::string time_text(double seconds);
-/// "64 MiB"
-std::string size_text(double bytes);
 /// "1 step", "2 steps"
 std::string count_text(int64_t count, const std::string& noun);
 

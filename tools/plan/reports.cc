@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace rondo::planner {
 namespace {
-
-constexpr int kUsualTiles = 8;
 
 std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
   return fmt::format("{}\non {}, {:g} us of latency, {} of each connection, in {}\n", title_of(plan),
@@ -18,22 +14,6 @@ std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
 
 std::string share_text(const rondo_plan_time_t& time) {
   return time.limit > 0 ? fmt::format("{:.1f}%", 100 * time.bandwidth / time.limit) : "-";
-}
-
-/// What the limit of all GPUs is due to; empty if the plan is of fewer, or there is none.
-std::string limit_text(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine,
-                       double limit) {
-  const rondo_plan_info_t info = info_of(plan);
-  auto known = sized<rondo_topology_limit_t>();
-  if (machine == nullptr || rondo_topology_limit(machine, info.collective, info.root,
-                                                 options.all_links ? 1 : 0, &known) != RONDO_OK)
-    return "";
-  return std::abs(known.bandwidth - limit) < 1e-6 * limit ? fmt::format(": {}", known.limit) : "";
-}
-
-std::string part_row(const std::string& what, const std::string& how, double seconds, double all) {
-  return fmt::format("  {:<13} {:<52} {:>9} {:>6.1f}%\n", what, how, time_text(seconds),
-                     all > 0 ? 100 * seconds / all : 0);
 }
 
 }  // namespace
@@ -71,7 +51,7 @@ std::string step_list(rondo_plan_t plan, int rank) {
 }
 
 std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
-  const int tiles = tiles_of(plan, options, kUsualTiles);
+  const int tiles = tiles_of(plan, options, RONDO_PLAN_TILES);
   std::string text = on_what(plan, options, tiles);
   text += fmt::format("{:>12} {:>12} {:>12} {:>12}\n", "size", "time", "bus GB/s", "of limit");
   for (const double bytes : sizes_of(options)) {
@@ -84,24 +64,13 @@ std::string time_table(rondo_plan_t plan, const PlanOptions& options, rondo_topo
 }
 
 std::string explanation(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
-  const int tiles = tiles_of(plan, options, kUsualTiles);
+  const int tiles = tiles_of(plan, options, RONDO_PLAN_TILES);
   std::string text = on_what(plan, options, tiles);
   for (const double bytes : sizes_of(options)) {
     const OwnedRun run = run_of(plan, network_of(plan, options, machine, bytes, tiles));
-    const rondo_plan_time_t time = time_of(run.get());
-    const double speed = time.busiest_time > 0 ? time.busiest_bytes / time.busiest_time / 1e9 : 0;
-    text += fmt::format("{}: {}\n", size_text(bytes), time_text(time.seconds));
-    text += part_row("rounds", fmt::format("{:g} x {:g} us", time.rounds, options.latency_us), time.latency,
-                     time.seconds);
-    text += part_row("busiest link",
-                     fmt::format("{}: {} at {:.1f} GB/s", time.busiest, size_text(time.busiest_bytes), speed),
-                     time.busiest_time, time.seconds);
-    text += part_row("the rest", "waits for other ranks, and filling of pipelines", time.waits, time.seconds);
-    if (time.bandwidth > 0) text += fmt::format("  bus bandwidth {:.1f} GB/s", time.bandwidth);
-    if (time.bandwidth > 0 && time.limit > 0)
-      text += fmt::format(", {} of the limit of {:.1f} GB/s{}", share_text(time), time.limit,
-                          limit_text(plan, options, machine, time.limit));
-    if (time.bandwidth > 0) text += "\n";
+    const char* of_size = nullptr;
+    require(rondo_plan_explain(run.get(), &of_size));
+    text += of_size;
   }
   return text;
 }

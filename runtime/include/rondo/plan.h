@@ -144,6 +144,41 @@ typedef struct {
 RONDO_API rondo_status_t rondo_plan_verify(rondo_plan_t plan, rondo_plan_proof_t* proof);
 /** @} */
 
+/** @name Choosing plans
+ * @{ */
+
+/** Ranks that need not exist. Initialize with ::RONDO_PLAN_JOB_INITIALIZER, then change fields. */
+typedef struct {
+  size_t size; /**< sizeof(rondo_plan_job_t) in the caller's version of this header. */
+  int ranks;   /**< Number of ranks, 1 to 256. */
+  int hosts;   /**< Number of hosts, of equally many consecutive ranks each. */
+  int cpus;    /**< Number of CPUs that the ranks of a host may use; 0: as many as the calling thread. */
+  int group;   /**< Consecutive ranks that are close to one another; 0: as RONDO_GROUP has it, or else those
+                    of a host. */
+} rondo_plan_job_t;
+
+/** A ::rondo_plan_job_t of two ranks of this host. */
+#define RONDO_PLAN_JOB_INITIALIZER \
+  { sizeof(rondo_plan_job_t), 2, 1, 0, 0 }
+
+/** Explains how a communicator of these ranks would make a call on host memory, in the words of
+ * rondo_explain(). Environment variables such as RONDO_ALGORITHM have their effect; messages cost what they
+ * were measured to cost on this host, and between hosts what is built in for TCP.
+ * @param job the ranks
+ * @param collective "all_reduce", "broadcast", ...
+ * @param count elements, as the collective counts them
+ * @param type their type
+ * @param op the operation, if the collective reduces
+ * @param root the root, if it has one
+ * @param[out] text the explanation, with times in us or a unit beside them, sizes in bytes and bandwidths in
+ * GB/s; valid until this thread's next rondo_plan_choice()
+ * @param[out] algorithm the name of the chosen algorithm, valid forever; or NULL
+ * @return ::RONDO_UNSUPPORTED, with the reason, if the call could not be made */
+RONDO_API rondo_status_t rondo_plan_choice(const rondo_plan_job_t* job, const char* collective, size_t count,
+                                           rondo_type_t type, rondo_op_t op, int root, const char** text,
+                                           const char** algorithm);
+/** @} */
+
 /** @name Simulating plans
  * @{ */
 
@@ -159,6 +194,9 @@ typedef struct {
   double bytes; /**< Of the vector: the longer of a rank's input and output. */
   int tiles;    /**< Stretches of the vector for each of which the plan runs once, 1 to 65,536. */
 } rondo_plan_network_t;
+
+/** As many tiles as programs usually predict the time of a call in, unless it moves nothing. */
+#define RONDO_PLAN_TILES 8
 
 /** A ::rondo_plan_network_t of ports of 25 GB/s and 2 microseconds, for 64 MiB in one tile. */
 #define RONDO_PLAN_NETWORK_INITIALIZER \
@@ -214,6 +252,12 @@ RONDO_API rondo_status_t rondo_plan_simulate(rondo_plan_run_t* run, rondo_plan_t
  * @param run the run
  * @param[in,out] time how long, and why */
 RONDO_API rondo_status_t rondo_plan_time(rondo_plan_run_t run, rondo_plan_time_t* time);
+
+/** What the time consists of, as text of several lines: rounds, the busiest link and the rest, each in
+ * seconds and percent of the time; then the bus bandwidth in GB/s, and percent of the machine's limit.
+ * @param run the run
+ * @param[out] text the explanation */
+RONDO_API rondo_status_t rondo_plan_explain(rondo_plan_run_t run, const char** text);
 
 /** A message, in the order in which the last bytes of messages leave.
  * @param run the run

@@ -553,10 +553,11 @@ RONDO_API rondo_status_t rondo_scan(const void* sendbuf, void* recvbuf, size_t c
 RONDO_API rondo_status_t rondo_exscan(const void* sendbuf, void* recvbuf, size_t count, rondo_type_t type,
                                       rondo_op_t op, rondo_comm_t comm, rondo_stream_t stream);
 
-/** Explains how a call on host memory would run: the chosen algorithm, the predicted times of the others, and
- * the order in which the ranks' operands are combined and rounded, and how often; then by what this rank
- * is connected to ranks of other hosts, as far as earlier calls have connected them. Human-readable; sends
- * nothing. No call may be in flight on @p comm.
+/** Explains how a call on host memory would run: the chosen algorithm and what its predicted time consists
+ * of, the predicted times of the others or why they are ruled out, and the order in which the ranks' operands
+ * are combined and rounded, and how often; then how long a plan that follows the links of the ranks' machine
+ * takes on these, and by what this rank is connected to ranks of other hosts, as far as earlier calls have
+ * connected them. Human-readable; sends nothing. No call may be in flight on @p comm.
  * @param comm the communicator
  * @param collective "all_reduce", "broadcast", ...
  * @param count elements, as the collective counts them

@@ -67,28 +67,53 @@ struct Times {
   bool runs_ahead = false;  // a rank that need not wait runs ahead; its messages are kept for its peers
 };
 
+/// What a predicted time is the sum of.
+struct TimeTerms {
+  double latency = 0;   // of rounds
+  double messages = 0;  // overhead
+  double vectors = 0;   // transfer
+  double cold = 0;      // added because data is not in the caches
+  double folds = 0;
+
+  double sum() const { return latency + (messages + vectors + cold + folds); }
+  TimeTerms operator+(const TimeTerms& other) const {
+    return {latency + other.latency, messages + other.messages, vectors + other.vectors, cold + other.cold,
+            folds + other.folds};
+  }
+  TimeTerms operator*(double factor) const {
+    return {latency * factor, messages * factor, vectors * factor, cold * factor, folds * factor};
+  }
+};
+
 /// The time of a call in `tiles` tiles. If several ranks share a CPU that does all this work, it takes the
 /// sum of their work, apart from the latency.
-inline double predicted_time(const Cost& cost, const Times& times, double tiles, double ranks_per_cpu = 1) {
+inline TimeTerms predicted_terms(const Cost& cost, const Times& times, double tiles,
+                                 double ranks_per_cpu = 1) {
   const double messages = std::max({cost.messages, cost.rounds, cost.received * kReceiving});
   const double port = cost.one_way ? times.one_way : 1;
   const double warm = cost.volume > 0 ? cost.warm / cost.volume : 0;
   const auto work = [&](const CpuWork& of) {
-    const double vectors = of.volume * times.vector + (of.volume - of.warm) * times.cold;
-    return of.messages * times.message + (vectors + of.folds * times.fold) / tiles;
+    return TimeTerms{.messages = of.messages * times.message,
+                     .vectors = of.volume * times.vector / tiles,
+                     .cold = (of.volume - of.warm) * times.cold / tiles,
+                     .folds = of.folds * times.fold / tiles};
   };
   const auto of_busiest = [&](double volume, double sent) {
     return work({port * volume, port * sent, cost.folds, port * volume * warm});
   };
-  const double first = of_busiest(cost.volume, messages);
-  const double further = cost.steady > 0 ? of_busiest(cost.steady, 0) : first;
-  const double busiest = first + (tiles - 1) * further;
+  const TimeTerms first = of_busiest(cost.volume, messages);
+  const TimeTerms further = cost.steady > 0 ? of_busiest(cost.steady, 0) : first;
+  const TimeTerms busiest = first + further * (tiles - 1);
   // A rank that runs ahead waits for no peer, but its last peer waits for all its messages.
   const double turns = times.runs_ahead && cost.one_way ? port * messages : cost.rounds;
-  const double waits = turns * times.latency * (cost.steady > 0 ? 1 : tiles);
+  const TimeTerms waits{.latency = turns * times.latency * (cost.steady > 0 ? 1 : tiles)};
   if (cost.mean.volume == 0) return waits + busiest * ranks_per_cpu;
-  const double shared = tiles * work(cost.mean) * ranks_per_cpu;
-  return waits + (shared > busiest ? shared : busiest);
+  const TimeTerms shared = work(cost.mean) * (tiles * ranks_per_cpu);
+  return waits + (shared.sum() > busiest.sum() ? shared : busiest);
+}
+
+inline double predicted_time(const Cost& cost, const Times& times, double tiles, double ranks_per_cpu = 1) {
+  return predicted_terms(cost, times, tiles, ranks_per_cpu).sum();
 }
 
 /// The lanes of a plan that was made for a machine, and the blocks that a call gives a GPU to run unless the

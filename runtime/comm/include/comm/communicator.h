@@ -32,7 +32,6 @@ class GpuCalls;
 class InitSiblings;
 class Requests;
 class ShmExecutor;
-struct PullTerms;
 
 class Communicator {
  public:
@@ -147,7 +146,6 @@ class Communicator {
  private:
   Communicator(MembershipPtr membership, Options options, const ConnectionParams& params);
   Status make_executors(const CommTopology& topology);
-  PullTerms pull_terms(const CommTopology& topology) const;
   /// Whether connections have what the algorithm needs.
   Status check_needs(const Candidate& chosen, const Call& call) const;
   Result<Plan*> make_plan(const Call& call);

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "bootstrap/peer_info.h"
+#include "plan/pull_costs.h"
 #include "schedule/levels.h"
 #include "transports/transport.h"
 
@@ -23,6 +24,8 @@ class CommTopology {
  public:
   /// `ranks`: ranks of the session; `transport`: the one for all pairs, or null for each pair's best.
   CommTopology(const Session& session, const std::vector<int>& ranks, const Transport* transport);
+  /// Of ranks that need not exist, one of them on the host `here`.
+  CommTopology(std::vector<const PeerInfo*> ranks, uint64_t here, const Transport* transport);
 
   /// The cost of messages. `requested`: sizes of the groups of consecutive ranks that are close; null: detect
   /// them, wherever their ranks are. Levels that do not divide the ranks into equal groups are left out.
@@ -33,6 +36,9 @@ class CommTopology {
   double oversubscription() const;
   /// Whether all ranks share memory.
   bool shares_memory() const;
+  /// Of calls in memory that all ranks see; null: there are none. `requested_bytes`: the longest vector; -1:
+  /// chosen for the ranks.
+  std::optional<PullTerms> pull_terms(int64_t requested_bytes) const;
   /// An order in which close ranks are adjacent; empty: the order makes no difference.
   std::vector<int> locality_order() const;
 

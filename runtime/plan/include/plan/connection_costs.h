@@ -35,6 +35,12 @@ struct LinkModel {
 /// Prediction for a call whose messages fill slots of that size.
 Prediction predict_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
                                     const LinkModel& links, size_t slot_bytes);
+/// What its time consists of; empty if it is infinite.
+std::vector<TimePart> parts_over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
+                                             const LinkModel& links, size_t slot_bytes);
+
+/// The executor of calls on host memory over connections, without prepare().
+Executor connections_row(const LinkModel& links, size_t slot_bytes);
 
 /// How a call is divided into messages.
 struct Chunking {
@@ -49,8 +55,5 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
 uint64_t mix_plan(uint64_t plan, uint64_t value);
 /// The hash of an algorithm.
 uint64_t hash_of(const Algorithm& algorithm);
-
-/// The link model's terms, for human readers.
-std::string text_of(const LinkModel& links, size_t slot_bytes);
 
 }  // namespace rondo

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "base/time_text.h"
 #include "call/call.h"
 
 namespace rondo {
@@ -88,6 +89,9 @@ struct Executor {
   std::function<std::string_view(const Call& call, const Shape& shape)> obstacle;
   /// The time of a call by an algorithm. Null: the executor uses its own plans, not the table's algorithms.
   std::function<Prediction(const Algorithm& algorithm, const Call& call, const Shape& shape)> predict;
+  /// What the time that predict() returns consists of, for human readers; null: it is not told.
+  std::function<std::vector<TimePart>(const Algorithm& algorithm, const Call& call, const Shape& shape)>
+      parts;
   /// The time of a call by its own plan, us; null: not known.
   std::function<double(const Call& call)> predict_own;
   /// Algorithms that are candidates besides the table's; null: none.
@@ -100,7 +104,7 @@ struct Executor {
   std::function<Result<std::unique_ptr<Plan>>(const Call& call, const Algorithm* algorithm)> prepare;
 };
 
-/// The names of all executors.
+/// The names of all executors, in the order in which they are preferred.
 inline constexpr std::string_view kExecutorNames[] = {"shm_pull", "connections", "gpu_direct", "gpu_staged",
                                                       "gpu_connections"};
 

@@ -3,9 +3,10 @@
 // Pure functions.
 #pragma once
 
-#include "algorithms/algorithm.h"
+#include <optional>
+
 #include "base/cost_table.h"
-#include "call/call.h"
+#include "plan/executor.h"
 
 namespace rondo {
 
@@ -23,5 +24,14 @@ PullCost pull_cost(const CostTable& costs, int nranks, double ranks_per_cpu);
 
 double predicted_pull_us(const Algorithm& algorithm, const Call& call, const Shape& shape,
                          const PullCost& pull);
+
+/// The calls that are made so, and their cost.
+struct PullTerms {
+  std::optional<size_t> requested_bytes;  // the longest vector, instead of max_pulled_bytes()
+  PullCost cost;
+};
+
+/// The executor of such calls, without prepare().
+Executor shm_pull_row(const PullTerms& terms);
 
 }  // namespace rondo

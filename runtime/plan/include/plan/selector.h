@@ -71,10 +71,16 @@ class Selector {
 /// A candidate as RONDO_ALGORITHM names it: "ring@connections".
 std::string name_of(const Candidate& candidate);
 
-/// Why a call is carried out the way it is, and in which order it combines the ranks' operands: several lines
-/// of text about a call on host memory that is not a _v form. Unsupported, with the reason, if the call
-/// cannot be made. Any thread.
-Result<std::string> explain(const Selector& selector, const Call& call, const Shape& shape,
-                            std::span<const Executor> executors);
+/// The algorithm of a call, and several lines of text about why it was chosen.
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  std::string text;
+};
+
+/// Why a call is carried out the way it is, what its predicted time consists of, and in which order it
+/// combines the ranks' operands: of a call on host memory that is not a _v form. Unsupported, with the
+/// reason, if the call cannot be made. Any thread.
+Result<Choice> explain(const Selector& selector, const Call& call, const Shape& shape,
+                       std::span<const Executor> executors);
 
 }  // namespace rondo

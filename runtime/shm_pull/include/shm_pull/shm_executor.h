@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "bootstrap/membership.h"
@@ -15,12 +14,6 @@
 namespace rondo {
 
 class ShmPull;
-
-/// The calls that the executor takes, and their cost.
-struct PullTerms {
-  std::optional<size_t> requested_bytes;  // the longest vector, instead of max_pulled_bytes()
-  PullCost cost;
-};
 
 class ShmExecutor {
  public:
@@ -37,10 +30,7 @@ class ShmExecutor {
 
  private:
   using Key = std::tuple<const Algorithm*, int, bool>;  // root, commutative
-  std::string_view obstacle(const Call& call, const Shape& shape) const;
-  Prediction predict(const Algorithm& algorithm, const Call& call, const Shape& shape) const;
   std::unique_ptr<Plan> prepare(const Call& call, const Algorithm& algorithm);
-  size_t max_bytes(CollectiveKind kind) const;
   const PullPlan& pull_plan(const Algorithm& algorithm, const Shape& shape);
 
   PullTerms terms_;

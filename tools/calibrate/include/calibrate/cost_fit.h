@@ -19,6 +19,10 @@ struct MeasuredCandidate {
   double us = 0;
 };
 
+inline const char* executor_of(const MeasuredCandidate& candidate) {
+  return candidate.is_pulled ? "shm_pull" : "connections";
+}
+
 /// The times of one call by everything that could carry it out.
 struct MeasuredCell {
   Call call;
