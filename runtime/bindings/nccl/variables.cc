@@ -52,7 +52,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_NET_GDR_LEVEL", false, "set RONDO_IB_GPU_DIRECT"},
     {"NCCL_NET_GDR_READ", false, "GPUDirect serves both directions, or none"},
     {"NCCL_NET_SHARED_BUFFERS", false, "connections have slots of their own"},
-    {"NCCL_CROSS_NIC", false, "there are no rails"},
+    {"NCCL_CROSS_NIC", false, "NICs of equal numbers are joined wherever they reach one another"},
     {"NCCL_P2P_DISABLE", false, "host memory has no peer-to-peer; GPUs: set RONDO_TRANSPORT"},
     {"NCCL_P2P_LEVEL", false, "peer access is used wherever there is any; otherwise set RONDO_TRANSPORT"},
     {"NCCL_P2P_DIRECT_DISABLE", false, "memory that is not registered is not read in place"},
@@ -63,10 +63,12 @@ constexpr Variable kVariables[] = {
     {"NCCL_COLLNET_ENABLE", false, "there is no reduction in the network"},
     {"NCCL_MNNVL_ENABLE", false, "NVLink between hosts is not used"},
     {"NCCL_TOPO_FILE", true,
-     "describes the host for RONDO_ALGORITHM's forest and rings; other calls are not planned by it yet"},
+     "describes the host: for RONDO_ALGORITHM's forest and rings, and for long calls on GPUs that NVLink "
+     "does "
+     "not join"},
     {"NCCL_TOPO_DUMP_FILE", false, "rondo-topo --save writes such files"},
     {"NCCL_GRAPH_FILE", false,
-     "calls are not planned by topologies yet; rondo-topo --graph-load evaluates such files"},
+     "plans are searched for, not read; rondo-topo --graph-load evaluates such files"},
     {"NCCL_GRAPH_DUMP_FILE", false, "rondo-topo --graph-save writes such files"},
     {"NCCL_MIN_NCHANNELS", false, "RONDO_CHANNELS sets the maximum; calls use what they need"},
     {"NCCL_MIN_CTAS", false, "RONDO_CHANNELS sets the maximum; calls use what they need"},
