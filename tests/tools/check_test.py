@@ -235,7 +235,8 @@ class Rooms(unittest.TestCase):
                              set(self.names_in("topology/formats")))
         self.assertEqual(self.names_in("runtime/net"), ["start"])
         self.assertEqual(self.names_in("runtime/plan/"),
-                         ["runtime-plan_cache", "runtime-rules", "runtime-saved_costs", "runtime-selection", "start"])
+                         ["runtime-gpu_choice", "runtime-paper_job", "runtime-plan_cache", "runtime-rules",
+                          "runtime-saved_costs", "runtime-selection", "runtime-time_parts", "start"])
         self.assertEqual(self.names_in("tools"),
                          self.names_in("tools/calibrate", "tools/common", "tools/nccl_path", "tools/plan", "tools/run",
                                        "tools/topo"))

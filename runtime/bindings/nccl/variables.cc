@@ -64,8 +64,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_MNNVL_ENABLE", false, "NVLink between hosts is not used"},
     {"NCCL_TOPO_FILE", true,
      "describes the host: for RONDO_ALGORITHM's forest and rings, and for long calls on GPUs that NVLink "
-     "does "
-     "not join"},
+     "does not join"},
     {"NCCL_TOPO_DUMP_FILE", false, "rondo-topo --save writes such files"},
     {"NCCL_GRAPH_FILE", false,
      "plans are searched for, not read; rondo-topo --graph-load evaluates such files"},
