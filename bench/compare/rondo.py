@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rondo as a contestant, through rondo-perf."""
+import contextlib
 import itertools
 import json
 import os
@@ -44,11 +45,15 @@ def run(perf, job, workshop):
 
 def run_part(perf, job, steps, workshop, timeout):
     path = os.path.join(workshop.folder, "rows.json")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)  # of the turn before
     command = [sys.executable, LAUNCHER, job.bind, str(job.sweep.ranks),
                *perf_command(perf, job, steps, workshop.arguments), "--json", path]
     outcome = processes.run(command, timeout=timeout)
     if outcome.fault:
         return {}, outcome.fault
+    if not os.path.exists(path):
+        return {}, f"{perf} wrote no rows"
     with open(path, encoding="utf-8") as file:
         # The size in a row is rounded down to whole blocks.
         return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file))}, None

@@ -89,6 +89,10 @@ class Fakes(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual([(row["best_peer"], row["speed"]) for row in self.rows()], [("other-rondo", 4.0)] * 3)
         self.assertIn("beside other-rondo: ", self.compare(*arguments).stdout)  # by default as well
+        with open(self.path("old-perf"), "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable}\nprint('rondo-perf 0.0')\n")
+        silent = self.compare(*arguments, "--peers", "other-rondo")
+        self.assertIn("wrote no rows", silent.stdout + silent.stderr)
         nameless = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "other-rondo,openmpi")
         self.assertIn("other-rondo is left out: --other-perf names no", nameless.stderr)
 
