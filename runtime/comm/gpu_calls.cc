@@ -68,7 +68,7 @@ Status GpuCalls::plan() {
   limit_channels(terms_, options.channels);
   terms_.slot_bytes = communicator_.params().slot_bytes;
   if (wired || !one_host) return {};
-  competes_ = describe_alike();
+  competes_ = links_decide();
   return reach_one_another() ? go_direct() : go_staged();
 }
 
@@ -95,10 +95,17 @@ Status GpuCalls::check_executor() const {
   return {};
 }
 
-/// Whether all ranks know the links of their host, and agree on what they know.
-bool GpuCalls::describe_alike() const {
+/// Whether all ranks know the links of their host, and agree on what they know. Ranks of one process are left
+/// out: in a CUDA graph, which they share, kernels of different GPUs need not run at the same time.
+bool GpuCalls::links_decide() const {
+  const Membership& members = communicator_.membership();
   const uint64_t host = terms_.gpus.front().host;
-  return host != 0 && std::ranges::all_of(terms_.gpus, [&](const PeerGpu& gpu) { return gpu.host == host; });
+  std::set<uint64_t> processes;
+  for (int rank = 0; rank < communicator_.size(); ++rank) {
+    processes.insert(members.peer(rank).endpoint.process);
+    if (members.peer(rank).device.host != host) return false;
+  }
+  return host != 0 && std::ssize(processes) == communicator_.size();
 }
 
 /// Null: links say nothing about the choice. Describes the host when first called.
@@ -115,13 +122,12 @@ GpuCosts* GpuCalls::costs() {
   return costs_ ? &*costs_ : nullptr;
 }
 
-/// The time of a call by the executor that uses its own plans.
-double GpuCalls::own_us(const Call& call) {
+/// The time of a staged call.
+double GpuCalls::staged_us(const Call& call) {
   GpuCosts* const known = costs();
   if (known == nullptr) return 0;
-  const int n = communicator_.size();
-  if (direct_) return known->us(call, [&](int from, int to) { return direct_volume(call, n, from, to); });
   static const CostTable costs;
+  const int n = communicator_.size();
   return staged_steps(call, n) * costs[CostKind::StagedStep].latency_us +
          known->us(call, [&](int from, int to) { return staged_volume(call, n, from, to); });
 }
@@ -161,7 +167,11 @@ std::shared_ptr<LocalGroup> GpuCalls::local_group() const {
 std::vector<Executor> GpuCalls::executors() {
   std::vector<Executor> made;
   if (direct_) made.push_back(row<&GpuCalls::start_direct>("gpu_direct"));
-  if (staged_ != nullptr) made.push_back(row<&GpuCalls::start_staged>("gpu_staged"));
+  if (staged_ != nullptr) {
+    made.push_back(row<&GpuCalls::start_staged>("gpu_staged"));
+    made.back().predict_own = [this](const Call& call) { return staged_us(call); };
+    made.back().competes = competes_;
+  }
   made.push_back(connections_row());
   return made;
 }
@@ -171,8 +181,6 @@ template <auto kStart>
 Executor GpuCalls::row(const char* name) {
   return {.name = name,
           .on_gpu = true,
-          .predict_own = [this](const Call& call) { return own_us(call); },
-          .competes = competes_,
           .prepare = [this, name](const Call& call, const Algorithm*) -> Result<std::unique_ptr<Plan>> {
             const auto start = [this](const Call& bound, const Signature& signature) -> Result<Task*> {
               return (this->*kStart)(bound, signature);
@@ -190,7 +198,7 @@ Prediction GpuCalls::predict(const Algorithm& algorithm, const Call& call, const
 
 std::vector<const Algorithm*> GpuCalls::found(const Call& call, const Shape& shape) {
   GpuCosts* const known = costs();
-  return known == nullptr ? std::vector<const Algorithm*>() : known->found(call, shape, own_us(call));
+  return known == nullptr ? std::vector<const Algorithm*>() : known->found(call, shape, staged_us(call));
 }
 
 Executor GpuCalls::connections_row() {

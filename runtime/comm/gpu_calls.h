@@ -53,11 +53,11 @@ class GpuCalls {
   Status go_direct();
   Status go_staged();
   std::shared_ptr<LocalGroup> local_group() const;
-  bool describe_alike() const;
+  bool links_decide() const;
   GpuCosts* costs();
   template <auto kStart>
   Executor row(const char* name);
-  double own_us(const Call& call);
+  double staged_us(const Call& call);
   Prediction predict(const Algorithm& algorithm, const Call& call, const Shape& shape);
   std::vector<const Algorithm*> found(const Call& call, const Shape& shape);
   Executor connections_row();
@@ -77,7 +77,7 @@ class GpuCalls {
   Status no_calls_;             // not Ok: why calls are impossible
   Status no_executor_;          // not Ok: why the device executor is impossible
   ExecutionTerms terms_;
-  bool competes_ = false;  // ranks describe their host alike, so that its links may decide between executors
+  bool competes_ = false;  // the links of the host may decide between executors
   std::optional<GpuCosts> costs_;
   bool looked_for_costs_ = false;
   std::optional<LocalLaunch> direct_;

@@ -233,29 +233,6 @@ class DirectPlanner {
 
 }  // namespace
 
-double direct_volume(const Call& call, int nranks, int from, int to) {
-  const double part = 1.0 / nranks;
-  const bool from_root = from == call.root, to_root = to == call.root;
-  switch (call.kind) {
-    case CollectiveKind::AllReduce: return 2 * part;
-    case CollectiveKind::Reduce: return to_root ? 2 * part : part;
-    case CollectiveKind::Broadcast: return from_root ? 2 * part : part;
-    case CollectiveKind::AllGather:
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllToAll: return part;
-    case CollectiveKind::Gather: return to_root ? part : 0;
-    case CollectiveKind::Scatter: return from_root ? part : 0;
-    case CollectiveKind::Scan:
-    case CollectiveKind::Exscan: {  // one GPU reads an input once for each result that it is part of
-      const int results = nranks - from - (call.kind == CollectiveKind::Exscan ? 1 : 0);
-      return to == 0 ? results : from == 0 ? 1 : 0;
-    }
-    case CollectiveKind::Barrier:
-    case CollectiveKind::PointToPoint: break;
-  }
-  return 0;
-}
-
 Status issue_direct(std::span<const LocalGroup::LocalCall> local_calls) {
   RONDO_TRY_ASSIGN(const auto folds, DirectPlanner(local_calls).plan());
   return issue_in_order(local_calls, [&](std::span<const LocalCall> leaders) -> Status {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "catch.h"
-#include "gpu_direct/direct.h"
 #include "gpu_staged/staged_executor.h"
 #include "graph/known_machines.h"
 #include "plan/gpu_costs.h"
@@ -52,19 +51,17 @@ class GpuHost {
 
   const LinkTimes& links() const { return *links_; }
 
-  double own_us(const Call& call, bool direct) const {
-    if (direct)
-      return costs_->us(call, [&](int from, int to) { return direct_volume(call, kRanks, from, to); });
+  double own_us(const Call& call) const {
     return staged_steps(call, kRanks) * CostTable()[CostKind::StagedStep].latency_us +
            costs_->us(call, [&](int from, int to) { return staged_volume(call, kRanks, from, to); });
   }
 
-  Candidate choice(CollectiveKind kind, size_t bytes, bool direct, bool reproducible = false) {
+  Candidate choice(CollectiveKind kind, size_t bytes, bool reproducible = false) {
     const Call call = call_of(kind, bytes);
     const LinkModel model{.nranks = kRanks};
-    const Executor own{.name = direct ? "gpu_direct" : "gpu_staged",
+    const Executor own{.name = "gpu_staged",
                        .on_gpu = true,
-                       .predict_own = [&](const Call& of) { return own_us(of, direct); },
+                       .predict_own = [&](const Call& of) { return own_us(of); },
                        .competes = true};
     const Executor connections{
         .name = "gpu_connections",
@@ -73,8 +70,7 @@ class GpuHost {
             [&](const Algorithm& algorithm, const Call& of, const Shape& shape) {
               return costs_->over_connections(algorithm, of, shape, model, terms_);
             },
-        .found = [&](const Call& of,
-                     const Shape& shape) { return costs_->found(of, shape, own_us(of, direct)); },
+        .found = [&](const Call& of, const Shape& shape) { return costs_->found(of, shape, own_us(of)); },
         .competes = true};
     executors_ = {own, connections};
     const auto chosen = Selector::parse("", reproducible).take().select(call, model.shape(call), executors_);
@@ -104,42 +100,41 @@ constexpr size_t kShort = 64, kLong = size_t{256} << 20;
 
 }  // namespace
 
-TEST_CASE("where switches join all GPUs, calls are direct, at what the links allow") {
+TEST_CASE("where switches join all GPUs, calls are staged, at what the links allow") {
   for (const char* name : {"hgx-a100", "hgx-h100", "hgx-h200", "hgx-b200", "mi300x"}) {
     GpuHost host(name);
     for (const CollectiveKind kind :
-         {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter})
-      for (const bool direct : {true, false}) {
-        INFO(name << ", " << collective_name(kind) << ", " << direct);
-        for (const size_t bytes : {kShort, size_t{1} << 20, kLong})
-          CHECK(host.choice(kind, bytes, direct).algorithm == nullptr);
-        if (!direct) continue;  // waits for streams
-        const double us_per_byte = host.own_us(call_of(kind, kLong), direct) / static_cast<double>(kLong);
-        CHECK(us_per_byte == Approx(host.links().least_us_per_byte(kind, 0)));
-      }
+         {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+      INFO(name << ", " << collective_name(kind));
+      for (const size_t bytes : {kShort, size_t{1} << 20, kLong})
+        CHECK(host.choice(kind, bytes).algorithm == nullptr);
+      const Call call = call_of(kind, kLong);
+      const double busiest =
+          host.links().us_per_byte([&](int from, int to) { return staged_volume(call, kRanks, from, to); });
+      CHECK(busiest == Approx(host.links().least_us_per_byte(kind, 0)));
+    }
   }
 }
 
-TEST_CASE("where links are unequal, short calls are direct, and long ones follow the links") {
+TEST_CASE("where links are unequal, short calls are staged, and long ones follow the links") {
   struct Row {
     const char* machine;
-    bool direct;
     double long_GBps;  // of all_reduce: least
   };
-  // Of a DGX-1V not all GPUs reach one another. Its links allow 120 GB/s; that many blocks move less.
-  for (const auto& [name, direct, long_GBps] :
-       {Row{"dgx-1v", false, 75}, Row{"pcie-8gpu", true, 15}, Row{"pcie-8gpu", false, 15}}) {
+  // The links of a DGX-1V allow 120 GB/s; that many blocks move less.
+  for (const auto& [name, long_GBps] : {Row{"dgx-1v", 75}, Row{"pcie-8gpu", 15}}) {
     GpuHost host(name);
     for (const CollectiveKind kind :
          {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
-      INFO(name << ", " << collective_name(kind) << ", " << direct);
-      CHECK(host.choice(kind, kShort, direct).algorithm == nullptr);
-      const Candidate chosen = host.choice(kind, kLong, direct);
-      INFO(name_of(chosen) << ", " << chosen.prediction.us << " us, own "
-                           << host.own_us(call_of(kind, kLong), direct));
+      INFO(name << ", " << collective_name(kind));
+      CHECK(host.choice(kind, kShort).algorithm == nullptr);
+      const Candidate chosen = host.choice(kind, kLong);
+      const double own_us = host.own_us(call_of(kind, kLong));
+      INFO(name_of(chosen) << ", " << chosen.prediction.us << " us, staged " << own_us);
       CHECK(is_by_links(chosen));
       CHECK(bus_GBps(kind, kLong, chosen.prediction.us) >= long_GBps);
-      CHECK(chosen.prediction.us < 0.8 * host.own_us(call_of(kind, kLong), direct));
+      CHECK(chosen.prediction.us < 0.8 * own_us);
+      if (reduces(kind)) CHECK_FALSE(is_by_links(host.choice(kind, kLong, true)));
     }
   }
 }

@@ -255,9 +255,9 @@ RONDO_API rondo_status_t rondo_algorithm_names(const char* collective, const cha
 
 /** The algorithm of the communicator's latest collective. Any thread.
  * @param comm the communicator
- * @param[out] name its name; a static string. Calls on GPU memory within a host use no algorithm and report
- * "gpu_direct" (one process), "gpu_staged" (several), or "gpu_windows" if peers read all of this rank's data
- * in its registered memory. "" before the first call. */
+ * @param[out] name its name; a static string. Calls on GPU memory within a host mostly use no algorithm and
+ * report "gpu_direct" (one process), "gpu_staged" (several), or "gpu_windows" if peers read all of this
+ * rank's data in its registered memory. "" before the first call. */
 RONDO_API rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name);
 
 /** The transport between the caller and another rank of the communicator. Any thread.

@@ -10,10 +10,6 @@ namespace rondo {
 
 inline constexpr int kMaxDirectRanks = static_cast<int>(DeviceFolds::kMaxSources);
 
-/// The vectors, each the longer of a rank's input and output, that go from one rank's GPU to another's in a
-/// call that is not in place, if every rank has a GPU of its own.
-double direct_volume(const Call& call, int nranks, int from, int to);
-
 /// A LocalGroup::Issue. `local_calls` has all ranks, in rank order.
 Status issue_direct(std::span<const LocalGroup::LocalCall> local_calls);
 
