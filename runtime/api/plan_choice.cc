@@ -5,6 +5,7 @@
 #include "plan/paper_job.h"
 #include "plan/selector.h"
 #include "plan_handle.h"
+#include "this_host/described_host.h"
 #include "topology_handle.h"
 
 namespace {
@@ -25,12 +26,24 @@ Result<PaperJob> checked_job(const rondo_plan_job_t* job) {
     return error(Code::InvalidArgument, "job->cpus is {}: expected 0 to {}", job->cpus, kMaxCpus);
   if (job->group < 0 || job->group > job->ranks)
     return error(Code::InvalidArgument, "job->group is {}: expected 0 to {}", job->group, job->ranks);
+  if (job->topology != nullptr) RONDO_TRY(api::check_topology(job->topology));
   return PaperJob{.nranks = job->ranks, .hosts = job->hosts, .cpus = job->cpus};
+}
+
+/// Of ranks without GPUs of their own.
+RanksOfMachine ranks_of(const rondo_plan_job_t& job) {
+  return {.nranks = job.ranks,
+          .hosts = job.hosts,
+          .bus_ids = std::vector<std::string>(static_cast<size_t>(job.ranks)),
+          .describe = [topology = job.topology] {
+            return topology != nullptr ? api::machine_of(*topology) : described_host({});
+          }};
 }
 
 Result<Choice> choice_of(const rondo_plan_job_t& wanted, const PaperJob& job, const CallRequest& request) {
   RONDO_TRY_ASSIGN(Communicator::Options options, Communicator::options({}));
   RONDO_TRY_ASSIGN(const Call call, checked_without_buffers(request, job.nranks));
+  options.selector.use(std::make_shared<FoundPlans>(ranks_of(wanted)));
   if (wanted.group != 0) options.levels = Levels(wanted.group);
   const std::vector<PeerInfo> peers = peers_of(job);
   std::vector<const PeerInfo*> members;

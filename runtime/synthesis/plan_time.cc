@@ -62,7 +62,7 @@ Result<PlanTime> plan_time(const Shape& shape, const std::vector<Schedule>& rank
   time.rounds = cost_of(shape, ranks, network.simulated.slots).rounds;
   time.latency = time.rounds * network.simulated.latency_s;
   find_busiest(ranks, network, time);
-  time.waits = std::max(0.0, time.seconds - time.latency - time.busiest_time);
+  time.waits = time.seconds - time.latency - time.busiest_time;
   if (time.seconds > 0)
     time.bandwidth = bus_factor(shape.kind, shape.nranks) * time.bytes / time.seconds / 1e9;
   return time;
@@ -85,7 +85,8 @@ std::string text_of(const PlanTime& time) {
       {"busiest link",
        fmt::format("{}: {} at {:.1f} GB/s", time.busiest, size_text(time.busiest_bytes), speed),
        time.busiest_time},
-      {"the rest", "waits for other ranks, and filling of pipelines", time.waits}};
+      time.waits >= 0 ? TimePart{"the rest", "waits for other ranks, and filling of pipelines", time.waits}
+                      : TimePart{"overlap", "rounds that pass while the link is busy", time.waits}};
   return fmt::format("{}: {}\n{}{}", size_text(time.bytes), time_text(time.seconds),
                      parts_text(parts, time.seconds),
                      bandwidth_text(time.bandwidth, time.limit, time.limit_links));

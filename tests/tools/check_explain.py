@@ -42,7 +42,8 @@ def parts(text):
 class Explanations(unittest.TestCase):
     def test_both_programs_tell_the_same_about_a_choice(self):
         for collective, ranks, size in (("all_reduce", "4", "1M"), ("all_reduce", "2", "64"), ("scan", "5", "1M"),
-                                        ("all_gather", "3", "64K"), ("broadcast", "8", "16K"), ("barrier", "4", "0")):
+                                        ("all_gather", "3", "64K"), ("broadcast", "8", "16K"), ("barrier", "4", "0"),
+                                        ("barrier", "4", "1M")):
             with self.subTest(collective=collective, ranks=ranks, size=size):
                 self.assertEqual(of_plan(collective, "--ranks", ranks, "--bytes", size),
                                  of_perf(collective, ranks, size))
@@ -53,6 +54,20 @@ class Explanations(unittest.TestCase):
         text = of_plan("all_reduce", "--ranks", "4", "--bytes", "1M", **requested)
         self.assertIn("uses ring@connections, which was requested, in chunks of up to 4096 bytes", text)
         self.assertEqual(text, of_perf("all_reduce", "4", "1M", **requested))
+
+    def test_plans_by_links_can_be_requested_on_paper(self):
+        forest = {"RONDO_ALGORITHM": "all_reduce=forest"}
+        text = of_plan("all_reduce", "--machine", "dgx-1v", "--bytes", "1M", **forest)
+        self.assertIn("uses forest@connections, which was requested", text)
+        self.assertRegex(run(PLAN, "explain", "all_reduce", "--machine", "hgx-h100", "--ranks", "16", code=1, **forest),
+                         r"by forest was requested, but there is no such plan: .*the machine has 8 GPUs for 16 ranks")
+        self.assertRegex(run(PLAN, "explain", "all_reduce", "--group", "-1", code=2), r"--group: Value -1 not in range")
+
+    def test_parts_on_links_that_overlap_add_up_too(self):
+        text = of_plan("all_reduce=rings", "--machine", "mi250", "--bytes", "1M", "--tiles", "1", "--slots", "4")
+        self.assertRegex(text, r"(?m)^  overlap .* -[\d.]+ us +-[\d.]+%$")
+        shares = [float(share) for share in re.findall(r"(?m)^  (?:rounds|busiest link|overlap) .* (-?[\d.]+)%$", text)]
+        self.assertAlmostEqual(sum(shares), 100, delta=0.2)
 
     def test_the_parts_are_the_predicted_time_of_the_choice(self):
         for words in (("all_reduce", "--bytes", "1M"), ("all_reduce", "--bytes", "64"), ("all_gather", "--hosts", "2"),

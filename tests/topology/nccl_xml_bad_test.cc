@@ -238,7 +238,7 @@ TEST_CASE("a file that cannot be read is an error that names it") {
   CHECK(machine_from_nccl_xml_file(path).status().message() == path + ": No such file or directory");
   CHECK(machine_from_nccl_xml_file(folder.path()).status().message() == folder.path() + ": Is a directory");
   CHECK(machine_from_nccl_xml_file("/dev/zero").status().message() ==
-        "/dev/zero: larger than 4194304 bytes, which no description of a host is");
+        "/dev/zero: larger than 4194304 bytes: no file of its kind is");
   std::ofstream(path) << kHost;
   CHECK(machine_from_nccl_xml_file(path).ok());
 }

@@ -19,12 +19,14 @@ rondo_plan_job_t job_of(const PlanOptions& options, rondo_topology_t machine) {
   job.hosts = options.hosts;
   job.cpus = options.cpus;
   job.group = options.group > 1 ? options.group : 0;
+  job.topology = machine;
   return job;
 }
 
 /// Of float32, as the collective counts them.
 size_t count_of(const std::string& collective, double bytes, int ranks) {
   const auto kind = collective_by_name(collective);
+  if (kind == CollectiveKind::Barrier) return 0;
   const bool has_blocks = kind && traits(*kind).has_blocks();
   return static_cast<size_t>(bytes) / sizeof(float) / static_cast<size_t>(has_blocks ? ranks : 1);
 }
@@ -50,7 +52,7 @@ std::string choice_text(const std::string& collective, const PlanOptions& option
     PlanOptions of_size = options;
     of_size.bytes = fmt::format("{:.0f}", bytes);
     if (options.group == 1 && job.hosts > 1) of_size.group = job.ranks / job.hosts;
-    const OwnedPlan plan = plan_of(fmt::format("{}={}", collective, algorithm), options, machine);
+    const OwnedPlan plan = plan_of(fmt::format("{}={}", collective, algorithm), of_size, machine);
     text += explanation(plan.get(), of_size, machine);
   }
   return text;

@@ -32,7 +32,8 @@ void declare_call(CLI::App& command, PlanOptions& options) {
   command.add_option("--ranks", options.ranks, "number of ranks (the GPUs of the machine, or 8)")
       ->check(CLI::Range(1, 256));
   command.add_option("--root", options.root, "the root's rank (0)");
-  command.add_option("--group", options.group, "consecutive ranks that are close, as those of a host (1)");
+  command.add_option("--group", options.group, "consecutive ranks that are close, as those of a host (1)")
+      ->check(CLI::Range(1, 256));
 }
 
 /// The options that say what a plan runs on.
@@ -99,6 +100,7 @@ int print_proof(rondo_plan_t plan) {
 int show(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
   const std::vector<double> sizes = sizes_of(options);
   if (sizes.size() != 1) return refuse("--bytes: a picture has one size");
+  check_drawable(totals_of(plan).messages * tiles_of(plan, options, 1));  // before it is simulated
   const OwnedRun run = run_of(plan, network_of(plan, options, machine, sizes[0], 1));
   const std::string title =
       fmt::format("{}: {} on {}", title_of(plan), rondo::size_text(sizes[0]), network_name(options));

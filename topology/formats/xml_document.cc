@@ -116,7 +116,7 @@ int XmlDocument::line_at(size_t offset) const {
 
 Status XmlDocument::check_size() const {
   if (text_.size() > kMaxXmlBytes)
-    return error(Code::InvalidArgument, "{}: {} bytes are too many: a description has at most {}", source_,
+    return error(Code::InvalidArgument, "{}: {} bytes are too many: a file has at most {}", source_,
                  text_.size(), kMaxXmlBytes);
   if (const size_t nul = text_.find('\0'); nul != std::string_view::npos)
     return failure(line_at(nul), "a NUL byte: expected XML in UTF-8");
@@ -124,12 +124,12 @@ Status XmlDocument::check_size() const {
   for (size_t at = text_.find('<'); at != std::string_view::npos; at = text_.find('<', at + 1))
     if (at + 1 < text_.size() && text_[at + 1] != '/' && text_[at + 1] != '!') ++elements;
   if (elements > limits_.elements)
-    return error(Code::InvalidArgument, "{}: {} elements are too many: a description has at most {}", source_,
+    return error(Code::InvalidArgument, "{}: {} elements are too many: a file has at most {}", source_,
                  elements, limits_.elements);
   const int64_t attributes = std::count(text_.begin(), text_.end(), '=');
   if (attributes > limits_.attributes)
-    return error(Code::InvalidArgument, "{}: {} attributes are too many: a description has at most {}",
-                 source_, attributes, limits_.attributes);
+    return error(Code::InvalidArgument, "{}: {} attributes are too many: a file has at most {}", source_,
+                 attributes, limits_.attributes);
   return {};
 }
 
@@ -186,7 +186,7 @@ Result<std::string> read_file(const std::string& path) {
     }
   }
   if (text.size() > kMaxXmlBytes)
-    return error(Code::InvalidArgument, "{}: larger than {} bytes, which no description of a host is", path,
+    return error(Code::InvalidArgument, "{}: larger than {} bytes: no file of its kind is", path,
                  kMaxXmlBytes);
   return text;
 }

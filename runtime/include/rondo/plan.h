@@ -155,11 +155,13 @@ typedef struct {
   int cpus;    /**< Number of CPUs that the ranks of a host may use; 0: as many as the calling thread. */
   int group;   /**< Consecutive ranks that are close to one another; 0: as RONDO_GROUP has it, or else those
                     of a host. */
+  rondo_topology_t topology; /**< The host that "forest" and "rings" follow, if RONDO_ALGORITHM requests them;
+                                  NULL: this one. */
 } rondo_plan_job_t;
 
 /** A ::rondo_plan_job_t of two ranks of this host. */
 #define RONDO_PLAN_JOB_INITIALIZER \
-  { sizeof(rondo_plan_job_t), 2, 1, 0, 0 }
+  { sizeof(rondo_plan_job_t), 2, 1, 0, 0, NULL }
 
 /** Explains how a communicator of these ranks would make a call on host memory, in the words of
  * rondo_explain(). Environment variables such as RONDO_ALGORITHM have their effect; messages cost what they
@@ -215,7 +217,8 @@ typedef struct {
       busiest; /**< The link, or port, that takes longest for what it carries: "NVLink gpu0 -> gpu3". */
   double busiest_bytes; /**< What it carries. */
   double busiest_time;  /**< How long that takes at its bandwidth, in seconds. */
-  double waits; /**< The rest of the seconds, 0 at least: waiting for other ranks, filling of pipelines. */
+  double waits;     /**< The rest of the seconds: waiting for other ranks, filling of pipelines. Negative: so
+                         much of the rounds passes while the busiest link is busy. */
   double bandwidth; /**< Bus bandwidth, GB/s; 0 of a barrier, and of no bytes. */
   double limit;     /**< With a topology: the bus bandwidth that plans reach on it, GB/s, as
                          rondo_topology_limit() has it; 0: there is none. */

@@ -39,7 +39,7 @@ struct PlanTime {
   std::string busiest = {};  // the link that takes longest for what it carries
   double busiest_bytes = 0;
   double busiest_time = 0;
-  double waits = 0;      // the rest of the time
+  double waits = 0;      // the rest of the time; negative: rounds pass while the link is busy
   double bandwidth = 0;  // bus bandwidth; 0: nothing is moved
   double limit = 0;      // see PlanNetwork
   std::string limit_links = {};
