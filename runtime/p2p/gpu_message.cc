@@ -165,7 +165,9 @@ class GpuReceive final : public GpuMessage {
     got_ = std::make_shared<RecvRequest>(what_);
     return engine.start(got_);
   }
-  bool has_come(size_t piece) const { return got_->done || got_->arrived >= piece_end(piece); }
+  bool has_come(size_t piece) const {
+    return got_->done || (bytes_ != 0 && got_->arrived >= piece_end(piece));
+  }
 
   std::shared_ptr<RecvRequest> asked_;
   RecvRequest what_;                  // receives into staging

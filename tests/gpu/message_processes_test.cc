@@ -2,7 +2,9 @@
 // Sends and receives of GPU memory between processes: blocking, on streams and in graphs, mixed with those of
 // host memory, and failures. Nothing here uses CUDA before ranks are forked.
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "failing.h"
 #include "graph.h"
@@ -46,6 +48,27 @@ TEST_CASE("messages keep the order of their streams") {
         }
         device.drain_s();
       }));
+}
+
+TEST_CASE("an empty message is waited for as any other") {
+  if (children_lack_gpus()) return;
+  const TurnsFolder folder;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with()), [](Rank& rank) {
+    constexpr auto kLate = std::chrono::milliseconds(200);
+    Device device(0);
+    int64_t* const data = device.ints(1, 5);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) {
+      std::this_thread::sleep_for(kLate);
+      send(rank, data, 0, 1, device.handle());
+      device.drain_s();
+    } else {
+      recv(rank, data, 0, 0, device.handle());
+      const double waited_s = device.drain_s();
+      require(waited_s > 0.1, fmt::format("it was taken for received after {} s", waited_s));
+    }
+    check(rondo_finalize(rank.comm), rank.comm);
+  }));
 }
 
 TEST_CASE("tags select messages, and a receipt describes the message") {
