@@ -40,7 +40,14 @@ RanksOfMachine ranks_of(const rondo_plan_job_t& job) {
           }};
 }
 
-Result<Choice> choice_of(const rondo_plan_job_t& wanted, const PaperJob& job, const CallRequest& request) {
+/// A Choice without the algorithm, which belongs to the job's FoundPlans.
+struct NamedChoice {
+  const char* algorithm = "";  // static
+  std::string text;
+};
+
+Result<NamedChoice> choice_of(const rondo_plan_job_t& wanted, const PaperJob& job,
+                              const CallRequest& request) {
   RONDO_TRY_ASSIGN(Communicator::Options options, Communicator::options({}));
   RONDO_TRY_ASSIGN(const Call call, checked_without_buffers(request, job.nranks));
   options.selector.use(std::make_shared<FoundPlans>(ranks_of(wanted)));
@@ -51,7 +58,8 @@ Result<Choice> choice_of(const rondo_plan_job_t& wanted, const PaperJob& job, co
   const CommTopology topology(members, peers[0].endpoint.host, options.transport);
   const HostExecutors made =
       host_executors(topology, options.levels, options.params.slot_bytes, options.pull_bytes);
-  return explain(options.selector, call, made.links.shape(call), made.rows);
+  RONDO_TRY_ASSIGN(Choice chosen, explain(options.selector, call, made.links.shape(call), made.rows));
+  return NamedChoice{chosen.algorithm->name, std::move(chosen.text)};
 }
 
 }  // namespace
@@ -64,10 +72,10 @@ rondo_status_t rondo_plan_choice(const rondo_plan_job_t* job, const char* collec
     if (text == nullptr) return api::null_argument("text");
     RONDO_TRY_ASSIGN(const CollectiveKind kind, api::kind_of(collective));
     const CallRequest request{.kind = kind, .count = count, .type = type, .op = op, .root = root};
-    thread_local Choice latest;
+    thread_local NamedChoice latest;
     RONDO_TRY_ASSIGN(latest, choice_of(*job, on_paper, request));
     *text = latest.text.c_str();
-    if (algorithm != nullptr) *algorithm = latest.algorithm->name;
+    if (algorithm != nullptr) *algorithm = latest.algorithm;
     return {};
   });
 }

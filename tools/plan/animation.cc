@@ -17,15 +17,11 @@ namespace {
 
 constexpr double kCell = 9, kLabel = 14;
 constexpr double kSeconds = 10, kMoving = 0.85;  // of the picture; the part of it in which messages move
-constexpr size_t kMaxMoving = 5'000;
 
 class Animation {
  public:
   Animation(rondo_plan_t plan, rondo_plan_run_t run)
       : info_(info_of(plan)), groups_(info_), messages_(messages_of(run)), seconds_(time_of(run).seconds) {
-    if (messages_.size() > kMaxMoving)
-      fail(fmt::format("{} are too many to move: expected at most {}; --tiles 1 has the fewest",
-                       count_text(static_cast<int64_t>(messages_.size()), "message"), kMaxMoving));
     columns_ = static_cast<int>(std::ceil(std::sqrt(groups_.count())));
     box_width_ = std::max(58.0, kCell * columns_ + 8);
     box_height_ = kLabel + kCell * ((groups_.count() + columns_ - 1) / columns_) + 8;

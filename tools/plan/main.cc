@@ -97,10 +97,19 @@ int print_proof(rondo_plan_t plan) {
   return proof_of(plan).verifies != 0 ? 0 : kFailed;
 }
 
+/// Ends the program if a picture would be too large, before the plan is simulated.
+void check_drawable(rondo_plan_t plan, const PlanOptions& options) {
+  const int64_t messages = totals_of(plan).messages * tiles_of(plan, options, 1);
+  const int64_t most = options.animate ? 5'000 : 20'000;
+  if (messages > most)
+    fail(fmt::format("{} are too many for a picture: expected at most {}; --tiles 1 has the fewest",
+                     count_text(messages, "message"), most));
+}
+
 int show(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
   const std::vector<double> sizes = sizes_of(options);
   if (sizes.size() != 1) return refuse("--bytes: a picture has one size");
-  check_drawable(totals_of(plan).messages * tiles_of(plan, options, 1));  // before it is simulated
+  check_drawable(plan, options);
   const OwnedRun run = run_of(plan, network_of(plan, options, machine, sizes[0], 1));
   const std::string title =
       fmt::format("{}: {} on {}", title_of(plan), rondo::size_text(sizes[0]), network_name(options));

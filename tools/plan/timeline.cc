@@ -16,7 +16,6 @@ namespace {
 constexpr double kLabels = 84, kWidth = 900;
 constexpr double kRankDistance = 46, kTrack = 11, kRankGap = 10;
 constexpr int kMaxLines = 250;  // messages; more become bars
-constexpr int64_t kMaxDrawn = 20'000;
 
 /// A round step of an axis: 1, 2 or 5 times a power of ten, ten of which are about all of it.
 double tick_of(double all) {
@@ -164,12 +163,6 @@ class Timeline {
 };
 
 }  // namespace
-
-void check_drawable(int64_t messages) {
-  if (messages > kMaxDrawn)
-    fail(fmt::format("{} are too many for a picture: expected at most {}; --tiles 1 has the fewest",
-                     count_text(messages, "message"), kMaxDrawn));
-}
 
 std::string timeline(rondo_plan_t plan, rondo_plan_run_t run, const std::string& title, bool bars) {
   return Timeline(plan, run, bars).text(title);

@@ -2,15 +2,11 @@
 // A picture of a run: ranks down, time across.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "plan_source.h"
 
 namespace rondo::planner {
-
-/// Ends the program if a picture of that number of messages would be too large.
-void check_drawable(int64_t messages);
 
 /// As SVG. Of few messages each is a line from its sender, when its first byte leaves, to its receiver, when
 /// it arrives; of many, or with `bars`, a bar in a row of its sender's for that receiver while it leaves.
