@@ -256,7 +256,7 @@ RONDO_API rondo_status_t rondo_plan_simulate(rondo_plan_run_t* run, rondo_plan_t
  * @param[in,out] time how long, and why */
 RONDO_API rondo_status_t rondo_plan_time(rondo_plan_run_t run, rondo_plan_time_t* time);
 
-/** What the time consists of, as text of several lines: rounds, the busiest link and the rest, each in
+/** Says in several lines what the time consists of: rounds, the busiest link and the rest, each in
  * seconds and percent of the time; then the bus bandwidth in GB/s, and percent of the machine's limit.
  * @param run the run
  * @param[out] text the explanation */

@@ -26,7 +26,7 @@ class GpuCosts {
   /// know how long it is.
   double us(const Call& call, const std::function<double(int from, int to)>& volume) const;
 
-  /// By the executor over connections. The reference `ranks` is to the model of the communicator.
+  /// By the executor over connections. `ranks`: how those of the communicator are connected.
   Prediction over_connections(const Algorithm& algorithm, const Call& call, const Shape& shape,
                               const LinkModel& ranks, const ExecutionTerms& terms);
 
