@@ -5,6 +5,7 @@ import shutil
 
 import processes
 from contestant import Contestant, Missing, Turn
+from jobs import MESSAGES
 
 DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gloo_driver.py")
 ASK = "import torch; assert torch.distributed.is_gloo_available(); print(torch.__version__)"
@@ -22,6 +23,8 @@ def find(name, workshop):
         raise Missing(outcome.fault)
 
     def run(job):
+        if job.sweep.collective in MESSAGES:
+            return Turn({}, f"gloo_driver.py does not time {job.sweep.collective}")
         command = [python, DRIVER, str(job.sweep.ranks), job.bind, *job.driver_arguments()]
         return Turn.of_driver(processes.run(command, timeout=job.timeout))
 

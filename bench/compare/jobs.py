@@ -7,11 +7,15 @@ KIB, MIB = 1 << 10, 1 << 20
 PARTS = ((4 * KIB, 200, 20), (256 * KIB, 50, 5), (4 * MIB, 20, 3), (1 << 40, 5, 1))
 # Approximate time limit for a peer's iterations of one size; it runs fewer if they would take longer.
 MAX_SECONDS = 0.5
+FEWER = 8  # iterations of a window than of a call
 ELEMENT_BYTES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8}
 COLLECTIVES = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather",
-               "scatter", "send_recv", "barrier")
+               "scatter", "send_recv", "barrier", "ping_pong", "one_way", "both_ways")
+WINDOWED = ("one_way", "both_ways")  # whose calls are windows of WINDOW messages
+WINDOW = 64
+MESSAGES = ("ping_pong", *WINDOWED)
 IN_BLOCKS = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
-NOT_IN_PLACE = ("all_to_all", "send_recv", "barrier")
+NOT_IN_PLACE = ("all_to_all", "send_recv", "barrier", *MESSAGES)
 TRANSPORTS = ("shm", "tcp")
 
 
@@ -50,8 +54,11 @@ class Job:
         return list(map(str, words))
 
 
-def step_of(size):
-    return next(Step(size, iterations, warmup) for last, iterations, warmup in PARTS if size <= last)
+def step_of(size, sweep):
+    step = next(Step(size, iterations, warmup) for last, iterations, warmup in PARTS if size <= last)
+    if sweep.collective not in WINDOWED:
+        return step
+    return Step(size, max(2, step.iterations // FEWER), max(1, step.warmup // FEWER))
 
 
 def sizes_of(sweep, arguments):
@@ -73,4 +80,5 @@ def sweeps_of(arguments):
 
 
 def job_of(sweep, sizes, arguments, timeout):
-    return Job(sweep, tuple(map(step_of, sizes)), arguments.type, arguments.in_place, arguments.bind, timeout)
+    steps = tuple(step_of(size, sweep) for size in sizes)
+    return Job(sweep, steps, arguments.type, arguments.in_place, arguments.bind, timeout)

@@ -15,13 +15,46 @@ COMPILE_SECONDS, VERSION_SECONDS = 60, 20
 PROBE_BYTES = 64
 
 
-class OpenMpi:
-    sign = "Open MPI"  # appears in the version text of its launcher and library
+class Mpi:
+    """An MPI library: Debian's, or the one in an environment that install_mpi.py made."""
+    sign = ""  # appears in the version text of its launcher and library
+    compilers = launchers = ()
+    packages = ""  # of Debian
+
+    def __init__(self, environment=None):
+        self.environment = environment
+
+    def variables_of(self, folder):
+        """The environment in which its programs run; `folder` has the environments."""
+        if self.environment is None:
+            return {}
+        prefix = os.path.join(folder, self.environment)
+        return {"PATH": os.path.join(prefix, "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
+                "LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
+
+    def program(self, names, folder):
+        """The first of these programs that is there."""
+        path = None if self.environment is None else os.path.join(folder, self.environment, "bin")
+        return next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+
+    def missing(self, names, folder):
+        if self.environment is None:
+            return Missing(f"there is no {names[0]} of {self.sign}; Debian has it in {self.packages}")
+        return Missing(f"there is no {names[-1]} in {os.path.join(folder, self.environment)}; "
+                       "bench/compare/install_mpi.py installs it")
+
+    def check(self):
+        """Raises Missing if the library lacks a component that this peer needs."""
+
+
+class OpenMpi(Mpi):
+    sign = "Open MPI"
     compilers, launchers = ("mpicc.openmpi", "mpicc"), ("mpirun.openmpi", "mpirun")
     packages = "openmpi-bin and libopenmpi-dev"
     rank_variable = "OMPI_COMM_WORLD_RANK"
 
-    def __init__(self, pml):
+    def __init__(self, pml, environment=None):
+        super().__init__(environment)
         self.pml = pml
 
     def options(self, job, version):
@@ -48,10 +81,6 @@ class OpenMpi:
     def variables(transport):
         return UCX_VARIABLES[transport]
 
-    @staticmethod
-    def check():
-        """Raises Missing if the library lacks a component that this peer needs."""
-
 
 class Ucc(OpenMpi):
     """UCC behind Open MPI's calls."""
@@ -62,15 +91,14 @@ class Ucc(OpenMpi):
     def options(self, job, version):
         return [*super().options(job, version), "--mca", "coll_ucc_enable", "1", "--mca", "coll_ucc_priority", "100"]
 
-    @staticmethod
-    def check():
+    def check(self):
         info = next(filter(None, map(shutil.which, ("ompi_info.openmpi", "ompi_info"))), None)
         components = processes.run([info, "--parsable"], timeout=VERSION_SECONDS).printed if info else ""
         if "mca:coll:ucc:" not in components:
             raise Missing("the installed Open MPI was built without UCC: it has no component coll/ucc")
 
 
-class Mpich:
+class Mpich(Mpi):
     sign = "MPICH"
     compilers, launchers = ("mpicc.mpich", "mpicc"), ("mpiexec.mpich", "mpiexec")
     packages = "mpich and libmpich-dev"
@@ -86,25 +114,42 @@ class Mpich:
             return {}
         return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo", **UCX_VARIABLES["tcp"]}
 
+
+class IntelMpi(Mpi):
+    sign = "Intel(R) MPI Library"
+    compilers, launchers = ("mpicc",), ("mpiexec.hydra",)
+    rank_variable = "PMI_RANK"
+
+    def variables_of(self, folder):
+        return {**super().variables_of(folder), "I_MPI_ROOT": os.path.join(folder, self.environment)}
+
     @staticmethod
-    def check():
-        pass
+    def options(job, version):
+        return []
+
+    @staticmethod
+    def variables(transport):
+        # binding.py binds ranks.
+        fabric = {"I_MPI_FABRICS": "shm"} if transport == "shm" else {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp",
+                                                                      "FI_TCP_IFACE": "lo"}
+        return {"I_MPI_PIN": "0", **fabric}
 
 
 UCX_VARIABLES = {"shm": {"UCX_TLS": "shm,self"}, "tcp": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}}
 
 
 def find(name, mpi, workshop):
-    launcher, launcher_version = find_launcher(mpi)
+    folder, variables = workshop.arguments.mpi_folder, mpi.variables_of(workshop.arguments.mpi_folder)
+    launcher, launcher_version = find_launcher(mpi, folder, variables)
     mpi.check()
-    driver = build(mpi, workshop.folder)
+    driver = build(mpi, workshop, variables)
 
     def command_and_variables(job):
         rank = [driver, *job.driver_arguments()]
         if job.bind == "cpu":
             rank = [sys.executable, os.path.join(HERE, "binding.py"), mpi.rank_variable, *rank]
         options = [*mpi.options(job, launcher_version), "-np", str(job.sweep.ranks)]
-        return [launcher, *options, *rank], mpi.variables(job.sweep.transport)
+        return [launcher, *options, *rank], {**variables, **mpi.variables(job.sweep.transport)}
 
     def run(job):
         return Turn.of_driver(processes.run(*command_and_variables(job), job.timeout))
@@ -112,25 +157,24 @@ def find(name, mpi, workshop):
     return Contestant(name, probe(mpi, command_and_variables, workshop.arguments), run)
 
 
-def find_launcher(mpi):
-    for name in mpi.launchers:
-        path = shutil.which(name)
-        version = processes.run([path, "--version"], timeout=VERSION_SECONDS).printed if path else ""
-        # MPICH's launcher reports its own name.
-        if mpi.sign in version or (mpi.sign == "MPICH" and "HYDRA" in version):
-            return path, version
-    raise Missing(f"there is no {mpi.launchers[0]} of {mpi.sign}; Debian has it in {mpi.packages}")
+def find_launcher(mpi, folder, variables):
+    path = mpi.program(mpi.launchers, folder)
+    version = processes.run([path, "--version"], variables, VERSION_SECONDS).printed if path else ""
+    # MPICH's launcher reports its own name.
+    if mpi.sign in version or (mpi.sign == "MPICH" and "HYDRA" in version):
+        return path, version
+    raise mpi.missing(mpi.launchers, folder)
 
 
-def build(mpi, folder):
+def build(mpi, workshop, variables):
     """Compiles the driver and returns its path."""
-    compiler = next(filter(None, map(shutil.which, mpi.compilers)), None)
+    compiler = mpi.program(mpi.compilers, workshop.arguments.mpi_folder)
     if compiler is None:
-        raise Missing(f"there is no {mpi.compilers[0]}; Debian has it in {mpi.packages}")
-    driver = os.path.join(folder, "driver of " + mpi.sign)
+        raise mpi.missing(mpi.compilers, workshop.arguments.mpi_folder)
+    driver = os.path.join(workshop.folder, f"driver of {mpi.environment or mpi.sign}")
     if not os.path.exists(driver):
         sources = [os.path.join(HERE, name) for name in SOURCES]
-        outcome = processes.run([compiler, "-O2", "-o", driver, *sources], timeout=COMPILE_SECONDS)
+        outcome = processes.run([compiler, "-O2", "-o", driver, *sources], variables, COMPILE_SECONDS)
         if outcome.fault:
             raise Missing(outcome.fault)
     return driver

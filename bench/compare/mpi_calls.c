@@ -77,11 +77,41 @@ static void scatter(const struct call* c) {
   MPI_Scatter(c->in, c->count, c->type, out, c->count, c->type, 0, world);
 }
 
+static int right(const struct call* c) { return (c->rank + 1) % c->ranks; }
+
 static void send_recv(const struct call* c) {
-  const int right = (c->rank + 1) % c->ranks;
-  MPI_Sendrecv(c->in, c->count, c->type, right, 0, c->out, c->count, c->type, left(c), 0, world,
+  MPI_Sendrecv(c->in, c->count, c->type, right(c), 0, c->out, c->count, c->type, left(c), 0, world,
                MPI_STATUS_IGNORE);
 }
+
+static void send(const struct call* c) { MPI_Send(c->in, c->count, c->type, right(c), 0, world); }
+
+static void receive(const struct call* c) {
+  MPI_Recv(c->out, c->count, c->type, left(c), 0, world, MPI_STATUS_IGNORE);
+}
+
+static void ping_pong(const struct call* c) {
+  if (c->rank == 0) send(c);
+  receive(c);
+  if (c->rank != 0) send(c);
+}
+
+/* The messages of a window that this rank sends, or receives, or both. */
+static void window(const struct call* c, int sends, int receives) {
+  MPI_Request requests[2 * WINDOW];
+  int i, number = 0;
+  for (i = 0; i < WINDOW && receives; ++i)
+    MPI_Irecv(c->out, c->count, c->type, left(c), 0, world, &requests[number++]);
+  for (i = 0; i < WINDOW && sends; ++i)
+    MPI_Isend(c->in, c->count, c->type, right(c), 0, world, &requests[number++]);
+  MPI_Waitall(number, requests, MPI_STATUSES_IGNORE);
+}
+
+static void one_way(const struct call* c) {
+  window(c, c->rank % 2 == 0 && c->rank + 1 < c->ranks, c->rank % 2);
+}
+
+static void both_ways(const struct call* c) { window(c, 1, 1); }
 
 static void barrier(const struct call* c) {
   (void)c;
@@ -89,16 +119,19 @@ static void barrier(const struct call* c) {
 }
 
 static const struct collective table[] = {
-    {"all_reduce", 0, 0, RESULT_EVERYWHERE, all_reduce, sum_at},
-    {"broadcast", 0, 0, RESULT_EVERYWHERE, broadcast, from_root},
-    {"reduce", 0, 0, RESULT_AT_ROOT, reduce, sum_at},
-    {"all_gather", 0, 1, RESULT_EVERYWHERE, all_gather, from_each},
-    {"reduce_scatter", 1, 0, RESULT_EVERYWHERE, reduce_scatter, sum_of_block},
-    {"all_to_all", 1, 1, RESULT_EVERYWHERE, all_to_all, block_from_each},
-    {"gather", 0, 1, RESULT_AT_ROOT, gather, from_each},
-    {"scatter", 1, 0, RESULT_EVERYWHERE, scatter, block_from_root},
-    {"send_recv", 0, 0, RESULT_EVERYWHERE, send_recv, from_left},
-    {"barrier", 0, 0, RESULT_NOWHERE, barrier, NULL},
+    {"all_reduce", 0, 0, RESULT_EVERYWHERE, 1, all_reduce, sum_at},
+    {"broadcast", 0, 0, RESULT_EVERYWHERE, 1, broadcast, from_root},
+    {"reduce", 0, 0, RESULT_AT_ROOT, 1, reduce, sum_at},
+    {"all_gather", 0, 1, RESULT_EVERYWHERE, 1, all_gather, from_each},
+    {"reduce_scatter", 1, 0, RESULT_EVERYWHERE, 1, reduce_scatter, sum_of_block},
+    {"all_to_all", 1, 1, RESULT_EVERYWHERE, 1, all_to_all, block_from_each},
+    {"gather", 0, 1, RESULT_AT_ROOT, 1, gather, from_each},
+    {"scatter", 1, 0, RESULT_EVERYWHERE, 1, scatter, block_from_root},
+    {"send_recv", 0, 0, RESULT_EVERYWHERE, 1, send_recv, from_left},
+    {"barrier", 0, 0, RESULT_NOWHERE, 1, barrier, NULL},
+    {"ping_pong", 0, 0, RESULT_EVERYWHERE, ROUND, ping_pong, from_left},
+    {"one_way", 0, 0, RESULT_AT_ODD, WINDOW, one_way, from_left},
+    {"both_ways", 0, 0, RESULT_EVERYWHERE, WINDOW, both_ways, from_left},
 };
 
 const struct collective* collective_named(const char* name) {

@@ -16,12 +16,16 @@ struct call {
 };
 
 /* The ranks that receive a result. */
-enum result { RESULT_NOWHERE, RESULT_AT_ROOT, RESULT_EVERYWHERE };
+enum result { RESULT_NOWHERE, RESULT_AT_ROOT, RESULT_EVERYWHERE, RESULT_AT_ODD };
+
+enum { ROUND = 0, WINDOW = 64 };
 
 struct collective {
   const char* name;
   int blocks_in, blocks_out; /* whether input and output have a block of `count` elements for each rank */
   enum result result;
+  int messages; /* that one call moves one after the other, or in a window; ROUND: as many as there are ranks
+                 */
   void (*run)(const struct call*);
   double (*expected)(const struct call*, size_t index); /* element of the output, from input_value() */
 };

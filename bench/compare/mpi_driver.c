@@ -112,6 +112,7 @@ static double count_wrong(const struct bench* b) {
   fill(b);
   b->what->run(c);
   if (b->what->result == RESULT_AT_ROOT && c->rank != 0) return 0;
+  if (b->what->result == RESULT_AT_ODD && c->rank % 2 == 0) return 0;
   for (i = 0; i < extent(c, b->what->blocks_out); ++i) wrong += get(b, c->out, i) != b->what->expected(c, i);
   return wrong;
 }
@@ -141,7 +142,9 @@ static double time_calls(const struct bench* b, int calls) {
   return (MPI_Wtime() - start) * 1e6 / calls;
 }
 
+/* Microseconds of a call, or of one of its messages. */
 static double measure(const struct bench* b, struct step step, size_t bytes) {
+  const int messages = b->what->messages == ROUND ? b->call.ranks : b->what->messages;
   double slowest_us, affordable;
   memset(b->send, 0, bytes); /* sums of zeros stay zeros */
   memset(b->recv, 0, bytes);
@@ -149,7 +152,7 @@ static double measure(const struct bench* b, struct step step, size_t bytes) {
   affordable = b->max_seconds * 1e6 / slowest_us;
   if (affordable < MIN_ITERATIONS) affordable = MIN_ITERATIONS;
   if (affordable < step.iterations) step.iterations = (int)affordable;
-  return over_ranks(time_calls(b, step.iterations), MPI_SUM) / b->call.ranks;
+  return over_ranks(time_calls(b, step.iterations), MPI_SUM) / b->call.ranks / messages;
 }
 
 static char* page_aligned(size_t bytes) {

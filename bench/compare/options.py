@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 
+from install_mpi import FOLDER as MPI_FOLDER
 from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
 from peers import OTHER_RONDO, PEERS
 
@@ -95,6 +96,8 @@ def add_contestants(parser):
     parser.add_argument("--other-perf", type=program,
                         help="the rondo-perf of another build, such as of the commit before, which is then the peer "
                              "other-rondo (none)")
+    parser.add_argument("--mpi-folder", default=MPI_FOLDER,
+                        help="where install_mpi.py has put MPI libraries (~/.cache/rondo/mpi)")
     parser.add_argument("--torch-python", type=program,
                         help="an interpreter with PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
     parser.add_argument("--bind", choices=["cpu", "none"], default="cpu",

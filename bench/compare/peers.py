@@ -11,6 +11,10 @@ PEERS = {
     "openmpi-ucx": lambda workshop: mpi.find("openmpi-ucx", mpi.OpenMpi("ucx"), workshop),
     "ucc": lambda workshop: mpi.find("ucc", mpi.Ucc(), workshop),
     "mpich": lambda workshop: mpi.find("mpich", mpi.Mpich(), workshop),
+    "openmpi5": lambda workshop: mpi.find("openmpi5", mpi.OpenMpi("ob1", "openmpi5"), workshop),
+    "openmpi5-ucx": lambda workshop: mpi.find("openmpi5-ucx", mpi.OpenMpi("ucx", "openmpi5"), workshop),
+    "mpich5": lambda workshop: mpi.find("mpich5", mpi.Mpich("mpich5"), workshop),
+    "intelmpi": lambda workshop: mpi.find("intelmpi", mpi.IntelMpi("intelmpi"), workshop),
     "gloo": lambda workshop: gloo.find("gloo", workshop),
     OTHER_RONDO: lambda workshop: rondo.find_other(OTHER_RONDO, workshop),
 }

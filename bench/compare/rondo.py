@@ -9,10 +9,12 @@ import time
 
 import processes
 from contestant import Contestant, Missing, Turn
-from jobs import NOT_IN_PLACE
+from jobs import NOT_IN_PLACE, WINDOW
 
 LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks.py")
 VERSION_SECONDS = 20
+CALLS = {"ping_pong": ["send_recv", "--ping_pong"], "one_way": ["send_recv", "--one_way", "-m", str(WINDOW)],
+         "both_ways": ["send_recv", "-m", str(WINDOW)]}
 
 
 def find(workshop):
@@ -60,7 +62,8 @@ def run_part(perf, job, steps, workshop, timeout):
 
 
 def perf_command(perf, job, steps, arguments):
-    return [perf, job.sweep.collective, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
+    call = CALLS.get(job.sweep.collective, [job.sweep.collective])
+    return [perf, *call, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
             "-f", str(arguments.factor), "-n", str(steps[0].iterations), "-w", str(steps[0].warmup),
             "-d", job.type, "--transport", job.sweep.transport]
 

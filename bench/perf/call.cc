@@ -27,8 +27,8 @@ rondo_status_t issue_varying(const BenchCall& call, const void* send, void* recv
   }
 }
 
-// Sends to the right and receives from the left at the same time; in ping-pong one after the other, beginning
-// with rank 0, so that one message is on its way.
+// Sends to the right and receives from the left at the same time; one way, only even ranks send; in ping-pong
+// one after the other, beginning with rank 0, so that one message is on its way.
 rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* recv) {
   const int right = (call.shape.rank + 1) % call.shape.nranks;
   const int left = (call.shape.rank + call.shape.nranks - 1) % call.shape.nranks;
@@ -37,6 +37,10 @@ rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* re
   const auto do_recv = [&] {
     return rondo_recv(recv, count, call.type, left, 0, call.comm, call.stream, nullptr);
   };
+  if (call.shape.one_way) {
+    if (receives_one_way(call.shape.rank)) return do_recv();
+    return sends_one_way(call.shape.rank, call.shape.nranks) ? do_send() : RONDO_OK;
+  }
   if (call.ping_pong && call.shape.nranks > 1) {
     const bool begins = call.shape.rank == 0;
     const auto first = begins ? do_send() : do_recv();

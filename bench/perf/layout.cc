@@ -85,7 +85,9 @@ void fill_plain(const DataShape& shape, DataLayout& layout) {
   layout.send_extent = layout.recv_extent = count;
   layout.send = {input(0, count, shape.rank, 0)};
   DataPiece result = untouched(0, count);
-  if (!kind.reduces()) {
+  if (shape.one_way && !receives_one_way(shape.rank)) {
+    // Receives nothing.
+  } else if (!kind.reduces()) {
     const int left = (shape.rank + shape.nranks - 1) % shape.nranks;
     result = input(0, count, kind.has_root() ? shape.root : left, 0);  // left: in send_recv
   } else if (kind.has_result(shape.rank, shape.root)) {

@@ -46,7 +46,11 @@ struct DataShape {
   int root = 0;
   size_t count = 0;
   bool varying = false;  // block lengths from 0 to twice the count, with gaps, in reverse order
+  bool one_way = false;  // send_recv: even ranks send to the next one, which receives
 };
+
+constexpr bool receives_one_way(int rank) { return rank % 2 == 1; }
+constexpr bool sends_one_way(int rank, int nranks) { return rank % 2 == 0 && rank + 1 < nranks; }
 
 DataLayout make_layout(const DataShape& shape);
 

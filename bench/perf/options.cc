@@ -224,6 +224,7 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
                        options.plot_file);
   if (!options.makes_calls() && options.varying)
     return "--explain and --rules cover calls whose lengths all ranks know: leave --varying out";
+  if (options.ping_pong && options.one_way) return "--ping_pong and --one_way exclude each other";
   if (options.ping_pong && (options.aggregate > 1 || options.gpu.per_thread > 1))
     return "--ping_pong sends one message after the other: leave -m and -g out";
   options.average = static_cast<Average>(words.average);
@@ -272,6 +273,9 @@ void declare_sizes(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_flag("--varying", options.varying, "use the forms with a length for each rank")->group("Calls");
   app.add_flag("--ping_pong", options.ping_pong,
                "send_recv: one message goes round; the time is that of a hop, or half of a round trip")
+      ->group("Calls");
+  app.add_flag("--one_way", options.one_way,
+               "send_recv: ranks 0, 2, ... send to 1, 3, ...; with -m 64, windows of 64 messages")
       ->group("Calls");
   app.add_flag("--queue", options.queue, "submit calls to a queue, wait at the end")->group("Calls");
   app.add_option("--algorithm", words.algorithms,

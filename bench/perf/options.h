@@ -44,6 +44,7 @@ struct PerfOptions {
   std::vector<std::string> algorithms;  // NAME, COLLECTIVE=NAME or "all"; empty: the library's choice
   bool varying = false;
   bool ping_pong = false;  // send_recv: one message at a time, from rank to rank
+  bool one_way = false;    // send_recv: from even ranks to the next ones
   bool queue = false;
   bool register_buffers = false;
   bool shared_memory = false;

@@ -119,7 +119,13 @@ std::vector<Trial> BenchSession::make_trials(const Table& table, const Combinati
   for (size_t i = 0; i < trials.size(); ++i) {
     const TeamRank& member = team_.members[i];
     BenchCall& call = trials[i].call;
-    call.shape = {table.collective, team_.nranks, member.rank, combination.root, count, table.varying};
+    call.shape = {table.collective,
+                  team_.nranks,
+                  member.rank,
+                  combination.root,
+                  count,
+                  table.varying,
+                  table.collective == Collective::SendRecv && options_.one_way};
     call.layout = make_layout(call.shape);
     call.type = combination.type;
     call.op = ops[i];

@@ -45,7 +45,7 @@ class Fakes(unittest.TestCase):
         env = {"PATH": self.folder, "FAKE_LOG": self.path("log")}
         return subprocess.run(
             [sys.executable, PROGRAM, "--ranks", "2", "--first", "8", "--last", "2K", "--factor", "16",
-             "--json", self.path("json"), "--plot", self.path("svg"), *arguments],
+             "--json", self.path("json"), "--plot", self.path("svg"), "--mpi-folder", self.path("mpi"), *arguments],
             env=env, text=True, capture_output=True, timeout=60)
 
     def rows(self):
@@ -95,6 +95,19 @@ class Fakes(unittest.TestCase):
         self.assertIn("wrote no rows", silent.stdout + silent.stderr)
         nameless = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "other-rondo,openmpi")
         self.assertIn("other-rondo is left out: --other-perf names no", nameless.stderr)
+
+    def test_libraries_of_environments_are_peers(self):
+        missing = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "openmpi,openmpi5")
+        self.assertIn("openmpi5 is left out: there is no mpirun in ", missing.stderr)
+        self.assertIn("install_mpi.py installs it", missing.stderr)
+        for factor, (name, sign) in enumerate(fake_contestants.PYPI.items(), 2):
+            fake_contestants.write_environment(os.path.join(self.path("mpi"), name), sign, factor)
+        result = self.compare("--collectives", "all_reduce,ping_pong,one_way", "--rounds", "1", "--peers",
+                              ",".join(["openmpi", *fake_contestants.PYPI]))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in self.rows():
+            self.assertEqual([row["contestants"][name]["median_us"] / row["bytes"]
+                              for name in ("rondo", "openmpi", "openmpi5", "mpich5", "intelmpi")], [1, 2, 2, 4, 5])
 
     def in_states(self, states, *arguments):
         fake_contestants.set_states(self.path("log"), states)
@@ -148,7 +161,7 @@ class Fakes(unittest.TestCase):
             about = json.load(file)["about"]
         self.assertEqual(about["contestants"],
                          {"rondo": "rondo-perf 0.0", "openmpi": "Open MPI 9.1", "mpich": "MPICH 9.1"})
-        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", "gloo"])
+        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo"])
         self.assertIn("compare.py --ranks 2 ", about["command"])
         self.assertNotIn(self.folder, about["command"])
         # Three curves of times, one of ratios.
@@ -265,6 +278,17 @@ class Options(unittest.TestCase):
         import options
         arguments = options_for("--quick", "--ranks", "4")
         self.assertEqual((arguments.ranks, arguments.rounds), ([4], options.QUICK["rounds"]))
+
+    def test_messages_are_timed_as_such(self):
+        import jobs
+        import rondo
+        arguments = options_for("--ranks", "2", "--last", "8")
+        for name, words, iterations in (("send_recv", [], 200), ("ping_pong", ["--ping_pong"], 200),
+                                        ("one_way", ["--one_way", "-m", "64"], 25), ("both_ways", ["-m", "64"], 25)):
+            job = jobs.job_of(jobs.Sweep("shm", name, 2), [8], arguments, 1)
+            command = rondo.perf_command("perf", job, job.steps, arguments)
+            self.assertEqual(command[1:2 + len(words)], ["send_recv", *words])
+            self.assertEqual(command[command.index("-n") + 1], str(iterations))
 
     def test_sizes_hold_an_element_of_each_rank(self):
         import jobs

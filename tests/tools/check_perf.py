@@ -179,6 +179,12 @@ class Collectives(Perf):
         refused = perf("send_recv", "--ping_pong", "-t", "2", "-m", "2", *QUICK)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("leave -m and -g out", refused.stderr)
+        both = perf("send_recv", "--ping_pong", "--one_way", *QUICK)
+        self.assertEqual((both.returncode, "exclude each other" in both.stderr), (2, True))
+
+    def test_messages_one_way(self):
+        self.right("send_recv", "--one_way", "--ranks", "2,3", "-t", "1", *self.sizes)
+        self.right("send_recv", "--one_way", "-t", "4", "-m", "5", *self.sizes)
 
     def test_all_types_and_operations(self):
         rows = self.right("all_reduce,reduce_scatter,scan,all_gather", "-t", "3", "-d", "all", "-o", "all",

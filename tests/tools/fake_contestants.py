@@ -59,16 +59,31 @@ if os.environ["RANK"] == "0":
 """
 
 
+# The MPI libraries that environments may have, and their signs.
+PYPI = {"openmpi5": "Open MPI", "openmpi5-ucx": "Open MPI", "mpich5": "MPICH", "intelmpi": "Intel(R) MPI Library"}
+
+
 def write(folder):
     """Writes the programs: Open MPI takes twice as long as Rondo, MPICH three times as long."""
     programs = {"mpicc.openmpi": COMPILER, "mpicc.mpich": COMPILER, "rondo-perf": PERF,
                 "mpirun.openmpi": LAUNCHER.format(sign="Open MPI", factor=2),
                 "mpiexec.mpich": LAUNCHER.format(sign="MPICH", factor=3)}
     for name, text in programs.items():
-        path = os.path.join(folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"#!{sys.executable} -IS\n{text}")
-        os.chmod(path, stat.S_IRWXU)
+        write_program(os.path.join(folder, name), text)
+
+
+def write_environment(folder, sign, factor):
+    """An MPI library as install_mpi.py installs it."""
+    os.makedirs(os.path.join(folder, "bin"))
+    launcher = LAUNCHER.format(sign=sign, factor=factor)
+    for name, text in ("mpicc", COMPILER), ("mpirun", launcher), ("mpiexec", launcher), ("mpiexec.hydra", launcher):
+        write_program(os.path.join(folder, "bin", name), text)
+
+
+def write_program(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!{sys.executable} -IS\n{text}")
+    os.chmod(path, stat.S_IRWXU)
 
 
 def set_states(log, states):
