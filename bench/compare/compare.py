@@ -52,7 +52,7 @@ def describe(arguments, contestants, missing, sheet):
             "contestants": {one.name: one.version for one in contestants},
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
-            "type": arguments.type, "in_place": arguments.in_place, "bind": arguments.bind,
+            "type": arguments.type, "in_place": arguments.in_place, "fresh": arguments.fresh, "bind": arguments.bind,
             "rounds": sheet.rounds, "state_seconds": arguments.state_seconds,
             "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out()}
 

@@ -45,12 +45,13 @@ class Job:
     steps: tuple
     type: str
     in_place: bool
+    fresh: bool
     bind: str
     timeout: float  # seconds
 
     def driver_arguments(self):
         """The arguments of the MPI and Gloo drivers."""
-        words = self.sweep.collective, self.type, int(self.in_place), MAX_SECONDS, *self.steps
+        words = self.sweep.collective, self.type, int(self.in_place), int(self.fresh), MAX_SECONDS, *self.steps
         return list(map(str, words))
 
 
@@ -81,4 +82,4 @@ def sweeps_of(arguments):
 
 def job_of(sweep, sizes, arguments, timeout):
     steps = tuple(step_of(size, sweep) for size in sizes)
-    return Job(sweep, steps, arguments.type, arguments.in_place, arguments.bind, timeout)
+    return Job(sweep, steps, arguments.type, arguments.in_place, arguments.fresh, arguments.bind, timeout)

@@ -2,7 +2,7 @@
 /* Times an MPI collective the way rondo-perf times Rondo's: one call on known data, warm-up, a barrier, then
  * the calls back to back; the result is the mean time per call over the ranks.
  *
- * mpi_driver COLLECTIVE TYPE IN_PLACE MAX_SECONDS BYTES:ITERATIONS:WARMUP...
+ * mpi_driver COLLECTIVE TYPE IN_PLACE FRESH MAX_SECONDS BYTES:ITERATIONS:WARMUP...
  *
  * Prints '# ' and the library's version, and 'BYTES MICROSECONDS' for each size. Runs fewer iterations if
  * those of a size would take more than MAX_SECONDS. */
@@ -30,6 +30,7 @@ struct bench {
   const struct collective* what;
   struct type type;
   struct call call;
+  int fresh; /* inputs are written anew before each call, untimed */
   double max_seconds;
   char *send, *recv;
 };
@@ -134,12 +135,21 @@ static void check(const struct bench* b) {
 
 /* Microseconds of a call on this rank. */
 static double time_calls(const struct bench* b, int calls) {
-  double start;
+  const size_t bytes = extent(&b->call, b->what->blocks_in) * b->type.bytes;
+  double start, untimed = 0;
   int i;
   MPI_Barrier(MPI_COMM_WORLD);
   start = MPI_Wtime();
-  for (i = 0; i < calls; ++i) b->what->run(&b->call);
-  return (MPI_Wtime() - start) * 1e6 / calls;
+  for (i = 0; i < calls; ++i) {
+    if (b->fresh) {
+      const double from = MPI_Wtime();
+      memset((char*)b->call.in, 0, bytes);
+      MPI_Barrier(MPI_COMM_WORLD);
+      untimed += MPI_Wtime() - from;
+    }
+    b->what->run(&b->call);
+  }
+  return (MPI_Wtime() - start - untimed) * 1e6 / calls;
 }
 
 /* Microseconds of a call, or of one of its messages. */
@@ -195,8 +205,8 @@ int main(int argc, char** argv) {
   struct bench b;
   memset(&b, 0, sizeof b);
   MPI_Init(&argc, &argv);
-  if (argc < 6)
-    give_up("usage: mpi_driver COLLECTIVE TYPE IN_PLACE MAX_SECONDS BYTES:ITERATIONS:WARMUP...", "");
+  if (argc < 7)
+    give_up("usage: mpi_driver COLLECTIVE TYPE IN_PLACE FRESH MAX_SECONDS BYTES:ITERATIONS:WARMUP...", "");
   MPI_Comm_rank(MPI_COMM_WORLD, &b.call.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &b.call.ranks);
   b.what = collective_named(argv[1]);
@@ -204,9 +214,10 @@ int main(int argc, char** argv) {
   b.type = type_named(argv[2]);
   b.call.type = b.type.mpi;
   b.call.in_place = atoi(argv[3]);
-  b.max_seconds = atof(argv[4]);
+  b.fresh = atoi(argv[4]);
+  b.max_seconds = atof(argv[5]);
   if (b.call.rank == 0) print_version();
-  run_steps(&b, argv + 5, argc - 5);
+  run_steps(&b, argv + 6, argc - 6);
   MPI_Finalize();
   return 0;
 }

@@ -126,6 +126,8 @@ def add_cells(parser):
                         help="type of the elements (float)")
     parser.add_argument("--in-place", action="store_true",
                         help="in-place calls, for collectives that have them")
+    parser.add_argument("--fresh", action="store_true",
+                        help="write the inputs anew before each call, untimed, as programs do")
     parser.add_argument("--rounds", type=whole_from(1), help="turns of each contestant (5)")
     parser.add_argument("--quick", action="store_true",
                         help="a minute: by default four collectives, three sizes, 2 ranks, 2 rounds")

@@ -65,7 +65,7 @@ def perf_command(perf, job, steps, arguments):
     call = CALLS.get(job.sweep.collective, [job.sweep.collective])
     return [perf, *call, "-b", str(steps[0].bytes), "-e", str(steps[-1].bytes),
             "-f", str(arguments.factor), "-n", str(steps[0].iterations), "-w", str(steps[0].warmup),
-            "-d", job.type, "--transport", job.sweep.transport]
+            "-d", job.type, "--transport", job.sweep.transport, *(["--fresh"] if job.fresh else [])]
 
 
 def place(job):

@@ -20,6 +20,9 @@ class Buffers {
   /// Zeroes everything that the place uses: sums of zeros stay finite however often they are repeated.
   virtual rondo_status_t clear(const BufferPlace& place) = 0;
 
+  /// Zeroes the input again, as a program writes its data anew before each call.
+  virtual rondo_status_t rewrite(const BufferPlace& place) = 0;
+
   /// Writes known data where the call reads, poison elsewhere, and guards around both buffers.
   virtual rondo_status_t prepare(const BufferPlace& place, Checker& checker, uint64_t round) = 0;
 

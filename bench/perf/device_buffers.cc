@@ -7,6 +7,7 @@
 #include "gpu/device.h"
 #include "kernels/compare.h"
 #include "poison.h"
+#include "try.h"
 
 namespace rondo::perf {
 namespace {
@@ -65,6 +66,15 @@ Status DeviceBuffers::allocate(const BufferSizes& sizes, gpu::MemoryKind kind) {
 rondo_status_t DeviceBuffers::clear(const BufferPlace& place) {
   const gpu::Current current(device_);
   return noted(current.status().ok() ? zero(place) : current.status());
+}
+
+rondo_status_t DeviceBuffers::rewrite(const BufferPlace& place) {
+  const gpu::Current current(device_);
+  if (!current.status().ok()) return noted(current.status());
+  for (const DataPiece& piece : place.layout->send)
+    PERF_TRY(noted(gpu::fill(place.send + piece.offset * place.element_bytes, std::byte{0},
+                             piece.count * place.element_bytes, stream_)));
+  return RONDO_OK;
 }
 
 Status DeviceBuffers::zero(const BufferPlace& place) const {

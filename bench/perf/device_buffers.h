@@ -17,6 +17,7 @@ class DeviceBuffers final : public Buffers {
   std::byte* send() override { return send_; }
   std::byte* recv() override { return recv_; }
   rondo_status_t clear(const BufferPlace& place) override;
+  rondo_status_t rewrite(const BufferPlace& place) override;
   rondo_status_t prepare(const BufferPlace& place, Checker& checker, uint64_t round) override;
   rondo_status_t count_wrong(const BufferPlace& place, Checker& checker, uint64_t round,
                              size_t& wrong) override;

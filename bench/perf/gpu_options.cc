@@ -67,7 +67,7 @@ Refusal check_together(const PerfOptions& options) {
 std::string_view space_name(Space space) { return kSpaceNames[static_cast<size_t>(space)]; }
 
 bool times_by_events(const PerfOptions& options) {
-  const bool uses_host_clock = options.gpu.host_time || options.cpu_time;
+  const bool uses_host_clock = options.gpu.host_time || options.cpu_time || options.fresh;
   return options.gpu.used() && !options.queue && options.pace == Pace::Free && !uses_host_clock;
 }
 

@@ -27,6 +27,12 @@ rondo_status_t HostBuffers::clear(const BufferPlace& place) {
   return RONDO_OK;
 }
 
+rondo_status_t HostBuffers::rewrite(const BufferPlace& place) {
+  for (const DataPiece& piece : place.layout->send)
+    std::memset(place.send + piece.offset * place.element_bytes, 0, piece.count * place.element_bytes);
+  return RONDO_OK;
+}
+
 rondo_status_t HostBuffers::prepare(const BufferPlace& place, Checker& checker, uint64_t round) {
   send_.poison(place.send_bytes);
   recv_.poison(place.recv_bytes);

@@ -15,6 +15,7 @@ class HostBuffers final : public Buffers {
   std::byte* send() override { return send_.data(); }
   std::byte* recv() override { return recv_.data(); }
   rondo_status_t clear(const BufferPlace& place) override;
+  rondo_status_t rewrite(const BufferPlace& place) override;
   rondo_status_t prepare(const BufferPlace& place, Checker& checker, uint64_t round) override;
   rondo_status_t count_wrong(const BufferPlace& place, Checker& checker, uint64_t round,
                              size_t& wrong) override;

@@ -20,6 +20,7 @@ void add_setup(const Setup& setup, Json& object) {
   object["calls"] = setup.calls;
   object["graph_launches"] = setup.graph_launches;
   object["clock"] = setup.clock;
+  object["fresh"] = setup.fresh;
   object["gpu"] = text_or_null(setup.gpu);
   object["driver"] = text_or_null(setup.driver);
   object["copy_gbs"] = or_null(setup.copy_gbs);
@@ -70,6 +71,7 @@ Setup setup_from(const Json& object) {
   setup.calls = object.at("calls");
   setup.graph_launches = object.at("graph_launches");
   setup.clock = object.at("clock");
+  setup.fresh = object.at("fresh");
   setup.gpu = text_from(object.at("gpu"));
   setup.driver = text_from(object.at("driver"));
   setup.copy_gbs = number_from<double>(object.at("copy_gbs"));

@@ -227,6 +227,8 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
   if (options.ping_pong && options.one_way) return "--ping_pong and --one_way exclude each other";
   if (options.ping_pong && (options.aggregate > 1 || options.gpu.per_thread > 1))
     return "--ping_pong sends one message after the other: leave -m and -g out";
+  if (options.fresh && (words.blocking > 0 || options.gpu.graph_launches > 0))
+    return "--fresh times each iteration after a barrier: leave -z and -G out";
   options.average = static_cast<Average>(words.average);
   options.pace = static_cast<Pace>(words.blocking);
   options.register_buffers = words.registering > 0;
@@ -297,6 +299,9 @@ void declare_timing(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-w,--warmup_iters", options.warmup, "warm-up iterations (5)")->group("Timing");
   app.add_option("-m,--agg_iters", options.aggregate, "calls grouped in each iteration (1)")->group("Timing");
   app.add_option("-N,--run_cycles", options.cycles, "repeat the whole run N times; 0: until stopped (1)")
+      ->group("Timing");
+  app.add_flag("--fresh", options.fresh,
+               "write the inputs anew before each iteration, untimed, as programs do; a barrier follows")
       ->group("Timing");
   app.add_option("-a,--average", words.average,
                  "time to report: 0: rank 0's; over the ranks: 1: mean, 2: minimum, 3: maximum (1)")

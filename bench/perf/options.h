@@ -53,6 +53,7 @@ struct PerfOptions {
 
   GpuOptions gpu;
 
+  bool fresh = false;  // write the inputs anew before each iteration
   bool cpu_time = false;
   bool timestamps = false;
   bool memory = false;  // report memory use

@@ -18,6 +18,7 @@ struct Setup {
   std::string driver;                // the newest CUDA version that it supports
   std::optional<double> copy_gbs;    // copy rate of rank 0's GPU, bytes read plus written
   std::optional<double> handoff_ns;  // of a cache line between two of the ranks' CPUs, before the table
+  bool fresh = false;                // inputs were written anew before each iteration
 };
 
 /// One form of the call, out of place or in place.

@@ -334,6 +334,7 @@ rondo_status_t BenchSession::find_setup() {
                  : gpu.used()             ? "stream"
                                           : "calls";
   setup_.clock = times_by_events(options_) ? "events" : options_.cpu_time ? "cpu" : "host";
+  setup_.fresh = options_.fresh;
   setup_.graph_launches = gpu.graph_launches;
   if (!gpu.used()) return RONDO_OK;
   PERF_TRY_ASSIGN(const int version, gpu::driver_version());

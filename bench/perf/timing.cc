@@ -36,6 +36,24 @@ rondo_status_t by_host(Team& team, const std::vector<Trial>& trials, std::vector
   return RONDO_OK;
 }
 
+// Times each iteration by itself, after all ranks have written their inputs anew.
+rondo_status_t each_by_host(Team& team, const std::vector<Trial>& trials, std::vector<double>& times_us) {
+  const PerfOptions& options = *team.options;
+  const clockid_t clock = clock_for(options.cpu_time);
+  double timed = 0;
+  for (int i = 0; i < options.iterations; ++i) {
+    for (const Trial& one : trials) PERF_TRY(one.buffers->rewrite(one.place));
+    PERF_TRY(wait_for(team));
+    PERF_TRY(rondo_barrier(team.control, nullptr));
+    const double start = now_us(clock);
+    PERF_TRY(make_calls(trials, options.aggregate));
+    PERF_TRY(wait_for(team));
+    timed += now_us(clock) - start;
+  }
+  times_us.assign(trials.size(), timed);
+  return note_algorithm(team);
+}
+
 template <typename Body>
 rondo_status_t at_each(Team& team, Body body) {
   for (TeamRank& member : team.members) {
@@ -83,7 +101,10 @@ rondo_status_t time_calls(Team& team, const std::vector<Trial>& trials, std::vec
   for (int i = 0; i < options.warmup; ++i) PERF_TRY(make_calls(trials, options.aggregate));
   PERF_TRY(wait_for(team));
   PERF_TRY(rondo_barrier(team.control, nullptr));
-  const auto how = options.gpu.graph_launches > 0 ? by_graph : times_by_events(options) ? by_events : by_host;
+  const auto how = options.gpu.graph_launches > 0 ? by_graph
+                   : times_by_events(options)     ? by_events
+                   : options.fresh                ? each_by_host
+                                                  : by_host;
   PERF_TRY(how(team, trials, times_us));
   // Keeps what follows from taking CPU time from ranks that are still being timed.
   PERF_TRY(rondo_barrier(team.control, nullptr));
