@@ -17,7 +17,7 @@ namespace {
 class MessagesAtOnce final : public Task {
  public:
   MessagesAtOnce(PointToPoint& engine, std::span<UserMessage> messages)
-      : engine_(engine), messages_(messages) {}
+      : engine_(engine), messages_(messages), has_one_send_(std::ranges::count_if(messages, is_send) == 1) {}
 
   /// A send may wait for a peer's receive, which may wait for a send to complete: so receives never wait for
   /// sends.
@@ -50,12 +50,17 @@ class MessagesAtOnce final : public Task {
     const std::lock_guard lock(engine_.mutex());
     for (const UserMessage& message : messages_) engine_.set_yielding(message.peer(), is_yielding);
   }
+  static bool is_send(const UserMessage& message) {
+    return std::holds_alternative<SendRequest>(message.request);
+  }
+  Progress try_now(SendRequest& request) { return engine_.try_now(request, has_one_send_); }
+  Progress try_now(RecvRequest& request) { return engine_.try_now(request); }
   template <typename Request>
   Progress advance_all() {
     for (UserMessage& message : messages_) {
       auto* request = std::get_if<Request>(&message.request);
       if (request == nullptr || request->done) continue;
-      const Progress progress = engine_.try_now(*request);
+      const Progress progress = try_now(*request);
       if (progress != Progress::Done) return progress;
     }
     return Progress::Done;
@@ -63,6 +68,7 @@ class MessagesAtOnce final : public Task {
 
   PointToPoint& engine_;
   std::span<UserMessage> messages_;
+  bool has_one_send_;
 };
 
 /// Polls between two yields, and yields, before a call needs the full progress loop.

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "kernels/stream_copy.h"
 #include "message.h"
+#include "transports/gradual_slots.h"
 #include "transports/hints.h"
 #include "transports/zero_copy.h"
 
@@ -19,16 +20,25 @@ std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int pee
                      tag == kAny ? "any" : fmt::format("{}", tag));
 }
 
-void fill_slot(Connection& connection, std::byte* slot, const std::byte* data, size_t bytes,
-               bool could_post) {
+void copy(std::byte* to, const std::byte* from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+constexpr size_t kPiece = size_t{8} * 1024;
+
+/// Copies the bytes to the acquired slot and sends them; `gradual`, if any, piece by piece.
+void send_by_slot(Connection& connection, std::byte* slot, const std::byte* data, size_t bytes,
+                  bool could_post, GradualSlots* gradual, const Signature& signature) {
   FillHints* const hints = connection.fill_hints();
   const FillHints::Filling filling = filling_by(hints, bytes, could_post);
   const int64_t start_ns = filling.is_timed ? now_ns() : 0;
-  if (filling.streams)
-    stream_copy(slot, data, bytes);
-  else
-    std::memcpy(slot, data, bytes);
-  if (filling.is_timed) hints->filled(now_ns() - start_ns);
+  if (gradual != nullptr) gradual->begin(bytes, signature);
+  const size_t piece = gradual != nullptr ? kPiece : std::max<size_t>(bytes, 1);
+  for (size_t begin = 0; begin < bytes; begin += piece) {
+    const size_t end = std::min(bytes, begin + piece);
+    (filling.streams ? stream_copy : copy)(slot + begin, data + begin, end - begin);
+    if (filling.is_timed && end == bytes) hints->filled(now_ns() - start_ns);
+    if (gradual != nullptr) gradual->grown(end);
+  }
+  if (gradual == nullptr) connection.commit(bytes, signature);
 }
 
 /// Whether the data was posted. Requires a free slot.
@@ -42,6 +52,11 @@ bool post(const Connection& connection, const std::byte* data, size_t bytes, con
 /// Whether the arrival stayed valid while it was read.
 bool intact(const Connection& connection) {
   return connection.zero_copy() == nullptr || connection.zero_copy()->intact();
+}
+
+/// Whether the peer polls for the next message.
+bool is_peer_waiting(const Connection& connection) {
+  return connection.wait_hints() != nullptr && connection.wait_hints()->is_peer_waiting();
 }
 
 void expect(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
@@ -217,7 +232,7 @@ bool PointToPoint::announce(Outgoing& out) {
   while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
-    announce(out, *request);
+    announce(out, *request, out.to_announce.empty() && out.in_flight.empty());
     out.in_flight.push_back(request);
     moved = true;
   }
@@ -225,12 +240,19 @@ bool PointToPoint::announce(Outgoing& out) {
 }
 
 /// Requires a free slot.
-void PointToPoint::announce(Outgoing& out, SendRequest& request) {
+void PointToPoint::announce(Outgoing& out, SendRequest& request, bool is_alone) {
   request.eager = is_eager(request, *out.connection);
-  put(*out.connection,
-      Header::of(request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request, request),
-      request.data, request.eager ? request.bytes : 0);
-  if (request.eager) request.sent = request.bytes;
+  const auto kind = request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request;
+  const size_t bytes = request.eager ? request.bytes : 0;
+  // Asked last, since it may cost the transfer of a cache line.
+  const bool may_post = is_alone && bytes >= kMinPlaced && is_peer_waiting(*out.connection);
+  request.granted = put(*out.connection, Header::of(kind, request), request.data, bytes, may_post);
+  request.sent = bytes;
+}
+
+/// For a message of this length; null: it is sent whole.
+GradualSlots* PointToPoint::gradual_slots(const Connection& connection, size_t bytes) {
+  return bytes >= kMinGradual ? connection.gradual_slots() : nullptr;
 }
 
 bool PointToPoint::is_eager(const SendRequest& request, const Connection& connection) {
@@ -268,7 +290,7 @@ bool PointToPoint::stream(Outgoing& out) {
     const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
     if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
     put(*out.connection, Header::of(Header::MessageKind::Data, *request), request->data + request->sent,
-        bytes);
+        bytes, true);
     request->sent += bytes;
     moved = true;
   }
@@ -279,18 +301,20 @@ bool PointToPoint::stream(Outgoing& out) {
   return moved || left != 0;
 }
 
-/// Requires a free slot. A receiver that is ready for the data takes it directly from `data`.
-void PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes) {
+/// Requires a free slot. True if the message was posted: a receiver that waits for it takes it from `data`.
+bool PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes,
+                       bool may_post) {
   std::byte* slot = connection.acquire();
   if (header.is_brief()) {
     if (bytes != 0) std::memcpy(header.brief.data(), data, bytes);
-    return connection.commit(0, header.signature());
+    connection.commit(0, header.signature());
+    return false;
   }
   const Signature signature = header.signature();
-  const bool is_data = header.kind == Header::MessageKind::Data && bytes >= kMinPlaced;
-  if (is_data && post(connection, data, bytes, signature)) return;
-  if (bytes != 0) fill_slot(connection, slot, data, bytes, is_data);
-  connection.commit(bytes, signature);
+  const bool could_post = may_post && bytes >= kMinPlaced;
+  if (could_post && post(connection, data, bytes, signature)) return true;
+  send_by_slot(connection, slot, data, bytes, could_post, gradual_slots(connection, bytes), signature);
+  return false;
 }
 
 void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
@@ -334,12 +358,16 @@ void PointToPoint::expect_next(int source, const Incoming& in) const {
   const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
     return request->peer == kAny || request->peer == source;
   });
-  // Not for any-source receives: two sources could write to the same buffer.
-  if (next == posted_.end() || (*next)->peer == kAny || (*next)->tag == kAny) return;
-  const RecvRequest& request = **next;
+  if (next != posted_.end()) expect_eager(*in.connection, **next);
+}
+
+/// Not for any-source receives: two sources could write to the same buffer.
+void PointToPoint::expect_eager(const Connection& connection, const RecvRequest& request) {
+  const bool is_long = request.capacity >= kMinPlaced;
+  if (!is_long || request.capacity > connection.slot_bytes() || request.peer == kAny || request.tag == kAny)
+    return;
   const Header header{Header::MessageKind::Eager, request.tag, 0, request.capacity, request.type_bytes};
-  if (request.capacity >= kMinPlaced && request.capacity <= room)
-    expect(*in.connection, request.data, request.capacity, header.signature());
+  expect(connection, request.data, request.capacity, header.signature());
 }
 
 /// Of a message that was granted.
@@ -352,11 +380,10 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
   bool moved = send_grants(in);
   while (failure_.ok() && wanted(source, in)) {
     expect_next(source, in);
-    const auto arrival = in.connection->peek();
-    if (!arrival) break;
+    const auto arrival = peek_begun(*in.connection);
+    if (!arrival || !take(source, in, *arrival)) break;
     const bool is_long = arrival->bytes >= kMinPlaced;
-    take(source, in, *arrival);
-    in.connection->release();
+    release(in);
     moved = true;
     if (is_long) break;  // so that sends make progress in between
   }
@@ -373,7 +400,7 @@ bool PointToPoint::send_grants(Incoming& in) {
                                       [&](const auto& request) { return request->id == id; });
     if (granted != in.receiving.end())  // it was not abandoned
       expect_all(*in.connection, (*granted)->data, (*granted)->bytes, signature_of_data(**granted));
-    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0);
+    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0, false);
     in.grants.pop_front();
     moved = true;
   }
@@ -392,11 +419,19 @@ const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arri
   return header.is_brief() ? header.brief.data() : arrival.data;
 }
 
-void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
+/// False: some of its bytes are still on their way.
+bool PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
   const Header header = Header::of(*arrival.signature);
-  if (header.kind == Header::MessageKind::Data)
-    return take_data(source, in, header, arrival.data, arrival.bytes);
+  if (header.kind == Header::MessageKind::Data) return take_data(source, in, header, arrival);
+  GradualSlots* const gradual = gradual_slots(*in.connection, arrival.bytes);
+  if (gradual != nullptr && gradual->bytes_there(arrival.bytes - 1) < arrival.bytes) return false;
   ++in.messages;
+  take_first(source, header, arrival);
+  return true;
+}
+
+/// Takes an announcement or an eager message.
+void PointToPoint::take_first(int source, const Header& header, const Arrival& arrival) {
   if (!is_whole(header, arrival)) {
     failure_ =
         error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
@@ -412,24 +447,23 @@ void PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
   unexpected_.push_back(std::move(message));
 }
 
-void PointToPoint::take_data(int source, Incoming& in, const Header& header, const std::byte* data,
-                             size_t bytes) {
+bool PointToPoint::take_data(int source, Incoming& in, const Header& header, const Arrival& arrival) {
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
                                   [&](const auto& request) { return request->id == header.id; });
-  if (found == in.receiving.end() || bytes > (*found)->bytes - (*found)->arrived) {
+  if (found == in.receiving.end() || arrival.bytes > (*found)->bytes - (*found)->arrived) {
     failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not requested", source, self_);
-    return;
+    return true;
   }
   RecvRequest& request = **found;
-  std::byte* place = request.data + request.arrived;
-  if (data != place) std::memcpy(place, data, bytes);
+  if (!is_copied(in, arrival, request.data + request.arrived)) return false;
   if (!intact(*in.connection)) {
     failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
-    return;
+    return true;
   }
-  request.arrived += bytes;
+  request.arrived += arrival.bytes;
   request.done = request.arrived == request.bytes;
   if (request.done) in.receiving.erase(found);
+  return true;
 }
 
 std::shared_ptr<RecvRequest> PointToPoint::match_posted(int source, const Header& header) {

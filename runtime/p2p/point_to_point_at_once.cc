@@ -1,33 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast path of PointToPoint: most short messages complete immediately, without a queued request.
 #include <algorithm>
+#include <cstring>
 
 #include "message.h"
 #include "p2p/point_to_point.h"
+#include "transports/gradual_slots.h"
 #include "transports/hints.h"
 
 namespace rondo {
 
+/// The oldest message, though some of its bytes may still be on their way.
+std::optional<Arrival> PointToPoint::peek_begun(Connection& connection) {
+  GradualSlots* const gradual = connection.gradual_slots();
+  return gradual != nullptr ? gradual->peek_begun() : connection.peek();
+}
+
+/// Copies the arrival's bytes to `place` as they come. False if they have not all come yet: to be called
+/// again.
+bool PointToPoint::is_copied(Incoming& in, const Arrival& arrival, std::byte* place) {
+  if (arrival.data == place) return true;
+  GradualSlots* const gradual = gradual_slots(*in.connection, arrival.bytes);
+  if (in.place != place) in.copied = 0;
+  in.place = place;
+  while (in.copied < arrival.bytes) {
+    const size_t there = gradual != nullptr ? gradual->bytes_there(in.copied) : arrival.bytes;
+    if (there <= in.copied) return false;
+    std::memcpy(place + in.copied, arrival.data + in.copied, there - in.copied);
+    in.copied = there;
+  }
+  return true;
+}
+
+/// So that the sender may let this end read a message that it would otherwise copy to a slot.
+void PointToPoint::say_waiting(Incoming& in, const RecvRequest& request) {
+  expect_eager(*in.connection, request);
+  if (in.connection->wait_hints() != nullptr) in.connection->wait_hints()->say_waiting();
+}
+
+void PointToPoint::release(Incoming& in) {
+  in.place = nullptr;
+  in.connection->release();
+}
+
 /// Polls briefly for an arrival.
 std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
-  if (auto arrival = connection.peek()) return arrival;
+  if (auto arrival = peek_begun(connection)) return arrival;
   connection.flushed();  // credits must leave
   const WaitHints* const hints = connection.wait_hints();
   if (hints == nullptr || !hints->poll_briefly()) return std::nullopt;
-  return connection.peek();
+  return peek_begun(connection);
 }
 
-Progress PointToPoint::try_now(SendRequest& request) {
+Progress PointToPoint::try_now(SendRequest& request, bool is_alone) {
   const auto found = out_.find(request.peer);
   if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
   Outgoing& out = found->second;
   if (request.id == 0) {
     const bool is_next = out.to_announce.empty() && out.in_flight.empty();
-    const bool is_short = request.bytes < kMinPlaced && is_eager(request, *out.connection);
-    if (!is_next || !is_short) return Progress::Failed;
+    if (!is_next || !is_eager(request, *out.connection)) return Progress::Failed;
     if (out.connection->acquire() == nullptr) return Progress::Stuck;
     request.id = out.next_id++;
-    announce(out, request);
+    announce(out, request, is_alone);
   }
   request.done = out.connection->flushed();
   return request.done ? Progress::Done : Progress::Stuck;
@@ -38,16 +72,18 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   if (found == in_.end() || found->second.connection == nullptr) return Progress::Failed;
   Incoming& in = found->second;
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
-  if (!is_next || request.capacity >= kMinPlaced) return Progress::Failed;
+  if (!is_next || request.capacity > in.connection->slot_bytes()) return Progress::Failed;
+  if (request.capacity >= kMinPlaced) say_waiting(in, request);
   const auto arrival = peek_patiently(*in.connection);
   if (!arrival) return Progress::Stuck;
   const Header header = Header::of(*arrival->signature);
   if (header.kind != Header::MessageKind::Eager || !is_whole(header, *arrival) ||
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
     return Progress::Failed;
-  receive(request, request.peer, header, data_of(header, *arrival));
+  if (!is_copied(in, *arrival, request.data)) return Progress::Stuck;
+  receive(request, request.peer, header, header.is_brief() ? header.brief.data() : request.data);
   ++in.messages;
-  in.connection->release();
+  release(in);
   return Progress::Done;
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("shm: memory of the wrong size, unsealed or missing is refused") {
   SECTION("another version") {
     description.version = 9;
     REQUIRE(shm::send_segment(near, description, memfd).ok());
-    refused("has version 9; this end knows 5");
+    refused("has version 9; this end knows 6");
   }
   SECTION("something else") {
     description.magic = 1;

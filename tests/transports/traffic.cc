@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bytes.h"
+#include "transports/gradual_slots.h"
 #include "transports/zero_copy.h"
 
 namespace rondo::test {
@@ -73,6 +74,23 @@ bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t numb
   return true;
 }
 
+bool send_gradually(Connection& connection, size_t bytes, uint64_t seed, uint64_t number) {
+  GradualSlots* const gradual = connection.gradual_slots();
+  if (gradual == nullptr || bytes == 0) return send_one(connection, bytes, seed, number);
+  std::byte* slot = connection.acquire();
+  if (slot == nullptr) return false;
+  std::vector<std::byte> data(bytes);
+  fill(data.data(), bytes, seed, number);
+  gradual->begin(bytes, signature_of(seed, number));
+  const size_t piece = 1 + mix(seed, number) % bytes;
+  for (size_t begin = 0; begin < bytes; begin += piece) {
+    const size_t end = std::min(bytes, begin + piece);
+    std::copy_n(data.data() + begin, end - begin, slot + begin);
+    gradual->grown(end);
+  }
+  return true;
+}
+
 bool eventually(const std::function<bool()>& done) {
   const Deadline deadline = Deadline::in_ms(30'000);
   for (int tries = 0; !deadline.passed(); ++tries) {
@@ -110,7 +128,8 @@ bool Talker::send() {
   if (sent_all()) return false;
   const size_t bytes = length(out_seed_, sent_);
   const bool posts = conversation_.post && mix(out_seed_, sent_) % 2 == 0;
-  if (!(posts && post(bytes)) && !send_one(connection_, bytes, out_seed_, sent_)) return false;
+  const auto send = mix(sent_, out_seed_) % 3 == 0 ? send_gradually : send_one;
+  if (!(posts && post(bytes)) && !send(connection_, bytes, out_seed_, sent_)) return false;
   ++sent_;
   return true;
 }
@@ -197,10 +216,27 @@ bool Talker::left_alone() const {
   return all_bytes_are(kPoison, place_ahead(0), static_cast<size_t>(place_ahead(received_) - place_ahead(0)));
 }
 
+/// Every other message is copied as its bytes come.
+std::optional<Arrival> Talker::peek() {
+  GradualSlots* const gradual = connection_.gradual_slots();
+  if (gradual == nullptr || mix(received_, in_seed_) % 2 == 0) return connection_.peek();
+  auto arrival = gradual->peek_begun();
+  if (!arrival) return arrival;
+  copied_.assign(arrival->bytes, kPoison);
+  for (size_t copied = 0; copied < arrival->bytes;) {
+    const size_t there = gradual->bytes_there(copied);
+    if (there == copied) return std::nullopt;
+    std::copy_n(arrival->data + copied, there - copied, copied_.data() + copied);
+    copied = there;
+  }
+  arrival->data = copied_.data();
+  return arrival;
+}
+
 bool Talker::receive() {
   if (conversation_.expect && !received_all()) expect_ahead();
   if (conversation_.expect && !received_all() && mix(received_, expectations_++) % 2 == 0) expect();
-  const auto arrival = connection_.peek();
+  const auto arrival = peek();
   if (!arrival) return false;
   if (!kept_off()) fault_ = "bytes were written to where they were not expected";
   if (received_all())

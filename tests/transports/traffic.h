@@ -25,6 +25,9 @@ std::string fault(const Arrival& arrival, size_t bytes, uint64_t seed, uint64_t 
 /// Sends message `number` in an acquired slot; false if no slot is free.
 bool send_one(Connection& connection, size_t bytes, uint64_t seed, uint64_t number);
 
+/// The same, telling the receiver of the bytes as they are written, if the connection can.
+bool send_gradually(Connection& connection, size_t bytes, uint64_t seed, uint64_t number);
+
 /// Calls `done` until it returns true; false after thirty seconds.
 bool eventually(const std::function<bool()>& done);
 
@@ -55,6 +58,7 @@ class Talker {
   size_t length(uint64_t seed, uint64_t number) const;
   bool post(size_t bytes);
   void poison_posted();
+  std::optional<Arrival> peek();
   void expect();
   void expect_ahead();
   bool kept_off() const;
@@ -74,6 +78,7 @@ class Talker {
   std::vector<std::byte> place_;            // destination of the expected message
   std::unique_ptr<ExportedMemory> places_;  // destinations of all messages, poisoned once they are received
   uint64_t expected_ahead_ = 0;
+  std::vector<std::byte> copied_;  // from an arrival whose bytes were still coming
   std::string fault_;
 };
 

@@ -41,6 +41,12 @@ class FifoSender {
   /// An error if the receiver has released more than was sent.
   Status check() const;
 
+  /// Whether the receiver's latest say_waiting() was for the next message.
+  bool is_receiver_waiting() const {
+    return fifo_.slots != 0 &&
+           std::atomic_ref(fifo_.released->waits_for).load(std::memory_order_relaxed) == sent_ + 1;
+  }
+
   /// The receiver's latest set_yielding().
   bool is_receiver_yielding() const {
     return fifo_.slots != 0 &&
@@ -92,6 +98,12 @@ class FifoReceiver {
   void return_all_but(uint64_t latest);
   uint64_t kept() const { return received_ - returned_; }
 
+  /// Tells the sender that this end polls for the next message, and takes it.
+  void say_waiting() {
+    if (said_waiting_ == number() || fifo_.slots == 0) return;
+    said_waiting_ = number();
+    std::atomic_ref(fifo_.released->waits_for).store(said_waiting_, std::memory_order_relaxed);
+  }
   /// What to wait on until the next message arrives; empty while one is here.
   Awaited awaited() const;
   /// Tells the sender whether this end yields its CPU.
@@ -118,6 +130,7 @@ class FifoReceiver {
   uint64_t returned_ = 0;  // of which slots have been returned
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
+  uint64_t said_waiting_ = 0;  // the latest message that the sender was told of
   // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;
   std::optional<Arrival> arrival_;

@@ -100,8 +100,9 @@ uint64_t Exporter::unread() const {
   return message == copied_ ? 0 : message;
 }
 
-void Exporter::say_copied(uint64_t message) {
+void Exporter::say_copied(uint64_t message, uint64_t part) {
   copied_ = message;
+  words_->copied_to = part;
   // Pairs with the acquire load in MappingCache::is_copied(): publishes the bytes with the number.
   std::atomic_ref(words_->copied).store(message, std::memory_order_release);
 }

@@ -28,6 +28,7 @@ inline constexpr size_t kMaxExports = 256;  // at a time
 struct ExportWords {
   alignas(128) uint32_t told = 0;  // ExportMessages that the exporter has sent
   uint64_t copied = 0;             // latest message, from 1, that it copied to its slot after all; 0: none
+  uint64_t copied_to = 0;          // the part of the slots' memory where that is
   alignas(128) uint32_t answered = 0;  // ExportMessages that the importer has processed
   uint32_t refuses = 0;                // 1: the importer maps nothing more
   uint32_t reads = 0;                  // 1: the importer reads messages posted by address
@@ -47,7 +48,12 @@ static_assert(sizeof(ExportMessage) == 32);
 /// Encodes where a message's bytes are.
 class Note {
  public:
-  static constexpr uint64_t kNone = 0;  // in the message's slot
+  static constexpr uint64_t kNone = 0;
+  /// In this part of the slots' memory, or on their way there (gradual): see SlotProgress.
+  static constexpr uint64_t in_slot(uint64_t part, bool gradual) { return part << 1 | (gradual ? 1 : 0); }
+  static constexpr bool is_in_slot(uint64_t note) { return note < kOffsets; }
+  static constexpr uint64_t part(uint64_t note) { return note >> 1; }
+  static constexpr bool is_gradual(uint64_t note) { return is_in_slot(note) && (note & 1) != 0; }
   static uint64_t of_export(uint32_t export_id, uint64_t offset) { return export_id * kOffsets + offset; }
   static uint64_t of_address(const std::byte* data) { return kAddress | reinterpret_cast<uint64_t>(data); }
 
@@ -78,8 +84,8 @@ class Exporter {
 
   /// Number, from 1, of a message that the importer could not read, until say_copied(); 0: none.
   uint64_t unread() const;
-  /// Tells the importer that the message is in its slot now.
-  void say_copied(uint64_t message);
+  /// Tells the importer that the message is in this part of the slots' memory now.
+  void say_copied(uint64_t message, uint64_t part);
 
  private:
   struct Mapping {
@@ -123,6 +129,8 @@ class MappingCache {
   bool can_read() const { return reader_.can_read(); }
   /// Asks the exporter to copy a message, numbered from 1, into its slot; true once it has.
   bool is_copied(uint64_t message);
+  /// The part of the slots' memory where that message is then, as the exporter says.
+  uint64_t copied_to() const { return words_->copied_to; }
 
  private:
   Result<bool> hear_one(const Fd& socket);

@@ -23,13 +23,15 @@ struct FifoOffsets {
         cancel_words(sizeof(ReleasedCounter)),
         exports(cancel_words + sizeof(CancelWords)),
         headers(exports + sizeof(ExportWords)),
-        times(headers + params.slots * sizeof(SlotHeader) + kApart),
+        progress(headers + params.slots * sizeof(SlotHeader)),
+        times(progress + params.slots * sizeof(SlotProgress) + kApart),
         memory(whole_pages(times + params.slots * sizeof(uint32_t))),
         end(memory + params.slots * stride) {}
   size_t stride;
   size_t cancel_words;
   size_t exports;
   size_t headers;
+  size_t progress;
   size_t times;
   size_t memory;
   size_t end;
@@ -49,6 +51,10 @@ CancelWords& Segment::cancel_words(int direction, const AgreedParams& params) co
 
 ExportWords& Segment::exports(int direction, const AgreedParams& params) const {
   return *reinterpret_cast<ExportWords*>(start(direction, params) + FifoOffsets(params).exports);
+}
+
+SlotProgress* Segment::progress(int direction, const AgreedParams& params) const {
+  return reinterpret_cast<SlotProgress*>(start(direction, params) + FifoOffsets(params).progress);
 }
 
 uint32_t* Segment::times(int direction, const AgreedParams& params) const {

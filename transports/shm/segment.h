@@ -2,7 +2,8 @@
 // Segment: the memory that the two ends of a shm connection share, and how it is passed between processes.
 //
 //     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, CancelWords,
-//                                                                  ExportWords, headers, times, slots
+//                                                                  ExportWords, headers, progress, times,
+//                                                                  slots
 //
 // Slots are page-aligned, and pages that are never used are never allocated. Used by the shm transport, on
 // the connection's thread.
@@ -24,7 +25,7 @@
 namespace rondo::shm {
 
 inline constexpr uint32_t kMagic = 0x6d687352;  // "Rshm"
-inline constexpr uint32_t kVersion = 5;
+inline constexpr uint32_t kVersion = 6;
 
 /// Sent over the socket with the memfd.
 struct Description {
@@ -42,6 +43,18 @@ struct SegmentHead {
   uint64_t slots = 0;
 };
 
+/// How much of a message that is being written is in its slot: the lower halves of its number, from 1, and of
+/// the number of bytes, in one word.
+struct alignas(64) SlotProgress {
+  uint64_t word = 0;  // atomic
+
+  static constexpr uint64_t of(uint64_t message, size_t bytes) { return message << 32 | bytes; }
+  /// 0 of another message.
+  static constexpr size_t bytes(uint64_t word, uint64_t message) {
+    return word >> 32 == (message & UINT32_MAX) ? word & UINT32_MAX : 0;
+  }
+};
+
 class Segment {
  public:
   Segment() = default;
@@ -51,6 +64,8 @@ class Segment {
   FifoLayout fifo(int direction, const AgreedParams& params) const;
   CancelWords& cancel_words(int direction, const AgreedParams& params) const;
   ExportWords& exports(int direction, const AgreedParams& params) const;
+  /// By slot.
+  SlotProgress* progress(int direction, const AgreedParams& params) const;
   /// By slot: the receiver's time for its latest message, in ns; atomic.
   uint32_t* times(int direction, const AgreedParams& params) const;
 

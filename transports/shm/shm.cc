@@ -9,7 +9,9 @@
 #include "common/fifo.h"
 #include "shm/exports.h"
 #include "shm/segment.h"
+#include "shm/slot_picker.h"
 #include "shm/ways.h"
+#include "transports/gradual_slots.h"
 #include "transports/hints.h"
 #include "transports/transport.h"
 #include "transports/zero_copy.h"
@@ -17,7 +19,11 @@
 namespace rondo {
 namespace {
 
-class ShmConnection final : public Connection, public ZeroCopy, public FillHints, public WaitHints {
+class ShmConnection final : public Connection,
+                            public ZeroCopy,
+                            public FillHints,
+                            public GradualSlots,
+                            public WaitHints {
  public:
   /// The dialling end, which already has its memory.
   ShmConnection(const ConnectionParams& params, Fd socket, shm::Segment segment) : ShmConnection(params) {
@@ -36,13 +42,15 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
 
   std::byte* acquire() override {
     await_segment();
+    if (!picker_.is_regular()) return acquire_irregular();
     if (!sender_.has_room()) return nullptr;
     sent_ways_.hear(sender_.seen_returned());
-    return sender_.slot();
+    part_ = sender_.index();
+    return fifo_out_.slot(part_, fifo_out_.slot_bytes);
   }
   void commit(size_t bytes, const Signature& signature) override {
     sent_ways_.sent_by_slot(sender_.sent() + 1);
-    sender_.publish(bytes, 0, signature);
+    publish_slot(bytes, false, signature);
   }
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots.
   bool flushed() override {
@@ -92,16 +100,26 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
   Filling filling(size_t bytes, bool could_post) override {
     return sent_ways_.filling(sender_.sent() + 1, bytes, could_post);
   }
-  void filled(int64_t ns) override { sent_ways_.filled(ns); }
+  /// If the receiver reads meanwhile, its time says it all.
+  void filled(int64_t ns) override { sent_ways_.filled(is_overlapped_ ? 0 : ns); }
+
+  // GradualSlots:
+  void begin(size_t bytes, const Signature& signature) override;
+  void grown(size_t bytes) override;
+  std::optional<Arrival> peek_begun() override;
+  size_t bytes_there(size_t seen) override;
 
   // WaitHints:
   bool poll_briefly() const override { return unread_ != receiver_.number() && receiver_.poll_briefly(); }
+  void say_waiting() override { receiver_.say_waiting(); }
+  bool is_peer_waiting() const override { return sender_.is_receiver_waiting(); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
   bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
 
  private:
   explicit ShmConnection(const ConnectionParams& params)
-      : Connection(params.slot_bytes, {.zero_copy = this, .fill_hints = this, .wait_hints = this}),
+      : Connection(params.slot_bytes,
+                   {.zero_copy = this, .fill_hints = this, .gradual_slots = this, .wait_hints = this}),
         params_(agreed(params)),
         read_peer_(params.read_peer) {}
 
@@ -122,9 +140,16 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
   Result<const std::byte*> find_mapped(const Arrival& arrival);
   Result<const std::byte*> read_mapped(const Arrival& arrival);
   void copy_unread(uint64_t message);
+  std::byte* acquire_irregular();
+  void use_part();
+  void publish_slot(size_t bytes, bool gradual, const Signature& signature);
+  Result<const std::byte*> in_part(uint64_t part) const;
+  /// Of the current arrival, which is being written to its slot.
+  size_t written() const;
 
   struct Posted {
     uint64_t message = 0;  // its number, from 1
+    uint64_t part = 0;     // of the slots' memory
     const std::byte* data = nullptr;
     size_t bytes = 0;
   };
@@ -134,15 +159,26 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
     Signature signature;
   };
 
+  static constexpr int kBriefLooks = 1024;
+
   AgreedParams params_;
   ReadPeer read_peer_;
   std::unique_ptr<Link> link_;  // until the memory has arrived
   Fd socket_;                   // afterwards for exports, if it may be kept
   shm::Segment segment_;
+  FifoLayout fifo_out_;
+  FifoLayout fifo_in_;
   FifoSender sender_;
   FifoReceiver receiver_;
+  shm::SlotPicker picker_;
+  uint64_t part_ = 0;     // of the slots' memory, for the acquired slot
+  uint64_t part_of_ = 0;  // for which message it was picked; only early
   shm::Exporter exporter_;
   shm::MappingCache mapped_;
+  shm::SlotProgress* sent_progress_ = nullptr;      // by slot
+  shm::SlotProgress* received_progress_ = nullptr;  // by slot
+  size_t begun_ = 0;                                // bytes of the message that is being written; 0: none
+  bool is_overlapped_ = false;  // the receiver waits for that message, and reads it meanwhile
   shm::SentWays sent_ways_;
   shm::TakenTime taken_time_;
   CancelGuard posting_;
@@ -159,11 +195,16 @@ class ShmConnection final : public Connection, public ZeroCopy, public FillHints
 void ShmConnection::use(shm::Segment segment, int outgoing) {
   const int incoming = 1 - outgoing;
   segment_ = std::move(segment);
-  sender_ = FifoSender(segment_.fifo(outgoing, params_));
-  receiver_ = FifoReceiver(segment_.fifo(incoming, params_));
+  fifo_out_ = segment_.fifo(outgoing, params_);
+  fifo_in_ = segment_.fifo(incoming, params_);
+  sender_ = FifoSender(fifo_out_);
+  receiver_ = FifoReceiver(fifo_in_);
+  picker_ = shm::SlotPicker(params_.slots);
   posting_ = CancelGuard(segment_.cancel_words(outgoing, params_));
   reading_ = CancelGuard(segment_.cancel_words(incoming, params_));
   exporter_ = shm::Exporter(segment_.exports(outgoing, params_));
+  sent_progress_ = segment_.progress(outgoing, params_);
+  received_progress_ = segment_.progress(incoming, params_);
   sent_ways_ = shm::SentWays(segment_.times(outgoing, params_), params_.slots);
   taken_time_ = shm::TakenTime(segment_.times(incoming, params_));
   mapped_ = shm::MappingCache(segment_.exports(incoming, params_), read_peer_);
@@ -175,9 +216,11 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   const uint64_t note = exporter_.note_for(data, bytes);
   if (note == shm::Note::kNone || acquire() == nullptr) return false;
   if (shm::Note::is_address(note)) {
+    const uint64_t message = sender_.sent() + 1;
+    use_part();  // if the receiver cannot read it
     by_slot_.resize(params_.slots);
-    by_slot_[sender_.index()] = {sender_.sent() + 1, data, bytes};
-    sent_ways_.sent_to_be_read(sender_.sent() + 1, bytes);
+    by_slot_[sender_.index()] = {message, part_, data, bytes};
+    sent_ways_.sent_to_be_read(message, bytes);
   }
   sender_.publish(bytes, note, signature);
   posted_ = sender_.sent();
@@ -189,8 +232,8 @@ void ShmConnection::copy_unread(uint64_t message) {
   if (by_slot_.empty() || sender_.returned(message)) return;
   const Posted& posted = by_slot_[(message - 1) % params_.slots];
   if (posted.message != message) return;
-  std::memcpy(sender_.slot_of(message), posted.data, posted.bytes);
-  exporter_.say_copied(message);
+  std::memcpy(fifo_out_.slot(posted.part, posted.bytes), posted.data, posted.bytes);
+  exporter_.say_copied(message, posted.part);
 }
 
 /// Does nothing while a message is being read, as it could unmap that message's memory.
@@ -199,17 +242,88 @@ void ShmConnection::hear_news() {
   if (Status heard = mapped_.hear(socket_); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
 }
 
+std::byte* ShmConnection::acquire_irregular() {
+  const uint64_t message = sender_.sent() + 1;
+  if (shm::SlotPicker::is_early(message)) sender_.returned(sender_.sent());  // loads what has been released
+  if (!sender_.has_room()) return nullptr;
+  sent_ways_.hear(sender_.seen_returned());
+  if (part_of_ != message) part_ = picker_.pick(message, sender_.index(), sender_.seen_returned());
+  part_of_ = message;
+  return fifo_out_.slot(part_, fifo_out_.slot_bytes);
+}
+
+void ShmConnection::use_part() {
+  if (!picker_.is_regular()) picker_.use(part_, sender_.sent() + 1, sender_.index());
+}
+
+void ShmConnection::publish_slot(size_t bytes, bool gradual, const Signature& signature) {
+  use_part();
+  sender_.publish(bytes, shm::Note::in_slot(part_, gradual), signature);
+}
+
+void ShmConnection::begin(size_t bytes, const Signature& signature) {
+  begun_ = bytes;
+  is_overlapped_ = sender_.is_receiver_waiting();
+  publish_slot(bytes, true, signature);
+}
+
+void ShmConnection::grown(size_t bytes) {
+  const uint64_t message = sender_.sent();
+  // Pairs with the acquire load in written().
+  std::atomic_ref(sent_progress_[(message - 1) % params_.slots].word)
+      .store(shm::SlotProgress::of(message, bytes), std::memory_order_release);
+  if (bytes < begun_) return;
+  sent_ways_.sent_by_slot(message);
+  begun_ = 0;
+  is_overlapped_ = false;
+}
+
+size_t ShmConnection::written() const {
+  // Pairs with the release store in grown().
+  const uint64_t word =
+      std::atomic_ref(received_progress_[receiver_.index()].word).load(std::memory_order_acquire);
+  return shm::SlotProgress::bytes(word, receiver_.number());
+}
+
+size_t ShmConnection::bytes_there(size_t seen) {
+  const std::optional<Arrival>& arrival = receiver_.peek();
+  if (!arrival || !shm::Note::is_gradual(receiver_.note())) return arrival ? arrival->bytes : 0;
+  size_t there = written();
+  for (int look = 0; look < kBriefLooks && there <= seen; ++look) there = written();
+  return std::min(there, arrival->bytes);
+}
+
 std::optional<Arrival> ShmConnection::peek() {
+  std::optional<Arrival> arrival = peek_begun();
+  const bool is_partial = arrival && shm::Note::is_gradual(receiver_.note()) && written() < arrival->bytes;
+  if (is_partial) return std::nullopt;
+  return arrival;
+}
+
+std::optional<Arrival> ShmConnection::peek_begun() {
   await_segment();
   hear();
   std::optional<Arrival> arrival = receiver_.peek();
   if (!arrival) return arrival;
-  if (receiver_.note() != shm::Note::kNone) {
+  if (shm::Note::is_in_slot(receiver_.note())) {
+    const auto found = in_part(shm::Note::part(receiver_.note()));
+    if (!found.ok()) failure_ = found.status();
+    if (!found.ok()) return std::nullopt;
+    arrival->data = found.value();
+  } else {
     if (mapped_slot_ == nullptr && !map_slot(*arrival)) return std::nullopt;
     arrival->data = mapped_slot_;
   }
-  if (arrival->bytes >= shm::kMinRead) taken_time_.begin();
+  const bool goes_on = shm::Note::is_gradual(receiver_.note()) && taken_time_.has_begun();
+  if (arrival->bytes >= shm::kMinRead && !goes_on) taken_time_.begin();
   return arrival;
+}
+
+/// The address of the current arrival, of which the peer says that it is in this part of the slots' memory.
+Result<const std::byte*> ShmConnection::in_part(uint64_t part) const {
+  if (part < params_.slots) return static_cast<const std::byte*>(fifo_in_.slot(part, fifo_in_.slot_bytes));
+  return error(Code::RemoteError, "the peer says that message {} is in slot {} of {}", receiver_.number(),
+               part, params_.slots);
 }
 
 /// False if the message is not readable yet, or on failure.
@@ -247,7 +361,7 @@ Result<const std::byte*> ShmConnection::read_mapped(const Arrival& arrival) {
     if (mapped_.read(receiver_.note(), place, arrival.bytes)) return place;
     unread_ = receiver_.number();
   }
-  if (mapped_.is_copied(unread_)) return arrival.data;
+  if (mapped_.is_copied(unread_)) return in_part(mapped_.copied_to());
   reading_.end_reading();
   return nullptr;
 }

@@ -67,6 +67,7 @@ class TakenTime {
 
   /// The user receives the message now. Called again, restarts the timer: the user was waiting for something.
   void begin();
+  bool has_begun() const { return began_ns_ != 0; }
   /// Time spent on bringing the bytes here before begin().
   void add(int64_t ns) { before_ns_ = ns; }
   /// The user is done with the message in `slot`; no effect without begin().

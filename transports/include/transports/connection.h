@@ -26,6 +26,7 @@
 namespace rondo {
 
 class FillHints;
+class GradualSlots;
 class WaitHints;
 class ZeroCopy;
 
@@ -39,8 +40,9 @@ struct Arrival {
 /// The optional parts of a connection: usually bases of its class, which then passes `this`. They live as
 /// long as the connection and belong to its thread.
 struct ConnectionParts {
-  ZeroCopy* zero_copy = nullptr;    // null: every message is copied through a slot
-  FillHints* fill_hints = nullptr;  // null: slots are filled by plain stores
+  ZeroCopy* zero_copy = nullptr;          // null: every message is copied through a slot
+  FillHints* fill_hints = nullptr;        // null: slots are filled by plain stores
+  GradualSlots* gradual_slots = nullptr;  // null: a message is read when all of it is there
   WaitHints* wait_hints = nullptr;  // null: a waiting thread polls by peek(), and knows nothing of its peer
 };
 
@@ -55,6 +57,7 @@ class Connection {
   /// Null: the connection lacks the part.
   ZeroCopy* zero_copy() const { return parts_.zero_copy; }
   FillHints* fill_hints() const { return parts_.fill_hints; }
+  GradualSlots* gradual_slots() const { return parts_.gradual_slots; }
   WaitHints* wait_hints() const { return parts_.wait_hints; }
 
   /// A slot for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not

@@ -36,6 +36,12 @@ class WaitHints {
   /// After an empty peek(): polls briefly, without system calls. True if a message has arrived.
   virtual bool poll_briefly() const = 0;
 
+  /// Tells the peer that this end polls for the next message and takes it, whatever it is; and whether the
+  /// peer has said so of the next one that is sent. A send whose message then is posted, though it would fit
+  /// in a slot, ends about as soon as by a slot.
+  virtual void say_waiting() {}
+  virtual bool is_peer_waiting() const { return false; }
+
   /// For when ranks outnumber CPUs: whether this end yields its CPU, as told to the peer, and what the peer
   /// has told. Either may be stale.
   virtual void set_yielding(bool /*is_yielding*/) {}

@@ -48,7 +48,8 @@ class ZeroCopy {
 
   /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
   /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this
-  /// message only, and until cancel(); meanwhile the connection owns `place`.
+  /// message only, and until cancel(); meanwhile the connection owns `place`. The caller takes the next
+  /// message, whatever it is.
   virtual void expect(std::byte* /*place*/, size_t /*bytes*/, const Signature& /*signature*/) {}
   // Hints about messages that come later, to memory that was registered (ExportableMemory) and that the
   // connection owns from then on, as with expect(). A connection that takes them may bring the bytes there

@@ -40,7 +40,7 @@ struct SendRequest {
   uint64_t id = 0;  // 0: not started
   size_t sent = 0;
   bool eager = false;
-  bool granted = false;
+  bool granted = false;  // or eager and posted: the peer may read `data` itself
   bool done = false;
 };
 
@@ -79,8 +79,9 @@ class PointToPoint {
   Status start(std::shared_ptr<RecvRequest> request);
 
   /// Fast path. Done: completed at once, and the engine holds nothing of it. Stuck: call again with the same
-  /// request. Failed: call start() instead.
-  Progress try_now(SendRequest& request);
+  /// request. Failed: call start() instead. `is_alone`: no send comes after it that could be made meanwhile,
+  /// so it may wait until its receiver, if that is there, has taken it.
+  Progress try_now(SendRequest& request, bool is_alone);
   Progress try_now(RecvRequest& request);
 
   /// What a thread may sleep on while it waits for a started request; empty for an any-source receive.
@@ -113,6 +114,8 @@ class PointToPoint {
   using Header = MessageHeader;
   /// Shorter data is always copied: a connection would copy it too, or gain nothing by placing it directly.
   static constexpr size_t kMinPlaced = size_t{8} * 1024;
+  /// Shorter data is sent whole: each piece costs the transfer of a cache line.
+  static constexpr size_t kMinGradual = size_t{16} * 1024;
 
   struct Message;  // arrived or announced, not yet received
   struct Outgoing {
@@ -127,14 +130,22 @@ class PointToPoint {
     uint64_t messages = 0;        // that have arrived or were announced
     std::deque<uint64_t> grants;  // to be sent
     std::list<std::shared_ptr<RecvRequest>> receiving;
+    // Of the arrival whose bytes are copied as they come:
+    std::byte* place = nullptr;
+    size_t copied = 0;
   };
 
   std::array<WaitHints*, 2> wait_hints(int peer) const;
+  static GradualSlots* gradual_slots(const Connection& connection, size_t bytes);
+  static std::optional<Arrival> peek_begun(Connection& connection);
   static std::optional<Arrival> peek_patiently(Connection& connection);
+  static bool is_copied(Incoming& in, const Arrival& arrival, std::byte* place);
+  static void say_waiting(Incoming& in, const RecvRequest& request);
+  static void release(Incoming& in);
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
-  static void announce(Outgoing& out, SendRequest& request);
+  static void announce(Outgoing& out, SendRequest& request, bool is_alone);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
   bool stream(Outgoing& out);
@@ -143,16 +154,18 @@ class PointToPoint {
   bool wanted(int source, const Incoming& in) const;
   bool needed(int source, const Incoming& in) const;
   void expect_next(int source, const Incoming& in) const;
+  static void expect_eager(const Connection& connection, const RecvRequest& request);
   static Signature signature_of_data(const RecvRequest& request);
   static bool is_whole(const Header& header, const Arrival& arrival);
   static const std::byte* data_of(const Header& header, const Arrival& arrival);
-  void take(int source, Incoming& in, const Arrival& arrival);
-  void take_data(int source, Incoming& in, const Header& header, const std::byte* data, size_t bytes);
+  bool take(int source, Incoming& in, const Arrival& arrival);
+  void take_first(int source, const Header& header, const Arrival& arrival);
+  bool take_data(int source, Incoming& in, const Header& header, const Arrival& arrival);
   bool fits(int source, const Header& header, const RecvRequest& request);
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
-  static void put(Connection& connection, Header header, const std::byte* data, size_t bytes);
+  static bool put(Connection& connection, Header header, const std::byte* data, size_t bytes, bool may_post);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
   std::mutex mutex_;

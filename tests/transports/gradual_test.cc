@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that are read while they are written, and where the messages of a shm connection lie.
+#include <cstring>
+#include <set>
+
+#include "seed.h"
+#include "transports/gradual_slots.h"
+#include "transports/hints.h"
+#include "transports/zero_copy.h"
+#include "watched.h"
+
+namespace rondo::test {
+namespace {
+
+constexpr size_t kBytes = 20'000;
+
+ConnectionParams long_slots(int slots = 3) { return small_params(32 * 1024, slots); }
+
+TEST_CASE("a message is read while it is written") {
+  const Ends ends = connect_ends(shm_transport(), long_slots());
+  ends.acceptor->peek();
+  GradualSlots& sender = *ends.dialler->gradual_slots();
+  GradualSlots& receiver = *ends.acceptor->gradual_slots();
+  std::byte* const slot = ends.dialler->acquire();
+  REQUIRE(slot != nullptr);
+  sender.begin(kBytes, signature_of(1, 0));
+  REQUIRE_FALSE(ends.acceptor->peek().has_value());
+  const auto begun = receiver.peek_begun();
+  REQUIRE(begun.has_value());
+  REQUIRE(begun->bytes == kBytes);
+  REQUIRE(receiver.bytes_there(0) == 0);
+  fill(slot, kBytes, 1, 0);
+  for (const size_t bytes : {size_t{1}, kBytes / 2, kBytes}) {
+    REQUIRE(ends.acceptor->peek().has_value() == false);
+    sender.grown(bytes);
+    REQUIRE(receiver.bytes_there(bytes - 1) == bytes);
+    REQUIRE(std::memcmp(begun->data, slot, bytes) == 0);
+  }
+  REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 0) == "");
+  ends.acceptor->release();
+  REQUIRE(send_one(*ends.dialler, kBytes, 1, 1));
+  REQUIRE(receiver.peek_begun().has_value());
+  REQUIRE(receiver.bytes_there(kBytes - 1) == kBytes);
+  REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 1) == "");
+}
+
+TEST_CASE("a sender learns that its peer waits for the next message, and for no other") {
+  const Ends ends = connect_ends(shm_transport(), long_slots());
+  ends.acceptor->peek();
+  const WaitHints& sender = *ends.dialler->wait_hints();
+  WaitHints& receiver = *ends.acceptor->wait_hints();
+  REQUIRE_FALSE(sender.is_peer_waiting());
+  receiver.say_waiting();
+  REQUIRE(sender.is_peer_waiting());
+  REQUIRE(send_one(*ends.dialler, kBytes, 1, 0));
+  REQUIRE_FALSE(sender.is_peer_waiting());
+  receiver.say_waiting();
+  REQUIRE_FALSE(sender.is_peer_waiting());
+  REQUIRE(ends.acceptor->peek().has_value());
+  ends.acceptor->release();
+  REQUIRE_FALSE(sender.is_peer_waiting());
+  receiver.say_waiting();
+  REQUIRE(sender.is_peer_waiting());
+}
+
+TEST_CASE("few messages, one after the other, touch the memory of one slot, and many that of all") {
+  constexpr int kSlots = 4;
+  const Ends ends = connect_ends(shm_transport(), long_slots(kSlots));
+  ends.acceptor->peek();
+  std::set<const std::byte*> early, all;
+  for (uint64_t number = 0; number < 600; ++number) {
+    const std::byte* const slot = ends.dialler->acquire();
+    REQUIRE(slot == ends.dialler->acquire());
+    all.insert(slot);
+    if (number < 200) early.insert(slot);
+    REQUIRE(send_one(*ends.dialler, 100, 1, number));
+    REQUIRE(fault(*ends.acceptor->peek(), 100, 1, number) == "");
+    ends.acceptor->release();
+  }
+  REQUIRE(early.size() == 1);
+  REQUIRE(all.size() == kSlots);
+}
+
+TEST_CASE("messages that are in flight never share memory") {
+  const uint64_t seed = test_seed(1);
+  const int slots = GENERATE(1, 2, 5, 16);
+  ConnectionParams params = long_slots(slots);
+  params.read_peer = ReadPeer::Always;
+  const Ends ends = connect_ends(shm_transport(), params);
+  ends.acceptor->peek();
+  ends.dialler->peek();
+  std::vector<std::vector<std::byte>> posted(16, std::vector<std::byte>(kBytes));
+  uint64_t sent = 0, received = 0;
+  for (uint64_t turn = 0; received < 600; ++turn) {
+    const uint64_t draw = mix(seed, turn);
+    if (draw % 8 < (turn / 500 % 2 == 0 ? 6 : 3)) {  // mostly full, and mostly empty
+      std::byte* const data = posted[sent % posted.size()].data();
+      ends.dialler->flushed();
+      if (draw % 8 == 0 && sent - received < posted.size() && ends.dialler->acquire() != nullptr) {
+        fill(data, kBytes, seed, sent);
+        const bool is_posted = ends.dialler->zero_copy()->post(data, kBytes, signature_of(seed, sent));
+        if (is_posted) ++sent;
+        if (is_posted) continue;
+      }
+      const auto send = draw % 16 < 8 ? send_gradually : send_one;
+      sent += send(*ends.dialler, kBytes, seed, sent) ? 1 : 0;
+    } else if (const auto arrival = ends.acceptor->peek()) {
+      INFO("seed " << seed << ", message " << received);
+      REQUIRE(fault(*arrival, kBytes, seed, received) == "");
+      ends.acceptor->release();
+      ++received;
+    }
+  }
+}
+
+TEST_CASE("shm: a message in a slot that is none is an error, and no progress goes beyond its message") {
+  Watched watched = connect_watched(long_slots());
+  GradualSlots& receiver = *watched.ends.acceptor->gradual_slots();
+  REQUIRE(watched.ends.dialler->acquire() != nullptr);
+  watched.ends.dialler->gradual_slots()->begin(kBytes, {});
+  const AgreedParams params = agreed(long_slots());
+  watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(1, 2 * kBytes);
+  REQUIRE(receiver.peek_begun().has_value());
+  REQUIRE(receiver.bytes_there(0) == kBytes);
+  watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(2, kBytes);
+  REQUIRE(receiver.bytes_there(0) == 0);
+  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(1, kBytes);
+  watched.ends.acceptor->release();
+  REQUIRE(send_one(*watched.ends.dialler, 10, 1, 1));
+  watched.segment.fifo(0, params).headers[1].note = shm::Note::in_slot(3, false);
+  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  const Status status = watched.ends.acceptor->status();
+  REQUIRE(status.code() == Code::RemoteError);
+  REQUIRE(status.message().find("message 2 is in slot 3 of 3") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace rondo::test
