@@ -49,6 +49,7 @@ Result<Algorithm> msccl_algorithm(const char* name, const std::string& path) {
                       return shape.nranks == nranks && (shape.commutative || !reduces(shape.kind));
                     },
                 .build = [ranks](const Shape&, int rank) { return (*ranks)[static_cast<size_t>(rank)]; },
+                .max_count = [most = ranks->front().slot_chunks](const Shape&) { return most; },
                 .parts = [parts = program.parts](const Shape&) { return parts; }};
   RONDO_TRY(judge(program, *ranks, row));
   return proved(std::move(row), nranks, true);

@@ -18,6 +18,12 @@ struct Content {
   bool finished = false;
 };
 
+/// A chunk on its way.
+struct MscclMessage {
+  Content content;
+  int sent_by = -1;  // the index of the sender's move
+};
+
 /// A chunk of a GPU's memory, as the file names it.
 struct MscclMemory {
   std::optional<Content> content;
@@ -33,7 +39,11 @@ class MscclRun {
         chunks_(chunks_of({.kind = program.collective, .nranks = nranks_}, program.parts)),
         longest_(std::max(chunks_.input, chunks_.output)) {
     gpus_.resize(program.gpus.size());
-    for (int gpu = 0; gpu < nranks_; ++gpu) of(gpu).done.resize(described(gpu).blocks.size());
+    for (int gpu = 0; gpu < nranks_; ++gpu) {
+      of(gpu).done.resize(described(gpu).blocks.size());
+      of(gpu).keeps_own_block = !kind_.reduces() && reads_own_block_with_others(gpu);
+      if (of(gpu).keeps_own_block && program_.in_place) copy_own_block(gpu);
+    }
   }
 
   Result<MscclTrace> run() {
@@ -64,7 +74,8 @@ class MscclRun {
   enum MemorySpace { kMain, kOutputs, kScratch, kSpare };
   using Key = std::pair<MemorySpace, int>;
   struct Gpu {
-    std::vector<size_t> done;  // steps, by block
+    std::vector<size_t> done;      // steps, by block
+    bool keeps_own_block = false;  // in the Output, among the blocks of others
     std::map<Key, MscclMemory> memory;
     std::map<std::pair<Key, int>, int> scratch_chunks;  // where a Schedule keeps a place, by the length there
     std::map<int, int> scratch_of_length;               // how many of these there are
@@ -73,6 +84,7 @@ class MscclRun {
   };
 
   Gpu& of(int gpu) { return gpus_[static_cast<size_t>(gpu)]; }
+  const Gpu& of(int gpu) const { return gpus_[static_cast<size_t>(gpu)]; }
   const MscclGpu& described(int gpu) const { return program_.gpus[static_cast<size_t>(gpu)]; }
   const MscclBlock& block_of(int gpu, int block) const {
     return described(gpu).blocks[static_cast<size_t>(block)];
@@ -142,7 +154,7 @@ class MscclRun {
     return scratch(found->second);
   }
 
-  std::deque<Content>& fifo(int from, int to, int channel) { return fifos_[{from, to, channel}]; }
+  std::deque<MscclMessage>& fifo(int from, int to, int channel) { return fifos_[{from, to, channel}]; }
 
   bool can_run(int gpu, int block) {
     ++looks_;
@@ -171,7 +183,7 @@ class MscclRun {
     std::optional<Content> content;
     if (step.receives) {
       move.receive = at.recv;
-      content = take(at.recv, gpu, at.channel);
+      content = take(gpu, at, move);
     }
     if (step.reads_source()) {
       RONDO_TRY_ASSIGN(const MscclMemory source, read(gpu, step, {step.src.buffer, step.src.chunk + i}));
@@ -194,16 +206,41 @@ class MscclRun {
     }
     if (step.sends) {
       move.send = at.send;
-      fifo(gpu, at.send, at.channel).push_back(*content);
+      fifo(gpu, at.send, at.channel).push_back({*content, static_cast<int>(of(gpu).moves.size())});
     }
     of(gpu).moves.push_back(move);
     return {};
   }
 
+  /// Whether a step takes chunks of the GPU's own block and of others out of the output. They are consecutive
+  /// only there, so it could not be one Step if its own block were taken out of the input.
+  bool reads_own_block_with_others(int gpu) const {
+    const int begin = gpu * chunks_.parts, end = begin + chunks_.parts;
+    const auto does = [&](const MscclStep& step) {
+      const int first = step.src.chunk, last = step.src.chunk + step.count - 1;
+      const bool is_of_own = first < end && last >= begin;
+      return step.reads_source() && step.src.buffer == MscclBuffer::Output && is_of_own &&
+             (first < begin || last >= end);
+    };
+    return std::ranges::any_of(described(gpu).blocks, [&](const MscclBlock& block) {
+      return std::ranges::any_of(block.steps, does);
+    });
+  }
+
+  /// In place it is in the output from the start; in other calls it gets there first of all.
+  void copy_own_block(int gpu) {
+    for (int chunk = gpu * chunks_.parts; chunk < (gpu + 1) * chunks_.parts; ++chunk) {
+      Ref& place = memory(gpu, {MscclBuffer::Output, chunk}).place;
+      of(gpu).moves.push_back({.src = place, .dst = output(chunk)});
+      place = output(chunk);
+    }
+  }
+
   /// Whether it copies a chunk of the input to where it is in calls in place. There the copy must not come
   /// before the last use of the input, so it comes at the end, and until then the input serves as well.
   bool is_deferred(int gpu, MscclPlace to, const MscclMove& move) const {
-    if (move.receive >= 0 || move.src.buffer != Buffer::Input || move.operand.buffer != Buffer::None)
+    if (of(gpu).keeps_own_block || move.receive >= 0 || move.src.buffer != Buffer::Input ||
+        move.operand.buffer != Buffer::None)
       return false;
     const Ref place = output_place(gpu, key(gpu, to));
     const Shape shape{.kind = program_.collective, .nranks = nranks_};
@@ -211,10 +248,14 @@ class MscclRun {
            InPlace::input_of_output(shape, gpu, chunks_.parts, place.chunk) == move.src.chunk;
   }
 
-  Content take(int from, int to, int channel) {
-    Content content = std::move(fifo(from, to, channel).front());
-    fifo(from, to, channel).pop_front();
-    return content;
+  /// For the move that the GPU makes next.
+  Content take(int gpu, const MscclBlock& at, MscclMove& move) {
+    std::deque<MscclMessage>& messages = fifo(at.recv, gpu, at.channel);
+    MscclMessage message = std::move(messages.front());
+    messages.pop_front();
+    move.sent_by = message.sent_by;
+    of(at.recv).moves[static_cast<size_t>(message.sent_by)].taken_by = static_cast<int>(of(gpu).moves.size());
+    return std::move(message.content);
   }
 
   Result<MscclMemory> read(int gpu, const MscclStep& step, MscclPlace place) {
@@ -289,7 +330,7 @@ class MscclRun {
   const int longest_;
   std::vector<Gpu> gpus_;
   int64_t looks_ = 0;
-  std::map<std::tuple<int, int, int>, std::deque<Content>> fifos_;
+  std::map<std::tuple<int, int, int>, std::deque<MscclMessage>> fifos_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// One chunk of a step.
+/// One chunk of a step, or several that follow one another in all places.
 struct MscclMove {
   int block = -1;  // of the GPU; -1: added at the end, to make an output of an input
   int step = 0;
@@ -21,6 +21,9 @@ struct MscclMove {
   Ref dst = {};
   bool finish = false;
   bool reduces = false;  // folds what it receives with src
+  int count = 1;
+  int sent_by = -1;   // the index of the peer's move that sends what it receives; before moves are joined
+  int taken_by = -1;  // of the peer's move that receives what it sends
 
   bool only_waits() const { return receive < 0 && send < 0 && dst.buffer == Buffer::None; }
 };

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "msccl_join.h"
 #include "msccl_run.h"
 
 namespace rondo {
@@ -65,14 +66,15 @@ class LaneWriter {
         moves_(trace.gpus[static_cast<size_t>(gpu)]),
         chains_(chains),
         gpu_(gpu),
-        schedule_({.kind = program.collective, .nranks = static_cast<int>(program.gpus.size())}, gpu,
-                  program.parts, trace.scratch_chunks[static_cast<size_t>(gpu)]) {
+        shape_{.kind = program.collective, .nranks = static_cast<int>(program.gpus.size())},
+        schedule_(shape_, gpu, program.parts, trace.scratch_chunks[static_cast<size_t>(gpu)]) {
     for (const MscclMove& move : moves_)
       if (lanes_.try_emplace(chain_of(move), static_cast<int>(lanes_.size())).second)
         schedule_.lanes.push_back({static_cast<uint16_t>(chain_of(move)), {}});
     for (const MscclMove& move : moves_)
-      for (const Ref& place : {move.src, move.operand, move.dst})
+      for_each_chunk(move, [&](Ref place) {
         if (place.buffer == Buffer::Scratch) users_[place.chunk].insert(lane_of(move));
+      });
   }
 
   Result<Schedule> write() {
@@ -83,9 +85,9 @@ class LaneWriter {
                      "GPU {} takes more than {} steps in a thread block, or {} different sums", gpu_,
                      kMaxSteps, kMaxSets);
     }
-    for (const auto& [lane, step, chunk] : of_tile_before_) {
+    for (const auto& [lane, step, chunk, end] : of_tile_before_) {
       Step& waiting = schedule_.lanes[static_cast<size_t>(lane)].steps[static_cast<size_t>(step)];
-      waiting.wait_step = static_cast<uint16_t>(last_use_.at({chunk, waiting.wait_lane}));
+      waiting.wait_step = static_cast<uint16_t>(last_use(waiting.wait_lane, chunk, end));
     }
     return std::move(schedule_);
   }
@@ -94,11 +96,20 @@ class LaneWriter {
   static constexpr int kMaxSteps = 50'000;  // of a lane
   static constexpr int kMaxSets = 4'000;    // of peers and operands
 
-  /// For a Step of another lane, or for its last use of a chunk of Scratch in the tile before.
+  /// For a Step of another lane, or for its last use of chunks of Scratch in the tile before.
   struct LaneWait {
     int lane = 0;
     int step = 0;
     int chunk = -1;
+    int chunks_end = -1;
+  };
+
+  struct LastSteps {
+    std::map<int, int> by_lane;
+    void add(const LaneWait& at) {
+      int& last = by_lane.try_emplace(at.lane, at.step).first->second;
+      last = std::max(last, at.step);
+    }
   };
 
   int chain_of(const MscclMove& move) const {
@@ -112,19 +123,33 @@ class LaneWriter {
   void add(const MscclMove& move) {
     const int lane = lane_of(move);
     std::vector<LaneWait> waits = waits_of(move);
-    std::erase_if(waits, [lane](const LaneWait& wait) { return wait.lane == lane || wait.step < 0; });
+    std::erase_if(waits, [&](const LaneWait& wait) {
+      if (wait.lane == lane || wait.step < 0) return true;
+      if (wait.chunk >= 0) return false;
+      int& known = awaited_.try_emplace({lane, wait.lane}, -1).first->second;
+      return std::exchange(known, std::max(known, wait.step)) >= wait.step;
+    });
     for (size_t i = 0; i < waits.size(); ++i)
       if (move.only_waits() || i + 1 < waits.size()) put(lane, {}, &waits[i]);
     if (!move.only_waits()) put(lane, moved(move), waits.empty() ? nullptr : &waits.back());
-    done_[{move.block, move.step}] = {lane, last_step(lane)};
-    for (const Ref& place : {move.src, move.operand, move.dst}) {
+    const LaneWait here{lane, last_step(lane)};
+    done_[{move.block, move.step}] = here;
+    const Buffer later_source = move.block < 0 ? Buffer::Output : Buffer::Input;
+    for_each_chunk(move, [&](Ref place) {
+      if (place.buffer == later_source && copies_in_place(move)) copies_[{place.buffer, place.chunk}] = here;
       if (place.buffer == Buffer::Scratch) last_use_[{place.chunk, lane}] = last_step(lane);
       if (place.buffer == Buffer::Input) input_readers_[place.chunk][lane] = last_step(lane);
-    }
+    });
+  }
+
+  /// Calls `take` with each chunk that a move reads or writes.
+  static void for_each_chunk(const MscclMove& move, auto&& take) {
+    for (const Ref first : {move.src, move.operand, move.dst})
+      for (int i = 0; i < move.count; ++i) take(Ref{first.buffer, first.chunk + i});
   }
 
   Move moved(const MscclMove& move) const {
-    Move made{.src = move.src, .dst = move.dst, .finish = move.finish};
+    Move made{.src = move.src, .dst = move.dst, .finish = move.finish, .count = move.count};
     if (move.receive >= 0) made.recv = {move.receive};
     if (move.reduces) made.recv.push_back(gpu_);
     if (move.operand.buffer != Buffer::None) made.recv.push_back(scratch_operand(move.operand.chunk));
@@ -139,42 +164,76 @@ class LaneWriter {
       move.after_tile_before = wait->chunk >= 0;
     }
     const int step = schedule_.add(lane, move);
-    if (move.after_tile_before) of_tile_before_.emplace_back(lane, step, wait->chunk);
+    if (move.after_tile_before) of_tile_before_.emplace_back(lane, step, wait->chunk, wait->chunks_end);
+  }
+
+  int last_use(int lane, int chunk, int end) const {
+    int last = 0;
+    for (; chunk < end; ++chunk)
+      if (const auto found = last_use_.find({chunk, lane}); found != last_use_.end())
+        last = std::max(last, found->second);
+    return last;
   }
 
   std::vector<LaneWait> waits_of(const MscclMove& move) {
-    std::vector<LaneWait> waits;
-    if (move.block < 0) {  // a copy that was added comes after all that takes the input from its place
-      for (const auto& [lane, step] : input_readers_[move.src.chunk]) waits.push_back({lane, step});
-    } else if (!done_.contains({move.block, move.step})) {
+    LastSteps steps = steps_around_copies(move);
+    if (move.block >= 0 && !done_.contains({move.block, move.step})) {
       const MscclStep& step =
           described_.blocks[static_cast<size_t>(move.block)].steps[static_cast<size_t>(move.step)];
-      if (step.wait_block >= 0) waits.push_back(done_.at({step.wait_block, step.wait_step}));
+      if (step.wait_block >= 0) steps.add(done_.at({step.wait_block, step.wait_step}));
     }
+    std::vector<LaneWait> waits;
+    for (const auto& [lane, step] : steps.by_lane) waits.push_back({lane, step});
     // What is written to Scratch first in a tile waits for all that used the place in the tile before.
-    if (move.dst.buffer == Buffer::Scratch && is_used_.insert(move.dst.chunk).second)
-      for (const int lane : users_[move.dst.chunk]) waits.push_back({lane, 0, move.dst.chunk});
+    std::set<int> users;
+    const int first = move.dst.chunk, end = first + move.count;
+    for (int chunk = first; move.dst.buffer == Buffer::Scratch && chunk < end; ++chunk)
+      if (is_used_.insert(chunk).second) users.merge(std::set<int>(users_[chunk]));
+    for (const int lane : users) waits.push_back({lane, 0, first, end});
     return waits;
+  }
+
+  /// Whether it copies the input to where it is in calls in place.
+  bool copies_in_place(const MscclMove& move) const {
+    return move.receive < 0 && move.src.buffer == Buffer::Input && move.dst.buffer == Buffer::Output &&
+           InPlace::input_of_output(shape_, gpu_, schedule_.chunks.parts, move.dst.chunk) == move.src.chunk;
+  }
+
+  /// What a move follows although the file does not say so: such a copy comes after all that has read the
+  /// input, and before what reads it later or, if the copy was added, reads that.
+  LastSteps steps_around_copies(const MscclMove& move) {
+    LastSteps steps;
+    for_each_chunk(move, [&](Ref place) {
+      if (place.buffer == Buffer::Input && copies_in_place(move))
+        for (const auto& [lane, step] : input_readers_[place.chunk]) steps.add({lane, step});
+      else if (const auto copy = copies_.find({place.buffer, place.chunk}); copy != copies_.end())
+        steps.add(copy->second);
+    });
+    return steps;
   }
 
   const MscclGpu& described_;
   const std::vector<MscclMove>& moves_;
   const Chains& chains_;
   const int gpu_;
+  const Shape shape_;
   Schedule schedule_;
-  std::map<int, int> lanes_;                               // by chain
-  std::map<std::pair<int, int>, LaneWait> done_;           // by block and step: the last Step added for it
-  std::map<int, std::set<int>> users_;                     // by chunk of Scratch: lanes
-  std::set<int> is_used_;                                  // chunks of Scratch
-  std::map<std::pair<int, int>, int> last_use_;            // by chunk of Scratch and lane: the Step
-  std::map<int, std::map<int, int>> input_readers_;        // by chunk and lane: the last Step
-  std::vector<std::tuple<int, int, int>> of_tile_before_;  // lane and Step that wait, and for what chunk
+  std::map<int, int> lanes_;                           // by chain
+  std::map<std::pair<int, int>, int> awaited_;         // by lane and awaited lane: the latest Step
+  std::map<std::pair<Buffer, int>, LaneWait> copies_;  // in place; by buffer and chunk
+  std::map<std::pair<int, int>, LaneWait> done_;       // by block and step: the last Step added for it
+  std::map<int, std::set<int>> users_;                 // by chunk of Scratch: lanes
+  std::set<int> is_used_;                              // chunks of Scratch
+  std::map<std::pair<int, int>, int> last_use_;        // by chunk of Scratch and lane: the Step
+  std::map<int, std::map<int, int>> input_readers_;    // by chunk and lane: the last Step
+  std::vector<std::tuple<int, int, int, int>> of_tile_before_;  // lane and Step that wait, for what chunks
 };
 
 }  // namespace
 
 Result<std::vector<Schedule>> schedules_of(const MscclProgram& program) {
-  RONDO_TRY_ASSIGN(const MscclTrace found, trace(program));
+  RONDO_TRY_ASSIGN(MscclTrace found, trace(program));
+  join_chunks(program, found);
   const Chains chains(program);
   const int most =
       std::max({found.chunks.input, found.chunks.output, *std::ranges::max_element(found.scratch_chunks)});
@@ -182,11 +241,16 @@ Result<std::vector<Schedule>> schedules_of(const MscclProgram& program) {
     return error(Code::Unsupported,
                  "{}: it needs {} chunks and {} chains of connections: expected fewer than {} and {}",
                  program.source, most, chains.count(), Step::kNone, kMaxPorts);
+  int slot_chunks = 1;
+  for (const std::vector<MscclMove>& moves : found.gpus)
+    for (const MscclMove& move : moves)
+      if (move.receive >= 0 || move.send >= 0) slot_chunks = std::max(slot_chunks, move.count);
   std::vector<Schedule> ranks;
   for (int gpu = 0; gpu < static_cast<int>(program.gpus.size()); ++gpu) {
     auto schedule = LaneWriter(program, found, chains, gpu).write();
     if (!schedule.ok()) return schedule.status().within(program.source);
     ranks.push_back(schedule.take());
+    ranks.back().slot_chunks = slot_chunks;
   }
   return ranks;
 }

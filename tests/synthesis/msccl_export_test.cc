@@ -23,17 +23,33 @@ using namespace rondo;
 namespace {
 
 constexpr int kMaxSlots = 8;
+constexpr int kMaxRanks = 33;
 
-/// By sender and receiver: the chunks that travel.
-std::map<std::pair<int, int>, int> traffic(const std::vector<Schedule>& ranks) {
-  std::map<std::pair<int, int>, int> chunks;
+struct Traffic {
+  int messages = 0;
+  int chunks = 0;
+  bool operator==(const Traffic&) const = default;
+};
+
+/// By sender and receiver: what travels.
+std::map<std::pair<int, int>, Traffic> traffic(const std::vector<Schedule>& ranks) {
+  std::map<std::pair<int, int>, Traffic> found;
   for (const Schedule& schedule : ranks)
     for (const Lane& lane : schedule.lanes)
       for (const Step& step : lane.steps)
         if (step.has(kSend))
-          for (const int peer : schedule.peer_sets[step.send_set])
-            chunks[{schedule.rank, peer}] += step.count;
-  return chunks;
+          for (const int peer : schedule.peer_sets[step.send_set]) {
+            ++found[{schedule.rank, peer}].messages;
+            found[{schedule.rank, peer}].chunks += step.count;
+          }
+  return found;
+}
+
+/// The fewest slots with which Schedules verify.
+int slots_of(const Shape& shape, const std::vector<Schedule>& ranks) {
+  int slots = 1;
+  while (slots <= kMaxSlots && !verify(shape, ranks, {.slots = slots, .tiles = 2}).ok()) ++slots;
+  return slots;
 }
 
 /// Whether the Schedules of a program verify and compute what is right with some slots, in place or not.
@@ -68,6 +84,7 @@ void check_export(const Shape& shape, const std::vector<Schedule>& ranks, const 
   INFO(text.value());
   REQUIRE(again.status().message() == "");
   CHECK(traffic(again.value()) == traffic(ranks));
+  CHECK(slots_of(shape, again.value()) == slots_of(shape, ranks));
   check_right(shape, again.value(), text.value());
 }
 
@@ -108,6 +125,25 @@ TEST_CASE("every row of the table that MSCCL has a collective for is written, re
   }
   CHECK(written > 100);
   CHECK(refused > 0);
+}
+
+TEST_CASE("a row of more ranks is read again with its messages, and needs as few slots") {
+  for (const Algorithm& row : algorithms()) {
+    if (!is_for_msccl(row.kind)) continue;
+    for (int n = 9; n <= kMaxRanks; ++n) {
+      const Shape shape{.kind = row.kind, .nranks = n};
+      if (!row.supports(shape)) continue;
+      if (row.max_count(shape) == 1 && n != 16 && n != 31) continue;  // each chunk is a message anyway
+      INFO(name_of(row) << " of " << n << " ranks");
+      const auto ranks = build_all(row, shape);
+      const auto text = msccl_text_of(shape, ranks, "x");
+      REQUIRE(text.status().message() == "");
+      const auto again = schedules_of(msccl_program_from_xml(text.value(), "x.xml").take());
+      REQUIRE(again.status().message() == "");
+      CHECK(traffic(again.value()) == traffic(ranks));
+      CHECK(slots_of(shape, again.value()) == slots_of(shape, ranks));
+    }
+  }
 }
 
 TEST_CASE("forests and rings of machines are written, read again and right") {

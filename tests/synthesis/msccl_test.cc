@@ -30,7 +30,8 @@ std::vector<std::string> recorded_algorithms() {
   return {found.begin(), found.end()};
 }
 
-/// One step of a block: "rrc i0 o1", "s i0", with "@B.S" if it waits for step S of block B.
+/// One step of a block: "rrc i0 o1", "s i0", with "@B.S" if it waits for step S of block B, with "*C" if it
+/// moves C chunks.
 struct BlockText {
   int send;
   int recv;
@@ -40,18 +41,21 @@ struct BlockText {
 
 std::string step_text(const std::string& step, size_t number) {
   std::istringstream words(step);
-  std::string type, src = "i0", dst = "i0", word, wait = R"(depid="-1" deps="-1")";
+  std::string type, src = "i0", dst = "i0", word, count = "1", wait = R"(depid="-1" deps="-1")";
   words >> type >> src;
   dst = src;
   while (words >> word) {
     if (word[0] == '@')
       wait = fmt::format(R"(depid="{}" deps="{}")", word.substr(1, word.find('.') - 1),
                          word.substr(word.find('.') + 1));
+    else if (word[0] == '*')
+      count = word.substr(1);
     else
       dst = word;
   }
-  return fmt::format(R"(<step s="{}" type="{}" srcbuf="{}" srcoff="{}" dstbuf="{}" dstoff="{}" cnt="1" {}/>)",
-                     number, type, src[0], src.substr(1), dst[0], dst.substr(1), wait) +
+  return fmt::format(
+             R"(<step s="{}" type="{}" srcbuf="{}" srcoff="{}" dstbuf="{}" dstoff="{}" cnt="{}" {}/>)",
+             number, type, src[0], src.substr(1), dst[0], dst.substr(1), count, wait) +
          "\n";
 }
 
@@ -180,6 +184,115 @@ TEST_CASE("blocks that share a connection send in the order of their waits") {
                                                        {-1, 0, {"r o0"}},
                                                        {-1, 0, {"r o1 @1.0"}},
                                                        {-1, -1, {"cpy i0 o2", "cpy i1 o3"}}}}));
+}
+
+using Messages = std::vector<int>;  // by sender, and in the order of its lanes: the chunks of each
+
+void check_messages(CollectiveKind kind, const std::string& text, const Messages& expected, int slots = 1) {
+  INFO(text);
+  const auto ranks = schedules_of_text(text);
+  REQUIRE(ranks.status().message() == "");
+  Messages sent;
+  for (const Schedule& rank : ranks.value()) {
+    CHECK(rank.slot_chunks == *std::ranges::max_element(expected));
+    for (const Lane& lane : rank.lanes)
+      for (const Step& step : lane.steps)
+        if (step.has(kSend)) sent.push_back(step.count);
+  }
+  CHECK(sent == expected);
+  check_right(kind, ranks.value(), {slots, true});
+}
+
+TEST_CASE("chunks of a step are one message if both of its ends can take them as one") {
+  const auto check = [](int chunks, const std::vector<std::string>& zero, const std::vector<std::string>& one,
+                        const Messages& expected, int slots) {
+    for (const bool in_place : {false, true}) {
+      const auto placed = [&](std::vector<std::string> steps) {
+        for (std::string& step : steps)
+          if (in_place) std::ranges::replace(step, 'o', 'i');
+        return steps;
+      };
+      check_messages(
+          CollectiveKind::AllReduce,
+          program_text("allreduce", chunks, in_place, 0, {{{1, 1, placed(zero)}}, {{0, 0, placed(one)}}}),
+          expected, slots);
+    }
+  };
+  check(4, {"s i0 *4", "rrc i0 o0 *4"}, {"s i0 *4", "rrc i0 o0 *4"}, {4, 4}, 1);
+  // One end has the last two apart.
+  check(4, {"s i0 *2", "s i2 *2", "rrc i0 o0 *2", "rrc i2 o2 *2"},
+        {"s i0 *2", "s i2", "s i3", "rrc i0 o0 *2", "rrc i2 o2", "rrc i3 o3"}, {2, 1, 1, 2, 1, 1}, 3);
+  // The other end has them in steps of other lengths.
+  check(3, {"s i0 *3", "rrc i0 o0 *3"}, {"s i0", "s i1 *2", "rrc i0 o0 *2", "rrc i2 o2"}, {2, 1, 1, 2}, 2);
+  check(71, {"s i0 *71", "rrc i0 o0 *71"}, {"s i0 *71", "rrc i0 o0 *71"}, {71, 71}, 1);
+  check(72, {"s i0 *72", "rrc i0 o0 *72"}, {"s i0 *72", "rrc i0 o0 *72"}, Messages(144, 1), 72);
+}
+
+TEST_CASE("the row of a file says how many chunks its longest message has") {
+  const test::Folder folder;
+  const std::string path = folder / "three.xml";
+  const std::vector<std::string> steps{"s i0 *3", "rrc i0 o0 *3"};
+  std::ofstream(path) << program_text("allreduce", 3, false, 0, {{{1, 1, steps}}, {{0, 0, steps}}});
+  const auto row = msccl_algorithm("file", path);
+  REQUIRE(row.status().message() == "");
+  CHECK(row.value().slots == 1);
+  CHECK(row.value().max_count({.kind = CollectiveKind::AllReduce, .nranks = 2}) == 3);
+}
+
+TEST_CASE("a step passes chunks on as one message if they go on as one") {
+  const auto ring = [](const std::vector<std::string>& last_of_two) {
+    std::vector<std::string> two{"s i0 *2", "cpy i0 o4 *2", "rcs o2 *2"};
+    two.insert(two.end(), last_of_two.begin(), last_of_two.end());
+    return program_text("allgather", 6, false, 0,
+                        {{{1, 2, {"s i0 *2", "cpy i0 o0 *2", "rcs o4 *2", "r o2 *2"}}},
+                         {{2, 0, {"s i0 *2", "cpy i0 o2 *2", "rcs o0 *2", "r o4 *2"}}},
+                         {{0, 1, two}}});
+  };
+  check_messages(CollectiveKind::AllGather, ring({"r o0 *2"}), {2, 2, 2, 2, 2, 2}, 2);
+  // GPU 2 takes the block of GPU 0 in two, so GPU 1 passes it on in two, and GPU 0 sends it in two.
+  check_messages(CollectiveKind::AllGather, ring({"r o0", "r o1"}), {1, 1, 2, 2, 1, 1, 2, 2}, 3);
+}
+
+TEST_CASE("a copy of chunks to where others of them are is made one by one") {
+  const std::vector<std::string> two{"s i0",         "cpy i0 o2",    "rcs o1",      "r o0",
+                                     "cpy o0 s0 *2", "cpy o1 o0 *2", "cpy s0 o0 *2"};
+  check_text(CollectiveKind::AllGather,
+             program_text("allgather", 3, false, 2,
+                          {{{1, 2, {"s i0", "cpy i0 o0", "rcs o2", "r o1"}}},
+                           {{2, 0, {"s i0", "cpy i0 o1", "rcs o0", "r o2"}}},
+                           {{0, 1, two}}}),
+             {2, true});
+}
+
+TEST_CASE("a block of its own is sent with those of others as one message") {
+  // Recursive doubling in place, where the own block is in the output without a copy.
+  const auto doubling = [](int own) {
+    const auto step = [](const char* verb, int first, int count) {
+      return fmt::format("{} o{} *{}", verb, first, count);
+    };
+    return std::vector<BlockText>{
+        {own ^ 1, own ^ 1, {step("s", own, 1), step("r", own ^ 1, 1)}},
+        {own ^ 2, own ^ 2, {step("s", own & 2, 2) + " @0.1", step("r", (own & 2) ^ 2, 2)}}};
+  };
+  check_messages(CollectiveKind::AllGather,
+                 program_text("allgather", 4, true, 0, {doubling(0), doubling(1), doubling(2), doubling(3)}),
+                 {1, 2, 1, 2, 1, 2, 1, 2});
+  // Out of place, one block copies it and another sends it from the input, whichever is first.
+  for (const int copier : {0, 1}) {
+    const auto copied = [&](int own) {
+      std::vector<BlockText> blocks{
+          {own ^ 1, own ^ 1, {"s i0", fmt::format("r o{}", own ^ 1)}},
+          {own ^ 2,
+           own ^ 2,
+           {fmt::format("nop i0 @{}.0", copier), fmt::format("s o{} *2 @{}.1", own & 2, 1 - copier),
+            fmt::format("r o{} *2", (own & 2) ^ 2)}}};
+      blocks.insert(blocks.begin() + copier, {-1, -1, {fmt::format("cpy i0 o{}", own)}});
+      return blocks;
+    };
+    check_messages(CollectiveKind::AllGather,
+                   program_text("allgather", 4, false, 0, {copied(0), copied(1), copied(2), copied(3)}),
+                   {1, 2, 1, 2, 1, 2, 1, 2});
+  }
 }
 
 TEST_CASE("a program that cannot run, or reads what is not there, is refused with the line") {
