@@ -2,6 +2,10 @@
 // Reading MSCCL's files: what is read, and the errors with which a file is refused.
 #include "formats/msccl_xml.h"
 
+#include <fmt/core.h>
+
+#include <tuple>
+
 #include "catch.h"
 
 using namespace rondo;
@@ -95,6 +99,51 @@ TEST_CASE("what is no such program is refused with the line and what was expecte
   refuse(changed(kExchange, "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"2\""),
          "x.xml:8: <step> waits for step 2 of <tb> 0, which <gpu id=\"0\"> does not have");
   refuse(changed(kExchange, "</tb>", "<stop/></tb>"), "x.xml:6: <stop> within <tb>: expected <step>");
+  refuse(kExchange + "\ngoodbye\n", "x.xml:23: the text 'goodbye' outside of <algo>: expected nothing");
+  refuse("Algorithm:" + kExchange, "x.xml:1: the text 'Algorithm:' outside of <algo>: expected nothing");
+  refuse(kExchange + "<algo/>", "x.xml:22: <algo> follows the end of <algo>: expected nothing");
+}
+
+TEST_CASE("a number that is empty is refused with the line and what was expected") {
+  for (const auto& [attribute, line, sentence] :
+       {std::tuple{R"( ngpus="2")", 1, R"(<algo> has ngpus="": expected a whole number from 1 to 1024)"},
+        {R"( nchunksperloop="2")", 1,
+         R"(<algo> has nchunksperloop="": expected a whole number from 1 to 65534)"},
+        {R"( inplace="0")", 1, R"(<algo> has inplace="": expected a whole number from 0 to 1)"},
+        {R"( id="0")", 2, R"(<gpu> has id="": expected a whole number from 0 to 1)"},
+        {R"( i_chunks="1")", 2, R"(<gpu> has i_chunks="": expected a whole number from 0 to 1)"},
+        {R"( o_chunks="2")", 2, R"(<gpu> has o_chunks="": expected a whole number from 0 to 2)"},
+        {R"( s_chunks="0")", 2, R"(<gpu> has s_chunks="": expected a whole number from 0 to 65534)"},
+        {R"( send="1")", 3, R"(<tb> has send="": expected a whole number from -1 to 1)"},
+        {R"( recv="1")", 3, R"(<tb> has recv="": expected a whole number from -1 to 1)"},
+        {R"( chan="0")", 3, R"(<tb> has chan="": expected a whole number from 0 to 65534)"},
+        {R"( s="0")", 4, R"(<step> has s="": expected a whole number from 0 to 65534)"},
+        {R"( srcoff="0")", 4, R"(<step> has srcoff="": expected a whole number from 0 to 65534)"},
+        {R"( dstoff="0")", 4, R"(<step> has dstoff="": expected a whole number from 0 to 65534)"},
+        {R"( cnt="1")", 4, R"(<step> has cnt="": expected a whole number from 1 to 65534)"},
+        {R"( depid="-1")", 4, R"(<step> has depid="": expected a whole number from -1 to 65534)"},
+        {R"( deps="-1")", 4, R"(<step> has deps="": expected a whole number from -1 to 65534)"}}) {
+    const std::string name = std::string(attribute).substr(0, std::string(attribute).find('"'));
+    refuse(changed(kExchange, attribute, name + "\"\""), fmt::format("x.xml:{}: {}", line, sentence));
+  }
+}
+
+TEST_CASE("buffers of more chunks than the collective has are refused, of fewer are not") {
+  refuse(changed(kExchange, "i_chunks=\"1\"", "i_chunks=\"2\""),
+         "x.xml:2: <gpu> has i_chunks=\"2\": expected a whole number from 0 to 1");
+  refuse(changed(kExchange, "o_chunks=\"2\"", "o_chunks=\"3\""),
+         "x.xml:2: <gpu> has o_chunks=\"3\": expected a whole number from 0 to 2");
+  // In place, MSCCL's tools name all chunks as those of one of the buffers.
+  const std::string in_place = changed(kExchange, "inplace=\"0\"", "inplace=\"1\"");
+  for (const auto& [input, output] : {std::pair{0, 2}, {2, 0}, {1, 2}})
+    CHECK(msccl_program_from_xml(changed(in_place, R"(i_chunks="1" o_chunks="2")",
+                                         fmt::format(R"(i_chunks="{}" o_chunks="{}")", input, output)),
+                                 "x.xml")
+              .status()
+              .message() == "");
+  refuse(changed(in_place, "i_chunks=\"1\"", "i_chunks=\"3\""),
+         "x.xml:2: <gpu> has i_chunks=\"3\": expected a whole number from 0 to 2");
+  CHECK(msccl_program_from_xml(changed(kExchange, "i_chunks=\"1\" o_chunks=\"2\" ", ""), "x.xml").ok());
 }
 
 TEST_CASE("a program of more steps or chunks than the limit is refused by the limit") {

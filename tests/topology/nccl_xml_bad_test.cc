@@ -78,6 +78,7 @@ TEST_CASE("text that is not XML, or more than that, is refused") {
       {changed("dev=\"1\"", "dev=1"), 9, "not well-formed XML: Error parsing element attribute"},
       {changed("dev=\"1\"", "dev=\"1\" dev=\"2\""), 9, "<gpu> has dev twice"},
       {kHost + kHost, 20, "<system> follows the end of <system>: expected nothing"},
+      {kHost + "text", 20, "the text 'text' outside of <system>: expected nothing"},
       {changed("<nic>", "<nic>text"), 14, "<nic> contains the text 'text': expected elements only"},
       {changed("<nic>", "<nic><![CDATA[x]]>"), 14, "<nic> contains the text 'x': expected elements only"},
       {changed("mlx5_0", "mlx5\x1b[2J"), 15, "name=\"mlx5?[2J\": expected printable text in UTF-8"},

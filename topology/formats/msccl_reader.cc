@@ -39,7 +39,7 @@ class MscclReader {
     program.name = attributes.text("name");
     RONDO_TRY_ASSIGN(const int gpus, required(attributes, root, "ngpus", 1, kMaxGpus));
     RONDO_TRY_ASSIGN(const int chunks, required(attributes, root, "nchunksperloop", 1, kMaxChunks));
-    RONDO_TRY_ASSIGN(const int in_place, attributes.integer("inplace", 0, 1, 0));
+    RONDO_TRY_ASSIGN(const int in_place, integer(attributes, root, "inplace", 0, 1, 0));
     RONDO_TRY_ASSIGN(program.collective, collective(attributes, root));
     program.in_place = in_place == 1;
     program.parts = traits(program.collective).has_blocks() ? chunks / gpus : chunks;
@@ -55,10 +55,19 @@ class MscclReader {
   }
 
  private:
+  /// As XmlAttributes::integer(), but nothing is no number.
+  Result<int> integer(XmlAttributes& attributes, pugi::xml_node element, const char* name, int min, int max,
+                      int absent) const {
+    if (attributes.has(name) && attributes.text(name).empty())
+      return document_.error_at(element, "<{}> has {}=\"\": expected a whole number from {} to {}",
+                                element.name(), name, min, max);
+    return attributes.integer(name, min, max, absent);
+  }
+
   Result<int> required(XmlAttributes& attributes, pugi::xml_node element, const char* name, int min,
                        int max) const {
     if (!attributes.has(name)) return document_.error_at(element, "<{}> has no {}", element.name(), name);
-    return attributes.integer(name, min, max, min);
+    return integer(attributes, element, name, min, max, min);
   }
 
   Result<CollectiveKind> collective(XmlAttributes& attributes, pugi::xml_node root) const {
@@ -81,12 +90,25 @@ class MscclReader {
         return document_.error_at(child, "a second <gpu> with id=\"{}\": expected one", id);
       read[static_cast<size_t>(id)] = true;
       MscclGpu& gpu = program.gpus[static_cast<size_t>(id)];
-      RONDO_TRY_ASSIGN(gpu.scratch_chunks, attributes.integer("s_chunks", 0, kMaxChunks, 0));
+      RONDO_TRY_ASSIGN(gpu.scratch_chunks, integer(attributes, child, "s_chunks", 0, kMaxChunks, 0));
+      RONDO_TRY(check_buffers(attributes, child, program));
       RONDO_TRY(read_blocks(child, id, static_cast<int>(read.size()), gpu));
     }
     for (size_t id = 0; id < read.size(); ++id)
       if (!read[id]) return document_.error_at(root, "<algo> has no <gpu> with id=\"{}\"", id);
     return {};
+  }
+
+  /// MSCCL's tools write as many chunks as their steps name, which can be fewer than the collective has.
+  Status check_buffers(XmlAttributes& attributes, pugi::xml_node element, const MscclProgram& program) const {
+    const CollectiveTraits& kind = traits(program.collective);
+    const auto check = [&](const char* name, bool has_blocks) -> Status {
+      const bool is_longer = has_blocks || (program.in_place && kind.has_blocks());
+      const int most = program.parts * (is_longer ? static_cast<int>(program.gpus.size()) : 1);
+      return integer(attributes, element, name, 0, most, 0).status();
+    };
+    RONDO_TRY(check("i_chunks", kind.sends_blocks()));
+    return check("o_chunks", kind.receives_blocks());
   }
 
   Status read_blocks(pugi::xml_node element, int own, int gpus, MscclGpu& gpu) {
@@ -98,9 +120,9 @@ class MscclReader {
       if (id != next) return document_.error_at(child, "<tb> has id=\"{}\": expected {}", id, next);
       MscclBlock& block = gpu.blocks.emplace_back();
       block.line = document_.line(child);
-      RONDO_TRY_ASSIGN(block.send, attributes.integer("send", -1, gpus - 1, -1));
-      RONDO_TRY_ASSIGN(block.recv, attributes.integer("recv", -1, gpus - 1, -1));
-      RONDO_TRY_ASSIGN(block.channel, attributes.integer("chan", 0, kMaxChunks, 0));
+      RONDO_TRY_ASSIGN(block.send, integer(attributes, child, "send", -1, gpus - 1, -1));
+      RONDO_TRY_ASSIGN(block.recv, integer(attributes, child, "recv", -1, gpus - 1, -1));
+      RONDO_TRY_ASSIGN(block.channel, integer(attributes, child, "chan", 0, kMaxChunks, 0));
       if (block.send == own || block.recv == own)
         return document_.error_at(child, "<tb> of GPU {} has itself as a peer", own);
       RONDO_TRY(read_steps(child, block));
@@ -137,14 +159,15 @@ class MscclReader {
     MscclStep step = msccl_step(type);
     step.line = document_.line(element);
     const bool moves = step.receives || step.copies || step.sends;
-    RONDO_TRY_ASSIGN(step.count, attributes.integer("cnt", moves ? 1 : 0, kMaxChunks, moves ? 1 : 0));
+    RONDO_TRY_ASSIGN(step.count,
+                     integer(attributes, element, "cnt", moves ? 1 : 0, kMaxChunks, moves ? 1 : 0));
     if (!moves) step.count = 0;
     if (moves) {
       RONDO_TRY_ASSIGN(step.src, place(attributes, element, "srcbuf", "srcoff"));
       RONDO_TRY_ASSIGN(step.dst, place(attributes, element, "dstbuf", "dstoff"));
     }
-    RONDO_TRY_ASSIGN(step.wait_block, attributes.integer("depid", -1, kMaxChunks, -1));
-    RONDO_TRY_ASSIGN(step.wait_step, attributes.integer("deps", -1, kMaxChunks, -1));
+    RONDO_TRY_ASSIGN(step.wait_block, integer(attributes, element, "depid", -1, kMaxChunks, -1));
+    RONDO_TRY_ASSIGN(step.wait_step, integer(attributes, element, "deps", -1, kMaxChunks, -1));
     return step;
   }
 

@@ -45,6 +45,10 @@ bool is_plain_text(std::string_view text) {
   return true;
 }
 
+bool is_text(pugi::xml_node node) {
+  return node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
+}
+
 /// Counts elements, and finds the depth that pugixml's own recursion never sees.
 struct TreeCheck : pugi::xml_tree_walker {
   explicit TreeCheck(const XmlLimits& of) : limits(of) {}
@@ -52,7 +56,7 @@ struct TreeCheck : pugi::xml_tree_walker {
   pugi::xml_node too_deep, text, doctype;
   bool for_each(pugi::xml_node& node) override {
     if (node.type() == pugi::node_doctype) doctype = node;
-    if (!limits.text && (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)) text = node;
+    if (!limits.text && depth() > 0 && is_text(node)) text = node;
     if (node.type() == pugi::node_element && depth() >= limits.depth) too_deep = node;
     return !too_deep && !text;
   }
@@ -144,19 +148,29 @@ Status XmlDocument::check_tree() const {
   if (check.text)
     return error_at(check.text.parent(), "<{}> contains the text '{}': expected elements only",
                     shown(check.text.parent().name()), shown(check.text.value()));
-  for (pugi::xml_node node = root().next_sibling(); node; node = node.next_sibling())
-    if (node.type() == pugi::node_element)
+  for (const pugi::xml_node node : document_->children()) {
+    if (is_text(node))
+      return error_at(node, "the text '{}' outside of <{}>: expected nothing", shown(node.value()),
+                      shown(root().name()));
+    if (node.type() == pugi::node_element && node != root())
       return error_at(node, "<{}> follows the end of <{}>: expected nothing", shown(node.name()),
                       shown(root().name()));
+  }
   return {};
 }
 
 Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source, const XmlLimits& limits) {
   XmlDocument document(text, std::move(source), limits);
   RONDO_TRY(document.check_size());
-  const pugi::xml_parse_result parsed = document.document_->load_buffer(
-      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_trim_pcdata,
+  // As a fragment, or text outside of the root would be passed over in silence.
+  pugi::xml_parse_result parsed = document.document_->load_buffer(
+      text.data(), text.size(),
+      pugi::parse_default | pugi::parse_doctype | pugi::parse_trim_pcdata | pugi::parse_fragment,
       pugi::encoding_utf8);
+  if (parsed && !document.root()) {
+    parsed.status = pugi::status_no_document_element;
+    parsed.offset = static_cast<std::ptrdiff_t>(text.size());
+  }
   if (!parsed) {
     const auto offset = static_cast<size_t>(parsed.offset);
     const bool at_end = offset + 1 >= text.size();
