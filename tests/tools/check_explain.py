@@ -59,7 +59,7 @@ class Explanations(unittest.TestCase):
         forest = {"RONDO_ALGORITHM": "all_reduce=forest"}
         text = of_plan("all_reduce", "--machine", "dgx-1v", "--bytes", "1M", **forest)
         self.assertIn("uses forest@connections, which was requested", text)
-        self.assertRegex(run(PLAN, "explain", "all_reduce", "--machine", "hgx-h100", "--ranks", "16", code=1, **forest),
+        self.assertRegex(run(PLAN, "explain", "all_reduce", "--machine", "hgx-h100", "--ranks", "16", code=2, **forest),
                          r"by forest was requested, but there is no such plan: .*the machine has 8 GPUs for 16 ranks")
         self.assertRegex(run(PLAN, "explain", "all_reduce", "--group", "-1", code=2), r"--group: Value -1 not in range")
 
@@ -122,7 +122,7 @@ class Explanations(unittest.TestCase):
                                 (("reduce", "--root", "8"), "root is 8"),
                                 (("all_reduce", "--ranks", "4", "--group", "8"), "job->group is 8: expected 0 to 4"),
                                 (("all_reduce", "--bytes", "x"), "--bytes: 'x'")):
-            self.assertIn(sentence, run(PLAN, "explain", *words, code=1))
+            self.assertIn(sentence, run(PLAN, "explain", *words, code=2))
         self.assertIn("--cpus", run(PLAN, "explain", "all_reduce", "--cpus", "0", code=2))
 
 

@@ -210,16 +210,48 @@ class Plans(unittest.TestCase):
             result = plan(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertTrue(result.stderr, arguments)
+        ring = ("all_reduce=ring", "--ranks", "4")
         for arguments, sentence in ((("verify", "all_reduce=rinng"), "did you mean ring?"),
                                     (("verify", "all_reduc=ring"), "did you mean all_reduce?"),
+                                    (("explain", "all_reduc"), "did you mean all_reduce?"),
+                                    (("explain", "all_reduce", "--ranks", "4", "--hosts", "3"), "a divisor of 4 ranks"),
                                     (("verify", "all_gather=forest"), "give --machine or --load"),
-                                    (("simulate", "all_reduce=ring", "--bytes", "much"), "--bytes: 'much'"),
+                                    (("verify", "all_gather=forest", "--machine", "dgx-1v", "--ranks", "9"), "8 GPUs"),
+                                    (("simulate", *ring, "--bytes", "much"), "--bytes: 'much'"),
+                                    (("simulate", *ring, "--bytes", ","), "--bytes: '': give bytes"),
+                                    (("simulate", *ring, "--bytes", ""), "--bytes: it names no size"),
+                                    (("steps", *ring, "--rank", "4"), "--rank is 4: expected 0 to 3"),
                                     (("verify", "broadcast=chain", "--root", "8"), "call->root is 8: expected 0 to 7"),
-                                    (("verify", "no/such/file.xml"), "no/such/file.xml: No such file"),
-                                    (("simulate", "scan=chain", "--machine", "dgx-3"), "no machine is called 'dgx-3'")):
+                                    (("verify", *ring, "--group", "5"), "call->group is 5: expected 1 to 4"),
+                                    (("simulate", "scan=chain", "--machine", "dgx-3"), "no machine is called 'dgx-3'"),
+                                    (("simulate", "scan=chain", "--machine", "dgx-1v", "--ranks", "9"), "8 GPUs")):
+            result = plan(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn(sentence, result.stderr)
+
+    def test_what_cannot_be_done_is_no_wrong_option(self):
+        for arguments, sentence in ((("verify", "no/such/file.xml"), "no/such/file.xml: No such file"),
+                                    (("verify", "all_reduce=ring", "--load", "/nowhere.xml"), "/nowhere.xml: No such"),
+                                    (("export", "all_gather=ring", "--output", "/nowhere/x.xml"), "/nowhere/x.xml: No"),
+                                    (("verify", "all_reduce=leaders", "--ranks", "3"), "does not serve 3 ranks"),
+                                    (("show", "all_to_all=direct", "--ranks", "200"), "too many for a picture")):
             result = plan(*arguments)
             self.assertEqual(result.returncode, 1, arguments)
             self.assertIn(sentence, result.stderr)
+
+    def test_options_that_contradict_a_file_are_refused(self):
+        path = os.path.join(self.folder(), "ring.xml")
+        output("export", "all_gather=ring", "--ranks", "4", "--output", path)
+        for arguments, sentence in ((("verify", path, "--ranks", "8"), f"--ranks is 8: {path} is for 4"),
+                                    (("diff", "all_gather=ring", path, "--ranks", "3"), f"3: {path} is for 4"),
+                                    (("steps", path, "--root", "0"), "--root: expected only for COLLECTIVE=ALGORITHM"),
+                                    (("simulate", f"file:{path}", "--group", "2"), "--group: expected only for"),
+                                    (("diff", path, path, "--root", "1"), "--root: expected only for")):
+            result = plan(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn(sentence, result.stderr)
+        self.assertEqual(output("verify", path, "--ranks", "4"), output("verify", path))
+        self.assertTrue(output("diff", "all_gather=ring", path, "--ranks", "4", "--group", "2"))
 
     def test_a_full_disk_is_noticed(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

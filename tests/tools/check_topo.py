@@ -354,14 +354,15 @@ class Topo(unittest.TestCase):
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments, code, text in (
-                (["--machine", "hgx-h10"], 1, "did you mean hgx-h100?"),
+                (["--machine", "hgx-h10"], 2, "did you mean hgx-h100?"),
                 (["--load", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file or directory"),
                 (["--load", "/dev/null"], 1, "/dev/null"),
                 (["--machine", "dgx-2", "--hosts", "0"], 2, "--hosts"),
                 (["--machine", "dgx-2", "--load", "x"], 2, "--machine"),
                 (["--machine", "dgx-2", "--save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
                 (["--diff", "dgx-2"], 2, "--diff"),
-                (["--diff", "dgx-2", "dgx-3"], 1, "no machine is called 'dgx-3'"),
+                (["--diff", "dgx-2", "dgx-3"], 2, "no machine is called 'dgx-3'"),
+                (["--limits", "dgx-2", "dgx-3"], 2, "no machine is called 'dgx-3'"),
                 (["--diff", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),
                 (["--diff", "dgx-2", "dgx-2", "--machine", "dgx-2"], 2, "--machine"),
                 (["--limits", "dgx-2", "/nowhere/at/all.xml"], 1, "/nowhere/at/all.xml: No such file"),

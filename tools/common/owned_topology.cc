@@ -49,7 +49,7 @@ OwnedTopology topology_of_job(const rondo_topology_config_t& config) {
 
 OwnedTopology topology_by_name(const std::string& name, const rondo_topology_config_t& config) {
   rondo_topology_t topology = nullptr;
-  require(rondo_topology_named(&topology, name.c_str(), &config));
+  require_options(rondo_topology_named(&topology, name.c_str(), &config));
   return OwnedTopology(topology);
 }
 

@@ -20,9 +20,14 @@ void fail(const std::string& cause) {
   std::exit(kFailed);
 }
 
-int refuse(const std::string& problem) {
+void refuse(const std::string& problem) {
   fmt::print(stderr, "{}: {}\n", kProgramName, problem);
-  return kBadOptions;
+  std::exit(kBadOptions);
+}
+
+void require_options(rondo_status_t status) {
+  if (status == RONDO_INVALID_ARGUMENT || status == RONDO_INVALID_USAGE) refuse(rondo_last_error(nullptr));
+  require(status);
 }
 
 int ended(int code) {

@@ -22,8 +22,11 @@ void require(rondo_status_t status);
 /// Ends the program with that cause.
 [[noreturn]] void fail(const std::string& cause);
 
-/// Prints what is wrong with the options; returns the exit code.
-int refuse(const std::string& problem);
+/// Ends the program with what is wrong with its options.
+[[noreturn]] void refuse(const std::string& problem);
+
+/// As require(), of a call whose arguments the options give: if they are wrong, so are the options.
+void require_options(rondo_status_t status);
 
 /// The exit code of a program that is done: `code` unless its output could not be written.
 int ended(int code);

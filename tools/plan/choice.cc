@@ -45,8 +45,8 @@ std::string choice_text(const std::string& collective, const PlanOptions& option
   for (const double bytes : sizes_of(options)) {
     const char* choice = nullptr;
     const char* algorithm = nullptr;
-    require(rondo_plan_choice(&job, collective.c_str(), count_of(collective, bytes, job.ranks), RONDO_FLOAT32,
-                              RONDO_SUM, options.root, &choice, &algorithm));
+    require_options(rondo_plan_choice(&job, collective.c_str(), count_of(collective, bytes, job.ranks),
+                                      RONDO_FLOAT32, RONDO_SUM, options.root, &choice, &algorithm));
     text += fmt::format("{}{}", text.empty() ? "" : "\n", choice);
     if (machine == nullptr) continue;
     PlanOptions of_size = options;

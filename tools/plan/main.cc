@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 
 #include "animation.h"
@@ -108,7 +109,7 @@ void check_drawable(rondo_plan_t plan, const PlanOptions& options) {
 
 int show(rondo_plan_t plan, const PlanOptions& options, rondo_topology_t machine) {
   const std::vector<double> sizes = sizes_of(options);
-  if (sizes.size() != 1) return refuse("--bytes: a picture has one size");
+  if (sizes.size() != 1) refuse("--bytes: a picture has one size");
   check_drawable(plan, options);
   const OwnedRun run = run_of(plan, network_of(plan, options, machine, sizes[0], 1));
   const std::string title =
@@ -126,8 +127,19 @@ int import(const PlanOptions& options) {
   return print_proof(plan);
 }
 
-int run(const std::string& command, const PlanOptions& options) {
+/// What is wrong with options that only plans of the table have, or empty.
+std::string file_problem(const CLI::App& command, const PlanOptions& options) {
+  if (is_collective(options.plans[0]) || std::ranges::any_of(options.plans, is_of_the_table)) return "";
+  for (const char* option : {"--root", "--group"})
+    if (command.count(option) > 0)
+      return fmt::format("{}: expected only for COLLECTIVE=ALGORITHM, not for a file", option);
+  return "";
+}
+
+int run(const CLI::App& parsed, const PlanOptions& options) {
+  const std::string& command = parsed.get_name();
   if (command == "import") return import(options);
+  if (const std::string problem = file_problem(parsed, options); !problem.empty()) refuse(problem);
   const OwnedTopology machine = machine_of(options);
   if (command == "explain" && is_collective(options.plans[0])) {
     fmt::print("{}", choice_text(options.plans[0], options, machine.get()));
@@ -165,7 +177,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& parsed) {
     return app.exit(parsed) == 0 ? 0 : kBadOptions;
   }
-  return ended(run(app.get_subcommands()[0]->get_name(), options));
+  return ended(run(*app.get_subcommands()[0], options));
 } catch (const std::exception& failure) {
   fail(failure.what());
 }

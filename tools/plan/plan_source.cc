@@ -16,14 +16,6 @@ namespace {
 constexpr int kUsualRanks = 8;
 constexpr std::string_view kFilePrefix = "file:";
 
-/// "all_reduce=ring" is one; what is there as a file, or says that it is, is a file.
-bool is_of_the_table(const std::string& name) {
-  const size_t sign = name.find('=');
-  std::error_code ignored;
-  return sign != std::string::npos && name.find('/') > sign && !name.starts_with(kFilePrefix) &&
-         !std::filesystem::exists(name, ignored);
-}
-
 int gpus_of(rondo_topology_t machine) {
   int nodes = 0, gpus = 0;
   require(rondo_topology_counts(machine, &nodes, nullptr, nullptr));
@@ -38,6 +30,13 @@ int gpus_of(rondo_topology_t machine) {
 bool is_found(const std::string& algorithm) { return algorithm == "forest" || algorithm == "rings"; }
 
 }  // namespace
+
+bool is_of_the_table(const std::string& name) {
+  const size_t sign = name.find('=');
+  std::error_code ignored;
+  return sign != std::string::npos && name.find('/') > sign && !name.starts_with(kFilePrefix) &&
+         !std::filesystem::exists(name, ignored);
+}
 
 OwnedTopology machine_of(const PlanOptions& options) {
   rondo_topology_config_t config = RONDO_TOPOLOGY_CONFIG_INITIALIZER;
@@ -64,7 +63,11 @@ OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_top
   if (!is_of_the_table(name)) {
     const std::string path = name.starts_with(kFilePrefix) ? name.substr(kFilePrefix.size()) : name;
     require(rondo_plan_import(&plan, path.c_str()));
-    return OwnedPlan(plan);
+    OwnedPlan owner(plan);
+    const int ranks = info_of(plan).ranks;
+    if (options.ranks > 0 && options.ranks != ranks)
+      refuse(fmt::format("--ranks is {}: {} is for {}", options.ranks, printable(path), ranks));
+    return owner;
   }
   const size_t sign = name.find('=');
   const std::string collective = name.substr(0, sign), algorithm = name.substr(sign + 1);
@@ -74,17 +77,17 @@ OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_top
   call.root = options.root;
   call.group = options.group;
   if (is_found(algorithm) && machine == nullptr)
-    fail(fmt::format("{}: it follows the links of a machine: give --machine or --load", name));
+    refuse(fmt::format("{}: it follows the links of a machine: give --machine or --load", name));
   if (is_found(algorithm))
-    require(rondo_plan_found(&plan, &call, algorithm.c_str(), machine));
+    require_options(rondo_plan_found(&plan, &call, algorithm.c_str(), machine));
   else
-    require(rondo_plan_named(&plan, &call, algorithm.c_str()));
+    require_options(rondo_plan_named(&plan, &call, algorithm.c_str()));
   return OwnedPlan(plan);
 }
 
 OwnedRun run_of(rondo_plan_t plan, const rondo_plan_network_t& network) {
   rondo_plan_run_t run = nullptr;
-  require(rondo_plan_simulate(&run, plan, &network));
+  require_options(rondo_plan_simulate(&run, plan, &network));
   return OwnedRun(run);
 }
 
@@ -124,10 +127,10 @@ std::vector<double> sizes_of(const PlanOptions& options) {
   for (std::string word; std::getline(words, word, ',');) {
     const auto size = parse_size(word);
     if (!size)
-      fail(fmt::format("--bytes: '{}': give bytes, with K, M or G for powers of 1024", printable(word)));
+      refuse(fmt::format("--bytes: '{}': give bytes, with K, M or G for powers of 1024", printable(word)));
     sizes.push_back(static_cast<double>(*size));
   }
-  if (sizes.empty()) fail("--bytes: it names no size");
+  if (sizes.empty()) refuse("--bytes: it names no size");
   return sizes;
 }
 

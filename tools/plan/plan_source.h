@@ -37,6 +37,9 @@ struct PlanOptions {
   bool all_links = false, animate = false, bars = false;
 };
 
+/// Whether a plan's name is COLLECTIVE=ALGORITHM, and not a file that is there, or says that it is one.
+bool is_of_the_table(const std::string& name);
+
 /// The machine that the options name; null: none.
 OwnedTopology machine_of(const PlanOptions& options);
 

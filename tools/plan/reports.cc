@@ -38,7 +38,7 @@ std::string shape_text(rondo_plan_t plan) {
 
 std::string step_list(rondo_plan_t plan, int rank) {
   const int ranks = info_of(plan).ranks;
-  if (rank >= ranks) fail(fmt::format("--rank is {}: expected 0 to {}", rank, ranks - 1));
+  if (rank >= ranks) refuse(fmt::format("--rank is {}: expected 0 to {}", rank, ranks - 1));
   std::string text;
   for (int of = 0; of != ranks; ++of) {
     if (rank >= 0 && of != rank) continue;

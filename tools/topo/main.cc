@@ -196,11 +196,11 @@ int run(const TopoOptions& options) {
     fmt::print("{}", host_fault_list(options.host_root));
     return 0;
   }
-  if (const std::string problem = plan_problem(options); !problem.empty()) return refuse(problem);
+  if (const std::string problem = plan_problem(options); !problem.empty()) refuse(problem);
   const OwnedTopology topology = chosen_topology(options, config);
   if (!topology) return 0;
   const MachineView machine(topology.get());
-  if (const std::string problem = root_problem(options, machine); !problem.empty()) return refuse(problem);
+  if (const std::string problem = root_problem(options, machine); !problem.empty()) refuse(problem);
   if (!options.save.empty()) require(rondo_topology_save(topology.get(), options.save.c_str()));
   if (options.paths) print_path_table(machine, topology.get());
   if (options.limit) fmt::print("{}", limit_table(topology.get()));
