@@ -35,26 +35,61 @@ device::CallParams device_call(const Call& call, const Layout& layout, const Sig
   return made;
 }
 
+using LocalCall = LocalGroup::LocalCall;
+
+/// The ranks' calls, by device.
+std::map<int, std::vector<LocalCall>> by_device(std::span<const LocalCall> local_calls) {
+  std::map<int, std::vector<LocalCall>> made;
+  for (const LocalCall& local_call : local_calls) made[local_call.device].push_back(local_call);
+  return made;
+}
+
+/// Whether the call is captured: by all ranks, and each device's ranks in a graph of their own, because CUDA
+/// need not run kernels of one graph at the same time, not even those of different devices.
+Result<bool> is_captured(const std::map<int, std::vector<LocalCall>>& of_devices) {
+  std::map<uint64_t, LocalCall> known;  // by graph
+  for (const auto& [device, local_calls] : of_devices) {
+    RONDO_TRY(check_one_graph(local_calls, "ranks that share a GPU"));
+    RONDO_TRY_ASSIGN(const uint64_t graph, graph_of(local_calls.front()));
+    const auto [other, is_new] = known.emplace(graph, local_calls.front());
+    if (graph != 0 && !is_new)
+      return error(Code::InvalidUsage,
+                   "GPU memory over connections: kernels of GPUs {} and {} (ranks {} and {}) wait for one "
+                   "another, but CUDA need not run those of one graph at the same time; capture the streams "
+                   "of each GPU into a graph of their own, launched by a thread of its own",
+                   other->second.device, device, other->second.rank, local_calls.front().rank);
+  }
+  if (known.contains(0) && known.size() > 1)
+    return error(Code::InvalidUsage, "rank {}'s stream is captured into a graph and rank {}'s is not",
+                 known.rbegin()->second.rank, known.at(0).rank);
+  return !known.contains(0);
+}
+
 }  // namespace
 
 Status issue_device_executor(std::span<const LocalGroup::LocalCall> local_calls) {
-  const auto calls_of = [](const LocalGroup::LocalCall& local_call) {
+  const auto of_devices = by_device(local_calls);
+  RONDO_TRY_ASSIGN(const bool captured, is_captured(of_devices));
+  const auto executor_of = [](const LocalCall& local_call) {
     return static_cast<DeviceExecutor*>(const_cast<void*>(local_call.payload));
   };
-  return issue_in_order(local_calls, [&](std::span<const LocalGroup::LocalCall> leaders) -> Status {
-    for (const LocalGroup::LocalCall& leader : leaders) {
+  const auto launch = [&](std::span<const LocalCall> leaders) -> Status {
+    for (const LocalCall& leader : leaders) {
       const gpu::Current current(leader.device);
       RONDO_TRY(current.status());
       std::vector<const DeviceCall*> calls;
-      for (const LocalGroup::LocalCall& local_call : local_calls)
-        if (local_call.device == leader.device) calls.push_back(&calls_of(local_call)->call_);
+      for (const LocalCall& local_call : of_devices.at(leader.device))
+        calls.push_back(&executor_of(local_call)->call_);
       RONDO_TRY(launch_calls(calls, leader.device, leader.stream));
-      for (const LocalGroup::LocalCall& local_call : local_calls)
-        if (local_call.device == leader.device) RONDO_TRY(calls_of(local_call)->issued(leader.stream));
+      for (const LocalCall& local_call : of_devices.at(leader.device))
+        RONDO_TRY(executor_of(local_call)->issued(leader.stream));
     }
     Proxy::get().wake();
     return {};
-  });
+  };
+  if (!captured) return issue_in_order(local_calls, launch);
+  for (const auto& [device, calls] : of_devices) RONDO_TRY(issue_in_order(calls, launch));
+  return {};
 }
 
 DeviceExecutor::DeviceExecutor(const ExecutorSettings& settings, ExecutorHooks hooks, LocalLaunch run)

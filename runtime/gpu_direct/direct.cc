@@ -234,6 +234,7 @@ class DirectPlanner {
 }  // namespace
 
 Status issue_direct(std::span<const LocalGroup::LocalCall> local_calls) {
+  RONDO_TRY(check_one_graph(local_calls));
   RONDO_TRY_ASSIGN(const auto folds, DirectPlanner(local_calls).plan());
   return issue_in_order(local_calls, [&](std::span<const LocalCall> leaders) -> Status {
     for (const DirectFolds& one : folds) {

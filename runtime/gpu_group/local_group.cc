@@ -30,24 +30,6 @@ Status check_calls(LocalCalls local_calls) {
   return {};
 }
 
-/// The launches for all ranks, and the events they wait for, must be in one graph or in none.
-Status check_captures(LocalCalls local_calls) {
-  uint64_t first = 0;
-  for (const LocalCall& local_call : local_calls) {
-    const gpu::Current current(local_call.device);
-    RONDO_TRY(current.status());
-    RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(local_call.stream));
-    if (&local_call == local_calls.data()) first = capture;
-    if (capture == first) continue;
-    return error(
-        Code::InvalidUsage,
-        "the streams of ranks {} and {} are not captured into the same graph; ranks of one process have "
-        "to be in one graph, or all of them in none",
-        local_calls[0].rank, local_call.rank);
-  }
-  return {};
-}
-
 Status record(const LocalCall& local_call) {
   const gpu::Current current(local_call.device);
   RONDO_TRY(current.status());
@@ -80,9 +62,24 @@ std::vector<LocalCall> leaders_of(LocalCalls local_calls) {
 
 }  // namespace
 
-Status check_local_calls(LocalCalls local_calls) {
-  RONDO_TRY(check_calls(local_calls));
-  return check_captures(local_calls);
+Result<uint64_t> graph_of(const LocalCall& local_call) {
+  const gpu::Current current(local_call.device);
+  RONDO_TRY(current.status());
+  return gpu::capture_of(local_call.stream);
+}
+
+Status check_one_graph(LocalCalls local_calls, const char* ranks) {
+  RONDO_TRY_ASSIGN(const uint64_t first, graph_of(local_calls[0]));
+  for (const LocalCall& local_call : local_calls.subspan(1)) {
+    RONDO_TRY_ASSIGN(const uint64_t graph, graph_of(local_call));
+    if (graph == first) continue;
+    return error(
+        Code::InvalidUsage,
+        "the streams of ranks {} and {} are not captured into the same graph; {} have to be in one graph, "
+        "or all of them in none",
+        local_calls[0].rank, local_call.rank, ranks);
+  }
+  return {};
 }
 
 Status issue_in_order(LocalCalls local_calls, const std::function<Status(LocalCalls leaders)>& body) {
@@ -121,7 +118,7 @@ std::shared_ptr<LocalGroup::LaunchBatch> LocalGroup::arrive(size_t place, const 
     batch->closed = true;
     next_batch_.reset();
   }
-  batch->outcome = check_local_calls(batch->local_calls);
+  batch->outcome = check_calls(batch->local_calls);
   if (batch->outcome.ok()) batch->outcome = issue(batch->local_calls);
   batch->over.store(true, std::memory_order_release);  // pairs with LocalLaunch::advance()
   return batch;

@@ -143,6 +143,7 @@ class DeviceStream {
 /// Issues each round on all devices before the next: one device's queue may stay full until another device
 /// has been issued the work that it waits for.
 Status issue_staged(std::span<const LocalCall> local_calls) {
+  RONDO_TRY(check_one_graph(local_calls));
   return issue_in_order(local_calls, [&](std::span<const LocalCall> leaders) -> Status {
     std::vector<DeviceStream> teams;
     size_t rounds = 0;

@@ -187,6 +187,13 @@ class BadOptions(OnGpus):
         self.assertEqual(result.returncode, 2)
         self.assertIn("# left out: one graph", result.stdout)
 
+    @unittest.skipIf(GPUS < 2, "there is only one GPU")
+    def test_a_graph_of_several_gpus_that_wait_for_one_another_is_refused(self):
+        for ranks in (["-t", "2"], ["-g", "2"]):
+            result = run(PERF, "all_reduce", *ranks, "-G", "1", "-b", "8", "-e", "8", RONDO_ALGORITHM="all_reduce=ring")
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn("those of one graph", result.stderr)
+
 
 class WithoutGpus(unittest.TestCase):
     def test_asking_for_gpu_memory_ends_with_77_and_the_reason(self):

@@ -2,8 +2,13 @@
 // Calls on CUDA streams: their order, groups of ranks driven by one thread, and graphs.
 #include <algorithm>
 #include <functional>
+#include <future>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "exchange.h"
 #include "gpu.h"
@@ -11,6 +16,7 @@
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "oracle.h"
+#include "scoped_environment.h"
 
 namespace rondo::test {
 namespace {
@@ -81,15 +87,19 @@ struct Numbers {
   size_t count_;
 };
 
+/// Sums all ranks' numbers in place, once the group ends.
+void start_sums(const Party& party, const std::vector<Numbers>& numbers, size_t count) {
+  for (int rank = 0; rank < party.size(); ++rank) {
+    void* data = numbers[static_cast<size_t>(rank)].data.get();
+    check(rondo_all_reduce(data, data, count, RONDO_INT32, RONDO_SUM, party.comm(rank), party.handle(rank)));
+  }
+}
+
 /// Sums all ranks' numbers in place, by `sums` successive all-reduces.
 void add_up(const Party& party, const std::vector<Numbers>& numbers, size_t count, int sums) {
   for (int i = 0; i < sums; ++i) {
     check(rondo_group_start());
-    for (int rank = 0; rank < party.size(); ++rank) {
-      void* data = numbers[static_cast<size_t>(rank)].data.get();
-      check(
-          rondo_all_reduce(data, data, count, RONDO_INT32, RONDO_SUM, party.comm(rank), party.handle(rank)));
-    }
+    start_sums(party, numbers, count);
     check(rondo_group_end());
   }
 }
@@ -143,16 +153,53 @@ void order(const Party& party, int earlier, int later) {
   require_ok(event.value().hold(party.stream(later)));
 }
 
-/// Captures what `body` enqueues on the streams of all ranks.
-gpu::Graph capture(const Party& party, const std::function<void()>& body) {
-  const gpu::Current current(party.device(0));
-  require_ok(gpu::begin_capture(party.stream(0)));
-  for (int rank = 1; rank < party.size(); ++rank) order(party, 0, rank);
+using Ranks = std::vector<int>;
+
+Ranks all_ranks(const Party& party) {
+  Ranks all(static_cast<size_t>(party.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::vector<Ranks> ranks_by_device(const Party& party) {
+  std::map<int, Ranks> found;
+  for (const int rank : all_ranks(party)) found[party.device(rank)].push_back(rank);
+  std::vector<Ranks> sets;
+  for (const auto& [device, ranks] : found) sets.push_back(ranks);
+  return sets;
+}
+
+/// Captures what `body` enqueues, into a graph for each set of ranks.
+std::vector<gpu::Graph> capture(const Party& party, const std::vector<Ranks>& sets,
+                                const std::function<void()>& body) {
+  for (const Ranks& ranks : sets) {
+    const gpu::Current current(party.device(ranks[0]));
+    require_ok(gpu::begin_capture(party.stream(ranks[0])));
+    for (size_t i = 1; i < ranks.size(); ++i) order(party, ranks[0], ranks[i]);
+  }
   body();
-  for (int rank = 1; rank < party.size(); ++rank) order(party, rank, 0);
-  auto graph = gpu::Graph::end_capture(party.stream(0));
-  require_ok(graph.status());
-  return graph.take();
+  std::vector<gpu::Graph> graphs;
+  for (const Ranks& ranks : sets) {
+    for (size_t i = 1; i < ranks.size(); ++i) order(party, ranks[i], ranks[0]);
+    const gpu::Current current(party.device(ranks[0]));
+    auto graph = gpu::Graph::end_capture(party.stream(ranks[0]));
+    require_ok(graph.status());
+    graphs.push_back(graph.take());
+  }
+  return graphs;
+}
+
+/// Launches each graph by a thread of its own, because a launch may wait for room on its device.
+void launch(const Party& party, const std::vector<gpu::Graph>& graphs, const std::vector<Ranks>& sets,
+            int times) {
+  std::vector<std::future<void>> launches;
+  for (size_t i = 0; i < sets.size(); ++i)
+    launches.push_back(std::async(std::launch::async, [&, i] {
+      const int leader = sets[i][0];
+      const gpu::Current current(party.device(leader));
+      for (int done = 0; done < times; ++done) require_ok(graphs[i].launch(party.stream(leader)));
+    }));
+  for (auto& one : launches) one.get();
 }
 
 int32_t power(int base, int exponent) {
@@ -161,21 +208,24 @@ int32_t power(int base, int exponent) {
   return value;
 }
 
-void replay(const std::string& devices, int nranks, const char* transport = nullptr) {
-  INFO(nranks << " ranks on " << devices << ", " << (transport ? transport : "gpu_direct"));
+enum class Graphs { One, ByDevice };
+
+void replay(const std::string& devices, int nranks, const char* transport = nullptr,
+            Graphs graphs_are = Graphs::One) {
+  INFO(nranks << " ranks on " << devices << ", " << (transport ? transport : "no transport requested"));
   constexpr size_t kCount = 300;
-  constexpr int kReplays = 1000;
-  constexpr int kRun = 4;  // replays before the numbers are reset
+  const int replays = graphs_are == Graphs::One ? 1000 : 200;  // GPUs that wait for one another take turns
+  constexpr int kRun = 4;                                      // replays before the numbers are reset
   const Party party(nranks, devices, transport);
   const auto numbers = numbers_of(party, kCount);
-  const gpu::Graph graph = capture(party, [&] { add_up(party, numbers, kCount, 2); });
-  const gpu::Current current(party.device(0));
-  for (int done = 0; done < kReplays; done += kRun) {
+  const auto sets = graphs_are == Graphs::One ? std::vector<Ranks>{all_ranks(party)} : ranks_by_device(party);
+  const auto graphs = capture(party, sets, [&] { add_up(party, numbers, kCount, 2); });
+  for (int done = 0; done < replays; done += kRun) {
     for (const Numbers& one : numbers) one.set(1);
     add_up(party, numbers, kCount, 1);  // a call outside the graph
     party.synchronize();
-    for (int i = 0; i < kRun; ++i) require_ok(graph.launch(party.stream(0)));
-    require_ok(gpu::synchronize(party.stream(0)));
+    launch(party, graphs, sets, kRun);
+    party.synchronize();
     for (const Numbers& one : numbers) REQUIRE(one.get() == power(nranks, 1 + 2 * kRun));
   }
 }
@@ -188,23 +238,58 @@ TEST_CASE("a captured graph is replayed, also between other calls of its communi
   replay("cuda:0", 2, "shm");
 }
 
+/// Ways of making a party's calls over connections: relayed, and over memory that GPUs share.
+struct OverConnections {
+  const char* transport;
+  const char* algorithm;
+};
+constexpr OverConnections kOverConnections[] = {{"shm", ""}, {nullptr, "all_reduce=ring"}};
+
+TEST_CASE("over connections the ranks of each GPU are captured into a graph of their own") {
+  if (lacks_gpus(2)) return;
+  for (const auto& [transport, algorithm] : kOverConnections) {
+    const Environment requested("RONDO_ALGORITHM", algorithm);
+    replay("cuda:0,1", 2, transport, Graphs::ByDevice);
+    replay("cuda:0,1", 4, transport, Graphs::ByDevice);
+  }
+}
+
+TEST_CASE("one graph of several GPUs is refused over connections, and the communicator stays usable") {
+  if (lacks_gpus(2)) return;
+  constexpr size_t kCount = 10;
+  for (const auto& [transport, algorithm] : kOverConnections) {
+    const Environment requested("RONDO_ALGORITHM", algorithm);
+    const Party party(4, "cuda:0,1", transport);
+    const auto numbers = numbers_of(party, kCount);
+    capture(party, {all_ranks(party)}, [&] {
+      check(rondo_group_start());
+      start_sums(party, numbers, kCount);
+      check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"GPUs 0 and 1", "ranks 0 and 1", "one graph"});
+    });
+    add_up(party, numbers, kCount, 1);
+    party.synchronize();
+    for (const Numbers& one : numbers) CHECK(one.get() == 4);
+  }
+}
+
 TEST_CASE("streams of which only some are captured are refused, and the communicator stays usable") {
   if (lacks_gpus()) return;
   constexpr size_t kCount = 10;
-  const Party party(2, "cuda:0");
-  const auto numbers = numbers_of(party, kCount);
-  const gpu::Current current(party.device(0));
-  require_ok(gpu::begin_capture(party.stream(0)));
-  check(rondo_group_start());
-  for (int rank = 0; rank < 2; ++rank) {
-    void* data = numbers[static_cast<size_t>(rank)].data.get();
-    check(rondo_all_reduce(data, data, kCount, RONDO_INT32, RONDO_SUM, party.comm(rank), party.handle(rank)));
-  }
-  check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"captured", "rank"});
-  require_ok(gpu::Graph::end_capture(party.stream(0)).status());
-  add_up(party, numbers, kCount, 1);
-  party.synchronize();
-  for (const Numbers& one : numbers) CHECK(one.get() == 2);
+  for (const char* devices : {"cuda:0", "cuda:0,1"})
+    for (const char* transport : {static_cast<const char*>(nullptr), "shm"}) {
+      if (std::string(devices) != "cuda:0" && lacks_gpus(2)) continue;
+      INFO(devices << ", " << (transport ? transport : "no transport requested"));
+      const Party party(2, devices, transport);
+      const auto numbers = numbers_of(party, kCount);
+      capture(party, {{0}}, [&] {
+        check(rondo_group_start());
+        start_sums(party, numbers, kCount);
+        check_fails(rondo_group_end(), RONDO_INVALID_USAGE, {"captured", "rank"});
+      });
+      add_up(party, numbers, kCount, 1);
+      party.synchronize();
+      for (const Numbers& one : numbers) CHECK(one.get() == 2);
+    }
 }
 
 }  // namespace

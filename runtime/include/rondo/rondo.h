@@ -714,7 +714,8 @@ RONDO_API rondo_status_t rondo_queue_destroy(rondo_stream_t queue);
 /** Wraps a CUDA stream for use as the `stream` of a collective on GPU memory. Such a call is enqueued on
  * the stream and returns at once; it may be captured into a CUDA graph. Ranks that share a process wait
  * on the host until all of them have made the call (ranks on one thread must make it in a group), and
- * are captured into one graph. The handle need not be freed.
+ * are captured into one graph, or, if rondo_last_algorithm() names an algorithm, into one for each GPU. The
+ * handle need not be freed.
  * @param cuda_stream a cudaStream_t or CUstream of the rank's device; NULL: its default stream
  * @return the handle; the queue functions do not accept it */
 RONDO_API rondo_stream_t rondo_cuda_stream(void* cuda_stream);

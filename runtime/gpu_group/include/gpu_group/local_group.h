@@ -32,7 +32,7 @@ class LocalGroup {
     gpu::Event* event = nullptr;    // the rank's own, to order its stream and the others
     const void* payload = nullptr;  // this rank's data for Issue
   };
-  /// Issues one call for all ranks. On InvalidUsage nothing was enqueued.
+  /// Issues one call for all ranks, which all make the same. On InvalidUsage nothing was enqueued.
   using Issue = Status (*)(std::span<const LocalCall> local_calls);
 
   /// One call of all ranks.
@@ -57,12 +57,16 @@ class LocalGroup {
   std::shared_ptr<LaunchBatch> next_batch_;
 };
 
-/// Mismatch if the ranks make different calls, InvalidUsage unless all streams are captured into the same
-/// graph or none is captured.
-Status check_local_calls(std::span<const LocalGroup::LocalCall> local_calls);
+/// The graph that the stream is captured into; 0: none.
+Result<uint64_t> graph_of(const LocalGroup::LocalCall& local_call);
 
-/// Calls `body` with one leader per device. What body issues to the leaders' streams runs after all earlier
-/// work and before all later work of every stream in `local_calls`.
+/// InvalidUsage unless all streams are captured into the same graph or none is captured, as what is issued
+/// together, and the events that it waits for, must be. `ranks`: whose streams they are.
+Status check_one_graph(std::span<const LocalGroup::LocalCall> local_calls,
+                       const char* ranks = "ranks of one process");
+
+/// Calls `body` with one leader per device. The streams are in one graph or in none. What body issues to the
+/// leaders' streams runs after all earlier work and before all later work of every stream in `local_calls`.
 Status issue_in_order(std::span<const LocalGroup::LocalCall> local_calls,
                       const std::function<Status(std::span<const LocalGroup::LocalCall> leaders)>& body);
 
