@@ -50,8 +50,10 @@ TEST_CASE("a GPU that the machine's description lacks is named") {
   expect_success(run_world(
       {.nranks = 2, .algorithm = "broadcast=forest", .devices = {"cuda:0", "cuda:1"}, .threads = true},
       [](Rank& rank) {
-        if (rank.rank != 0)
+        const rondo_status_t started = rondo_barrier(rank.comm, nullptr);  // fail only once all are up
+        if (rank.rank != 0)  // it may learn of the failure while it is still in the barrier
           return require(failure_of(rank.comm, 10) == RONDO_INVALID_USAGE, "it was not told");
+        check(started, rank.comm);
         const auto memory = foreign_memory(gpu::MemoryKind::Device, 0).allocate(4096);
         check_fails(rondo_broadcast(memory.get(), memory.get(), 100, RONDO_INT32, 0, rank.comm, nullptr),
                     RONDO_INVALID_USAGE, {"broadcast by forest", "rank 0 has the GPU", "lacks"}, rank.comm);
