@@ -12,7 +12,7 @@ namespace {
 /// Trivially destructible, so it stays valid.
 thread_local bool is_thread_over = false;
 
-/// The latest error of this thread's group functions, which name no communicator.
+/// The latest error of this thread's functions for groups and queues, which name no communicator.
 struct GroupError {
   std::string text;
   uint64_t number = 0;

@@ -136,7 +136,7 @@ rondo_status_t collected(const char* call, rondo_comm_t comm, Body&& body) {
 template <typename Body>
 rondo_status_t guarded_for_thread(const char* call, Body&& body) {
   const rondo_status_t status = guarded(call, nullptr, std::forward<Body>(body));
-  if (status != RONDO_OK) note_for_thread();
+  if (status != RONDO_OK && status != RONDO_IN_PROGRESS) note_for_thread();
   return status;
 }
 

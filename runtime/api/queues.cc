@@ -6,6 +6,7 @@ namespace {
 
 using namespace rondo;
 using api::guarded;
+using api::guarded_for_thread;
 using api::HandlePool;
 
 Result<Queue*> needed_queue(rondo_stream_t queue) {
@@ -28,14 +29,14 @@ rondo_status_t rondo_queue_create(rondo_stream_t* queue) {
 }
 
 rondo_status_t rondo_queue_synchronize(rondo_stream_t queue) {
-  return guarded("rondo_queue_synchronize", nullptr, [&]() -> Status {
+  return guarded_for_thread("rondo_queue_synchronize", [&]() -> Status {
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
     return known->synchronize();
   });
 }
 
 rondo_status_t rondo_queue_query(rondo_stream_t queue) {
-  return guarded("rondo_queue_query", nullptr, [&]() -> Status {
+  return guarded_for_thread("rondo_queue_query", [&]() -> Status {
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
     return known->query();
   });
@@ -43,7 +44,7 @@ rondo_status_t rondo_queue_query(rondo_stream_t queue) {
 
 rondo_status_t rondo_queue_destroy(rondo_stream_t queue) {
   if (queue == nullptr) return RONDO_OK;
-  return guarded("rondo_queue_destroy", nullptr, [&]() -> Status {
+  return guarded_for_thread("rondo_queue_destroy", [&]() -> Status {
     RONDO_TRY_ASSIGN(Queue * known, needed_queue(queue));
     const Status status = known->synchronize();
     queue->mark = 0;

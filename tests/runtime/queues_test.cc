@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "catch.h"
@@ -314,8 +315,29 @@ TEST_CASE("a wrong call is refused before it waits for queued calls") {
   CHECK(rondo_all_reduce(nullptr, &values[0], 1, RONDO_INT32, RONDO_SUM, pair.comms[0], nullptr) ==
         RONDO_INVALID_ARGUMENT);
   CHECK(rondo_queue_query(queue.get()) == RONDO_IN_PROGRESS);
+  CHECK(std::string(rondo_last_error(pair.comms[1])).empty());  // nothing has failed there
   gate.open = true;
   CHECK(rondo_queue_synchronize(queue.get()) == RONDO_OK);
+}
+
+TEST_CASE("the text of a call that was refused on a queue is its communicator's last error") {
+  const WorldOptions world{.nranks = 3, .algorithm = "gather=binomial", .threads = true};
+  expect_success(run_world(world, [](Rank& rank) {
+    std::array<int, 3> all{};
+    const std::array<size_t, 3> counts{1, 1, 1};
+    for (const bool asks : {false, true}) {
+      const OwnedQueue queue;
+      check(rondo_gather_v(&rank.rank, 1, all.data(), counts.data(), nullptr, RONDO_INT32, 0, rank.comm,
+                           queue.get()),
+            rank.comm);
+      rondo_status_t status = asks ? RONDO_IN_PROGRESS : rondo_queue_synchronize(queue.get());
+      while (status == RONDO_IN_PROGRESS) status = rondo_queue_query(queue.get());
+      check_fails(status, RONDO_UNSUPPORTED, {"gather by binomial", "different lengths"}, rank.comm);
+      int sum = 1;
+      check(rondo_all_reduce(&sum, &sum, 1, RONDO_INT32, RONDO_SUM, rank.comm, nullptr), rank.comm);
+      require(sum == 3, "wrong sum");
+    }
+  }));
 }
 
 TEST_CASE("a group on two queues keeps its place in both") {

@@ -242,7 +242,8 @@ RONDO_API rondo_status_t rondo_current_device(int* device);
 
 /** A sentence that describes the last error.
  * @param comm a communicator, or NULL for the last error of any call by this thread; an error returned to
- * this thread by rondo_group_end() or rondo_group_cancel() counts for every communicator
+ * this thread by a function without a communicator that ends calls (rondo_group_end(), rondo_group_cancel(),
+ * and those that wait for a queue, ask about it or destroy it) counts for every communicator
  * @return a string, empty if nothing failed; valid until the next call on @p comm (or by this
  *   thread). Never NULL. */
 RONDO_API const char* rondo_last_error(rondo_comm_t comm);
