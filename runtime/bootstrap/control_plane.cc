@@ -13,6 +13,16 @@
 #include "flight_recorders.h"
 
 namespace rondo {
+namespace {
+
+/// Null if it is not among them.
+const EndedComm* find_ended(const auto& all, uint64_t communicator) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const EndedComm& one) { return one.communicator == communicator; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 std::unique_ptr<ControlPlane> ControlPlane::alone(const PeerGpu& device) {
   std::unique_ptr<ControlPlane> session(new ControlPlane);
@@ -270,7 +280,13 @@ void ControlPlane::attach(Attachment attachment) {
 
 void ControlPlane::detach(uint64_t communicator) {
   std::lock_guard lock(mutex_);
-  if (attachments_.erase(communicator) != 0) note_ends();
+  if (const auto found = attachments_.find(communicator); found != attachments_.end()) {
+    const Attachment& attachment = found->second;
+    if (attachment.finished && !attachment.health->failed())
+      note_end({.communicator = communicator, .latest = attachment.recorder->latest()});
+    attachments_.erase(found);
+    note_ends();
+  }
   forget_recorder(credentials_.session, communicator, rank_);
   std::erase_if(arrivals_, [&](const auto& entry) { return std::get<0>(entry.first) == communicator; });
 }
@@ -284,7 +300,25 @@ void ControlPlane::finish(uint64_t communicator) {
 
 void ControlPlane::leave(uint64_t communicator, uint32_t latest) {
   const std::lock_guard lock(mutex_);
-  left_[communicator] = latest;
+  note_end({.communicator = communicator, .latest = latest, .left = 1});
+}
+
+/// With mutex_ held. The first note of a communicator counts: it may be left before it is detached.
+void ControlPlane::note_end(const EndedComm& ended) {
+  constexpr size_t kRemembered = 256;
+  if (find_ended(ended_, ended.communicator) != nullptr) return;
+  ended_.push_back(ended);
+  if (ended_.size() > kRemembered) ended_.pop_front();
+}
+
+std::optional<uint32_t> ControlPlane::last_call(int rank, uint64_t communicator) {
+  const std::lock_guard lock(mutex_);
+  for (const FailureNotice& notice : heard_) {
+    if (!notice.is_departure() || notice.rank != rank) continue;
+    const EndedComm* const found = find_ended(notice.ended, communicator);
+    if (found != nullptr) return found->latest;
+  }
+  return std::nullopt;
 }
 
 bool ControlPlane::is_last(uint64_t communicator) {
@@ -311,10 +345,12 @@ void ControlPlane::answer_inquiry(const ConnectRequest& purpose, const Fd& fd) {
         known.there = activity;
       }
     }
-    if (const auto left = left_.find(purpose.communicator); left != left_.end()) {
+    if (const EndedComm* const ended = find_ended(ended_, purpose.communicator); ended != nullptr) {
       known.here = {};
-      known.here.left = 1;
-      known.here.latest = left->second;
+      known.here.left = ended->left;
+      known.here.latest = ended->latest;
+      known.here.finished = 1 - ended->left;
+      known.here.sent = PeerState::kUnknownSent;
     }
   }
   known.here.elsewhere = is_inside_another(credentials_.session, purpose.communicator) ? 1 : 0;

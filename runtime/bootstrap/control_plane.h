@@ -5,9 +5,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -57,6 +59,7 @@ class ControlPlane {
   int first_gone(std::span<const int> ranks);
   void finish(uint64_t communicator);
   void leave(uint64_t communicator, uint32_t latest);
+  std::optional<uint32_t> last_call(int rank, uint64_t communicator);
   bool is_last(uint64_t communicator);
   void notify(const FailureNotice& notice);
   bool await_news(int64_t at_most_ms, const CommState& health);
@@ -105,6 +108,8 @@ class ControlPlane {
   Status first_news(const Status& failure);
   void wait_for_starting();
   void note_ends();
+  void note_end(const EndedComm& ended);
+  std::vector<EndedComm> last_calls();
   void look_for_neighbours();
   Reached reach(int rank, ConnectKind kind);
   void have_reached(int rank, ConnectKind kind, Reached& reached);
@@ -173,7 +178,7 @@ class ControlPlane {
   };
   std::map<std::tuple<uint64_t, int, uint32_t, uint32_t>, WaitingSocket> arrivals_;
   std::map<uint64_t, Attachment> attachments_;
-  std::map<uint64_t, uint32_t> left_;  // communicators that this rank left, with its last call on each
+  std::deque<EndedComm> ended_;  // by this rank, lately; peers may still ask about them
   std::vector<FailureNotice> heard_;
   uint64_t next_sounding_ = 0;
   std::set<uint64_t> sounded_;  // numbers of this rank's soundings that have completed

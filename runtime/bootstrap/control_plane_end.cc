@@ -106,7 +106,7 @@ void ControlPlane::depart() {
   wait_for_starting();
   context_->event_loop().call([this] {
     has_departed_ = true;
-    if (all_end_ != Ended::Everything) hear({FailureNotice::of_departure(rank_)}, -1);
+    if (all_end_ != Ended::Everything) hear({FailureNotice::of_departure(rank_, last_calls())}, -1);
   });
   const auto is_known = [this] {
     bool known = false;
@@ -114,6 +114,15 @@ void ControlPlane::depart() {
     return known;
   };
   static_cast<void>(wait_until(is_known, Deadline::in_ms(kLeave_ms)));
+}
+
+/// Of the communicators that this rank has ended, or is about to.
+std::vector<EndedComm> ControlPlane::last_calls() {
+  const std::lock_guard lock(mutex_);
+  std::vector<EndedComm> calls(ended_.begin(), ended_.end());
+  for (const auto& [id, attachment] : attachments_)
+    calls.push_back({.communicator = id, .latest = attachment.recorder->latest()});
+  return calls;
 }
 
 /// True once every neighbour knows; they pass the notice on before they confirm.

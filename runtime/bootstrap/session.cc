@@ -51,6 +51,10 @@ void Session::finish(uint64_t communicator) { control_->finish(communicator); }
 
 void Session::leave(uint64_t communicator, uint32_t latest) { control_->leave(communicator, latest); }
 
+std::optional<uint32_t> Session::last_call(int rank, uint64_t communicator) {
+  return control_->last_call(rank, communicator);
+}
+
 bool Session::is_last(uint64_t communicator) { return control_->is_last(communicator); }
 
 void Session::notify(const FailureNotice& notice) { control_->notify(notice); }

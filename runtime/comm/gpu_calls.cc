@@ -239,11 +239,13 @@ Result<Task*> GpuCalls::start_over_connections(const Call& call, const Algorithm
   return made;
 }
 
-/// Diagnoses a stalled call: a mismatch if one is found; at the deadline (`last`) a timeout that names the
-/// late rank.
-Status GpuCalls::late_or_different(const std::string& what, bool last) {
-  const DesyncReport diagnosis = diagnose(communicator_.membership(), PendingWait());
-  if (!diagnosis.mismatch.ok() || !last) return diagnosis.mismatch;
+/// Diagnoses a stalled call: a mismatch, or an awaited rank that has left, if one is found; at the deadline
+/// (`last`) a timeout that names the late rank.
+Status GpuCalls::look_into(const std::string& what, const PendingWait& wait, bool last) {
+  const DesyncReport diagnosis = diagnose(communicator_.membership(), wait);
+  RONDO_TRY(diagnosis.mismatch);
+  RONDO_TRY(diagnosis.departed);
+  if (!last) return {};
   return overdue(communicator_.membership(), what, diagnosis);
 }
 
@@ -252,7 +254,12 @@ GpuMessages& GpuCalls::messages() {
   GpuMessages::MessageHooks owner{
       .failed = [this] { return communicator_.membership().failed(); },
       .fail = [this](const Status& cause) { static_cast<void>(communicator_.membership().fail(cause)); },
-      .look = [this](bool last) { return late_or_different("a send or receive of GPU memory", last); },
+      .look =
+          [this](const PendingMessages& pending, std::vector<uint64_t> received, bool last) {
+            return look_into("a send or receive of GPU memory",
+                             {.rank = pending.peer(), .messages = pending, .received = std::move(received)},
+                             last);
+          },
       .timeout_ms = [this] { return communicator_.membership().timeout_ms(); }};
   messages_ = std::make_unique<GpuMessages>(communicator_.membership().device(), communicator_.messages(),
                                             std::move(owner));
@@ -284,7 +291,7 @@ Result<DeviceExecutor*> GpuCalls::executor() {
       .cause = [this] { return communicator_.membership().cause(); },
       .fail = [this](const Status& cause) { static_cast<void>(communicator_.membership().fail(cause)); },
       .mismatch = [=](int peer, const Signature& came) { return mismatch(self, own_call(), peer, came); },
-      .look = [=, this](bool last) { return late_or_different(describe(own_call()), last); },
+      .look = [=, this](bool last) { return look_into(describe(own_call()), PendingWait(), last); },
       .timeout_ms = [this] { return communicator_.membership().timeout_ms(); }};
   const DeviceExecutor::ExecutorSettings settings{.rank = self,
                                                   .links = communicator_.links(),

@@ -67,7 +67,7 @@ class GpuCalls {
                                        const Execution& execution, const Signature& signature);
   Result<DeviceExecutor*> executor();
   DeviceExecutor::Ways ways();
-  Status late_or_different(const std::string& what, bool last);
+  Status look_into(const std::string& what, const PendingWait& wait, bool last);
 
   Communicator& communicator_;
   bool may_see_memory_ = false;

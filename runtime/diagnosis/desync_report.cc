@@ -62,7 +62,7 @@ class Pursuit {
   Pursuit(const Membership& membership, const PendingWait& wait) : membership_(membership), wait_(wait) {
     const FlightRecorder& recorder = membership.recorder();
     PeerState own = PeerState::of(recorder, -1);
-    if (wait.messages) own.inside = 0;
+    own.inside = wait.messages ? 0 : 1;  // a call on a stream has returned, but still waits
     own.messages = wait.messages.value_or(PendingMessages());
     sequence_ = wait.messages ? 0 : own.latest;
     links_.push_back({membership.rank(), own});
@@ -109,7 +109,7 @@ class Pursuit {
 
   DesyncReport without_answer(int rank, const Status& why) const {
     DesyncReport found;
-    if (why.code() == Code::RemoteError)
+    if (why.code() == Code::RemoteError && is_lost(rank))
       found.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
                              membership_.rank_text(rank), membership_.rank());
     found.cause =
@@ -120,6 +120,14 @@ class Pursuit {
   /// True if the rank has left the communicator and took no part in what this rank waits for.
   bool is_lost(const PeerState& does) const {
     return does.left != 0 && (sequence_ == 0 || does.latest < sequence_);
+  }
+
+  /// The same of a rank that does not answer any more. One that this rank was known to wait for cannot have
+  /// taken part.
+  bool is_lost(int rank) const {
+    if (wait_.messages || (wait_.rank >= 0 && !wait_.guessed)) return true;
+    const auto last = membership_.session()->last_call(membership_.session_rank(rank), membership_.id());
+    return last && *last < sequence_;
   }
 
   DesyncReport without(int rank) const {
@@ -158,8 +166,7 @@ class Pursuit {
 
   Status disagreement(int rank, const PeerState& does) const {
     RONDO_TRY(first_difference(membership_, rank, does));
-    const bool never =
-        wait_.messages ? can_never_match(rank, does) : own().inside != 0 && does.latest < sequence_;
+    const bool never = wait_.messages ? can_never_match(rank, does) : does.latest < sequence_;
     if (does.finished == 0 || !never) return {};
     return error(Code::Mismatch,
                  "ranks disagree: rank {} called {}; rank {} called rondo_finalize() instead{}",

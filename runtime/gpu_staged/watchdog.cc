@@ -54,6 +54,8 @@ Status noted_mismatch(const WordTable& words, int rank) {
 }
 
 int late_rank(const WordTable& words, int nranks, int self) {
+  for (int rank = 0; rank < nranks; ++rank)
+    if (load(words.rank(rank).made) < load(words.rank(self).made)) return rank;
   int late = -1;
   for (int rank = 0; rank < nranks; ++rank) {
     if (rank == self) continue;
@@ -129,10 +131,13 @@ void Watchdog::WatchedComm::judge_wait() {
 }
 
 void Watchdog::WatchedComm::find_out(bool gives_up) {
-  const DesyncReport diagnosis = diagnose(
-      *membership_, {.rank = late_rank(words_, membership_->size(), rank()), .messages = {}, .received = {}});
+  const int late = late_rank(words_, membership_->size(), rank());
+  const DesyncReport diagnosis =
+      diagnose(*membership_, {.rank = late, .guessed = true, .messages = {}, .received = {}});
   if (!diagnosis.mismatch.ok()) {
     static_cast<void>(membership_->fail(diagnosis.mismatch));
+  } else if (!diagnosis.departed.ok()) {
+    static_cast<void>(membership_->fail(diagnosis.departed));
   } else if (gives_up) {
     const FlightRecorder& recorder = membership_->recorder();
     static_cast<void>(membership_->fail(

@@ -98,6 +98,10 @@ class GpuSend final : public GpuMessage {
     return true;
   }
 
+  void note(PendingMessages& pending) const override {
+    if (!sent_->done) pending.sends.add({asked_->peer, asked_->tag});
+  }
+
   void release() override {
     store(words_.turn, 1u);
     take_pieces();
@@ -153,6 +157,10 @@ class GpuReceive final : public GpuMessage {
     asked_->bytes = got_->bytes;
     end();
     return true;
+  }
+
+  void note(PendingMessages& pending) const override {
+    if (!got_->done) pending.receives.add({asked_->peer, asked_->tag});
   }
 
   void release() override {

@@ -36,6 +36,8 @@ class GpuMessage {
   Status begin(PointToPoint& engine);
   /// Makes the progress that the host can make now; true if any.
   virtual bool serve() = 0;
+  /// Adds it to those that wait for a peer, if it is one: it may have ended but for this rank's own stream.
+  virtual void note(PendingMessages& pending) const = 0;
   /// Unblocks the stream after the communicator has failed.
   virtual void release() = 0;
 

@@ -158,16 +158,31 @@ void GpuMessages::forget_ended() {
   std::erase_if(messages_, [](const auto& message) { return message->over(); });
 }
 
+/// The messages that wait for a peer.
+PendingMessages GpuMessages::pending() const {
+  PendingMessages pending;
+  for (const auto& message : messages_)
+    if (message->under_way()) message->note(pending);
+  engine_.note_unasked(pending);
+  return pending;
+}
+
 /// Diagnoses stalled messages.
 void GpuMessages::watch(bool moved) {
   if (moved || !waits_) stall_detector_.note_progress();
   const StallDetector::Finding finding = stall_detector_.judge(hooks_.timeout_ms());
   if (finding == StallDetector::Finding::Fine) return;
+  PendingMessages waits_for;
+  std::vector<uint64_t> received;
   {
     const std::lock_guard lock(engine_.mutex());
     failure_ = engine_.connection_status();
+    waits_for = pending();
+    received = engine_.received();
   }
-  if (failure_.ok()) failure_ = hooks_.look(finding == StallDetector::Finding::Overdue);
+  const bool last = finding == StallDetector::Finding::Overdue;
+  if (failure_.ok() && (last || !waits_for.none()))
+    failure_ = hooks_.look(waits_for, std::move(received), last);
 }
 
 bool GpuMessages::settle(const Deadline& deadline) {

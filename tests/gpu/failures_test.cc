@@ -2,7 +2,10 @@
 // Failures between processes that make GPU calls: all ranks soon learn the cause, and streams continue.
 #include <signal.h>
 
+#include <utility>
+
 #include "failing.h"
+#include "scoped_environment.h"
 
 namespace rondo::test {
 namespace {
@@ -52,6 +55,85 @@ TEST_CASE("streams continue after the death of a process") {
   CHECK(outcomes.front().signal == SIGKILL);
   outcomes.erase(outcomes.begin());
   expect_success(outcomes);
+}
+
+/// How rank 0 ends a communicator on which the others' streams wait for it, and what they are told.
+struct Ending {
+  const char* name;
+  rondo_status_t (*end)(rondo_comm_t);
+  rondo_status_t told;
+  std::vector<std::string> words;
+};
+
+const std::vector<Ending>& endings() {
+  static const std::vector<std::string> finalizes{"called all_reduce(",
+                                                  "rank 0 called rondo_finalize() instead"};
+  static const std::vector<Ending> all{
+      {"rondo_finalize", rondo_finalize, RONDO_MISMATCH, finalizes},
+      {"rondo_destroy", rondo_destroy, RONDO_MISMATCH, finalizes},
+      {"rondo_leave", rondo_leave, RONDO_REMOTE_ERROR, {"rank 0 (process", "waits for it"}}};
+  return all;
+}
+
+void end_early(Rank& rank, const Ending& ending, bool duplicate, int ordinal) {
+  Device device(ordinal);
+  int64_t* const data = device.ints(kCount, 1);
+  Rank on = rank;
+  if (duplicate) check(rondo_duplicate(rank.comm, &on.comm), rank.comm);
+  sum(on, data, nullptr);
+  if (rank.rank == 0) {
+    const rondo_status_t status = ending.end(on.comm);  // a mismatch if it still waits when the others fail
+    require(status == RONDO_OK || status == RONDO_MISMATCH, rondo_status_string(status));
+    if (ending.end != rondo_finalize) on.comm = nullptr;
+  } else {
+    for (int i = 0; i < 3; ++i) sum(on, data, device.handle());
+    check_fails(failure_of(on.comm, 5), ending.told, ending.words, on.comm);
+    require(device.drain_s() < kSoon_s, "the stream kept waiting");
+  }
+  if (!duplicate) return void(rank.comm = on.comm);
+  check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  rondo_destroy(on.comm);
+}
+
+TEST_CASE("a rank that ends the communicator while streams wait for it is named soon") {
+  const Environment gpus("RONDO_STANDIN_DEVICES", "3");
+  const TurnsFolder folder;
+  for (const bool connected : {false, true}) {
+    if (children_lack_gpus(connected ? 3 : 1)) continue;
+    WorldOptions options = processes(3, {"cuda:0"}, folder.with({kTight}));
+    if (connected) options.devices = {"cuda:0", "cuda:1", "cuda:2"};
+    if (connected) options.algorithm = "all_reduce=ring";
+    for (const Ending& ending : endings())
+      for (const bool duplicate : {false, true}) {
+        INFO(ending.name << (duplicate ? ", of a duplicate" : "")
+                         << (connected ? ", connections" : ", staged"));
+        expect_success(run_world(
+            options, [&](Rank& rank) { end_early(rank, ending, duplicate, connected ? rank.rank : 0); }));
+      }
+  }
+}
+
+TEST_CASE("a rank that has left does not fail a call that it took part in") {
+  const Environment gpus("RONDO_STANDIN_DEVICES", "3");
+  if (children_lack_gpus(3)) return;
+  WorldOptions options = processes(3, {"cuda:0", "cuda:1", "cuda:2"});
+  options.algorithm = "gather=linear";
+  expect_success(run_world(options, [](Rank& rank) {
+    Device device(rank.rank);
+    int64_t* const own = device.ints(1, rank.rank);
+    int64_t* const all = device.ints(3, -1);
+    const auto gather = [&] {
+      check(rondo_gather(own, all, 1, RONDO_INT64, 1, rank.comm, device.handle()), rank.comm);
+    };
+    gather();  // connects
+    device.drain_s();
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 2) sleep_ms(1500);  // rank 1 looks into its wait after a second
+    gather();
+    if (rank.rank == 0) return check(rondo_leave(std::exchange(rank.comm, nullptr)));
+    device.drain_s();
+    if (rank.rank == 1) require(device.read(all, 3) == std::vector<int64_t>({0, 1, 2}), "gather");
+  }));
 }
 
 TEST_CASE("a rank that never arrives is named at the deadline") {

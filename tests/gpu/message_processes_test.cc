@@ -193,6 +193,15 @@ TEST_CASE("a stream that waits for a message from a process that dies continues"
   CHECK(outcomes[0].ok);
 }
 
+TEST_CASE("a stream that waits for a message from a rank that finalizes continues, and the rank is named") {
+  if (children_lack_gpus()) return;
+  expect_success(run_world(processes(2, {"cuda:0"}), [](Rank& rank) {
+    const auto instead = [&] { require(rondo_finalize(rank.comm) == RONDO_MISMATCH, "finalize"); };
+    wait_in_vain(rank, instead, RONDO_MISMATCH,
+                 {"called recv(from 1", "rank 1 called rondo_finalize() instead"});
+  }));
+}
+
 TEST_CASE("a stream that waits for a message continues at the deadline") {
   if (children_lack_gpus()) return;
   WorldOptions options = processes(2, {"cuda:0"});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,6 +66,9 @@ class Session {
   /// The first of these ranks that was reported to have died or left; -1: none.
   int first_gone(std::span<const int> ranks);
   bool is_gone(int rank) { return first_gone({&rank, 1}) >= 0; }
+  /// The sequence number of the last call, on a communicator, of a rank (of the session) that has left;
+  /// nullopt if it has not left, has died, or ended the communicator long before.
+  std::optional<uint32_t> last_call(int rank, uint64_t communicator);
   /// This rank makes no more calls on the communicator.
   void finish(uint64_t communicator);
   /// This rank called rondo_leave() on the communicator, which it had finished. Ranks that ask about it are

@@ -12,14 +12,16 @@ class Session;
 
 /// A rank's answer about a communicator, from its FlightRecorder.
 struct PeerState {
+  static constexpr uint64_t kUnknownSent = UINT64_MAX;
+
   uint32_t known = 0;        // 0: it has no such communicator (yet, or any more)
   uint32_t left = 0;         // 1: it had such a communicator, and called rondo_leave()
   uint32_t latest = 0;       // the sequence number of its latest call
   uint32_t inside = 0;       // 1: still in it
   int32_t waiting_for = -1;  // rank of the communicator
-  uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls
+  uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls; also if not known
   uint32_t elsewhere = 0;  // 1: its process is in a call on another communicator, or is waiting to finish one
-  uint64_t sent = 0;       // once finished: the number of messages it has sent to the asker
+  uint64_t sent = 0;       // once finished: the number of messages it has sent to the asker, if still known
   std::array<Signature, FlightRecorder::kRemembered> calls;
   PendingMessages messages;
 

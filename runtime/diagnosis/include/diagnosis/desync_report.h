@@ -11,6 +11,7 @@ namespace rondo {
 /// The wait to explain.
 struct PendingWait {
   int rank = -1;                            // the awaited rank; -1: unknown, so all are asked
+  bool guessed = false;                     // it may wait for another rank instead
   std::optional<PendingMessages> messages;  // nullopt: the wait is in the latest call
   std::vector<uint64_t> received;           // with `messages`: messages received, by source rank
 };

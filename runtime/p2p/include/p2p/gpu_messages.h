@@ -31,8 +31,9 @@ class GpuMessages final : public Proxy::ProxyClient {
   struct MessageHooks {
     std::function<bool()> failed;
     std::function<void(const Status& cause)> fail;
-    /// Diagnoses a stalled message: Ok or, if `last`, a timeout.
-    std::function<Status(bool last)> look;
+    /// Diagnoses stalled messages: Ok, a mismatch, an awaited rank that has left or, if `last`, a timeout.
+    /// `received`: messages received, by source rank.
+    std::function<Status(const PendingMessages& pending, std::vector<uint64_t> received, bool last)> look;
     std::function<int64_t()> timeout_ms;  // the current deadline of calls
   };
   struct Asked {
@@ -65,6 +66,7 @@ class GpuMessages final : public Proxy::ProxyClient {
   void release_all();
   bool serve_all();
   void forget_ended();
+  PendingMessages pending() const;
   void watch(bool moved);
 
   int device_;
