@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives of GPU memory between threads.
+#include <chrono>
+#include <future>
+
+#include "catch.h"
 #include "message_calls.h"
 
 namespace rondo::test {
@@ -41,6 +45,36 @@ TEST_CASE("a rank sends to itself") {
     device.drain_s();
     CHECK(device.all_are(to, count, 5));
   }
+}
+
+/// What docs/progress.md says about programs whose threads share a GPU.
+TEST_CASE(
+    "a synchronous copy waits for another thread's receive on a blocking stream, an asynchronous does not") {
+  if (lacks_gpus()) return;
+  const Party party(2, "cuda:0");
+  Device device(0);
+  int64_t* const got = device.ints(10, -1);
+  int64_t* const sent = device.ints(10, 7);
+  int64_t* const copied = device.ints(10, -1);
+  const auto at = reinterpret_cast<CUdeviceptr>(copied);
+  const std::vector<int64_t> values(10, 5);
+  const size_t bytes = values.size() * sizeof(int64_t);
+  CUstream blocking = nullptr;
+  REQUIRE_CU(cuStreamCreate, &blocking, CU_STREAM_DEFAULT);
+  recv(party.rank(0), got, 10, 1, rondo_cuda_stream(blocking));
+  auto copy = std::async(std::launch::async, [&] {
+    const gpu::Current current(0);
+    return CU(cuMemcpyHtoD)(at, values.data(), bytes);
+  });
+  CHECK_CU(cuMemcpyHtoDAsync, reinterpret_cast<CUdeviceptr>(sent), values.data(), bytes, device.stream());
+  device.drain_s();
+  CHECK(copy.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
+  send(party.rank(1), sent, 10, 0, party.handle(1));
+  CHECK(copy.get() == CUDA_SUCCESS);
+  REQUIRE_CU(cuStreamSynchronize, blocking);
+  CHECK(device.all_are(copied, 10, 5));
+  CHECK(device.all_are(got, 10, 5));
+  CHECK_CU(cuStreamDestroy, blocking);
 }
 
 TEST_CASE("memory and streams that a message cannot use are named") {
