@@ -31,7 +31,8 @@ std::string activity_text(const PeerState& does, uint32_t sequence) {
   if (does.known == 0) return "has no such communicator any more";
   if (does.waits()) return wait_text(does) + describe_unexpected(does.messages);
   if (does.finished != 0) return "has called rondo_finalize()";
-  if (does.latest == 0) return "has made no call on it yet";
+  // Sends and receives that are over are not counted.
+  if (does.latest == 0) return sequence == 0 ? "is in no call on it" : "has made no call on it yet";
   const char* has = sequence == 0             ? "is in no call; its last was"
                     : does.latest < sequence  ? "has not reached this call; its last was"
                     : does.last().on_gpu != 0 ? "has put on a stream"

@@ -203,6 +203,25 @@ TEST_CASE("a rank that no longer waits for its receive is not said to wait") {
   }
 }
 
+TEST_CASE("a rank that has sent messages is not said to have made no call") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned comm;
+      make(rank, "sent", kSoon_ms, comm);
+      if (rank.rank == 0) {
+        check(rondo_send(&received, 1, RONDO_INT32, 1, 5, comm.get(), nullptr), comm.get());
+        std::this_thread::sleep_for(std::chrono::milliseconds(4 * kSoon_ms));
+      } else {
+        check(rondo_recv(&received, 1, RONDO_INT32, 0, 5, comm.get(), nullptr, nullptr), comm.get());
+        check_fails(rondo_recv(&received, 1, RONDO_INT32, 0, 5, comm.get(), nullptr, nullptr), RONDO_TIMEOUT,
+                    {"rank 0 (", "is in no call on it"}, comm.get());
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
 TEST_CASE("a long send and a receive that do not match are named, each with the other") {
   for (const Way& way : kWays) {
     INFO(way.transport);

@@ -40,7 +40,7 @@ class SlotPicker {
   static constexpr uint64_t kEarly = 256;
 
   std::vector<uint64_t> users_;  // the latest message in each part; 0: none
-  uint64_t in_turn_ = 0;         // so many of the latest messages went to the part whose turn it was
+  uint64_t in_turn_ = 0;         // the latest messages in a row that went to the part whose turn it was
 };
 
 }  // namespace rondo::shm
