@@ -427,7 +427,16 @@ bool PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
   if (gradual != nullptr && gradual->bytes_there(arrival.bytes - 1) < arrival.bytes) return false;
   ++in.messages;
   take_first(source, header, arrival);
+  stayed_intact(source, in, arrival);
   return true;
+}
+
+/// To be asked once the arrival has been copied. A sender whose call has failed may cancel what it has
+/// posted.
+bool PointToPoint::stayed_intact(int source, const Incoming& in, const Arrival& arrival) {
+  if (arrival.bytes < kMinPlaced || intact(*in.connection)) return true;
+  failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
+  return false;
 }
 
 /// Takes an announcement or an eager message.
@@ -456,10 +465,7 @@ bool PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   }
   RecvRequest& request = **found;
   if (!is_copied(in, arrival, request.data + request.arrived)) return false;
-  if (!intact(*in.connection)) {
-    failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
-    return true;
-  }
+  if (!stayed_intact(source, in, arrival)) return true;
   request.arrived += arrival.bytes;
   request.done = request.arrived == request.bytes;
   if (request.done) in.receiving.erase(found);

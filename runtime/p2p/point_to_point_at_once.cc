@@ -81,6 +81,7 @@ Progress PointToPoint::try_now(RecvRequest& request) {
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
     return Progress::Failed;
   if (!is_copied(in, *arrival, request.data)) return Progress::Stuck;
+  if (!stayed_intact(request.peer, in, *arrival)) return Progress::Failed;
   receive(request, request.peer, header, header.is_brief() ? header.brief.data() : request.data);
   ++in.messages;
   release(in);

@@ -254,7 +254,7 @@ TEST_CASE("over connections the ranks of each GPU are captured into a graph of t
   }
 }
 
-TEST_CASE("one graph of several GPUs is refused over connections, and the communicator stays usable") {
+TEST_CASE("a graph that spans several GPUs is refused over connections, and the communicator stays usable") {
   if (lacks_gpus(2)) return;
   constexpr size_t kCount = 10;
   for (const auto& [transport, algorithm] : kOverConnections) {

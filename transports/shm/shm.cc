@@ -172,7 +172,7 @@ class ShmConnection final : public Connection,
   FifoReceiver receiver_;
   shm::SlotPicker picker_;
   uint64_t part_ = 0;     // of the slots' memory, for the acquired slot
-  uint64_t part_of_ = 0;  // for which message it was picked; only early
+  uint64_t part_of_ = 0;  // for which message it was picked, until all are regular
   shm::Exporter exporter_;
   shm::MappingCache mapped_;
   shm::SlotProgress* sent_progress_ = nullptr;      // by slot

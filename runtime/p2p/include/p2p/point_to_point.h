@@ -161,6 +161,7 @@ class PointToPoint {
   bool take(int source, Incoming& in, const Arrival& arrival);
   void take_first(int source, const Header& header, const Arrival& arrival);
   bool take_data(int source, Incoming& in, const Header& header, const Arrival& arrival);
+  bool stayed_intact(int source, const Incoming& in, const Arrival& arrival);
   bool fits(int source, const Header& header, const RecvRequest& request);
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
