@@ -8,6 +8,8 @@
 namespace rondo {
 namespace {
 
+using End = DesyncReport::End;
+
 /// Max ranks named in a message.
 constexpr size_t kMaxNamed = 8;
 /// The maximum time of a diagnosis, however many ranks do not answer: the thread does nothing else meanwhile.
@@ -80,11 +82,10 @@ class Pursuit {
         return found;
       }
       if (is_over()) {
-        found.open = true;
+        found.end = End::Waits;
         return found;
       }
       const Result<PeerStates> answer = ask(membership_, rank);
-      found.open = false;
       if (!answer.ok()) return without_answer(rank, answer.status());
       found.mismatch = disagreement(rank, answer.value().here);
       if (!found.mismatch.ok()) return found;
@@ -110,6 +111,7 @@ class Pursuit {
 
   DesyncReport without_answer(int rank, const Status& why) const {
     DesyncReport found;
+    found.end = End::Silent;
     if (why.code() == Code::RemoteError && is_lost(rank))
       found.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
                              membership_.rank_text(rank), membership_.rank());
@@ -143,11 +145,13 @@ class Pursuit {
   int take(int rank, const PeerStates& answer, DesyncReport& found) {
     const PeerState& does = answer.here;
     found.cause = fmt::format("{} {}", membership_.rank_text(rank), activity_text(does, sequence_));
-    found.late = does.latest < sequence_;
     if (!does.waits()) note_other(rank, answer, found);
     // A rank that is still in an earlier call waits for another rank too.
     const bool follows = does.waits() && (does.inside == 0 || sequence_ == 0 || does.latest <= sequence_);
-    found.open = follows;
+    found.end = follows                   ? End::Waits
+                : does.known == 0         ? End::Gone
+                : does.latest < sequence_ ? End::Late
+                                          : End::Done;
     links_.push_back({rank, does});
     return follows ? does.waits_for() : -1;
   }
@@ -185,8 +189,8 @@ class Pursuit {
   /// nothing.
   void judge_circle(const WaitLinks& circle, DesyncReport& found) const {
     const auto waits_for_message = [](const WaitLink& link) { return link.does.inside == 0; };
-    found.open = std::none_of(circle.begin(), circle.end(), waits_for_message);
-    if (found.open) return;
+    if (std::none_of(circle.begin(), circle.end(), waits_for_message)) return;
+    found.end = End::Circle;
     std::string waits;
     std::string unexpected;
     for (size_t i = 0; i < circle.size() && i < kMaxNamed; ++i) {
@@ -208,14 +212,17 @@ class Pursuit {
   WaitLinks links_;    // this rank, the one that it waits for, and so on
 };
 
-/// Asks every rank, and returns the most informative report.
-DesyncReport ask_all(const Membership& membership, Pursuit& pursuit) {
-  DesyncReport found;
+bool is_conclusive(const DesyncReport& report) {
+  return !report.mismatch.ok() || !report.departed.ok() || report.end >= End::Late;
+}
+
+/// Asks every rank, and returns the report that explains most, `found` among them.
+DesyncReport ask_all(const Membership& membership, Pursuit& pursuit, DesyncReport found = {}) {
   for (int rank = 0; rank < membership.size() && !pursuit.is_over(); ++rank) {
     if (rank == membership.rank()) continue;
     DesyncReport one = pursuit.follow(rank);
-    if (!one.mismatch.ok() || !one.departed.ok() || (one.late && !one.open)) return one;
-    if (found.cause.empty() || (found.open && !one.open)) found = std::move(one);
+    if (is_conclusive(one)) return one;
+    if (one.end > found.end) found = std::move(one);
   }
   return found;
 }
@@ -246,7 +253,8 @@ DesyncReport diagnose(const Membership& membership, const PendingWait& wait) {
   if (wait.messages && wait.rank < 0) return ask_for_any_source(membership, pursuit);
   if (wait.rank < 0) return ask_all(membership, pursuit);
   DesyncReport found = pursuit.follow(wait.rank);
-  return found.open && !wait.messages ? ask_all(membership, pursuit) : found;
+  if (wait.messages || found.end == End::Silent || is_conclusive(found)) return found;
+  return ask_all(membership, pursuit, std::move(found));
 }
 
 Status first_disagreement(const Membership& membership, int rank) {

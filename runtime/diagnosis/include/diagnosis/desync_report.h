@@ -17,12 +17,22 @@ struct PendingWait {
 };
 
 struct DesyncReport {
+  /// What is known of the rank at the end of the chain; what explains more comes later.
+  enum class End {
+    Unknown,
+    Waits,   // for one already asked, or for one that it cannot name
+    Gone,    // it has ended the communicator, perhaps because another rank did not answer
+    Done,    // it is no longer in the call, perhaps for the same reason
+    Silent,  // it did not answer
+    Late,    // it has not made the call
+    Circle,  // it waits for a message of one already asked
+  };
+
   Status mismatch;    // not Ok: ranks disagree about a call, so waiting longer is pointless
   Status departed;    // not Ok: an awaited rank has left
   Status elsewhere;   // not Ok: it waits in a call on another communicator, which this rank has not made
   std::string cause;  // a sentence about the rank at the end of the chain
-  bool late = false;  // that rank has not made the call
-  bool open = false;  // that rank waits for one already asked, or cannot name the one that it waits for
+  End end = End::Unknown;
 };
 
 DesyncReport diagnose(const Membership& membership, const PendingWait& wait);
