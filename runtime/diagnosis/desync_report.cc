@@ -8,7 +8,7 @@
 namespace rondo {
 namespace {
 
-using End = DesyncReport::End;
+using ChainEnd = DesyncReport::ChainEnd;
 
 /// Max ranks named in a message.
 constexpr size_t kMaxNamed = 8;
@@ -82,7 +82,7 @@ class Pursuit {
         return found;
       }
       if (is_over()) {
-        found.end = End::Waits;
+        found.end = ChainEnd::Waits;
         return found;
       }
       const Result<PeerStates> answer = ask(membership_, rank);
@@ -111,7 +111,7 @@ class Pursuit {
 
   DesyncReport without_answer(int rank, const Status& why) const {
     DesyncReport found;
-    found.end = End::Silent;
+    found.end = ChainEnd::Silent;
     if (why.code() == Code::RemoteError && is_lost(rank))
       found.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
                              membership_.rank_text(rank), membership_.rank());
@@ -148,10 +148,10 @@ class Pursuit {
     if (!does.waits()) note_other(rank, answer, found);
     // A rank that is still in an earlier call waits for another rank too.
     const bool follows = does.waits() && (does.inside == 0 || sequence_ == 0 || does.latest <= sequence_);
-    found.end = follows                   ? End::Waits
-                : does.known == 0         ? End::Gone
-                : does.latest < sequence_ ? End::Late
-                                          : End::Done;
+    found.end = follows                   ? ChainEnd::Waits
+                : does.known == 0         ? ChainEnd::Gone
+                : does.latest < sequence_ ? ChainEnd::Late
+                                          : ChainEnd::Done;
     links_.push_back({rank, does});
     return follows ? does.waits_for() : -1;
   }
@@ -190,7 +190,7 @@ class Pursuit {
   void judge_circle(const WaitLinks& circle, DesyncReport& found) const {
     const auto waits_for_message = [](const WaitLink& link) { return link.does.inside == 0; };
     if (std::none_of(circle.begin(), circle.end(), waits_for_message)) return;
-    found.end = End::Circle;
+    found.end = ChainEnd::Circle;
     std::string waits;
     std::string unexpected;
     for (size_t i = 0; i < circle.size() && i < kMaxNamed; ++i) {
@@ -213,7 +213,7 @@ class Pursuit {
 };
 
 bool is_conclusive(const DesyncReport& report) {
-  return !report.mismatch.ok() || !report.departed.ok() || report.end >= End::Late;
+  return !report.mismatch.ok() || !report.departed.ok() || report.end >= ChainEnd::Late;
 }
 
 /// Asks every rank, and returns the report that explains most, `found` among them.
@@ -253,7 +253,7 @@ DesyncReport diagnose(const Membership& membership, const PendingWait& wait) {
   if (wait.messages && wait.rank < 0) return ask_for_any_source(membership, pursuit);
   if (wait.rank < 0) return ask_all(membership, pursuit);
   DesyncReport found = pursuit.follow(wait.rank);
-  if (wait.messages || found.end == End::Silent || is_conclusive(found)) return found;
+  if (wait.messages || found.end == ChainEnd::Silent || is_conclusive(found)) return found;
   return ask_all(membership, pursuit, std::move(found));
 }
 

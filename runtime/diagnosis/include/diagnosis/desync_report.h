@@ -18,7 +18,7 @@ struct PendingWait {
 
 struct DesyncReport {
   /// What is known of the rank at the end of the chain; what explains more comes later.
-  enum class End {
+  enum class ChainEnd {
     Unknown,
     Waits,   // for one already asked, or for one that it cannot name
     Gone,    // it has ended the communicator, perhaps because another rank did not answer
@@ -32,7 +32,7 @@ struct DesyncReport {
   Status departed;    // not Ok: an awaited rank has left
   Status elsewhere;   // not Ok: it waits in a call on another communicator, which this rank has not made
   std::string cause;  // a sentence about the rank at the end of the chain
-  End end = End::Unknown;
+  ChainEnd end = ChainEnd::Unknown;
 };
 
 DesyncReport diagnose(const Membership& membership, const PendingWait& wait);
