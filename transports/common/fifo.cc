@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/fifo.h"
 
-#include <cassert>
+#include <algorithm>
 
 namespace rondo {
 
@@ -14,19 +14,6 @@ bool FifoSender::has_been_given_room() {
 void FifoSender::load_released() {
   // Pairs with the release store in FifoReceiver::release(): the slot is not overwritten before it was read.
   released_ = std::atomic_ref(fifo_.released->value).load(std::memory_order_acquire);
-}
-
-void FifoSender::publish(size_t bytes, uint64_t note, const Signature& signature) {
-  assert(sent_ - released_ < fifo_.slots && bytes <= fifo_.slot_bytes);
-  SlotHeader& header = fifo_.headers[index_];
-  header.bytes = static_cast<uint32_t>(bytes);
-  header.note = note;
-  header.signature = signature;
-  ++sent_;
-  // Pairs with the acquire load in FifoReceiver::peek(): publishes the header and the bytes with the number.
-  std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
-  wake(header.asleep);
-  if (++index_ == fifo_.slots) index_ = 0;
 }
 
 bool FifoSender::has_been_returned(uint64_t messages) {
@@ -59,16 +46,19 @@ void FifoReceiver::take() {
   }
   note_ = header.note;
   signature_ = header.signature;
+  foresee(bytes);
   const std::byte* data =
       fifo_.memory != nullptr ? fifo_.slot(index_, bytes) : reinterpret_cast<const std::byte*>(note_);
   arrival_ = Arrival{data, bytes, &signature_};
 }
 
-void FifoReceiver::keep() {
-  assert(arrival_);
-  arrival_.reset();
-  ++received_;
-  if (++index_ == fifo_.slots) index_ = 0;
+/// Starts to fetch what the sender may have written by now, or is about to write.
+void FifoReceiver::foresee(size_t bytes) {
+  const uint64_t next = index_ + 1 == fifo_.slots ? 0 : index_ + 1;
+  __builtin_prefetch(&fifo_.headers[next]);
+  foreseen_bytes_ = fifo_.memory != nullptr && bytes <= kForeseenBytes ? bytes : 0;
+  const std::byte* const data = fifo_.memory != nullptr ? fifo_.slot(next, ~uint64_t{0}) : nullptr;
+  for (size_t line = 0; line < foreseen_bytes_; line += kLineBytes) __builtin_prefetch(data + line);
 }
 
 void FifoReceiver::return_all_but(uint64_t latest) {

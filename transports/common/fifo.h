@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <optional>
 
 #include "base/park.h"
@@ -29,7 +30,19 @@ class FifoSender {
   /// The slot of a long message in flight; `message`: its number, from 1.
   std::byte* slot_of(uint64_t message) const { return fifo_.slot((message - 1) % fifo_.slots, ~uint64_t{0}); }
   /// Publishes the next message; requires has_room().
-  void publish(size_t bytes, uint64_t note, const Signature& signature);
+  void publish(size_t bytes, uint64_t note, const Signature& signature) {
+    assert(sent_ - released_ < fifo_.slots && bytes <= fifo_.slot_bytes);
+    SlotHeader& header = fifo_.headers[index_];
+    header.bytes = static_cast<uint32_t>(bytes);
+    header.note = note;
+    header.signature = signature;
+    ++sent_;
+    // Pairs with the acquire load in FifoReceiver::peek(): publishes the header and the bytes with the
+    // number.
+    std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
+    wake(header.asleep);
+    if (++index_ == fifo_.slots) index_ = 0;
+  }
 
   uint64_t sent() const { return sent_; }
   /// Messages that the receiver has released, as last loaded.
@@ -78,8 +91,14 @@ class FifoReceiver {
   /// Polls briefly; true if the next message has arrived.
   bool poll_briefly() const {
     // Relaxed: peek() loads it again, with acquire.
-    for (int look = 0; look < kBriefPolls; ++look)
+    const std::byte* const data = foreseen_bytes_ != 0 ? fifo_.slot(index_, ~uint64_t{0}) : nullptr;
+    size_t line = 0;
+    for (int look = 0; look < kBriefPolls; ++look) {
       if (ready(std::memory_order_relaxed) == received_ + 1) return true;
+      if (foreseen_bytes_ == 0) continue;
+      __builtin_prefetch(data + line);
+      if ((line += kLineBytes) >= foreseen_bytes_) line = 0;
+    }
     return false;
   }
   /// The current arrival's note, and its number, from 1.
@@ -93,7 +112,12 @@ class FifoReceiver {
     return_all_but(0);
   }
   /// Goes on to the next arrival, before the slot of this one is returned.
-  void keep();
+  void keep() {
+    assert(arrival_);
+    arrival_.reset();
+    ++received_;
+    if (++index_ == fifo_.slots) index_ = 0;
+  }
   /// Returns the slots of kept arrivals, but for the latest ones.
   void return_all_but(uint64_t latest);
   uint64_t kept() const { return received_ - returned_; }
@@ -117,12 +141,15 @@ class FifoReceiver {
 
  private:
   static constexpr int kBriefPolls = 64;  // polls
+  static constexpr size_t kLineBytes = 64;
+  static constexpr size_t kForeseenBytes = 512;
 
   /// The next slot's `ready`; 0, which no message has, if there are no slots.
   uint64_t ready(std::memory_order order) const {
     return fifo_.slots == 0 ? 0 : std::atomic_ref(fifo_.headers[index_].ready).load(order);
   }
   void take();
+  void foresee(size_t bytes);
   uint64_t ready_before() const;
 
   FifoLayout fifo_;
@@ -130,6 +157,7 @@ class FifoReceiver {
   uint64_t returned_ = 0;  // of which slots have been returned
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
+  size_t foreseen_bytes_ = 0;  // of the next message, if it is as long as the latest
   uint64_t said_waiting_ = 0;  // the latest message that the sender was told of
   // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;
