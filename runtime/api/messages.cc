@@ -48,21 +48,30 @@ Status check_message(const UserArgs& given, const Site& site, bool receives) {
   return {};
 }
 
+/// Whether check_message() need not be asked.
+inline bool is_plainly_right(const UserArgs& given, const Site& site) {
+  return given.peer >= 0 && given.peer < site.communicator->size() && given.tag >= 0 &&
+         given.buf != nullptr && given.count <= UINT32_MAX;
+}
+
 Status find_place(const UserArgs& given, Site& site) {
-  if (site.communicator->is_host_only() && !site.place.on_stream) return {};
   const Extent buffer{static_cast<const std::byte*>(given.buf), given.count * site.type_bytes};
   return site.communicator->found(
       place_message(site.place, buffer, site.communicator->membership().device()));
 }
 
-Status find_site(const UserArgs& given, bool receives, Site& site) {
+inline Status find_site(const UserArgs& given, bool receives, Site& site) {
   RONDO_TRY_ASSIGN(site.communicator, api::live(given.comm));
   if (given.stream != nullptr) {
     RONDO_TRY_ASSIGN(site.queue, api::place_of(given.stream, site.place));
   }
   RONDO_TRY_ASSIGN(const CallType type, find_type(given.type));
   site.type_bytes = type.bytes;
-  RONDO_TRY(check_message(given, site, receives));
+  if (!is_plainly_right(given, site)) [[unlikely]] {
+    RONDO_TRY(check_message(given, site, receives));
+  }
+  if (site.communicator->is_host_only() && !site.place.on_stream) [[likely]]
+    return {};
   return find_place(given, site);
 }
 
@@ -88,7 +97,7 @@ UserMessage recv_of(void* buf, const UserArgs& given, const Site& site, rondo_re
           receipt != nullptr ? fill_in : nullptr, receipt};
 }
 
-Status submit_at(const Site& site, const UserMessage& message) {
+inline Status submit_at(const Site& site, UserMessage&& message) {
   return site.is_plain() ? submit(message) : submit(message.op(site.queue, site.place));
 }
 

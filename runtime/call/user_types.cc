@@ -57,8 +57,7 @@ Status read_scalar(void* to, const void* from, size_t bytes) {
 
 }  // namespace
 
-Result<CallType> find_type(int handle) {
-  if (handle >= 0 && handle < kElementTypes) return CallType::of(static_cast<ElementType>(handle));
+Result<CallType> find_made_type(int handle) {
   std::lock_guard lock(registry().mutex);
   const auto found = registry().types.find(handle);
   if (found == registry().types.end()) return no_type(handle);

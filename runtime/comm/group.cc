@@ -52,16 +52,22 @@ void take_turns(std::span<const GroupOp> ops, std::vector<Turn>& turns) noexcept
 }
 
 /// Bounded: earlier calls end at their deadlines.
-void await(const Turn& turn) {
+inline void await(const Turn& turn) {
   const auto has_come = [&] { return turn.communicator->is_turn(turn.number); };
-  if (!has_come()) wait_until(has_come);
+  if (!has_come()) [[unlikely]]
+    wait_until(has_come);
 }
 
-/// Ends turns even if an exception was thrown; otherwise later calls would wait forever.
+/// Ends a turn even if an exception was thrown; otherwise later calls would wait forever.
+struct TurnEnd {
+  const Turn& turn;
+  ~TurnEnd() { turn.communicator->end_turn(turn.number); }
+};
+
 struct TurnsEnd {
   std::span<const Turn> turns;
   ~TurnsEnd() {
-    for (const Turn& turn : turns) turn.communicator->end_turn(turn.number);
+    for (const Turn& turn : turns) const TurnEnd end{turn};
   }
 };
 
@@ -73,11 +79,26 @@ Status carry_out(std::span<const GroupOp> ops, std::span<const Turn> turns) {
 
 /// The common case: one call, or the messages of one communicator, on the caller's thread.
 template <typename What>
-Status issue_here(Communicator& communicator, What&& what) {
+Status issue_here(Communicator& communicator, const What& what) {
   const Turn turn{&communicator, communicator.take_turn()};
   await(turn);
-  const TurnsEnd end{{&turn, 1}};
+  const TurnEnd end{turn};
   return run_to_completion(communicator, what);
+}
+
+/// The same for one message, which usually is done at once.
+Status issue(UserMessage& message) try {
+  Communicator& communicator = *message.communicator;
+  const Turn turn{&communicator, communicator.take_turn()};
+  await(turn);
+  const TurnEnd end{turn};
+  if (!communicator.membership().failed() && is_done_at_once(message)) [[likely]] {
+    message.finish();
+    return {};
+  }
+  return run_to_completion(communicator, std::span(&message, 1));
+} catch (const std::bad_alloc&) {
+  return message.communicator->membership().fail(out_of_memory());
 }
 
 /// What queues keep of a group until its turns come.
@@ -208,11 +229,8 @@ Status submit(GroupOp op) {
   return {};
 }
 
-Status submit(const UserMessage& message) {
-  if (group_depth == 0) {
-    UserMessage alone = message;
-    return issue({&alone, 1});
-  }
+Status submit(UserMessage& message) {
+  if (group_depth == 0) return issue(message);
   auto& [ops, messages, refusal] = collected();
   if (!ops.empty()) return submit(message.op());
   messages.push_back(message);

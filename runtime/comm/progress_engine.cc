@@ -120,7 +120,8 @@ Status run_group(std::span<const GroupOp> ops) {
 
 /// Polls inline for the common case of a short call; false if it needs the full progress loop. If ranks
 /// outnumber CPUs, it yields at once to ranks that share this CPU; the others are already running.
-bool is_quickly_done(Communicator& communicator, Task& task) try {
+template <typename AnyTask>
+bool is_quickly_done(Communicator& communicator, AnyTask& task) try {
   for (int yields = 0; yields < kQuickYields; ++yields) {
     OversubscribedSpin spin(communicator.oversubscribed());
     for (int turns = 0; turns < kQuickTurns; ++turns) {
@@ -169,10 +170,21 @@ Status run_to_completion(Communicator& communicator, const CallRequest& request)
   return run_started(communicator, started);
 }
 
+bool is_done_at_once(UserMessage& message) {
+  PointToPoint& engine = message.communicator->messages();
+  const std::lock_guard lock(engine.mutex());
+  auto* const send = std::get_if<SendRequest>(&message.request);
+  return (send != nullptr ? engine.try_now(*send, true)
+                          : engine.try_now(std::get<RecvRequest>(message.request))) == Progress::Done;
+}
+
 Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages) {
   if (communicator.membership().failed()) return communicator.membership().cause();
   MessagesAtOnce at_once(communicator.messages(), messages);
-  const bool all = is_quickly_done(communicator, at_once);
+  if (is_quickly_done(communicator, at_once)) [[likely]] {
+    for (const UserMessage& message : messages) message.finish();
+    return {};
+  }
   std::vector<GroupOp> left;
   for (const UserMessage& message : messages) {
     if (message.is_done())
@@ -180,7 +192,7 @@ Status run_to_completion(Communicator& communicator, std::span<UserMessage> mess
     else
       left.push_back(message.op());
   }
-  return all ? Status() : run_to_completion(left);
+  return run_to_completion(left);
 }
 
 Status run_to_completion(std::span<const GroupOp> ops) try {

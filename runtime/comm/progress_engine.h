@@ -15,6 +15,8 @@ namespace rondo {
 Status run_to_completion(Communicator& communicator, const CallRequest& request);
 /// The same for sends and receives.
 Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages);
+/// The first look at one, which completes most short ones; false if it needs run_to_completion().
+bool is_done_at_once(UserMessage& message);
 /// The same for ops: carries out all that it can and returns the first error, if any; else calls each
 /// finish().
 Status run_to_completion(std::span<const GroupOp> ops);

@@ -12,7 +12,7 @@ MessageHeader MessageHeader::of(const Signature& signature) {
                        .total_bytes = signature.count,
                        .type_bytes = signature.type_bytes};
   if (!header.is_brief()) return header;
-  std::byte* brief = header.brief.data();
+  std::byte* brief = header.data.data();
   std::memcpy(brief, &signature.plan, sizeof signature.plan);
   std::memcpy(brief += sizeof signature.plan, &signature.sequence, sizeof signature.sequence);
   std::memcpy(brief += sizeof signature.sequence, &signature.type, sizeof signature.type);
@@ -29,14 +29,23 @@ MessageHeader MessageHeader::of(MessageKind kind, const SendRequest& request) {
 }
 
 Signature MessageHeader::signature() const {
-  Signature signature{.count = total_bytes,
-                      .plan = id,
-                      .type_bytes = type_bytes,
-                      .op = static_cast<uint32_t>(kind),
-                      .root = tag,
+  return {.count = total_bytes,
+          .plan = id,
+          .type_bytes = type_bytes,
+          .op = static_cast<uint32_t>(kind),
+          .root = tag,
+          .kind = CollectiveKind::PointToPoint};
+}
+
+Signature MessageHeader::brief(const SendRequest& request) {
+  Brief padded{};
+  if (request.bytes != 0) std::memcpy(padded.data(), request.data, request.bytes);
+  Signature signature{.count = request.bytes,
+                      .type_bytes = request.type_bytes,
+                      .op = static_cast<uint32_t>(MessageKind::Eager),
+                      .root = request.tag,
                       .kind = CollectiveKind::PointToPoint};
-  if (!is_brief()) return signature;
-  const std::byte* from = brief.data();
+  const std::byte* from = padded.data();
   std::memcpy(&signature.plan, from, sizeof signature.plan);
   std::memcpy(&signature.sequence, from += sizeof signature.plan, sizeof signature.sequence);
   std::memcpy(&signature.type, from += sizeof signature.sequence, sizeof signature.type);

@@ -15,18 +15,23 @@ namespace rondo {
 
 struct MessageHeader {
   enum class MessageKind : uint32_t { Eager, Request, Grant, Data };
+  using Brief = std::array<std::byte, 16>;
 
   MessageKind kind = MessageKind::Eager;
   int32_t tag = 0;
   uint64_t id = 0;  // 0 if Eager
   uint64_t total_bytes = 0;
   uint32_t type_bytes = 1;
-  std::array<std::byte, 16> brief{};  // inline data of an Eager that fits, which leaves the slot empty
+  Brief data{};  // of one that is_brief() and has arrived
 
-  bool is_brief() const { return kind == MessageKind::Eager && total_bytes <= sizeof brief; }
+  /// Whether the signature of an Eager of this length carries its data, which leaves the slot empty.
+  static bool is_brief(size_t bytes) { return bytes <= sizeof(Brief); }
+  bool is_brief() const { return kind == MessageKind::Eager && is_brief(total_bytes); }
   static MessageHeader of(const Signature& signature);
   static MessageHeader of(MessageKind kind, const SendRequest& request);
   Signature signature() const;
+  /// The signature of a brief message.
+  static Signature brief(const SendRequest& request);
 };
 
 /// Arrived or announced, not yet received.

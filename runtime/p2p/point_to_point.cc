@@ -75,7 +75,7 @@ void withdraw(const Connection* connection) {
 }  // namespace
 
 PointToPoint::PointToPoint(int self, int nranks, Connect connect)
-    : self_(self), nranks_(nranks), connect_(std::move(connect)) {}
+    : self_(self), nranks_(nranks), connect_(std::move(connect)), out_(nranks), in_(nranks) {}
 
 PointToPoint::~PointToPoint() = default;
 
@@ -136,19 +136,17 @@ Status PointToPoint::listen_to(int source) {
 
 /// An announced message waits for its grant.
 Awaited PointToPoint::awaited(const SendRequest& request) const {
-  const auto found = out_.find(request.peer);
-  if (found == out_.end() || found->second.connection == nullptr) return {};
-  const Outgoing& out = found->second;
-  const bool is_announced = std::any_of(out.in_flight.begin(), out.in_flight.end(),
+  const Outgoing* const out = out_.connected(request.peer);
+  if (out == nullptr) return {};
+  const bool is_announced = std::any_of(out->in_flight.begin(), out->in_flight.end(),
                                         [&](const auto& one) { return one.get() == &request; });
   const bool needs_grant = is_announced && !request.eager && !request.granted;
-  return out.connection->awaited(needs_grant ? Connection::Awaiting::Arrival : Connection::Awaiting::Room);
+  return out->connection->awaited(needs_grant ? Connection::Awaiting::Arrival : Connection::Awaiting::Room);
 }
 
 Awaited PointToPoint::awaited(const RecvRequest& request) const {
-  const auto found = in_.find(request.peer);
-  if (found == in_.end() || found->second.connection == nullptr) return {};
-  return found->second.connection->awaited(Connection::Awaiting::Arrival);
+  const Incoming* const in = in_.connected(request.peer);
+  return in != nullptr ? in->connection->awaited(Connection::Awaiting::Arrival) : Awaited();
 }
 
 bool PointToPoint::progress() {
@@ -175,13 +173,12 @@ Status PointToPoint::connection_status() const {
 }
 
 void PointToPoint::abandon(const SendRequest& request) {
-  const auto found = out_.find(request.peer);
-  if (found == out_.end()) return;
+  Outgoing* const out = out_.connected(request.peer);
+  if (out == nullptr) return;
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
-  Outgoing& out = found->second;
-  out.unannounced += std::erase_if(out.to_announce, is_it);
+  out->unannounced += std::erase_if(out->to_announce, is_it);
   // Data without a grant was copied to a slot or has not been sent.
-  if (std::erase_if(out.in_flight, is_it) != 0 && request.granted) withdraw(out.connection);
+  if (std::erase_if(out->in_flight, is_it) != 0 && request.granted) withdraw(out->connection);
 }
 
 void PointToPoint::abandon(const RecvRequest& request) {
@@ -229,25 +226,29 @@ bool PointToPoint::progress_out(int peer, Outgoing& out) {
 /// Announces messages in call order, which keeps messages with the same tag in order.
 bool PointToPoint::announce(Outgoing& out) {
   bool moved = false;
-  while (!out.to_announce.empty() && out.connection->acquire() != nullptr) {
+  while (!out.to_announce.empty()) {
+    std::byte* const slot = out.connection->acquire();
+    if (slot == nullptr) break;
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
-    announce(out, *request, out.to_announce.empty() && out.in_flight.empty());
+    announce(out, slot, *request, out.to_announce.empty() && out.in_flight.empty());
     out.in_flight.push_back(request);
     moved = true;
   }
   return moved;
 }
 
-/// Requires a free slot.
-void PointToPoint::announce(Outgoing& out, SendRequest& request, bool is_alone) {
+/// `slot`: the acquired one.
+void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone) {
   request.eager = is_eager(request, *out.connection);
+  request.sent = request.eager ? request.bytes : 0;
+  if (request.eager && Header::is_brief(request.bytes))
+    return out.connection->commit(0, Header::brief(request));
   const auto kind = request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request;
-  const size_t bytes = request.eager ? request.bytes : 0;
   // Asked last, since it may cost the transfer of a cache line.
-  const bool may_post = is_alone && bytes >= kMinPlaced && is_peer_waiting(*out.connection);
-  request.granted = put(*out.connection, Header::of(kind, request), request.data, bytes, may_post);
-  request.sent = bytes;
+  const bool may_post = is_alone && request.sent >= kMinPlaced && is_peer_waiting(*out.connection);
+  request.granted =
+      put(*out.connection, slot, Header::of(kind, request), request.data, request.sent, may_post);
 }
 
 /// For a message of this length; null: it is sent whole.
@@ -288,8 +289,9 @@ bool PointToPoint::stream(Outgoing& out) {
   const size_t room = out.connection->slot_bytes();
   for (const auto& request : out.in_flight) {
     const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
-    if (!request->granted || bytes == 0 || out.connection->acquire() == nullptr) continue;
-    put(*out.connection, Header::of(Header::MessageKind::Data, *request), request->data + request->sent,
+    std::byte* const slot = request->granted && bytes != 0 ? out.connection->acquire() : nullptr;
+    if (slot == nullptr) continue;
+    put(*out.connection, slot, Header::of(Header::MessageKind::Data, *request), request->data + request->sent,
         bytes, true);
     request->sent += bytes;
     moved = true;
@@ -301,15 +303,10 @@ bool PointToPoint::stream(Outgoing& out) {
   return moved || left != 0;
 }
 
-/// Requires a free slot. True if the message was posted: a receiver that waits for it takes it from `data`.
-bool PointToPoint::put(Connection& connection, Header header, const std::byte* data, size_t bytes,
-                       bool may_post) {
-  std::byte* slot = connection.acquire();
-  if (header.is_brief()) {
-    if (bytes != 0) std::memcpy(header.brief.data(), data, bytes);
-    connection.commit(0, header.signature());
-    return false;
-  }
+/// `slot`: the acquired one. True if the message was posted: a receiver that waits for it takes it from
+/// `data`.
+bool PointToPoint::put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
+                       size_t bytes, bool may_post) {
   const Signature signature = header.signature();
   const bool could_post = may_post && bytes >= kMinPlaced;
   if (could_post && post(connection, data, bytes, signature)) return true;
@@ -394,13 +391,15 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
-  while (!in.grants.empty() && in.connection->acquire() != nullptr) {
+  while (!in.grants.empty()) {
+    std::byte* const slot = in.connection->acquire();
+    if (slot == nullptr) break;
     const uint64_t id = in.grants.front();
     const auto granted = std::find_if(in.receiving.begin(), in.receiving.end(),
                                       [&](const auto& request) { return request->id == id; });
     if (granted != in.receiving.end())  // it was not abandoned
       expect_all(*in.connection, (*granted)->data, (*granted)->bytes, signature_of_data(**granted));
-    put(*in.connection, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0, false);
+    put(*in.connection, slot, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0, false);
     in.grants.pop_front();
     moved = true;
   }
@@ -416,7 +415,7 @@ bool PointToPoint::is_whole(const Header& header, const Arrival& arrival) {
 }
 
 const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arrival) {
-  return header.is_brief() ? header.brief.data() : arrival.data;
+  return header.is_brief() ? header.data.data() : arrival.data;
 }
 
 /// False: some of its bytes are still on their way.

@@ -53,24 +53,24 @@ std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
 }
 
 Progress PointToPoint::try_now(SendRequest& request, bool is_alone) {
-  const auto found = out_.find(request.peer);
-  if (found == out_.end() || found->second.connection == nullptr) return Progress::Failed;
-  Outgoing& out = found->second;
+  Outgoing* const out = out_.connected(request.peer);
+  if (out == nullptr) return Progress::Failed;
   if (request.id == 0) {
-    const bool is_next = out.to_announce.empty() && out.in_flight.empty();
-    if (!is_next || !is_eager(request, *out.connection)) return Progress::Failed;
-    if (out.connection->acquire() == nullptr) return Progress::Stuck;
-    request.id = out.next_id++;
-    announce(out, request, is_alone);
+    const bool is_next = out->to_announce.empty() && out->in_flight.empty();
+    if (!is_next || !is_eager(request, *out->connection)) return Progress::Failed;
+    std::byte* const slot = out->connection->acquire();
+    if (slot == nullptr) return Progress::Stuck;
+    request.id = out->next_id++;
+    announce(*out, slot, request, is_alone);
   }
-  request.done = out.connection->flushed();
+  request.done = out->connection->flushed();
   return request.done ? Progress::Done : Progress::Stuck;
 }
 
 Progress PointToPoint::try_now(RecvRequest& request) {
-  const auto found = in_.find(request.peer);
-  if (found == in_.end() || found->second.connection == nullptr) return Progress::Failed;
-  Incoming& in = found->second;
+  Incoming* const connected = in_.connected(request.peer);
+  if (connected == nullptr) return Progress::Failed;
+  Incoming& in = *connected;
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
   if (!is_next || request.capacity > in.connection->slot_bytes()) return Progress::Failed;
   if (request.capacity >= kMinPlaced) say_waiting(in, request);
@@ -80,9 +80,11 @@ Progress PointToPoint::try_now(RecvRequest& request) {
   if (header.kind != Header::MessageKind::Eager || !is_whole(header, *arrival) ||
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))
     return Progress::Failed;
-  if (!is_copied(in, *arrival, request.data)) return Progress::Stuck;
-  if (!stayed_intact(request.peer, in, *arrival)) return Progress::Failed;
-  receive(request, request.peer, header, header.is_brief() ? header.brief.data() : request.data);
+  if (!header.is_brief()) {
+    if (!is_copied(in, *arrival, request.data)) return Progress::Stuck;
+    if (!stayed_intact(request.peer, in, *arrival)) return Progress::Failed;
+  }
+  receive(request, request.peer, header, header.is_brief() ? header.data.data() : request.data);
   ++in.messages;
   release(in);
   return Progress::Done;
@@ -90,10 +92,9 @@ Progress PointToPoint::try_now(RecvRequest& request) {
 
 /// Of the connections to and from the peer; null: none.
 std::array<WaitHints*, 2> PointToPoint::wait_hints(int peer) const {
-  const auto hints_in = [peer](const auto& connections) -> WaitHints* {
-    const auto found = connections.find(peer);
-    if (found == connections.end() || found->second.connection == nullptr) return nullptr;
-    return found->second.connection->wait_hints();
+  const auto hints_in = [peer](const auto& sides) -> WaitHints* {
+    const auto* const side = sides.connected(peer);
+    return side != nullptr ? side->connection->wait_hints() : nullptr;
   };
   return {hints_in(out_), hints_in(in_)};
 }

@@ -55,6 +55,8 @@ class ShmConnection final : public Connection,
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots.
   bool flushed() override {
     await_segment();
+    if (sender_.seen_returned() >= posted_) [[likely]]
+      return true;
     hear();
     if (const uint64_t unread = exporter_.unread()) copy_unread(unread);
     return sender_.returned(posted_);
@@ -143,7 +145,7 @@ class ShmConnection final : public Connection,
   std::byte* acquire_irregular();
   void use_part();
   void publish_slot(size_t bytes, bool gradual, const Signature& signature);
-  Result<const std::byte*> in_part(uint64_t part) const;
+  Status no_part(uint64_t part) const;
   /// Of the current arrival, which is being written to its slot.
   size_t written() const;
 
@@ -306,10 +308,12 @@ std::optional<Arrival> ShmConnection::peek_begun() {
   std::optional<Arrival> arrival = receiver_.peek();
   if (!arrival) return arrival;
   if (shm::Note::is_in_slot(receiver_.note())) {
-    const auto found = in_part(shm::Note::part(receiver_.note()));
-    if (!found.ok()) failure_ = found.status();
-    if (!found.ok()) return std::nullopt;
-    arrival->data = found.value();
+    const uint64_t part = shm::Note::part(receiver_.note());
+    if (part >= params_.slots) [[unlikely]] {
+      failure_ = no_part(part);
+      return std::nullopt;
+    }
+    arrival->data = fifo_in_.slot(part, fifo_in_.slot_bytes);
   } else {
     if (mapped_slot_ == nullptr && !map_slot(*arrival)) return std::nullopt;
     arrival->data = mapped_slot_;
@@ -319,9 +323,7 @@ std::optional<Arrival> ShmConnection::peek_begun() {
   return arrival;
 }
 
-/// The address of the current arrival, of which the peer says that it is in this part of the slots' memory.
-Result<const std::byte*> ShmConnection::in_part(uint64_t part) const {
-  if (part < params_.slots) return static_cast<const std::byte*>(fifo_in_.slot(part, fifo_in_.slot_bytes));
+Status ShmConnection::no_part(uint64_t part) const {
   return error(Code::RemoteError, "the peer says that message {} is in slot {} of {}", receiver_.number(),
                part, params_.slots);
 }
@@ -361,7 +363,11 @@ Result<const std::byte*> ShmConnection::read_mapped(const Arrival& arrival) {
     if (mapped_.read(receiver_.note(), place, arrival.bytes)) return place;
     unread_ = receiver_.number();
   }
-  if (mapped_.is_copied(unread_)) return in_part(mapped_.copied_to());
+  if (mapped_.is_copied(unread_)) {
+    const uint64_t part = mapped_.copied_to();
+    if (part >= params_.slots) return no_part(part);
+    return static_cast<const std::byte*>(fifo_in_.slot(part, fifo_in_.slot_bytes));
+  }
   reading_.end_reading();
   return nullptr;
 }

@@ -8,8 +8,14 @@
 
 namespace rondo {
 
+/// A type that make_type() made; InvalidArgument if there is none.
+Result<CallType> find_made_type(int handle);
 /// The type of a handle; InvalidArgument if there is none.
-Result<CallType> find_type(int handle);
+inline Result<CallType> find_type(int handle) {
+  if (handle >= 0 && handle < kElementTypes) [[likely]]
+    return CallType::of(static_cast<ElementType>(handle));
+  return find_made_type(handle);
+}
 Result<int> make_type(size_t bytes);
 Status forget_type(int handle);
 

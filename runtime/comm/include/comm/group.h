@@ -57,8 +57,8 @@ Status group_cancel();
 
 /// Issues one op, or adds it to this thread's group.
 Status submit(GroupOp op);
-/// The same, on the caller's thread.
-Status submit(const UserMessage& message);
+/// The same, on the caller's thread; `message` serves as its working copy.
+Status submit(UserMessage& message);
 Status submit(Communicator& communicator, const CallRequest& request, Queue* queue);
 
 /// Whether this thread's group has collected calls of the communicator.

@@ -135,6 +135,31 @@ class PointToPoint {
     size_t copied = 0;
   };
 
+  /// By rank: in order of the ranks, and found without a search.
+  template <typename Side>
+  class Sides {
+   public:
+    explicit Sides(int nranks) : found_(static_cast<size_t>(nranks)) {}
+    Side& operator[](int rank) {
+      Side*& found = found_[static_cast<size_t>(rank)];
+      if (found == nullptr) found = &sides_[rank];
+      return *found;
+    }
+    /// Null if it has no connection; `rank` may be kAny.
+    Side* connected(int rank) const {
+      Side* const side = rank < 0 ? nullptr : found_[static_cast<size_t>(rank)];
+      return side != nullptr && side->connection != nullptr ? side : nullptr;
+    }
+    auto begin() { return sides_.begin(); }
+    auto end() { return sides_.end(); }
+    auto begin() const { return sides_.begin(); }
+    auto end() const { return sides_.end(); }
+
+   private:
+    std::map<int, Side> sides_;
+    std::vector<Side*> found_;
+  };
+
   std::array<WaitHints*, 2> wait_hints(int peer) const;
   static GradualSlots* gradual_slots(const Connection& connection, size_t bytes);
   static std::optional<Arrival> peek_begun(Connection& connection);
@@ -145,7 +170,7 @@ class PointToPoint {
   Status listen_to(int source);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
-  static void announce(Outgoing& out, SendRequest& request, bool is_alone);
+  static void announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
   bool stream(Outgoing& out);
@@ -166,15 +191,16 @@ class PointToPoint {
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
-  static bool put(Connection& connection, Header header, const std::byte* data, size_t bytes, bool may_post);
+  static bool put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
+                  size_t bytes, bool may_post);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
   std::mutex mutex_;
   int self_;
   int nranks_;
   Connect connect_;
-  std::map<int, Outgoing> out_;
-  std::map<int, Incoming> in_;
+  Sides<Outgoing> out_;
+  Sides<Incoming> in_;
   std::list<std::shared_ptr<RecvRequest>> posted_;  // in the order of the calls
   std::list<Message> unexpected_;                   // in the order of arrival
   Status failure_;
