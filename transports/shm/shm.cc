@@ -143,7 +143,7 @@ class ShmConnection final : public Connection,
   Result<const std::byte*> read_mapped(const Arrival& arrival);
   void copy_unread(uint64_t message);
   std::byte* acquire_irregular();
-  void use_part();
+  void use_part(size_t bytes);
   void publish_slot(size_t bytes, bool gradual, const Signature& signature);
   Status no_part(uint64_t part) const;
   /// Of the current arrival, which is being written to its slot.
@@ -219,7 +219,7 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   if (note == shm::Note::kNone || acquire() == nullptr) return false;
   if (shm::Note::is_address(note)) {
     const uint64_t message = sender_.sent() + 1;
-    use_part();  // if the receiver cannot read it
+    use_part(bytes);  // if the receiver cannot read it
     by_slot_.resize(params_.slots);
     by_slot_[sender_.index()] = {message, part_, data, bytes};
     sent_ways_.sent_to_be_read(message, bytes);
@@ -246,20 +246,20 @@ void ShmConnection::hear_news() {
 
 std::byte* ShmConnection::acquire_irregular() {
   const uint64_t message = sender_.sent() + 1;
-  if (shm::SlotPicker::is_early(message)) sender_.returned(sender_.sent());  // loads what has been released
+  if (picker_.reuses()) sender_.returned(sender_.sent());  // loads what has been released
   if (!sender_.has_room()) return nullptr;
   sent_ways_.hear(sender_.seen_returned());
-  if (part_of_ != message) part_ = picker_.pick(message, sender_.index(), sender_.seen_returned());
+  if (part_of_ != message) part_ = picker_.pick(sender_.index(), sender_.seen_returned());
   part_of_ = message;
   return fifo_out_.slot(part_, fifo_out_.slot_bytes);
 }
 
-void ShmConnection::use_part() {
-  if (!picker_.is_regular()) picker_.use(part_, sender_.sent() + 1, sender_.index());
+void ShmConnection::use_part(size_t bytes) {
+  if (!picker_.is_regular()) picker_.use(part_, sender_.sent() + 1, bytes, sender_.index());
 }
 
 void ShmConnection::publish_slot(size_t bytes, bool gradual, const Signature& signature) {
-  use_part();
+  use_part(bytes);
   sender_.publish(bytes, shm::Note::in_slot(part_, gradual), signature);
 }
 
