@@ -11,6 +11,7 @@ MessageHeader MessageHeader::of(const Signature& signature) {
                        .id = signature.plan,
                        .total_bytes = signature.count,
                        .type_bytes = signature.type_bytes};
+  if (header.kind == MessageKind::Request) header.offer = uint64_t{signature.sequence} << 32 | signature.type;
   if (!header.is_brief()) return header;
   std::byte* brief = header.data.data();
   std::memcpy(brief, &signature.plan, sizeof signature.plan);
@@ -31,6 +32,8 @@ MessageHeader MessageHeader::of(MessageKind kind, const SendRequest& request) {
 Signature MessageHeader::signature() const {
   return {.count = total_bytes,
           .plan = id,
+          .sequence = static_cast<uint32_t>(offer >> 32),
+          .type = static_cast<uint32_t>(offer),
           .type_bytes = type_bytes,
           .op = static_cast<uint32_t>(kind),
           .root = tag,

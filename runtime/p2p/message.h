@@ -14,7 +14,7 @@
 namespace rondo {
 
 struct MessageHeader {
-  enum class MessageKind : uint32_t { Eager, Request, Grant, Data };
+  enum class MessageKind : uint32_t { Eager, Request, Grant, Data, Taken };
   using Brief = std::array<std::byte, 16>;
 
   MessageKind kind = MessageKind::Eager;
@@ -22,7 +22,8 @@ struct MessageHeader {
   uint64_t id = 0;  // 0 if Eager
   uint64_t total_bytes = 0;
   uint32_t type_bytes = 1;
-  Brief data{};  // of one that is_brief() and has arrived
+  uint64_t offer = 0;  // of a Request; see ZeroCopy::offer()
+  Brief data{};        // of one that is_brief() and has arrived
 
   /// Whether the signature of an Eager of this length carries its data, which leaves the slot empty.
   static bool is_brief(size_t bytes) { return bytes <= sizeof(Brief); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "kernels/stream_copy.h"
@@ -13,12 +14,6 @@
 
 namespace rondo {
 namespace {
-
-std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int peer, int tag) {
-  return fmt::format("{}(count={}, {} bytes per element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
-                     peer == kAny ? "any source" : fmt::format("peer={}", peer),
-                     tag == kAny ? "any" : fmt::format("{}", tag));
-}
 
 void copy(std::byte* to, const std::byte* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
@@ -41,30 +36,28 @@ void send_by_slot(Connection& connection, std::byte* slot, const std::byte* data
   if (gradual == nullptr) connection.commit(bytes, signature);
 }
 
-/// Whether the data was posted. Requires a free slot.
-bool post(const Connection& connection, const std::byte* data, size_t bytes, const Signature& signature) {
+/// Null: data there cannot be sent from where it is.
+ZeroCopy* zero_copy_of(const Connection& connection, const std::byte* data, size_t bytes) {
   ZeroCopy* const zero_copy = connection.zero_copy();
-  if (zero_copy == nullptr) return false;
+  if (zero_copy == nullptr) return nullptr;
   if (const auto memory = find_accessible(data, bytes)) zero_copy->export_memory(*memory);
-  return zero_copy->can_post(data, bytes) && zero_copy->post(data, bytes, signature);
+  return zero_copy;
 }
 
-/// Whether the arrival stayed valid while it was read.
-bool intact(const Connection& connection) {
-  return connection.zero_copy() == nullptr || connection.zero_copy()->intact();
+/// Whether the data was posted. Requires a free slot.
+bool post(const Connection& connection, const std::byte* data, size_t bytes, const Signature& signature) {
+  ZeroCopy* const zero_copy = zero_copy_of(connection, data, bytes);
+  return zero_copy != nullptr && zero_copy->can_post(data, bytes) && zero_copy->post(data, bytes, signature);
+}
+
+uint64_t offer(const Connection& connection, const std::byte* data, size_t bytes) {
+  ZeroCopy* const zero_copy = zero_copy_of(connection, data, bytes);
+  return zero_copy != nullptr ? zero_copy->offer(data, bytes) : 0;
 }
 
 /// Whether the peer polls for the next message.
 bool is_peer_waiting(const Connection& connection) {
   return connection.wait_hints() != nullptr && connection.wait_hints()->is_peer_waiting();
-}
-
-void expect(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
-  if (connection.zero_copy() != nullptr) connection.zero_copy()->expect(place, bytes, signature);
-}
-
-void expect_all(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
-  if (connection.zero_copy() != nullptr) connection.zero_copy()->expect_all(place, bytes, signature);
 }
 
 /// Withdraws what was posted or expected there.
@@ -178,14 +171,15 @@ void PointToPoint::abandon(const SendRequest& request) {
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
   out->unannounced += std::erase_if(out->to_announce, is_it);
   // Data without a grant was copied to a slot or has not been sent.
-  if (std::erase_if(out->in_flight, is_it) != 0 && request.granted) withdraw(out->connection);
+  if (std::erase_if(out->in_flight, is_it) != 0 && (request.granted || request.offered))
+    withdraw(out->connection);
 }
 
 void PointToPoint::abandon(const RecvRequest& request) {
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
   const bool was_posted = std::erase_if(posted_, is_it) != 0;
   for (auto& [source, in] : in_) {
-    const bool had_begun = std::erase_if(in.receiving, is_it) != 0;
+    const bool had_begun = std::erase_if(in.receiving, is_it) + std::erase_if(in.fetching, is_it) != 0;
     const bool was_expected = was_posted && source == request.peer && request.capacity >= kMinPlaced;
     if (had_begun || was_expected) withdraw(in.connection);
   }
@@ -213,8 +207,6 @@ std::vector<uint64_t> PointToPoint::received() const {
   for (const auto& [peer, in] : in_) received[static_cast<size_t>(peer)] = in.messages;
   return received;
 }
-
-// --- sending ---
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {
   if (out.to_announce.empty() && out.in_flight.empty()) return false;
@@ -244,11 +236,14 @@ void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request
   request.sent = request.eager ? request.bytes : 0;
   if (request.eager && Header::is_brief(request.bytes))
     return out.connection->commit(0, Header::brief(request));
-  const auto kind = request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request;
+  Header header =
+      Header::of(request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request, request);
+  if (!request.eager && request.ready >= request.bytes)
+    header.offer = offer(*out.connection, request.data, request.bytes);
+  request.offered = header.offer != 0;
   // Asked last, since it may cost the transfer of a cache line.
   const bool may_post = is_alone && request.sent >= kMinPlaced && is_peer_waiting(*out.connection);
-  request.granted =
-      put(*out.connection, slot, Header::of(kind, request), request.data, request.sent, may_post);
+  request.granted = put(*out.connection, slot, header, request.data, request.sent, may_post);
 }
 
 /// For a message of this length; null: it is sent whole.
@@ -267,19 +262,28 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
   while (std::any_of(out.in_flight.begin(), out.in_flight.end(), is_due)) {
     const auto arrival = out.connection->peek();
     if (!arrival) break;
-    const Header header = Header::of(*arrival->signature);
-    const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
-                                    [&](const auto& request) { return request->id == header.id; });
-    if (header.kind != Header::MessageKind::Grant || found == out.in_flight.end()) {
+    if (!take_grant(out, Header::of(*arrival->signature))) {
       failure_ =
           error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
       return moved;
     }
-    (*found)->granted = true;
     out.connection->release();
     moved = true;
   }
   return moved;
+}
+
+bool PointToPoint::take_grant(Outgoing& out, const Header& header) {
+  const auto found = std::find_if(out.in_flight.begin(), out.in_flight.end(),
+                                  [&](const auto& request) { return request->id == header.id; });
+  if (found == out.in_flight.end()) return false;
+  SendRequest& request = **found;
+  const bool is_taken = header.kind == Header::MessageKind::Taken && request.offered;
+  if (!is_taken && header.kind != Header::MessageKind::Grant) return false;
+  if (std::exchange(request.offered, false)) out.connection->zero_copy()->end_offer();
+  request.granted = true;
+  if (is_taken) request.sent = request.bytes;
+  return true;
 }
 
 /// Granted messages take turns, one slot each, so that a long one does not delay a short one. One round per
@@ -323,194 +327,6 @@ void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
   }
   if (request->bytes != 0) message.data.assign(request->data, request->data + request->bytes);
   unexpected_.push_back(std::move(message));
-}
-
-// --- receiving ---
-
-/// Slots are consumed only while a request waits for their source; otherwise they stay, and the sender stops
-/// for lack of credits.
-bool PointToPoint::wanted(int source, const Incoming& in) const {
-  if (!in.receiving.empty() || !in.grants.empty()) return true;
-  return std::any_of(posted_.begin(), posted_.end(),
-                     [&](const auto& request) { return request->peer == kAny || request->peer == source; });
-}
-
-/// Whether a request waits for this source specifically.
-bool PointToPoint::needed(int source, const Incoming& in) const {
-  return !in.receiving.empty() || !in.grants.empty() ||
-         std::any_of(posted_.begin(), posted_.end(),
-                     [&](const auto& request) { return request->peer == source; });
-}
-
-/// Tells the connection where the next bytes go, if that is known.
-void PointToPoint::expect_next(int source, const Incoming& in) const {
-  const size_t room = in.connection->slot_bytes();
-  if (!in.receiving.empty()) {
-    const RecvRequest& request = *in.receiving.front();
-    const size_t bytes = std::min(room, request.bytes - request.arrived);
-    if (bytes >= kMinPlaced)
-      expect(*in.connection, request.data + request.arrived, bytes, signature_of_data(request));
-    return;
-  }
-  const auto next = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
-    return request->peer == kAny || request->peer == source;
-  });
-  if (next != posted_.end()) expect_eager(*in.connection, **next);
-}
-
-/// Not for any-source receives: two sources could write to the same buffer.
-void PointToPoint::expect_eager(const Connection& connection, const RecvRequest& request) {
-  const bool is_long = request.capacity >= kMinPlaced;
-  if (!is_long || request.capacity > connection.slot_bytes() || request.peer == kAny || request.tag == kAny)
-    return;
-  const Header header{Header::MessageKind::Eager, request.tag, 0, request.capacity, request.type_bytes};
-  expect(connection, request.data, request.capacity, header.signature());
-}
-
-/// Of a message that was granted.
-Signature PointToPoint::signature_of_data(const RecvRequest& request) {
-  return Header{Header::MessageKind::Data, request.got_tag, request.id, request.bytes, request.type_bytes}
-      .signature();
-}
-
-bool PointToPoint::progress_in(int source, Incoming& in) {
-  bool moved = send_grants(in);
-  while (failure_.ok() && wanted(source, in)) {
-    expect_next(source, in);
-    const auto arrival = peek_begun(*in.connection);
-    if (!arrival || !take(source, in, *arrival)) break;
-    const bool is_long = arrival->bytes >= kMinPlaced;
-    release(in);
-    moved = true;
-    if (is_long) break;  // so that sends make progress in between
-  }
-  moved = send_grants(in) || moved;
-  if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
-  return moved;
-}
-
-bool PointToPoint::send_grants(Incoming& in) {
-  bool moved = false;
-  while (!in.grants.empty()) {
-    std::byte* const slot = in.connection->acquire();
-    if (slot == nullptr) break;
-    const uint64_t id = in.grants.front();
-    const auto granted = std::find_if(in.receiving.begin(), in.receiving.end(),
-                                      [&](const auto& request) { return request->id == id; });
-    if (granted != in.receiving.end())  // it was not abandoned
-      expect_all(*in.connection, (*granted)->data, (*granted)->bytes, signature_of_data(**granted));
-    put(*in.connection, slot, Header{.kind = Header::MessageKind::Grant, .id = id}, nullptr, 0, false);
-    in.grants.pop_front();
-    moved = true;
-  }
-  return moved;
-}
-
-/// Whether this is a valid first slot of a message: an announcement, or all data of an eager one.
-bool PointToPoint::is_whole(const Header& header, const Arrival& arrival) {
-  if (header.type_bytes == 0) return false;
-  if (header.kind == Header::MessageKind::Eager)
-    return arrival.bytes == (header.is_brief() ? 0 : header.total_bytes);
-  return header.kind == Header::MessageKind::Request;
-}
-
-const std::byte* PointToPoint::data_of(const Header& header, const Arrival& arrival) {
-  return header.is_brief() ? header.data.data() : arrival.data;
-}
-
-/// False: some of its bytes are still on their way.
-bool PointToPoint::take(int source, Incoming& in, const Arrival& arrival) {
-  const Header header = Header::of(*arrival.signature);
-  if (header.kind == Header::MessageKind::Data) return take_data(source, in, header, arrival);
-  GradualSlots* const gradual = gradual_slots(*in.connection, arrival.bytes);
-  if (gradual != nullptr && gradual->bytes_there(arrival.bytes - 1) < arrival.bytes) return false;
-  ++in.messages;
-  take_first(source, header, arrival);
-  stayed_intact(source, in, arrival);
-  return true;
-}
-
-/// To be asked once the arrival has been copied. A sender whose call has failed may cancel what it has
-/// posted.
-bool PointToPoint::stayed_intact(int source, const Incoming& in, const Arrival& arrival) {
-  if (arrival.bytes < kMinPlaced || intact(*in.connection)) return true;
-  failure_ = error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
-  return false;
-}
-
-/// Takes an announcement or an eager message.
-void PointToPoint::take_first(int source, const Header& header, const Arrival& arrival) {
-  if (!is_whole(header, arrival)) {
-    failure_ =
-        error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
-    return;
-  }
-  const std::byte* data = data_of(header, arrival);
-  Message message{source, header, {}};
-  if (const auto request = match_posted(source, header)) {
-    if (fits(source, header, *request)) deliver(request, message, data);
-    return;
-  }
-  if (header.kind == Header::MessageKind::Eager) message.data.assign(data, data + header.total_bytes);
-  unexpected_.push_back(std::move(message));
-}
-
-bool PointToPoint::take_data(int source, Incoming& in, const Header& header, const Arrival& arrival) {
-  const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
-                                  [&](const auto& request) { return request->id == header.id; });
-  if (found == in.receiving.end() || arrival.bytes > (*found)->bytes - (*found)->arrived) {
-    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not requested", source, self_);
-    return true;
-  }
-  RecvRequest& request = **found;
-  if (!is_copied(in, arrival, request.data + request.arrived)) return false;
-  if (!stayed_intact(source, in, arrival)) return true;
-  request.arrived += arrival.bytes;
-  request.done = request.arrived == request.bytes;
-  if (request.done) in.receiving.erase(found);
-  return true;
-}
-
-std::shared_ptr<RecvRequest> PointToPoint::match_posted(int source, const Header& header) {
-  const auto found = std::find_if(posted_.begin(), posted_.end(), [&](const auto& request) {
-    return (request->peer == kAny || request->peer == source) &&
-           (request->tag == kAny || request->tag == header.tag);
-  });
-  if (found == posted_.end()) return nullptr;
-  const auto request = *found;
-  posted_.erase(found);
-  return request;
-}
-
-bool PointToPoint::fits(int source, const Header& header, const RecvRequest& request) {
-  const bool long_enough = !request.exact || header.total_bytes == request.capacity;
-  if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity && long_enough)
-    return true;
-  failure_ = error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}", source,
-                   text_of(header.total_bytes, header.type_bytes, "send", self_, header.tag), self_,
-                   text_of(request.capacity, request.type_bytes, "recv", request.peer, request.tag));
-  return false;
-}
-
-/// Fills in the request, with the data if the message is eager.
-void PointToPoint::receive(RecvRequest& request, int source, const Header& header, const std::byte* data) {
-  request.source = source;
-  request.got_tag = header.tag;
-  request.bytes = header.total_bytes;
-  request.done = header.kind == Header::MessageKind::Eager;
-  if (request.done && request.bytes != 0 && data != request.data)
-    std::memcpy(request.data, data, request.bytes);
-}
-
-/// Receives an eager message, or grants an announced one.
-void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Message& message,
-                           const std::byte* data) {
-  receive(*request, message.source, message.header, data);
-  if (request->done) return;
-  Incoming& in = in_[message.source];
-  request->id = message.header.id;
-  in.receiving.push_back(request);
-  in.grants.push_back(message.header.id);
 }
 
 }  // namespace rondo

@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "catch.h"
+#include "forbid_reading.h"
 #include "guarded.h"
 #include "oracle.h"
 #include "worlds.h"
@@ -88,6 +89,23 @@ TEST_CASE("messages that fill the buffer arrive whole, both ways at once, before
       }
     }
   });
+}
+
+TEST_CASE("long messages arrive whole after the kernel has stopped reads of other processes") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    const int peer = 1 - rank.rank;
+    for (int tag = 0; tag < 6; ++tag) {
+      if (tag == 3 && rank.rank == 1) require(forbid_reading(), "reading cannot be forbidden");
+      const size_t bytes = 200'000 + static_cast<size_t>(tag) * 7;
+      Guarded got(bytes, 3);
+      check(rondo_group_start(), rank.comm);
+      const auto data = random_bytes(seed_of(rank.rank, peer, tag), 0, bytes);
+      send(rank, data, peer, tag);
+      check(rondo_recv(got.data(), bytes, RONDO_UINT8, peer, tag, rank.comm, nullptr, nullptr), rank.comm);
+      check(rondo_group_end(), rank.comm);
+      expect_content(got, random_bytes(seed_of(peer, rank.rank, tag), 0, bytes), std::to_string(tag));
+    }
+  }));
 }
 
 TEST_CASE("a message of several megabytes arrives whole") {

@@ -63,7 +63,7 @@ TEST_CASE("a sender learns that its peer waits for the next message, and for no 
   REQUIRE(sender.is_peer_waiting());
 }
 
-TEST_CASE("few messages, one after the other, touch the memory of one slot, and many that of all") {
+TEST_CASE("few long messages, one after the other, touch the memory of one slot, and many that of all") {
   constexpr int kSlots = 4;
   const Ends ends = connect_ends(shm_transport(), long_slots(kSlots));
   ends.acceptor->peek();
@@ -73,8 +73,8 @@ TEST_CASE("few messages, one after the other, touch the memory of one slot, and 
     REQUIRE(slot == ends.dialler->acquire());
     all.insert(slot);
     if (number < 200) early.insert(slot);
-    REQUIRE(send_one(*ends.dialler, 100, 1, number));
-    REQUIRE(fault(*ends.acceptor->peek(), 100, 1, number) == "");
+    REQUIRE(send_one(*ends.dialler, kBytes, 1, number));
+    REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, number) == "");
     ends.acceptor->release();
   }
   REQUIRE(early.size() == 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guarantees of transports whose receiver reads the sender's own memory, and cancelling such messages.
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "ends.h"
@@ -52,6 +53,24 @@ TEST_CASE("a cancelled posted message is never read") {
   ends.dialler->zero_copy()->cancel();
   REQUIRE_FALSE(ends.acceptor->peek().has_value());
   REQUIRE(ends.acceptor->status().code() == Code::RemoteError);
+}
+
+TEST_CASE("a cancelled offer is not fetched, and one that is over stands in no way of others") {
+  Posting posting(1000);
+  auto& [ends, mine] = posting;
+  std::vector<std::byte> place(mine.size());
+  const uint64_t offer = ends.dialler->zero_copy()->offer(mine.data(), mine.size());
+  REQUIRE(offer != 0);
+  fill(mine.data(), mine.size(), 1, 0);
+  REQUIRE(ends.acceptor->zero_copy()->fetch(offer, 0, place.data(), mine.size()) == ZeroCopy::Fetched::Done);
+  REQUIRE(std::memcmp(place.data(), mine.data(), mine.size()) == 0);
+  const bool is_over = GENERATE(true, false);
+  if (is_over) ends.dialler->zero_copy()->end_offer();
+  REQUIRE(send_one(*ends.dialler, 10, 1, 1));
+  ends.dialler->zero_copy()->cancel();
+  REQUIRE(ends.acceptor->zero_copy()->fetch(offer, 0, place.data(), 1) ==
+          (is_over ? ZeroCopy::Fetched::Done : ZeroCopy::Fetched::Cancelled));
+  if (is_over) REQUIRE(fault(*ends.acceptor->peek(), 10, 1, 1) == "");
 }
 
 TEST_CASE("destroying an end cancels its posted messages") {

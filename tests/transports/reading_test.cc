@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long messages that a rank reads from its peer's process memory.
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
+#include "forbid_reading.h"
 #include "process.h"
 #include "shm/process_reader.h"
 #include "transports/hints.h"
@@ -101,11 +98,46 @@ TEST_CASE("a long message is read into the expected place only if it matches") {
   if (!is_it) REQUIRE(place == std::vector<std::byte>(kLength));
 }
 
+TEST_CASE("what is offered is fetched at any length, from any byte on") {
+  if (!may_read()) return;
+  const Reading both;
+  constexpr size_t kOffered = 300'000;
+  std::vector<std::byte> mine(kOffered), place(kOffered);
+  fill(mine.data(), kOffered, 1, 0);
+  const uint64_t offer = both.ends.dialler->zero_copy()->offer(mine.data(), kOffered);
+  REQUIRE(offer != 0);
+  ZeroCopy& receiver = *both.ends.acceptor->zero_copy();
+  for (const size_t middle : {size_t{0}, size_t{1}, size_t{123'457}, kOffered - 1}) {
+    std::ranges::fill(place, std::byte{0xee});
+    REQUIRE(receiver.fetch(offer, middle, place.data() + middle, kOffered - middle) ==
+            ZeroCopy::Fetched::Done);
+    if (middle != 0) {
+      REQUIRE(place.front() == std::byte{0xee});
+      REQUIRE(receiver.fetch(offer, 0, place.data(), middle) == ZeroCopy::Fetched::Done);
+    }
+    REQUIRE(place == mine);
+  }
+}
+
+TEST_CASE("offers that were made up are refused") {
+  if (!may_read()) return;
+  const Reading both;
+  ZeroCopy& receiver = *both.ends.acceptor->zero_copy();
+  std::vector<std::byte> place(kLength);
+  constexpr uint64_t kAddress = uint64_t{1} << 63, kExport = uint64_t{1} << 40;
+  for (const uint64_t offer : {uint64_t{1}, kExport - 1, kExport, kExport * 77 + 5, kAddress, kAddress | 64,
+                               ~uint64_t{0}, ~uint64_t{0} - kLength})
+    REQUIRE(receiver.fetch(offer, 0, place.data(), kLength) == ZeroCopy::Fetched::Refused);
+  const uint64_t offer = both.ends.dialler->zero_copy()->offer(both.mine.data(), kLength);
+  REQUIRE(receiver.fetch(offer, size_t{1} << 62, place.data(), kLength) == ZeroCopy::Fetched::Refused);
+}
+
 TEST_CASE("nothing is read if either end forbids it") {
   const bool dialler = GENERATE(true, false);
   const Reading both(dialler ? ReadPeer::Never : ReadPeer::Always,
                      dialler ? ReadPeer::Always : ReadPeer::Never);
   REQUIRE_FALSE(both.ends.dialler->zero_copy()->can_post(both.mine.data(), kLength));
+  REQUIRE(both.ends.dialler->zero_copy()->offer(both.mine.data(), kLength) == 0);
   REQUIRE_FALSE(both.ends.acceptor->zero_copy()->can_post(both.mine.data(), kLength));
 }
 
@@ -219,19 +251,6 @@ TEST_CASE("a peer that requests a copy of a message whose slot has held a posted
     ends.acceptor->release();
   }
   REQUIRE(watched.segment.exports(0, agreed(reading())).copied == 0);
-}
-
-/// Removes this process's right to read other processes.
-bool forbid_reading() {
-  sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{static_cast<unsigned short>(std::size(steps)), steps};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
 /// The acceptor, in a separate process: gets all messages.

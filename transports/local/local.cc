@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local transport: two ranks that are threads of one process. Messages are passed as addresses, so posted
 // buffers are read in place.
+#include <cstring>
+
 #include "common/pair.h"
 #include "transports/hints.h"
 #include "transports/transport.h"
@@ -51,10 +53,22 @@ class LocalConnection final : public Connection, public ZeroCopy, public WaitHin
     posted_ = sender_.sent();
     return true;
   }
+  uint64_t offer(const std::byte* data, size_t /*bytes*/) override {
+    ++offers_;
+    return reinterpret_cast<uint64_t>(data);
+  }
+  void end_offer() override { --offers_; }
+  Fetched fetch(uint64_t offer, size_t begin, std::byte* place, size_t bytes) override {
+    if (!reading_.begin_reading()) return Fetched::Cancelled;
+    std::memcpy(place, reinterpret_cast<const std::byte*>(offer) + begin, bytes);
+    const bool is_undisturbed = reading_.is_undisturbed();
+    reading_.end_reading();
+    return is_undisturbed ? Fetched::Done : Fetched::Cancelled;
+  }
   bool intact() const override { return reading_.is_undisturbed(); }
   void stop_reading() override { reading_.end_reading(); }
   void cancel() override {
-    if (!sender_.returned(posted_)) posting_.cancel();
+    if (offers_ != 0 || !sender_.returned(posted_)) posting_.cancel();
   }
 
   // WaitHints:
@@ -77,6 +91,7 @@ class LocalConnection final : public Connection, public ZeroCopy, public WaitHin
   CancelGuard reading_;
   std::byte* memory_ = nullptr;  // out_'s slots, once allocated
   uint64_t posted_ = 0;          // messages up to the last one that was posted
+  uint64_t offers_ = 0;          // that are not over
   bool cancelled_ = false;
 };
 

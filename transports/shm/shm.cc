@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shm transport: two ranks on one host, in one process or in two. The dialling end makes a Segment and
 // passes it over a Unix socket; afterwards only exports and reads of long messages need system calls.
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -18,6 +21,13 @@
 
 namespace rondo {
 namespace {
+
+/// Half of a core's L2 cache. Longer data has in part left the sender's caches, and one end that reads it
+/// from memory is slower than two that pass it on by slots.
+size_t max_offered() {
+  static const long l2_bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return static_cast<size_t>(l2_bytes > 0 ? l2_bytes : 1 << 20) / 2;
+}
 
 class ShmConnection final : public Connection,
                             public ZeroCopy,
@@ -83,6 +93,9 @@ class ShmConnection final : public Connection,
     return reads ? PostMode::Read : PostMode::None;
   }
   bool post(const std::byte* data, size_t bytes, const Signature& signature) override;
+  uint64_t offer(const std::byte* data, size_t bytes) override;
+  void end_offer() override { --offers_; }
+  Fetched fetch(uint64_t offer, size_t begin, std::byte* place, size_t bytes) override;
   void expect(std::byte* place, size_t bytes, const Signature& signature) override {
     expected_ = {place, bytes, signature};
   }
@@ -91,11 +104,11 @@ class ShmConnection final : public Connection,
     reading_.end_reading();
     mapped_slot_ = nullptr;
   }
-  /// Withdraws posted messages only: the peer may still read those in slots.
+  /// Withdraws posted and offered messages only: the peer may still read those in slots.
   void cancel() override {
     expected_.place = nullptr;
     by_slot_.clear();
-    if (!sender_.returned(posted_)) posting_.cancel();
+    if (offers_ != 0 || !sender_.returned(posted_)) posting_.cancel();
   }
 
   // FillHints:
@@ -186,6 +199,7 @@ class ShmConnection final : public Connection,
   CancelGuard posting_;
   CancelGuard reading_;
   uint64_t posted_ = 0;                     // messages up to the last one that was posted
+  uint64_t offers_ = 0;                     // that are not over
   std::vector<Posted> by_slot_;             // each slot's latest message posted by address
   const std::byte* mapped_slot_ = nullptr;  // bytes of the current arrival, if it was posted
   PlacedReceive expected_;
@@ -227,6 +241,33 @@ bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& s
   sender_.publish(bytes, note, signature);
   posted_ = sender_.sent();
   return true;
+}
+
+uint64_t ShmConnection::offer(const std::byte* data, size_t bytes) {
+  if (bytes > max_offered() || post_mode(data, std::min(bytes, params_.slot_bytes)) == PostMode::None)
+    return 0;
+  const uint64_t note = exporter_.note_for(data, bytes);
+  if (note != shm::Note::kNone) ++offers_;
+  return note;
+}
+
+/// The peer may have made up the offer.
+ZeroCopy::Fetched ShmConnection::fetch(uint64_t offer, size_t begin, std::byte* place, size_t bytes) {
+  await_segment();
+  hear();
+  if (shm::Note::is_in_slot(offer) || begin >= shm::Note::kOffsets) return Fetched::Refused;
+  if (!reading_.begin_reading()) return Fetched::Cancelled;
+  bool is_read = false;
+  if (shm::Note::is_address(offer)) {
+    is_read = mapped_.can_read() && mapped_.read(offer + begin, place, bytes);
+  } else if (const auto found = mapped_.find(offer + begin, bytes); found.ok()) {
+    std::memcpy(place, found.value(), bytes);
+    is_read = true;
+  }
+  const bool is_undisturbed = reading_.is_undisturbed();
+  reading_.end_reading();
+  if (!is_undisturbed) return Fetched::Cancelled;
+  return is_read ? Fetched::Done : Fetched::Refused;
 }
 
 /// Whatever number the peer names, copies only a message that was posted by address and is in flight.

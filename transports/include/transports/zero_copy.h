@@ -44,7 +44,23 @@ class ZeroCopy {
   /// may change; empty if only flushed() tells.
   virtual std::optional<size_t> held() const { return std::nullopt; }
 
+  /// Lets the peer fetch `bytes`, of any number, at `data`, which must stay unchanged until end_offer() or
+  /// cancel(). Returns what the peer needs to know for it; 0: it cannot, or other ways are faster.
+  virtual uint64_t offer(const std::byte* /*data*/, size_t /*bytes*/) { return 0; }
+  /// The peer has told that it is done with one of the offers.
+  virtual void end_offer() {}
+
   // The receiving end:
+
+  enum class Fetched {
+    Done,
+    Refused,    // the memory is out of reach, or was never offered; `place` may have changed
+    Cancelled,  // the peer has called cancel(); `place` may have changed
+  };
+  /// Copies bytes that the peer offered, from the `begin`th on.
+  virtual Fetched fetch(uint64_t /*offer*/, size_t /*begin*/, std::byte* /*place*/, size_t /*bytes*/) {
+    return Fetched::Refused;
+  }
 
   /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
   /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this

@@ -2,11 +2,12 @@
 // Point-to-point messages: tags, any source, any length.
 //
 // Each ordered pair of ranks has its own connection, so crossed messages never wait for one another. A
-// message that fits in a slot is sent at once (Eager); a longer one is announced (Request), and its bytes
-// follow (Data) once the receiver has a buffer for them (Grant). So every arrival has a place to go, and no
-// message blocks those behind it. The slot's signature is the message header; the slot holds only user data,
-// so that connections can transfer it without copies. One engine per communicator; callers must hold mutex()
-// while they use the engine or read the requests it holds.
+// message that fits in a slot is sent at once (Eager); a longer one is announced (Request). If the receiver
+// can read it where it is, it does so once it has a buffer for it, and says so (Taken); otherwise its bytes
+// follow (Data) once the receiver has the buffer (Grant). So every arrival has a place to go, and no message
+// blocks those behind it. The slot's signature is the message header; the slot holds only user data, so that
+// connections can transfer it without copies. One engine per communicator; callers must hold mutex() while
+// they use the engine or read the requests it holds.
 #pragma once
 
 #include <array>
@@ -40,6 +41,7 @@ struct SendRequest {
   uint64_t id = 0;  // 0: not started
   size_t sent = 0;
   bool eager = false;
+  bool offered = false;  // the peer may fetch the data
   bool granted = false;  // or eager and posted: the peer may read `data` itself
   bool done = false;
 };
@@ -56,6 +58,7 @@ struct RecvRequest {
   int got_tag = kAny;
   size_t bytes = 0;
   uint64_t id = 0;
+  uint64_t offer = 0;  // of its sender, from which the data is fetched; 0: none
   size_t arrived = 0;
   bool done = false;
 };
@@ -116,6 +119,8 @@ class PointToPoint {
   static constexpr size_t kMinPlaced = size_t{8} * 1024;
   /// Shorter data is sent whole: each piece costs the transfer of a cache line.
   static constexpr size_t kMinGradual = size_t{16} * 1024;
+  /// What is fetched before other messages have their turn.
+  static constexpr size_t kFetch = size_t{512} * 1024;
 
   struct Message;  // arrived or announced, not yet received
   struct Outgoing {
@@ -130,6 +135,7 @@ class PointToPoint {
     uint64_t messages = 0;        // that have arrived or were announced
     std::deque<uint64_t> grants;  // to be sent
     std::list<std::shared_ptr<RecvRequest>> receiving;
+    std::list<std::shared_ptr<RecvRequest>> fetching;  // they are in no other list
     // Of the arrival whose bytes are copied as they come:
     std::byte* place = nullptr;
     size_t copied = 0;
@@ -173,9 +179,12 @@ class PointToPoint {
   static void announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
+  static bool take_grant(Outgoing& out, const Header& header);
   bool stream(Outgoing& out);
   bool progress_in(int source, Incoming& in);
   bool send_grants(Incoming& in);
+  bool fetch(int source, Incoming& in);
+  bool say_taken(Incoming& in);
   bool wanted(int source, const Incoming& in) const;
   bool needed(int source, const Incoming& in) const;
   void expect_next(int source, const Incoming& in) const;
