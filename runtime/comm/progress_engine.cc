@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress_engine.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -30,12 +32,14 @@ class MessagesAtOnce final : public Task {
   }
   Status status() const override { return {}; }
   int blocked_on() const override { return -1; }
-  /// A peer that runs on another CPU usually answers sooner than this thread would return from a yield.
+  /// A peer that runs on another CPU usually answers sooner than this thread would return from a yield. The
+  /// kernel may put two ranks on one CPU even if there are enough.
   bool may_block_others(bool oversubscribed) override {
-    if (!oversubscribed) return false;
+    if (!oversubscribed && ++looks_ % kLooksPerCpu != 0) return false;
     const std::lock_guard lock(engine_.mutex());
+    const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
     return std::ranges::any_of(messages_, [&](const UserMessage& message) {
-      return !message.is_done() && engine_.is_yielding(message.peer());
+      return !message.is_done() && is_in_the_way(message.peer(), cpu, oversubscribed);
     });
   }
   /// Tells the peers that this rank yields, so that they do not spin for it.
@@ -46,6 +50,13 @@ class MessagesAtOnce final : public Task {
   }
 
  private:
+  /// Looks between which no CPU is compared: an answer soon costs nothing.
+  static constexpr uint32_t kLooksPerCpu = 8;
+
+  bool is_in_the_way(int peer, uint32_t cpu, bool oversubscribed) {
+    engine_.note_cpu(peer, cpu);
+    return engine_.is_on(peer, cpu) || (oversubscribed && engine_.is_yielding(peer));
+  }
   void set_yielding(bool is_yielding) {
     const std::lock_guard lock(engine_.mutex());
     for (const UserMessage& message : messages_) engine_.set_yielding(message.peer(), is_yielding);
@@ -69,6 +80,7 @@ class MessagesAtOnce final : public Task {
   PointToPoint& engine_;
   std::span<UserMessage> messages_;
   bool has_one_send_;
+  uint32_t looks_ = 0;  // in vain
 };
 
 /// Polls between two yields, and yields, before a call needs the full progress loop.

@@ -99,6 +99,16 @@ std::array<WaitHints*, 2> PointToPoint::wait_hints(int peer) const {
   return {hints_in(out_), hints_in(in_)};
 }
 
+void PointToPoint::note_cpu(int peer, uint32_t cpu) {
+  for (WaitHints* hints : wait_hints(peer))
+    if (hints != nullptr) hints->note_cpu(cpu);
+}
+
+bool PointToPoint::is_on(int peer, uint32_t cpu) const {
+  const auto says_so = [cpu](const WaitHints* hints) { return hints != nullptr && hints->is_peer_on(cpu); };
+  return std::ranges::any_of(wait_hints(peer), says_so);
+}
+
 void PointToPoint::set_yielding(int peer, bool is_yielding) {
   for (WaitHints* hints : wait_hints(peer))
     if (hints != nullptr) hints->set_yielding(is_yielding);

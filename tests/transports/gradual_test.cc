@@ -63,6 +63,22 @@ TEST_CASE("a sender learns that its peer waits for the next message, and for no 
   REQUIRE(sender.is_peer_waiting());
 }
 
+TEST_CASE("each end learns on which CPU the other waits") {
+  const std::string transport = GENERATE("local", "shm");
+  const Ends ends = connect_ends(*transport_by_name(transport).value(), long_slots());
+  ends.acceptor->peek();
+  WaitHints& dialler = *ends.dialler->wait_hints();
+  WaitHints& acceptor = *ends.acceptor->wait_hints();
+  REQUIRE_FALSE(dialler.is_peer_on(3));
+  acceptor.note_cpu(3);
+  dialler.note_cpu(4);
+  REQUIRE(dialler.is_peer_on(3));
+  REQUIRE(acceptor.is_peer_on(4));
+  acceptor.note_cpu(5);
+  REQUIRE_FALSE(dialler.is_peer_on(3));
+  REQUIRE(dialler.is_peer_on(5));
+}
+
 TEST_CASE("few long messages, one after the other, touch the memory of one slot, and many that of all") {
   constexpr int kSlots = 4;
   const Ends ends = connect_ends(shm_transport(), long_slots(kSlots));

@@ -60,6 +60,11 @@ class FifoSender {
            std::atomic_ref(fifo_.released->waits_for).load(std::memory_order_relaxed) == sent_ + 1;
   }
 
+  /// Whether that is the receiver's latest note_cpu().
+  bool is_receiver_on(uint32_t cpu) const {
+    return fifo_.slots != 0 && std::atomic_ref(fifo_.released->cpu).load(std::memory_order_relaxed) == cpu;
+  }
+
   /// The receiver's latest set_yielding().
   bool is_receiver_yielding() const {
     return fifo_.slots != 0 &&
@@ -130,6 +135,11 @@ class FifoReceiver {
   }
   /// What to wait on until the next message arrives; empty while one is here.
   Awaited awaited() const;
+  /// Tells the sender on which CPU this end waits.
+  void note_cpu(uint32_t cpu) {
+    if (cpu != cpu_ && fifo_.slots != 0)
+      std::atomic_ref(fifo_.released->cpu).store(cpu_ = cpu, std::memory_order_relaxed);
+  }
   /// Tells the sender whether this end yields its CPU.
   void set_yielding(bool is_yielding) {
     if (fifo_.slots != 0)
@@ -158,6 +168,7 @@ class FifoReceiver {
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
   size_t foreseen_bytes_ = 0;  // of the next message, if it is as long as the latest
+  uint32_t cpu_ = 0;           // as the sender was told
   uint64_t said_waiting_ = 0;  // the latest message that the sender was told of
   // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;

@@ -73,6 +73,8 @@ class LocalConnection final : public Connection, public ZeroCopy, public WaitHin
 
   // WaitHints:
   bool poll_briefly() const override { return receiver_.poll_briefly(); }
+  void note_cpu(uint32_t cpu) override { receiver_.note_cpu(cpu); }
+  bool is_peer_on(uint32_t cpu) const override { return sender_.is_receiver_on(cpu); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
   bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
 

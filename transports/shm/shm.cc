@@ -128,6 +128,8 @@ class ShmConnection final : public Connection,
   bool poll_briefly() const override { return unread_ != receiver_.number() && receiver_.poll_briefly(); }
   void say_waiting() override { receiver_.say_waiting(); }
   bool is_peer_waiting() const override { return sender_.is_receiver_waiting(); }
+  void note_cpu(uint32_t cpu) override { receiver_.note_cpu(cpu); }
+  bool is_peer_on(uint32_t cpu) const override { return sender_.is_receiver_on(cpu); }
   void set_yielding(bool is_yielding) override { receiver_.set_yielding(is_yielding); }
   bool is_peer_yielding() const override { return sender_.is_receiver_yielding(); }
 

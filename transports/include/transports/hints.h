@@ -42,6 +42,11 @@ class WaitHints {
   virtual void say_waiting() {}
   virtual bool is_peer_waiting() const { return false; }
 
+  /// Tells the peer on which CPU this end waits, and whether the peer has last said that of its own. Numbered
+  /// from 1.
+  virtual void note_cpu(uint32_t /*cpu*/) {}
+  virtual bool is_peer_on(uint32_t /*cpu*/) const { return false; }
+
   /// For when ranks outnumber CPUs: whether this end yields its CPU, as told to the peer, and what the peer
   /// has told. Either may be stale.
   virtual void set_yielding(bool /*is_yielding*/) {}

@@ -92,6 +92,8 @@ class PointToPoint {
   Awaited awaited(const RecvRequest& request) const;
 
   /// Hints for waiting threads, between this rank and `peer`; see WaitHints.
+  void note_cpu(int peer, uint32_t cpu);
+  bool is_on(int peer, uint32_t cpu) const;
   void set_yielding(int peer, bool is_yielding);
   bool is_yielding(int peer) const;
 

@@ -37,6 +37,7 @@ struct alignas(128) ReleasedCounter {
   uint32_t asleep = 0;       // the sender
   uint32_t is_yielding = 0;  // 1: the receiver is yielding its CPU; a hint
   uint64_t waits_for = 0;    // k + 1: the receiver polls for message k, and takes it; atomic
+  uint32_t cpu = 0;          // 1 + the CPU on which the receiver last waited for something; a hint; atomic
 };
 
 /// The addresses of the parts in the user's own address space. The sizes are the same at both ends.
