@@ -25,9 +25,9 @@ class MessagesAtOnce final : public Task {
   /// sends.
   Progress advance() override {
     const std::lock_guard lock(engine_.mutex());
-    const Progress sent = advance_all<SendRequest>();
+    const Progress sent = advance_all<SendRequest>(sends_done_);
     if (sent == Progress::Failed) return sent;
-    const Progress received = advance_all<RecvRequest>();
+    const Progress received = advance_all<RecvRequest>(receives_done_);
     return received == Progress::Done ? sent : received;
   }
   Status status() const override { return {}; }
@@ -38,9 +38,9 @@ class MessagesAtOnce final : public Task {
     if (!oversubscribed && ++looks_ % kLooksPerCpu != 0) return false;
     const std::lock_guard lock(engine_.mutex());
     const auto cpu = static_cast<uint32_t>(::sched_getcpu() + 1);
-    return std::ranges::any_of(messages_, [&](const UserMessage& message) {
-      return !message.is_done() && is_in_the_way(message.peer(), cpu, oversubscribed);
-    });
+    bool is_any = false;
+    for_awaited([&](int peer) { is_any = is_in_the_way(peer, cpu, oversubscribed) || is_any; });
+    return is_any;
   }
   /// Tells the peers that this rank yields, so that they do not spin for it.
   void let_others_run() override {
@@ -53,23 +53,30 @@ class MessagesAtOnce final : public Task {
   /// Looks between which no CPU is compared: an answer soon costs nothing.
   static constexpr uint32_t kLooksPerCpu = 8;
 
+  /// Calls `body` with the peers of the first send and the first receive that are not done.
+  template <typename Body>
+  void for_awaited(Body&& body) const {
+    for (const size_t at : {sends_done_, receives_done_})
+      if (at != messages_.size()) body(messages_[at].peer());
+  }
   bool is_in_the_way(int peer, uint32_t cpu, bool oversubscribed) {
     engine_.note_cpu(peer, cpu);
     return engine_.is_on(peer, cpu) || (oversubscribed && engine_.is_yielding(peer));
   }
   void set_yielding(bool is_yielding) {
     const std::lock_guard lock(engine_.mutex());
-    for (const UserMessage& message : messages_) engine_.set_yielding(message.peer(), is_yielding);
+    for_awaited([&](int peer) { engine_.set_yielding(peer, is_yielding); });
   }
   static bool is_send(const UserMessage& message) {
     return std::holds_alternative<SendRequest>(message.request);
   }
   Progress try_now(SendRequest& request) { return engine_.try_now(request, has_one_send_); }
   Progress try_now(RecvRequest& request) { return engine_.try_now(request); }
+  /// `done`: how many of the messages need no more looks, because they are done or of the other kind.
   template <typename Request>
-  Progress advance_all() {
-    for (UserMessage& message : messages_) {
-      auto* request = std::get_if<Request>(&message.request);
+  Progress advance_all(size_t& done) {
+    for (; done != messages_.size(); ++done) {
+      auto* request = std::get_if<Request>(&messages_[done].request);
       if (request == nullptr || request->done) continue;
       const Progress progress = try_now(*request);
       if (progress != Progress::Done) return progress;
@@ -80,6 +87,8 @@ class MessagesAtOnce final : public Task {
   PointToPoint& engine_;
   std::span<UserMessage> messages_;
   bool has_one_send_;
+  size_t sends_done_ = 0;
+  size_t receives_done_ = 0;
   uint32_t looks_ = 0;  // in vain
 };
 
