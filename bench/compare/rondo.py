@@ -58,7 +58,7 @@ def run_part(perf, job, steps, workshop, timeout):
         return {}, f"{perf} wrote no rows"
     with open(path, encoding="utf-8") as file:
         # The size in a row is rounded down to whole blocks.
-        return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file))}, None
+        return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file)["results"])}, None
 
 
 def perf_command(perf, job, steps, arguments):

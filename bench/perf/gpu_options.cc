@@ -57,6 +57,12 @@ Refusal check_together(const PerfOptions& options) {
     return refuse("-G: calls on a queue are not part of a graph; leave --queue out");
   if (graph && options.pace != Pace::Free)
     return refuse("-G: nothing comes between calls of a graph; leave -z at 0");
+  if (graph && options.per_iteration)
+    return refuse("-I: iterations of a graph have no times of their own; leave -G or -I out");
+  const bool waits = options.pace != Pace::Free || options.fresh || times_by_events(options);
+  if (options.per_iteration && !waits)
+    return refuse(
+        "-I: calls on a stream have no end until it is waited for; give -z 2 to time by the host's clock");
   if (options.shared_memory)
     return refuse("-R 2: rondo_mem_alloc gives memory of the host; it needs --memory host");
   return {};

@@ -20,6 +20,8 @@ constexpr double kMaxProbe_us = 100'000;  // if other programs occupy the CPUs
 constexpr int kMinBatches = 20;
 constexpr double kLongest_ns = 10'000;  // beyond this the threads did not run concurrently
 constexpr int kRoundTrips = 10;         // per batch
+constexpr double kFar_ns = 120;         // near CPUs take 26 to 90 ns, distant ones 160 to 370
+constexpr double kChanged = 1.5;        // factor between two states
 
 bool run_on(int cpu) {
   cpu_set_t set;
@@ -115,6 +117,14 @@ std::optional<double> measure_handoff(const CpuPair& cpus) {
   other.join();
   measuring.join();
   return one_way_ns;
+}
+
+std::string_view machine_state(const std::optional<double>& before_ns,
+                               const std::optional<double>& after_ns) {
+  if (!before_ns || !after_ns) return "";
+  const auto [least, most] = std::minmax(*before_ns, *after_ns);
+  if (most >= kChanged * least) return "changed";
+  return *before_ns < kFar_ns ? "near" : "far";
 }
 
 std::string describe_handoff(const std::optional<CpuPair>& cpus, const std::optional<double>& ns) {

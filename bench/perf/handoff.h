@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rondo::perf {
@@ -26,6 +27,10 @@ std::optional<CpuPair> choose_pair(const std::vector<int>& cpus_of_ranks, const 
 /// round trips counts, which filters out interruptions. Nothing if the threads cannot run on the two CPUs at
 /// the same time.
 std::optional<double> measure_handoff(const CpuPair& cpus);
+
+/// The state of the machine during a measurement, from the one-way times before and after it: "near", "far",
+/// "changed", or nothing if a time is missing. bench/compare/states.py has the same limits.
+std::string_view machine_state(const std::optional<double>& before_ns, const std::optional<double>& after_ns);
 
 /// "34.1 ns one way between CPUs 0 and 1", or why there is no figure.
 std::string describe_handoff(const std::optional<CpuPair>& cpus, const std::optional<double>& ns);

@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace rondo::perf {
 
 inline double now_us(clockid_t clock = CLOCK_MONOTONIC) {
@@ -14,5 +16,18 @@ inline double now_us(clockid_t clock = CLOCK_MONOTONIC) {
 
 /// The clock that -C selects.
 inline clockid_t clock_for(bool cpu_time) { return cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC; }
+
+/// What reading the clock costs: the quickest of several batches, which filters out interruptions.
+inline double clock_read_ns(clockid_t clock) {
+  constexpr int kBatches = 20, kReads = 100;
+  double quickest_us = 0;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const double start = now_us(clock);
+    for (int i = 1; i < kReads; ++i) static_cast<void>(now_us(clock));
+    const double elapsed_us = now_us(clock) - start;
+    quickest_us = batch == 0 ? elapsed_us : std::min(quickest_us, elapsed_us);
+  }
+  return quickest_us * 1e3 / kReads;
+}
 
 }  // namespace rondo::perf

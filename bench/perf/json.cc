@@ -3,10 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "handoff.h"
+
 namespace rondo::perf {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Names of files may be anything but UTF-8.
+std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
@@ -25,6 +30,44 @@ void add_setup(const Setup& setup, Json& object) {
   object["driver"] = text_or_null(setup.driver);
   object["copy_gbs"] = or_null(setup.copy_gbs);
   object["handoff_ns"] = or_null(setup.handoff_ns);
+  object["clock_read_ns"] = or_null(setup.clock_read_ns);
+}
+
+// A form as nccl-tests writes it.
+Json form_object(const std::optional<Timing>& timing, bool cpu_time) {
+  if (!timing) return nullptr;
+  Json object;
+  object[cpu_time ? "cpu_time" : "time"] = timing->time_us;
+  object["alg_bw"] = timing->algbw;
+  object["bus_bw"] = timing->busbw;
+  object["nwrong"] = or_null(timing->wrong);
+  return object;
+}
+
+// The statistics of -I as nccl-tests writes them.
+void add_iterations(const std::optional<Timing>& timing, const char* key, Json& object) {
+  if (!timing || !timing->iterations) return;
+  const IterationStatistics of = statistics_of(*timing->iterations);
+  object[key] = {{"skipped_iterations", timing->iterations->skipped},
+                 {"min_us", of.least_us},
+                 {"max_us", of.most_us},
+                 {"avg_us", of.mean_us},
+                 {"p50_us", of.p50_us},
+                 {"p95_us", of.p95_us},
+                 {"p99_us", of.p99_us},
+                 {"stdev_us", of.deviation_us},
+                 {"cv_pct", of.variation_percent()},
+                 {"times_us", timing->iterations->times_us}};
+}
+
+// The fields of nccl-tests that are not among ours.
+void add_foreign_names(const Row& row, Json& object) {
+  object["size"] = row.bytes;
+  object["redop"] = row.op;
+  object["out_of_place"] = form_object(row.out_of_place, row.setup.clock == "cpu");
+  object["in_place"] = form_object(row.in_place, row.setup.clock == "cpu");
+  add_iterations(row.out_of_place, "out_of_place_per_iter", object);
+  add_iterations(row.in_place, "in_place_per_iter", object);
 }
 
 // Times of a form that does not exist are null, as is #wrong if nothing was checked.
@@ -55,6 +98,10 @@ Json to_object(const Row& row) {
   object["out_of_place_limit_us"] = or_null(out.limit_us);
   object["in_place_limit_us"] = or_null(in.limit_us);
   add_setup(row.setup, object);
+  object["handoff_after_ns"] = or_null(row.handoff_after_ns);
+  const std::string_view state = machine_state(row.setup.handoff_ns, row.handoff_after_ns);
+  object["state"] = text_or_null(std::string(state));
+  add_foreign_names(row, object);
   return object;
 }
 
@@ -76,6 +123,7 @@ Setup setup_from(const Json& object) {
   setup.driver = text_from(object.at("driver"));
   setup.copy_gbs = number_from<double>(object.at("copy_gbs"));
   setup.handoff_ns = number_from<double>(object.at("handoff_ns"));
+  setup.clock_read_ns = number_from<double>(object.at("clock_read_ns"));
   return setup;
 }
 
@@ -87,12 +135,14 @@ Timing timing_from(const Json& object, const std::string& bandwidths, const std:
   timing.busbw = object.at(bandwidths + "busbw");
   timing.wrong = number_from<size_t>(object.at(others + "wrong"));
   timing.limit_us = number_from<double>(object.at(others + "limit_us"));
+  if (const auto found = object.find(others + "per_iter"); found != object.end())
+    timing.iterations = IterationTimes{found->at("skipped_iterations"), found->at("times_us")};
   return timing;
 }
 
 }  // namespace
 
-std::string row_to_json(const Row& row) { return to_object(row).dump(); }
+std::string row_to_json(const Row& row) { return dumped(to_object(row)); }
 
 std::optional<Row> row_from_json(std::string_view line) {
   try {  // the JSON library reports by exceptions
@@ -109,6 +159,7 @@ std::optional<Row> row_from_json(std::string_view line) {
     row.op = object.at("op");
     row.root = object.at("root");
     row.setup = setup_from(object);
+    row.handoff_after_ns = number_from<double>(object.at("handoff_after_ns"));
     if (!object.at("out_of_place_us").is_null()) row.out_of_place = timing_from(object, "", "out_of_place_");
     if (!object.at("in_place_us").is_null()) row.in_place = timing_from(object, "in_place_", "in_place_");
     return row;
@@ -117,13 +168,18 @@ std::optional<Row> row_from_json(std::string_view line) {
   }
 }
 
-std::string rows_to_json(const std::vector<Row>& rows) {
-  std::string text = "[";
-  for (const Row& row : rows) {
-    text += text.size() > 1 ? ",\n " : "\n ";
-    text += row_to_json(row);
+std::string table_end_to_json(const TableEnd& end) {
+  return dumped(Json{{"handoff_after_ns", or_null(end.handoff_ns)}});
+}
+
+std::optional<TableEnd> table_end_from_json(std::string_view line) {
+  try {  // see above
+    const Json object = Json::parse(line);
+    if (object.size() != 1) return std::nullopt;
+    return TableEnd{number_from<double>(object.at("handoff_after_ns"))};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
   }
-  return text + "\n]\n";
 }
 
 }  // namespace rondo::perf

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "algorithms.h"
+#include "document.h"
 #include "gpus.h"
 #include "handoff.h"
-#include "json.h"
 #include "options.h"
 #include "plot.h"
+#include "run_facts.h"
 #include "session.h"
 #include "start.h"
 
@@ -58,11 +59,19 @@ int run(int argc, char** argv) {
   if (options.list_algorithms) return list_algorithms(options);
   if (options.probe) return probe();
   if (!can_write(options)) return kBadOptions;
+  RunFacts facts = facts_at_start(argc, argv);
   std::vector<Row> rows;
-  const int code = run_benchmark(options, [&](const Row& row) { rows.push_back(row); });
+  size_t complete = 0;  // rows of tables that have ended
+  const RowReceiver receiver{[&](const Row& row) { rows.push_back(row); },
+                             [&](const TableEnd& end) {
+                               for (; complete < rows.size(); ++complete)
+                                 rows[complete].handoff_after_ns = end.handoff_ns;
+                             }};
+  const int code = run_benchmark(options, receiver);
+  facts.end_time = time_of_day();
   // Under a launcher, ranks other than 0 have no rows and must not overwrite rank 0's files.
   if (rows.empty()) return code;
-  const bool json = write_file(options.json_file, rows_to_json(rows), "w");
+  const bool json = write_file(options.json_file, document_json(options, facts, rows), "w");
   const bool plot = write_file(options.plot_file, plot_svg(rows), "w");
   if (code == kAllRight && (!json || !plot)) return kLibraryFailed;
   return code;

@@ -31,13 +31,23 @@ double averaged(const std::vector<double>& times, Average average) {
   return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
+// Combines the times of single iterations: the slowest rank counts.
+rondo_status_t combine_iterations(const Team& team, std::vector<double> times_us, double hops,
+                                  Timing& timing) {
+  if (times_us.empty()) return RONDO_OK;
+  PERF_TRY(rondo_all_reduce(times_us.data(), times_us.data(), times_us.size(), RONDO_FLOAT64, RONDO_MAX,
+                            team.control, nullptr));
+  for (double& time_us : times_us) time_us /= hops;
+  timing.iterations = IterationTimes{team.options->skipped_iterations, std::move(times_us)};
+  return RONDO_OK;
+}
+
 // Combines all ranks' times and numbers of wrong elements.
-rondo_status_t combine(const Team& team, const std::vector<double>& times_us,
-                       const std::vector<size_t>& wrong, size_t bytes, Collective collective,
-                       Timing& timing) {
+rondo_status_t combine(const Team& team, const CallTimes& own_times, const std::vector<size_t>& wrong,
+                       size_t bytes, Collective collective, Timing& timing) {
   std::vector<double> own, all;
-  for (size_t i = 0; i < times_us.size(); ++i)
-    own.insert(own.end(), {times_us[i], static_cast<double>(wrong[i])});
+  for (size_t i = 0; i < wrong.size(); ++i)
+    own.insert(own.end(), {own_times.ranks_us[i], static_cast<double>(wrong[i])});
   PERF_TRY(collect(team, own, all));
   std::vector<double> times;
   double wrong_everywhere = 0;
@@ -45,27 +55,28 @@ rondo_status_t combine(const Team& team, const std::vector<double>& times_us,
     times.push_back(all[r]);
     wrong_everywhere += all[r + 1];
   }
-  timing.time_us = averaged(times, team.options->average);
-  if (collective == Collective::SendRecv && team.options->ping_pong) timing.time_us /= team.nranks;
+  const bool goes_round = collective == Collective::SendRecv && team.options->ping_pong;
+  const double hops = goes_round ? team.nranks : 1;
+  timing.time_us = averaged(times, team.options->average) / hops;
   // If the clock did not advance there is no bandwidth.
   timing.algbw = timing.time_us > 0 ? static_cast<double>(bytes) / timing.time_us * 1e-3 : 0;
   timing.busbw = timing.algbw * bus_factor(collective, team.nranks);
   if (team.options->checks > 0) timing.wrong = static_cast<size_t>(wrong_everywhere);
-  return RONDO_OK;
+  return combine_iterations(team, own_times.iterations_us, hops, timing);
 }
 
 rondo_status_t measure_place(Team& team, const std::vector<Trial>& trials, Checker& checker, size_t bytes,
                              std::optional<Timing>& timing) {
   for (const Trial& one : trials) PERF_TRY(one.buffers->clear(one.place));
-  std::vector<double> times_us;
-  PERF_TRY(time_calls(team, trials, times_us));
+  CallTimes times;
+  PERF_TRY(time_calls(team, trials, times));
   std::vector<size_t> wrong(trials.size());
   for (int round = 0; round < team.options->checks; ++round)
     PERF_TRY(check_calls(team, trials, static_cast<uint64_t>(round), checker, wrong));
   team.wrong_here += std::accumulate(wrong.begin(), wrong.end(), size_t{0});
   timing.emplace();
   timing->limit_us = limit_us(team, trials[0]);
-  return combine(team, times_us, wrong, bytes, trials[0].call.shape.collective, *timing);
+  return combine(team, times, wrong, bytes, trials[0].call.shape.collective, *timing);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct OptionWords {
   double factor = 0;
   std::string ranks, types = "float", ops = "sum", root = "0", algorithms;
   int registering = 0, average = 1, blocking = 0;
-  int parallel_init = 0, cpu_time = 0, timestamps = 0, memory = 0;
+  int parallel_init = 0, cpu_time = 0, timestamps = 0, memory = 0, per_iteration = 0;
   GpuWords gpus;
 };
 
@@ -186,11 +186,9 @@ std::string check_numbers(const PerfOptions& options) {
     const char* option;
     int value;
     int least;
-  } rows[] = {{"-n", options.iterations, 1},
-              {"-w", options.warmup, 0},
-              {"-m", options.aggregate, 1},
-              {"-N", options.cycles, 0},
-              {"-c", options.checks, 0}};
+  } rows[] = {{"-n", options.iterations, 1},         {"-w", options.warmup, 0},
+              {"-m", options.aggregate, 1},          {"-N", options.cycles, 0},
+              {"-K", options.skipped_iterations, 0}, {"-c", options.checks, 0}};
   for (const auto& [option, value, least] : rows) {
     if (value < least) return fmt::format("{} is {}: it must be at least {}", option, value, least);
   }
@@ -207,14 +205,27 @@ bool is_another_picture(const std::string& path) {
   return std::any_of(std::begin(kOthers), std::end(kOthers), same);
 }
 
+std::string check_iterations(const PerfOptions& options) {
+  const int skipped = options.skipped_iterations;
+  if (skipped > 0 && !options.per_iteration)
+    return fmt::format("-K is {}: it leaves iterations out of the statistics of -I 1; give that too",
+                       skipped);
+  if (skipped >= options.iterations)
+    return fmt::format("-K is {}: with {} iterations (-n) it must be at most {}", skipped, options.iterations,
+                       options.iterations - 1);
+  if (options.per_iteration && options.queue && options.pace == Pace::Free && !options.fresh)
+    return "-I: calls of a queue have no end until it is waited for: give -z 2, or leave --queue out";
+  return "";
+}
+
 std::string read_switches(const OptionWords& words, PerfOptions& options) {
   const struct {
     const char* option;
     int value;
     int most;
-  } rows[] = {{"-a", words.average, 3},       {"-z", words.blocking, 3}, {"-R", words.registering, 2},
-              {"-p", words.parallel_init, 1}, {"-C", words.cpu_time, 1}, {"-S", words.timestamps, 1},
-              {"-M", words.memory, 1}};
+  } rows[] = {{"-a", words.average, 3},       {"-z", words.blocking, 3},     {"-R", words.registering, 2},
+              {"-p", words.parallel_init, 1}, {"-C", words.cpu_time, 1},     {"-S", words.timestamps, 1},
+              {"-M", words.memory, 1},        {"-I", words.per_iteration, 1}};
   for (const auto& [option, value, most] : rows) {
     if (value < 0 || value > most)
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
@@ -237,7 +248,9 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
   options.cpu_time = words.cpu_time == 1;
   options.timestamps = words.timestamps == 1;
   options.memory = words.memory == 1;
-  return check_rules(options);
+  options.per_iteration = words.per_iteration == 1;
+  const std::string wrong = check_iterations(options);
+  return wrong.empty() ? check_rules(options) : wrong;
 }
 
 std::string understand(const OptionWords& words, std::string_view program, PerfOptions& options) {
@@ -305,6 +318,12 @@ void declare_timing(CLI::App& app, OptionWords& words, PerfOptions& options) {
       ->group("Timing");
   app.add_option("-a,--average", words.average,
                  "time to report: 0: rank 0's; over the ranks: 1: mean, 2: minimum, 3: maximum (1)")
+      ->group("Timing");
+  app.add_option("-I,--per_iter_timing", words.per_iteration,
+                 "1: time each iteration too, and print percentiles over the iterations (0)")
+      ->group("Timing");
+  app.add_option("-K,--per_iter_skip", options.skipped_iterations,
+                 "leading iterations that the percentiles of -I leave out (0)")
       ->group("Timing");
   app.add_option("-z,--blocking", words.blocking,
                  "1: barrier after each call; 3: after each iteration, not timed; 0, 2: neither (0)")

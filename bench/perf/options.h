@@ -31,6 +31,8 @@ struct PerfOptions {
   int checks = 1;
   Pace pace = Pace::Free;
   Average average = Average::Mean;
+  bool per_iteration = false;  // time each iteration too
+  int skipped_iterations = 0;  // leading ones, in the statistics of iterations
 
   std::vector<int> ranks;  // process counts to start; empty: the launcher's ranks, or threads only
   int threads = 1;

@@ -42,6 +42,18 @@ std::string sizes_line(const PerfOptions& options) {
       options.checks);
 }
 
+// What -I times, and what that costs; empty without it.
+std::string iterations_line(const PerfOptions& options, const Setup& setup) {
+  if (!options.per_iteration) return "";
+  const std::string cost =
+      setup.clock_read_ns
+          ? fmt::format("reading the clock takes {:.0f} ns, once per iteration", *setup.clock_read_ns)
+          : "by a CUDA event per iteration";
+  const std::string skipped =
+      options.skipped_iterations > 0 ? fmt::format(", without the first {}", options.skipped_iterations) : "";
+  return fmt::format("# i_*: over the iterations{}, of each the slowest rank's; {}\n", skipped, cost);
+}
+
 // Empty if no GPU is used.
 std::string setup_line(const Setup& setup) {
   if (setup.gpu.empty()) return "";
@@ -61,7 +73,7 @@ rondo_status_t report_ranks(const Team& team, const ProcessFacts& process, const
   PERF_TRY(rondo_version(&version));
   std::string text = fmt::format("# rondo-perf, Rondo {}.{}.{}, {} ranks ({} per process)\n", version / 10000,
                                  version / 100 % 100, version % 100, team.nranks, process.ranks);
-  text += sizes_line(*team.options) + setup_line(setup);
+  text += sizes_line(*team.options) + iterations_line(*team.options, setup) + setup_line(setup);
   text += "#\n# Using ranks\n";
   for (int r = 0; r < std::min(team.nranks, kMaxRanksListed); ++r) {
     const Who& one = team.roster[static_cast<size_t>(r)];

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include "iterations.h"
 
 namespace rondo::perf {
 
@@ -19,6 +22,7 @@ struct Setup {
   std::optional<double> copy_gbs;    // copy rate of rank 0's GPU, bytes read plus written
   std::optional<double> handoff_ns;  // of a cache line between two of the ranks' CPUs, before the table
   bool fresh = false;                // inputs were written anew before each iteration
+  std::optional<double> clock_read_ns;  // of the clock that iterations are timed by; nothing without -I
 };
 
 /// One form of the call, out of place or in place.
@@ -26,8 +30,9 @@ struct Timing {
   double time_us = 0;
   double algbw = 0;  // GB/s, 1e9 bytes
   double busbw = 0;
-  std::optional<size_t> wrong;     // nothing if results were not checked
-  std::optional<double> limit_us;  // the lower bound set by memory; nothing if not requested
+  std::optional<size_t> wrong;               // nothing if results were not checked
+  std::optional<double> limit_us;            // the lower bound set by memory; nothing if not requested
+  std::optional<IterationTimes> iterations;  // nothing without -I
 };
 
 struct Row {
@@ -43,7 +48,19 @@ struct Row {
   int root = -1;
   Setup setup;
   std::optional<Timing> out_of_place;
-  std::optional<Timing> in_place;  // nothing if the collective has no such form
+  std::optional<Timing> in_place;          // nothing if the collective has no such form
+  std::optional<double> handoff_after_ns;  // as in Setup, after the table; nothing if it did not end
+};
+
+/// What is known after the last row of a table.
+struct TableEnd {
+  std::optional<double> handoff_ns;
+};
+
+/// Takes the results at rank 0, or in the process that started the ranks.
+struct RowReceiver {
+  std::function<void(const Row&)> row;
+  std::function<void(const TableEnd&)> table_end;
 };
 
 }  // namespace rondo::perf

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,9 +17,11 @@
 #include "failure.h"
 #include "gpu/device.h"
 #include "handoff.h"
+#include "host_clock.h"
 #include "measure.h"
 #include "memory_limit.h"
 #include "rules.h"
+#include "run_facts.h"
 #include "table.h"
 #include "team_buffers.h"
 #include "team_start.h"
@@ -100,15 +100,8 @@ class BenchSession {
   bool unwritten_ = false;
 };
 
-std::string timestamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  localtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
-}
-
 TableStyle style_of(const PerfOptions& options) {
-  return {options.cpu_time, options.timestamps, options.gpu.limits};
+  return {options.cpu_time, options.timestamps, options.gpu.limits, options.per_iteration};
 }
 
 std::vector<Trial> BenchSession::make_trials(const Table& table, const Combination& combination,
@@ -158,8 +151,8 @@ rondo_status_t BenchSession::probe() {
 void BenchSession::finish_row(Row& row) {
   for (const auto& timing : {row.out_of_place, row.in_place})
     wrong_anywhere_ |= timing && timing->wrong.value_or(0) > 0;
-  say(table_row(row, style_of(options_), options_.timestamps ? timestamp() : ""));
-  if (team_.prints() && input_.on_row) input_.on_row(row);
+  say(table_row(row, style_of(options_), options_.timestamps ? time_of_day() : ""));
+  if (team_.prints()) input_.results->row(row);
   rows_.push_back(row);
 }
 
@@ -214,7 +207,7 @@ rondo_status_t BenchSession::save_rules() {
   PERF_TRY(rondo_version(&version));
   std::string text =
       fmt::format("# Chosen by Rondo {}.{}.{} for {} ranks ({}), {}; see RONDO_ALGORITHM.\n", version / 10000,
-                  version / 100 % 100, version % 100, team_.nranks, transports_, timestamp());
+                  version / 100 % 100, version % 100, team_.nranks, transports_, time_of_day());
   for (const auto& [collective, rule] : rules_) text += rule + "\n";
   unwritten_ = !write_rules(options_.rules_file, text);
   return RONDO_OK;
@@ -266,6 +259,7 @@ rondo_status_t BenchSession::run_table(const Table& table) {
   say("#\n" + table_header(style_of(options_)));
   PERF_TRY(run_combinations(table));
   PERF_TRY(probe());
+  if (team_.prints()) input_.results->table_end({setup_.handoff_ns});
   say(table_footer(rows_));
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
@@ -335,6 +329,8 @@ rondo_status_t BenchSession::find_setup() {
                                           : "calls";
   setup_.clock = times_by_events(options_) ? "events" : options_.cpu_time ? "cpu" : "host";
   setup_.fresh = options_.fresh;
+  if (options_.per_iteration && !times_by_events(options_))
+    setup_.clock_read_ns = clock_read_ns(clock_for(options_.cpu_time));
   setup_.graph_launches = gpu.graph_launches;
   if (!gpu.used()) return RONDO_OK;
   PERF_TRY_ASSIGN(const int version, gpu::driver_version());

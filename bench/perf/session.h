@@ -3,8 +3,6 @@
 // that the thread drives.
 #pragma once
 
-#include <functional>
-
 #include "exit_code.h"
 #include "options.h"
 #include "report.h"
@@ -21,7 +19,7 @@ struct SessionInput {
   bool watches = true;             // this thread drives its process's watchdog
   GraphMeeting* graphs = nullptr;  // of its process
   ProcessFacts process;
-  std::function<void(const Row&)> on_row;  // called at rank 0
+  const RowReceiver* results = nullptr;  // called at rank 0
 };
 
 /// Returns an ExitCode. Any failure has been printed.

@@ -17,8 +17,6 @@
 namespace rondo::perf {
 namespace {
 
-using OnRow = std::function<void(const Row&)>;
-
 constexpr int kDefaultRanks = 2;
 
 // An invalid --transport is first detected here: that is the user's mistake, not the library's.
@@ -42,7 +40,7 @@ int first_rank(const PerfOptions& options, int thread) { return thread * options
 
 // Runs one thread's ranks, once the threads' communicator exists.
 int run_thread(const PerfOptions& options, rondo_comm_t comm, const Threads& threads, int thread,
-               const OnRow& on_row) {
+               const RowReceiver& results) {
   SessionInput input;
   input.options = &options;
   input.comm = comm;
@@ -51,7 +49,7 @@ int run_thread(const PerfOptions& options, rondo_comm_t comm, const Threads& thr
   input.watches = thread == 0;
   input.graphs = threads.graphs;
   input.process = {options.threads * options.gpu.per_thread, threads.start_us};
-  input.on_row = on_row;
+  input.results = &results;
   const int code = run_session(input);
   // The threads of a process end together: release those that still wait.
   if (code == kLibraryFailed && options.threads > 1) static_cast<void>(rondo_abort(comm));
@@ -71,24 +69,24 @@ int on_threads(int threads, const std::function<int(int)>& body) {
 
 // Every thread joins by itself.
 int join_by_id(const PerfOptions& options, const rondo_unique_id_t& id, const Threads& threads,
-               const OnRow& on_row) {
+               const RowReceiver& results) {
   return on_threads(options.threads, [&](int thread) {
     const rondo_config_t config = make_config(options);
     rondo_comm_t comm = nullptr;
     const int number = threads.first + thread;
     const rondo_status_t status = rondo_init_rank(&comm, threads.all, &id, number, &config);
     if (status != RONDO_OK) return start_failure(first_rank(options, number), status);
-    const int code = run_thread(options, comm, threads, thread, on_row);
+    const int code = run_thread(options, comm, threads, thread, results);
     static_cast<void>(rondo_destroy(comm));
     return code;
   });
 }
 
-int run_threads(const PerfOptions& options, const Threads& threads, const OnRow& on_row) {
+int run_threads(const PerfOptions& options, const Threads& threads, const RowReceiver& results) {
   if (options.parallel_init) {
     rondo_unique_id_t id;
     const rondo_status_t status = rondo_get_unique_id(&id);
-    return status == RONDO_OK ? join_by_id(options, id, threads, on_row) : start_failure(0, status);
+    return status == RONDO_OK ? join_by_id(options, id, threads, results) : start_failure(0, status);
   }
   const rondo_config_t config = make_config(options);
   std::vector<rondo_comm_t> comms(static_cast<size_t>(options.threads));
@@ -97,7 +95,7 @@ int run_threads(const PerfOptions& options, const Threads& threads, const OnRow&
   // Each thread destroys the communicator that it used: destruction, too, is collective.
   return on_threads(options.threads, [&](int thread) {
     rondo_comm_t comm = comms[static_cast<size_t>(thread)];
-    const int code = run_thread(options, comm, threads, thread, on_row);
+    const int code = run_thread(options, comm, threads, thread, results);
     static_cast<void>(rondo_destroy(comm));
     return code;
   });
@@ -118,13 +116,16 @@ int run_child(const PerfOptions& options, int processes, int number, const Child
   }
   threads.first = number * options.threads;
   threads.all = processes * options.threads;
-  return join_by_id(options, id, threads, [&](const Row& row) {
-    const std::string line = row_to_json(row) + "\n";
+  const auto send = [&](std::string line) {
+    line += '\n';
     write_all(pipes.rows_out, line.data(), line.size());
-  });
+  };
+  const RowReceiver parent{[&](const Row& row) { send(row_to_json(row)); },
+                           [&](const TableEnd& end) { send(table_end_to_json(end)); }};
+  return join_by_id(options, id, threads, parent);
 }
 
-int run_started(const PerfOptions& options, int processes, Threads threads, const OnRow& on_row) {
+int run_started(const PerfOptions& options, int processes, Threads threads, const RowReceiver& results) {
   threads.start_us = now_us();
   return run_processes(
       processes,
@@ -132,13 +133,14 @@ int run_started(const PerfOptions& options, int processes, Threads threads, cons
         return run_child(options, processes, number, pipes, threads);
       },
       [&](const std::string& line) {
-        if (const auto row = row_from_json(line)) on_row(*row);
+        if (const auto end = table_end_from_json(line)) return results.table_end(*end);
+        if (const auto row = row_from_json(line)) results.row(*row);
       });
 }
 
 // For launched processes with several threads each: a communicator of the processes distributes the id.
 int run_launched_threads(const PerfOptions& options, rondo_comm_t processes, Threads threads,
-                         const OnRow& on_row) {
+                         const RowReceiver& results) {
   int number = 0, count = 0;
   rondo_unique_id_t id{};
   rondo_status_t status = rondo_rank(processes, &number);
@@ -148,21 +150,21 @@ int run_launched_threads(const PerfOptions& options, rondo_comm_t processes, Thr
   threads.first = number * options.threads;
   threads.all = count * options.threads;
   if (status != RONDO_OK) return start_failure(first_rank(options, threads.first), status);
-  return join_by_id(options, id, threads, on_row);
+  return join_by_id(options, id, threads, results);
 }
 
-int run_launched(const PerfOptions& options, Threads threads, const OnRow& on_row) {
+int run_launched(const PerfOptions& options, Threads threads, const RowReceiver& results) {
   const rondo_config_t config = make_config(options);
   rondo_comm_t comm = nullptr;
   rondo_status_t status = rondo_init(&comm, nullptr, &config);
   if (status != RONDO_OK) return start_failure(0, status);
   int code = kAllRight;
   if (options.threads > 1) {
-    code = run_launched_threads(options, comm, threads, on_row);
+    code = run_launched_threads(options, comm, threads, results);
   } else {
     status = rondo_rank(comm, &threads.first);
     if (status == RONDO_OK) status = rondo_size(comm, &threads.all);
-    code = status == RONDO_OK ? run_thread(options, comm, threads, 0, on_row) : start_failure(0, status);
+    code = status == RONDO_OK ? run_thread(options, comm, threads, 0, results) : start_failure(0, status);
   }
   static_cast<void>(rondo_destroy(comm));
   return code;
@@ -176,12 +178,12 @@ bool launched() {
          set("SLURM_PROCID");
 }
 
-int run_benchmark(const PerfOptions& options, const OnRow& on_row) {
+int run_benchmark(const PerfOptions& options, const RowReceiver& results) {
   GraphMeeting graphs(static_cast<size_t>(options.threads * options.gpu.per_thread));
   const Threads threads{0, options.threads, now_us(), &graphs};
-  if (options.ranks.empty() && launched()) return run_launched(options, threads, on_row);
+  if (options.ranks.empty() && launched()) return run_launched(options, threads, results);
   const bool several = options.threads > 1 || options.gpu.per_thread > 1;
-  if (options.ranks.empty() && several) return run_threads(options, threads, on_row);
+  if (options.ranks.empty() && several) return run_threads(options, threads, results);
   std::vector<int> counts = options.ranks;
   if (counts.empty()) {
     counts = {kDefaultRanks};
@@ -189,7 +191,7 @@ int run_benchmark(const PerfOptions& options, const OnRow& on_row) {
   }
   int code = kAllRight;
   for (const int processes : counts) {
-    const int one = run_started(options, processes, threads, on_row);
+    const int one = run_started(options, processes, threads, results);
     if (one != kAllRight && one != kWrongValues) return one;
     code = std::max(code, one);
   }

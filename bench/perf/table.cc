@@ -10,6 +10,8 @@ namespace {
 constexpr const char* kColumns = "{:>12}  {:>12}  {:>10}  {:>6}  {:>6}";
 constexpr const char* kTimings = "  {:>7}  {:>6}  {:>6}  {:>6}";
 constexpr const char* kLimits = "  {:>9}  {:>7}";
+// nccl-tests' columns of -I, and p50 and p95, which it has in JSON only.
+constexpr const char* kIterations = "  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}";
 constexpr int kTimestamp = 19;  // characters
 
 std::string line(const char* first, const char* second, const char* type, const char* op, const char* root,
@@ -32,8 +34,18 @@ std::string timing_columns(const std::optional<Timing>& timing) {
                      fitted(timing->busbw, 6), timing->wrong ? fmt::format("{}", *timing->wrong) : "N/A");
 }
 
+std::string iteration_columns(const std::optional<Timing>& timing) {
+  if (!timing || !timing->iterations)
+    return fmt::format(fmt::runtime(kIterations), "N/A", "N/A", "N/A", "N/A", "N/A", "N/A");
+  const IterationStatistics of = statistics_of(*timing->iterations);
+  return fmt::format(fmt::runtime(kIterations), fitted(of.least_us, 7), fitted(of.p50_us, 7),
+                     fitted(of.p95_us, 7), fitted(of.p99_us, 7), fitted(of.most_us, 7),
+                     fitted(of.variation_percent(), 7));
+}
+
 std::string form_columns(const std::optional<Timing>& timing, const TableStyle& style) {
-  return timing_columns(timing) + (style.limits ? limit_columns(timing) : "");
+  return timing_columns(timing) + (style.iterations ? iteration_columns(timing) : "") +
+         (style.limits ? limit_columns(timing) : "");
 }
 
 }  // namespace
@@ -51,6 +63,10 @@ std::string table_header(const TableStyle& style) {
   std::string titles =
       fmt::format(fmt::runtime(kTimings), style.cpu_time ? "cputime" : "time", "algbw", "busbw", "#wrong");
   std::string units = fmt::format(fmt::runtime(kTimings), "(us)", "(GB/s)", "(GB/s)", "");
+  if (style.iterations) {
+    titles += fmt::format(fmt::runtime(kIterations), "i_min", "i_p50", "i_p95", "i_p99", "i_max", "i_cv%");
+    units += fmt::format(fmt::runtime(kIterations), "(us)", "(us)", "(us)", "(us)", "(us)", "(%)");
+  }
   if (style.limits) titles += fmt::format(fmt::runtime(kLimits), "limit", "reached");
   if (style.limits) units += fmt::format(fmt::runtime(kLimits), "(us)", "(%)");
   const std::string above = fmt::format("{:^{}}", "out-of-place", titles.size());
@@ -68,20 +84,25 @@ std::string table_row(const Row& row, const TableStyle& style, const std::string
   return text + "\n";
 }
 
-std::string table_footer(const std::vector<Row>& rows) {
-  size_t wrong = 0, timings = 0;
-  double busbw = 0;
+TableTotals totals_of(const std::vector<Row>& rows) {
+  TableTotals totals;
+  size_t timings = 0;
   for (const Row& row : rows) {
     for (const auto& timing : {row.out_of_place, row.in_place}) {
       if (!timing) continue;
-      wrong += timing->wrong.value_or(0);
-      busbw += timing->busbw;
+      totals.wrong += timing->wrong.value_or(0);
+      totals.mean_busbw += timing->busbw;
       ++timings;
     }
   }
-  const double mean = timings > 0 ? busbw / static_cast<double>(timings) : 0;
-  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
-                     wrong == 0 ? "OK" : "FAILED", mean);
+  if (timings > 0) totals.mean_busbw /= static_cast<double>(timings);
+  return totals;
+}
+
+std::string table_footer(const std::vector<Row>& rows) {
+  const TableTotals totals = totals_of(rows);
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", totals.wrong,
+                     totals.wrong == 0 ? "OK" : "FAILED", totals.mean_busbw);
 }
 
 }  // namespace rondo::perf

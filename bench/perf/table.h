@@ -13,6 +13,7 @@ struct TableStyle {
   bool cpu_time = false;
   bool timestamps = false;
   bool limits = false;
+  bool iterations = false;
 };
 
 /// The three lines above the rows.
@@ -20,6 +21,13 @@ std::string table_header(const TableStyle& style);
 
 /// One row; `timestamp` is used if the style requests it.
 std::string table_row(const Row& row, const TableStyle& style, const std::string& timestamp);
+
+/// What the rows of a table, or of a run, add up to.
+struct TableTotals {
+  size_t wrong = 0;
+  double mean_busbw = 0;  // over rows and forms
+};
+TableTotals totals_of(const std::vector<Row>& rows);
 
 /// The two lines below the rows of one table.
 std::string table_footer(const std::vector<Row>& rows);

@@ -118,7 +118,7 @@ class Perf:
             if outcome.fault:
                 raise Missing(outcome.fault)
             with open(path, encoding="utf-8") as file:
-                times_us += [row["out_of_place_us"] for row in json.load(file)]
+                times_us += [row["out_of_place_us"] for row in json.load(file)["results"]]
         return zip(cells, times_us, strict=True)
 
 

@@ -51,7 +51,7 @@ class OnGpus(unittest.TestCase):
             result = run(*command, *arguments, *QUICK, "--json", path)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
             with open(path, encoding="utf-8") as file:
-                return json.load(file)
+                return json.load(file)["results"]
 
     def right(self, *arguments, **more):
         rows = self.rows(*arguments, **more)
@@ -124,6 +124,14 @@ class Ways(OnGpus):
                 rows = self.right("all_reduce", "-t", "2", "-b", "10000", "-e", "10000", *option, *graph)
                 self.assertEqual({row["clock"] for row in rows}, {clock})
 
+    def test_iterations(self):
+        for how in (["-t", "2"], ["-t", "2", "-z", "2"], ["-t", "2", "--host_time", "--fresh"], ["-g", "2"]):
+            for row in self.right("all_reduce", *how, *ONE_GPU, "-b", "4K", "-e", "4K", "-I", "1"):
+                self.assertEqual(row["clock_read_ns"] is None, row["clock"] == "events", row)
+                found = row["out_of_place_per_iter"]
+                self.assertEqual(len(found["times_us"]), 2)
+                self.assertTrue(0 <= found["min_us"] <= found["p50_us"] <= found["max_us"], row)
+
     def test_graphs(self):
         for how in (["-t", "3"], ["-g", "2"], ["-t", "2", "-g", "2"], ["-t", "2", *ONE_GPU, "-m", "2"]):
             rows = self.right("all", *how, "-G", "3", *MIXED)
@@ -177,6 +185,8 @@ class BadOptions(OnGpus):
     def test_what_does_not_go_together_is_refused(self):
         for arguments, said in ((["--devices", str(GPUS)], "--devices is"), (["-G", "1", "--queue"], "--queue out"),
                                 (["-G", "1", "-z", "1"], "leave -z at 0"), (["-R", "2"], "rondo_mem_alloc"),
+                                (["-G", "1", "-I", "1"], "leave -G or -I out"),
+                                (["--host_time", "-I", "1"], "give -z 2"),
                                 (["--memory", "host", "-g", "2"], "ranks are not GPUs here")):
             result = run(PERF, "all_reduce", "-t", "2", *arguments)
             self.assertEqual(result.returncode, 2, (arguments, result.stderr))

@@ -133,7 +133,7 @@ class Hosts(unittest.TestCase):
             words = [",".join(collectives), "-b", "64", "-e", "4M", "-f", "65536", "-n", "2", "--json", path]
             run_right(self, max(placed) + 1, words, placed=placed)
             with open(path, encoding="utf-8") as file:
-                rows = json.load(file)
+                rows = json.load(file)["results"]
         return {name: tuple(row["algorithm"] for row in rows if row["collective"] == name) for name in collectives}
 
     def test_unequal_hosts_are_divided_into_equal_groups(self):
@@ -321,7 +321,7 @@ class Fabrics(unittest.TestCase):
             if any(code != 0 for _, code in ended):
                 return log, {"failed"}
             with open(f"{folder}/rows.json", encoding="utf-8") as file:
-                rows = json.load(file)
+                rows = json.load(file)["results"]
         self.assertTrue(rows and all(row["wrong"] == 0 for row in rows), rows)
         return log, {row["transport"] for row in rows}
 
@@ -485,7 +485,7 @@ class Plugins(unittest.TestCase):
             log = "".join(log for (_, log), _ in ended)
             self.assertEqual([code for _, code in ended], [0] * 4, log)
             with open(f"{folder}/rows.json", encoding="utf-8") as file:
-                rows = json.load(file)
+                rows = json.load(file)["results"]
         self.assertTrue(rows and all(row["wrong"] == 0 for row in rows), rows)
         return log, {row["transport"] for row in rows}
 

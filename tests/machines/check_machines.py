@@ -45,7 +45,7 @@ class Case(unittest.TestCase):
         ended = self.machines.run(f"rows={name}\n{script}", seconds)
         for outcome in ended:
             self.assertEqual(outcome.status, 0, outcome.output)
-        rows = json.loads(self.machines.text(name))
+        rows = json.loads(self.machines.text(name))["results"]
         self.assertTrue(rows)
         self.assertEqual({row["wrong"] for row in rows}, {0})
         # If it changes in the middle, the last row tells.

@@ -18,7 +18,7 @@ def run_perf(program, transport, *arguments, **variables):
         if result.returncode != 0:
             return result, []
         with open(path, encoding="utf-8") as file:
-            return result, json.load(file)
+            return result, json.load(file)["results"]
 
 
 class PerfCase(unittest.TestCase):

@@ -37,7 +37,8 @@ echo '{"benchmarks": [{"name": "copy/8", "real_time": 2.5, "time_unit": "us", "i
 """
 PERF_ROWS = """while [ "$1" != --json ]; do case $1 in --ranks) ranks=$2 ;; esac; shift; done
 wrong=0; [ "${ranks:-0}" = 4 ] && wrong=7
-echo '[{"out_of_place_us": 5, "busbw": 12, "wrong": '$wrong'}, {"out_of_place_us": 9, "busbw": 3, "wrong": 0}]' > "$2"
+echo '{"results": [{"out_of_place_us": 5, "busbw": 12, "wrong": '$wrong'},
+  {"out_of_place_us": 9, "busbw": 3, "wrong": 0}]}' > "$2"
 [ "$wrong" = 0 ]
 """
 

@@ -43,19 +43,37 @@ SWAP_GPU = ('<gpu id="{own}" i_chunks="1" o_chunks="2" s_chunks="0"><tb id="0" s
 STATE = r"(\d+\.\d ns one way between CPUs \d+ and \d+|unknown, .*|nothing to probe, there is one CPU)"
 
 
+NUMBER, TEXT = (int, float), str
+# Of docs/benchmark.md: field by field, what nccl-tests writes and what Rondo adds.
+DOCUMENT = {"version": int, "start_time": TEXT, "args": list, "env": list, "config": dict, "results": list,
+            "out_of_bounds": dict, "average_bus_bandwidth": dict, "end_time": TEXT,
+            "rondo_version": TEXT, "date": TEXT, "machine": dict}
+ROW = {"size": int, "count": int, "type": TEXT, "redop": TEXT, "root": int, "out_of_place": dict,
+       "collective": TEXT, "algorithm": TEXT, "automatic": bool, "transport": TEXT, "ranks": int, "bytes": int,
+       "op": TEXT, "out_of_place_us": NUMBER, "algbw": NUMBER, "busbw": NUMBER, "wrong": int, "memory": TEXT,
+       "calls": TEXT, "clock": TEXT, "fresh": bool, "clock_read_ns": NUMBER}
+FORM = {"time": NUMBER, "alg_bw": NUMBER, "bus_bw": NUMBER, "nwrong": int}
+ITERATIONS = {"skipped_iterations": int, "times_us": list,
+              **{name: NUMBER for name in ("min_us", "max_us", "avg_us", "p50_us", "p95_us", "p99_us", "stdev_us",
+                                           "cv_pct")}}
+
+
 def perf(*arguments, env=None):
     return run(PERF, *arguments, env=env)
 
 
 class Perf(unittest.TestCase):
-    def rows(self, *arguments, code=0, command=(PERF,), env=None):
-        """The rows of a run's JSON file."""
+    def document(self, *arguments, code=0, command=(PERF,), env=None, iterations=QUICK):
+        """A run's JSON file."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows.json")
-            result = run(*command, *arguments, *QUICK, "--json", path, env=env)
+            result = run(*command, *arguments, *iterations, "--json", path, env=env)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
+
+    def rows(self, *arguments, **more):
+        return self.document(*arguments, **more)["results"]
 
     def right(self, *arguments, **more):
         rows = self.rows(*arguments, **more)
@@ -129,6 +147,29 @@ class Files(Perf):
         self.assertTrue(row["handoff_ns"] is None or row["handoff_ns"] > 1, row)
         self.assertEqual(row["transport"], "shm")
 
+    def test_json_has_what_scripts_for_nccl_tests_read(self):
+        document = self.document("reduce,send_recv", "--ranks", "2", "-b", "64", "-e", "4K", "-f", "8", "-I", "1",
+                                 env={"RONDO_PIN": "0", "RONDO_SECRET": "x" * 40})
+        self.check_schema(DOCUMENT, document)
+        self.assertEqual(document["args"][1:3], ["reduce,send_recv", "--ranks"])
+        self.assertIn("RONDO_PIN=0", document["env"])
+        self.assertNotIn("x" * 40, str(document))
+        self.assertLessEqual(document["start_time"], document["end_time"])
+        for row in document["results"]:
+            self.check_schema(ROW, row)
+            forms = ["out_of_place"] + ["in_place"] * (row["collective"] == "reduce")
+            for form in forms:
+                self.check_schema(FORM, row[form])
+                self.check_schema(ITERATIONS, row[form + "_per_iter"])
+                self.assertEqual(row[form]["time"], row[form + "_us"])
+            self.assertEqual([key for key in row if key.endswith("_per_iter")], [form + "_per_iter" for form in forms])
+            probed = None not in (row["handoff_ns"], row["handoff_after_ns"])
+            self.assertIn(row["state"], ("near", "far", "changed") if probed else (None,))
+
+    def check_schema(self, schema, found):
+        for key, types in schema.items():
+            self.assertIsInstance(found[key], types, key)
+
     def test_the_plot_is_a_picture(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "plot.svg")
@@ -144,6 +185,71 @@ class Files(Perf):
         self.assertEqual(result.returncode, 2)
         self.assertIn("cannot write /nowhere/x.json", result.stderr)
         self.assertNotIn("Rank", result.stdout)
+
+
+class Iterations(Perf):
+    """-I, on every way of calling that has ends of iterations."""
+
+    def check(self, *arguments):
+        rows = self.rows(*arguments, "-I", "1", iterations=["-n", "9"])
+        self.assertTrue(rows)
+        for row in rows:
+            for key, found in row.items():
+                if key.endswith("_per_iter"):
+                    self.check_statistics(row, key, found)
+            self.assertEqual("out_of_place_per_iter" in row, True, row)
+        return rows
+
+    def check_statistics(self, row, key, found):
+        self.assertEqual(len(found["times_us"]), 9, row)
+        counted = sorted(found["times_us"][found["skipped_iterations"]:])
+        order = [found[name] for name in ("min_us", "p50_us", "p95_us", "p99_us", "max_us")]
+        self.assertEqual(order, sorted(order), row)
+        self.assertEqual((found["min_us"], found["max_us"]), (counted[0], counted[-1]))
+        self.assertGreaterEqual(found["min_us"], 0)
+        self.assertAlmostEqual(found["avg_us"], sum(counted) / len(counted), places=3)
+        self.assertGreater(row["clock_read_ns"], 0)
+        # The slowest rank of each iteration takes at least the mean.
+        if found["skipped_iterations"] == 0:
+            self.assertGreaterEqual(found["avg_us"] * 1.001, row[key.replace("per_iter", "us")], row)
+
+    def test_collectives_and_messages(self):
+        self.check("all", "--ranks", "2", "-b", "64", "-e", "64")
+        self.check("all_reduce,send_recv", "-t", "3", "-b", "64", "-e", "64K", "-f", "1024")
+        for messages in "--ping_pong", "--one_way":
+            self.check("send_recv", messages, "--ranks", "2", "-b", "64", "-e", "64")
+
+    def test_ways_of_timing(self):
+        for way in (["--fresh"], ["-z", "1"], ["-z", "2"], ["-z", "3"], ["-C", "1"], ["-m", "4"], ["-a", "3"],
+                    ["--queue", "-z", "2"], ["--queue", "--fresh"], ["-K", "8"], ["-N", "2"]):
+            with self.subTest(way=way):
+                rows = self.check("all_reduce", "--ranks", "2", "-b", "64", "-e", "64", *way)
+                self.assertEqual(rows[0]["out_of_place_per_iter"]["skipped_iterations"], 8 * (way[0] == "-K"))
+
+    def test_the_table_has_columns_for_them_and_says_what_they_cost(self):
+        result = perf("all_reduce", "--ranks", "2", "-b", "8", "-e", "64", "-f", "8", "-I", "1", "-K", "1", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^# i_\*: over the iterations, without the first 1, of each the slowest "
+                                        r"rank's; reading the clock takes \d+ ns, once per iteration$")
+        titles = re.search(r"(?m)^# +size .*", result.stdout)[0].split()[1:]
+        for line in [line for line in result.stdout.splitlines() if not line.startswith("#")]:
+            columns = dict(zip(titles, line.split()))
+            times = [float(columns[name]) for name in ("i_min", "i_p50", "i_p95", "i_p99", "i_max")]
+            self.assertEqual(times, sorted(times))
+            self.assertEqual(len(line.split()), len(titles))
+
+    def test_rows_without_them_have_none(self):
+        for row in self.right("all_reduce", "--ranks", "2", "-b", "8", "-e", "8"):
+            self.assertNotIn("out_of_place_per_iter", row)
+            self.assertIsNone(row["clock_read_ns"])
+
+    def test_what_is_refused(self):
+        for words, said in ((["-I", "2"], "-I is 2"), (["-I", "1", "-K", "20"], "at most 19"),
+                            (["-K", "1"], "give that too"), (["-I", "x"], "x"), (["-I", "1", "-G", "2"], "-G"),
+                            (["-I", "1", "--queue"], "give -z 2")):
+            result = perf("all_reduce", "--ranks", "2", *words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn(said, result.stderr)
 
 
 class Collectives(Perf):
@@ -447,7 +553,7 @@ class WrongResults(Perf):
                           env={"LD_PRELOAD": BROKEN_LIBRARY, "BROKEN": "crash"})
             self.assertNotEqual(result.returncode, 0)
             with open(path, encoding="utf-8") as file:
-                self.assertEqual([row["bytes"] for row in json.load(file)], [2048, 4096], result.stderr)
+                self.assertEqual([row["bytes"] for row in json.load(file)["results"]], [2048, 4096], result.stderr)
 
     def test_a_row_that_hangs_is_ended(self):
         start = time.monotonic()

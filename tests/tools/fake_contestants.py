@@ -55,7 +55,7 @@ if os.environ["RANK"] == "0":
         rows.append({"bytes": size // 3 * 3, "out_of_place_us": us, "in_place_us": us / 2})
         size = max(1, size) * int(option("-f"))
     with open(option("--json"), "w") as file:
-        json.dump(rows, file)
+        json.dump({"results": rows}, file)
 """
 
 

@@ -76,6 +76,8 @@ TEST_CASE("Contradictory options are refused") {
   refused({"-G", "1", "--queue"}, 1, 2, "leave --queue out");
   refused({"-G", "1", "-z", "1"}, 1, 2, "leave -z at 0");
   refused({"-R", "2"}, 1, 2, "rondo_mem_alloc");
+  refused({"-G", "1", "-I", "1"}, 1, 2, "leave -G or -I out");
+  refused({"-C", "1", "-I", "1"}, 1, 2, "give -z 2");
   refused({"--limits"}, 0, 2, "--limits");
   refused({"--devices", "0"}, 0, 2, "--devices");
   refused({"--memory", "host", "-g", "2"}, 1, 2, "-g: ranks are not GPUs here");

@@ -31,11 +31,11 @@ TEST_CASE("Defaults are those of nccl-tests") {
 
 TEST_CASE("Short and long options mean what they mean in nccl-tests") {
   const ParsedPerfOptions parsed =
-      parse({"broadcast", "-b", "8",      "-e", "64M", "-f",      "2",   "-n", "7",        "-w",
-             "3",         "-m", "4",      "-N", "0",   "-T",      "2.5", "-o", "prod,max", "-d",
-             "half,int8", "-r", "-1",     "-p", "1",   "-c",      "2",   "-z", "3",        "-R",
-             "2",         "-u", "5",      "-a", "3",   "-C",      "1",   "-S", "1",        "-M",
-             "1",         "-J", "x.json", "-G", "0",   "--ranks", "2,3", "-t", "2"});
+      parse({"broadcast", "-b",      "8",   "-e", "64M", "-f",  "2",  "-n",       "7",  "-w",        "3",
+             "-m",        "4",       "-N",  "0",  "-T",  "2.5", "-o", "prod,max", "-d", "half,int8", "-r",
+             "-1",        "-p",      "1",   "-c", "2",   "-z",  "3",  "-R",       "2",  "-u",        "5",
+             "-a",        "3",       "-C",  "1",  "-S",  "1",   "-M", "1",        "-J", "x.json",    "-G",
+             "0",         "--ranks", "2,3", "-t", "2",   "-I",  "1",  "-K",       "6"});
   CAPTURE(parsed.message);
   REQUIRE(parsed.run);
   const PerfOptions& o = parsed.options;
@@ -52,8 +52,15 @@ TEST_CASE("Short and long options mean what they mean in nccl-tests") {
   REQUIRE(o.average == Average::Most);
   REQUIRE(o.unalign == 5);
   REQUIRE(o.json_file == "x.json");
+  REQUIRE((o.per_iteration && o.skipped_iterations == 6));
   REQUIRE(o.ranks == std::vector<int>{2, 3});
   REQUIRE(o.threads == 2);
+}
+
+TEST_CASE("Iterations have times of their own wherever a rank waits for each of them") {
+  REQUIRE(parse({"all_reduce", "-I", "1", "--queue", "-z", "2"}).run);
+  REQUIRE(parse({"all_reduce", "-I", "1", "--queue", "--fresh"}).run);
+  REQUIRE(parse({"all_reduce", "-I", "1", "-K", "19"}).run);
 }
 
 TEST_CASE("The program's name selects the collective") {
@@ -142,6 +149,11 @@ TEST_CASE("Bad options get exit code 2 and an error that names them") {
       {{"all_reduce", "-n", "0"}, "-n is 0: it must be at least 1"},
       {{"all_reduce", "-a", "4"}, "-a is 4"},
       {{"all_reduce", "-z", "9"}, "-z is 9"},
+      {{"all_reduce", "-I", "2"}, "-I is 2: it must be from 0 to 1"},
+      {{"all_reduce", "-I", "1", "-K", "-1"}, "-K is -1: it must be at least 0"},
+      {{"all_reduce", "-I", "1", "-K", "20"}, "-K is 20: with 20 iterations (-n) it must be at most 19"},
+      {{"all_reduce", "-K", "1"}, "-K is 1: it leaves iterations out of the statistics of -I 1"},
+      {{"all_reduce", "-I", "1", "--queue"}, "-I: calls of a queue have no end until it is waited for"},
       {{"all_reduce", "-g", "2"}, "-g: ranks are not GPUs here"},
       {{"all_reduce", "-G", "1"}, "-G: CUDA graphs need CUDA memory"},
       {{"all_reduce", "-T", "-3"}, "-T is -3"},

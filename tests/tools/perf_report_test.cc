@@ -5,7 +5,9 @@
 #include "algorithms.h"
 #include "axis.h"
 #include "catch.h"
+#include "document.h"
 #include "json.h"
+#include "laps.h"
 #include "plot.h"
 #include "sizes.h"
 #include "table.h"
@@ -105,30 +107,117 @@ TEST_CASE("The environment besides the library is part of a row") {
   REQUIRE((host["memory"] == "host" && host["calls"] == "calls" && host["clock"] == "host"));
   REQUIRE((host["gpu"].is_null() && host["driver"].is_null() && host["copy_gbs"].is_null()));
   REQUIRE((host["out_of_place_limit_us"].is_null() && host["in_place_limit_us"].is_null()));
-  row.setup = {"managed", "graph", "events", 7, "Some GPU", "13.0", 2000.5, 34.5};
+  row.setup = {"managed", "graph", "events", 7, "Some GPU", "13.0", 2000.5, 34.5, false, 21.5};
   row.in_place->limit_us = 1.5;
   const auto gpu = nlohmann::json::parse(row_to_json(row));
   REQUIRE((gpu["gpu"] == "Some GPU" && gpu["driver"] == "13.0" && gpu["graph_launches"] == 7));
   REQUIRE((gpu["copy_gbs"] == 2000.5 && gpu["handoff_ns"] == 34.5 && gpu["in_place_limit_us"] == 1.5));
+  REQUIRE((gpu["clock_read_ns"] == 21.5 && host["clock_read_ns"].is_null()));
   REQUIRE(row_to_json(*row_from_json(row_to_json(row))) == row_to_json(row));
 }
 
-TEST_CASE("Rows survive conversion to JSON and back, and the file is an array of them") {
-  const Row row = example_row(4096);
+TEST_CASE("Rows survive conversion to JSON and back, and so does the end of a table") {
+  Row row = example_row(4096);
+  row.in_place->iterations = IterationTimes{1, {9, 4, 2.5, 3}};
+  row.handoff_after_ns = 33.5;
   const auto copy = row_from_json(row_to_json(row));
   REQUIRE(copy);
+  REQUIRE(copy->in_place->iterations->times_us == row.in_place->iterations->times_us);
   REQUIRE(row_to_json(*copy) == row_to_json(row));
   REQUIRE(!row_from_json("nonsense"));
   REQUIRE(!row_from_json("{}"));
-  const auto array = nlohmann::json::parse(rows_to_json({row, row}));
-  REQUIRE(array.size() == 2);
-  REQUIRE(array[0]["out_of_place_us"] == 12.5);
-  REQUIRE(array[0]["in_place_us"] == 10.0);
-  REQUIRE(array[0]["wrong"] == 3);
-  for (const char* field : {"collective", "algorithm", "transport", "ranks", "bytes", "count", "type", "op",
-                            "root", "algbw", "busbw"})
-    REQUIRE(array[0].contains(field));
-  REQUIRE(nlohmann::json::parse(rows_to_json({})).empty());
+  REQUIRE(table_end_from_json(table_end_to_json({33.5}))->handoff_ns == 33.5);
+  REQUIRE(!table_end_from_json(table_end_to_json({}))->handoff_ns);
+  REQUIRE(!table_end_from_json(row_to_json(row)));
+  REQUIRE(!table_end_from_json("nonsense"));
+}
+
+TEST_CASE("The state during a table is that before it, unless another one followed") {
+  const auto state_of = [](std::optional<double> before, std::optional<double> after) {
+    Row row = example_row(8);
+    row.setup.handoff_ns = before;
+    row.handoff_after_ns = after;
+    return nlohmann::json::parse(row_to_json(row))["state"];
+  };
+  REQUIRE(state_of(30, 40) == "near");
+  REQUIRE(state_of(200, 170) == "far");
+  REQUIRE(state_of(30, 200) == "changed");
+  REQUIRE(state_of(200, 30) == "changed");
+  REQUIRE(state_of(30, {}).is_null());
+  REQUIRE(state_of({}, 30).is_null());
+}
+
+TEST_CASE("The document has what nccl-tests writes, and where and when it was measured") {
+  PerfOptions options;
+  options.per_iteration = true;
+  options.sweep.factor = 2;
+  RunFacts facts;
+  facts.arguments = {"rondo-perf", "all_reduce", "\xff"};  // no UTF-8
+  facts.processor = "Some CPU";
+  facts.cpus = 2;
+  Row row = example_row(4096);
+  row.out_of_place->iterations = IterationTimes{1, {9, 4, 2, 3}};
+  const auto object = nlohmann::json::parse(document_json(options, facts, {row, example_row(8)}));
+  REQUIRE((object["version"] == 3 && object["args"].size() == 3 && object["machine"]["cpus"] == 2));
+  REQUIRE((object["config"]["step_factor"] == 2 && object["config"]["per_iter_timing"] == "true"));
+  REQUIRE((object["out_of_bounds"]["count"] == 6 && object["out_of_bounds"]["okay"] == "false"));
+  REQUIRE(object["average_bus_bandwidth"]["bandwidth"] == 2.4375);
+  REQUIRE(object["results"].size() == 2);
+  const auto first = object["results"][0];
+  REQUIRE((first["size"] == 4096 && first["redop"] == "sum" && first["type"] == "float"));
+  REQUIRE((first["out_of_place"]["time"] == 12.5 && first["in_place"]["bus_bw"] == 3.0));
+  REQUIRE((first["out_of_place"]["nwrong"] == 0 && first["in_place"]["nwrong"] == 3 && first["wrong"] == 3));
+  const auto times = first["out_of_place_per_iter"];
+  REQUIRE((times["min_us"] == 2.0 && times["max_us"] == 4.0 && times["avg_us"] == 3.0));
+  REQUIRE((times["times_us"].size() == 4 && times["skipped_iterations"] == 1));
+  REQUIRE(!first.contains("in_place_per_iter"));
+  REQUIRE(nlohmann::json::parse(document_json(options, facts, {}))["results"].empty());
+}
+
+TEST_CASE("Percentiles are those of nccl-tests") {
+  IterationTimes times{0, {}};
+  for (int us = 200; us >= 1; --us) times.times_us.push_back(us);
+  const IterationStatistics of = statistics_of(times);
+  REQUIRE(
+      (of.least_us == 1 && of.p50_us == 101 && of.p95_us == 190 && of.p99_us == 198 && of.most_us == 200));
+  REQUIRE(of.mean_us == 100.5);
+  times.skipped = 100;
+  REQUIRE(statistics_of(times).most_us == 100);
+  for (size_t count = 1; count < 120; ++count) {
+    times = {0, std::vector<double>(count, 3)};
+    times.times_us[0] = 7;
+    const IterationStatistics few = statistics_of(times);
+    CAPTURE(count);
+    REQUIRE((few.least_us <= few.p50_us && few.p50_us <= few.p95_us && few.p95_us <= few.p99_us));
+    REQUIRE((few.p99_us <= few.most_us && few.most_us == 7));
+  }
+  REQUIRE(statistics_of({0, {5, 5, 5}}).variation_percent() == 0);
+}
+
+TEST_CASE("Percentiles have columns of their own, aligned with their titles") {
+  TableStyle style;
+  style.iterations = true;
+  Row row = example_row(1048576);
+  row.out_of_place->iterations = IterationTimes{0, {10, 10, 15}};
+  const std::string header = table_header(style);
+  const std::string text = table_row(row, style, "");
+  REQUIRE(text.size() == header.find('\n') + 1);
+  REQUIRE(text.find("10.00    10.00    15.00    15.00    15.00") != std::string::npos);
+  REQUIRE(count_of(text, "N/A") == 6);
+  for (const char* title : {"i_min", "i_p50", "i_p95", "i_p99", "i_max", "i_cv%"})
+    REQUIRE(count_of(header, title) == 2);
+  REQUIRE(table_header({}).find("i_") == std::string::npos);
+}
+
+TEST_CASE("One reading of the clock ends a lap and starts the next") {
+  Laps laps(true, 3, 10);
+  laps.end(12);
+  laps.end(15, 20);  // what lies between is in no lap
+  laps.end(21);
+  REQUIRE(laps.take() == std::vector<double>{2, 3, 1});
+  Laps unwanted(false, 3, 10);
+  unwanted.end(12);
+  REQUIRE(unwanted.take().empty());
 }
 
 TEST_CASE("A plot has one line per series and only numeric coordinates") {

@@ -187,9 +187,9 @@ def measure(part, commands_of_perf):
         return
     for text in commands_of_perf:
         variables, arguments = variables_and_arguments(text.format(gpus=part.machine.gpus))
-        row, result, output, rows = run_for_figures(part, [part.machine.at(perf), *arguments],
-                                                    commands.COLLECTIVE_SECONDS, ["--json", "FILE"], variables)
-        row["figures"] = rows = rows or []
+        row, result, output, written = run_for_figures(part, [part.machine.at(perf), *arguments],
+                                                       commands.COLLECTIVE_SECONDS, ["--json", "FILE"], variables)
+        row["figures"] = rows = written["results"] if written else []
         wrong = [line for line in rows if line["wrong"]]
         if wrong:
             row["why"] = f"{len(wrong)} of {len(rows)} rows have wrong values"

@@ -48,7 +48,7 @@ def rows_of(check, what, options, seconds=600):
     ended = check.hosts.run_job(script, seconds)
     output = "\n".join(f"rank {rank}: {each.output}" for rank, each in enumerate(ended))
     right = all(each.status == 0 for each in ended)
-    rows = json.loads(ended[0].rows) if right and ended[0].rows else []
+    rows = json.loads(ended[0].rows)["results"] if right and ended[0].rows else []
     check.case(what, bool(rows) and all(row["wrong"] == 0 for row in rows), output)
     return rows
 
