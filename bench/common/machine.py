@@ -19,6 +19,10 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def host():
+    return platform.node()
+
+
 def kernel():
     return f"{platform.system()} {platform.release()}"
 

@@ -11,10 +11,12 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 
+import intervals  # noqa: E402
 import machine  # noqa: E402
 import options  # noqa: E402
 import picture  # noqa: E402
@@ -45,22 +47,24 @@ def find_peers(workshop):
     return found, missing
 
 
-def describe(arguments, contestants, missing, sheet):
+def describe(arguments, contestants, missing, sheet, seconds):
     """Describes where and how the figures were measured."""
-    return {"date": machine.date(), "command": machine.command(sys.argv), "processor": machine.processor(),
+    return {"date": machine.date(), "host": machine.host(), "command": machine.command(sys.argv), "processor": machine.processor(),
             "cores": machine.cores(), "kernel": machine.kernel(),
             "contestants": {one.name: one.version for one in contestants},
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
             "type": arguments.type, "in_place": arguments.in_place, "fresh": arguments.fresh, "bind": arguments.bind,
-            "rounds": sheet.rounds, "state_seconds": arguments.state_seconds,
-            "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out()}
+            "rounds": str(arguments.rounds), "confidence_percent": 100 * intervals.CONFIDENCE,
+            "width_percent": arguments.width, "state_seconds": arguments.state_seconds,
+            "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out(),
+            "seconds": round(seconds)}
 
 
 def run(workshop):
     """Returns the exit code."""
     arguments = workshop.arguments
-    budget = Budget(arguments.minutes)
+    budget, began = Budget(arguments.minutes), time.monotonic()
     ours = rondo.find(workshop)
     found, missing = find_peers(workshop)
     if not found:
@@ -69,9 +73,10 @@ def run(workshop):
     names = [one.name for one in contestants]
     probe = states.probe_by(arguments.perf) if arguments.state_seconds > 0 else lambda: None
     sheet = measure(arguments, contestants, budget, probe)
-    about, rows = describe(arguments, contestants, missing, sheet), sheet.rows(names)
+    about = describe(arguments, contestants, missing, sheet, time.monotonic() - began)
+    rows = sheet.rows(names)
     if arguments.json:
-        report.write_json(arguments.json, about, rows)
+        report.write_json(arguments.json, about, rows, sheet.turns)
     if arguments.plot:
         picture.write(arguments.plot, about, rows, names)
     report.print_table(about, rows, names)

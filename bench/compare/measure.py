@@ -1,99 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the contestants, round after round: in each round every contestant runs every sweep in one state of the
-machine, and a different contestant goes first."""
+machine, and a different contestant goes first. Noisy sweeps get more rounds."""
 import math
-import statistics
 import sys
-from collections import defaultdict
 
 from contestant import Turn
-from jobs import job_of, sizes_of, sweeps_of
-from states import alike, in_one_state
+from jobs import job_of, sweeps_of
+from sheet import Sheet
+from states import in_one_state
 
 SLACK = 1.3  # for a round that takes longer than the previous ones
 
 
-class Sheet:
-    """The measurements so far."""
-
-    def __init__(self, arguments):
-        self.arguments = arguments
-        self.times = defaultdict(dict)  # (sweep, size, name) -> microseconds, by round
-        self.states = {}  # (sweep, round) -> ns, see states.py
-        self.thrown_away = 0  # turns
-        self.faults = {}  # (sweep, name) -> (the first size that is excluded, why)
-        self.rounds = 0  # completed
-
-    def open_sizes(self, sweep, name):
-        """The sizes still to be measured: a size at which a contestant has failed, and those above, are not retried."""
-        sizes = sizes_of(sweep, self.arguments)
-        if (sweep, name) in self.faults:
-            sizes = sizes[:sizes.index(self.faults[sweep, name][0])]
-        return sizes
-
-    def note_fault(self, sweep, name, sizes, turn):
-        missing = [size for size in sizes if size not in turn.times_us]
-        if missing:
-            self.faults[sweep, name] = missing[0], turn.fault or "it printed no time for this size"
-
-    def add(self, sweep, state, turns):
-        self.states[sweep, self.rounds] = state
-        for name, turn in turns.items():
-            for size in sizes_of(sweep, self.arguments):
-                if size not in turn.times_us:
-                    break
-                self.times[sweep, size, name][self.rounds] = turn.times_us[size]
-
-    def rounds_alike(self, sweep):
-        """The rounds in the most frequent state."""
-        states = {number: state for (other, number), state in self.states.items() if other == sweep}
-        groups = [[number for number in states if alike(states[number], state)] for state in states.values()]
-        return max(groups, key=len, default=[])
-
-    def rounds_left_out(self):
-        return len(self.states) - sum(len(self.rounds_alike(sweep)) for sweep in sweeps_of(self.arguments))
-
-    def rows(self, names):
-        return [self.row(sweep, size, names) for sweep in sweeps_of(self.arguments)
-                for size in sizes_of(sweep, self.arguments)]
-
-    def row(self, sweep, size, names):
-        rounds = self.rounds_alike(sweep)
-        own = {name: [us for number, us in self.times[sweep, size, name].items() if number in rounds]
-               for name in names if size in self.open_sizes(sweep, name)}
-        contestants = {name: summary(times) for name, times in own.items() if times}
-        row = {"transport": sweep.transport, "collective": sweep.collective, "ranks": sweep.ranks,
-               "bytes": size, "handoff_ns": [self.states[sweep, number] for number in rounds],
-               "contestants": contestants, "best_peer": None, "speed": None}
-        peers = [name for name in contestants if name != "rondo"]
-        if peers and "rondo" in contestants:
-            row["best_peer"] = min(peers, key=lambda name: contestants[name]["median_us"])
-            row["speed"] = speed_beside(row, row["best_peer"])
-        return row
-
-
-def summary(rounds):
-    return {"median_us": statistics.median(rounds), "least_us": min(rounds), "rounds_us": rounds}
-
-
-def speed_beside(row, peer):
-    """The peer's time divided by Rondo's, None if either is missing."""
-    if not {"rondo", peer} <= row["contestants"].keys():
-        return None
-    return row["contestants"][peer]["median_us"] / row["contestants"]["rondo"]["median_us"]
-
-
 def measure(arguments, contestants, budget, probe):
     """In the first round every sweep gets a share of the budget; further rounds start only if there is time to complete
-    them."""
+    them. Then rounds of single sweeps are added while their speeds are not known well enough."""
     sheet = Sheet(arguments)
-    longest = 0
-    while sheet.rounds == 0 or (sheet.rounds < arguments.rounds and budget.left() > SLACK * longest):
+    fewest, longest = arguments.rounds.fewest, 0
+    while sheet.rounds == 0 or (sheet.rounds < fewest and budget.left() > SLACK * longest):
         began = budget.clock()
         make_round(sheet, contestants, budget, probe)
         longest = max(longest, budget.clock() - began)
-    if sheet.rounds < arguments.rounds:
-        print(f"there was time for {sheet.rounds} of {arguments.rounds} rounds", file=sys.stderr)
+    if sheet.rounds < fewest:
+        print(f"there was time for {sheet.rounds} of {fewest} rounds", file=sys.stderr)
+    else:
+        add_rounds(sheet, contestants, budget, probe)
     return sheet
 
 
@@ -105,7 +36,30 @@ def make_round(sheet, contestants, budget, probe):
         clock = Clock(budget, number == 0, len(sweeps) - place, len(contestants))
         if not make_turns(sheet, sweep, rotated(contestants, number), clock, probe) and not clock.is_share:
             return
+        sheet.tries[sweep] += 1
     sheet.rounds += 1
+
+
+def add_rounds(sheet, contestants, budget, probe):
+    """Sweeps with noisy sizes take turns, until there are no more, or no rounds or no time left for them. A round covers
+    all sizes up to the last noisy one, so that each is measured in the same circumstances as before."""
+    names = [one.name for one in contestants]
+    longest = dict.fromkeys(sweeps_of(sheet.arguments), 0)
+    added = True
+    while added:
+        added = False
+        for sweep in longest:
+            noisy = sheet.noisy_sizes(sweep, names)
+            if not noisy or sheet.tries[sweep] >= sheet.arguments.rounds.most:
+                continue
+            if budget.left() <= SLACK * longest[sweep]:
+                print(f"{sweep}: there is no time for more rounds, {len(noisy)} sizes remain noisy", file=sys.stderr)
+                continue
+            print(f"round {sheet.tries[sweep] + 1}, {len(noisy)} sizes are noisy: {sweep}", file=sys.stderr)
+            began, clock = budget.clock(), Clock(budget, False, 1, len(contestants))
+            added |= make_turns(sheet, sweep, rotated(contestants, sheet.tries[sweep]), clock, probe, noisy[-1])
+            sheet.tries[sweep] += 1
+            longest[sweep] = max(longest[sweep], budget.clock() - began)
 
 
 class Clock:
@@ -134,22 +88,26 @@ class Clock:
         return self.now() - self.began
 
 
-def make_turns(sheet, sweep, contestants, clock, probe):
-    """Returns False if there was no time for them."""
+def make_turns(sheet, sweep, contestants, clock, probe, last=math.inf):
+    """One turn of each contestant, of all sizes up to `last`. Returns False if there was no time for them."""
     able = {one.name: one for one in contestants if sheet.open_sizes(sweep, one.name)}
     if clock.is_over():
         print(f"{sweep}: there is no time left", file=sys.stderr)
         return False
     if not able:
         return True
+    made = []
     state, turns, thrown_away = in_one_state(
-        able, lambda name: take_turn(sheet, sweep, able[name], clock), probe,
-        lambda: clock.is_over() or clock.since() > sheet.arguments.state_seconds)
+        able, lambda name: take_turn(sheet, sweep, able[name], clock, last), probe,
+        lambda: clock.is_over() or clock.since() > sheet.arguments.state_seconds,
+        lambda name, turn, before, after: made.append((turn, sheet.note_turn(sweep, name, before, after))))
     sheet.thrown_away += thrown_away
     if clock.is_over() and not clock.is_share:
         return False
     if turns:
         sheet.add(sweep, state, turns)
+        for turn, noted in made:
+            noted["counts"] = any(turn is counted for counted in turns.values())
     else:
         print(f"{sweep}: the state of the machine changed in every turn or between them", file=sys.stderr)
     return True
@@ -160,8 +118,8 @@ def rotated(contestants, turn):
     return contestants[first:] + contestants[:first]
 
 
-def take_turn(sheet, sweep, contestant, clock):
-    sizes = sheet.open_sizes(sweep, contestant.name)
+def take_turn(sheet, sweep, contestant, clock, last):
+    sizes = [size for size in sheet.open_sizes(sweep, contestant.name) if size <= last]
     seconds = clock.seconds()
     if not sizes or seconds == 0:
         return Turn()

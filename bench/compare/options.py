@@ -4,17 +4,29 @@ import argparse
 import os
 import re
 import shutil
+from dataclasses import dataclass
 
 from install_mpi import FOLDER as MPI_FOLDER
 from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
 from peers import OTHER_RONDO, PEERS
 
+
+@dataclass(frozen=True)
+class Rounds:
+    """How many rounds a sweep gets, and how many at most if it is noisy."""
+    fewest: int
+    most: int
+
+    def __str__(self):
+        return str(self.fewest) if self.fewest == self.most else f"{self.fewest}-{self.most}"
+
+
 MAX_BYTES = 1 << 31  # MPI counts elements in an int
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 USUAL = {"collectives": list(COLLECTIVES), "ranks": [2, 4, 8], "first": 8, "last": 128 * MIB, "factor": 4,
-         "rounds": 5, "minutes": float("inf")}
+         "rounds": Rounds(6, 30), "minutes": float("inf")}
 QUICK = {"collectives": ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], "ranks": [2],
-         "first": 512, "last": 2 * MIB, "factor": 64, "rounds": 2, "minutes": 1}
+         "first": 512, "last": 2 * MIB, "factor": 64, "rounds": Rounds(2, 2), "minutes": 1}
 
 
 def names_of(kind, known):
@@ -47,6 +59,15 @@ def whole_from(least):
             raise argparse.ArgumentTypeError(f"is '{text}': it must be a whole number, at least {least}")
         return int(text)
     return parse
+
+
+def rounds_range(text):
+    ends = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    found = Rounds(int(ends[1]), int(ends[2] or ends[1])) if ends else None
+    if not found or not 1 <= found.fewest <= found.most:
+        raise argparse.ArgumentTypeError(f"is '{text}': it must be a number of rounds, as in 5, or the fewest and the "
+                                         "most, as in 6-30")
+    return found
 
 
 def number_above(least, kind="number"):
@@ -128,7 +149,11 @@ def add_cells(parser):
                         help="in-place calls, for collectives that have them")
     parser.add_argument("--fresh", action="store_true",
                         help="write the inputs anew before each call, untimed, as programs do")
-    parser.add_argument("--rounds", type=whole_from(1), help="turns of each contestant (5)")
+    parser.add_argument("--rounds", type=rounds_range,
+                        help="turns of each contestant: as many, or the fewest and the most; between them, a collective "
+                             "and number of ranks with noisy sizes gets more (6-30)")
+    parser.add_argument("--width", type=number_above(0, "number of percent"), default=10.0,
+                        help="a size is noisy if the 95 %% interval of its speed is wider than this, in percent (10)")
     parser.add_argument("--quick", action="store_true",
                         help="a minute: by default four collectives, three sizes, 2 ranks, 2 rounds")
 

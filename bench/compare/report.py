@@ -2,13 +2,14 @@
 """The results as a table and as JSON."""
 import json
 import statistics
+from collections import Counter
 
-from measure import speed_beside
+from sheet import speed_beside
 
 
-def write_json(path, about, rows):
+def write_json(path, about, rows, turns):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"about": about, "rows": rows}, file, indent=1)
+        json.dump({"about": about, "rows": rows, "turns": turns}, file, indent=1)
         file.write("\n")
 
 
@@ -18,19 +19,34 @@ def print_table(about, rows, names):
         times = "".join(f" {median(row, name):>12}" for name in names)
         speed = "-" if row["speed"] is None else f"{row['speed']:.2f}"
         print(f"  {row['transport']:<9} {row['collective']:<14} {row['ranks']:>5} {row['bytes']:>10}{times} "
-              f"{speed:>7}  {row['best_peer'] or ''}")
+              f"{speed:>7} {interval_words(row):>12}  {row['best_peer'] or ''}")
+
+
+def interval_words(row):
+    if row["interval"] is None:
+        return "-"
+    low, high = row["interval"]
+    return f"{'~' if row['noisy'] else ''}{low:.2f}-{high:.2f}"
 
 
 def print_heading(about, rows, names):
     for name, version in about["contestants"].items():
         print(f"# {name}: {version}")
-    print(f"# {about['processor']}, {about['cores']} cores; {about['type']}; medians of {about['rounds']} "
-          "rounds, in us")
+    print(f"# {about['processor']}, {about['cores']} cores; {about['type']}; medians of "
+          f"{rounds_words(rows)} rounds, in us")
     print_states(about, rows)
-    print("# speed: the time of the best peer / Rondo's (above 1: Rondo is faster); a dash: none")
+    print("# speed: the time of the best peer / Rondo's in the same round, the median (above 1: Rondo is faster); a dash: "
+          "none")
+    print(f"# interval: of the speed, with a confidence of 95 %; ~: noisy, wider than {about['width_percent']:g} %; a "
+          "dash: fewer than 6 rounds")
     columns = "".join(f" {name:>12}" for name in names)
     heading = f"{'transport':<9} {'collective':<14} {'ranks':>5} {'bytes':>10}"
-    print(f"# {heading}{columns} {'speed':>7}  best peer")
+    print(f"# {heading}{columns} {'speed':>7} {'interval':>12}  best peer")
+
+
+def rounds_words(rows):
+    counts = [len(one["rounds_us"]) for row in rows for one in row["contestants"].values()] or [0]
+    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def print_states(about, rows):
@@ -40,8 +56,13 @@ def print_states(about, rows):
     elif not found:
         print("# there is no state of the machine to probe")
     else:
-        print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns; discarded because the "
-              f"state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of a sweep")
+        words = ", ".join(f"{word} in {count} rows" for word, count in states_of(rows).items())
+        print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns ({words}); discarded "
+              f"because the state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of a sweep")
+
+
+def states_of(rows):
+    return Counter(row["state"] for row in rows if row["state"] is not None)
 
 
 def median(row, name):
@@ -68,6 +89,8 @@ def print_summary(rows, names):
         own = [row for row in compared if name != "rondo" and speed_beside(row, name)]
         if own:
             print_line("beside " + name, own, lambda row, name=name: speed_beside(row, name))
+    counts = Counter(row["noisy"] for row in compared)
+    print(f"# of {len(compared)} speeds, {counts[True]} are noisy, and {counts[None]} have too few rounds to tell")
     return min(row["speed"] for row in compared)
 
 

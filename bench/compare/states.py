@@ -10,6 +10,7 @@ from contestant import Missing
 SECONDS = 20
 FIGURE = re.compile(r"^(\d+\.\d+) ns one way", re.M)
 ALIKE = 1.5  # minimum ratio between two different states
+FAR_NS = 120  # from there on CPUs are far from one another; rondo-perf's JSON has the same limit
 BUSY = math.inf  # equal to no state, not even itself
 
 
@@ -39,15 +40,28 @@ def alike(one, other):
     return math.inf > max(one, other) < ALIKE * min(one, other)
 
 
-def in_one_state(names, take, probe, is_over):
+def word(state):
+    """What a state is called; None if it is not known."""
+    if state is None or state == BUSY:
+        return None
+    return "near" if state < FAR_NS else "far"
+
+
+def figure(state):
+    """A state for JSON, which has no infinity."""
+    return None if state is None or state == BUSY else state
+
+
+def in_one_state(names, take, probe, is_over, note=lambda name, turn, before, after: None):
     """Runs turns until each of `names` has had one in the same state as all others; a turn during which the state
     changed counts for none. Returns the state, the turns by name, and the number of discarded turns; returns no turns
-    if is_over() becomes true first."""
+    if is_over() becomes true first. `note` is told of every turn."""
     found, made, before = [], 0, probe()
     while True:
         turns = turns_in(before, found)
         name = next(name for name in names if name not in turns)
         turn, after = take(name), probe()
+        note(name, turn, before, after)
         made += 1
         if alike(before, after):
             turns[name] = turn

@@ -6,7 +6,9 @@ Usage: check_compare.py SOURCE_ROOT RONDO_PERF
 """
 import io
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -48,19 +50,22 @@ class Fakes(unittest.TestCase):
              "--json", self.path("json"), "--plot", self.path("svg"), "--mpi-folder", self.path("mpi"), *arguments],
             env=env, text=True, capture_output=True, timeout=60)
 
-    def rows(self):
+    def results(self):
         with open(self.path("json"), encoding="utf-8") as file:
-            return json.load(file)["rows"]
+            return json.load(file)
+
+    def rows(self):
+        return self.results()["rows"]
 
     def test_the_table_has_the_medians_and_the_ratio_to_the_best_peer(self):
         result = self.compare("--collectives", "all_reduce,barrier", "--rounds", "2")
         self.assertEqual(result.returncode, 0, result.stderr)
         table = [line.split() for line in result.stdout.splitlines() if line.startswith("  ")]
         self.assertEqual(table, [
-            ["shm", "all_reduce", "2", "8", "8.00", "16.00", "24.00", "2.00", "openmpi"],
-            ["shm", "all_reduce", "2", "128", "128.00", "256.00", "384.00", "2.00", "openmpi"],
-            ["shm", "all_reduce", "2", "2048", "2,048.00", "4,096.00", "6,144.00", "2.00", "openmpi"],
-            ["shm", "barrier", "2", "0", "1.00", "2.00", "3.00", "2.00", "openmpi"]])
+            ["shm", "all_reduce", "2", "8", "8.00", "16.00", "24.00", "2.00", "-", "openmpi"],
+            ["shm", "all_reduce", "2", "128", "128.00", "256.00", "384.00", "2.00", "-", "openmpi"],
+            ["shm", "all_reduce", "2", "2048", "2,048.00", "4,096.00", "6,144.00", "2.00", "-", "openmpi"],
+            ["shm", "barrier", "2", "0", "1.00", "2.00", "3.00", "2.00", "-", "openmpi"]])
         for line in ("shm, all_reduce, 2 ranks: geometric mean of the speed 2.00, minimum 2.00",
                      "shm: geometric mean of the speed 2.00",
                      "beside mpich: geometric mean of the speed 3.00"):
@@ -118,8 +123,11 @@ class Fakes(unittest.TestCase):
         result = self.in_states("30.0 300.0 290.0 31.0 30.0", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.lines("log"), ["Open MPI"] + ["rondo"] * 2 + ["Open MPI", "rondo", "Open MPI"])
-        self.assertIn("30 to 30 ns; discarded because the state changed: 3 turns and 0 rounds", result.stdout)
+        self.assertIn("30 to 30 ns (near in 3 rows); discarded because the state changed: 3 turns and 0 rounds", result.stdout)
         self.assertEqual([row["handoff_ns"] for row in self.rows()], [[30.0]] * 3)
+        self.assertEqual([(turn["contestant"], turn["state"], turn["counts"]) for turn in self.results()["turns"]],
+                         [("rondo", "changed", False), ("rondo", "far", False), ("openmpi", "changed", False),
+                          ("rondo", "near", True), ("openmpi", "near", True)])
 
     def test_rounds_of_one_state_count(self):
         result = self.in_states("300.0 " * 3 + "40.0", "--rounds", "3")
@@ -150,6 +158,17 @@ class Fakes(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("there is no state of the machine to probe", result.stdout)
 
+    def test_quiet_sizes_get_the_fewest_rounds(self):
+        result = self.compare("--collectives", "all_reduce", "--peers", "openmpi", "--rounds", "6-9")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in self.rows():
+            self.assertEqual((row["interval"], row["noisy"], row["state"]), ([2.0, 2.0], False, "near"))
+            self.assertEqual({len(one["rounds_us"]) for one in row["contestants"].values()}, {6})
+            self.assertEqual({one["noise_percent"] for one in row["contestants"].values()}, {0})
+        self.assertNotIn("are noisy: ", result.stderr)
+        self.assertIn("of 3 speeds, 0 are noisy, and 0 have too few rounds", result.stdout)
+        self.assertEqual(len(self.results()["turns"]), 6 * 2)
+
     def test_least_decides_the_exit_code(self):
         quick = "--collectives", "all_reduce", "--rounds", "1", "--peers", "openmpi", "--least"
         self.assertEqual(self.compare(*quick, "1.9").returncode, 0)
@@ -157,8 +176,7 @@ class Fakes(unittest.TestCase):
 
     def test_results_say_who_took_part_and_who_did_not(self):
         self.assertEqual(self.compare("--collectives", "all_reduce", "--rounds", "1").returncode, 0)
-        with open(self.path("json"), encoding="utf-8") as file:
-            about = json.load(file)["about"]
+        about = self.results()["about"]
         self.assertEqual(about["contestants"],
                          {"rondo": "rondo-perf 0.0", "openmpi": "Open MPI 9.1", "mpich": "MPICH 9.1"})
         self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo"])
@@ -248,6 +266,112 @@ class Rounds(unittest.TestCase):
                 self.assertEqual(sheet.faults, {})
 
 
+class NoiseSource:
+    """Contestants whose times have a known median and a spread that depends on the size, on a clock of its own."""
+
+    def __init__(self, spread, seconds=1.0, state_at=lambda now: None):
+        self.random, self.now = random.Random(7), 0.0
+        self.spread, self.seconds, self.state_at = spread, seconds, state_at
+
+    def contestant(self, name, median_us):
+        from contestant import Contestant, Turn
+
+        def run(job):
+            self.now += self.seconds
+            factor = 1 if (self.state_at(self.now) or 0) < 100 else 3
+            return Turn({step.bytes: factor * median_us * self.random.uniform(1, 1 + self.spread(step.bytes))
+                         for step in job.steps})
+        return Contestant(name, "", run)
+
+    def measure(self, *words, minutes=1e9):
+        import measure
+        from budget import Budget
+        arguments = options_for("--collectives", "all_reduce", "--ranks", "2", "--last", "512", "--factor", "8", *words)
+        contestants = [self.contestant("rondo", 1.0), self.contestant("other", 2.0)]
+        errors = io.StringIO()
+        with redirect_stderr(errors):
+            sheet = measure.measure(arguments, contestants, Budget(minutes, lambda: self.now),
+                                    lambda: self.state_at(self.now))
+        return sheet.rows(["rondo", "other"]), errors.getvalue()
+
+
+def rounds_of(row):
+    return len(row["contestants"]["rondo"]["rounds_us"])
+
+
+class Noise(unittest.TestCase):
+    def test_quiet_rows_are_measured_as_often_as_said(self):
+        rows, _ = NoiseSource(lambda size: 0.01).measure()
+        self.assertEqual([rounds_of(row) for row in rows], [6, 6, 6])
+        for row in rows:
+            self.assertFalse(row["noisy"], row)
+            self.assertTrue(row["interval"][0] <= row["speed"] <= row["interval"][1], row)
+
+    def test_a_noisy_row_is_repeated_with_the_smaller_ones_until_its_interval_is_narrow(self):
+        rows, said = NoiseSource(lambda size: 0.2 if size == 64 else 0.01).measure("--rounds", "6-99")
+        counts = [rounds_of(row) for row in rows]
+        self.assertEqual(counts[0], counts[1])
+        self.assertGreater(counts[1], 6)
+        self.assertEqual(counts[2], 6)
+        self.assertFalse(rows[1]["noisy"])
+        self.assertLessEqual(rows[1]["width_percent"], 10)
+        self.assertAlmostEqual(rows[1]["speed"], 2, delta=0.15)
+        self.assertGreater(rows[1]["contestants"]["rondo"]["noise_percent"], 3)
+        self.assertIn("1 sizes are noisy: all_reduce, 2 ranks, shm", said)
+
+    def test_the_width_decides(self):
+        counts = [rounds_of(NoiseSource(lambda size: 0.2).measure("--rounds", "6-99", "--width", width)[0][0])
+                  for width in ("40", "10", "5")]
+        self.assertEqual(counts[0], 6)
+        self.assertEqual(counts, sorted(set(counts)))
+
+    def test_what_stays_noisy_is_said_to_be(self):
+        rows, _ = NoiseSource(lambda size: 3).measure("--rounds", "6-11")
+        for row in rows:
+            self.assertEqual((row["noisy"], rounds_of(row)), (True, 11))
+            self.assertGreater(row["width_percent"], 10)
+
+    def test_a_time_limit_ends_the_repetition(self):
+        source = NoiseSource(lambda size: 3)
+        rows, said = source.measure("--rounds", "6-999", minutes=1)
+        self.assertLessEqual(source.now, 60)
+        self.assertGreater(source.now, 55)
+        self.assertTrue(all(row["noisy"] for row in rows))
+        self.assertIn("there is no time for more rounds, 3 sizes remain noisy", said)
+
+    def test_fewer_than_six_rounds_have_no_interval(self):
+        rows, _ = NoiseSource(lambda size: 0.01).measure("--rounds", "5")
+        self.assertEqual([(row["interval"], row["noisy"], rounds_of(row)) for row in rows], [(None, None, 5)] * 3)
+
+    def test_only_rounds_in_one_state_count(self):
+        # Three times slower in the first 20 s; a mixture would be noisy.
+        source = NoiseSource(lambda size: 0.01, state_at=lambda now: 200 if now < 20 else 30)
+        rows, _ = source.measure("--rounds", "6-40", "--width", "2")
+        for row in rows:
+            self.assertEqual((row["state"], row["noisy"]), ("far", False))
+        rows, _ = source.measure("--rounds", "6-40", "--width", "2")
+        self.assertEqual({row["state"] for row in rows}, {"near"})
+        source = NoiseSource(lambda size: 0.01, state_at=lambda now: 200 if now < 6 else 30)
+        rows, _ = source.measure("--rounds", "8-40")
+        for row in rows:
+            self.assertEqual(row["state"], "near")
+            self.assertGreaterEqual(rounds_of(row), 6)
+            self.assertTrue(all(us < 1.1 for us in row["contestants"]["rondo"]["rounds_us"]), row)
+
+    def test_the_interval_has_its_median_as_often_as_said(self):
+        import intervals
+        source = random.Random(1)
+        for count in (6, 9, 20):
+            held = 0
+            for _ in range(2000):
+                low, high = intervals.interval([source.expovariate(1) for _ in range(count)])
+                held += low <= math.log(2) <= high  # the median of an exponential distribution
+            self.assertGreater(held / 2000, 0.94, count)
+        self.assertIsNone(intervals.interval([1.0] * 5))
+        self.assertEqual(intervals.interval([5, 1, 2, 9, 3, 4]), (1, 9))
+        self.assertEqual(intervals.interval([5, 1, 2, 9, 3, 4, 6, 7, 8]), (2, 8))
+
+
 class Options(unittest.TestCase):
     def test_refused(self):
         import options
@@ -261,6 +385,10 @@ class Options(unittest.TestCase):
                                 (["--first", "6"], "--first is 6: it must be a multiple of 4"),
                                 (["--factor", "1"], "'1': it must be a whole number, at least 2"),
                                 (["--rounds", "x"], "--rounds: is 'x'"),
+                                (["--rounds", "0"], "--rounds: is '0': it must be a number of rounds, as in 5"),
+                                (["--rounds", "7-6"], "--rounds: is '7-6'"),
+                                (["--width", "0"], "--width: is '0': it must be a number of percent above 0"),
+                                (["--width", "wide"], "--width: is 'wide'"),
                                 (["--timeout", "0"], "'0': it must be a number of seconds above 0"),
                                 (["--state-seconds", "x"], "'x': it must be a number of seconds above 0"),
                                 (["--in-place", "--collectives", "barrier"], "barrier has no such form"),
