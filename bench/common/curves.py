@@ -81,9 +81,10 @@ def curve(x, y, values, colour, dash=""):
         f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.4" fill="{colour}"/>\n' for px, py in points)
 
 
-def write(path, width, height, title, svg):
+def write(path, width, height, title, svg, style=""):
+    """style: CSS that adds to STYLE."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-                   f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n'
-                   '<rect width="100%" height="100%" fill="white"/>\n'
+                   f'viewBox="0 0 {width} {height}">\n<style>{STYLE}{style}</style>\n'
+                   '<rect width="100%" height="100%" fill="white" class="paper"/>\n'
                    + text(width / 2, 28, "title middle", title) + svg + "</svg>\n")

@@ -49,8 +49,8 @@ def find_peers(workshop):
 
 def describe(arguments, contestants, missing, sheet, seconds):
     """Describes where and how the figures were measured."""
-    return {"date": machine.date(), "host": machine.host(), "command": machine.command(sys.argv), "processor": machine.processor(),
-            "cores": machine.cores(), "kernel": machine.kernel(),
+    return {"date": machine.date(), "command": machine.command(sys.argv), "host": machine.host(),
+            "processor": machine.processor(), "cores": machine.cores(), "kernel": machine.kernel(),
             "contestants": {one.name: one.version for one in contestants},
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
@@ -78,7 +78,7 @@ def run(workshop):
     if arguments.json:
         report.write_json(arguments.json, about, rows, sheet.turns)
     if arguments.plot:
-        picture.write(arguments.plot, about, rows, names)
+        picture.write(arguments.plot, about, rows)
     report.print_table(about, rows, names)
     report.print_faults(sheet.faults)
     worst = report.print_summary(rows, names)

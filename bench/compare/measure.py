@@ -41,8 +41,8 @@ def make_round(sheet, contestants, budget, probe):
 
 
 def add_rounds(sheet, contestants, budget, probe):
-    """Sweeps with noisy sizes take turns, until there are no more, or no rounds or no time left for them. A round covers
-    all sizes up to the last noisy one, so that each is measured in the same circumstances as before."""
+    """Sweeps with noisy sizes take turns, until there are no more, or no rounds or no time left for them. A round
+    covers all sizes up to the last noisy one, so that each is measured in the same circumstances as before."""
     names = [one.name for one in contestants]
     longest = dict.fromkeys(sweeps_of(sheet.arguments), 0)
     added = True

@@ -150,8 +150,8 @@ def add_cells(parser):
     parser.add_argument("--fresh", action="store_true",
                         help="write the inputs anew before each call, untimed, as programs do")
     parser.add_argument("--rounds", type=rounds_range,
-                        help="turns of each contestant: as many, or the fewest and the most; between them, a collective "
-                             "and number of ranks with noisy sizes gets more (6-30)")
+                        help="turns of each contestant: a number, or the fewest and the most; between them, a "
+                             "collective and number of ranks with noisy sizes gets more (6-30)")
     parser.add_argument("--width", type=number_above(0, "number of percent"), default=10.0,
                         help="a size is noisy if the 95 %% interval of its speed is wider than this, in percent (10)")
     parser.add_argument("--quick", action="store_true",

@@ -35,8 +35,8 @@ def print_heading(about, rows, names):
     print(f"# {about['processor']}, {about['cores']} cores; {about['type']}; medians of "
           f"{rounds_words(rows)} rounds, in us")
     print_states(about, rows)
-    print("# speed: the time of the best peer / Rondo's in the same round, the median (above 1: Rondo is faster); a dash: "
-          "none")
+    print("# speed: the time of the best peer / Rondo's in the same round, the median (above 1: Rondo is faster); a "
+          "dash: none")
     print(f"# interval: of the speed, with a confidence of 95 %; ~: noisy, wider than {about['width_percent']:g} %; a "
           "dash: fewer than 6 rounds")
     columns = "".join(f" {name:>12}" for name in names)
@@ -58,7 +58,8 @@ def print_states(about, rows):
     else:
         words = ", ".join(f"{word} in {count} rows" for word, count in states_of(rows).items())
         print(f"# a cache line from one CPU to another: {min(found):.0f} to {max(found):.0f} ns ({words}); discarded "
-              f"because the state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of a sweep")
+              f"because the state changed: {about['turns_thrown_away']} turns and {about['rounds_left_out']} rounds of "
+              "a sweep")
 
 
 def states_of(rows):

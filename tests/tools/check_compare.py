@@ -123,7 +123,8 @@ class Fakes(unittest.TestCase):
         result = self.in_states("30.0 300.0 290.0 31.0 30.0", "--rounds", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.lines("log"), ["Open MPI"] + ["rondo"] * 2 + ["Open MPI", "rondo", "Open MPI"])
-        self.assertIn("30 to 30 ns (near in 3 rows); discarded because the state changed: 3 turns and 0 rounds", result.stdout)
+        self.assertIn("30 to 30 ns (near in 3 rows); discarded because the state changed: 3 turns and 0 rounds",
+                      result.stdout)
         self.assertEqual([row["handoff_ns"] for row in self.rows()], [[30.0]] * 3)
         self.assertEqual([(turn["contestant"], turn["state"], turn["counts"]) for turn in self.results()["turns"]],
                          [("rondo", "changed", False), ("rondo", "far", False), ("openmpi", "changed", False),
@@ -182,8 +183,12 @@ class Fakes(unittest.TestCase):
         self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo"])
         self.assertIn("compare.py --ranks 2 ", about["command"])
         self.assertNotIn(self.folder, about["command"])
-        # Three curves of times, one of ratios.
-        self.assertEqual(len(minidom.parse(self.path("svg")).getElementsByTagName("polyline")), 4)
+        texts = [node.firstChild.data for node in minidom.parse(self.path("svg")).getElementsByTagName("text")]
+        self.assertEqual(texts.count("2.0"), 4)  # three sizes, and all of them
+        drawn = self.path("drawn.svg")
+        subprocess.run([sys.executable, os.path.join(FOLDER, "picture.py"), self.path("json"), drawn], check=True)
+        with open(self.path("svg"), encoding="utf-8") as one, open(drawn, encoding="utf-8") as other:
+            self.assertEqual(one.read(), other.read())
 
     def test_a_peer_that_fails_is_left_out_from_there_on(self):
         result = self.compare("--collectives", "gather,all_reduce", "--rounds", "2",
