@@ -19,6 +19,20 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def load():
+    """How many processes wanted a CPU over the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+def governor():
+    """What decides on the clock rate of CPUs; None where the kernel does not, as in virtual machines."""
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
 def host():
     return platform.node()
 

@@ -36,6 +36,13 @@ class Workshop:
     folder: str  # for files of this run
 
 
+@dataclass
+class Beginning:
+    """What was when the run began."""
+    time: float
+    load: float
+
+
 def find_peers(workshop):
     found, missing = [], {}
     for name in workshop.arguments.peers:
@@ -47,10 +54,11 @@ def find_peers(workshop):
     return found, missing
 
 
-def describe(arguments, contestants, missing, sheet, seconds):
+def describe(arguments, contestants, missing, sheet, began):
     """Describes where and how the figures were measured."""
     return {"date": machine.date(), "command": machine.command(sys.argv), "host": machine.host(),
             "processor": machine.processor(), "cores": machine.cores(), "kernel": machine.kernel(),
+            "governor": machine.governor(), "load_before": began.load, "load_after": machine.load(),
             "contestants": {one.name: one.version for one in contestants},
             "missing": {name: machine.without_folders(reason.splitlines()[0])
                         for name, reason in missing.items()},
@@ -58,13 +66,13 @@ def describe(arguments, contestants, missing, sheet, seconds):
             "rounds": str(arguments.rounds), "confidence_percent": 100 * intervals.CONFIDENCE,
             "width_percent": arguments.width, "state_seconds": arguments.state_seconds,
             "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out(),
-            "seconds": round(seconds)}
+            "seconds": round(time.monotonic() - began.time)}
 
 
 def run(workshop):
     """Returns the exit code."""
     arguments = workshop.arguments
-    budget, began = Budget(arguments.minutes), time.monotonic()
+    budget, began = Budget(arguments.minutes), Beginning(time.monotonic(), machine.load())
     ours = rondo.find(workshop)
     found, missing = find_peers(workshop)
     if not found:
@@ -73,7 +81,7 @@ def run(workshop):
     names = [one.name for one in contestants]
     probe = states.probe_by(arguments.perf) if arguments.state_seconds > 0 else lambda: None
     sheet = measure(arguments, contestants, budget, probe)
-    about = describe(arguments, contestants, missing, sheet, time.monotonic() - began)
+    about = describe(arguments, contestants, missing, sheet, began)
     rows = sheet.rows(names)
     if arguments.json:
         report.write_json(arguments.json, about, rows, sheet.turns)

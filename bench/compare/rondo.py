@@ -56,9 +56,19 @@ def run_part(perf, job, steps, workshop, timeout):
         return {}, outcome.fault
     if not os.path.exists(path):
         return {}, f"{perf} wrote no rows"
-    with open(path, encoding="utf-8") as file:
+    try:
         # The size in a row is rounded down to whole blocks.
-        return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, json.load(file)["results"])}, None
+        return {step.bytes: row[place(job) + "_us"] for step, row in zip(steps, rows_of(path))}, None
+    except (ValueError, TypeError) as error:
+        return {}, f"{perf} wrote no rows but something else: {error}"
+    except KeyError as error:
+        return {}, f"{perf} wrote rows without the field {error}"
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    return document if isinstance(document, list) else document["results"]  # builds of before 2026-11-28: the rows
 
 
 def perf_command(perf, job, steps, arguments):

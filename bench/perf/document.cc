@@ -43,8 +43,14 @@ Json config_of(const PerfOptions& options) {
 }
 
 Json machine_of(const RunFacts& facts) {
-  return {
-      {"processor", facts.processor}, {"cpus", facts.cpus}, {"kernel", facts.kernel}, {"host", facts.host}};
+  Json machine;
+  machine["processor"] = facts.processor;
+  machine["cpus"] = facts.cpus;
+  machine["kernel"] = facts.kernel;
+  machine["host"] = facts.host;
+  machine["governor"] = facts.governor.empty() ? Json(nullptr) : Json(facts.governor);
+  machine["load"] = facts.load;
+  return machine;
 }
 
 std::string line(const char* key, const Json& value) {

@@ -19,7 +19,9 @@ struct RunFacts {
   std::string date;                      // UTC, as in 2026-11-28T09:30:00Z
   std::string version;                   // Rondo's
   std::string processor, kernel, host;
-  int cpus = 0;  // that this process may use
+  std::string governor;  // of the clock rate of CPUs; empty: not known here
+  int cpus = 0;          // that this process may use
+  double load = 0;       // average number of running processes in the minute before
 };
 
 std::string document_json(const PerfOptions& options, const RunFacts& facts, const std::vector<Row>& rows);

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <string>
@@ -67,6 +68,8 @@ RunFacts facts_at_start(int argc, const char* const* argv) {
   facts.processor = processor(system);
   facts.kernel = fmt::format("{} {}", system.sysname, system.release);
   facts.host = system.nodename;
+  std::getline(std::ifstream("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), facts.governor);
+  if (getloadavg(&facts.load, 1) != 1) facts.load = 0;
   facts.cpus = static_cast<int>(allowed_cpus().size());
   return facts;
 }

@@ -98,8 +98,24 @@ class Fakes(unittest.TestCase):
             file.write(f"#!{sys.executable}\nprint('rondo-perf 0.0')\n")
         silent = self.compare(*arguments, "--peers", "other-rondo")
         self.assertIn("wrote no rows", silent.stdout + silent.stderr)
+        for written, said in (("[1]", "wrote no rows but something else"), ("{", "wrote no rows but something else"),
+                              ("{}", "wrote rows without the field 'results'"),
+                              ('[{"bytes": 8}]', "wrote rows without the field 'out_of_place_us'")):
+            self.write_rows(written)
+            result = self.compare(*arguments, "--peers", "other-rondo")
+            self.assertIn(said, result.stdout)
+        self.write_rows('[{"out_of_place_us": 16}, {"out_of_place_us": 16}, {"out_of_place_us": 16}]')  # an old build
+        self.compare(*arguments, "--peers", "other-rondo")
+        self.assertEqual([row["contestants"]["other-rondo"]["median_us"] for row in self.rows()], [16] * 3)
         nameless = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "other-rondo,openmpi")
         self.assertIn("other-rondo is left out: --other-perf names no", nameless.stderr)
+
+    def write_rows(self, text):
+        """Makes the other rondo-perf one that writes this as its JSON."""
+        with open(self.path("old-perf"), "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable}\nimport os, sys\nprint('rondo-perf 0.0')\nif '--json' in sys.argv and "
+                       "os.environ['RANK'] == '0':\n  open(sys.argv[sys.argv.index('--json') + 1], 'w').write("
+                       f"{text!r})\n")
 
     def test_libraries_of_environments_are_peers(self):
         missing = self.compare("--collectives", "all_reduce", "--rounds", "1", "--peers", "openmpi,openmpi5")
@@ -183,6 +199,9 @@ class Fakes(unittest.TestCase):
         self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo"])
         self.assertIn("compare.py --ranks 2 ", about["command"])
         self.assertNotIn(self.folder, about["command"])
+        for name in ("date", "host", "processor", "cores", "kernel", "governor", "load_before", "load_after",
+                     "seconds"):
+            self.assertIn(name, about)
         texts = [node.firstChild.data for node in minidom.parse(self.path("svg")).getElementsByTagName("text")]
         self.assertEqual(texts.count("2.0"), 4)  # three sizes, and all of them
         drawn = self.path("drawn.svg")

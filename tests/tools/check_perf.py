@@ -48,6 +48,7 @@ NUMBER, TEXT = (int, float), str
 DOCUMENT = {"version": int, "start_time": TEXT, "args": list, "env": list, "config": dict, "results": list,
             "out_of_bounds": dict, "average_bus_bandwidth": dict, "end_time": TEXT,
             "rondo_version": TEXT, "date": TEXT, "machine": dict}
+MACHINE = {"processor": TEXT, "cpus": int, "kernel": TEXT, "host": TEXT, "governor": (str, type(None)), "load": NUMBER}
 ROW = {"size": int, "count": int, "type": TEXT, "redop": TEXT, "root": int, "out_of_place": dict,
        "collective": TEXT, "algorithm": TEXT, "automatic": bool, "transport": TEXT, "ranks": int, "bytes": int,
        "op": TEXT, "out_of_place_us": NUMBER, "algbw": NUMBER, "busbw": NUMBER, "wrong": int, "memory": TEXT,
@@ -155,6 +156,7 @@ class Files(Perf):
         self.assertIn("RONDO_PIN=0", document["env"])
         self.assertNotIn("x" * 40, str(document))
         self.assertLessEqual(document["start_time"], document["end_time"])
+        self.check_schema(MACHINE, document["machine"])
         for row in document["results"]:
             self.check_schema(ROW, row)
             forms = ["out_of_place"] + ["in_place"] * (row["collective"] == "reduce")
