@@ -32,13 +32,17 @@ double averaged(const std::vector<double>& times, Average average) {
 }
 
 // Combines the times of single iterations: the slowest rank counts.
-rondo_status_t combine_iterations(const Team& team, std::vector<double> times_us, double hops,
+rondo_status_t combine_iterations(const Team& team, const std::vector<double>& own, double hops,
                                   Timing& timing) {
-  if (times_us.empty()) return RONDO_OK;
-  PERF_TRY(rondo_all_reduce(times_us.data(), times_us.data(), times_us.size(), RONDO_FLOAT64, RONDO_MAX,
-                            team.control, nullptr));
-  for (double& time_us : times_us) time_us /= hops;
-  timing.iterations = IterationTimes{team.options->skipped_iterations, std::move(times_us)};
+  if (own.empty()) return RONDO_OK;
+  std::vector<double> all;
+  PERF_TRY(collect(team, own, all));
+  IterationTimes slowest{team.options->skipped_iterations, std::vector<double>(own.size())};
+  for (size_t i = 0; i < all.size(); ++i) {
+    double& time_us = slowest.times_us[i % own.size()];
+    time_us = std::max(time_us, all[i] / hops);
+  }
+  timing.iterations = std::move(slowest);
   return RONDO_OK;
 }
 

@@ -48,7 +48,7 @@ class Fakes(unittest.TestCase):
         return subprocess.run(
             [sys.executable, PROGRAM, "--ranks", "2", "--first", "8", "--last", "2K", "--factor", "16",
              "--json", self.path("json"), "--plot", self.path("svg"), "--mpi-folder", self.path("mpi"), *arguments],
-            env=env, text=True, capture_output=True, timeout=60)
+            env=env, text=True, capture_output=True, timeout=200)
 
     def results(self):
         with open(self.path("json"), encoding="utf-8") as file:
