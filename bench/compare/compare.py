@@ -65,6 +65,7 @@ def describe(arguments, contestants, missing, sheet, began):
             "type": arguments.type, "in_place": arguments.in_place, "fresh": arguments.fresh, "bind": arguments.bind,
             "rounds": str(arguments.rounds), "confidence_percent": 100 * intervals.CONFIDENCE,
             "width_percent": arguments.width, "state_seconds": arguments.state_seconds,
+            "only_state": arguments.state,
             "turns_thrown_away": sheet.thrown_away, "rounds_left_out": sheet.rounds_left_out(),
             "seconds": round(time.monotonic() - began.time)}
 

@@ -7,7 +7,7 @@ import sys
 from contestant import Turn
 from jobs import job_of, sweeps_of
 from sheet import Sheet
-from states import in_one_state
+from states import in_one_state, word
 
 SLACK = 1.3  # for a round that takes longer than the previous ones
 
@@ -100,7 +100,8 @@ def make_turns(sheet, sweep, contestants, clock, probe, last=math.inf):
     state, turns, thrown_away = in_one_state(
         able, lambda name: take_turn(sheet, sweep, able[name], clock, last), probe,
         lambda: clock.is_over() or clock.since() > sheet.arguments.state_seconds,
-        lambda name, turn, before, after: made.append((turn, sheet.note_turn(sweep, name, before, after))))
+        lambda name, turn, before, after: made.append((turn, sheet.note_turn(sweep, name, before, after))),
+        lambda state: sheet.arguments.state in ("any", word(state)))
     sheet.thrown_away += thrown_away
     if clock.is_over() and not clock.is_share:
         return False
@@ -109,7 +110,8 @@ def make_turns(sheet, sweep, contestants, clock, probe, last=math.inf):
         for turn, noted in made:
             noted["counts"] = any(turn is counted for counted in turns.values())
     else:
-        print(f"{sweep}: the state of the machine changed in every turn or between them", file=sys.stderr)
+        print(f"{sweep}: the state of the machine changed in every turn or between them, or was another than --state",
+              file=sys.stderr)
     return True
 
 

@@ -129,6 +129,8 @@ def add_contestants(parser):
     parser.add_argument("--state-seconds", type=seconds_or_none, default=60.0,
                         help="how long turns are repeated to get all contestants "
                              "into one state of the machine; 0: compare turns in any state (60)")
+    parser.add_argument("--state", choices=["any", "near", "far"], default="any",
+                        help="the state in which turns count; any: in the one that was most frequent (any)")
     parser.add_argument("--minutes", type=number_above(0, "number of minutes"),
                         help="time limit of the whole run: fewer rounds if needed; what does not fit "
                              "the first round is skipped (no limit)")
@@ -188,6 +190,8 @@ def add_defaults(arguments):
 
 
 def check_together(parser, arguments):
+    if arguments.state != "any" and arguments.state_seconds == 0:
+        parser.error(f"--state is {arguments.state}: with --state-seconds 0 no state is probed")
     if arguments.first > arguments.last:
         parser.error(f"--first is {arguments.first}: it must be at most --last, which is {arguments.last}")
     if arguments.first % ELEMENT_BYTES[arguments.type]:

@@ -52,10 +52,11 @@ def figure(state):
     return None if state is None or state == BUSY else state
 
 
-def in_one_state(names, take, probe, is_over, note=lambda name, turn, before, after: None):
+def in_one_state(names, take, probe, is_over, note=lambda name, turn, before, after: None,
+                 is_wanted=lambda state: True):
     """Runs turns until each of `names` has had one in the same state as all others; a turn during which the state
-    changed counts for none. Returns the state, the turns by name, and the number of discarded turns; returns no turns
-    if is_over() becomes true first. `note` is told of every turn."""
+    changed, or in one that is not wanted, counts for none. Returns the state, the turns by name, and the number of
+    discarded turns; returns no turns if is_over() becomes true first. `note` is told of every turn."""
     found, made, before = [], 0, probe()
     while True:
         turns = turns_in(before, found)
@@ -63,7 +64,7 @@ def in_one_state(names, take, probe, is_over, note=lambda name, turn, before, af
         turn, after = take(name), probe()
         note(name, turn, before, after)
         made += 1
-        if alike(before, after):
+        if alike(before, after) and is_wanted(before):
             turns[name] = turn
         if len(turns) == len(names):
             return before, turns, made - len(names)

@@ -382,6 +382,15 @@ class Noise(unittest.TestCase):
             self.assertGreaterEqual(rounds_of(row), 6)
             self.assertTrue(all(us < 1.1 for us in row["contestants"]["rondo"]["rounds_us"]), row)
 
+    def test_a_state_that_is_asked_for_is_waited_for(self):
+        for wanted, other in ("near", "far"), ("far", "near"):
+            first, then = (200, 30) if wanted == "near" else (30, 200)
+            source = NoiseSource(lambda size: 0.01,
+                                 state_at=lambda now, first=first, then=then: first if now < 100.5 else then)
+            rows, said = source.measure("--rounds", "6", "--state", wanted)
+            self.assertEqual([(row["state"], rounds_of(row)) for row in rows], [(wanted, 5)] * 3, other)
+            self.assertIn("or was another than --state", said)
+
     def test_the_interval_has_its_median_as_often_as_said(self):
         import intervals
         source = random.Random(1)
@@ -414,6 +423,9 @@ class Options(unittest.TestCase):
                                 (["--width", "0"], "--width: is '0': it must be a number of percent above 0"),
                                 (["--width", "wide"], "--width: is 'wide'"),
                                 (["--timeout", "0"], "'0': it must be a number of seconds above 0"),
+                                (["--state", "hot"], "argument --state: invalid choice: 'hot'"),
+                                (["--state", "near", "--state-seconds", "0"],
+                                 "--state is near: with --state-seconds 0 no state is probed"),
                                 (["--state-seconds", "x"], "'x': it must be a number of seconds above 0"),
                                 (["--in-place", "--collectives", "barrier"], "barrier has no such form"),
                                 (["--torch-python", "no-such"], "'no-such': there is no such program"),
