@@ -177,7 +177,8 @@ def captions(about, rows):
     place = f"{about['processor']}, {about['cores']} cores"
     calls = ", ".join([about["type"], *(words for name, words in OPTIONS.items() if about.get(name))])
     peers = "; ".join(f"{name}: {version}" for name, version in about["contestants"].items())
-    return [f"A cell is the best peer's time divided by Rondo's, median of {rounds} rounds: 2 means half the time.",
+    return ["Down: the call; across: the size of its vector. A cell is the best peer's time divided by Rondo's, "
+            f"median of {rounds} rounds: 2 means half the time.",
             f"{place}; {about['date']}; {calls}" + (f"; CPUs {state}" if state else "") + ".", peers + ".",
             legend_of_marks(rows)]
 
