@@ -9,8 +9,21 @@ from sheet import speed_beside
 
 def write_json(path, about, rows, turns):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"about": about, "rows": rows, "turns": turns}, file, indent=1)
-        file.write("\n")
+        file.write(f'{{"about": {json.dumps(about, indent=1)},\n"rows": {lines(rows)},\n"turns": {lines(turns)}}}\n')
+
+
+def lines(objects):
+    """An object per line, since there may be thousands."""
+    return "[" + ",".join("\n " + json.dumps(rounded(one)) for one in objects) + "\n]"
+
+
+def rounded(value):
+    """With the digits of its floats that a clock can mean."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def print_table(about, rows, names):
