@@ -219,10 +219,10 @@ class Fakes(unittest.TestCase):
         self.assertEqual([len(one["rounds_us"]) for one in self.rows()[0]["contestants"].values()], [2, 2, 2])
 
     def test_a_peer_that_hangs_is_ended_with_all_that_it_started(self):
-        result = self.compare("--collectives", "scatter,all_reduce", "--rounds", "1", "--timeout", "0.7",
+        result = self.compare("--collectives", "scatter,all_reduce", "--rounds", "1", "--timeout", "4",
                               "--peers", "openmpi")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("took more than 0.7 s", result.stdout)
+        self.assertIn("took more than 4 s", result.stdout)
         self.assertEqual([row["speed"] for row in self.rows()], [None] * 3 + [2.0] * 3)
         for pid in self.lines("log.pids"):
             self.assertFalse(is_running(pid), pid)
