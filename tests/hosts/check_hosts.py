@@ -3,8 +3,8 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST RONDO_TOPO [Hosts | GpuHosts | Fabrics | Plugins]. Needs root and
-ip (iproute2), and exits 77 without them.
+usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST [Hosts | GpuHosts | Fabrics | Plugins], or for rondo-topo alone
+check_hosts.py RONDO_TOPO Topologies. Needs root and ip (iproute2), and exits 77 without them.
 """
 import json
 import os
@@ -16,7 +16,8 @@ import tempfile
 import time
 import unittest
 
-PERF, PAIRS, FIRST_BROADCAST, TOPO = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+TOPO = sys.argv.pop(1) if sys.argv[-1] == "Topologies" else None
+PERF, PAIRS, FIRST_BROADCAST = [None] * 3 if TOPO else [sys.argv.pop(1) for _ in range(3)]
 TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
 
@@ -167,44 +168,6 @@ class Hosts(unittest.TestCase):
     def test_every_algorithm_is_right_between_hosts(self):
         run_right(self, 2, ["all", "-b", "8", "-e", "1M", "-f", "512", "-n", "1", "-w", "0", "--algorithm", "all"])
 
-    def test_a_job_has_the_topology_of_all_its_hosts_and_equal_ones_are_described_once(self):
-        with tempfile.TemporaryDirectory() as folder, Network(3) as hosts:
-            for machine in ("hgx-h100", "hgx-a100"):
-                subprocess.run([TOPO, "--machine", machine, "--save", f"{folder}/{machine}.xml"], check=True)
-            # As on three hosts: NICs have numbers of their own.
-            files = [f"{folder}/{i}.xml" for i in range(3)]
-            for i, machine in enumerate(("hgx-h100", "hgx-a100", "hgx-h100")):
-                with open(f"{folder}/{machine}.xml", encoding="utf-8") as file:
-                    text = file.read()
-                text = text.replace("<net ", f'<net guid="0x{i + 7}" ')
-                with open(files[i], "w", encoding="utf-8") as file:
-                    file.write(text.replace("<cpu ", f'<cpu host_hash="0x{i + 1}" '))
-            own_files = [{"RONDO_TOPO_FILE": path} for path in files]
-
-            def printed(*words):
-                ended = start(hosts, 2, ["--job", *words], program=TOPO, of_hosts=own_files,
-                              RONDO_SECRET="correct horse")
-                self.assertTrue(all(out == "" for (out, _), _ in ended[1:]), ended)
-                return ended[0][0][0], ended[0][0][1], {code for _, code in ended}
-
-            tree, log, codes = printed()
-            self.assertEqual(codes, {0}, log)
-            self.assertTrue(tree.startswith("24 GPUs, 24 NICs, 6 NUMA nodes; GB/s each way\n"), tree)
-            for host, links in enumerate((18, 12, 18)):
-                self.assertRegex(tree, rf"host{host}/gpu7 .* NVLink x{links} ")
-            _, log, codes = printed("--save", f"{folder}/saved.xml")
-            self.assertIn("its hosts are of 2 kinds: expected equal hosts", log)
-            own_files[1] = own_files[0]
-            table, log, codes = printed("--paths")
-            self.assertEqual(codes, {0}, log)
-            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--paths"]
-            self.assertEqual(table, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
-            own_files[1] = {"RONDO_TOPO_FILE": f"{folder}/none.xml"}
-            ended = start(hosts, 2, ["--job"], program=TOPO, of_hosts=own_files, RONDO_SECRET="correct horse")
-            for (_, log), code in ended:
-                self.assertEqual(code, 1, log)
-                self.assertRegex(log, r"rank 2 \(.*\): RONDO_TOPO_FILE: .*/none.xml: No such file or directory")
-
     def test_a_filter_that_names_the_wrong_interface_is_told(self):
         with Network(2) as hosts:
             ended = start(hosts, 1, ["barrier"], RONDO_SECRET="correct horse", RONDO_SOCKET_IFNAME="wlan")
@@ -272,6 +235,46 @@ class Hosts(unittest.TestCase):
         for (_, log), code in ended:
             self.assertNotEqual(code, 0)
             self.assertIn("RONDO_SECRET", log)
+
+
+class Topologies(unittest.TestCase):
+    def test_a_job_has_the_topology_of_all_its_hosts_and_equal_ones_are_described_once(self):
+        with tempfile.TemporaryDirectory() as folder, Network(3) as hosts:
+            for machine in ("hgx-h100", "hgx-a100"):
+                subprocess.run([TOPO, "--machine", machine, "--save", f"{folder}/{machine}.xml"], check=True)
+            # As on three hosts: NICs have numbers of their own.
+            files = [f"{folder}/{i}.xml" for i in range(3)]
+            for i, machine in enumerate(("hgx-h100", "hgx-a100", "hgx-h100")):
+                with open(f"{folder}/{machine}.xml", encoding="utf-8") as file:
+                    text = file.read()
+                text = text.replace("<net ", f'<net guid="0x{i + 7}" ')
+                with open(files[i], "w", encoding="utf-8") as file:
+                    file.write(text.replace("<cpu ", f'<cpu host_hash="0x{i + 1}" '))
+            own_files = [{"RONDO_TOPO_FILE": path} for path in files]
+
+            def printed(*words):
+                ended = start(hosts, 2, ["--job", *words], program=TOPO, of_hosts=own_files,
+                              RONDO_SECRET="correct horse")
+                self.assertTrue(all(out == "" for (out, _), _ in ended[1:]), ended)
+                return ended[0][0][0], ended[0][0][1], {code for _, code in ended}
+
+            tree, log, codes = printed()
+            self.assertEqual(codes, {0}, log)
+            self.assertTrue(tree.startswith("24 GPUs, 24 NICs, 6 NUMA nodes; GB/s each way\n"), tree)
+            for host, links in enumerate((18, 12, 18)):
+                self.assertRegex(tree, rf"host{host}/gpu7 .* NVLink x{links} ")
+            _, log, codes = printed("--save", f"{folder}/saved.xml")
+            self.assertIn("its hosts are of 2 kinds: expected equal hosts", log)
+            own_files[1] = own_files[0]
+            table, log, codes = printed("--paths")
+            self.assertEqual(codes, {0}, log)
+            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--paths"]
+            self.assertEqual(table, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
+            own_files[1] = {"RONDO_TOPO_FILE": f"{folder}/none.xml"}
+            ended = start(hosts, 2, ["--job"], program=TOPO, of_hosts=own_files, RONDO_SECRET="correct horse")
+            for (_, log), code in ended:
+                self.assertEqual(code, 1, log)
+                self.assertRegex(log, r"rank 2 \(.*\): RONDO_TOPO_FILE: .*/none.xml: No such file or directory")
 
 
 class GpuHosts(unittest.TestCase):
