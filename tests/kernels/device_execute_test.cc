@@ -91,6 +91,13 @@ void try_shape(const Algorithm& algorithm, const Shape& shape, Protocol protocol
 
 constexpr Protocol kProtocols[] = {Protocol::Simple, Protocol::LL, Protocol::LL128};
 
+/// Sanitizers see every algorithm by every protocol on 2 ranks. More ranks move their chunks by the same
+/// code, so that there one protocol is enough; each has its share of the algorithms.
+bool is_left_out(const Algorithm& algorithm, Protocol protocol, int nranks) {
+  const auto index = static_cast<size_t>(&algorithm - algorithms().data());
+  return kSanitized && nranks > 2 && protocol != kProtocols[index % std::size(kProtocols)];
+}
+
 }  // namespace
 
 TEST_CASE("the device executor runs every algorithm over any number of ranks by every protocol") {
@@ -104,6 +111,7 @@ TEST_CASE("the device executor runs every algorithm over any number of ranks by 
     for (const Algorithm& algorithm : algorithms())
       for (const int n : sizes)
         for (const Shape& shape : supported_shapes(algorithm, n)) {
+          if (is_left_out(algorithm, protocol, n)) continue;
           const bool plain = shape.root == 0 && shape.commutative;
           // Line protocols are independent of roots and orders, so a sample is enough.
           if (plain || (shape.root == n - 1 && (protocol == Protocol::Simple || n == 5)))
