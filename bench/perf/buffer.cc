@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "poison.h"
@@ -21,7 +20,7 @@ BenchBuffer::~BenchBuffer() {
   if (memory_ == BufferMemory::Shared) {
     rondo_mem_free(mapping_);
   } else {
-    munmap(mapping_, mapped_);
+    std::free(mapping_);
   }
 }
 
@@ -31,9 +30,9 @@ bool BenchBuffer::allocate(size_t bytes, size_t unalign_bytes, BufferMemory memo
   if (memory == BufferMemory::Shared) {
     if (rondo_mem_alloc(&mapping_, mapped_) != RONDO_OK) return false;
   } else {
-    void* pages = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) return false;
-    mapping_ = pages;
+    mapped_ = (mapped_ + kPage - 1) / kPage * kPage;
+    mapping_ = std::aligned_alloc(kPage, mapped_);
+    if (mapping_ == nullptr) return false;
   }
   data_ = static_cast<std::byte*>(mapping_) + kPage + unalign_bytes;
   return true;

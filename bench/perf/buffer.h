@@ -10,7 +10,7 @@ namespace rondo::perf {
 class BenchBuffer {
  public:
   enum class BufferMemory {
-    Plain,  // anonymous pages
+    Plain,  // from aligned_alloc()
     Shared  // from rondo_mem_alloc()
   };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/shared_segment.h"
+#include "heap_pieces.h"
 
 namespace rondo {
 namespace {
@@ -77,7 +78,7 @@ Result<std::byte*> allocate_exportable(size_t bytes) {
   RONDO_TRY_ASSIGN(SharedSegment::Made made, SharedSegment::make(bytes));
   std::byte* const begin = made.segment.data();
   const std::lock_guard lock(record().mutex);
-  ExportableMemory exportable{begin, bytes, 0, nullptr, nullptr};
+  ExportableMemory exportable{.begin = begin, .bytes = bytes};
   if (may_keep(made.memfd)) exportable.memfd = std::make_shared<const Fd>(std::move(made.memfd));
   record().add(record().allocated, {std::move(exportable), std::move(made.segment), 0, {}});
   return begin;
@@ -118,6 +119,11 @@ std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t byte
   return found && found->memfd != nullptr ? found : std::nullopt;
 }
 
+std::optional<ExportableMemory> find_offered(const std::byte* at, size_t bytes) {
+  auto found = find_accessible(at, bytes);
+  return found ? found : find_lent_by_heap(at, bytes);
+}
+
 Status copy_accessible(std::byte* to, const std::byte* from, size_t bytes) {
   const auto piece = find_accessible(from, bytes);
   if (piece && piece->gpu != nullptr) return piece->gpu->copy(to, from, bytes);
@@ -128,7 +134,8 @@ Status copy_accessible(std::byte* to, const std::byte* from, size_t bytes) {
 AccessibleMemory::AccessibleMemory(std::byte* begin, size_t bytes, std::shared_ptr<const GpuMemory> gpu)
     : number_([&] {
         const std::lock_guard lock(record().mutex);
-        return record().add(record().accessible, {{begin, bytes, 0, nullptr, std::move(gpu)}, {}, 0, {}});
+        return record().add(record().accessible,
+                            {{.begin = begin, .bytes = bytes, .gpu = std::move(gpu)}, {}, 0, {}});
       }()) {}
 
 AccessibleMemory::~AccessibleMemory() {
@@ -142,6 +149,7 @@ AccessibleMemory::~AccessibleMemory() {
 }
 
 bool is_alive(const ExportableMemory& piece) {
+  if (piece.lent_now != nullptr) return piece.is_lent_now();
   const std::lock_guard lock(record().mutex);
   return record().find(piece) != nullptr;
 }
@@ -156,6 +164,6 @@ bool when_freed(const ExportableMemory& piece, std::weak_ptr<void> owner, std::f
 }
 
 // Relaxed: a thread that frees memory used by another thread's calls must synchronize with that thread.
-uint64_t exportable_frees() { return record().frees.load(std::memory_order_relaxed); }
+uint64_t exportable_frees() { return record().frees.load(std::memory_order_relaxed) + heap_pieces_ended(); }
 
 }  // namespace rondo

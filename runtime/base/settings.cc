@@ -22,12 +22,13 @@ constexpr SettingInfo kRows[] = {
 
 constexpr std::string_view kPrefix = "RONDO_";
 
-// Read not by the library but by libnccl.so.2, the benchmarks, the scripts in tools/ and the tests.
+// Read not by the library but by libnccl.so.2, librondo-heap.so, the benchmarks, the scripts in tools/ and
+// the tests.
 constexpr std::string_view kReadElsewhere[] = {
     "RONDO_NCCL_VERSION", "RONDO_NCCL_BANNER", "RONDO_BENCH_TARGET",  "RONDO_WERROR",
     "RONDO_JOBS",         "RONDO_CUDA",        "RONDO_TORCH",         "RONDO_TORCH_ENV",
     "RONDO_TORCH_PYTHON", "RONDO_TEST_DATA",   "RONDO_TORCH_BACKEND", "RONDO_TORCH_VERSION",
-    "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED",  "RONDO_FUZZ_SECONDS"};
+    "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED",  "RONDO_FUZZ_SECONDS",  "RONDO_HEAP_FROM"};
 constexpr std::string_view kReadByTests[] = {"RONDO_TEST_", "RONDO_STANDIN_"};  // and whatever follows
 
 bool is_known(std::string_view name) {

@@ -39,7 +39,7 @@ void StepExecutor::export_buffers() {
 void StepExecutor::export_memory(const std::byte* buffer) {
   const auto& exporter = program_.posting_connections(binding_.in_place);
   if (exporter.empty()) return;
-  const auto memory = find_accessible(buffer, 1);
+  const auto memory = find_offered(buffer, 1);
   if (!memory) return;
   for (ZeroCopy* zero_copy : exporter) zero_copy->export_memory(*memory);
 }

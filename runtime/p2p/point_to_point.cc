@@ -40,7 +40,7 @@ void send_by_slot(Connection& connection, std::byte* slot, const std::byte* data
 ZeroCopy* zero_copy_of(const Connection& connection, const std::byte* data, size_t bytes) {
   ZeroCopy* const zero_copy = connection.zero_copy();
   if (zero_copy == nullptr) return nullptr;
-  if (const auto memory = find_accessible(data, bytes)) zero_copy->export_memory(*memory);
+  if (const auto memory = find_offered(data, bytes)) zero_copy->export_memory(*memory);
   return zero_copy;
 }
 

@@ -7,6 +7,7 @@ import re
 LAYERS = [
     # folder                  include name  may include
     ("runtime/base", "base", ()),
+    ("runtime/heap", "heap", ("base",)),
     ("runtime/gpu", "gpu", ("base",)),
     ("runtime/schedule", "schedule", ("base",)),
     ("topology/graph", "graph", ("base",)),

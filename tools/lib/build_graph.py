@@ -41,6 +41,7 @@ CHOSEN = {
     "runtime/gpu_group": ("standin-streams",),
     "runtime/gpu_staged": ("standin-processes", "standin-windows"),
     "runtime/health": ("start",),
+    "runtime/heap": ("heap-run_map", "heap-programs", "heap-ranks"),
     "runtime/p2p": ("runtime-messages", "runtime-requests"),
     "runtime/schedule": tuple("schedule-" + subject for subject in (
         "association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier")),

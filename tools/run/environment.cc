@@ -52,13 +52,15 @@ std::string random_secret() {
 
 std::vector<std::pair<std::string, std::string>> rank_variables(const JobInfo& job, int rank) {
   const std::string number = std::to_string(rank), ranks = std::to_string(job.ranks);
-  return {{"RANK", number},
-          {"WORLD_SIZE", ranks},
-          {"LOCAL_RANK", number},
-          {"LOCAL_WORLD_SIZE", ranks},
-          {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", std::to_string(job.port)},
-          {"RONDO_SECRET", job.secret}};
+  std::vector<std::pair<std::string, std::string>> variables = {{"RANK", number},
+                                                                {"WORLD_SIZE", ranks},
+                                                                {"LOCAL_RANK", number},
+                                                                {"LOCAL_WORLD_SIZE", ranks},
+                                                                {"MASTER_ADDR", "127.0.0.1"},
+                                                                {"MASTER_PORT", std::to_string(job.port)},
+                                                                {"RONDO_SECRET", job.secret}};
+  if (!job.preload.empty()) variables.emplace_back("LD_PRELOAD", job.preload);
+  return variables;
 }
 
 }  // namespace rondo::run

@@ -13,6 +13,7 @@ struct JobInfo {
   int ranks = 1;
   int port = 0;
   std::string secret;
+  std::string preload;  // LD_PRELOAD; empty: as it is
 };
 
 /// A TCP port that is currently free; 0 if there is none.

@@ -22,6 +22,8 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_flag("--prefix,!--no-prefix,--tag-output,!--no-tag-output", options.prefix,
                "begin every line of output with its rank, as in \"[3] text\" (yes)");
   app.add_flag("--keep-going", options.keep_going, "do not end the other ranks when one fails");
+  app.add_flag("--heap", options.heap,
+               "let ranks read one another's large blocks of malloc() in place: preload librondo-heap.so");
   app.add_option("--grace", options.grace_s, "seconds between SIGTERM and SIGKILL when ending ranks (5)");
   app.add_option("--timeout", options.timeout_s, "seconds after which all ranks are ended; 0: no limit (0)");
   app.set_version_flag("--version", fmt::format("rondo-run {}.{}.{}", RONDO_VERSION / 10000,
@@ -47,9 +49,9 @@ std::vector<const char*> understood(int argc, const char* const* argv) {
 }
 
 std::string unknown_option(const std::string& word) {
-  constexpr std::string_view kNames[] = {"--ranks", "--np",        "--prefix",  "--no-prefix",
-                                         "--grace", "--timeout",   "--version", "--tag-output",
-                                         "--help",  "--keep-going"};
+  constexpr std::string_view kNames[] = {"--ranks", "--np",         "--prefix",  "--no-prefix",
+                                         "--grace", "--timeout",    "--version", "--tag-output",
+                                         "--help",  "--keep-going", "--heap"};
   return fmt::format("there is no option {}{}", word, did_you_mean(word, kNames));
 }
 

@@ -11,6 +11,7 @@ struct RunOptions {
   int ranks = 0;
   bool prefix = true;       // prefix every line of output with its rank
   bool keep_going = false;  // a rank's failure does not end the others
+  bool heap = false;        // preload librondo-heap.so into the ranks
   double grace_s = 5;       // between SIGTERM and SIGKILL
   double timeout_s = 0;     // 0: none
   std::vector<std::string> command;

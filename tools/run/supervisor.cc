@@ -21,6 +21,7 @@
 
 #include "child.h"
 #include "environment.h"
+#include "heap_library.h"
 #include "input.h"
 #include "keeper.h"
 #include "output.h"
@@ -296,6 +297,13 @@ void Supervisor::clean_up() {
 }
 
 int Supervisor::run() {
+  if (options_.heap) {
+    job_.preload = preload_with_heap();
+    if (job_.preload.empty()) {
+      say("--heap: there is no librondo-heap.so beside rondo-run");
+      return kLauncherFailed;
+    }
+  }
   if (!prepare()) return refuse("cannot start");
   if (options_.timeout_s > 0) time_out_at_ = Clock::now() + seconds(options_.timeout_s);
   start_ranks();

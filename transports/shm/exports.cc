@@ -6,6 +6,16 @@
 #include "base/log.h"
 
 namespace rondo::shm {
+namespace {
+
+/// Once in a process, for those who want to know whether librondo-heap.so serves them.
+void say_heap_is_read() {
+  static std::atomic<bool> is_said{false};
+  if (!is_said.load(std::memory_order_relaxed) && !is_said.exchange(true))
+    log().info("peers read memory of librondo-heap.so in place");
+}
+
+}  // namespace
 
 void Exporter::open_up(const Fd& socket) {
   const auto cookie = own_cookie();
@@ -80,10 +90,18 @@ uint64_t Exporter::note_for(const std::byte* data, size_t bytes) const {
     const bool is_mapped =
         std::atomic_ref(words_->answered).load(std::memory_order_relaxed) >= export_id.message;
     // If the memory was freed, its address may hold something else now.
-    if (is_mapped && is_alive(export_id.memory))
+    if (is_mapped && is_alive(export_id.memory)) {
+      if (export_id.memory.lent_now != nullptr) say_heap_is_read();
       return Note::of_export(export_id.number, static_cast<uint64_t>(data - export_id.memory.begin));
+    }
   }
   return bytes >= kMinRead && peer_reads() ? Note::of_address(data) : Note::kNone;
+}
+
+bool Exporter::stay_ours(const std::byte* data, size_t bytes) const {
+  return std::any_of(exports_.begin(), exports_.end(), [&](const Mapping& export_id) {
+    return export_id.memory.lent_now != nullptr && export_id.memory.holds(data, bytes);
+  });
 }
 
 /// False for good after the first failed read.

@@ -82,6 +82,10 @@ class Exporter {
   /// kNone unless the importer is known to be able to read the bytes.
   uint64_t note_for(const std::byte* data, size_t bytes) const;
 
+  /// Whether these bytes, which note_for() may have had a note for, are this process's whatever happens to
+  /// it.
+  bool stay_ours(const std::byte* data, size_t bytes) const;
+
   /// Number, from 1, of a message that the importer could not read, until say_copied(); 0: none.
   uint64_t unread() const;
   /// Tells the importer that the message is in this part of the slots' memory now.

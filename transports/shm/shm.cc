@@ -232,7 +232,15 @@ void ShmConnection::use(shm::Segment segment, int outgoing) {
 
 bool ShmConnection::post(const std::byte* data, size_t bytes, const Signature& signature) {
   const uint64_t note = exporter_.note_for(data, bytes);
-  if (note == shm::Note::kNone || acquire() == nullptr) return false;
+  std::byte* const slot = acquire();
+  if (slot == nullptr) return false;
+  if (note == shm::Note::kNone) {
+    // Since post_mode() said otherwise, a fork of this process has ended that the memory is lent.
+    if (!exporter_.stay_ours(data, bytes)) return false;
+    std::memcpy(slot, data, bytes);
+    commit(bytes, signature);
+    return true;
+  }
   if (shm::Note::is_address(note)) {
     const uint64_t message = sender_.sent() + 1;
     use_part(bytes);  // if the receiver cannot read it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExportableMemory: memory of this process that others can map, one memfd per piece, and the registry of all
-// such memory, together with other memory that the user lets devices access. Any thread.
+// such memory, together with other memory that the user lets devices access. (What librondo-heap.so lends is
+// in a registry of its own.) Any thread.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,10 @@ struct ExportableMemory {
   uint64_t number = 0;                   // never reused
   std::shared_ptr<const Fd> memfd;       // null: others cannot map it
   std::shared_ptr<const GpuMemory> gpu;  // null: it is the host's
+  const uint64_t* lent_now = nullptr;    // null: it is not librondo-heap.so's (lent_heap.h)
 
+  /// Whether librondo-heap.so still lends it, whose piece this is.
+  bool is_lent_now() const;
   bool holds(const std::byte* at, size_t length) const {
     return at >= begin && length <= bytes && static_cast<size_t>(at - begin) <= bytes - length;
   }
@@ -57,6 +61,9 @@ constexpr int kMaxOverlaps = 16;
 std::optional<ExportableMemory> find_exportable(const std::byte* at, size_t bytes);
 /// The same, or a piece that only devices can access.
 std::optional<ExportableMemory> find_accessible(const std::byte* at, size_t bytes);
+/// The same, or a piece of librondo-heap.so, which peers on this host can map and devices do not access. It
+/// may be lent no more at any time, and is then memory of this process alone.
+std::optional<ExportableMemory> find_offered(const std::byte* at, size_t bytes);
 
 /// A piece of other memory, which devices can access as long as this lives.
 class AccessibleMemory {
@@ -73,12 +80,12 @@ class AccessibleMemory {
 /// Copies bytes that a GPU may own to memory of the host.
 Status copy_accessible(std::byte* to, const std::byte* from, size_t bytes);
 
-/// Whether the piece has not been freed, or, if it is an AccessibleMemory, that lives.
+/// Whether the piece has not been freed, or is lent, or, if it is an AccessibleMemory, that lives.
 bool is_alive(const ExportableMemory& piece);
 /// Has `action` run once the piece is no longer alive, before its memory goes, by the thread that ends it, if
 /// `owner` lives then; it runs in this process alone. False if the piece is not alive.
 bool when_freed(const ExportableMemory& piece, std::weak_ptr<void> owner, std::function<void()> action);
-/// The number of pieces freed so far.
+/// The number of pieces freed, or lent no more, so far.
 uint64_t exportable_frees();
 
 }  // namespace rondo

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heap: large blocks in arenas that peers can map. It takes no memory but from the kernel, and no other
+// lock while it holds its own. Freed blocks keep their pages for the next ones in the way of glibc, by which
+// large blocks of up to 32 MiB do. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/lent_heap.h"
+
+namespace rondo::heap {
+
+/// Blocks of fewer bytes are not the heap's. Constant once the first large block was requested.
+size_t smallest_block();
+
+enum class Contents { Any, Zeros };
+enum class Outlook { Fixed, MayGrow };
+
+/// A block; null if the heap has none of this kind. `alignment` is a power of two.
+void* allocate(size_t bytes, size_t alignment, Contents contents, Outlook outlook);
+/// Whether a block could be the heap's, by its address.
+bool is_of_heap(const void* pointer);
+// Of blocks of the heap; anything else there ends the program, as in glibc.
+void release(void* block);
+/// What the block can hold.
+size_t usable_bytes(void* block);
+/// Makes a block shorter, or longer if there is room behind it; false if there is none.
+bool resize(void* block, size_t bytes);
+
+/// Gives back what freed blocks keep; false if there is nothing.
+bool trim();
+/// What the program would have had of MADV_DONTNEED: zeros. False if this range is not lent.
+bool discard(void* begin, size_t bytes);
+
+bool find(const void* at, LentPiece* found);
+int open_piece(uint64_t number);
+const uint64_t* pieces_ended();
+
+struct HeapCounts {
+  size_t blocks = 0;     // that were allocated
+  size_t now_bytes = 0;  // in blocks
+  size_t max_bytes = 0;
+  size_t kept_bytes = 0;  // in freed blocks
+  size_t forks = 0;       // that ended the lending of an arena
+};
+HeapCounts counts();
+
+}  // namespace rondo::heap

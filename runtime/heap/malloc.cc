@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions by which librondo-heap.so takes the place of the C library's. Large blocks are the heap's,
+// all others the next allocator's, as are those that the heap cannot serve.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "heap.h"
+#include "next_malloc.h"
+#include "words.h"
+
+// If the program has a malloc() of its own, but not all of its companions, those here have to call the
+// program's:
+// "::realloc()" and "::free()" are whatever comes first.
+#define RONDO_EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace rondo::heap {
+namespace {
+
+bool is_large(size_t bytes) { return bytes >= smallest_block(); }
+
+bool is_alignment(size_t bytes) { return bytes != 0 && (bytes & (bytes - 1)) == 0; }
+
+void* large(size_t bytes, size_t alignment, Contents contents = Contents::Any) {
+  return is_large(bytes) ? allocate(bytes, alignment, contents, Outlook::Fixed) : nullptr;
+}
+
+size_t bytes_in(void* block) {
+  if (is_of_buffer(block)) return bytes_in_buffer(block);
+  return is_of_heap(block) ? usable_bytes(block) : next_malloc().malloc_usable_size(block);
+}
+
+void free_any(void* block) {
+  if (is_of_heap(block)) return release(block);
+  if (!is_of_buffer(block)) next_malloc().free(block);
+}
+
+void* moved(void* old, size_t bytes) {
+  void* made = is_large(bytes) ? allocate(bytes, 1, Contents::Any, Outlook::MayGrow) : nullptr;
+  if (made == nullptr) made = next_malloc().malloc(bytes);
+  if (made == nullptr) return nullptr;
+  std::memcpy(made, old, std::min(bytes_in(old), bytes));
+  free_any(old);
+  return made;
+}
+
+void* resized(void* old, size_t bytes) {
+  if (old == nullptr) {
+    void* const made = large(bytes, 1);
+    return made != nullptr ? made : next_malloc().realloc(nullptr, bytes);
+  }
+  const bool is_ours = is_of_heap(old);
+  if (!is_ours && !is_of_buffer(old) && !is_large(bytes)) return next_malloc().realloc(old, bytes);
+  if (bytes == 0) {
+    free_any(old);
+    return nullptr;
+  }
+  if (is_ours && is_large(bytes) && resize(old, bytes)) return old;
+  return moved(old, bytes);
+}
+
+/// Tells at its end what it did, to those who want to know.
+struct HeapFarewell {
+  ~HeapFarewell() {
+    const HeapCounts all = counts();
+    if (all.blocks == 0) return;
+    Sentence sentence;
+    sentence << all.blocks << " large blocks, at most " << (all.max_bytes >> 20) << " MiB at a time; "
+             << all.forks << " forks ended that they were lent";
+    say(Importance::Info, sentence.text());
+  }
+};
+
+}  // namespace
+}  // namespace rondo::heap
+
+using namespace rondo::heap;
+
+RONDO_EXPORTED void* malloc(size_t bytes) {
+  void* const made = large(bytes, 1);
+  return made != nullptr ? made : next_malloc().malloc(bytes);
+}
+
+RONDO_EXPORTED void* calloc(size_t count, size_t each) {
+  size_t bytes = 0;
+  void* const made = __builtin_mul_overflow(count, each, &bytes) ? nullptr : large(bytes, 1, Contents::Zeros);
+  return made != nullptr ? made : next_malloc().calloc(count, each);
+}
+
+RONDO_EXPORTED void free(void* block) { free_any(block); }
+RONDO_EXPORTED void free_sized(void* block, size_t) { ::free(block); }
+RONDO_EXPORTED void free_aligned_sized(void* block, size_t, size_t) { ::free(block); }
+
+RONDO_EXPORTED void* realloc(void* old, size_t bytes) { return resized(old, bytes); }
+
+RONDO_EXPORTED void* reallocarray(void* old, size_t count, size_t each) {
+  size_t bytes = 0;
+  if (!__builtin_mul_overflow(count, each, &bytes))
+    return is_in_charge() ? resized(old, bytes) : ::realloc(old, bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+RONDO_EXPORTED int posix_memalign(void** made, size_t alignment, size_t bytes) {
+  const bool is_valid = is_alignment(alignment) && alignment % sizeof(void*) == 0;
+  void* const block = is_valid ? large(bytes, alignment) : nullptr;
+  if (block == nullptr) return next_malloc().posix_memalign(made, alignment, bytes);
+  *made = block;
+  return 0;
+}
+
+RONDO_EXPORTED void* aligned_alloc(size_t alignment, size_t bytes) {
+  void* const made = is_alignment(alignment) ? large(bytes, alignment) : nullptr;
+  return made != nullptr ? made : next_malloc().aligned_alloc(alignment, bytes);
+}
+
+RONDO_EXPORTED void* memalign(size_t alignment, size_t bytes) {
+  void* const made = is_alignment(alignment) ? large(bytes, alignment) : nullptr;
+  return made != nullptr ? made : next_malloc().memalign(alignment, bytes);
+}
+
+RONDO_EXPORTED void* valloc(size_t bytes) {
+  void* const made = large(bytes, 1);
+  return made != nullptr ? made : next_malloc().valloc(bytes);
+}
+
+RONDO_EXPORTED void* pvalloc(size_t bytes) {
+  void* const made = large(bytes, 1);
+  return made != nullptr ? made : next_malloc().pvalloc(bytes);
+}
+
+RONDO_EXPORTED size_t malloc_usable_size(void* block) { return block == nullptr ? 0 : bytes_in(block); }
+
+RONDO_EXPORTED int malloc_trim(size_t left) {
+  const bool any = trim();
+  return next_malloc().malloc_trim(left) != 0 || any ? 1 : 0;
+}
+
+/// What is discarded is zeros afterwards, which the kernel only does for memory that is not shared.
+RONDO_EXPORTED int madvise(void* begin, size_t bytes, int advice) {
+  const bool discards = advice == MADV_DONTNEED || advice == MADV_FREE;
+  if (discards && is_of_heap(begin) && discard(begin, bytes)) return 0;
+  return next_malloc().madvise(begin, bytes, advice);
+}
+
+namespace {
+constinit const HeapFarewell farewell;
+}  // namespace
+
+extern "C" {
+__attribute__((visibility("default"))) extern const rondo::LentHeap rondo_lent_heap_1;
+const rondo::LentHeap rondo_lent_heap_1 = {.find = find, .open = open_piece, .ended = pieces_ended()};
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks under rondo-run --heap: peers read their memory of malloc() in place, and results are right.
+
+Usage: check_ranks.py LIBRONDO_HEAP RANKS RONDO_RUN
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+HEAP, RANKS, RUN = map(os.path.abspath, sys.argv[1:4])
+del sys.argv[1:4]
+IN_PLACE = "peers read memory of librondo-heap.so in place"
+
+
+def run(*arguments, **environment):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("RONDO_")}
+    return subprocess.run([RUN, *arguments], capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL,
+                          env={**kept, "RONDO_LOG": "info", "RONDO_TRANSPORT": "shm", **environment})
+
+
+class Ranks(unittest.TestCase):
+    def expect(self, ranks, case, lent, options=("--heap",), **environment):
+        result = run("-n", str(ranks), *options, RANKS, case, **environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count(IN_PLACE), ranks if lent else 0, result.stderr)
+
+    def test_calls(self):
+        for ranks, reads in ((2, "1"), (3, "0"), (4, "1")):
+            self.expect(ranks, "calls", True, RONDO_READ_PEER=reads)
+
+    def test_one_block_in_many_calls(self):
+        self.expect(2, "same_blocks", True)
+
+    def test_all_algorithms_of_all_reduce(self):
+        for algorithm in ("ring", "one_shot", "halving_doubling"):
+            self.expect(4, "same_blocks", True, RONDO_ALGORITHM=f"all_reduce={algorithm}@connections")
+
+    def test_forks_amid_calls(self):
+        for ranks, reads in ((2, "0"), (2, "1"), (3, "0")):
+            self.expect(ranks, "forks", True, RONDO_READ_PEER=reads)
+
+    def test_without_the_heap(self):
+        self.expect(2, "calls", False, options=())
+
+    def test_tcp_does_without(self):
+        self.expect(2, "calls", False, RONDO_TRANSPORT="tcp")
+
+    def test_other_preloaded_libraries_stay(self):
+        result = run("-n", "1", "--heap", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=HEAP)
+        self.assertEqual(result.stdout, f"[0] {HEAP}:{HEAP}\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
