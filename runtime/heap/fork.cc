@@ -10,6 +10,9 @@
 namespace rondo::heap {
 namespace {
 
+/// Arenas that are not lent whose files can still be emptied: descriptors are the program's to use up.
+constexpr uint32_t kMaxFiles = 64;
+
 /// Runs last before a fork, and first after it, since it was registered before those of most libraries.
 void before_fork() {
   ::pthread_mutex_lock(&state.mutex);
@@ -22,7 +25,7 @@ void before_fork() {
     empty_kept(arena);
     arena.keep_private();
     std::atomic_ref(state.ended).fetch_add(1);
-    ++state.own_private;
+    if (++state.own_private > kMaxFiles) arena.file.close();
   });
   if (any) {
     ++state.counts.forks;

@@ -20,9 +20,11 @@ constinit HeapState state;
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-/// glibc keeps what is freed if it is no longer than this, up to twice the longest such block.
+/// Like glibc, which keeps up to twice the longest such block at the end of its memory, and what is free in
+/// between.
 constexpr size_t kMaxKeptBlock = size_t{32} << 20;
 constexpr size_t kMaxKept = 2 * kMaxKeptBlock;
+constexpr size_t kKeptOfLongest = 4;
 
 size_t rounded_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -116,7 +118,7 @@ BlockPlace place_of(const void* block) {
 bool may_keep(size_t bytes) {
   if (bytes > kMaxKeptBlock) return false;
   state.largest_kept = std::max(state.largest_kept, bytes);
-  return state.counts.kept_bytes + bytes <= std::min(2 * state.largest_kept, kMaxKept);
+  return state.counts.kept_bytes + bytes <= std::min(kKeptOfLongest * state.largest_kept, kMaxKept);
 }
 
 /// What no block uses any more becomes free: a block that starts here.
