@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -162,6 +163,26 @@ void forks(const World& world) {
   require(children > 10, "few children");
 }
 
+/// Prints the lowest and the median time of calls on the same blocks, by bytes (docs/heap.md).
+void times(const World& world) {
+  for (size_t bytes = size_t{1} << 18; bytes <= size_t{1} << 26; bytes *= 4) {
+    const size_t count = bytes / sizeof(int32_t);
+    const Block from = allocated(count), to = allocated(count);
+    fill(world, from.get(), count, 0);
+    std::vector<double> microseconds;
+    for (int call = 0; call < 200; ++call) {
+      const auto began = std::chrono::steady_clock::now();
+      check(rondo_all_reduce(from.get(), to.get(), count, RONDO_INT32, RONDO_SUM, world.comm, nullptr));
+      microseconds.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count());
+    }
+    std::sort(microseconds.begin(), microseconds.end());
+    if (world.rank == 0)
+      std::printf("%zu bytes: lowest %.0f us, median %.0f us\n", bytes, microseconds.front(),
+                  microseconds[100]);
+  }
+}
+
 int run(const std::string& name) {
   World world;
   check(rondo_init(&world.comm, nullptr, nullptr));
@@ -170,6 +191,7 @@ int run(const std::string& name) {
   if (name == "calls") calls(world);
   if (name == "same_blocks") same_blocks(world);
   if (name == "forks") forks(world);
+  if (name == "times") times(world);
   check(rondo_finalize(world.comm));
   check(rondo_destroy(world.comm));
   return 0;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <span>
 
+#include "bytes.h"
 #include "ends.h"
 #include "process.h"
 #include "transports/zero_copy.h"
@@ -254,6 +255,28 @@ TEST_CASE("shm: freed memory is no longer exported, whatever is allocated there 
   post_and_release(ends, *mine);
   mine.reset();
   REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(place, 1000));
+}
+
+TEST_CASE("shm: what librondo-heap.so lends no more, since a fork, is copied if it was to be posted") {
+  Ends ends = connect_ends(shm_transport(), small_params());
+  ends.acceptor->peek();
+  const ExportedMemory mine(100);
+  uint64_t lent_now = 5;
+  ExportableMemory piece = mine.exportable();
+  piece.number = uint64_t{1} << 63 | 5;
+  piece.lent_now = &lent_now;
+  ends.dialler->zero_copy()->export_memory(piece);
+  ends.acceptor->peek();
+  std::memset(mine.data(), 1, 100);
+  REQUIRE(ends.dialler->zero_copy()->can_post(mine.data(), 100));
+  lent_now = 0;
+  REQUIRE_FALSE(ends.dialler->zero_copy()->can_post(mine.data(), 100));
+  REQUIRE(ends.dialler->zero_copy()->post(mine.data(), 100, signature_of(1, 1)));
+  std::memset(mine.data(), 2, 100);
+  const auto arrival = ends.acceptor->peek();
+  REQUIRE(arrival.has_value());
+  REQUIRE(arrival->bytes == 100);
+  REQUIRE(all_bytes_are(std::byte{1}, arrival->data, 100));
 }
 
 TEST_CASE("shm: a note that leads outside exported memory is an error, not a read") {
