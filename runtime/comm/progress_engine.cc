@@ -48,6 +48,11 @@ class MessagesAtOnce final : public Task {
     Task::let_others_run();
     set_yielding(false);
   }
+  void abandon() override {
+    const std::lock_guard lock(engine_.mutex());
+    for (const UserMessage& message : messages_)
+      std::visit([&](const auto& request) { engine_.abandon(request); }, message.request);
+  }
 
  private:
   /// Looks between which no CPU is compared: an answer soon costs nothing.
@@ -200,8 +205,11 @@ bool is_done_at_once(UserMessage& message) {
 }
 
 Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages) {
-  if (communicator.membership().failed()) return communicator.membership().cause();
   MessagesAtOnce at_once(communicator.messages(), messages);
+  if (communicator.membership().failed()) {
+    at_once.abandon();  // is_done_at_once() may have posted one
+    return communicator.membership().cause();
+  }
   if (is_quickly_done(communicator, at_once)) [[likely]] {
     for (const UserMessage& message : messages) message.finish();
     return {};

@@ -170,18 +170,19 @@ void PointToPoint::abandon(const SendRequest& request) {
   if (out == nullptr) return;
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
   out->unannounced += std::erase_if(out->to_announce, is_it);
-  // Data without a grant was copied to a slot or has not been sent.
-  if (std::erase_if(out->in_flight, is_it) != 0 && (request.granted || request.offered))
-    withdraw(out->connection);
+  std::erase_if(out->in_flight, is_it);  // it may be try_now()'s, which are in no list
+  // Other data was copied to a slot or has not been sent.
+  if (!request.done && (request.granted || request.offered)) withdraw(out->connection);
 }
 
 void PointToPoint::abandon(const RecvRequest& request) {
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
-  const bool was_posted = std::erase_if(posted_, is_it) != 0;
+  std::erase_if(posted_, is_it);
+  // By try_now() or expect_next().
+  const bool may_be_expected = !request.done && request.capacity >= kMinPlaced;
   for (auto& [source, in] : in_) {
     const bool had_begun = std::erase_if(in.receiving, is_it) + std::erase_if(in.fetching, is_it) != 0;
-    const bool was_expected = was_posted && source == request.peer && request.capacity >= kMinPlaced;
-    if (had_begun || was_expected) withdraw(in.connection);
+    if (had_begun || (may_be_expected && source == request.peer)) withdraw(in.connection);
   }
 }
 

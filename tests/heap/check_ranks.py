@@ -22,30 +22,32 @@ def run(*arguments, **environment):
 
 class Ranks(unittest.TestCase):
     def expect(self, ranks, case, lent, options=("--heap",), **environment):
+        """`lent`: how many ranks at least lend memory; 0: none does."""
         result = run("-n", str(ranks), *options, RANKS, case, **environment)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr.count(IN_PLACE), ranks if lent else 0, result.stderr)
+        said = result.stderr.count(IN_PLACE)
+        self.assertTrue(lent <= said <= (ranks if lent else 0), result.stderr)
 
     def test_calls(self):
         for ranks, reads in ((2, "1"), (3, "0"), (4, "1")):
-            self.expect(ranks, "calls", True, RONDO_READ_PEER=reads)
+            self.expect(ranks, "calls", ranks, RONDO_READ_PEER=reads)
 
     def test_one_block_in_many_calls(self):
-        self.expect(2, "same_blocks", True)
+        self.expect(2, "same_blocks", 2)
 
     def test_all_algorithms_of_all_reduce(self):
         for algorithm in ("ring", "one_shot", "halving_doubling"):
-            self.expect(4, "same_blocks", True, RONDO_ALGORITHM=f"all_reduce={algorithm}@connections")
+            self.expect(4, "same_blocks", 4, RONDO_ALGORITHM=f"all_reduce={algorithm}@connections")
 
     def test_forks_amid_calls(self):
         for ranks, reads in ((2, "0"), (2, "1"), (3, "0")):
-            self.expect(ranks, "forks", True, RONDO_READ_PEER=reads)
+            self.expect(ranks, "forks", 1, RONDO_READ_PEER=reads)  # a rank may fork before each of its calls
 
     def test_without_the_heap(self):
-        self.expect(2, "calls", False, options=())
+        self.expect(2, "calls", 0, options=())
 
     def test_tcp_does_without(self):
-        self.expect(2, "calls", False, RONDO_TRANSPORT="tcp")
+        self.expect(2, "calls", 0, RONDO_TRANSPORT="tcp")
 
     def test_other_preloaded_libraries_stay(self):
         result = run("-n", "1", "--heap", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=HEAP)
