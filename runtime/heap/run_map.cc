@@ -6,7 +6,7 @@
 namespace rondo::heap {
 namespace {
 
-int bin_of(uint32_t length) { return std::bit_width(length) - 1; }
+int bin_of(uint32_t length) { return static_cast<int>(std::bit_width(length)) - 1; }
 
 /// Granules to skip from `first` on to a multiple of `alignment`.
 uint32_t skipped(uint32_t first, uint32_t alignment) { return (0 - first) & (alignment - 1); }
