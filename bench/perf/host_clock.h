@@ -17,7 +17,7 @@ inline double now_us(clockid_t clock = CLOCK_MONOTONIC) {
 /// The clock that -C selects.
 inline clockid_t clock_for(bool cpu_time) { return cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC; }
 
-/// What reading the clock costs: the quickest of several batches, which filters out interruptions.
+/// The cost of reading the clock: that of the fastest of several batches, which excludes interruptions.
 inline double clock_read_ns(clockid_t clock) {
   constexpr int kBatches = 20, kReads = 100;
   double quickest_us = 0;

@@ -47,27 +47,28 @@ struct Abandoning {
   PointToPoint engine{0, 2, [this](int, int) -> Result<Connection*> { return &connection; }};
   std::vector<std::byte> data = std::vector<std::byte>(200'000);
 
+  /// Tries a send once, then gives it up.
+  void try_and_abandon(size_t bytes, Progress expected) {
+    SendRequest request = send(bytes);
+    REQUIRE(engine.reach(request).ok());
+    REQUIRE(engine.try_now(request, true) == expected);
+    engine.abandon(request);
+  }
   SendRequest send(size_t bytes) { return {.data = data.data(), .bytes = bytes, .peer = 1}; }
   RecvRequest recv(size_t bytes) { return {.data = data.data(), .capacity = bytes, .peer = 1}; }
 };
 
 TEST_CASE("a short message that was posted at once is withdrawn when its call has failed") {
   Abandoning rank;
-  SendRequest request = rank.send(20'000);
-  REQUIRE(rank.engine.reach(request).ok());
-  REQUIRE(rank.engine.try_now(request, true) == Progress::Stuck);
+  rank.try_and_abandon(20'000, Progress::Stuck);
   REQUIRE(rank.connection.posted == 1);
-  rank.engine.abandon(request);
   REQUIRE(rank.connection.cancelled == 1);
 }
 
 TEST_CASE("a message that was copied to its slot needs no withdrawal") {
   Abandoning rank;
-  SendRequest request = rank.send(100);
-  REQUIRE(rank.engine.reach(request).ok());
-  REQUIRE(rank.engine.try_now(request, true) == Progress::Done);
+  rank.try_and_abandon(100, Progress::Done);
   REQUIRE(rank.connection.committed == 1);
-  rank.engine.abandon(request);
   REQUIRE(rank.connection.cancelled == 0);
 }
 
