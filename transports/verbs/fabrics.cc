@@ -20,7 +20,7 @@ bool has_device() {
   return std::filesystem::directory_iterator(folder, failure) != std::filesystem::directory_iterator();
 }
 
-Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, const SlotLayout& layout) {
+Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, const RingLayout& layout) {
   RONDO_TRY_ASSIGN(const auto devices, Devices::open());
   RONDO_TRY_ASSIGN(const auto ports, devices->ports(settings, location_of_rank("")));
   RONDO_TRY_ASSIGN(const auto device, devices->named(ports.front().device));
@@ -35,7 +35,7 @@ Result<Transport::OwnFabrics> fabrics_of_ports(const VerbsSettings& settings, co
 
 }  // namespace
 
-Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout) {
+Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const RingLayout& layout) {
   if (settings.disabled || !has_device()) return Transport::OwnFabrics();
   auto found = fabrics_of_ports(settings, layout);
   if (found.ok() || found.status().code() == Code::InvalidArgument) return found;

@@ -3,8 +3,8 @@
 // few bits that every rank can know them of every other. Two processes without a bit in common need not try.
 #pragma once
 
-#include "common/slot_layout.h"
 #include "transports/transport.h"
+#include "verbs/message_ring.h"
 #include "verbs/settings.h"
 
 namespace rondo::verbs {
@@ -13,6 +13,6 @@ namespace rondo::verbs {
 /// says why, if there is a device and no port can be used. A port can be used if memory for a connection's
 /// slots can be registered with its device. InvalidArgument if Rondo's settings name what is not there.
 /// Without a device nothing is loaded. Any thread; opens devices, which may take long.
-Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const SlotLayout& layout);
+Result<Transport::OwnFabrics> find_fabrics(const VerbsSettings& settings, const RingLayout& layout);
 
 }  // namespace rondo::verbs

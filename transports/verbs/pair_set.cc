@@ -46,20 +46,20 @@ bool is_of_path(ibv_wc_status status) {
 }  // namespace
 
 /// A write has one part on a pair at most, which is two writes where the bytes of a message go to a place.
-QueuePair::Depths PairSet::depths(const SlotLayout& layout) {
-  const auto slots = static_cast<uint32_t>(layout.slots);
-  return {.sends = 2 * slots + kMaxCreditWrites + kMaxNotices,
-          .receives = slots + FlowControl::kMaxCreditMessages + kMaxNotices};
+/// For each message there may also be one with credits alone on its way, which gives back another.
+QueuePair::Depths PairSet::depths(const RingLayout& layout) {
+  const auto messages = static_cast<uint32_t>(layout.max_messages());
+  return {.sends = 2 * messages + kMaxCreditWrites + kMaxNotices, .receives = 2 * messages + kMaxNotices};
 }
 
-PairSet::PairSet(const SlotLayout& layout, int peer_rank, std::vector<PairEnd> ends)
+PairSet::PairSet(const RingLayout& layout, int peer_rank, std::vector<PairEnd> ends)
     : peer_rank_(peer_rank),
       ends_(std::move(ends)),
       spent_receives_(ends_.size()),
       sent_(depths(layout).sends),
       arriving_(ends_.size(), depths(layout).receives) {}
 
-Result<std::unique_ptr<PairSet>> PairSet::make(const SlotLayout& layout, int peer_rank,
+Result<std::unique_ptr<PairSet>> PairSet::make(const RingLayout& layout, int peer_rank,
                                                std::vector<PairEnd> ends) {
   auto made = std::unique_ptr<PairSet>(new PairSet(layout, peer_rank, std::move(ends)));
   if (made->ends_.size() > 1) RONDO_TRY(made->watch_all());

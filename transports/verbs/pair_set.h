@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "common/slot_layout.h"
 #include "verbs/flow_control.h"
 #include "verbs/places.h"
 #include "verbs/queue_pair.h"
@@ -34,15 +33,12 @@ struct PairEnd {
 class PairSet {
  public:
   /// What a set needs of each of its pairs.
-  static QueuePair::Depths depths(const SlotLayout& layout);
+  static QueuePair::Depths depths(const RingLayout& layout);
   /// The pairs, at least one, are connected and have depths().receives receives posted.
-  static Result<std::unique_ptr<PairSet>> make(const SlotLayout& layout, int peer_rank,
+  static Result<std::unique_ptr<PairSet>> make(const RingLayout& layout, int peer_rank,
                                                std::vector<PairEnd> ends);
 
-  /// The header of a message's slot; its bytes follow.
-  SlotHeader* outgoing(uint64_t message) const { return ends_[0].outgoing->slot(message); }
-  SlotHeader* incoming(uint64_t message) const { return ends_[0].incoming->slot(message); }
-  /// What lies behind the slots, at an offset from the first one.
+  /// What lies at an offset in the memory of the messages, or behind it.
   std::byte* outgoing_at(uint64_t offset) const { return ends_[0].outgoing->at(offset); }
   const std::byte* incoming_at(uint64_t offset) const { return ends_[0].incoming->at(offset); }
   size_t pairs() const { return ends_.size(); }
@@ -54,9 +50,8 @@ class PairSet {
   /// False, and none, if one of the devices has no such region.
   bool find_regions(const std::byte* data, size_t bytes, PairRegions& found) const;
 
-  /// Messages with credits alone whose own completions have not come. More than may be on their way: their
-  /// acknowledgements can be late.
-  static constexpr uint32_t kMaxCreditWrites = 4 * FlowControl::kMaxCreditMessages;
+  /// Messages with credits alone whose own completions have not come.
+  static constexpr uint32_t kMaxCreditWrites = 8;
   /// A write to the peer's slots, at the place where its first bytes lie in the own ones.
   struct SlotWrite {
     WriteKind kind = WriteKind::Message;
@@ -109,7 +104,7 @@ class PairSet {
   static QueuePair::Write gather(const SlotWrite& write, const PairEnd& end, size_t pair, const Part& part);
   Status post(const SlotWrite& write, size_t pair, const Part& part, uint64_t number,
               uint32_t immediate) const;
-  PairSet(const SlotLayout& layout, int peer_rank, std::vector<PairEnd> ends);
+  PairSet(const RingLayout& layout, int peer_rank, std::vector<PairEnd> ends);
   Status watch_all();
   size_t poll(size_t pair);
   void take(size_t pair, const ibv_wc& completion);

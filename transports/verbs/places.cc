@@ -82,9 +82,11 @@ Status KnownPlaces::add(std::span<const std::byte> notice, size_t pairs, uint64_
   ++read_;
   std::array<NamedPlace, kMaxNamed> read;
   RONDO_TRY_ASSIGN(const auto places, read_notice(notice, pairs, sent + window_, read));
-  for (const NamedPlace& place : places)
+  for (const NamedPlace& place : places) {
+    if (place.offer.message != PlaceOffer::kEvery) until_ = place.offer.message + 1;
     if (place.offer.message >= sent && !table_.add(place.offer, place.keys))
       return error(Code::RemoteError, "the peer names places for too many messages at once");
+  }
   return {};
 }
 
@@ -101,7 +103,7 @@ uint32_t KnownPlaces::tell_read() {
 
 void KnownPlaces::restart() {
   table_.clear();
-  read_ = told_ = 0;
+  until_ = read_ = told_ = 0;
 }
 
 }  // namespace rondo::verbs

@@ -17,6 +17,9 @@ namespace rondo::verbs {
 /// Shorter messages always go to slots: copying them takes no longer than a second write.
 constexpr uint64_t kMinPlaced = uint64_t{16} * 1024;
 
+/// As a number behind that of the last message with a place: there may be places for all.
+constexpr uint64_t kPlacedForever = ~uint64_t{0};
+
 /// The regions of a connection's devices that hold some bytes of the user's, by queue pair.
 using PairRegions = std::vector<std::shared_ptr<const Region>>;
 
@@ -33,7 +36,7 @@ class NamedPlaces {
   /// Whether a place for all messages with a signature can be added and told at once.
   bool takes_stream() const { return table_.has_free_stream() && can_notify() && untold_.size() < kMaxNamed; }
   /// Whether it is time to tell the peer of places. Those of messages that have arrived by now (`arrived` of
-  /// them) are not told. `gives_back`: slots must be given back anyway.
+  /// them) are not told. `gives_back`: messages must be given back anyway.
   bool must_notify(uint64_t arrived, bool gives_back);
   /// The next notice. Returns its length.
   size_t write_notice(std::byte* to, size_t pairs);
@@ -50,6 +53,8 @@ class NamedPlaces {
   /// Where a message was to go.
   TakenPlace take(uint64_t message, uint64_t bytes, const Signature& signature);
   bool is_empty() const { return table_.is_empty(); }
+  /// The number behind the last message of which the peer knows a place.
+  uint64_t until() const { return is_empty() ? told_until_ : kPlacedForever; }
   /// The queue pairs have ended, and over others the peer knows of no places; those of messages that have
   /// arrived stay.
   void restart();
@@ -79,6 +84,8 @@ class KnownPlaces {
   };
   /// Of the next message.
   PeerPlace take(uint64_t message, uint64_t bytes, const Signature& signature);
+  /// As NamedPlaces.
+  uint64_t until() const { return table_.is_empty() ? until_ : kPlacedForever; }
   /// The number of the next notice, from 0.
   uint64_t notices() const { return read_; }
   /// What the next message says of them.
@@ -89,6 +96,7 @@ class KnownPlaces {
  private:
   const size_t window_;
   PlaceTable<PlaceKeys> table_;
+  uint64_t until_ = 0;
   uint64_t read_ = 0;
   uint64_t told_ = 0;
 };

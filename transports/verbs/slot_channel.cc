@@ -19,16 +19,16 @@ constexpr uint64_t kNoticesRead = 0xFFFFFFFF;
 
 SlotChannel::SlotChannel(ChannelParts parts)
     : parts_(std::move(parts)),
-      flow_(parts_.layout.slots),
-      posted_(parts_.layout.slots),
+      flow_(parts_.layout),
+      posted_(parts_.layout.max_messages()),
       named_(parts_.layout.slots),
       known_(parts_.layout.slots),
-      lengths_(parts_.layout.slots) {}
+      lengths_(parts_.layout.max_messages()) {}
 
 std::byte* SlotChannel::acquire() {
   if (!has_room()) poll();
   if (!has_room()) return nullptr;
-  return bytes_of_slot(flow_.sent());
+  return bytes_of_sent(flow_.sent());
 }
 
 void SlotChannel::commit(size_t bytes, const Signature& signature) {
@@ -41,33 +41,33 @@ bool SlotChannel::post(const std::byte* data, size_t bytes, const Signature& sig
   const bool must_copy =
       !leaves_in_place(bytes) || !parts_.pairs->find_regions(data, bytes, posted(flow_.sent()).regions);
   if (must_copy && !find_accessible(data, bytes)) return false;
-  if (must_copy) fail(copy_accessible(bytes_of_slot(flow_.sent()), data, bytes));
+  if (must_copy) fail(copy_accessible(bytes_of_sent(flow_.sent()), data, bytes));
   if (!failure_.ok()) return false;
   hand_over(bytes, signature, must_copy ? nullptr : data);
   return true;
 }
 
 void SlotChannel::hand_over(size_t bytes, const Signature& signature, const std::byte* posted_bytes) {
-  assert(flow_.has_room() && bytes <= parts_.layout.slot_bytes);
+  assert(has_free_slot() && bytes <= parts_.layout.slot_bytes);
   const uint64_t message = flow_.sent();
-  SlotHeader& header = *parts_.pairs->outgoing(message);
+  SlotHeader& header = *header_of_sent(message);
   header = {};
   header.ready = message + 1;
   header.bytes = static_cast<uint32_t>(bytes);
   header.signature = signature;
   posted(message).data = posted_bytes;
   posted(message).are_gone = false;
-  const uint16_t given_back = flow_.next_message();
+  const uint16_t given_back = flow_.next_message(bytes);
   if (works()) send(message, given_back);
 }
 
 void SlotChannel::send(uint64_t message, uint16_t given_back) {
-  SlotHeader& header = *parts_.pairs->outgoing(message);
+  SlotHeader& header = *header_of_sent(message);
   const uint32_t bytes = header.bytes;
   const auto [place, keys] = known_.take(message, bytes, header.signature);
   header.note = known_.tell_read() | (keys != nullptr ? kIsPlaced : 0);
   const PostedBytes& elsewhere = posted(message);
-  PairSet::SlotWrite write{.offset = parts_.layout.offset(message),
+  PairSet::SlotWrite write{.offset = flow_.place_of_sent(message),
                            .slot_bytes = sizeof(SlotHeader),
                            .data = elsewhere.data,
                            .regions = &elsewhere.regions,
@@ -103,11 +103,12 @@ std::optional<Arrival> SlotChannel::peek() {
 /// The completion has come, so the slot has all bytes. Whatever it says is the peer's.
 void SlotChannel::take_arrival() {
   const uint64_t message = flow_.released();
-  const SlotHeader header = *parts_.pairs->incoming(message);
+  const std::byte* const slot = parts_.pairs->incoming_at(flow_.place_of_arrival());
+  const SlotHeader header = *reinterpret_cast<const SlotHeader*>(slot);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // read once: a hostile peer may go on writing
   const NamedPlaces::TakenPlace place = named_.take(message, header.bytes, header.signature);
   const bool is_placed = (header.note & kIsPlaced) != 0;
-  const uint32_t length = lengths_[message % parts_.layout.slots] + (is_placed ? header.bytes : 0);
+  const uint32_t length = lengths_[message % lengths_.size()] + (is_placed ? header.bytes : 0);
   if (header.ready != message + 1)
     return fail(error(Code::RemoteError, "the slot of message {} from rank {} holds message {}", message + 1,
                       parts_.peer_rank, header.ready));
@@ -121,8 +122,7 @@ void SlotChannel::take_arrival() {
   if (message >= restarted_) fail(named_.acknowledge(static_cast<uint32_t>(header.note & kNoticesRead)));
   if (!failure_.ok()) return;
   signature_ = header.signature;
-  const auto* const slot = reinterpret_cast<const std::byte*>(parts_.pairs->incoming(message) + 1);
-  arrival_ = Arrival{is_placed ? place.at : slot, header.bytes, &signature_};
+  arrival_ = Arrival{is_placed ? place.at : slot + sizeof header, header.bytes, &signature_};
   if (is_placed && gpu_ != nullptr) make_visible(place, header.bytes);
   if (!failure_.ok()) arrival_.reset();
 }
@@ -145,9 +145,9 @@ bool SlotChannel::is_visible() {
 
 void SlotChannel::release() {
   assert(arrival_);
+  flow_.release(arrival_->bytes);
   arrival_.reset();
-  flow_.release();
-  if (flow_.lacks_slots()) give_back();
+  if (flow_.lacks_room(named_.until())) give_back();
 }
 
 /// Regions that the peer may write to; memory that the user has made known is registered.
@@ -201,8 +201,8 @@ void SlotChannel::notify() {
 }
 
 void SlotChannel::give_back() {
-  if (works() && named_.must_notify(flow_.arrived(), flow_.must_give_back())) notify();
-  if (!flow_.must_give_back() || !works()) return;
+  if (works() && named_.must_notify(flow_.arrived(), must_give_back())) notify();
+  if (!must_give_back() || !works()) return;
   if (credit_messages_ == PairSet::kMaxCreditWrites) return;  // poll() tries again
   ++credit_messages_;
   parts_.pairs->post({.kind = WriteKind::Credit, .given_back = flow_.credits()});
@@ -243,13 +243,12 @@ void SlotChannel::take_in() {
 void SlotChannel::take_message(const ArrivalOrder::ArrivedWrite& write) {
   if (write.is_notice) return take_notice(write);
   const bool is_message = write.bytes != 0;
-  if (is_message && (write.bytes < sizeof(SlotHeader) || write.bytes > parts_.layout.stride()))
+  if (is_message && (write.bytes < sizeof(SlotHeader) || write.bytes > parts_.layout.longest()))
     return fail(error(Code::RemoteError, "rank {} wrote {} bytes, which is no message", parts_.peer_rank,
                       write.bytes));
   const uint64_t message = flow_.arrived();
   fail(flow_.take(write.given_back, is_message ? WriteKind::Message : WriteKind::Credit));
-  if (is_message && failure_.ok())
-    lengths_[message % parts_.layout.slots] = static_cast<uint32_t>(write.bytes);
+  if (is_message && failure_.ok()) lengths_[message % lengths_.size()] = static_cast<uint32_t>(write.bytes);
 }
 
 void SlotChannel::take_notice(const ArrivalOrder::ArrivedWrite& write) {
@@ -299,9 +298,8 @@ FlowControl::Standing SlotChannel::suspend(const Status& why, size_t pair) {
 void SlotChannel::recall_unsent(uint64_t from) {
   for (uint64_t message = from; message != flow_.sent() && failure_.ok(); ++message) {
     PostedBytes& elsewhere = posted(message);
-    SlotHeader* const header = parts_.pairs->outgoing(message);
     if (elsewhere.data != nullptr)
-      fail(copy_accessible(bytes_of_slot(message), elsewhere.data, header->bytes));
+      fail(copy_accessible(bytes_of_sent(message), elsewhere.data, header_of_sent(message)->bytes));
     if (elsewhere.are_gone)
       fail(error(Code::RemoteError, "message {} to rank {} was lost after it had been acknowledged: {}",
                  message + 1, parts_.peer_rank, path_failure_.message()));
@@ -321,8 +319,8 @@ Status SlotChannel::abandon(const FlowControl::Standing& peers) {
 std::optional<Connection::Unsent> SlotChannel::unsent(size_t nth) const {
   const uint64_t message = delivered_ + nth;
   if (message >= flow_.sent()) return std::nullopt;
-  const SlotHeader& header = *parts_.pairs->outgoing(message);
-  return Connection::Unsent{reinterpret_cast<const std::byte*>(&header + 1), header.bytes, &header.signature};
+  const SlotHeader& header = *header_of_sent(message);
+  return Connection::Unsent{bytes_of_sent(message), header.bytes, &header.signature};
 }
 
 void SlotChannel::resume(ChannelParts parts, const FlowControl::Standing& peers) {

@@ -21,7 +21,7 @@ class SlotChannel {
  public:
   struct ChannelParts {
     std::shared_ptr<Devices> devices;
-    SlotLayout layout;
+    RingLayout layout;
     int peer_rank = -1;
     std::string gpu_obstacle;        // as ZeroCopy's
     std::unique_ptr<PairSet> pairs;  // destroyed first
@@ -110,11 +110,15 @@ class SlotChannel {
     }
   };
   bool has_room() const { return works() && has_free_slot(); }
-  bool has_free_slot() const { return flow_.has_room() && flow_.sent() - delivered_ < parts_.layout.slots; }
-  std::byte* bytes_of_slot(uint64_t message) const {
-    return reinterpret_cast<std::byte*>(parts_.pairs->outgoing(message) + 1);
+  bool has_free_slot() const { return flow_.has_room(delivered_, known_.until()); }
+  bool must_give_back() const { return flow_.must_give_back(named_.until()); }
+  SlotHeader* header_of_sent(uint64_t message) const {
+    return reinterpret_cast<SlotHeader*>(parts_.pairs->outgoing_at(flow_.place_of_sent(message)));
   }
-  PostedBytes& posted(uint64_t message) { return posted_[message % parts_.layout.slots]; }
+  std::byte* bytes_of_sent(uint64_t message) const {
+    return reinterpret_cast<std::byte*>(header_of_sent(message) + 1);
+  }
+  PostedBytes& posted(uint64_t message) { return posted_[message % posted_.size()]; }
   /// Bytes that go inline are copied by the device's library anyway.
   bool leaves_in_place(size_t bytes) const {
     return works() && sizeof(SlotHeader) + bytes > parts_.pairs->inline_bytes();
@@ -147,11 +151,11 @@ class SlotChannel {
   FlowControl flow_;
   uint64_t delivered_ = 0;
   uint32_t credit_messages_ = 0;     // on their way
-  std::vector<PostedBytes> posted_;  // by slot
+  std::vector<PostedBytes> posted_;  // by message
   NamedPlaces named_;                // for messages of the peer's
   KnownPlaces known_;                // for own messages
   uint64_t restarted_ = 0;           // messages that had arrived then
-  std::vector<uint32_t> lengths_;    // of arrived writes, by slot
+  std::vector<uint32_t> lengths_;    // of arrived writes, by message
   Signature signature_;              // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
   std::shared_ptr<const GpuMemory> gpu_;  // to which places belong, if to one

@@ -7,7 +7,7 @@ namespace rondo::verbs {
 
 /// Whole pages of its own: where the kernel does not copy registered pages at a fork, the library keeps them
 /// from the child, and nothing else may lie in them.
-Result<std::shared_ptr<const SlotPages>> SlotPages::make(const SlotLayout& layout) {
+Result<std::shared_ptr<const SlotPages>> SlotPages::make(const RingLayout& layout) {
   std::shared_ptr<SlotPages> made(new SlotPages(layout));
   void* const pages =
       ::mmap(nullptr, bytes(layout), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "common/params.h"
-#include "common/slot_layout.h"
 #include "verbs/settings.h"
 #include "verbs/slot_memory.h"
 
@@ -23,7 +22,7 @@ struct VerbsTerms {
   bool reads_back = false;  // what arrives in memory of the rank's GPU
   VerbsSettings settings;
 
-  SlotLayout layout() const { return {params.slots, params.slot_bytes}; }
+  RingLayout layout() const { return {params.slots, params.slot_bytes}; }
 };
 
 /// The memory of a connection, whatever paths it uses.

@@ -12,8 +12,8 @@
 namespace rondo {
 namespace {
 
-/// So that a connection pins 2 MiB, with four slots each way.
-constexpr size_t kVerbsSlotBytes = size_t{256} * 1024;
+/// So that a connection pins 2 MiB: room for four slots and one more each way (verbs/message_ring.h).
+constexpr size_t kVerbsSlotBytes = size_t{208} * 1024;
 
 LinkCost verbs_cost(const LinkLoad& load) {
   constexpr double kUsualRate_Gbps = 100;

@@ -19,9 +19,9 @@ namespace rondo::verbs {
 
 constexpr size_t kMaxPairs = 16;  // of a connection
 
-/// What each part of a write says: 16 bits with how many slots were given back so far, 4 bits with the number
-/// of parts, 1 bit with whether it is a notice (verbs/place_notice.h), and 11 bits with the number of the
-/// write.
+/// What each part of a write says: 16 bits with how many messages were given back so far, 4 bits with the
+/// number of parts, 1 bit with whether it is a notice (verbs/place_notice.h), and 11 bits with the number of
+/// the write.
 struct Immediate {
   static constexpr uint32_t kNumbers = 1U << 11;
   static constexpr uint32_t kNotice = kNumbers;

@@ -15,13 +15,13 @@
 namespace rondo::verbs_test {
 namespace {
 
-constexpr SlotLayout kLayout{.slots = 4, .slot_bytes = 4096};
+constexpr RingLayout kLayout{.slots = 4, .slot_bytes = 4096};
 
 struct Channels {
   SlotChannel one, other;
 };
 
-Channels connected_channels(size_t pairs = 1, const SlotLayout& layout = kLayout) {
+Channels connected_channels(size_t pairs = 1, const RingLayout& layout = kLayout) {
   RawEnd one(layout, pairs), other(layout, pairs);
   connect(one, other);
   return {SlotChannel(one.take_parts()), SlotChannel(other.take_parts())};
@@ -84,7 +84,7 @@ TEST_CASE("a message that fits inline is one post at one end, and one poll at th
   });
 }
 
-constexpr SlotLayout kLongLayout{.slots = 4, .slot_bytes = 256 * 1024};
+constexpr RingLayout kLongLayout{.slots = 4, .slot_bytes = 256 * 1024};
 
 TEST_CASE("a message of 128 KiB is striped over the pairs, a shorter one is not") {
   for (const char* seed : {"0", "1"})
@@ -124,30 +124,64 @@ TEST_CASE("pairs that overtake one another change neither messages nor their ord
 }
 
 TEST_CASE("credits without an answer are a message for half of the slots or three quarters") {
-  CHECK(in_process({}, [] {
-          Channels ends = connected_channels();
-          const uint64_t sends = calls("post_send");
-          for (uint64_t i = 0; i < 100; ++i) {
-            send(ends.one, 100, i);
-            receive(ends.other, 100, i);
-          }
-          const uint64_t credits = calls("post_send") - sends - 100;
+  const auto credits_of = [](size_t bytes, uint64_t messages) {
+    Channels ends = connected_channels();
+    const uint64_t sends = calls("post_send");
+    for (uint64_t i = 0; i < messages; ++i) {
+      send(ends.one, bytes, i);
+      receive(ends.other, bytes, i);
+    }
+    return calls("post_send") - sends - messages;
+  };
+  CHECK(in_process({}, [&] {
+          const uint64_t credits = credits_of(kLayout.slot_bytes, 100);
           require(credits >= 33 && credits <= 50, std::to_string(credits) + " messages of credits");
+          const uint64_t few = credits_of(8, 960);  // of 64 that may be on their way
+          require(few >= 20 && few <= 30, std::to_string(few) + " messages of credits of short messages");
+        }) == "");
+}
+
+TEST_CASE("64 short messages are on their way at once, after the first have been given back") {
+  const auto sent_at_once = [](size_t bytes) {
+    Channels ends = connected_channels();
+    uint64_t sent = 0, received = 0;
+    const auto fill = [&] {
+      for (; ends.one.acquire() != nullptr; ++sent) send(ends.one, bytes, sent);
+      return ends.one.flushed() && ends.one.acquire() == nullptr;
+    };
+    const auto receive_all = [&] {
+      for (; received != sent; ++received) receive(ends.other, bytes, received);
+      ends.other.poll();
+      return ends.one.acquire() != nullptr;
+    };
+    require(wait_until(fill, Deadline::in_ms(20'000)) && sent == kLayout.slots, "not as many as slots");
+    require(wait_until(receive_all, Deadline::in_ms(20'000)), "nothing is given back");
+    require(wait_until(fill, Deadline::in_ms(20'000)), "not flushed");
+    return sent - received;
+  };
+  CHECK(in_process({}, [&] {
+          const uint64_t short_ones = sent_at_once(8);  // of the first four, two may not be given back yet
+          require(short_ones >= 62 && short_ones <= 64, std::to_string(short_ones) + " of the short ones");
+          const uint64_t longest = sent_at_once(kLayout.slot_bytes);
+          require(longest >= kLayout.slots - 2 && longest <= kLayout.slots + 1, std::to_string(longest));
+          const uint64_t quarters = sent_at_once(1000);
+          require(quarters >= 12 && quarters <= 17, std::to_string(quarters) + " of a quarter of that");
         }) == "");
 }
 
 TEST_CASE("credits whose messages are lost with their paths hold back no later ones") {
   CHECK(in_process({}, [] {
+          constexpr size_t kBytes = kLayout.slot_bytes;
           Channels ends = connected_channels();
           const Status lost = error(Code::RemoteError, "the path is lost");
           uint64_t sent = 0;
           for (uint32_t i = 0; i <= verbs::PairSet::kMaxCreditWrites; ++i) {
-            send(ends.one, 100, sent);
-            send(ends.one, 100, sent + 1);
+            send(ends.one, kBytes, sent);
+            send(ends.one, kBytes, sent + 1);
             require(wait_until([&] { return ends.one.flushed(); }, Deadline::in_ms(20'000)), "not flushed");
             command("port_down 0/rondo_0:1");
-            receive(ends.other, 100, sent++);
-            receive(ends.other, 100, sent++);
+            receive(ends.other, kBytes, sent++);
+            receive(ends.other, kBytes, sent++);
             const auto ones = ends.one.suspend(lost), others = ends.other.suspend(lost);
             command("port_up 0/rondo_0:1");
             RawEnd one(kLayout), other(kLayout);
@@ -156,8 +190,8 @@ TEST_CASE("credits whose messages are lost with their paths hold back no later o
             ends.other.resume(other.take_parts(), ones);
           }
           for (uint64_t i = 0; i < 3 * kLayout.slots; ++i, ++sent) {
-            send(ends.one, 100, sent);
-            receive(ends.other, 100, sent);
+            send(ends.one, kBytes, sent);
+            receive(ends.other, kBytes, sent);
           }
         }) == "");
 }

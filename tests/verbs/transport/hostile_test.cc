@@ -15,15 +15,17 @@ namespace {
 
 using verbs::Immediate;
 
-constexpr SlotLayout kSmallSlots{.slots = 3, .slot_bytes = 256};
+constexpr RingLayout kSmallSlots{.slots = 3, .slot_bytes = 256};
 
 /// A peer that follows no rule.
 struct Attacker {
   RawEnd end{kSmallSlots};
 
+  SlotHeader* first_header() { return reinterpret_cast<SlotHeader*>(end.ends[0].outgoing->at(0)); }
+
   /// A write to this offset of the other end's slots, with a header that says this.
   void write(uint64_t offset, uint32_t bytes, Immediate immediate, uint64_t number, uint32_t said_bytes) {
-    SlotHeader& header = *end.ends[0].outgoing->slot(0);
+    SlotHeader& header = *first_header();
     header.ready = number;
     header.bytes = said_bytes;
     write_as_it_is(offset, bytes, immediate);
@@ -32,8 +34,7 @@ struct Attacker {
   void notify(uint16_t nth, const std::vector<verbs::PlaceOffer>& offers, uint32_t bytes = 0) {
     std::vector<verbs::NamedPlace> places;
     for (const verbs::PlaceOffer& offer : offers) places.push_back({.offer = offer});
-    const size_t length =
-        verbs::write_notice(reinterpret_cast<std::byte*>(end.ends[0].outgoing->slot(0)), places, 1);
+    const size_t length = verbs::write_notice(end.ends[0].outgoing->at(0), places, 1);
     write_as_it_is(verbs::SlotPages::notice_offset(kSmallSlots, nth),
                    bytes != 0 ? bytes : static_cast<uint32_t>(length), {.number = nth, .is_notice = true});
     // The source may change once the write is complete.
@@ -44,7 +45,7 @@ struct Attacker {
   }
   void write_to(uint64_t address, uint32_t key, uint32_t bytes, Immediate immediate) {
     succeed(end.ends[0].pair->post(
-        {.pieces = {{{end.ends[0].outgoing->slot(0), bytes, end.ends[0].outgoing->local_key()}}},
+        {.pieces = {{{end.ends[0].outgoing->at(0), bytes, end.ends[0].outgoing->local_key()}}},
          .to = address,
          .remote_key = key,
          .immediate = immediate.packed()}));
@@ -85,21 +86,21 @@ TEST_CASE("immediates that do not fit are found out") {
         by.write(0, 64, {0, 5}, 1, 0);
       },
       "it made write 5 (modulo 2048) instead of 0");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 0}, 1, 0); }, "gave back 1 slots");
-  check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {2, 0}, 0, 0); }, "gave back 2 slots");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 64, {1, 0}, 1, 0); }, "gave back 1 messages");
+  check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {2, 0}, 0, 0); }, "gave back 2 messages");
   check_failure([](Attacker& by, RawEnd&) { by.write(0, 0, {0, 0}, 0, 0); }, "gives nothing back");
 }
 
-TEST_CASE("more messages than there are slots are found out") {
+TEST_CASE("more messages than may be on their way are found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
-        for (uint16_t i = 0; i < 4; ++i) {
-          by.write(kSmallSlots.offset(i), 64, {0, i}, i + 1, 0);
+        for (uint16_t i = 0; i <= kSmallSlots.max_messages(); ++i) {
+          by.write(i % 8 * RingLayout::place_bytes(0), 64, {0, i}, i + 1, 0);
           // The source may change once the write is complete.
           wait_until([&] { return !by.end.ends[0].pair->poll().value().empty(); });
         }
       },
-      "message 4 without a free slot");
+      "message 65 before message 1 was given back");
 }
 
 TEST_CASE("false lengths are found out") {
@@ -137,7 +138,7 @@ TEST_CASE("notices that cannot be are found out") {
 TEST_CASE("a message says nothing false of places and notices") {
   const auto message_with = [](uint64_t note) {
     return [note](Attacker& by, RawEnd&) {
-      by.end.ends[0].outgoing->slot(0)->note = note;
+      by.first_header()->note = note;
       by.write(0, 64, {0, 0}, 1, 0);
     };
   };
@@ -148,7 +149,7 @@ TEST_CASE("a message says nothing false of places and notices") {
 TEST_CASE("a message in another slot is found out") {
   check_failure(
       [](Attacker& by, RawEnd&) {
-        by.write(kSmallSlots.offset(1), 64, {0, 0}, 1, 0);
+        by.write(RingLayout::place_bytes(0), 64, {0, 0}, 1, 0);
       },
       "the slot of message 1 from rank 1 holds message 0");
 }

@@ -20,7 +20,7 @@ namespace {
 using test::ExportedMemory;
 using test::signature_of;
 
-constexpr SlotLayout kPlaceLayout{.slots = 4, .slot_bytes = 256 * 1024};
+constexpr RingLayout kPlaceLayout{.slots = 4, .slot_bytes = 256 * 1024};
 constexpr size_t kPlacedBytes = 20'000;
 
 /// Two connected channels, and registered memory of the receiving one.

@@ -11,6 +11,7 @@ namespace rondo::verbs_test {
 using test::require;
 using verbs::PairEnd;
 using verbs::PairSet;
+using verbs::RingLayout;
 using verbs::SlotChannel;
 using verbs::SlotMemory;
 
@@ -24,8 +25,8 @@ inline void succeed(const Status& status) { require(status.ok(), status.message(
 
 struct RawEnd {
   /// The pairs take the host's ports in turn.
-  explicit RawEnd(const SlotLayout& slots, size_t pairs = 1)
-      : layout(slots),
+  explicit RawEnd(const RingLayout& ring, size_t pairs = 1)
+      : layout(ring),
         devices(taken(verbs::Devices::open())),
         ports(taken(devices->ports())),
         outgoing(taken(verbs::SlotPages::make(layout))),
@@ -66,7 +67,7 @@ struct RawEnd {
             .pairs = taken(PairSet::make(layout, 1, std::move(ends)))};
   }
 
-  const SlotLayout layout;
+  const RingLayout layout;
   const std::shared_ptr<verbs::Devices> devices;
   const std::vector<verbs::VerbsPort> ports;
   const std::shared_ptr<const verbs::SlotPages> outgoing, incoming;

@@ -26,7 +26,7 @@ using test::Ends;
 using test::ExportedMemory;
 
 constexpr size_t kPostedBytes = 5000;
-constexpr SlotLayout kPostLayout{.slots = 4, .slot_bytes = 8192};
+constexpr RingLayout kPostLayout{.slots = 4, .slot_bytes = 8192};
 
 /// Two connected ends, and memory of which the dialling one may post messages.
 struct Posting {
@@ -90,7 +90,7 @@ TEST_CASE("memory is registered once, and until it is freed") {
 TEST_CASE("the parts of a striped message leave from where it is, on all devices") {
   for (const char* seed : {"0", "1"})
     CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_SEED", seed}}, [] {
-            constexpr SlotLayout kLongLayout{.slots = 2, .slot_bytes = 256 * 1024};
+            constexpr RingLayout kLongLayout{.slots = 2, .slot_bytes = 256 * 1024};
             RawEnd one(kLongLayout, 3), other(kLongLayout, 3);
             connect(one, other);
             SlotChannel from(one.take_parts()), to(other.take_parts());
@@ -291,11 +291,11 @@ TEST_CASE("memory of the user's gives way to slots") {
   CHECK(in_process({}, [] {
           const auto devices = taken(verbs::Devices::open());
           const std::string name = taken(devices->ports()).front().device;
-          const auto domain = taken(taken(devices->named(name))->domain(1, size_t{80} << 10));
+          const auto domain = taken(taken(devices->named(name))->domain(1, size_t{96} << 10));
           std::byte* const memory = allocate(size_t{64} << 10);
           domain->user_regions().add(*find_exportable(memory, 1));
           require(domain->user_regions().find(memory, kPostedBytes) != nullptr, "not registered");
-          const auto pages = taken(verbs::SlotPages::make(kPostLayout));  // 36 KiB
+          const auto pages = taken(verbs::SlotPages::make(kPostLayout));  // 46 KiB
           const auto make = [&] { return SlotMemory::make(domain, pages, SlotMemory::WrittenBy::Peer); };
           const auto slots = taken(make());
           require(domain->user_regions().find(memory, kPostedBytes) == nullptr, "still registered");

@@ -13,10 +13,10 @@
 namespace rondo::verbs_test {
 namespace {
 
-constexpr SlotLayout kLongSlots{.slots = 4, .slot_bytes = 1 << 20};
+constexpr RingLayout kLongSlots{.slots = 4, .slot_bytes = 1 << 20};
 constexpr std::byte kSent{0x5a};
 
-std::byte* memory_of(const SlotMemory& slots) { return reinterpret_cast<std::byte*>(slots.slot(0)); }
+std::byte* memory_of(const SlotMemory& memory) { return memory.at(0); }
 
 size_t landed(const RawEnd& end) {
   const std::byte* const memory = memory_of(*end.ends[0].incoming);
@@ -29,14 +29,14 @@ bool has_any(const RawEnd& end) {
          nullptr;
 }
 
-/// All slots are on their way.
+/// All of the memory is on its way.
 void send_all(RawEnd& from) {
   std::memset(memory_of(*from.ends[0].outgoing), static_cast<int>(kSent), kLongSlots.bytes());
-  for (uint64_t i = 0; i < kLongSlots.slots; ++i)
+  for (uint64_t i = 0; i <= kLongSlots.slots; ++i)
     succeed(from.ends[0].pair->post(
-        {.pieces = {{{from.ends[0].outgoing->slot(i), static_cast<uint32_t>(kLongSlots.stride()),
-                      from.ends[0].outgoing->local_key()}}},
-         .to = from.ends[0].peer.slots_at + kLongSlots.offset(i),
+        {.pieces = {{{from.ends[0].outgoing->at(i * kLongSlots.longest()),
+                      static_cast<uint32_t>(kLongSlots.longest()), from.ends[0].outgoing->local_key()}}},
+         .to = from.ends[0].peer.slots_at + i * kLongSlots.longest(),
          .remote_key = from.ends[0].peer.key}));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("completions of what was done before a withdrawal are not lost") {
 TEST_CASE("what was acknowledged counts as arrived at an end that is suspended, on whichever pair it came") {
   for (const char* seed : {"1", "2", "3", "4", "5", "6"})
     CHECK(in_process({{"_DEVICES", "roce,roce"}, {"_SEED", seed}}, [] {
-            constexpr SlotLayout kSlots{.slots = 12, .slot_bytes = 256};
+            constexpr RingLayout kSlots{.slots = 12, .slot_bytes = 256};
             for (int round = 0; round < 8; ++round) {
               RawEnd one(kSlots, 3), other(kSlots, 3);
               connect(one, other);
