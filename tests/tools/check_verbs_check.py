@@ -44,7 +44,7 @@ class VerbsCheck(unittest.TestCase):
         self.assertEqual(list(report["hosts"]), ["one", "two"])
         self.assertRegex(report["kill"]["said"][-1], r"rank 1 \(process \d+ on host .*\) died")
         ways = {(row["collective"], row["way"]) for row in report["speed"]}
-        self.assertEqual(len(ways), 9, ways)
+        self.assertEqual(len(ways), 12, ways)
         self.assertTrue(all(row["us"] > 0 for row in report["speed"]))
         self.assertGreater(report["ratios"]["all_reduce 8 verbs: time, of send_recv's"], 0)
         self.assertRegex(done.stdout, r"\d+ passed, 1 failed\n$")

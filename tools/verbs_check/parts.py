@@ -41,9 +41,9 @@ def probes(check):
             check.case(f"{what} on {name}", ended.status == 0, ended.output)
 
 
-def rows_of(check, what, options, seconds=600):
-    """Runs rondo-perf between the hosts and returns its rows, which must be right."""
-    script = (f"rows=$(mktemp)\n{check.perf} {options} --json $rows || exit\necho '{ROWS}'\n"
+def rows_of(check, what, options, seconds=600, before=""):
+    """Runs rondo-perf between the hosts, behind shell commands, and returns its rows, which must be right."""
+    script = (f"{before}\nrows=$(mktemp)\n{check.perf} {options} --json $rows || exit\necho '{ROWS}'\n"
               "cat $rows\nrm $rows\n")
     ended = check.hosts.run_job(script, seconds)
     output = "\n".join(f"rank {rank}: {each.output}" for rank, each in enumerate(ended))
@@ -80,17 +80,29 @@ fi"""
                and re.search(r"rank 1 \(.*\) died", ended[0].output) is not None, ended[0].output)
 
 
+# perftest uses one port; so does Rondo beside it.
+FIRST_PORT = """
+state=$(grep -l ACTIVE /sys/class/infiniband/*/ports/*/state 2> /dev/null | head -n 1)
+if [ -n "$state" ]; then
+  device=$(echo "$state" | cut -d / -f 5) port=$(echo "$state" | cut -d / -f 7)
+  on_port="-d $device -i $port"
+  export RONDO_IB_PORTS=$device:$port
+fi
+"""
+
+
 def measured(check, options):
     """Of a size in bytes: microseconds and GB/s of the algorithm."""
-    rows = rows_of(check, f"rondo-perf {options}", options)
+    rows = rows_of(check, f"rondo-perf {options}", options, before=FIRST_PORT)
     return {row["bytes"]: (row["out_of_place_us"], row["algbw"]) for row in rows}
 
 
 def perftest(check, options, column):
     """A figure of a program of perftest's between the hosts; None if it cannot be had."""
     program = options.split()[0]
-    script = f"command -v {program} > /dev/null || exit 77\nif [ $RANK = 0 ]; then {options}\n" \
-             f"else sleep 6; {options} {check.hosts.address}; fi"
+    script = f"{FIRST_PORT}command -v {program} > /dev/null || exit 77\n" \
+             f"if [ $RANK = 0 ]; then {options} $on_port\n" \
+             f"else sleep 6; {options} $on_port {check.hosts.address}; fi"
     ended = check.hosts.run_job(script, 200)
     found = re.findall(r"^ *\d+ +\d+ +(.*)$", ended[1].output, re.M)
     figure = float(found[-1].split()[column]) if ended[1].status == 0 and found else math.inf
@@ -98,23 +110,37 @@ def perftest(check, options, column):
 
 
 WAYS = {"verbs": "--transport verbs", "verbs, registered": "--transport verbs -R 2", "tcp": "--transport tcp"}
-SIZES = ("-b 8 -e 64K -f 8192", "-b 1M -e 1M")
-CALLS = {"send_recv": ("send_recv", SIZES), "ping_pong": ("send_recv --ping_pong", ("-b 8 -e 8",)),
-         "all_reduce": ("all_reduce", SIZES)}
+
+STREAMED = (1 << 16, 1 << 20)  # bytes
+
+
+def messages(size, iterations):
+    return iterations * 4 if size < 1 << 20 else iterations
+
+
+def calls(iterations):
+    """Of rondo-perf. What goes one way is a group of as many messages as perftest sends."""
+    some = f"-n {iterations // 2} -w {max(1, iterations // 10)}"
+    return {"send_recv": (f"-b 8 -e 8 {some}",),
+            "send_recv --one_way": tuple(f"-b {size} -e {size} -n 1 -w 1 -m {messages(size, iterations)}"
+                                         for size in STREAMED),
+            "send_recv --ping_pong": (f"-b 8 -e 8 -n {5 * iterations} -w {max(1, iterations // 10)}",),
+            "all_reduce": (f"-b 8 -e 64K -f 8192 {some}", f"-b 1M -e 1M {some}")}
 
 
 def beside(iterations):
     """Requests to perftest, for its average latency in us, as rondo-perf's, and its average bandwidth in Gbit/s."""
-    few = f"-n {iterations}"
-    rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {few}", 3), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {few}", 3)}
-    for size in (65536, 1 << 20):
+    many = f"-n {5 * iterations}"
+    rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {many}", 3), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {many}", 3)}
+    for size in STREAMED:
         for option in ("", " -b"):
-            rows[f"ib_write_bw{option} {size}"] = (f"ib_write_bw{option} -s {size} {few} --report_gbits", 1)
+            rows[f"ib_write_bw{option} {size}"] = (
+                f"ib_write_bw{option} -s {size} -n {messages(size, iterations)} --report_gbits", 1)
     return rows
 
 
 def ratios(rows, perftest_figures):
-    """Of rondo-perf's figures to perftest's, which for bandwidth are those of one direction while both are busy."""
+    """Of rondo-perf's figures to perftest's: for bandwidth of the same directions, each by itself."""
     figures = {(row["collective"], row["bytes"], row["way"]): row for row in rows}
     latencies = [figure for name, figure in perftest_figures.items() if "lat" in name]
     found = {}
@@ -122,10 +148,12 @@ def ratios(rows, perftest_figures):
         if way == "tcp":
             continue
         what = f"{collective} {size} {way}"
-        both_ways = perftest_figures.get(f"ib_write_bw -b {size}")
-        if both_ways:
+        one_way, both_ways = (perftest_figures.get(f"ib_write_bw{option} {size}") for option in ("", " -b"))
+        if collective == "send_recv --one_way" and one_way:
+            found[f"{what}: bandwidth, of ib_write_bw's"] = row["algbw"] * 8 / one_way
+        if collective == "all_reduce" and both_ways:
             found[f"{what}: bandwidth, of ib_write_bw -b's"] = row["algbw"] * 8 / (both_ways / 2)
-        if collective == "ping_pong" and latencies:
+        if collective == "send_recv --ping_pong" and latencies:
             found[f"{what}: time, of ib_send_lat's"] = row["us"] / min(latencies)
         if collective == "all_reduce" and size == 8:
             found[f"{what}: time, of send_recv's"] = row["us"] / figures["send_recv", size, way]["us"]
@@ -136,12 +164,11 @@ def ratios(rows, perftest_figures):
 def speed(check):
     """send_recv, ping-pong and all_reduce over verbs, with and without registered memory, over tcp, and perftest."""
     found, others = {}, {}
-    calls = f"-n {check.iterations // 2} -w {max(1, check.iterations // 10)}"
     for _ in range(check.rounds):
-        for collective, (name, all_sizes) in CALLS.items():
+        for collective, all_sizes in calls(check.iterations).items():
             for way, words in WAYS.items():
                 for sizes in all_sizes:
-                    for size, figures in measured(check, f"{name} {words} {sizes} {calls}").items():
+                    for size, figures in measured(check, f"{collective} {words} {sizes}").items():
                         found.setdefault((collective, size, way), []).append(figures)
         for name, (options, column) in beside(check.iterations).items():
             figure = perftest(check, options, column)
@@ -153,7 +180,7 @@ def speed(check):
         for (collective, size, way), all_of in found.items()]
     check.results["perftest"] = {name: statistics.median(all_of) for name, all_of in others.items()}
     for row in check.results["speed"]:
-        print(f"{row['collective']:12}{row['bytes']:>9}  {row['way']:20}{row['us']:>12.1f} us{row['algbw']:>9.3f} GB/s")
+        print(f"{row['collective']:23}{row['bytes']:>9}  {row['way']:20}{row['us']:>12.1f} us{row['algbw']:>9.3f} GB/s")
     for name, figure in check.results["perftest"].items():
         print(f"{name:43}{figure:>12.1f} us" if "lat" in name else f"{name:43}{'':15}{figure / 8:>9.3f} GB/s")
     check.results["ratios"] = ratios(check.results["speed"], check.results["perftest"])
