@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "bootstrap/membership.h"
+#include "connecting.h"
 #include "transports/fallback.h"
 
 namespace rondo {
@@ -18,9 +19,12 @@ constexpr uint32_t kMaxSockets = 1024;  // of one transport's attempt to connect
 class SessionLink final : public Link {
  public:
   /// `attempt`: how many transports were tried before.
-  SessionLink(MembershipPtr membership, const ConnectionKey& key, uint32_t transport, uint32_t attempt = 0)
+  /// `closing`: once it is set, dialling is given up.
+  SessionLink(MembershipPtr membership, const std::atomic<bool>& closing, const ConnectionKey& key,
+              uint32_t transport, uint32_t attempt = 0)
       : membership_(std::move(membership)),
         session_(*membership_->session()),
+        closing_(closing),
         key_(key),
         transport_(transport),
         attempt_(attempt) {}
@@ -31,7 +35,7 @@ class SessionLink final : public Link {
 
   Result<Fd> dial(Route route, int index) override {
     return session_.dial(peer(), route, purpose(index), Deadline::in_ms(membership_->timeout_ms()),
-                         [this] { return membership_->cause(); });
+                         [this] { return reason_to_stop(); });
   }
   Result<Fd> accepted(int index) override {
     ConnectRequest arrived = purpose(index);
@@ -56,8 +60,12 @@ class SessionLink final : public Link {
             .port = key_.port,
             .route = transport_};
   }
+  Status reason_to_stop() const {
+    return closing_ ? Status(Code::Aborted, "the communicator has ended") : membership_->cause();
+  }
   const MembershipPtr membership_;
   Session& session_;
+  const std::atomic<bool>& closing_;
   const ConnectionKey key_;
   const uint32_t transport_;  // its index in the table
   const uint32_t attempt_;
@@ -65,12 +73,58 @@ class SessionLink final : public Link {
 
 }  // namespace
 
+ConnectionTable::ConnectionTable(MembershipPtr membership, const Transport* forced,
+                                 const ConnectionParams& params)
+    : membership_(std::move(membership)), forced_(forced), params_(params) {}
+
+ConnectionTable::~ConnectionTable() {
+  closing_ = true;
+  connecting_.clear();
+  connections_.clear();
+}
+
+/// Only one thread uses the lane, but others need the table meanwhile.
 Result<Connection*> ConnectionTable::lane(int peer, uint16_t port) {
-  return get(std::min(peer, self()), std::max(peer, self()), port);
+  const Ends ends{std::min(peer, self()), std::max(peer, self()), port};
+  std::unique_lock lock(mutex_);
+  auto& slot = connections_[ends];
+  if (slot != nullptr) return slot.get();
+  lock.unlock();
+  RONDO_TRY_ASSIGN(auto made, connect(ends));
+  lock.lock();
+  slot = std::move(made);
+  return slot.get();
 }
 
 Result<Connection*> ConnectionTable::messages(int source, int destination) {
-  return get(source, destination, kMessagePort);
+  const Ends ends{source, destination, kMessagePort};
+  const std::lock_guard lock(mutex_);
+  auto& slot = connections_[ends];
+  if (slot != nullptr) return slot.get();
+  if (!may_wait(ends)) {
+    RONDO_TRY_ASSIGN(slot, connect(ends));
+    return slot.get();
+  }
+  auto& connecting = connecting_[ends];
+  if (connecting == nullptr) connecting = std::make_unique<Connecting>();
+  RONDO_TRY_ASSIGN(
+      slot, connecting->result([=, this] { return until_it_answers([=, this] { return connect(ends); }); }));
+  if (slot != nullptr) connecting_.erase(ends);
+  return slot.get();
+}
+
+/// Whether connecting waits for the peer's process. This process answers itself at once.
+bool ConnectionTable::may_wait(const Ends& ends) const {
+  const auto [dialler, acceptor, port] = ends;
+  return dialler == self() && !membership_->is_here(acceptor);
+}
+
+/// What needs the connection has a deadline of its own, and knows what it waits for.
+ConnectionTable::Made ConnectionTable::until_it_answers(const std::function<Made()>& connect) const {
+  for (;;) {
+    Made made = connect();
+    if (made.status().code() != Code::Timeout || closing_ || membership_->failed()) return made;
+  }
 }
 
 Result<const Transport*> ConnectionTable::transport_to(int peer) const {
@@ -97,33 +151,28 @@ ConnectionKey ConnectionTable::key(int dialler, int acceptor, uint16_t port) con
 
 Result<std::unique_ptr<Link>> ConnectionTable::gpu_link(int peer, uint16_t port) const {
   const ConnectionKey ends = key(std::min(peer, self()), std::max(peer, self()), port);
-  return std::unique_ptr<Link>(new SessionLink(membership_, ends, kGpuRoute));
+  return std::unique_ptr<Link>(new SessionLink(membership_, closing_, ends, kGpuRoute));
 }
 
-Result<Connection*> ConnectionTable::get(int dialler, int acceptor, uint16_t port) {
-  const std::lock_guard lock(mutex_);
-  auto& slot = connections_[{dialler, acceptor, port}];
-  if (slot != nullptr) return slot.get();
-  const Ends ends{dialler, acceptor, port};
-  RONDO_TRY_ASSIGN(slot, forced_ != nullptr ? connect(ends, *forced_, 0)
-                                            : connect_automatically(ends, transports(), 0, {}));
-  return slot.get();
+ConnectionTable::Made ConnectionTable::connect(const Ends& ends) {
+  return forced_ != nullptr ? connect_by(ends, *forced_, 0)
+                            : connect_automatically(ends, transports(), 0, {});
 }
 
-Result<std::unique_ptr<Connection>> ConnectionTable::connect(const Ends& ends, const Transport& transport,
-                                                             uint32_t attempt) const {
+ConnectionTable::Made ConnectionTable::connect_by(const Ends& ends, const Transport& transport,
+                                                  uint32_t attempt) const {
   const auto [dialler, acceptor, port] = ends;
   const auto index = static_cast<uint32_t>(&transport - transports().data());
   log().debug("connecting ranks {} and {} by {}, port {}", dialler, acceptor, transport.name, port);
   return transport.connect(
-      std::make_unique<SessionLink>(membership_, key(dialler, acceptor, port), index, attempt), params_);
+      std::make_unique<SessionLink>(membership_, closing_, key(dialler, acceptor, port), index, attempt),
+      params_);
 }
 
 /// Both ends find the same transports refused, in the same order.
-Result<std::unique_ptr<Connection>> ConnectionTable::connect_automatically(const Ends& ends,
-                                                                           std::span<const Transport> among,
-                                                                           uint32_t attempt,
-                                                                           const Status& refusal) {
+ConnectionTable::Made ConnectionTable::connect_automatically(const Ends& ends,
+                                                             std::span<const Transport> among,
+                                                             uint32_t attempt, const Status& refusal) {
   const auto [dialler, acceptor, port] = ends;
   const PeerInfo& a = membership_->peer(dialler);
   const PeerInfo& b = membership_->peer(acceptor);
@@ -131,12 +180,15 @@ Result<std::unique_ptr<Connection>> ConnectionTable::connect_automatically(const
   if (transport == nullptr)
     return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
   if (attempt != 0) note_fallback(ends, *transport, refusal);
-  RONDO_TRY_ASSIGN(auto connection, connect(ends, *transport, attempt));
+  RONDO_TRY_ASSIGN(auto connection, connect_by(ends, *transport, attempt));
   if (transport->fabrics == nullptr) return connection;
   const auto others = among.subspan(static_cast<size_t>(transport - among.data()) + 1);
-  return std::unique_ptr<Connection>(std::make_unique<FallbackConnection>(
-      std::move(connection), [this, ends, others, attempt](const Status& why) {
-        return connect_automatically(ends, others, attempt + 1, why);
+  const auto connecting = std::make_shared<Connecting>();
+  return std::unique_ptr<Connection>(
+      std::make_unique<FallbackConnection>(std::move(connection), [=, this](const Status& why) -> Made {
+        const auto next = [=, this] { return connect_automatically(ends, others, attempt + 1, why); };
+        if (!may_wait(ends)) return next();
+        return connecting->result([=, this] { return until_it_answers(next); });
       }));
 }
 
@@ -187,7 +239,8 @@ Status ConnectionTable::check_nothing_left() const {
   for (const auto& [ends, connection] : connections_) {
     const auto& [dialler, acceptor, port] = ends;
     const int peer = dialler == self() ? acceptor : dialler;
-    if (connection == nullptr) continue;  // it could not begin
+    const bool only_sends = port == kMessagePort && dialler == self();  // what comes there are no messages
+    if (connection == nullptr || only_sends) continue;
     const auto left = connection->peek();
     if (!left) continue;
     if (port == kMessagePort)

@@ -75,17 +75,32 @@ PointToPoint::~PointToPoint() = default;
 size_t PointToPoint::unreceived() const { return unexpected_.size(); }
 
 Status PointToPoint::reach(const SendRequest& request) {
-  if (request.peer == self_) return {};
-  Outgoing& out = out_[request.peer];
-  if (out.connection != nullptr) return {};
-  RONDO_TRY_ASSIGN(out.connection, connect_(self_, request.peer));
-  return {};
+  if (request.peer != self_) is_connected(self_, request.peer, out_[request.peer].connection);
+  return failure_;
 }
 
 Status PointToPoint::reach(const RecvRequest& request) {
   for (int source = 0; source < nranks_; ++source)
-    if (source != self_ && (request.peer == kAny || request.peer == source)) RONDO_TRY(listen_to(source));
-  return {};
+    if (source != self_ && (request.peer == kAny || request.peer == source))
+      is_connected(source, self_, in_[source].connection);
+  return failure_;
+}
+
+bool PointToPoint::is_connecting() const {
+  return std::any_of(out_.begin(), out_.end(), [](const auto& side) {
+    return side.second.connection == nullptr && !side.second.to_announce.empty();
+  });
+}
+
+/// Begins to make the connection, or goes on; a failure stays in status().
+bool PointToPoint::is_connected(int source, int destination, Connection*& connection) {
+  if (connection != nullptr) [[likely]]
+    return true;
+  if (!failure_.ok()) return false;
+  auto made = connect_(source, destination);
+  failure_ = made.status();
+  if (made.ok()) connection = made.value();
+  return connection != nullptr;
 }
 
 Status PointToPoint::start(std::shared_ptr<SendRequest> request) {
@@ -120,13 +135,6 @@ Status PointToPoint::start(std::shared_ptr<RecvRequest> request) {
   return failure_;
 }
 
-Status PointToPoint::listen_to(int source) {
-  Incoming& in = in_[source];
-  if (in.connection != nullptr) return {};
-  RONDO_TRY_ASSIGN(in.connection, connect_(source, self_));
-  return {};
-}
-
 /// An announced message waits for its grant.
 Awaited PointToPoint::awaited(const SendRequest& request) const {
   const Outgoing* const out = out_.connected(request.peer);
@@ -152,7 +160,8 @@ bool PointToPoint::progress() {
 /// A source that has left is an error for an any-source receive only if all other sources have left too.
 Status PointToPoint::connection_status() const {
   for (const auto& [peer, out] : out_)
-    if (!out.to_announce.empty() || !out.in_flight.empty()) RONDO_TRY(out.connection->status());
+    if (out.connection != nullptr && (!out.to_announce.empty() || !out.in_flight.empty()))
+      RONDO_TRY(out.connection->status());
   Status left;
   bool all_left = true;
   for (const auto& [source, in] : in_) {
@@ -166,7 +175,7 @@ Status PointToPoint::connection_status() const {
 }
 
 void PointToPoint::abandon(const SendRequest& request) {
-  Outgoing* const out = out_.connected(request.peer);
+  Outgoing* const out = out_.find(request.peer);
   if (out == nullptr) return;
   const auto is_it = [&](const auto& one) { return one.get() == &request; };
   out->unannounced += std::erase_if(out->to_announce, is_it);
@@ -211,6 +220,7 @@ std::vector<uint64_t> PointToPoint::received() const {
 
 bool PointToPoint::progress_out(int peer, Outgoing& out) {
   if (out.to_announce.empty() && out.in_flight.empty()) return false;
+  if (!is_connected(self_, peer, out.connection)) return false;
   bool moved = announce(out);
   moved = take_grants(peer, out) || moved;
   return stream(out) || moved;

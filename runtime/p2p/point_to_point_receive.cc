@@ -83,6 +83,7 @@ Signature PointToPoint::signature_of_data(const RecvRequest& request) {
 }
 
 bool PointToPoint::progress_in(int source, Incoming& in) {
+  if (!is_connected(source, self_, in.connection)) return false;
   bool moved = send_grants(in);
   moved = fetch(source, in) || moved;
   while (failure_.ok() && wanted(source, in)) {

@@ -50,6 +50,16 @@ void PointToPointTask::abandon() {
   for (const auto& request : recvs_) engine_.abandon(*request);
 }
 
+uint64_t PointToPointTask::steps() const {
+  const std::lock_guard lock(engine_.mutex());
+  uint64_t steps = 0;
+  for (const auto& request : sends_)
+    steps += request->sent + (request->granted ? 1 : 0) + (request->done ? 1 : 0);
+  for (const auto& request : recvs_)
+    steps += request->arrived + (request->id != 0 ? 1 : 0) + (request->done ? 1 : 0);
+  return steps;
+}
+
 PendingMessages PointToPointTask::pending() const {
   const std::lock_guard lock(engine_.mutex());
   PendingMessages pending;

@@ -13,7 +13,7 @@ bool FallbackConnection::replaced() {
   auto begun = connect_second_(first_->status());
   failure_ = begun.status();
   if (begun.ok()) second_ = begun.take();
-  return begun.ok();
+  return second_ != nullptr;
 }
 
 /// Whether the second transport has sent what the first had not brought to the peer.
@@ -65,7 +65,7 @@ void FallbackConnection::look() {
 }
 
 Awaited FallbackConnection::awaited(Awaiting what) const {
-  return must_replace() ? Awaited(AlreadyThere()) : used().awaited(what);
+  return must_replace() ? Awaited() : used().awaited(what);
 }
 
 std::string FallbackConnection::gpu_obstacle() const {

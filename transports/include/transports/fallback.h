@@ -15,7 +15,8 @@ namespace rondo {
 /// Of the optional parts it has ZeroCopy, with the abilities of the transport that is used.
 class FallbackConnection final : public Connection, public ZeroCopy {
  public:
-  /// Starts connecting over the second transport; `why`: the status of the first.
+  /// Starts connecting over the second transport; `why`: the status of the first. Null while dialling takes
+  /// time: to be called again.
   using ConnectSecond = std::function<Result<std::unique_ptr<Connection>>(const Status& why)>;
   FallbackConnection(std::unique_ptr<Connection> first, ConnectSecond connect_second)
       : Connection(first->slot_bytes(), {.zero_copy = this}),

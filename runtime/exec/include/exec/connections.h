@@ -3,6 +3,8 @@
 // thread; a connection itself belongs to the thread that carries out the plan or the messages.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,15 +17,18 @@
 
 namespace rondo {
 
+class Connecting;
+
 class ConnectionTable {
  public:
   /// `forced`: the only transport to use; null: the best for each pair.
-  ConnectionTable(MembershipPtr membership, const Transport* forced, const ConnectionParams& params)
-      : membership_(std::move(membership)), forced_(forced), params_(params) {}
+  ConnectionTable(MembershipPtr membership, const Transport* forced, const ConnectionParams& params);
+  ~ConnectionTable();
 
-  /// The connection of a Schedule's lane.
+  /// The connection of a Schedule's lane; waits until the peer's process answers.
   Result<Connection*> lane(int peer, uint16_t port);
-  /// The connection for user messages from `source` to `destination`, one of which is the own rank.
+  /// The connection for user messages from `source` to `destination`, one of which is the own rank. Does not
+  /// wait: null while it is being made, to be asked again.
   Result<Connection*> messages(int source, int destination);
 
   /// A Link for memory that the two ranks' GPUs share.
@@ -46,14 +51,15 @@ class ConnectionTable {
  private:
   ConnectionKey key(int dialler, int acceptor, uint16_t port) const;
   using Ends = std::tuple<int, int, uint16_t>;  // dialler, acceptor and port
-  Result<Connection*> get(int dialler, int acceptor, uint16_t port);
-  Result<std::unique_ptr<Connection>> connect(const Ends& ends, const Transport& transport,
-                                              uint32_t attempt) const;
+  using Made = Result<std::unique_ptr<Connection>>;
+  bool may_wait(const Ends& ends) const;
+  Made connect(const Ends& ends);
+  Made until_it_answers(const std::function<Made()>& connect) const;
+  Made connect_by(const Ends& ends, const Transport& transport, uint32_t attempt) const;
   /// By the first of these transports that connects them. `attempt`: how many others were refused; `refusal`:
   /// why the latest was.
-  Result<std::unique_ptr<Connection>> connect_automatically(const Ends& ends,
-                                                            std::span<const Transport> among,
-                                                            uint32_t attempt, const Status& refusal);
+  Made connect_automatically(const Ends& ends, std::span<const Transport> among, uint32_t attempt,
+                             const Status& refusal);
   void note_fallback(const Ends& ends, const Transport& used, const Status& refusal);
 
   int self() const { return membership_->rank(); }
@@ -61,8 +67,10 @@ class ConnectionTable {
   const MembershipPtr membership_;
   const Transport* const forced_;
   const ConnectionParams params_;
-  mutable std::mutex mutex_;  // guards connections_
+  std::atomic<bool> closing_{false};  // connections are not waited for any more
+  mutable std::mutex mutex_;          // guards connections_ and connecting_
   std::map<Ends, std::unique_ptr<Connection>> connections_;
+  std::map<Ends, std::unique_ptr<Connecting>> connecting_;  // those of messages that are being made
   mutable std::mutex fallback_mutex_;          // guards fallbacks_; taken after mutex_, if both are
   std::map<int, const Transport*> fallbacks_;  // by peer: what is used because better ones were refused
 };

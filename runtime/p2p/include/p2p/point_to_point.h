@@ -66,7 +66,7 @@ struct RecvRequest {
 class PointToPoint {
  public:
   /// `connect(source, destination)` returns the connection for messages from source to destination; one of
-  /// the two is `self`.
+  /// the two is `self`. Null while it is being made: to be called again.
   using Connect = std::function<Result<Connection*>(int source, int destination)>;
   PointToPoint(int self, int nranks, Connect connect);
   ~PointToPoint();
@@ -74,9 +74,11 @@ class PointToPoint {
   std::mutex& mutex() { return mutex_; }
   int self() const { return self_; }
 
-  /// Makes the connections that the request needs; may wait for a socket.
+  /// Begins to make the connections that the request needs.
   Status reach(const SendRequest& request);
   Status reach(const RecvRequest& request);
+  /// Whether messages wait for a connection that is being made.
+  bool is_connecting() const;
   /// Requests match in the order of these calls; the engine holds the request until it is done.
   Status start(std::shared_ptr<SendRequest> request);
   Status start(std::shared_ptr<RecvRequest> request);
@@ -153,9 +155,11 @@ class PointToPoint {
       if (found == nullptr) found = &sides_[rank];
       return *found;
     }
-    /// Null if it has no connection; `rank` may be kAny.
+    /// Null if it has had no message; `rank` may be kAny.
+    Side* find(int rank) const { return rank < 0 ? nullptr : found_[static_cast<size_t>(rank)]; }
+    /// Null if it has no connection.
     Side* connected(int rank) const {
-      Side* const side = rank < 0 ? nullptr : found_[static_cast<size_t>(rank)];
+      Side* const side = find(rank);
       return side != nullptr && side->connection != nullptr ? side : nullptr;
     }
     auto begin() { return sides_.begin(); }
@@ -175,7 +179,7 @@ class PointToPoint {
   static bool is_copied(Incoming& in, const Arrival& arrival, std::byte* place);
   static void say_waiting(Incoming& in, const RecvRequest& request);
   static void release(Incoming& in);
-  Status listen_to(int source);
+  bool is_connected(int source, int destination, Connection*& connection);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
   static void announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone);

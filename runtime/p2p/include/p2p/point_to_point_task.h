@@ -21,6 +21,8 @@ class PointToPointTask final : public Task {
   Awaited awaited() override;
   Status connection_status() const override;
   void abandon() override;
+  /// Differs from an earlier value if some of the requests have progressed since.
+  uint64_t steps() const;
   /// The requests that are not done.
   PendingMessages pending() const;
 
