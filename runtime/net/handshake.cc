@@ -101,8 +101,9 @@ Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& crede
       if (contact != nullptr) *contact = std::max(*contact, attempt.contact);
       if (fd.ok()) return fd;
       if (interrupt) RONDO_TRY(interrupt());
-      again = again || attempt.dropped || fd.status().code() == Code::Timeout;
-      if (worst.ok() || weight(fd.status()) >= weight(worst)) worst = fd.status();
+      const Status failure = attempt.dropped ? Status(Code::Timeout, fd.status().message()) : fd.status();
+      again = again || failure.code() == Code::Timeout;
+      if (worst.ok() || weight(failure) >= weight(worst)) worst = failure;
     }
     if (!again || deadline.passed()) return worst;
     ::poll(nullptr, 0, pause_ms);

@@ -48,6 +48,28 @@ class Silent {
   std::array<Fd, 4> filling_;
 };
 
+/// A listener that closes each connection without a word, as one without descriptors may.
+class HangingUp {
+ public:
+  HangingUp() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const Address any = loopback(0);
+    REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
+    REQUIRE(::listen(listener_.get(), 4) == 0);
+    thread_ = std::thread([this] {
+      while (Fd(::accept(listener_.get(), nullptr, nullptr)).valid()) continue;
+    });
+  }
+  ~HangingUp() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  Address address() const { return loopback(port_of(listener_)); }
+
+ private:
+  Fd listener_;
+  std::thread thread_;
+};
+
 /// A port on which no process listens.
 Address refusing() {
   const Fd unused(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -103,6 +125,15 @@ TEST_CASE("the most informative failure of several addresses is reported") {
   CHECK(dialled.dial({silent.address(), refusing()}, 300, 0, contact).status().code() == Code::Timeout);
   CHECK(dialled.dial({refusing(), silent.address()}, 300, 0, contact).status().code() == Code::Timeout);
   CHECK(contact == Contact::Sought);
+}
+
+TEST_CASE("a process that hangs up until the deadline is not gone") {
+  const Dialled dialled;
+  const HangingUp hanging_up;
+  Contact contact = Contact::None;
+  CHECK(dialled.dial({hanging_up.address()}, 300, 0, contact).status().code() == Code::Timeout);
+  CHECK(dialled.dial({refusing(), hanging_up.address()}, 300, 0, contact).status().code() == Code::Timeout);
+  CHECK(contact == Contact::Made);
 }
 
 TEST_CASE("a rank that has left its process is gone, though others of the process remain") {

@@ -86,8 +86,9 @@ enum class Contact {
 };
 
 /// Dials the addresses in turn until one answers. Tries all of them again while one is silent or hangs up
-/// without an answer: a listener flooded by strangers may drop a rank as well. `contact` becomes the furthest
-/// that any attempt got.
+/// without an answer: a listener flooded by strangers, or short of descriptors, may drop a rank as well. One
+/// that does so until the deadline is there, so that is a Timeout. `contact` becomes the furthest that any
+/// attempt got.
 Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
                     const ConnectRequest& purpose, const Deadline& deadline, const Interrupt& interrupt,
                     Contact* contact = nullptr);
