@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives: lengths, tags, any source, order, crossed messages, errors.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -359,6 +360,21 @@ TEST_CASE("a message that no rank receives is found at the end") {
     check(rondo_recv(&value, 1, RONDO_INT32, 0, 9, rank.comm, nullptr, nullptr), rank.comm);
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
     check_fails(rondo_finalize(rank.comm), RONDO_MISMATCH, {"rank 1", "never received"}, rank.comm);
+  }));
+}
+
+TEST_CASE("a long message over tcp from memory that is not mapped is refused, at both ranks") {
+  expect_success(run_world({.nranks = 2, .transport = "tcp"}, [](Rank& rank) {
+    constexpr size_t kBytes = size_t{1} << 20;
+    void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(nowhere != MAP_FAILED, "no address space");
+    std::vector<std::byte> into(kBytes);
+    const rondo_status_t status =
+        rank.rank == 0 ? rondo_send(nowhere, kBytes, RONDO_UINT8, 1, 0, rank.comm, nullptr)
+                       : rondo_recv(into.data(), kBytes, RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr);
+    check_fails(status, RONDO_INVALID_USAGE, {"sending to rank 1: Bad address", "not in its memory"},
+                rank.comm);
+    ::munmap(nowhere, kBytes);
   }));
 }
 

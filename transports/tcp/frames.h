@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -49,6 +50,9 @@ struct Terms {
 /// The error of a failed socket call, with errno's message.
 inline Status broken(const Terms& terms, const char* doing, int error_number) {
   const Status words = system_error(fmt::format("{} rank {}", doing, terms.peer), error_number);
+  if (error_number == EFAULT)  // the connection's own memory is always there
+    return error(Code::InvalidUsage, "{}: a buffer of this rank's call is not in its memory",
+                 words.message());
   return Status(Code::RemoteError, words.message());
 }
 
