@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/state_query.h"
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "bootstrap/session.h"
 #include "net/framed_socket.h"
 
@@ -13,6 +16,8 @@ PeerState PeerState::of(const FlightRecorder& recorder, int asker) {
   activity.latest = recorder.latest();  // read after `finished`: if that is set, this is the last call
   activity.inside = recorder.inside() ? 1 : 0;
   activity.waiting_for = recorder.waiting_for();
+  if (const int64_t moved_ns = recorder.moved_ns(); moved_ns != 0)
+    activity.moved_ms = static_cast<uint32_t>(std::max<int64_t>(now_ns() - moved_ns, 0) / 1'000'000);
   activity.sent = recorder.sent_to(asker);
   for (uint32_t i = 0; i < FlightRecorder::kRemembered && i < activity.latest; ++i) {
     const uint32_t sequence = activity.latest - i;
@@ -36,11 +41,15 @@ Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, co
                            const Interrupt& interrupt) {
   const ConnectRequest purpose{.kind = ConnectKind::Inquiry, .communicator = communicator};
   RONDO_TRY_ASSIGN(const Fd fd, session.dial(rank, session.route_to(rank), purpose, deadline, interrupt));
-  RONDO_TRY_ASSIGN(const ControlMessage message, receive_message(fd, deadline, interrupt));
-  ByteReader reader(message.body);
+  const Result<ControlMessage> message = receive_message(fd, deadline, interrupt);
+  if (!message.ok()) {
+    RONDO_TRY(interrupt());
+    return Status(Code::Timeout, message.status().message());
+  }
+  ByteReader reader(message.value().body);
   const auto answer = reader.get<PeerStates>();
-  if (message.type != MessageType::Answer || !reader.ok())
-    return Status(Code::RemoteError, "a state query got a malformed answer");
+  if (message.value().type != MessageType::Answer || !reader.ok())
+    return Status(Code::InternalError, "a state query got a malformed answer");
   return answer;
 }
 

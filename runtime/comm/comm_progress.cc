@@ -23,6 +23,7 @@ CommProgress::CommProgress(Communicator& communicator, std::span<const GroupOp> 
   for (const GroupOp& op : ops_)
     if (op.communicator == &communicator_)
       std::visit([&](const auto& what) { add(what, op.place); }, op.what);
+  stall_detector_.note_progress();
 }
 
 template <typename Request>
@@ -38,6 +39,8 @@ void CommProgress::add(const std::shared_ptr<Request>& request, const CallPlace&
 
 Progress CommProgress::advance() try {
   if (communicator_.membership().failed()) return fail(communicator_.membership().cause());
+  if (diagnosis_ != nullptr) conclude();
+  if (over_) return Progress::Failed;
   Progress calls = advance_calls();
   if (over_) return Progress::Failed;
   const Progress messages = messages_ ? messages_->advance() : Progress::Done;
@@ -50,14 +53,29 @@ Progress CommProgress::advance() try {
     // A failure releases messages of a GPU, so that they look done.
     if (gpu_messages_ && communicator_.membership().failed()) return fail(communicator_.membership().cause());
     hide_messages();
+    diagnosis_.reset();
     over_ = true;
     return Progress::Done;
   }
-  const bool moved = how_many(Progress::Moved) != 0;
-  if (moved) stall_detector_.note_progress();
-  return moved ? Progress::Moved : Progress::Stuck;
+  // Other messages of the communicator may have moved instead.
+  if (calls == Progress::Moved || on_gpu == Progress::Moved || (messages == Progress::Moved && has_moved()))
+    note_progress();
+  return how_many(Progress::Moved) != 0 ? Progress::Moved : Progress::Stuck;
 } catch (const std::bad_alloc&) {
   return fail(out_of_memory());
+}
+
+/// Whether its messages have progressed since this was asked.
+bool CommProgress::has_moved() {
+  const uint64_t steps = messages_ ? messages_->steps() : 0;
+  return std::exchange(steps_, steps) != steps;
+}
+
+/// Only a wait that has lasted is noted for peers that ask.
+void CommProgress::note_progress() {
+  stall_detector_.note_progress();
+  is_outdated_ = true;
+  if (deadline_) communicator_.membership().recorder().note_moved(now_ns());
 }
 
 /// The next call of this communicator; null if there is none left.
@@ -72,6 +90,8 @@ const Call* CommProgress::next_call() {
 
 void CommProgress::take_up(const Result<Task*>& started) {
   deadline_.reset();
+  diagnosis_.reset();
+  stall_detector_.note_progress();
   if (started.ok())
     call_ = started.value();
   else if (started.status().code() == Code::Unsupported)  // at all ranks alike, before anything was sent
@@ -138,6 +158,7 @@ Progress CommProgress::fail(const Status& cause) {
 }
 
 void CommProgress::abandon() {
+  diagnosis_.reset();
   if (call_) call_->abandon();
   if (messages_) messages_->abandon();
   if (gpu_messages_) gpu_messages_->abandon();
@@ -176,13 +197,17 @@ void CommProgress::hide_messages() {
   if (std::exchange(has_shown_, false)) communicator_.membership().recorder().show({});
 }
 
-void CommProgress::look(int64_t waited_ns, bool waits) {
+void CommProgress::look(bool waits) {
   if (over_) return;
   if (is_disowned()) {
     fail(refuse_disowned());
     return;
   }
-  if (!deadline_) deadline_ = Deadline::in_ms(communicator_.membership().timeout_ms());
+  if (has_moved()) note_progress();
+  if (!deadline_) {
+    deadline_ = Deadline::in_ms(communicator_.membership().timeout_ms());
+    communicator_.membership().recorder().note_moved(0);
+  }
   if (call_) {
     communicator_.membership().recorder().wait_for(blocked_on());
     communicator_.connections().look();
@@ -195,36 +220,43 @@ void CommProgress::look(int64_t waited_ns, bool waits) {
     fail(broken);
     return;
   }
-  switch (stall_detector_.judge(waited_ns, deadline_->passed())) {
+  if (diagnosis_ != nullptr) return conclude();
+  if (communicator_.is_diagnosing()) return;
+  switch (stall_detector_.judge(deadline_->passed())) {
     case StallDetector::Finding::Fine: return;
-    case StallDetector::Finding::Stalled: return look_into(diagnose(communicator_.membership(), wait()));
-    case StallDetector::Finding::Overdue: return give_up();
+    case StallDetector::Finding::Stalled: return start_diagnosis(false);
+    case StallDetector::Finding::Overdue: return start_diagnosis(true);
   }
 }
 
-void CommProgress::look_into(const DesyncReport& diagnosis) {
-  if (!diagnosis.mismatch.ok())
-    fail(diagnosis.mismatch);
-  else if (!diagnosis.departed.ok())
-    fail(diagnosis.departed);
+void CommProgress::start_diagnosis(bool is_last) {
+  is_outdated_ = false;
+  diagnosis_ = BackgroundDiagnosis::begin(communicator_.is_diagnosing(), communicator_.shared_membership(),
+                                          wait(), is_last);
 }
 
-void CommProgress::give_up() {
+/// If the diagnosis is over.
+void CommProgress::conclude() {
+  const DesyncReport* const report = diagnosis_->report();
+  if (report == nullptr) return;
+  const Status found = diagnosis_->is_last()    ? reason_to_give_up()
+                       : is_outdated_           ? Status()
+                       : !report->mismatch.ok() ? report->mismatch
+                                                : report->departed;
+  diagnosis_.reset();
+  if (!found.ok()) fail(found);
+}
+
+Status CommProgress::reason_to_give_up() const {
+  const DesyncReport& report = *diagnosis_->report();
+  RONDO_TRY(report.mismatch);
+  RONDO_TRY(report.elsewhere);
   const FlightRecorder& recorder = communicator_.membership().recorder();
-  const PendingWait lasts = wait();
-  DesyncReport diagnosis = diagnose(communicator_.membership(), lasts);
-  if (!diagnosis.departed.ok())
-    diagnosis.cause = behind_silent_rank(communicator_.membership(), diagnosis.departed).message();
-  if (!diagnosis.mismatch.ok()) {
-    fail(diagnosis.mismatch);
-  } else if (!diagnosis.elsewhere.ok()) {
-    fail(diagnosis.elsewhere);
-  } else {
-    fail(overdue(communicator_.membership(),
-                 lasts.messages ? describe(*lasts.messages)
-                                : describe(recorder.call(recorder.latest()).value_or(Signature())),
-                 diagnosis));
-  }
+  const auto& messages = diagnosis_->wait().messages;
+  return overdue(
+      communicator_.membership(),
+      messages ? describe(*messages) : describe(recorder.call(recorder.latest()).value_or(Signature())),
+      report);
 }
 
 }  // namespace rondo

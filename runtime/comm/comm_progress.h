@@ -4,10 +4,11 @@
 // time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
-#include "diagnosis/desync_report.h"
+#include "diagnosis/background_diagnosis.h"
 #include "gpu_calls.h"
 #include "health/stall_detector.h"
 #include "p2p/point_to_point_task.h"
@@ -28,8 +29,9 @@ class CommProgress {
   Progress advance();
   /// What a waiting thread may sleep on; empty if unknown.
   Awaited awaited();
-  /// Called after a while without progress; `waits`: a caller is waiting for it.
-  void look(int64_t waited_ns, bool waits = true);
+  /// Called now and then while the caller's work makes no progress; waits for no rank, unless it fails.
+  /// `waits`: a caller is waiting for it.
+  void look(bool waits = true);
   /// It will not be advanced again: the memory of unfinished operations is no longer read or written.
   void abandon();
   /// No caller waits for it any more: peers that ask are no longer told of its messages.
@@ -50,8 +52,11 @@ class CommProgress {
   int blocked_on() const;
   PendingWait wait() const;
   void show_messages();
-  void look_into(const DesyncReport& diagnosis);
-  void give_up();
+  bool has_moved();
+  void note_progress();
+  void start_diagnosis(bool is_last);
+  void conclude();
+  Status reason_to_give_up() const;
 
   Communicator& communicator_;
   std::span<const GroupOp> ops_;
@@ -62,7 +67,10 @@ class CommProgress {
   std::optional<GpuMessageTask> gpu_messages_;
   std::optional<Deadline> deadline_;  // of the current call, from its first wait on
   StallDetector stall_detector_;
-  bool has_shown_ = false;  // in the FlightRecorder: the messages it waits for
+  std::unique_ptr<BackgroundDiagnosis> diagnosis_;
+  uint64_t steps_ = 0;        // of its messages, as far as they have been noted
+  bool is_outdated_ = false;  // there has been progress since the diagnosis began
+  bool has_shown_ = false;    // in the FlightRecorder: the messages it waits for
   bool over_ = false;
   Status status_;
 };

@@ -18,6 +18,8 @@ namespace {
 /// Ranks usually finish together; the control tree then reports it before this rank has to ask.
 constexpr int64_t kFirstLook_ms = 20;
 constexpr int64_t kLook_ms = 1000;
+/// How long sends that were started wait for a connection; that to a live rank takes less than a millisecond.
+constexpr int64_t kConnecting_ms = 500;
 
 /// What keeps a rank from finishing the communicator; empty if this rank need not wait for it.
 Result<std::string> what_keeps(const Membership& membership, int rank) {
@@ -28,7 +30,8 @@ Result<std::string> what_keeps(const Membership& membership, int rank) {
   const auto activities = inquire(*membership.session(), membership.session_rank(rank), membership.id(),
                                   Deadline::in_ms(kAnswer_ms), interrupt);
   RONDO_TRY(interrupt());
-  if (!activities.ok()) return std::string("it does not answer");
+  if (!activities.ok())
+    return activities.status().code() == Code::Timeout ? "it does not answer" : activities.status().message();
   const PeerState& does = activities.value().here;
   if (does.known == 0 || does.finished != 0 || does.elsewhere != 0) return std::string();
   if (!does.messages.none()) return "it waits in " + describe(does.messages);
@@ -83,6 +86,11 @@ Status Communicator::quiesce() {
   if (finalized_) return membership_->cause();
   finalized_ = true;
   drain();
+  const auto are_begun = [this] {
+    const std::lock_guard lock(messages_.mutex());
+    return !messages_.is_connecting() || membership_->failed();
+  };
+  wait_until(are_begun, Deadline::in_ms(kConnecting_ms));
   requests_->close();  // after drain(): the queues' calls are over
   RONDO_TRY(gpu_calls_->finish());
   {

@@ -124,7 +124,7 @@ void run_all(std::span<CommProgress> parts) {
     if (moved) {
       backoff.reset();
     } else if (backoff.wait()) {
-      for (CommProgress& part : parts) part.look(backoff.waited_ns());
+      for (CommProgress& part : parts) part.look();
     }
   }
 }

@@ -71,7 +71,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (moved) backoff.reset();
     const bool is_time = !moved && backoff.wait();
     lock.lock();
-    if (is_time) look(backoff.waited_ns(), &request);
+    if (is_time) look(&request);
     if (is_time && timeout_ms != 0 && deadline.passed()) break;
   }
   if (!request.over_) request.progress_.hide_messages();
@@ -135,8 +135,8 @@ bool Requests::advance(News& news) {
   return moved;
 }
 
-void Requests::look(int64_t waited_ns, const Request* awaited) {
-  for (const auto& request : under_way_) request->progress_.look(waited_ns, request.get() == awaited);
+void Requests::look(const Request* awaited) {
+  for (const auto& request : under_way_) request->progress_.look(request.get() == awaited);
 }
 
 void Requests::end(Request& request, const Status& status, News& news) {
@@ -179,7 +179,7 @@ void Requests::loop() {
     if (moved) backoff.reset();
     const bool is_time = !moved && backoff.wait();
     lock.lock();
-    if (is_time && waiting_ == 0) look(backoff.waited_ns(), nullptr);
+    if (is_time && waiting_ == 0) look(nullptr);
   }
 }
 

@@ -12,12 +12,19 @@ using ChainEnd = DesyncReport::ChainEnd;
 
 /// Max ranks named in a message.
 constexpr size_t kMaxNamed = 8;
-/// The maximum time of a diagnosis, however many ranks do not answer: the thread does nothing else meanwhile.
+/// The maximum time of a diagnosis, however many ranks do not answer.
 constexpr int64_t kDiagnosis_ms = 2000;
+/// How long after the latest bytes ranks are not said to wait for one another.
+constexpr uint32_t kMoves_ms = 5000;
 
-Result<PeerStates> ask(const Membership& membership, int rank) {
+Status reason_to_stop(const Membership& membership, const Interrupt& interrupt) {
+  if (interrupt) RONDO_TRY(interrupt());
+  return membership.cause();
+}
+
+Result<PeerStates> ask(const Membership& membership, int rank, const Interrupt& interrupt = {}) {
   return inquire(*membership.session(), membership.session_rank(rank), membership.id(),
-                 Deadline::in_ms(kAnswer_ms), [&] { return membership.cause(); });
+                 Deadline::in_ms(kAnswer_ms), [&] { return reason_to_stop(membership, interrupt); });
 }
 
 /// Describes a waiting rank's state.
@@ -62,7 +69,8 @@ Status first_difference(const Membership& membership, int rank, const PeerState&
 /// Follows the chain of waiting ranks, starting at this one.
 class Pursuit {
  public:
-  Pursuit(const Membership& membership, const PendingWait& wait) : membership_(membership), wait_(wait) {
+  Pursuit(const Membership& membership, const PendingWait& wait, const Interrupt& interrupt)
+      : membership_(membership), wait_(wait), interrupt_(interrupt) {
     const FlightRecorder& recorder = membership.recorder();
     PeerState own = PeerState::of(recorder, -1);
     own.inside = wait.messages ? 0 : 1;  // a call on a stream has returned, but still waits
@@ -71,7 +79,7 @@ class Pursuit {
     links_.push_back({membership.rank(), own});
   }
 
-  bool is_over() const { return deadline_.passed(); }
+  bool is_over() const { return deadline_.passed() || (interrupt_ && !interrupt_().ok()); }
 
   DesyncReport follow(int first) {
     DesyncReport found;
@@ -85,7 +93,7 @@ class Pursuit {
         found.end = ChainEnd::Waits;
         return found;
       }
-      const Result<PeerStates> answer = ask(membership_, rank);
+      const Result<PeerStates> answer = ask(membership_, rank, interrupt_);
       if (!answer.ok()) return without_answer(rank, answer.status());
       found.mismatch = disagreement(rank, answer.value().here);
       if (!found.mismatch.ok()) return found;
@@ -190,7 +198,10 @@ class Pursuit {
   void judge_circle(const WaitLinks& circle, DesyncReport& found) const {
     const auto waits_for_message = [](const WaitLink& link) { return link.does.inside == 0; };
     if (std::none_of(circle.begin(), circle.end(), waits_for_message)) return;
-    found.end = ChainEnd::Circle;
+    const bool has_way_out = takes_any_of_several() && circle.front().rank == membership_.rank();
+    const std::string goes_on = reason_to_go_on(circle);
+    const bool is_proved = goes_on.empty() && !has_way_out;
+    found.end = is_proved ? ChainEnd::Circle : ChainEnd::Waits;
     std::string waits;
     std::string unexpected;
     for (size_t i = 0; i < circle.size() && i < kMaxNamed; ++i) {
@@ -199,14 +210,31 @@ class Pursuit {
       unexpected += describe_unexpected(does.messages);
     }
     if (circle.size() > kMaxNamed) waits += ", and so on";
-    found.cause =
-        waits +
-        (circle.size() == 1 ? ", and has not sent itself such a message" : ": they wait for one another") +
-        unexpected;
+    if (is_proved)
+      waits +=
+          circle.size() == 1 ? ", and has not sent itself such a message" : ": they wait for one another";
+    found.cause = waits + goes_on + unexpected;
+  }
+
+  bool takes_any_of_several() const { return wait_.messages && wait_.rank < 0 && membership_.size() > 2; }
+
+  /// Why ranks that name each other may still go on; empty: they cannot.
+  static std::string reason_to_go_on(const WaitLinks& circle) {
+    for (size_t i = 0; i < circle.size(); ++i) {
+      const auto& [rank, does] = circle[i];
+      if (does.moved_ms <= kMoves_ms)
+        return fmt::format("; bytes that rank {} waits for came or left {:.1f} s ago", rank,
+                           static_cast<double>(does.moved_ms) / 1000);
+      const WaitLink& awaited = circle[(i + 1) % circle.size()];
+      if (does.inside == 0 && does.messages.is_first_met_by(rank, awaited.does.messages))
+        return fmt::format("; both ranks {} and {} have begun that message", rank, awaited.rank);
+    }
+    return {};
   }
 
   const Membership& membership_;
   const PendingWait& wait_;
+  const Interrupt& interrupt_;
   Deadline deadline_ = Deadline::in_ms(kDiagnosis_ms);
   uint32_t sequence_;  // of the waiting call; 0: the wait is for a message
   WaitLinks links_;    // this rank, the one that it waits for, and so on
@@ -248,8 +276,8 @@ DesyncReport ask_for_any_source(const Membership& membership, Pursuit& pursuit) 
 
 }  // namespace
 
-DesyncReport diagnose(const Membership& membership, const PendingWait& wait) {
-  Pursuit pursuit(membership, wait);
+DesyncReport diagnose(const Membership& membership, const PendingWait& wait, const Interrupt& interrupt) {
+  Pursuit pursuit(membership, wait, interrupt);
   if (wait.messages && wait.rank < 0) return ask_for_any_source(membership, pursuit);
   if (wait.rank < 0) return ask_all(membership, pursuit);
   DesyncReport found = pursuit.follow(wait.rank);
@@ -263,10 +291,11 @@ Status first_disagreement(const Membership& membership, int rank) {
   return answer.ok() ? first_difference(membership, rank, answer.value().here) : Status();
 }
 
-Status behind_silent_rank(const Membership& membership, const Status& cause) {
+Status behind_silent_rank(const Membership& membership, const Status& cause, const Interrupt& interrupt) {
   const Deadline deadline = Deadline::in_ms(kDiagnosis_ms);
-  for (int rank = 0; rank < membership.size() && !deadline.passed(); ++rank)
-    if (rank != membership.rank() && ask(membership, rank).status().code() == Code::Timeout)
+  const auto goes_on = [&] { return !deadline.passed() && reason_to_stop(membership, interrupt).ok(); };
+  for (int rank = 0; rank < membership.size() && goes_on(); ++rank)
+    if (rank != membership.rank() && ask(membership, rank, interrupt).status().code() == Code::Timeout)
       return error(cause.code(), "{} did not answer; {}", membership.rank_text(rank), cause.message());
   return cause;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace rondo {
 namespace {
 
@@ -12,7 +14,21 @@ std::string text_of(const char* verb, const char* direction, const MessageNote& 
   return fmt::format("{}({} {}, {})", verb, direction, peer, tag);
 }
 
+bool is_other_end(const MessageNote& mine, int self, const MessageNote& theirs) {
+  return (theirs.peer == self || theirs.peer == kAny) &&
+         (theirs.tag == mine.tag || theirs.tag == kAny || mine.tag == kAny);
+}
+
 }  // namespace
+
+bool PendingMessages::is_first_met_by(int self, const PendingMessages& others) const {
+  const bool receives_first = receives.count != 0;
+  const MessageNote& mine = receives_first ? receives.kept[0] : sends.kept[0];
+  const MessageNotes& theirs = receives_first ? others.sends : others.receives;
+  const auto end = theirs.kept.begin() + std::min<ptrdiff_t>(theirs.count, MessageNotes::kMaxKept);
+  return std::any_of(theirs.kept.begin(), end,
+                     [&](const MessageNote& note) { return is_other_end(mine, self, note); });
+}
 
 std::string describe(const PendingMessages& messages) {
   if (messages.none()) return "a send or receive";

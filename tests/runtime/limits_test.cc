@@ -78,6 +78,42 @@ TEST_CASE("a rank without descriptors is named at all ranks, with its limit") {
   }
 }
 
+TEST_CASE("a rank that cannot ask for lack of descriptors says so at its deadline") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    int value = 4;
+    if (rank.rank == 0) check(rondo_send(&value, 1, RONDO_INT32, 1, 0, rank.comm, nullptr), rank.comm);
+    if (rank.rank == 1)
+      check(rondo_recv(&value, 1, RONDO_INT32, 0, 0, rank.comm, nullptr, nullptr), rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) {
+      check_fails(rondo_recv(&value, 1, RONDO_INT32, 1, 9, rank.comm, nullptr, nullptr), RONDO_TIMEOUT,
+                  {"rank 1"}, rank.comm);
+      return;
+    }
+    const FewDescriptors few(0);
+    check(rondo_set_timeout(rank.comm, 300), rank.comm);
+    check_fails(rondo_recv(&value, 1, RONDO_INT32, 0, 0, rank.comm, nullptr, nullptr), RONDO_TIMEOUT,
+                {"cannot reach rank 0 (", "cannot make a socket", "200 descriptors"}, rank.comm);
+  }));
+}
+
+TEST_CASE("a rank without descriptors says so, not that another does not answer, when it waits for the end") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 1) {
+      int value = 4;
+      check_fails(rondo_recv(&value, 1, RONDO_INT32, RONDO_ANY_SOURCE, 9, rank.comm, nullptr, nullptr),
+                  RONDO_TIMEOUT, {"rank 1"}, rank.comm);
+      return;
+    }
+    const FewDescriptors few(0);
+    check(rondo_set_timeout(rank.comm, 300), rank.comm);
+    check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT,
+                {"rank 1 (", "has not called rondo_finalize()", "cannot make a socket", "200 descriptors"},
+                rank.comm);
+  }));
+}
+
 TEST_CASE("a process that may start no thread gets an error, and nothing hangs") {
   if (kSanitized) return;  // sanitizers start threads of their own
   Process child([] {

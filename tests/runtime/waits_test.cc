@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait that lasts says what it is for: sends and receives that wait for one another, messages that no rank
 // receives, and calls on a communicator other than the one the others use.
+#include <barrier>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -50,8 +51,10 @@ const std::vector<Receive>& receives() {
   return all;
 }
 
-void make(const Rank& rank, const char* name, int64_t timeout_ms, Owned& comm) {
+void make(const Rank& rank, const char* name, int64_t timeout_ms, Owned& comm,
+          const char* transport = nullptr) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
+  config.transport = transport;
   config.name = name;
   config.timeout_ms = timeout_ms;
   check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
@@ -240,6 +243,41 @@ TEST_CASE("a long send and a receive that do not match are named, each with the 
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
     }));
   }
+}
+
+/// A simulated network whose messages take up to that long.
+void on_slow_network(int64_t max_delay_us, const Body& body) {
+  const Environment slow{"RONDO_SIM_DELAY_US", std::to_string(max_delay_us)};
+  expect_success(run_world({.nranks = 2, .transport = "sim", .threads = true}, body));
+}
+
+/// Rank 0 sends rank 1 a long message, for which the time is too short. Returns the error.
+std::string long_message_error(const Rank& rank, int64_t timeout_ms) {
+  static std::barrier both(2);  // the network delays those of the library
+  Owned comm;
+  make(rank, "slow", timeout_ms, comm, "sim");
+  std::vector<std::byte> data(40'000'000);
+  both.arrive_and_wait();
+  check_fails(rank.rank == 0
+                  ? rondo_send(data.data(), data.size(), RONDO_UINT8, 1, 2, comm.get(), nullptr)
+                  : rondo_recv(data.data(), data.size(), RONDO_UINT8, 0, 2, comm.get(), nullptr, nullptr),
+              RONDO_TIMEOUT, {"tag 2) did not complete within"}, comm.get());
+  std::string text = rondo_last_error(comm.get());
+  check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  require(text.find("wait for one another") == std::string::npos, text);
+  return text;
+}
+
+TEST_CASE("ranks whose message moves slowly are not said to wait for one another") {
+  on_slow_network(300'000, [](Rank& rank) {
+    expect_words(long_message_error(rank, 1500), {"bytes that rank ", " waits for came or left 0."});
+  });
+}
+
+TEST_CASE("ranks that have both begun a message are not said to wait for one another") {
+  on_slow_network(2'000'000, [](Rank& rank) {
+    expect_words(long_message_error(rank, kSoon_ms), {"both ranks ", " have begun that message"});
+  });
 }
 
 TEST_CASE("a call on another communicator than the others' is a mismatch that names both") {

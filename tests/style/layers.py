@@ -25,7 +25,7 @@ LAYERS = [
     ("runtime/net", "net", ("base",)),
     ("runtime/health", "health", ("base",)),
     ("runtime/bootstrap", "bootstrap", ("base", "gpu", "topology", "kernels", "transports", "net", "health")),
-    ("runtime/diagnosis", "diagnosis", ("bootstrap",)),
+    ("runtime/diagnosis", "diagnosis", ("base", "bootstrap")),
     ("runtime/call", "call", ("base", "gpu", "schedule")),
     ("runtime/plan", "plan",
      ("base", "schedule", "topology", "kernels", "transports", "algorithms", "synthesis", "bootstrap",

@@ -13,6 +13,7 @@ class Session;
 /// A rank's answer about a communicator, from its FlightRecorder.
 struct PeerState {
   static constexpr uint64_t kUnknownSent = UINT64_MAX;
+  static constexpr uint32_t kNeverMoved = UINT32_MAX;
 
   uint32_t known = 0;        // 0: it has no such communicator (yet, or any more)
   uint32_t left = 0;         // 1: it had such a communicator, and called rondo_leave()
@@ -21,7 +22,8 @@ struct PeerState {
   int32_t waiting_for = -1;  // rank of the communicator
   uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls; also if not known
   uint32_t elsewhere = 0;  // 1: its process is in a call on another communicator, or is waiting to finish one
-  uint64_t sent = 0;       // once finished: the number of messages it has sent to the asker, if still known
+  uint32_t moved_ms = kNeverMoved;  // since something that it waits for has moved
+  uint64_t sent = 0;  // once finished: the number of messages it has sent to the asker, if still known
   std::array<Signature, FlightRecorder::kRemembered> calls;
   PendingMessages messages;
 
@@ -44,7 +46,8 @@ struct PeerStates {
 /// A live rank's service thread answers in microseconds; a stopped process never does.
 inline constexpr int64_t kAnswer_ms = 500;
 
-/// Asks rank `rank` (of the session) about a communicator. Timeout if it does not answer.
+/// Asks rank `rank` (of the session) about a communicator. Timeout if it does not answer, RemoteError if it
+/// is gone, SystemError if this process cannot ask.
 Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, const Deadline& deadline,
                            const Interrupt& interrupt);
 

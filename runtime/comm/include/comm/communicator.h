@@ -103,6 +103,8 @@ class Communicator {
   const LinkModel& links() const { return links_; }
   /// In order of preference.
   std::span<const Executor> executors() const { return executors_; }
+  /// Set while one of its waits is diagnosed: with many of them, one at a time is enough. Any thread.
+  std::atomic<bool>& is_diagnosing() { return is_diagnosing_; }
   /// Parameters of its connections.
   const ConnectionParams& params() const { return params_; }
   /// Those of connections between GPUs, which have no reader's cache that would justify a longer ring.
@@ -166,6 +168,7 @@ class Communicator {
   PointToPoint messages_;
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;
+  std::atomic<bool> is_diagnosing_{false};
   uint32_t sequence_ = 0;
   std::unique_ptr<GpuCalls> gpu_calls_;
   int children_ = 0;

@@ -41,7 +41,7 @@ class Requests {
   using News = std::vector<std::pair<Told, Status>>;
   void start_thread(News& news);
   bool advance(News& news);
-  void look(int64_t waited_ns, const Request* awaited);
+  void look(const Request* awaited);
   void end(Request& request, const Status& status, News& news);
   static void spread(const News& news);
   void sleep_for(int64_t ns, Request* request = nullptr);

@@ -35,7 +35,8 @@ struct DesyncReport {
   ChainEnd end = ChainEnd::Unknown;
 };
 
-DesyncReport diagnose(const Membership& membership, const PendingWait& wait);
+/// `interrupt`: ends it early.
+DesyncReport diagnose(const Membership& membership, const PendingWait& wait, const Interrupt& interrupt = {});
 
 /// The first recorded call about which this rank and `rank` disagree; Ok if there is none or `rank` does not
 /// answer.
@@ -43,7 +44,7 @@ Status first_disagreement(const Membership& membership, int rank);
 
 /// What another rank does or has done, as `cause` says, may come of one that it waited for: names the first
 /// rank that does not answer before it. Asks all ranks, for two seconds at most.
-Status behind_silent_rank(const Membership& membership, const Status& cause);
+Status behind_silent_rank(const Membership& membership, const Status& cause, const Interrupt& interrupt = {});
 
 /// The error of a call, named by `what`, whose deadline has passed.
 Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis);

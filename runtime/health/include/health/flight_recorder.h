@@ -43,6 +43,10 @@ class FlightRecorder {
   /// The rank (of the communicator) that the call waits for; -1: none known.
   void wait_for(int rank) { waiting_for_.store(rank, std::memory_order_relaxed); }
 
+  /// Something that a long wait is for has moved at this time; 0: nothing has yet.
+  void note_moved(int64_t at_ns) { moved_ns_.store(at_ns, std::memory_order_relaxed); }
+  int64_t moved_ns() const { return moved_ns_.load(std::memory_order_relaxed); }
+
   /// The messages that a long wait is for; empty once it is over.
   void show(const PendingMessages& messages) {
     const std::lock_guard lock(mutex_);
@@ -103,6 +107,7 @@ class FlightRecorder {
   std::atomic<uint32_t> latest_{0};
   std::atomic<bool> inside_{false};
   std::atomic<int> waiting_for_{-1};
+  std::atomic<int64_t> moved_ns_{0};
   std::atomic<const char*> algorithm_{""};
   std::atomic<bool> finished_{false};
   mutable std::mutex mutex_;  // guards messages_ and sent_

@@ -41,6 +41,8 @@ struct PendingMessages {
   MessageNotes unexpected;  // arrived from a rank from which a receive awaits another tag
 
   bool none() const { return receives.count == 0 && sends.count == 0; }
+  /// Whether a rank with `others` has begun the other end of the first of these, which rank `self` waits for.
+  bool is_first_met_by(int self, const PendingMessages& others) const;
   /// The rank that the first of them waits for; kAny: any.
   int peer() const { return receives.count != 0 ? receives.kept[0].peer : sends.kept[0].peer; }
 };

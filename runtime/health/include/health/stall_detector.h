@@ -19,12 +19,10 @@ class StallDetector {
     next_look_ns_ = kFirstLook_ns;
   }
   /// Stalled and Overdue: the wait should be diagnosed. Overdue: nothing has moved for `timeout_ms`.
-  Finding judge(int64_t timeout_ms) {
+  Finding judge(int64_t timeout_ms) { return judge((now_ns() - since_ns_) / 1'000'000 >= timeout_ms); }
+  /// The same for a wait whose owner has its deadline.
+  Finding judge(bool overdue) {
     const int64_t waited_ns = now_ns() - since_ns_;
-    return judge(waited_ns, waited_ns / 1'000'000 >= timeout_ms);
-  }
-  /// The same for a wait that its owner measures.
-  Finding judge(int64_t waited_ns, bool overdue) {
     if (!overdue && waited_ns < next_look_ns_) return Finding::Fine;
     next_look_ns_ *= 2;
     return overdue ? Finding::Overdue : Finding::Stalled;
