@@ -141,6 +141,8 @@ Status CommProgress::first_cause(const Status& cause) {
   Membership& membership = communicator_.membership();
   const CommState& health = *membership.state();
   if (cause.code() != Code::RemoteError || health.failed()) return membership.fail(cause);
+  // A send that is ended withdraws what the receiver may be reading.
+  if (const Status ended = ended_send(membership, wait()); !ended.ok()) return membership.fail(ended);
   const Deadline told = Deadline::in_ms(kTellingMayTake_ms);
   const int64_t patience_ms =
       deadline_ ? std::clamp<int64_t>(deadline_->left_ms(), kAnswer_ms, kNewsMayTake_ms) : kNewsMayTake_ms;

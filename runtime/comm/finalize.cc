@@ -91,11 +91,11 @@ Status Communicator::quiesce() {
     return !messages_.is_connecting() || membership_->failed();
   };
   wait_until(are_begun, Deadline::in_ms(kConnecting_ms));
-  requests_->close();  // after drain(): the queues' calls are over
+  unsent_ = requests_->close();  // after drain(): the queues' calls are over
   RONDO_TRY(gpu_calls_->finish());
   {
     const std::lock_guard lock(messages_.mutex());
-    membership_->recorder().finish(messages_.sent());
+    membership_->recorder().finish(messages_.sent(), unsent_);
   }
   membership_->session()->finish(membership_->id());
   return membership_->cause();
@@ -120,6 +120,9 @@ Status Communicator::leave_session() {
 
 /// This rank makes no more calls, so messages that it has not received never will be.
 Status Communicator::check_nothing_left() const {
+  if (unsent_.count != 0)
+    return error(Code::Mismatch, "rank {} ended the communicator before its {} was complete", rank(),
+                 describe(PendingMessages{.receives = {}, .sends = unsent_, .unexpected = {}}));
   RONDO_TRY(connections_.check_nothing_left());
   if (shm_executor_) RONDO_TRY(shm_executor_->check_nothing_left());
   if (messages_.unreceived() == 0) return {};

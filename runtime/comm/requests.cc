@@ -8,6 +8,26 @@
 #include "comm_progress.h"
 
 namespace rondo {
+namespace {
+
+using Send = std::shared_ptr<SendRequest>;
+using Receive = std::shared_ptr<RecvRequest>;
+
+PendingMessages message_of(const GroupOp& op) {
+  PendingMessages message;
+  if (const Send* const send = std::get_if<Send>(&op.what)) message.sends.add({(*send)->peer, (*send)->tag});
+  if (const Receive* const receive = std::get_if<Receive>(&op.what))
+    message.receives.add({(*receive)->peer, (*receive)->tag});
+  return message;
+}
+
+/// Whether all of it has left, whatever its receiver does.
+bool is_eager_send(const GroupOp& op) {
+  const Send* const send = std::get_if<Send>(&op.what);
+  return send != nullptr && (*send)->eager;
+}
+
+}  // namespace
 
 class Request {
  public:
@@ -99,15 +119,20 @@ void Requests::tell(Request& request, Told told) {
   told(request.status_);
 }
 
-void Requests::close() {
+MessageNotes Requests::close() {
   News news;
+  MessageNotes unsent;
   {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    const Status why(Code::InvalidUsage, "the communicator ended before the message was complete");
     for (const auto& request : std::exchange(under_way_, {})) {
+      const PendingMessages message = message_of(request->op_);
+      const Status why =
+          error(Code::InvalidUsage, "the communicator ended before the message was complete: {}",
+                describe(message));
       request->progress_.abandon();
       request->progress_.hide_messages();
+      if (message.sends.count != 0 && !is_eager_send(request->op_)) unsent.add(message.sends.kept[0]);
       end(*request, request->op_.communicator->membership().recorder().named(why), news);
     }
     changed_.notify_all();
@@ -116,6 +141,7 @@ void Requests::close() {
   }
   spread(news);
   if (thread_.joinable()) thread_.join();
+  return unsent;
 }
 
 /// True if there was progress.

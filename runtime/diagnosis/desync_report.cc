@@ -79,6 +79,14 @@ class Pursuit {
     links_.push_back({membership.rank(), own});
   }
 
+  /// Mismatch if the rank has finished and, with that, ended a send to this one, which waits for a message.
+  Status ended_send(int rank, const PeerState& does) const {
+    PendingMessages ended;
+    if (wait_.messages && does.finished != 0) ended.sends = does.messages.sends.with(membership_.rank());
+    if (ended.none()) return {};
+    return finished(rank, fmt::format("before its {} was complete", describe(ended)));
+  }
+
   bool is_over() const { return deadline_.passed() || (interrupt_ && !interrupt_().ok()); }
 
   DesyncReport follow(int first) {
@@ -181,9 +189,13 @@ class Pursuit {
     RONDO_TRY(first_difference(membership_, rank, does));
     const bool never = wait_.messages ? can_never_match(rank, does) : does.latest < sequence_;
     if (does.finished == 0 || !never) return {};
-    return error(Code::Mismatch,
-                 "ranks disagree: rank {} called {}; rank {} called rondo_finalize() instead{}",
-                 membership_.rank(), own_text(), rank, describe_unexpected(own().messages));
+    const Status ended = ended_send(rank, does);
+    return ended.ok() ? finished(rank, "instead") : ended;
+  }
+
+  Status finished(int rank, const std::string& when) const {
+    return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called rondo_finalize() {}{}",
+                 membership_.rank(), own_text(), rank, when, describe_unexpected(own().messages));
   }
 
   /// True if a rank that has finished cannot match this rank's messages. Messages it has sent may still be on
@@ -226,7 +238,8 @@ class Pursuit {
         return fmt::format("; bytes that rank {} waits for came or left {:.1f} s ago", rank,
                            static_cast<double>(does.moved_ms) / 1000);
       const WaitLink& awaited = circle[(i + 1) % circle.size()];
-      if (does.inside == 0 && does.messages.is_first_met_by(rank, awaited.does.messages))
+      if (does.inside == 0 && awaited.does.finished == 0 &&
+          does.messages.is_first_met_by(rank, awaited.does.messages))
         return fmt::format("; both ranks {} and {} have begun that message", rank, awaited.rank);
     }
     return {};
@@ -289,6 +302,13 @@ Status first_disagreement(const Membership& membership, int rank) {
   if (rank < 0 || rank == membership.rank()) return {};
   const auto answer = ask(membership, rank);
   return answer.ok() ? first_difference(membership, rank, answer.value().here) : Status();
+}
+
+Status ended_send(const Membership& membership, const PendingWait& wait) {
+  if (!wait.messages || !wait.messages->receives.names(wait.rank)) return {};
+  const auto answer = ask(membership, wait.rank);
+  const Interrupt none;
+  return answer.ok() ? Pursuit(membership, wait, none).ended_send(wait.rank, answer.value().here) : Status();
 }
 
 Status behind_silent_rank(const Membership& membership, const Status& cause, const Interrupt& interrupt) {

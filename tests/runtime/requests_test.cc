@@ -233,6 +233,63 @@ TEST_CASE("a message in flight when its communicator ends fails, and its callbac
               {"ended before the message was complete"});
 }
 
+constexpr size_t kLong = 500'000;  // bytes: more than fits a slot, so that its receiver has to take part
+
+TEST_CASE("a sender that ends before its long message was received names that message") {
+  in_every_world(2, [](Rank& rank) {
+    Owned comm;
+    check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+    const std::vector<std::byte> data(kLong);
+    Guarded into(kLong, 0);
+    const Started request =
+        rank.rank == 0 ? isend({comm.get(), 0, 2}, data, 1, 5) : irecv({comm.get(), 1, 2}, into, 0, 6);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) {
+      check_fails(rondo_finalize(comm.get()), RONDO_MISMATCH,
+                  {"rank 0 ended the communicator before its send(to 1, tag 5) was complete"}, comm.get());
+      check_fails(rondo_request_wait(request.get(), 0), RONDO_INVALID_USAGE,
+                  {"ended before the message was complete: send(to 1, tag 5)"});
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  });
+}
+
+TEST_CASE("a receiver is told of the message that its sender ended") {
+  in_every_world(2, [](Rank& rank) {
+    Guarded into(kLong, 0);
+    const std::vector<std::byte> data(kLong);
+    if (rank.rank == 0) {
+      const Started request = isend(rank, data, 1, 5);
+      check_fails(rondo_finalize(rank.comm), RONDO_MISMATCH, {"before its send(to 1, tag 5) was complete"},
+                  rank.comm);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    check_fails(
+        rondo_recv(into.data(), kLong, RONDO_UINT8, 0, 5, rank.comm, nullptr, nullptr), RONDO_MISMATCH,
+        {"rank 1 called recv(from 0, tag 5); rank 0 called rondo_finalize() before its send(to 1, tag "
+         "5) was complete"},
+        rank.comm);
+  });
+}
+
+TEST_CASE("a short message arrives, though its sender starts it and ends at once") {
+  in_every_world(2, [](Rank& rank) {
+    Owned comm;
+    check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+    const std::vector<std::byte> data(100, std::byte{3});
+    Guarded into(data.size(), 0);
+    if (rank.rank == 0) {
+      const Started request = isend({comm.get(), 0, 2}, data, 1, 5);
+      check(rondo_finalize(comm.get()), comm.get());
+    } else {
+      irecv({comm.get(), 1, 2}, into, 0, 5).wait();
+      expect(into, data, "from 0");
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  });
+}
+
 TEST_CASE("a sent message arrives, though its sender ends with a receive that matched nothing") {
   constexpr size_t kWanted = 16'384;  // int32: long enough for connections that can do so to expect it
   in_every_world(2, [](Rank& rank) {

@@ -190,7 +190,9 @@ RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, in
  * that have left, or that are in a call of another communicator or are finalizing one. It then tells the
  * other ranks that it is leaving, in at most half a second, so that they do not take its exit for a death.
  * @param comm the communicator
- * @return ::RONDO_TIMEOUT if a rank has not finalized; the text names it and says what it is doing */
+ * @return ::RONDO_TIMEOUT if a rank has not finalized; the text names it and says what it is doing.
+ *   ::RONDO_MISMATCH if a message was not received, or a send of this rank that its receiver has to take part
+ *   in was not complete; the text names both ranks */
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
 
 /** Changes the deadline of later calls. Calls already waiting may keep theirs. Any thread may call this.

@@ -25,14 +25,14 @@ struct PeerState {
   uint32_t moved_ms = kNeverMoved;  // since something that it waits for has moved
   uint64_t sent = 0;  // once finished: the number of messages it has sent to the asker, if still known
   std::array<Signature, FlightRecorder::kRemembered> calls;
-  PendingMessages messages;
+  PendingMessages messages;  // that it waits for; once finished: sends that it ended
 
   /// `asker`: a rank of the communicator, or -1.
   static PeerState of(const FlightRecorder& recorder, int asker);
   /// The call with that sequence number, if it is still recorded.
   std::optional<Signature> call(uint32_t sequence) const;
   Signature last() const { return call(latest).value_or(Signature()); }
-  bool waits() const { return inside != 0 || !messages.none(); }
+  bool waits() const { return inside != 0 || (finished == 0 && !messages.none()); }
   /// The rank (of the communicator) that it waits for; -1: none known.
   int waits_for() const;
 };

@@ -169,6 +169,7 @@ class Communicator {
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;
   std::atomic<bool> is_diagnosing_{false};
+  MessageNotes unsent_;  // sends that finalize() ended
   uint32_t sequence_ = 0;
   std::unique_ptr<GpuCalls> gpu_calls_;
   int children_ = 0;

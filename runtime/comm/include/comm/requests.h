@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "health/pending.h"
 
 namespace rondo {
 
@@ -33,8 +34,9 @@ class Requests {
   Status query(Request& request);
   /// Calls `told` once, when the request is over: now, or on the thread that completes it.
   void tell(Request& request, Told told);
-  /// Fails all unfinished requests and joins the thread.
-  void close();
+  /// Fails all unfinished requests and joins the thread. Returns the sends among them of which the receivers
+  /// have not got all.
+  MessageNotes close();
 
  private:
   /// Callbacks of completed requests with their results, to be called without the mutex.

@@ -42,6 +42,10 @@ DesyncReport diagnose(const Membership& membership, const PendingWait& wait, con
 /// answer.
 Status first_disagreement(const Membership& membership, int rank);
 
+/// Mismatch if the awaited rank has ended its send of a message that this rank waits for; Ok if not, or if it
+/// does not answer.
+Status ended_send(const Membership& membership, const PendingWait& wait);
+
 /// What another rank does or has done, as `cause` says, may come of one that it waited for: names the first
 /// rank that does not answer before it. Asks all ranks, for two seconds at most.
 Status behind_silent_rank(const Membership& membership, const Status& cause, const Interrupt& interrupt = {});

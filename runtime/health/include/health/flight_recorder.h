@@ -57,10 +57,12 @@ class FlightRecorder {
     return messages_;
   }
 
-  /// No more calls will come; `sent`: the number of messages sent to each rank.
-  void finish(std::vector<uint64_t> sent) {
+  /// No more calls will come; `sent`: the number of messages sent to each rank; `unsent`: those that were
+  /// begun and will not be completed.
+  void finish(std::vector<uint64_t> sent, const MessageNotes& unsent) {
     const std::lock_guard lock(mutex_);
     sent_ = std::move(sent);
+    messages_ = {.receives = {}, .sends = unsent, .unexpected = {}};
     finished_.store(true, std::memory_order_release);
   }
   /// The count that finish() was given for a rank; 0 before.

@@ -28,11 +28,14 @@ struct MessageNotes {
     if (count < kMaxKept) kept[count] = note;
     ++count;
   }
-  bool names(int peer) const {
+  /// Those with that peer, of the ones that are kept.
+  MessageNotes with(int peer) const {
+    MessageNotes some;
     for (size_t i = 0; i < kMaxKept && i < count; ++i)
-      if (kept[i].peer == peer) return true;
-    return false;
+      if (kept[i].peer == peer) some.add(kept[i]);
+    return some;
   }
+  bool names(int peer) const { return with(peer).count != 0; }
 };
 
 struct PendingMessages {
