@@ -64,7 +64,8 @@ Algorithm row() {
           .supports = supports,
           .cost = cost,
           .build = build,
-          .max_count = max_count};
+          .max_count = max_count,
+          .connects_up_and_down = true};
 }
 
 }  // namespace rondo::all_gather_bruck

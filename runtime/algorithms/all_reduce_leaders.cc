@@ -18,7 +18,7 @@ bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, 5); 
 Cost cost(const Shape& shape) {
   const Groups groups(shape);
   const double others = groups.count() - 1;
-  const double mean = others / groups.size();
+  const double mean = others * groups.count() / shape.nranks;
   return {.rounds = 1,
           .volume = others,
           .messages = others,
@@ -27,13 +27,15 @@ Cost cost(const Shape& shape) {
 }
 
 Cost intra_cost(const Shape& shape) {
-  const double size = shape.levels.outermost(), mates = size - 1;
+  const Groups groups(shape);
+  const double mates = groups.largest() - 1;
+  const double mean = 1 - static_cast<double>(groups.count()) / shape.nranks;
   return {.rounds = 2,
           .volume = 2 * mates,
           .steady = 1.25 * mates,
           .messages = mates,
           .folds = mates,
-          .mean = {.volume = 2 * mates / size, .messages = 2 * mates / size, .folds = mates / size}};
+          .mean = {.volume = 2 * mean, .messages = 2 * mean, .folds = mean}};
 }
 
 Schedule build(const Shape& shape, int rank) {
@@ -47,7 +49,7 @@ Schedule build(const Shape& shape, int rank) {
   schedule.add({.recv = groups.whole_group(), .src = input(0), .dst = output(0)});
   schedule.add({.src = output(0), .send = groups.counterparts()});
   schedule.add({.recv = groups.whole_column(), .src = output(0), .dst = output(0), .finish = true});
-  schedule.add({.src = output(0), .send = groups.mates()});
+  if (const auto mates = groups.mates(); !mates.empty()) schedule.add({.src = output(0), .send = mates});
   return schedule;
 }
 

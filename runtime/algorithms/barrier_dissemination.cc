@@ -38,7 +38,8 @@ Algorithm row() {
           .summary = "notify a rank twice as far each round (Hensgen, Finkel, Manber)",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .connects_up_and_down = true};
 }
 
 }  // namespace rondo::barrier_dissemination

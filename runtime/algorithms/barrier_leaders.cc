@@ -15,7 +15,7 @@ namespace {
 
 bool supports(const Shape& shape) { return has_groups(shape) && fits(shape, shape.nranks + 2); }
 
-Cost intra_cost(const Shape& shape) { return {.rounds = 2, .messages = shape.levels.outermost() - 1.0}; }
+Cost intra_cost(const Shape& shape) { return {.rounds = 2, .messages = Groups(shape).largest() - 1.0}; }
 
 Cost cost_of_each_other(const Shape& shape) {
   return {.rounds = 1, .messages = static_cast<double>(Groups(shape).count() - 1)};
@@ -56,7 +56,7 @@ Schedule build(const Shape& shape, int rank) {
   }
   hear(schedule, groups.mates());
   kBetween(schedule, groups);
-  schedule.add({.src = input(0), .send = groups.mates()});
+  if (const auto mates = groups.mates(); !mates.empty()) schedule.add({.src = input(0), .send = mates});
   return schedule;
 }
 

@@ -95,5 +95,38 @@ Algorithm all_to_all() {
                      all_to_all_direct::row());
 }
 
+Algorithm scan_direct() {
+  return scan_over_levels(CollectiveKind::Scan, "hierarchical",
+                          "levels: scan within groups, flat exscan between them, fold", scan_flat::exscan());
+}
+
+Algorithm scan_doubling() {
+  return scan_over_levels(CollectiveKind::Scan, "hierarchical_doubling",
+                          "levels: scan within groups, recursive_doubling between them, fold",
+                          scan_recursive_doubling::exscan());
+}
+
+Algorithm scan_chain() {
+  return scan_over_levels(CollectiveKind::Scan, "hierarchical_chain",
+                          "levels: scan within groups, chain between them, fold",
+                          rondo::scan_chain::exscan());
+}
+
+Algorithm exscan_direct() {
+  return over_levels("hierarchical", "levels: exscan within groups, flat between them, fold",
+                     scan_flat::exscan());
+}
+
+Algorithm exscan_doubling() {
+  return over_levels("hierarchical_doubling",
+                     "levels: exscan within groups, recursive_doubling between them, fold",
+                     scan_recursive_doubling::exscan());
+}
+
+Algorithm exscan_chain() {
+  return over_levels("hierarchical_chain", "levels: exscan within groups, chain between them, fold",
+                     rondo::scan_chain::exscan());
+}
+
 }  // namespace hierarchical
 }  // namespace rondo

@@ -38,7 +38,7 @@ class Builder {
   Builder(const Between& between, const Shape& shape, int rank, int parts)
       : shape_(shape),
         collects_(between.collects()),
-        groups_(shape.nranks / shape.levels.innermost(), shape.levels.innermost(), rank),
+        groups_(Groups::smallest(shape, rank)),
         rank_(rank),
         call_(between.build(groups_.group())),
         parts_(between.parts()),
@@ -52,6 +52,8 @@ class Builder {
       case CollectiveKind::ReduceScatter: reduce_scatter(); break;
       case CollectiveKind::Broadcast: broadcast(); break;
       case CollectiveKind::Reduce: reduce(); break;
+      case CollectiveKind::Scan:
+      case CollectiveKind::Exscan: scan(); break;
       default: all_to_all(); break;
     }
     return schedule_.build(slot_chunks);
@@ -68,48 +70,60 @@ class Builder {
   bool in_roots_group() const { return groups_.group_of(shape_.root) == groups_.group(); }
   bool is_root() const { return rank_ == shape_.root; }
 
+  /// Nothing at ranks that have no place.
   void call_between(const std::function<Ref(Ref)>& chunk, int scale = 1) {
+    if (!groups_.has_place()) return;
     schedule_.add_call(call_, kBetween,
                        {.rank = [this](int group) { return groups_.rank_at(group, groups_.place()); },
                         .chunk = chunk,
                         .scale = scale});
   }
-  /// Within an own share. Scratch follows that of this level, which takes up to one vector.
-  Ref in_share(Ref chunk, Buffer input, Buffer output) const {
-    if (chunk.buffer == Buffer::Scratch) {
-      const int vector = parts_ * groups_.size();
-      return scratch((chunk.chunk / parts_ + 1) * vector + own_share() + chunk.chunk % parts_);
-    }
+  /// A place in Scratch for a chunk of the own share; `row` is the number of vectors before it.
+  Ref in_scratch(int row, int at) const { return scratch(row * parts_ * groups_.size() + own_share() + at); }
+  /// Within an own share. Scratch follows that of this level, which takes up to that many vectors.
+  Ref in_share(Ref chunk, Buffer input, Buffer output, int vectors = 1) const {
+    if (chunk.buffer == Buffer::Scratch)
+      return in_scratch(chunk.chunk / parts_ + vectors, chunk.chunk % parts_);
     return {chunk.buffer == Buffer::Input ? input : output, own_share() + chunk.chunk};
+  }
+
+  /// Of a piece of each share.
+  void send_shares(int at) {
+    for (const int mate : groups_.mates_with_places())
+      schedule_.add(kFirst,
+                    {.src = input(share(groups_.place_of(mate)) + at), .send = {mate}, .count = count_});
+  }
+  void receive_shares(const std::vector<int>& from, int at) {
+    for (const int mate : from)
+      schedule_.add(kLast,
+                    {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
   }
 
   /// Sends the others' shares, and folds the own one.
   void fold_shares(Buffer into) {
     for (const int piece : pieces_needed()) {
       const int at = piece * count_;
-      for (const int mate : groups_.mates())
-        schedule_.add(kFirst,
-                      {.src = input(share(groups_.place_of(mate)) + at), .send = {mate}, .count = count_});
-      schedule_.add(kFirst, {.recv = groups_.whole_group(),
-                             .src = input(own_share() + at),
-                             .dst = {into, own_share() + at},
-                             .count = count_});
+      send_shares(at);
+      if (groups_.has_place())
+        schedule_.add(kFirst, {.recv = groups_.whole_group(),
+                               .src = input(own_share() + at),
+                               .dst = {into, own_share() + at},
+                               .count = count_});
     }
   }
   void gather_shares(const std::vector<int>& from, const std::vector<int>& to) {
     for (const int piece : pieces_ready()) {
       const int at = piece * count_;
-      if (!to.empty()) schedule_.add(kLast, {.src = output(own_share() + at), .send = to, .count = count_});
-      for (const int mate : from)
-        schedule_.add(kLast,
-                      {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
+      if (groups_.has_place() && !to.empty())
+        schedule_.add(kLast, {.src = output(own_share() + at), .send = to, .count = count_});
+      receive_shares(from, at);
     }
   }
 
   void all_reduce() {
     fold_shares(Buffer::Output);
     call_between([this](Ref chunk) { return in_share(chunk, Buffer::Output, Buffer::Output); });
-    gather_shares(groups_.mates(), groups_.mates());
+    gather_shares(groups_.mates_with_places(), groups_.mates());
   }
 
   void broadcast() {
@@ -120,16 +134,19 @@ class Builder {
     }
     const Buffer held = is_root() ? Buffer::Input : Buffer::Output;
     call_between([this, held](Ref chunk) { return in_share(chunk, held, Buffer::Output); });
-    gather_shares(is_root() ? std::vector<int>() : groups_.mates(), others);
+    // A large host has much to send within, and the others wait for what it sends them.
+    if (!shape_.hosts.empty() && in_roots_group()) schedule_.wait(kLast, kBetween);
+    gather_shares(is_root() ? std::vector<int>() : groups_.mates_with_places(), others);
   }
   void scatter_shares() {
     for (const int piece : pieces_needed()) {
       const int at = piece * count_;
       if (!is_root()) {
-        schedule_.add(kFirst, {.recv = {shape_.root}, .dst = output(own_share() + at), .count = count_});
+        if (groups_.has_place())
+          schedule_.add(kFirst, {.recv = {shape_.root}, .dst = output(own_share() + at), .count = count_});
         continue;
       }
-      for (const int mate : groups_.mates()) {
+      for (const int mate : groups_.mates_with_places()) {
         const int to = share(groups_.place_of(mate)) + at;
         schedule_.add(kFirst, {.src = input(to), .dst = output(to), .send = {mate}, .count = count_});
       }
@@ -143,13 +160,57 @@ class Builder {
     if (!in_roots_group()) return;
     for (const int piece : pieces_ready()) {
       const int at = piece * count_;
-      if (!is_root()) {
+      if (is_root())
+        receive_shares(groups_.mates_with_places(), at);
+      else if (groups_.has_place())
         schedule_.add(kLast, {.src = {held, own_share() + at}, .send = {shape_.root}, .count = count_});
-        continue;
-      }
-      for (const int mate : groups_.mates())
-        schedule_.add(kLast,
-                      {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
+    }
+  }
+
+  /// Scratch has the prefixes of the own group, by place, and the fold of the groups before.
+  void scan() {
+    const int members = static_cast<int>(groups_.whole_group().size());
+    for (const int piece : pieces_needed()) {
+      send_shares(piece * count_);
+      if (groups_.has_place()) fold_prefixes(piece * count_, members);
+    }
+    call_between([this, members](Ref chunk) {
+      if (chunk.buffer == Buffer::Scratch) return in_share(chunk, {}, {}, members + 1);
+      return in_scratch(chunk.buffer == Buffer::Input ? members - 1 : members, chunk.chunk);
+    });
+    // Its results depend on no other group, all of whose results depend on what it sends them.
+    if (groups_.group() == 0) schedule_.wait(kLast, kBetween);
+    const bool has_result = traits(shape_.kind).has_result(rank_, shape_.root);
+    for (const int piece : pieces_ready()) {
+      if (groups_.has_place()) send_prefixes(piece * count_, members);
+      if (has_result) receive_shares(groups_.mates_with_places(), piece * count_);
+    }
+  }
+  /// Of a piece of the own share.
+  void fold_prefixes(int at, int members) {
+    for (int place = 0; place < members; ++place) {
+      const int member = groups_.rank_at(groups_.group(), place);
+      Move move{.dst = in_scratch(place, at), .count = count_};
+      if (member == rank_) move.src = input(own_share() + at);
+      if (place > 0) move.recv = {scratch_operand(in_scratch(place - 1, at).chunk), member};
+      if (place == 0 && member != rank_) move.recv = {member};
+      schedule_.add(kFirst, move);
+    }
+  }
+  void send_prefixes(int at, int members) {
+    std::vector<int> all = groups_.mates();
+    all.push_back(rank_);
+    for (const int member : all) {
+      const int last = groups_.place_of(member) - (shape_.kind == CollectiveKind::Exscan ? 1 : 0);
+      if (last < 0 && groups_.group() == 0) continue;
+      Move move{.src = in_scratch(last < 0 ? members : last, at), .count = count_};
+      if (last >= 0 && groups_.group() > 0)
+        move.recv = {scratch_operand(in_scratch(members, at).chunk), rank_};
+      if (member == rank_)
+        move.dst = output(own_share() + at);
+      else
+        move.send = {member};
+      schedule_.add(kLast, move);
     }
   }
 

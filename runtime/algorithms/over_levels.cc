@@ -13,18 +13,31 @@ namespace {
 
 /// The call between the groups of the first level, as the ranks at one place of them make it.
 Shape call_between(const Shape& shape) {
-  const int size = shape.levels.innermost();
-  return {.kind = shape.kind,
-          .nranks = shape.nranks / size,
-          .root = shape.root / size,
+  const Groups groups = Groups::smallest(shape);
+  return {.kind = traits(shape.kind).is_scan() ? CollectiveKind::Exscan : shape.kind,
+          .nranks = groups.count(),
+          .root = groups.group_of(shape.root),
           .varying = shape.varying,
           .commutative = shape.commutative,
           .levels = shape.levels.outside()};
 }
 
+/// Of a scan: a prefix for each rank of a group, and the fold of the groups before.
+int scratch_of_scan(const Shape& shape) {
+  if (!shape.hosts.empty()) return Groups::smallest(shape).largest() + 1;
+  int vectors = 0, inner = 1;
+  for (int level = 0; level < shape.levels.count(); ++level) {
+    vectors += shape.levels.size(level) / inner + 1;
+    inner = shape.levels.size(level);
+  }
+  return vectors;
+}
+
 /// How many times the chunks of all blocks, or of the vector, Scratch has at most: each level has its own.
 int scratch_of_levels(const Shape& shape) {
   switch (shape.kind) {
+    case CollectiveKind::Scan:
+    case CollectiveKind::Exscan: return scratch_of_scan(shape);
     case CollectiveKind::AllReduce:
     case CollectiveKind::Broadcast: return 0;
     case CollectiveKind::AllToAll: return 2 * shape.levels.count();
@@ -36,16 +49,18 @@ bool can(const Algorithm& across, const Shape& shape) {
   if (!has_groups(shape)) return false;
   const Between between(across, shape);
   if (!between.supports()) return false;
-  const int64_t size = shape.levels.innermost(), scratch = std::max(1, scratch_of_levels(shape));
+  const Groups groups = Groups::smallest(shape);
+  const int64_t scratch = std::max(1, scratch_of_levels(shape));
   if (!traits(shape.kind).has_blocks())
-    return fits(shape, 4 * size * between.pieces(), size * between.parts() * scratch);
+    return fits(shape, int64_t{4} * groups.largest() * between.pieces(),
+                int64_t{groups.size()} * between.parts() * scratch);
   if (shape.varying && (between.collects() || between.max_count() > 1)) return false;
   return fits(shape, int64_t{4} * shape.nranks, scratch);
 }
 
 int parts_over(const Algorithm& across, const Shape& shape) {
   if (traits(shape.kind).has_blocks()) return 1;
-  return shape.levels.innermost() * Between(across, shape).parts();
+  return Groups::smallest(shape).size() * Between(across, shape).parts();
 }
 
 int max_count_over(const Algorithm& across, const Shape& shape) {
@@ -58,32 +73,69 @@ int max_count_over(const Algorithm& across, const Shape& shape) {
   }
 }
 
-/// What a share of the data costs, if `cost` is that of all.
-Cost of_share(Cost cost, double share) {
+CpuWork times(CpuWork work, double factor) {
+  return {work.volume * factor, work.messages * factor, work.folds * factor, work.warm * factor};
+}
+
+/// The average work that a Cost without one stands for: that of the busiest rank in a further tile.
+CpuWork mean_of(const Cost& cost) {
+  if (cost.mean.volume != 0) return cost.mean;
+  const bool overlaps = cost.steady > 0;
+  const double messages = overlaps && cost.messages == 0 ? cost.steady : std::max(cost.messages, cost.rounds);
+  return {overlaps ? cost.steady : cost.volume, messages, cost.folds, cost.warm};
+}
+
+/// What the call between groups costs, if `cost` is that of all data: of a share of it, at each place.
+Cost of_share(Cost cost, const Shape& shape) {
+  const Groups groups = Groups::smallest(shape);
+  const double with_places = static_cast<double>(groups.count()) * groups.size() / shape.nranks;
+  if (with_places != 1) cost.mean = times(mean_of(cost), with_places);
+  const double share = shape.kind == CollectiveKind::AllToAll ? 1 : 1.0 / groups.size();
   for (double* volume : {&cost.volume, &cost.steady, &cost.folds, &cost.warm, &cost.mean.volume,
                          &cost.mean.folds, &cost.mean.warm})
     *volume *= share;
   return cost;
 }
 
-/// The share of a rank's data that it handles between groups.
-double share_between(const Shape& shape) {
-  return shape.kind == CollectiveKind::AllToAll ? 1 : 1.0 / shape.levels.innermost();
-}
+/// The exchanges within the smallest groups: each rank sends a share to each place, or each place to each
+/// rank.
+struct Exchange {
+  explicit Exchange(const Groups& groups, const Shape& shape)
+      : places(groups.size()),
+        to_places(places - 1),
+        to_ranks(groups.largest() - 1),
+        mean(1 - static_cast<double>(groups.count()) / shape.nranks),
+        is_even(groups.largest() == groups.size()) {}
+
+  double places;
+  double to_places, to_ranks;  // messages of the busiest rank that has a place, in either direction
+  double mean;                 // vectors of a rank, in either direction
+  bool is_even;
+
+  /// That work of a rank, if not all have as much.
+  CpuWork mean_of(double exchanges, double pieces, double folds) const {
+    if (is_even) return {};
+    return {exchanges * mean, exchanges * mean * places * pieces, folds == 0 ? 0 : mean};
+  }
+};
 
 /// Within the smallest groups.
 Cost cost_within(const Algorithm& across, const Shape& shape) {
   const Between between(across, shape);
-  const double size = shape.levels.innermost(), mates = size - 1, groups = between.call().nranks;
-  const double vector = mates / size, pieces = between.pieces();
+  const Exchange each(Groups::smallest(shape), shape);
+  const double size = each.places, mates = each.to_places, groups = between.call().nranks;
+  const double vector = each.to_ranks / size, pieces = between.pieces();
   const double folds = between.cost().folds == 0 ? 0 : vector;  // as far as the kind's algorithms say so
   switch (shape.kind) {
     case CollectiveKind::AllReduce:
+    case CollectiveKind::Scan:
+    case CollectiveKind::Exscan:
       return {.rounds = 2,
               .volume = 2 * vector,
-              .steady = 2 * vector,
-              .messages = 2 * mates * pieces,
-              .folds = folds};
+              .steady = vector + mates / size,
+              .messages = (mates + each.to_ranks) * pieces,
+              .folds = folds,
+              .mean = each.mean_of(2, pieces, folds)};
     case CollectiveKind::AllGather:
       return {.rounds = between.collects() ? 1 : std::max(1.0, groups - between.rounds()),
               .volume = vector,
@@ -98,19 +150,19 @@ Cost cost_within(const Algorithm& across, const Shape& shape) {
     case CollectiveKind::Broadcast:
       // In a single tile, shares that come from the root one after the other meet at the ports.
       return {.rounds = 2,
-              .volume = 2 * vector + (mates - 1) / size,
-              .steady = 2 * vector,
-              .messages = 2 * mates * pieces,
-              .mean = {.volume = vector, .messages = mates * pieces}};
+              .volume = vector + mates / size + std::max(0.0, mates - 1) / size,
+              .steady = vector + mates / size,
+              .messages = (mates + each.to_ranks) * pieces,
+              .mean = {.volume = each.mean, .messages = each.mean * size * pieces}};
     case CollectiveKind::Reduce:
       return {.rounds = 2,
-              .volume = 2 * vector,
-              .steady = 2 * vector,
+              .volume = vector + mates / size,
+              .steady = vector + mates / size,
               .messages = (mates + 1) * pieces,
               .folds = folds,
-              .mean = {.volume = vector + vector / shape.nranks,
-                       .messages = (mates + mates / shape.nranks) * pieces,
-                       .folds = folds}};
+              .mean = {.volume = each.mean + mates / size / shape.nranks,
+                       .messages = (each.mean * size + mates / shape.nranks) * pieces,
+                       .folds = folds == 0 ? 0 : each.mean}};
     default:
       return {.rounds = std::max(1.0, groups - between.rounds()),
               .volume = vector,
@@ -146,19 +198,22 @@ int Between::pieces() const {
 }
 
 Algorithm over_levels(const char* name, const char* summary, const Algorithm& across) {
+  return scan_over_levels(across.kind, name, summary, across);
+}
+
+Algorithm scan_over_levels(CollectiveKind kind, const char* name, const char* summary,
+                           const Algorithm& across) {
   return {.name = name,
-          .kind = across.kind,
+          .kind = kind,
           .summary = summary,
           .supports = [across](const Shape& shape) { return can(across, shape); },
-          .cost =
-              [across](const Shape& shape) {
-                return of_share(Between(across, shape).cost(), share_between(shape));
-              },
-          .cost_is_estimate = across.cost_is_estimate || across.kind == CollectiveKind::Broadcast,
+          .cost = [across](const Shape& shape) { return of_share(Between(across, shape).cost(), shape); },
+          .cost_is_estimate =
+              across.cost_is_estimate || kind == CollectiveKind::Broadcast || traits(kind).is_scan(),
           .inner_cost =
               [across](const Shape& shape, int level) {
                 if (level == 0) return cost_within(across, shape);
-                return of_share(Between(across, shape).inner_cost(level - 1), share_between(shape));
+                return of_share(Between(across, shape).inner_cost(level - 1), shape);
               },
           .build = [across](const Shape& shape, int rank) { return build_over(across, shape, rank); },
           .max_count = [across](const Shape& shape) { return max_count_over(across, shape); },

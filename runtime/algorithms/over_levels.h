@@ -8,6 +8,8 @@
 //     broadcast         in the root's group a scatter; between groups broadcasts; in each an all-gather
 //     reduce            in each group a reduce-scatter; between groups reductions; in the root's a gather
 //     all_to_all        in each group an all-to-all by the destination's place; between groups an all-to-all
+//     scan, exscan      in each group the scan of a share at each place; between groups an exscan of their
+//                       totals; in each group what they add up to goes to each rank
 //
 // Rank p of a group handles the p-th share of all data between groups, so that each NIC of a host carries an
 // equal share, and a rank never has a connection to another place of another group. (The levels of HAN: X.
@@ -21,5 +23,8 @@ namespace rondo {
 /// The row with that algorithm, of the same kind, between the largest groups. Within groups all ranks
 /// exchange directly. Any thread.
 Algorithm over_levels(const char* name, const char* summary, const Algorithm& across);
+/// That of a scan, with an exscan between groups.
+Algorithm scan_over_levels(CollectiveKind kind, const char* name, const char* summary,
+                           const Algorithm& across);
 
 }  // namespace rondo

@@ -54,7 +54,8 @@ Algorithm row() {
           .cost_is_estimate = true,
           .build = build,
           .max_count = max_exchanged,
-          .parts = [](const Shape& shape) { return shape.nranks; }};
+          .parts = [](const Shape& shape) { return shape.nranks; },
+          .connects_up_and_down = true};
 }
 
 }  // namespace rondo::reduce_halving_gather

@@ -75,7 +75,8 @@ Algorithm scan() {
           .summary = "add the fold of 1, 2, 4 ... ranks below (Hillis, Steele)",
           .supports = supports,
           .cost = cost,
-          .build = build};
+          .build = build,
+          .connects_up_and_down = true};
 }
 
 Algorithm exscan() {
@@ -84,7 +85,8 @@ Algorithm exscan() {
           .summary = "shift by a rank, then the doubling scan (Hillis, Steele)",
           .supports = supports_exclusive,
           .cost = exclusive_cost,
-          .build = build_exclusive};
+          .build = build_exclusive,
+          .connects_up_and_down = true};
 }
 
 }  // namespace rondo::scan_recursive_doubling

@@ -170,6 +170,7 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
     NearGroups near = near_groups(all_);
     links.levels = near.levels;
     links.order = std::move(near.order);
+    links.host_sizes = std::move(near.host_sizes);
   }
   const LinkCost between_hosts =
       between_hosts_.cost({.costs = costs_,
@@ -181,6 +182,7 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
     const bool in_hosts = are_in_hosts(all_, links.order, links.levels.size(level));
     links.inner_costs.push_back(in_hosts ? inside : between_hosts);
   }
+  links.within_hosts = links.levels.empty() ? within : links.inner_costs.back();
   if (!one_host()) {
     links.cost = between_hosts;
     links.sharing = sharing();
@@ -260,6 +262,11 @@ NearGroups near_groups(const std::vector<const PeerInfo*>& ranks) {
     if (size % groups.levels.outermost() == 0) groups.levels.add(size);
   }
   groups.order = order_by(places);
+  for (const int rank : groups.order) {
+    const auto host = static_cast<size_t>(places[static_cast<size_t>(rank)].front());
+    if (host == groups.host_sizes.size()) groups.host_sizes.push_back(0);
+    ++groups.host_sizes[host];
+  }
   if (std::ranges::is_sorted(groups.order)) groups.order.clear();  // as ranks are numbered
   return groups;
 }

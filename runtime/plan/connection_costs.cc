@@ -2,6 +2,7 @@
 #include "plan/connection_costs.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "transports/transport.h"
 
@@ -21,6 +22,14 @@ size_t chunk_elements(const Algorithm& algorithm, const Shape& shape, size_t uni
   const size_t elements = slot_bytes / static_cast<size_t>(algorithm.max_count(shape)) / unit_bytes;
   const size_t line = std::max<size_t>(1, kChunkAlignment / unit_bytes);
   return elements > line ? elements - elements % line : elements;
+}
+
+/// Whether a rank keeps more connections to other hosts than it needs to, beyond 2 log2 m + 2 between m
+/// hosts. Without groups, a scan's only other algorithm takes as many rounds as there are ranks.
+bool connects_too_many(const Algorithm& algorithm, const Shape& shape, const LinkModel& links) {
+  if (links.hosts <= kManyHosts || algorithm.connects_all) return links.hosts > kManyHosts;
+  if (!algorithm.connects_up_and_down || links.nranks == links.hosts) return false;
+  return !traits(shape.kind).is_scan() || has_groups(shape);
 }
 
 /// Whether all ranks send to all others, by choice.
@@ -48,9 +57,11 @@ Times times_over(const LinkCost& link, size_t vector_bytes, int nranks, double f
           .runs_ahead = link.runs_ahead};
 }
 
+constexpr int kHosts = -1;
+
 /// The work over one kind of link: between groups, or within those of a level.
 struct LinkWork {
-  int group;  // ranks of a group within which it is; 0: it is between groups, or any ranks
+  int group;  // ranks of a group within which it is; 0: it is between groups, or any ranks; kHosts
   Times times;
   TimeTerms terms;
 };
@@ -72,6 +83,8 @@ void for_each_link(const Algorithm& algorithm, const Shape& shape, size_t vector
   LinkCost farthest = links.cost;
   if (exchanges_all(algorithm) && !algorithm.for_groups) farthest.us_per_byte *= links.sharing;
   over(farthest, algorithm.cost(shape), shape.nranks, 0);
+  if (!shape.hosts.empty())
+    over(links.within_hosts, algorithm.inner_cost(shape, 0), *std::ranges::max_element(shape.hosts), kHosts);
   for (int level = 0; level < shape.levels.count(); ++level)
     over(links.inner_costs[static_cast<size_t>(level)], algorithm.inner_cost(shape, level),
          shape.levels.size(level), shape.levels.size(level));
@@ -80,7 +93,9 @@ void for_each_link(const Algorithm& algorithm, const Shape& shape, size_t vector
 /// Appends what that work consists of, without what takes no time.
 void add_parts(const LinkWork& work, double vector_bytes, std::vector<TimePart>& parts) {
   const auto& [group, times, terms] = work;
-  const std::string where = group == 0 ? "" : fmt::format(" within groups of {} ranks", group);
+  const std::string where = group == 0        ? ""
+                            : group == kHosts ? " within hosts"
+                                              : fmt::format(" within groups of {} ranks", group);
   const auto counted = [&](const char* what, double us, double each_us) {
     if (us > 0)
       parts.push_back({what, fmt::format("{:.4g} x {:.3g} us{}", us / each_us, each_us, where), us * 1e-6});
@@ -112,10 +127,41 @@ std::string text_of(const LinkModel& links, size_t slot_bytes) {
     text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),
                         inner.latency_us, inner.us_per_byte);
   }
+  if (!links.has_equal_hosts())
+    text += fmt::format("; within hosts {:.3g} and {:.3g}", links.within_hosts.latency_us,
+                        links.within_hosts.us_per_byte);
   return text + fmt::format("; slots of {} bytes", slot_bytes);
 }
 
 }  // namespace
+
+bool LinkModel::has_equal_hosts() const {
+  return std::ranges::adjacent_find(host_sizes, std::not_equal_to()) == host_sizes.end();
+}
+
+bool LinkModel::has_consecutive_hosts() const {
+  int first = 0;
+  for (const int size : host_sizes) {
+    for (int at = first; at < first + size; ++at)
+      if (order[static_cast<size_t>(at)] < first || order[static_cast<size_t>(at)] >= first + size)
+        return false;
+    first += size;
+  }
+  return true;
+}
+
+Shape LinkModel::shape(const Call& call) const {
+  Shape made = call.shape(nranks);
+  made.levels = levels;
+  made.order = order;
+  if (host_sizes.size() < 2 || traits(call.kind).has_blocks()) return made;
+  const bool by_number = made.keeps_rank_order() && !order.empty();
+  if (by_number ? !has_consecutive_hosts() : has_equal_hosts()) return made;
+  if (by_number) made.order = {};
+  made.levels = {};
+  made.hosts = host_sizes;
+  return made;
+}
 
 uint64_t mix_plan(uint64_t plan, uint64_t value) {
   plan ^= value + 0x9e3779b97f4a7c15u + (plan << 6) + (plan >> 2);
@@ -137,7 +183,7 @@ Prediction predict_over_connections(const Algorithm& algorithm, const Call& call
     for_each_link(algorithm, shape, vector_bytes_of(call, shape), made.chunk_bytes, links,
                   [&](const LinkWork& work) { made.us += work.terms.sum(); });
   }
-  made.is_last_resort = algorithm.connects_all && links.hosts > kManyHosts;
+  made.is_last_resort = connects_too_many(algorithm, shape, links);
   if (algorithm.for_shared_memory) made.obstacle = "only if all ranks share memory";
   return made;
 }
@@ -177,6 +223,8 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
   uint64_t hash = mix_plan(hash_of(algorithm), tile_units);
   for (int level = 0; algorithm.for_groups && level < shape.levels.count(); ++level)
     hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
+  if (algorithm.for_groups)
+    for (const int ranks : shape.hosts) hash = mix_plan(hash, static_cast<uint64_t>(ranks));
   if (follows_order(algorithm, shape))
     for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));
   return Chunking{tile_units, hash};

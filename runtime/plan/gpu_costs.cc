@@ -21,6 +21,7 @@ LinkModel at_rate(double us_per_byte, const Cost& cost, LinkModel ranks) {
   const double vectors = cost.steady > 0 ? cost.steady : cost.volume;
   ranks.cost = {.latency_us = block_cost().latency_us, .us_per_byte = 0};
   std::ranges::fill(ranks.inner_costs, ranks.cost);
+  ranks.within_hosts = ranks.cost;
   if (vectors > 0) ranks.cost.us_per_byte = us_per_byte / vectors;
   return ranks;
 }

@@ -68,7 +68,7 @@ bool Selector::keeps_bits(const Algorithm& row, const Call& call) const {
 std::string_view Selector::obstacle(const ForcedChoice& forced, const Algorithm& row, const Call& call,
                                     const Shape& shape) const {
   if (!forced.algorithm.empty() && forced.algorithm != row.name) return kAnother;
-  if (row.for_groups && shape.levels.empty())
+  if (row.for_groups && shape.level_count() == 0)
     return "its ranks are not in equal groups (hosts, memory nodes, caches)";
   if (!row.supports(shape)) return "cannot do this call";
   if (!keeps_bits(row, call)) return "not reproducible";
@@ -140,7 +140,7 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
         Code::Unsupported, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})", kind,
         algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
         shape.commutative ? "" : ", an operation that is not commutative",
-        algorithm->for_groups && shape.levels.empty() ? ", not in equal groups of hosts or caches" : "");
+        algorithm->for_groups && shape.level_count() == 0 ? ", not in equal groups of hosts or caches" : "");
   const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
     return one.executor->name == forced.executor &&
            (algorithm == nullptr || one.algorithm == nullptr || one.algorithm == algorithm);

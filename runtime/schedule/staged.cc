@@ -117,6 +117,14 @@ void StagedSchedule::add_call(const Schedule& call, int first_lane, const Placem
   }
 }
 
+void StagedSchedule::wait(int lane, int first_lane) {
+  std::vector<StepWait> waits;
+  for (auto other = static_cast<size_t>(first_lane); other < lanes_.size(); ++other)
+    if (!lanes_[other].empty())
+      waits.push_back({.on = {static_cast<int>(other), static_cast<int>(lanes_[other].size()) - 1}});
+  plan({.lane = lane}, {}, std::move(waits), {});
+}
+
 /// Scratch is the same memory in every tile: what writes it first waits for the other lanes' last accesses in
 /// the tile before.
 void StagedSchedule::keep_scratch(Lanes& lanes) const {

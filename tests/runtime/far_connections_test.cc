@@ -58,8 +58,8 @@ bool only_by_all(const Shape& shape) {
 }
 
 TEST_CASE(
-    "between equal hosts nothing crosses rails but all-to-alls, gathers, scatters, scans and, beyond 16 "
-    "hosts, the shortest calls") {
+    "between equal hosts nothing crosses rails but all-to-alls, gathers, scatters and, beyond 16 hosts, the "
+    "shortest calls") {
   using enum CollectiveKind;
   int seen = 0;
   for (const int count : {2, 3, 4, 8, 16, 17, 32}) {
@@ -67,7 +67,7 @@ TEST_CASE(
     const std::vector<int> hosts = host_by_host(std::vector(static_cast<size_t>(count), kRails));
     const LinkModel links = links_of(hosts);
     for (const CallForm& form :
-         forms_of(std::vector{AllReduce, Broadcast, Reduce, AllGather, ReduceScatter, Barrier},
+         forms_of(std::vector{AllReduce, Broadcast, Reduce, AllGather, ReduceScatter, Barrier, Scan, Exscan},
                   {kShort, kMedium, kLong})) {
       if ((count > 16 && form.bytes == kShort) || form.reproducible) continue;
       const Algorithm& row = choice(links, form);
@@ -85,38 +85,37 @@ TEST_CASE(
 }
 
 TEST_CASE("beyond 16 hosts a rank is connected with 2 log m + 2 ranks of m others, unless nothing else can") {
-  std::set<std::string> above;
-  for (const auto& [count, size, last] : {std::tuple{17, 8, 8},
-                                          {24, 8, 8},
-                                          {64, 8, 8},
-                                          {17, 1, 1},
-                                          {64, 1, 1},
-                                          {17, 8, 4},
-                                          {17, 8, 1},
-                                          {32, 8, 7}}) {
-    if (kSanitized && count * size > 17) continue;
+  int seen = 0;
+  for (const auto& [count, size, other] : {std::tuple{17, 8, 8},
+                                           {24, 8, 8},
+                                           {64, 8, 8},
+                                           {17, 1, 1},
+                                           {64, 1, 1},
+                                           {17, 8, 4},
+                                           {17, 8, 6},
+                                           {17, 8, 1},
+                                           {17, 2, 1},
+                                           {24, 7, 16},
+                                           {32, 8, 7},
+                                           {64, 8, 5}}) {
+    if (kSanitized && count * size > 34) continue;
     std::vector<int> sizes(static_cast<size_t>(count), size);
-    sizes.back() = last;
+    for (size_t host = 5; host < sizes.size(); host += 11) sizes[host] = other;
     const std::vector<int> hosts = host_by_host(sizes);
     const LinkModel links = links_of(hosts);
     for (const CallForm& form : forms_of(kAllCollectives, {kShort, kMedium, kLong})) {
       if (form.kind == CollectiveKind::AllToAll || form.reproducible) continue;
       const Shape shape = form.shape(links);
       const Algorithm& row = choice(links, form);
-      INFO(count << " hosts of " << size << " and " << last << ", " << text_of(form) << ": " << row.name);
+      INFO(count << " hosts of " << size << " and " << other << ", " << text_of(form) << ": " << row.name);
       CHECK(row.connects_all == only_by_all(shape));
       if (row.connects_all) continue;
       const auto found = static_cast<double>(max_far_peers(row, shape, hosts));
-      CHECK(found <= 2 * std::log2(links.nranks) + 2);
-      if (found > 2 * std::log2(count) + 2)
-        above.insert(fmt::format("{}/{}", collective_name(form.kind), row.name));
+      CHECK(found <= 2 * std::log2(count) + 2);
+      ++seen;
     }
   }
-  // Those that know no levels: scans, and others between hosts that cannot be divided into equal groups.
-  const std::set<std::string> known = {
-      "all_gather/bruck",          "barrier/dissemination", "broadcast/scatter_allgather",
-      "exscan/recursive_doubling", "reduce/halving_gather", "scan/recursive_doubling"};
-  CHECK(above == (kSanitized ? std::set<std::string>() : known));
+  CHECK(seen > (kSanitized ? 50 : 300));
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ inline LinkModel links_of(const std::vector<int>& hosts) {
           .cost = kNetwork,
           .levels = near.levels,
           .order = std::move(near.order),
-          .inner_costs = std::vector(static_cast<size_t>(near.levels.count()), kShared)};
+          .inner_costs = std::vector(static_cast<size_t>(near.levels.count()), kShared),
+          .host_sizes = std::move(near.host_sizes),
+          .within_hosts = kShared};
 }
 
 /// A call of any form.
@@ -66,13 +68,13 @@ struct CallForm {
     made.kind = kind;
     made.type = CallType::of(ElementType::Float32);
     made.op = CallOp::of(Reduction::Sum);
+    made.op.commutative = commutative;
     made.count = kind == CollectiveKind::Barrier ? 0 : bytes / made.type.bytes;
     return made;
   }
   Shape shape(const LinkModel& links) const {
     Shape made = links.shape(call());
     made.varying = varying;
-    made.commutative = commutative;
     made.root = has_root(kind) ? links.nranks - 1 : 0;
     return made;
   }

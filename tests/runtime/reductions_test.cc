@@ -146,6 +146,22 @@ TEST_CASE("every algorithm keeps the order, or says that it cannot") {
   }
 }
 
+TEST_CASE("every algorithm of a scan keeps the order, in and out of place, in one tile and in several") {
+  for (const int nranks : {4, 6, 8, 12}) {
+    const Environment groups = in_groups(nranks), slots("RONDO_SLOT_BYTES", "512");
+    INFO(nranks << " ranks");
+    expect_success(run_world({.nranks = nranks, .threads = true}, [](Rank& rank) {
+      const UserReduction with(sizeof(Matrix), multiply, false);
+      const auto names = algorithms_of("scan", rank.size);
+      require(std::ranges::count(names, "hierarchical_doubling") == 1, [] { return "no groups"; });
+      for (const std::string& name : names) {
+        const Child child(rank, "scan=" + name + ";exscan=" + name);
+        for (const size_t count : {1u, 200u}) multiply_in_order(child.rank, with, 40 + count, count);
+      }
+    }));
+  }
+}
+
 /// Adds bytes; counts its calls in `user`.
 template <size_t Bytes>
 void add_bytes(void* accumulator, const void* operand, size_t count, rondo_type_t, void* user) {

@@ -10,14 +10,54 @@ namespace {
 
 constexpr size_t kLong = size_t{64} << 20;
 
-TEST_CASE("hosts of 8 and 4 ranks use what groups can do, and hosts of 8 and 1 what needs none") {
-  for (const size_t bytes : {size_t{8}, size_t{1} << 20, kLong}) {
-    const CallForm form{.kind = CollectiveKind::AllReduce, .bytes = bytes};
-    for (const std::vector<int>& sizes : {std::vector{8, 4}, {8, 8, 4}, {6, 4}})
-      CHECK(choice(links_of(in_turn(sizes)), form).for_groups);
-    for (const std::vector<int>& sizes : {std::vector{8, 1}, {8, 7}, {1, 8, 8}})
-      CHECK_FALSE(choice(links_of(in_turn(sizes)), form).for_groups);
+TEST_CASE("unequal hosts use what groups can do, and calls with blocks if their sizes have a divisor") {
+  for (const size_t bytes : {size_t{8}, size_t{1} << 20, kLong})
+    for (const std::vector<int>& sizes : {std::vector{8, 4}, {8, 8, 4}, {6, 4}, {8, 7}, {1, 8, 8}, {8, 1}}) {
+      INFO(sizes[0] << " and " << sizes[1] << " ranks, " << bytes << " bytes");
+      const LinkModel links = links_of(in_turn(sizes));
+      const bool one_place = sizes[0] == 1 || sizes[1] == 1;
+      if (bytes == 8 || !one_place)  // one rank of a host handles all of a long vector, or all ranks do
+        CHECK(choice(links, {.kind = CollectiveKind::AllReduce, .bytes = bytes}).for_groups);
+      const bool divides = !one_place && sizes[1] != 7;
+      CHECK(choice(links, {.kind = CollectiveKind::AllGather, .bytes = bytes}).for_groups == divides);
+    }
+}
+
+TEST_CASE("on unequal hosts each rank that has a place in the smallest handles a share") {
+  const std::vector<int> hosts = host_by_host({8, 7, 8});
+  const LinkModel links = links_of(hosts);
+  const CallForm form{.kind = CollectiveKind::AllReduce, .bytes = kLong};
+  const Shape shape = form.shape(links);
+  const Algorithm& row = choice(links, form);
+  for (int rank = 0; rank < shape.nranks; ++rank) {
+    const Schedule schedule = row.build(shape, rank);
+    bool crosses = false;
+    for (const auto& set : schedule.peer_sets)
+      for (const int peer : set)
+        crosses = crosses || hosts[static_cast<size_t>(peer)] != hosts[static_cast<size_t>(rank)];
+    CHECK(schedule.chunks.parts % 7 == 0);
+    CHECK(crosses == (rank != 7 && rank != 22));
   }
+}
+
+TEST_CASE("ranks that take turns at the memory nodes of consecutive hosts still scan over hosts") {
+  std::vector<PeerInfo> members(16);
+  std::vector<const PeerInfo*> ranks;
+  for (size_t rank = 0; rank < members.size(); ++rank) {
+    members[rank].endpoint.host = rank / 8;
+    members[rank].memory_node = static_cast<int>(rank % 2);
+    members[rank].allowed_cpus = 8;
+    ranks.push_back(&members[rank]);
+  }
+  const auto scans_over_hosts = [&] {
+    const LinkModel links = CommTopology(ranks, 0, nullptr).links({});
+    CHECK_FALSE(links.order.empty());
+    const CallForm form{.kind = CollectiveKind::Scan, .bytes = 8};
+    return choice(links, form).for_groups;
+  };
+  CHECK(scans_over_hosts());
+  for (size_t rank = 0; rank < members.size(); ++rank) members[rank].endpoint.host = rank % 2;
+  CHECK_FALSE(scans_over_hosts());
 }
 
 TEST_CASE("over an interface that the ranks of a host share, long calls do not go from all to all") {
@@ -29,7 +69,7 @@ TEST_CASE("over an interface that the ranks of a host share, long calls do not g
     if (shared) links.sharing = ranks_that_share({4, 3});
     for (const CollectiveKind kind :
          {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
-      CHECK(goes_to_all(kind, kLong) == !shared);
+      CHECK(goes_to_all(kind, kLong) == (!shared && kind != CollectiveKind::AllReduce));
       CHECK(goes_to_all(kind, 8));
     }
   }

@@ -2,6 +2,9 @@
 // Inputs of the schedule tests: every row of the table with every shape that it supports.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +31,28 @@ inline std::vector<Levels> levels_of(int nranks) {
   return all;
 }
 
-/// Every combination of root, commutativity, varying form and levels (if relevant) that the kind has
+/// Sizes of hosts that differ: a small last one, a small first one, two and three in turn. With more than 16
+/// ranks one of these.
+inline std::span<const std::vector<int>> hosts_of(int nranks) {
+  static const auto all = [] {
+    std::array<std::vector<std::vector<int>>, 65> made;
+    for (int n = 3; n < static_cast<int>(made.size()); ++n) {
+      std::vector<int> first = {1}, last, in_turn;
+      for (int left = n - 1; left > 0; left -= 8) first.push_back(std::min(left, 8));
+      last.assign(first.rbegin(), first.rend());
+      for (int left = n; left > 0; left -= in_turn.back())
+        in_turn.push_back(std::min(left, in_turn.size() % 2 == 0 ? 2 : 3));
+      auto& ways = made[static_cast<size_t>(n)];
+      ways = {first, last, in_turn};
+      if (n > 16) ways = {ways[static_cast<size_t>(n) % ways.size()]};
+    }
+    return made;
+  }();
+  if (nranks >= static_cast<int>(all.size())) return {};
+  return all[static_cast<size_t>(nranks)];
+}
+
+/// Every combination of root, commutativity, varying form and groups (if relevant) that the kind has
 /// and the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
@@ -42,6 +66,11 @@ inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nrank
           if (!algorithm.supports(shape)) continue;
           shapes.push_back(shape);
           if (levels.empty()) break;
+        }
+        if (!algorithm.for_groups) continue;
+        for (const std::vector<int>& hosts : hosts_of(nranks)) {
+          const Shape shape{kind, nranks, root, varying, commutative, {}, {}, hosts};
+          if (algorithm.supports(shape)) shapes.push_back(shape);
         }
       }
   return shapes;
@@ -61,6 +90,7 @@ inline std::string to_string(const Shape& shape) {
   std::string groups;
   for (int level = 0; level < shape.levels.count(); ++level)
     groups += (level == 0 ? " groups of " : ", ") + std::to_string(shape.levels.size(level));
+  for (const int host : shape.hosts) groups += (groups.empty() ? " hosts of " : ", ") + std::to_string(host);
   return std::string(collective_name(shape.kind)) + " n=" + std::to_string(shape.nranks) +
          " root=" + std::to_string(shape.root) + (shape.varying ? " varying" : "") +
          (shape.commutative ? "" : " not commutative") + groups;

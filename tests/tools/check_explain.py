@@ -93,6 +93,14 @@ class Explanations(unittest.TestCase):
         self.assertNotIn("shm_pull", text)
         self.assertRegex(text, r"(?m)^  rounds +\d+ x 15 us  .*\n(?:.*\n)*?  rounds .* within groups of 4 ranks ")
 
+    def test_a_scan_over_many_hosts_scans_within_them_and_keeps_few_connections(self):
+        for collective in ("scan", "exscan"):
+            text = of_plan(collective, "--ranks", "136", "--hosts", "17", "--bytes", "64K")
+            self.assertRegex(text, r"(?m)^uses hierarchical_doubling@connections, with the lowest predicted time")
+            self.assertRegex(text, r"(?m)^  bytes .* within groups of 8 ranks ")
+            self.assertRegex(text, r"(?m)^  recursive_doubling .*last resort: connects with more hosts than others$")
+            self.assertRegex(text, r"(?m)^  flat .*last resort: connects with every host$")
+
     def test_on_a_machine_the_choice_has_its_share_of_the_limit(self):
         text = of_plan("all_gather", "--machine", "dgx-1v", "--bytes", "1M,64M")
         choices = re.split(r"(?m)^(?=all_gather\(count)", text)[1:]

@@ -154,6 +154,9 @@ struct Algorithm {
   /// it with at most 2 log2 m + 2 others, or of other groups if they have for_groups, of m ranks or groups
   /// of the last level; the all-to-alls have no choice.
   bool connects_all = false;
+  /// Whether the others are about 2 log2 n, as at distances of 1, 2, 4 ... both up and down, instead of log2
+  /// n: if n ranks are on m hosts, more than 2 log2 m + 2 of them may be on other hosts.
+  bool connects_up_and_down = false;
   /// Slots that every connection needs.
   int slots = 1;
   /// Whether it also serves calls in place. The table's rows do.
@@ -161,6 +164,10 @@ struct Algorithm {
   /// Of a row that is not in the table: a hash of its Schedules, by which ranks compare their plans.
   uint64_t content = 0;
 };
+
+/// Whether there are several groups of several ranks: for calls with blocks of the same size. If groups are
+/// not of consecutive ranks, the shape must also allow operands in any order.
+bool has_groups(const Shape& shape);
 
 /// All algorithms; those of one collective are contiguous.
 std::span<const Algorithm> algorithms();

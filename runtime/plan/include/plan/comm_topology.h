@@ -86,7 +86,8 @@ uint16_t slowest_rate_Gbps(const Transport& transport, const std::vector<const P
 /// Groups of ranks that are closer to one another than to the rest: see Shape.
 struct NearGroups {
   Levels levels;
-  std::vector<int> order;  // host by host, node by node, cache by cache, whether or not there are levels
+  std::vector<int> order;       // host by host, node by node, cache by cache, whether or not there are levels
+  std::vector<int> host_sizes;  // how many ranks each has, in that order
 };
 /// The ranks that share a last-level cache, a memory node, a host, as far as all such groups are equal; if
 /// hosts are not, equal parts of them.

@@ -22,14 +22,14 @@ struct LinkModel {
   std::vector<int> order;             // likewise
   std::vector<LinkCost> inner_costs;  // by level: between ranks of such a group, of different ones of the
                                       // next smaller level
+  std::vector<int> host_sizes = {};   // how many ranks each has, in `order`; empty: groups were requested
+  LinkCost within_hosts = {};         // between ranks of a host, whatever its size
 
-  /// Refers to this.
-  Shape shape(const Call& call) const {
-    Shape made = call.shape(nranks);
-    made.levels = levels;
-    made.order = order;
-    return made;
-  }
+  /// With hosts as groups if their sizes differ, or if their ranks are consecutive but those of the levels
+  /// are not, and operands are combined in rank order. Refers to this.
+  Shape shape(const Call& call) const;
+  bool has_equal_hosts() const;
+  bool has_consecutive_hosts() const;
 };
 
 /// Prediction for a call whose messages fill slots of that size.

@@ -12,9 +12,8 @@ namespace rondo {
 /// Whether a Schedule of this shape may be relabelled in any order: unless operands are combined in rank
 /// order, or a Step moves several blocks, which would not be consecutive any more. `max_count`:
 /// Algorithm::max_count().
-constexpr bool may_relabel(const Shape& shape, int max_count) {
-  const CollectiveTraits& kind = traits(shape.kind);
-  return !kind.is_scan() && (shape.commutative || !kind.reduces()) && (max_count == 1 || !kind.has_blocks());
+inline bool may_relabel(const Shape& shape, int max_count) {
+  return !shape.keeps_rank_order() && (max_count == 1 || !traits(shape.kind).has_blocks());
 }
 
 /// The place of a rank; order[p] is the rank in place p.

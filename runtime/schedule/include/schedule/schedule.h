@@ -29,6 +29,14 @@ struct Shape {
   /// The ranks in an order in which close ones, and so those of each group, are consecutive; empty: that of
   /// their numbers. Outlives the Shape.
   std::span<const int> order = {};
+  /// The groups instead of levels, if hosts differ in size: how many ranks each has, in that order. Outlives
+  /// the Shape.
+  std::span<const int> hosts = {};
+
+  /// The levels, or one if the groups are hosts.
+  int level_count() const { return hosts.empty() ? levels.count() : 1; }
+  /// Whether operands are combined in the order of the ranks' numbers, whatever `order` is.
+  bool keeps_rank_order() const { return traits(kind).is_scan() || (reduces(kind) && !commutative); }
 };
 
 struct Chunks {

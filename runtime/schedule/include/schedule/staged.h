@@ -35,6 +35,8 @@ class StagedSchedule {
   void add(int lane, const Move& move);
   /// Adds, as a stage, what a rank does in a smaller call; its lanes follow `first_lane`, by their ports.
   void add_call(const Schedule& call, int first_lane, const Placement& place);
+  /// What is added to a lane from now on also waits for all that these others have, from `first_lane` on.
+  void wait(int lane, int first_lane);
 
   /// At all ranks alike: the most chunks that a Step of any of them moves.
   Schedule build(int slot_chunks) const;
