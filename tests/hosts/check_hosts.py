@@ -137,7 +137,7 @@ class Hosts(unittest.TestCase):
                 rows = json.load(file)["results"]
         return {name: tuple(row["algorithm"] for row in rows if row["collective"] == name) for name in collectives}
 
-    def test_unequal_hosts_are_divided_into_equal_groups(self):
+    def test_unequal_hosts_are_groups_and_calls_with_blocks_divide_them_into_equal_ones(self):
         collectives = ("all_reduce", "all_gather", "reduce_scatter")
         for placed in ([0, 0, 0, 0, 1, 1], [0, 1, 0, 1, 0, 0]):
             with self.subTest(placed=placed):
@@ -145,10 +145,18 @@ class Hosts(unittest.TestCase):
                     self.assertRegex(f"{name} {short}", "hierarchical|leaders")
                     self.assertRegex(f"{name} {long}", "hierarchical")
 
-    def test_long_calls_on_hosts_that_share_no_divisor_go_around_a_ring(self):
-        collectives = ("all_reduce", "all_gather", "reduce_scatter")
-        for name, (_, long) in self.chosen([0, 1, 0, 1, 0, 1, 0], collectives).items():
-            self.assertEqual(f"{name} {long}", f"{name} ring")
+    def test_on_hosts_that_share_no_divisor_vectors_go_in_shares_and_blocks_around_a_ring(self):
+        chosen = self.chosen([0, 1, 0, 1, 0, 1, 0], ("all_reduce", "all_gather", "reduce_scatter"))
+        self.assertRegex(chosen["all_reduce"][0], "hierarchical|leaders")
+        self.assertRegex(chosen["all_reduce"][1], "hierarchical")
+        self.assertEqual([chosen[name][1] for name in ("all_gather", "reduce_scatter")], ["ring"] * 2)
+
+    def test_scans_of_consecutive_ranks_scan_within_hosts(self):
+        for placed, name in (([0, 0, 0, 0, 1, 1, 1], "hierarchical"), ([0, 0, 1, 1, 2, 2], "hierarchical"),
+                             ([0, 1, 0, 1, 0, 1, 0], "recursive_doubling|flat")):
+            with self.subTest(placed=placed):
+                for collective, (short, _) in self.chosen(placed, ("scan", "exscan")).items():
+                    self.assertRegex(f"{collective} {short}", name)
 
     def test_a_ring_of_ranks_dealt_out_to_unequal_hosts_goes_from_host_to_host(self):
         words = ["all_reduce", "-b", "1M", "-e", "1M", "--explain"]
