@@ -96,20 +96,19 @@ Algorithm all_to_all() {
 }
 
 Algorithm scan_direct() {
-  return scan_over_levels(CollectiveKind::Scan, "hierarchical",
-                          "levels: scan within groups, flat exscan between them, fold", scan_flat::exscan());
+  return over_levels(CollectiveKind::Scan, "hierarchical",
+                     "levels: scan within groups, flat exscan between them, fold", scan_flat::exscan());
 }
 
 Algorithm scan_doubling() {
-  return scan_over_levels(CollectiveKind::Scan, "hierarchical_doubling",
-                          "levels: scan within groups, recursive_doubling between them, fold",
-                          scan_recursive_doubling::exscan());
+  return over_levels(CollectiveKind::Scan, "hierarchical_doubling",
+                     "levels: scan within groups, recursive_doubling between them, fold",
+                     scan_recursive_doubling::exscan());
 }
 
 Algorithm scan_chain() {
-  return scan_over_levels(CollectiveKind::Scan, "hierarchical_chain",
-                          "levels: scan within groups, chain between them, fold",
-                          rondo::scan_chain::exscan());
+  return over_levels(CollectiveKind::Scan, "hierarchical_chain",
+                     "levels: scan within groups, chain between them, fold", rondo::scan_chain::exscan());
 }
 
 Algorithm exscan_direct() {

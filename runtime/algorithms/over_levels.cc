@@ -198,11 +198,10 @@ int Between::pieces() const {
 }
 
 Algorithm over_levels(const char* name, const char* summary, const Algorithm& across) {
-  return scan_over_levels(across.kind, name, summary, across);
+  return over_levels(across.kind, name, summary, across);
 }
 
-Algorithm scan_over_levels(CollectiveKind kind, const char* name, const char* summary,
-                           const Algorithm& across) {
+Algorithm over_levels(CollectiveKind kind, const char* name, const char* summary, const Algorithm& across) {
   return {.name = name,
           .kind = kind,
           .summary = summary,

@@ -12,8 +12,10 @@
 //                       totals; in each group what they add up to goes to each rank
 //
 // Rank p of a group handles the p-th share of all data between groups, so that each NIC of a host carries an
-// equal share, and a rank never has a connection to another place of another group. (The levels of HAN: X.
-// Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020.)
+// equal share, and a rank never has a connection to another place of another group. Hosts that differ in size
+// have as many places as the smallest has ranks; their other ranks only send to those, and receive from them.
+// (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework,
+// CLUSTER 2020.)
 #pragma once
 
 #include "algorithms/algorithm.h"
@@ -23,8 +25,7 @@ namespace rondo {
 /// The row with that algorithm, of the same kind, between the largest groups. Within groups all ranks
 /// exchange directly. Any thread.
 Algorithm over_levels(const char* name, const char* summary, const Algorithm& across);
-/// That of a scan, with an exscan between groups.
-Algorithm scan_over_levels(CollectiveKind kind, const char* name, const char* summary,
-                           const Algorithm& across);
+/// Of another kind than the algorithm between groups: a scan, by an exscan.
+Algorithm over_levels(CollectiveKind kind, const char* name, const char* summary, const Algorithm& across);
 
 }  // namespace rondo

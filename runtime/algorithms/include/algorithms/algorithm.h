@@ -154,8 +154,8 @@ struct Algorithm {
   /// it with at most 2 log2 m + 2 others, or of other groups if they have for_groups, of m ranks or groups
   /// of the last level; the all-to-alls have no choice.
   bool connects_all = false;
-  /// Whether the others are about 2 log2 n, as at distances of 1, 2, 4 ... both up and down, instead of log2
-  /// n: if n ranks are on m hosts, more than 2 log2 m + 2 of them may be on other hosts.
+  /// Whether it connects a rank with about 2 log2 n others, such as those at distances of 1, 2, 4 ... both up
+  /// and down, instead of log2 n: more than 2 log2 m + 2 of them may be on other hosts, if there are m.
   bool connects_up_and_down = false;
   /// Slots that every connection needs.
   int slots = 1;
