@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "msccl_join.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -29,8 +30,7 @@ class Joins {
       for (size_t i = 1; i < moves.size(); ++i) joined[i] = follows(moves[i - 1], moves[i]);
       for (size_t first = 0, end = 0; first < moves.size(); first = end) {
         for (end = first + 1; end < moves.size() && joined[end];) ++end;
-        if (end - first > 1 && !can_be_one(gpu, first, static_cast<int>(end - first)))
-          for (size_t i = first + 1; i < end; ++i) joined[i] = false;
+        divide(gpu, first, end);
       }
     }
   }
@@ -70,10 +70,22 @@ class Joins {
   std::vector<MscclMove>& moves_of(int gpu) { return trace_.gpus[static_cast<size_t>(gpu)]; }
   std::vector<bool>& joined_of(int gpu) { return joined_[static_cast<size_t>(gpu)]; }
 
-  /// Whether a slot has room for all these chunks, and none is written to where another is read, which, in
-  /// place, may be in the other buffer.
+  /// Makes as few moves as possible of those from first to end, of about the same length, so that both ends
+  /// of a message divide it alike.
+  void divide(int gpu, size_t first, size_t end) {
+    const size_t most = kMaxJoined, pieces = (end - first + most - 1) / most;
+    const size_t length = (end - first + pieces - 1) / pieces;
+    for (; first < end; first += length) {
+      joined_of(gpu)[first] = false;
+      const size_t next = std::min(end, first + length);
+      if (!can_be_one(gpu, first, static_cast<int>(next - first)))
+        for (size_t i = first + 1; i < next; ++i) joined_of(gpu)[i] = false;
+    }
+  }
+
+  /// Whether none of these chunks is written to where another is read, which, in place, may be in the other
+  /// buffer.
   bool can_be_one(int gpu, size_t first, int count) {
-    if (count > kMaxJoined) return false;
     const MscclMove& move = moves_of(gpu)[first];
     for (const Ref from : {move.src, move.operand})
       for (int i = 0; i < count; ++i) {

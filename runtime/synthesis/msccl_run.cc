@@ -141,9 +141,15 @@ class MscclRun {
     const int chunk = at.second - gpu * chunks_.parts;
     return chunk >= 0 && chunk < chunks_.output ? output(chunk) : Ref{};
   }
-  /// Where a Schedule keeps what the GPU writes there.
-  Ref home(int gpu, Key at, int length) {
-    if (const Ref place = output_place(gpu, at); place.buffer != Buffer::None) return place;
+  /// Where a Schedule keeps what the GPU writes there. Sums of blocks in place are in Scratch until the own
+  /// one is complete: only there are those of its own block and of others consecutive.
+  Ref home(int gpu, Key at, const Content& content) {
+    const bool is_partial = program_.in_place && chunks_.output < chunks_.input && !is_complete(content);
+    const Ref place = output_place(gpu, at);
+    if (place.buffer != Buffer::None && !is_partial) return place;
+    return home_in_scratch(gpu, at, content.length);
+  }
+  Ref home_in_scratch(int gpu, Key at, int length) {
     Gpu& here = of(gpu);
     const auto [found, is_new] = here.scratch_chunks.try_emplace({at, length});
     if (is_new) {  // the next chunk of that length; too many are refused later
@@ -200,7 +206,7 @@ class MscclRun {
     move.finish = step.reduces && completes(*content);
     if (step.copies) {
       if (!is_there(gpu, to)) return wrong(gpu, step, "writes where its memory has ended");
-      move.dst = is_deferred(gpu, to, move) ? move.src : home(gpu, key(gpu, to), content->length);
+      move.dst = is_deferred(gpu, to, move) ? move.src : home(gpu, key(gpu, to), *content);
       of(gpu).memory[key(gpu, to)] = {content, move.dst};
       if (move.dst.buffer == Buffer::Input) move = {.block = block, .step = number};
     }
@@ -285,7 +291,7 @@ class MscclRun {
       return;
     }
     if (move.src.buffer != Buffer::Scratch) {
-      const Ref spare = home(gpu, {kSpare, move.block}, length);
+      const Ref spare = home_in_scratch(gpu, {kSpare, move.block}, length);
       of(gpu).moves.push_back({.block = move.block, .step = move.step, .src = move.src, .dst = spare});
       move.src = spare;
     }
@@ -293,9 +299,12 @@ class MscclRun {
     move.src = target;
   }
 
+  static bool is_complete(const Content& content) {
+    return std::ranges::all_of(content.ranks, [](bool in) { return in; });
+  }
   /// Whether the sum has just become complete.
-  bool completes(Content& content) const {
-    const bool complete = std::ranges::all_of(content.ranks, [](bool in) { return in; });
+  static bool completes(Content& content) {
+    const bool complete = is_complete(content);
     return complete && !std::exchange(content.finished, content.finished || complete);
   }
 

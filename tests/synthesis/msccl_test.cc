@@ -225,7 +225,42 @@ TEST_CASE("chunks of a step are one message if both of its ends can take them as
   // The other end has them in steps of other lengths.
   check(3, {"s i0 *3", "rrc i0 o0 *3"}, {"s i0", "s i1 *2", "rrc i0 o0 *2", "rrc i2 o2"}, {2, 1, 1, 2}, 2);
   check(71, {"s i0 *71", "rrc i0 o0 *71"}, {"s i0 *71", "rrc i0 o0 *71"}, {71, 71}, 1);
-  check(72, {"s i0 *72", "rrc i0 o0 *72"}, {"s i0 *72", "rrc i0 o0 *72"}, Messages(144, 1), 72);
+  // Slots have room for no more, so these become as few messages as possible, of about the same length.
+  check(72, {"s i0 *72", "rrc i0 o0 *72"}, {"s i0 *72", "rrc i0 o0 *72"}, Messages(4, 36), 2);
+  check(143, {"s i0 *143", "rrc i0 o0 *143"}, {"s i0 *143", "rrc i0 o0 *143"}, {48, 48, 47, 48, 48, 47}, 3);
+  check(74, {"s i0 *74", "rrc i0 o0 *74"}, {"s i0 *73", "s i73", "rrc i0 o0 *74"}, {37, 37, 37, 36, 1}, 3);
+}
+
+TEST_CASE("sums of a block of its own are received with those of others as one message") {
+  const auto halving = [](int own) {
+    const auto step = [](const char* verb, int first, int count) {
+      return fmt::format("{} i{} *{}", verb, first, count);
+    };
+    std::vector<BlockText> blocks;
+    for (const int half : {4, 2, 1}) {
+      const int kept = own & ~(half - 1);
+      blocks.push_back({own ^ half, own ^ half, {step("s", kept ^ half, half), step("rrc", kept, half)}});
+      if (half < 4) blocks.back().steps[0] += fmt::format(" @{}.1", blocks.size() - 2);
+    }
+    return blocks;
+  };
+  std::vector<std::vector<BlockText>> gpus;
+  Messages expected;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    gpus.push_back(halving(gpu));
+    expected.insert(expected.end(), {4, 2, 1});
+  }
+  check_messages(CollectiveKind::ReduceScatter, program_text("reducescatter", 8, true, 0, gpus), expected);
+}
+
+TEST_CASE("a sum of a block of its own that never becomes complete is no result") {
+  const auto ranks = schedules_of_text(
+      program_text("reducescatter", 3, true, 0,
+                   {{{1, 1, {"s i1", "rrc i0"}}}, {{0, 0, {"s i0", "rrc i1"}}}, {{-1, -1, {"cpy i2 i2"}}}}));
+  REQUIRE(ranks.status().message() == "");
+  const Status status = verify({.kind = CollectiveKind::ReduceScatter, .nranks = 3}, ranks.value(),
+                               {.slots = 1, .in_place = true});
+  CHECK(status.message() == "output[0] of rank 0, tile 0 is never written");
 }
 
 TEST_CASE("the row of a file says how many chunks its longest message has") {
