@@ -128,6 +128,38 @@ TEST_CASE("a number that is empty is refused with the line and what was expected
   }
 }
 
+TEST_CASE("any other attribute that is empty is refused with the line") {
+  for (const auto& [attribute, line, element] : {std::tuple{R"( name="exchange")", 1, "algo"},
+                                                 {R"( proto="Simple")", 1, "algo"},
+                                                 {R"( nchannels="1")", 1, "algo"},
+                                                 {R"( hasdep="0")", 4, "step"}}) {
+    const std::string name = std::string(attribute).substr(0, std::string(attribute).find('"'));
+    refuse(changed(kExchange, attribute, name + "\"\""),
+           fmt::format("x.xml:{}: <{}> has{}\"\": expected a value", line, element, name));
+  }
+  refuse(changed(kExchange, R"(<gpu id="0")", R"(<gpu id="0" note="")"),
+         R"(x.xml:2: <gpu> has note="": expected a value)");
+  refuse(changed(kExchange, R"(<tb id="0")", R"(<tb id="0" note="")"),
+         R"(x.xml:3: <tb> has note="": expected a value)");
+  refuse(changed(kExchange, R"(type="nop" srcbuf="i")", R"(type="nop" srcbuf="")"),
+         R"(x.xml:17: <step> has srcbuf="": expected a value)");
+  refuse(changed(kExchange, R"(type="s")", R"(type="")"),
+         R"(x.xml:4: <step> has type="": expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop)");
+  const auto nameless = msccl_program_from_xml(changed(kExchange, R"( name="exchange")", ""), "x.xml");
+  REQUIRE(nameless.ok());
+  CHECK(msccl_program_from_xml(msccl_xml(nameless.value()), "x.xml").status().message() == "");
+}
+
+TEST_CASE("steps that name more chunks than the file says its buffers have are refused") {
+  refuse(changed(kExchange, R"(i_chunks="1")", R"(i_chunks="0")"),
+         R"(x.xml:4: <step> has srcoff="0" and cnt="1": expected chunks of the 0 of i_chunks)");
+  refuse(changed(kExchange, R"(o_chunks="2")", R"(o_chunks="1")"),
+         R"(x.xml:5: <step> has dstoff="1" and cnt="1": expected chunks of the 1 of o_chunks)");
+  refuse(changed(kExchange, R"(srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="0")",
+                 R"(srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="0")"),
+         R"(x.xml:8: <step> has srcoff="0" and cnt="2": expected chunks of the 1 of i_chunks)");
+}
+
 TEST_CASE("buffers of more chunks than the collective has are refused, of fewer are not") {
   refuse(changed(kExchange, "i_chunks=\"1\"", "i_chunks=\"2\""),
          "x.xml:2: <gpu> has i_chunks=\"2\": expected a whole number from 0 to 1");
@@ -148,6 +180,8 @@ TEST_CASE("buffers of more chunks than the collective has are refused, of fewer 
 
 TEST_CASE("a program of more steps or chunks than the limit is refused by the limit") {
   std::string many = kExchange;
+  for (const char* chunks : {R"(i_chunks="1" o_chunks="2")", R"(i_chunks="1" o_chunks="2")"})
+    many = changed(many, chunks, "");
   for (int i = 0; i < 6; ++i) many = changed(many, "cnt=\"1\"", "cnt=\"65534\"");
   refuse(many, "x.xml:13: more than 250000 steps of one chunk: expected at most as many");
   refuse(changed(changed(kExchange, "nchunksperloop=\"2\"", "nchunksperloop=\"65000\""), "ngpus=\"2\"",

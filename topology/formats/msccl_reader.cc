@@ -26,6 +26,14 @@ constexpr std::array kStepTypes{
     StepType{"cpy", false, false, true, false}, StepType{"re", false, true, true, false},
     StepType{"nop", false, false, false, false}};
 
+constexpr int kAnyChunks = kMaxChunks + kMaxChunks;
+
+/// Chunks of a GPU's input and output that steps may name; kAnyChunks if the file does not say.
+struct BufferChunks {
+  int input = kAnyChunks;
+  int output = kAnyChunks;
+};
+
 class MscclReader {
  public:
   explicit MscclReader(const XmlDocument& document) : document_(document) {}
@@ -41,6 +49,7 @@ class MscclReader {
     RONDO_TRY_ASSIGN(const int chunks, required(attributes, root, "nchunksperloop", 1, kMaxChunks));
     RONDO_TRY_ASSIGN(const int in_place, integer(attributes, root, "inplace", 0, 1, 0));
     RONDO_TRY_ASSIGN(program.collective, collective(attributes, root));
+    RONDO_TRY(check_not_empty(root));
     program.in_place = in_place == 1;
     program.parts = traits(program.collective).has_blocks() ? chunks / gpus : chunks;
     if (int64_t{gpus} * chunks > kMaxInputs)
@@ -91,7 +100,8 @@ class MscclReader {
       read[static_cast<size_t>(id)] = true;
       MscclGpu& gpu = program.gpus[static_cast<size_t>(id)];
       RONDO_TRY_ASSIGN(gpu.scratch_chunks, integer(attributes, child, "s_chunks", 0, kMaxChunks, 0));
-      RONDO_TRY(check_buffers(attributes, child, program));
+      RONDO_TRY_ASSIGN(buffers_, buffers(attributes, child, program));
+      RONDO_TRY(check_not_empty(child));
       RONDO_TRY(read_blocks(child, id, static_cast<int>(read.size()), gpu));
     }
     for (size_t id = 0; id < read.size(); ++id)
@@ -99,16 +109,21 @@ class MscclReader {
     return {};
   }
 
-  /// MSCCL's tools write as many chunks as their steps name, which can be fewer than the collective has.
-  Status check_buffers(XmlAttributes& attributes, pugi::xml_node element, const MscclProgram& program) const {
+  /// MSCCL's tools write as many chunks as their steps name, which can be fewer than the collective has. In
+  /// place, all of them may be those of one of the buffers.
+  Result<BufferChunks> buffers(XmlAttributes& attributes, pugi::xml_node element,
+                               const MscclProgram& program) const {
     const CollectiveTraits& kind = traits(program.collective);
-    const auto check = [&](const char* name, bool has_blocks) -> Status {
+    const auto read = [&](const char* name, bool has_blocks) {
       const bool is_longer = has_blocks || (program.in_place && kind.has_blocks());
       const int most = program.parts * (is_longer ? static_cast<int>(program.gpus.size()) : 1);
-      return integer(attributes, element, name, 0, most, 0).status();
+      return integer(attributes, element, name, 0, most, kAnyChunks);
     };
-    RONDO_TRY(check("i_chunks", kind.sends_blocks()));
-    return check("o_chunks", kind.receives_blocks());
+    BufferChunks chunks;
+    RONDO_TRY_ASSIGN(chunks.input, read("i_chunks", kind.sends_blocks()));
+    RONDO_TRY_ASSIGN(chunks.output, read("o_chunks", kind.receives_blocks()));
+    if (program.in_place) chunks.input = chunks.output = std::max(chunks.input, chunks.output);
+    return chunks;
   }
 
   Status read_blocks(pugi::xml_node element, int own, int gpus, MscclGpu& gpu) {
@@ -123,6 +138,7 @@ class MscclReader {
       RONDO_TRY_ASSIGN(block.send, integer(attributes, child, "send", -1, gpus - 1, -1));
       RONDO_TRY_ASSIGN(block.recv, integer(attributes, child, "recv", -1, gpus - 1, -1));
       RONDO_TRY_ASSIGN(block.channel, integer(attributes, child, "chan", 0, kMaxChunks, 0));
+      RONDO_TRY(check_not_empty(child));
       if (block.send == own || block.recv == own)
         return document_.error_at(child, "<tb> of GPU {} has itself as a peer", own);
       RONDO_TRY(read_steps(child, block));
@@ -138,6 +154,8 @@ class MscclReader {
       RONDO_TRY_ASSIGN(const int number, required(attributes, child, "s", 0, kMaxChunks));
       if (number != next) return document_.error_at(child, "<step> has s=\"{}\": expected {}", number, next);
       RONDO_TRY_ASSIGN(MscclStep step, read_step(attributes, child));
+      RONDO_TRY(check_not_empty(child));
+      RONDO_TRY(check_places(child, step));
       if (step.receives && block.recv < 0)
         return document_.error_at(child, "<step> of type {} in a <tb> that receives from no GPU", step.type);
       if (step.sends && block.send < 0)
@@ -184,6 +202,21 @@ class MscclReader {
     return place;
   }
 
+  /// Whether it names no chunk that the buffers of its GPU do not have.
+  Status check_places(pugi::xml_node element, const MscclStep& step) const {
+    const auto check = [&](MscclPlace place, const char* offset) -> Status {
+      if (place.buffer == MscclBuffer::Scratch) return {};
+      const bool is_input = place.buffer == MscclBuffer::Input;
+      const int chunks = is_input ? buffers_.input : buffers_.output;
+      if (place.chunk + step.count <= chunks) return {};
+      return document_.error_at(element,
+                                "<step> has {}=\"{}\" and cnt=\"{}\": expected chunks of the {} of {}",
+                                offset, place.chunk, step.count, chunks, is_input ? "i_chunks" : "o_chunks");
+    };
+    if (step.count > 0 && step.reads_source()) RONDO_TRY(check(step.src, "srcoff"));
+    return step.copies ? check(step.dst, "dstoff") : Status();
+  }
+
   Status check_waits(pugi::xml_node element, const MscclGpu& gpu) const {
     for (const MscclBlock& block : gpu.blocks)
       for (const MscclStep& step : block.steps) {
@@ -199,6 +232,14 @@ class MscclReader {
     return {};
   }
 
+  Status check_not_empty(pugi::xml_node element) const {
+    for (const pugi::xml_attribute attribute : element.attributes())
+      if (*attribute.value() == '\0')
+        return document_.error_at(element, "<{}> has {}=\"\": expected a value", element.name(),
+                                  shown(attribute.name()));
+    return {};
+  }
+
   Status expect(pugi::xml_node element, std::string_view name) const {
     if (element.type() != pugi::node_element || name == element.name()) return {};
     return document_.error_at(element, "<{}> within <{}>: expected <{}>", shown(element.name()),
@@ -206,6 +247,7 @@ class MscclReader {
   }
 
   const XmlDocument& document_;
+  BufferChunks buffers_;  // of the GPU that is being read
   int64_t steps_ = 0;
 };
 

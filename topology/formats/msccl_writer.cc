@@ -71,10 +71,11 @@ std::string msccl_xml(const MscclProgram& program) {
   for (const MscclGpu& gpu : program.gpus)
     for (const MscclBlock& block : gpu.blocks) channels = std::max(channels, block.channel + 1);
   std::string text = fmt::format(
-      "<algo name=\"{}\" proto=\"Simple\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" "
+      "<algo{} proto=\"Simple\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" "
       "inplace=\"{}\" outofplace=\"{}\" minBytes=\"0\" maxBytes=\"{}\">\n",
-      escaped(program.name), channels, kind.has_blocks() ? program.parts * gpus : program.parts, gpus,
-      spelled(program.collective), program.in_place ? 1 : 0, program.in_place ? 0 : 1, kMaxBytes);
+      program.name.empty() ? "" : fmt::format(" name=\"{}\"", escaped(program.name)), channels,
+      kind.has_blocks() ? program.parts * gpus : program.parts, gpus, spelled(program.collective),
+      program.in_place ? 1 : 0, program.in_place ? 0 : 1, kMaxBytes);
   for (size_t id = 0; id != program.gpus.size(); ++id)
     text += gpu_text(program.gpus[id], id, program.parts * (kind.sends_blocks() ? gpus : 1),
                      program.parts * (kind.receives_blocks() ? gpus : 1));
