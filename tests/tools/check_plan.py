@@ -253,6 +253,34 @@ class Plans(unittest.TestCase):
         self.assertEqual(output("verify", path, "--ranks", "4"), output("verify", path))
         self.assertTrue(output("diff", "all_gather=ring", path, "--ranks", "4", "--group", "2"))
 
+    def test_options_without_effect_are_refused(self):
+        path = os.path.join(self.folder(), "ring.xml")
+        output("export", "all_gather=ring", "--ranks", "4", "--output", path)
+        ring, machine = "all_reduce=ring", ("--machine", "dgx-1v")
+        for arguments, sentence in ((("explain", ring, "--cpus", "4"), "--cpus: expected only for a COLLECTIVE"),
+                                    (("explain", path, "--cpus", "4"), "--cpus: expected only for a COLLECTIVE"),
+                                    (("simulate", ring, *machine, "--bandwidth", "3"), "--bandwidth: expected only wi"),
+                                    (("simulate", ring, "--all-links"), "--all-links: expected only with a machine"),
+                                    (("verify", ring, "--hosts", "2"), "--hosts: expected only with a machine"),
+                                    (("verify", path, *machine), "--machine: expected only for COLLECTIVE=ALGORITHM"),
+                                    (("steps", path, "--load", "x"), "--load: expected only for COLLECTIVE=ALGORITHM"),
+                                    (("export", path, *machine), "--machine: expected only for COLLECTIVE=ALGORITHM"),
+                                    (("explain", "all_reduce", "--tiles", "2"), "--tiles: expected only with"),
+                                    (("explain", "scan", "--latency", "2"), "--latency: expected only with a m"),
+                                    (("explain", "scan", "--slots", "2"), "--slots: expected only with a machine"),
+                                    (("explain", "scan", "--bandwidth", "2"), "--bandwidth: expected only with a mac"),
+                                    (("verify", ring, "--root", "0"), "--root: expected only for a collective with a "),
+                                    (("explain", "scan", "--root", "1"), "--root: expected only for a collective with"),
+                                    (("show", ring, "--animate", "--bars"), "--animate excludes --bars"),
+                                    (("export", ring, "--output", ""), "it names no file"),
+                                    (("verify", ring, *machine, "--ranks", "9"), "9: the machine has 8 GPUs")):
+            result = plan(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn(sentence, result.stderr)
+        for arguments in (("simulate", path, *machine), ("diff", ring, "reduce=chain", "--root", "0"),
+                          ("explain", "all_reduce", *machine, "--tiles", "2", "--slots", "3", "--all-links")):
+            self.assertTrue(output(*arguments), arguments)
+
     def test_a_full_disk_is_noticed(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             result = subprocess.run([PLAN, "steps", "all_reduce=ring"], stdout=full, stderr=subprocess.PIPE, text=True)

@@ -374,7 +374,7 @@ class Topo(unittest.TestCase):
                 (["--doctor", "--host-root", "/", "--paths"], 2, "--paths"),
                 (["--doctor", "--host-root", "/nowhere"], 2, "/nowhere"),
                 (["--host-root", "/"], 2, "--doctor"),
-                (["--doctor", "--host-root", "/dev"], 1, "root is '/dev': it has neither sys nor proc"),
+                (["--doctor", "--host-root", "/dev"], 2, "root is '/dev': it has neither sys nor proc"),
                 (["--load", ""], 2, "it names no file"),
                 (["--machine", ""], 2, "it names no machine"),
                 (["--doctor", "--host-root", "/", "--machine", "dgx-2"], 2, "--machine"),

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <exception>
 
 #include "animation.h"
 #include "choice.h"
 #include "difference.h"
+#include "option_rules.h"
 #include "plan_source.h"
 #include "reports.h"
 #include "timeline.h"
@@ -80,11 +80,13 @@ void declare(CLI::App& app, PlanOptions& options) {
       ->check(CLI::Range(1, 65'536));
   CLI::App* const show = declare_command(
       app, options, "show", "a picture: ranks down, time across, each message a line or a bar", true);
-  show->add_flag("--animate", options.animate, "a moving picture: chunks that travel between ranks");
-  show->add_flag("--bars", options.bars, "bars, even of few messages");
+  auto* const animate =
+      show->add_flag("--animate", options.animate, "a moving picture: chunks that travel between ranks");
+  show->add_flag("--bars", options.bars, "bars, even of few messages")->excludes(animate);
   declare_command(app, options, "diff", "what two plans differ in", true, 2);
   declare_command(app, options, "export", "write the plan in MSCCL's XML", false)
-      ->add_option("--output", options.output, "the file (-: standard output)");
+      ->add_option("--output", options.output, "the file (-: standard output)")
+      ->check([](const std::string& path) { return path.empty() ? "it names no file" : ""; });
   app.add_subcommand("import", "what a file in MSCCL's XML is, and whether it is right")
       ->add_option("file", options.plans, "the file")
       ->required()
@@ -127,19 +129,10 @@ int import(const PlanOptions& options) {
   return print_proof(plan);
 }
 
-/// What is wrong with options that only plans of the table have, or empty.
-std::string file_problem(const CLI::App& command, const PlanOptions& options) {
-  if (is_collective(options.plans[0]) || std::ranges::any_of(options.plans, is_of_the_table)) return "";
-  for (const char* option : {"--root", "--group"})
-    if (command.count(option) > 0)
-      return fmt::format("{}: expected only for COLLECTIVE=ALGORITHM, not for a file", option);
-  return "";
-}
-
 int run(const CLI::App& parsed, const PlanOptions& options) {
   const std::string& command = parsed.get_name();
   if (command == "import") return import(options);
-  if (const std::string problem = file_problem(parsed, options); !problem.empty()) refuse(problem);
+  if (const std::string problem = option_problem(parsed, options); !problem.empty()) refuse(problem);
   const OwnedTopology machine = machine_of(options);
   if (command == "explain" && is_collective(options.plans[0])) {
     fmt::print("{}", choice_text(options.plans[0], options, machine.get()));

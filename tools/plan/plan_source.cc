@@ -76,6 +76,8 @@ OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_top
   call.ranks = ranks_of(options, machine);
   call.root = options.root;
   call.group = options.group;
+  if (machine != nullptr && call.ranks > gpus_of(machine))
+    refuse(fmt::format("--ranks is {}: the machine has {}", call.ranks, count_text(gpus_of(machine), "GPU")));
   if (is_found(algorithm) && machine == nullptr)
     refuse(fmt::format("{}: it follows the links of a machine: give --machine or --load", name));
   if (is_found(algorithm))

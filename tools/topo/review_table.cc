@@ -99,7 +99,7 @@ std::string fault_table(const NamedTopology& machine, const std::vector<std::str
 
 std::string host_fault_list(const std::string& root) {
   rondo_topology_review_t review = nullptr;
-  require(rondo_topology_diagnose_host(&review, root.empty() ? nullptr : root.c_str()));
+  require_options(rondo_topology_diagnose_host(&review, root.empty() ? nullptr : root.c_str()));
   const OwnedReview owner(review);
   std::string text;
   for (const rondo_topology_finding_t& finding : findings_of(review))
