@@ -86,6 +86,7 @@ Result<api::PlanProof> proof_of(const rondo_plan& plan) {
   if (const Status with_one = verifies(1); !with_one.ok()) {
     if (with_one.code() == Code::Unsupported) return with_one;
     if (const Status with_most = verifies(kMaxProofSlots); !with_most.ok()) {
+      if (with_most.code() == Code::Unsupported) return with_most;
       proof.slots = 0;
       proof.fault = with_most.message();
       return proof;

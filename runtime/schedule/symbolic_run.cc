@@ -25,6 +25,11 @@ Ref sizing(const Step& step, int i) {
 
 constexpr ExpressionId kNoBytes = -1;
 
+// Of VerifyOptions::limited. Plans near these limits take a proof of ten runs less than 1 s and 60 MiB in
+// all.
+constexpr int64_t kMaxEntries = 2'200'000;
+constexpr int64_t kMaxCompared = 60'000'000;
+
 }  // namespace
 
 SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options)
@@ -40,12 +45,29 @@ SymbolicRun::SymbolicRun(const Shape& shape, const std::vector<Schedule>& ranks,
     memory_.emplace_back(shape, ranks[rank], options.tiles, options.in_place, expressions_);
     for (size_t lane = 0; lane < ranks[rank].lanes.size(); ++lane) {
       lanes_.push_back({rank, lane, order_.index(rank, lane)});
-      clocks_.emplace_back(order_.tracks() ? tiles * ranks[rank].lanes[lane].steps.size() : 0);
+      lane_of_port_[rank << 16 | ranks[rank].lanes[lane].port] = lanes_.size() - 1;
       if (shape.kind != CollectiveKind::Barrier) continue;
       std::vector<bool> self(n);
       self[rank] = true;
       heard_.insert(heard_.end(), tiles, self);
     }
+  }
+  can_go_on_.assign(lanes_.size(), true);
+  find_waits();
+}
+
+void SymbolicRun::find_waits() {
+  waiters_.resize(lanes_.size());
+  for (const SymbolicLane& at : lanes_)
+    for (const Step& step : lane(at).steps) {
+      if (step.wait_lane == Step::kNone) continue;
+      const size_t other = order_.index(at.rank, step.wait_lane);
+      awaited_.insert(other << 16 | step.wait_step);
+      waiters_[other].push_back(at.index);
+    }
+  for (std::vector<size_t>& waiters : waiters_) {
+    const auto [end, last] = std::ranges::unique(waiters);  // those of a lane come one after the other
+    waiters.erase(end, last);
   }
 }
 
@@ -62,17 +84,30 @@ Status SymbolicRun::run() {
   for (bool moved = true; moved;) {
     moved = false;
     for (SymbolicLane& at : lanes_) {
+      if (!can_go_on_[at.index]) continue;
+      can_go_on_[at.index] = false;
       while (!done(at) && obstacle(at).what == Obstacle::What::Nothing) {
         if (Status status = execute(at); !status.ok())
           return status.within(fmt::format("{}, tile {}", place_of(schedule(at), at.lane, at.step), at.tile));
+        wake_others(at);
         go_on(at);
         moved = true;
       }
+      if (options_.limited) RONDO_TRY(check_limits());
     }
   }
   const bool all_done =
       std::all_of(lanes_.begin(), lanes_.end(), [&](const SymbolicLane& at) { return done(at); });
   return all_done ? Status() : deadlock();
+}
+
+Status SymbolicRun::check_limits() const {
+  if (order_.kept() + kept_ <= kMaxEntries && order_.compared() <= kMaxCompared) return {};
+  return error(
+      Code::Unsupported,
+      "it is too large to be verified: the order of its {} lanes takes {} entries and {} comparisons, "
+      "of at most {} and {}",
+      lanes_.size(), order_.kept() + kept_, order_.compared(), kMaxEntries, kMaxCompared);
 }
 
 bool SymbolicRun::has_bytes(const SymbolicLane& at, Ref ref) const {
@@ -109,8 +144,11 @@ Status SymbolicRun::execute(SymbolicLane& at) {
   SymbolicMemory::Access access{&order_, at.index, 0};
   if (order_.tracks()) {
     access.number = order_.tick(at.index);
-    clocks_[at.index][static_cast<size_t>(at.tile) * lane(at).steps.size() + at.step] =
-        order_.clock(at.index);
+    if (awaited_.contains(at.index << 16 | at.step)) {
+      const Clock& now = order_.clock(at.index);
+      kept_ += std::ssize(now);
+      clocks_[clock_key(at.index, static_cast<size_t>(at.tile), at.step)] = now;
+    }
   }
   if (!runs) return {};
   RONDO_TRY_ASSIGN(const Values value, value_of(at, access));
@@ -132,8 +170,7 @@ void SymbolicRun::learn_from_lane(const SymbolicLane& at) {
   if (now.wait_lane == Step::kNone || (now.has(kBefore) && at.tile == 0)) return;
   const auto tile = static_cast<size_t>(at.tile) - (now.has(kBefore) ? 1 : 0);
   const size_t other = order_.index(at.rank, now.wait_lane);
-  const size_t steps = schedule(at).lanes[now.wait_lane].steps.size();
-  if (order_.tracks()) order_.join(at.index, clocks_[other][tile * steps + now.wait_step]);
+  if (order_.tracks()) order_.join(at.index, clocks_.at(clock_key(other, tile, now.wait_step)));
   if (!heard_.empty()) hear(at, heard_[other * static_cast<size_t>(options_.tiles) + tile]);
 }
 
@@ -261,6 +298,18 @@ void SymbolicRun::go_on(SymbolicLane& at) {
   if (++at.step < lane(at).steps.size()) return;
   at.step = 0;
   ++at.tile;
+}
+
+/// Looks again at the lanes that may have waited for the Step.
+void SymbolicRun::wake_others(const SymbolicLane& at) {
+  for (const size_t waiter : waiters_[at.index]) can_go_on_[waiter] = true;
+  for (const uint16_t set : {step(at).recv_set, step(at).send_set})
+    for (const int peer : peers(at, set)) {
+      if (!schedule(at).is_peer(peer)) continue;
+      if (const auto found = lane_of_port_.find(index(peer) << 16 | lane(at).port);
+          found != lane_of_port_.end())
+        can_go_on_[found->second] = true;
+    }
 }
 
 std::string SymbolicRun::explain(const SymbolicLane& at, const Obstacle& why) const {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "expressions.h"
@@ -50,6 +51,13 @@ class SymbolicRun {
     size_t other = 0;  // a rank; for Lane, a lane of the own rank
   };
   using Values = std::vector<ExpressionId>;
+  /// Keys are multiples of large powers of two, which the standard hash would put into few buckets.
+  struct MixedHash {
+    size_t operator()(size_t key) const {
+      const size_t mixed = key * 0x9e3779b97f4a7c15u;
+      return mixed ^ mixed >> 32;
+    }
+  };
 
   const Schedule& schedule(const SymbolicLane& at) const { return ranks_[at.rank]; }
   const Lane& lane(const SymbolicLane& at) const { return schedule(at).lanes[at.lane]; }
@@ -63,11 +71,17 @@ class SymbolicRun {
   std::vector<SymbolicMessage>& to(int peer, const SymbolicLane& at) {
     return fifo(at.rank, index(peer), lane(at).port);
   }
+  /// Of a Step of a lane in a tile, in clocks_.
+  size_t clock_key(size_t lane, size_t tile, size_t step) const {
+    return (lane * static_cast<size_t>(options_.tiles) + tile) << 16 | step;
+  }
   static size_t index(int rank) { return static_cast<size_t>(rank); }
 
+  void find_waits();
   bool has_bytes(const SymbolicLane& at, Ref ref) const;
   bool left_out(const SymbolicLane& at) const;
   Obstacle obstacle(const SymbolicLane& at);
+  Status check_limits() const;
   Status execute(SymbolicLane& at);
   void learn_from_lane(const SymbolicLane& at);
   void learn_from_messages(const SymbolicLane& at);
@@ -81,6 +95,7 @@ class SymbolicRun {
   Status store(const SymbolicLane& at, const Values& value, const SymbolicMemory::Access& access);
   void hand_over(const SymbolicLane& at, const Values& value);
   void go_on(SymbolicLane& at);
+  void wake_others(const SymbolicLane& at);
 
   Status deadlock();
   std::string explain(const SymbolicLane& at, const Obstacle& why) const;
@@ -95,9 +110,16 @@ class SymbolicRun {
   HappensBefore order_;
   std::vector<SymbolicMemory> memory_;
   std::vector<SymbolicLane> lanes_;
-  std::unordered_map<size_t, std::vector<SymbolicMessage>> fifos_;  // by (from * nranks + to) << 16 | port
-  std::vector<std::vector<Clock>> clocks_;  // [lane][tile * steps + step]: the clock after that Step
-  std::vector<std::vector<bool>> heard_;    // barrier: [lane * tiles + tile]: ranks known to have entered
+  template <typename Value>
+  using ByKey = std::unordered_map<size_t, Value, MixedHash>;
+  ByKey<std::vector<SymbolicMessage>> fifos_;      // by (from * nranks + to) << 16 | port
+  ByKey<size_t> lane_of_port_;                     // by rank << 16 | port
+  std::vector<std::vector<size_t>> waiters_;       // by lane: lanes that wait for Steps of it
+  std::vector<bool> can_go_on_;                    // by lane: something that it may wait for has happened
+  std::unordered_set<size_t, MixedHash> awaited_;  // lane << 16 | step: others wait for it
+  ByKey<Clock> clocks_;                            // after these, by clock_key()
+  int64_t kept_ = 0;                               // entries of these clocks
+  std::vector<std::vector<bool>> heard_;  // barrier: [lane * tiles + tile]: ranks known to have entered
 };
 
 }  // namespace rondo

@@ -15,16 +15,29 @@
 namespace rondo {
 namespace {
 
-constexpr size_t kMaxVerified = 4'000'000;
+constexpr size_t kMaxChunks = 100'000;
+constexpr size_t kMaxOfFewLanes = 4'000'000;
 
-/// What the verifier's memory grows with: it keeps a clock of all lanes for each lane and Step.
-size_t size_of(const std::vector<Schedule>& ranks) {
+/// What time and memory of a proof grow with: the chunks that the Steps of all ranks move, and those of
+/// inputs and outputs.
+size_t chunks_of(const std::vector<Schedule>& ranks) {
+  size_t chunks = 0;
+  for (const Schedule& schedule : ranks) {
+    chunks += static_cast<size_t>(schedule.chunks.input + schedule.chunks.output);
+    for (const Lane& lane : schedule.lanes)
+      for (const Step& step : lane.steps) chunks += step.count;
+  }
+  return chunks;
+}
+
+/// Whether there are so few lanes that their order takes little memory, whatever the number of Steps.
+bool has_few_lanes(const std::vector<Schedule>& ranks) {
   size_t steps = 0, lanes = 0;
   for (const Schedule& schedule : ranks) {
     lanes += schedule.lanes.size();
     for (const Lane& lane : schedule.lanes) steps += lane.steps.size();
   }
-  return (steps + lanes) * lanes;
+  return (steps + lanes) * lanes <= kMaxOfFewLanes;
 }
 
 class Proof {
@@ -121,13 +134,18 @@ class ScheduleHash {
 }  // namespace
 
 Status prove(const Shape& shape, const std::vector<Schedule>& ranks, int slots, bool in_place) {
-  if (size_of(ranks) > kMaxVerified)
+  const bool limited = !has_few_lanes(ranks);
+  if (const size_t chunks = chunks_of(ranks); limited && chunks > kMaxChunks)
     return error(Code::Unsupported,
-                 "it is too large to be verified: {} lanes and steps, times lanes, of at most {}",
-                 size_of(ranks), kMaxVerified);
+                 "it is too large to be verified: {} chunks of its buffers and steps, of at most {}", chunks,
+                 kMaxChunks);
   for (const uint32_t short_chunks : {0u, 1u, 2u, 3u})
     RONDO_TRY(verify(shape, ranks,
-                     {.slots = slots, .tiles = 2, .in_place = in_place, .short_chunks = short_chunks}));
+                     {.slots = slots,
+                      .tiles = 2,
+                      .in_place = in_place,
+                      .short_chunks = short_chunks,
+                      .limited = limited}));
   return {};
 }
 

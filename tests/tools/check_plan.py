@@ -174,6 +174,19 @@ class Plans(unittest.TestCase):
                 "many": ("<algo>" + "<gpu/>" * 100_000 + "</algo>", r": 100001 elements are too many"),
                 "binary": ("\0\1\2" * 1000, r":1: ")}
 
+    def measured(self, *arguments):
+        """Exit code, output and errors of a program that takes little time and memory."""
+        with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
+            with subprocess.Popen([PLAN, *arguments], stdout=printed, stderr=said) as process:
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            if not SANITIZED:
+                self.assertLess(used.ru_utime + used.ru_stime, MAX_S, arguments)
+                self.assertLess(used.ru_maxrss, MAX_KIB, arguments)
+            printed.seek(0)
+            said.seek(0)
+            return process.returncode, printed.read(), said.read()
+
     def test_a_bad_file_is_refused_with_its_line_at_once_and_in_little_memory(self):
         folder = self.folder()
         for name, (content, sentence) in self.bad_files().items():
@@ -181,17 +194,26 @@ class Plans(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
             for command in ("import", "verify"):
-                with subprocess.Popen([PLAN, command, path], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      text=True) as process:
-                    said = process.stderr.read()
-                    _, status, used = os.wait4(process.pid, 0)
-                    process.returncode = os.waitstatus_to_exitcode(status)
-                self.assertEqual(process.returncode, 1, (name, said))
+                code, _, said = self.measured(command, path)
+                self.assertEqual(code, 1, (name, said))
                 self.assertRegex(said, r"^rondo-plan: rondo_plan_import: " + re.escape(path) + sentence, name)
                 self.assertEqual(len(said.splitlines()), 1, said)
-                if not SANITIZED:
-                    self.assertLess(used.ru_utime + used.ru_stime, MAX_S, name)
-                    self.assertLess(used.ru_maxrss, MAX_KIB, name)
+
+    def test_plans_of_many_ranks_verify_or_are_too_large_in_little_time_and_memory(self):
+        path = os.path.join(self.folder(), "plan.xml")
+        for name, ranks in (("reduce_scatter=direct", 32), ("all_reduce=two_shot", 32), ("all_to_all=direct", 48),
+                            ("all_reduce=one_shot", 48), ("all_gather=direct", 56), ("all_reduce=halving_doubling", 96),
+                            ("all_gather=recursive_doubling", 128), ("reduce_scatter=recursive_halving", 96)):
+            output("export", name, "--ranks", str(ranks), "--output", path)
+            code, printed, said = self.measured("import", path)
+            self.assertEqual((code, said), (0, ""), name)
+            self.assertRegex(printed, r"\nverifies with 1 slot of each connection, also in place\n", name)
+        output("export", "all_reduce=two_shot", "--ranks", "64", "--output", path)
+        for arguments, what in ((("import", path), r"the order of its 8064 lanes takes \d+ entries and \d+ "),
+                                (("verify", "all_reduce=ring", "--ranks", "256"), r"262\d\d\d chunks of its buffers")):
+            code, _, said = self.measured(*arguments)
+            self.assertEqual(code, 1, arguments)
+            self.assertRegex(said, r"rondo_plan_verify: it is too large to be verified: " + what)
 
     def test_a_file_that_does_something_else_does_not_verify(self):
         path = os.path.join(self.folder(), "wrong.xml")

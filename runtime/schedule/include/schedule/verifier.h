@@ -25,9 +25,11 @@ struct VerifyOptions {
   /// of them; Steps without bytes are skipped from the second tile on, as in layout.h.
   uint32_t short_chunks = 0;
   Association association = Association::Any;  // required of the results
+  bool limited = false;  // whether to give up where the order of all lanes takes too much time or memory
 };
 
-/// Ok, or InternalError that names rank, lane, step and the fault. `ranks[r]` is rank r's schedule.
+/// Ok, Unsupported if it gives up, or InternalError that names rank, lane, step and the fault. `ranks[r]` is
+/// rank r's schedule.
 Status verify(const Shape& shape, const std::vector<Schedule>& ranks, const VerifyOptions& options = {});
 
 /// The association of an output chunk of a rank, such as "((0+1)+(2+3))"; the schedules must verify.
